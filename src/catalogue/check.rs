@@ -16,7 +16,7 @@ use super::disguise::signs;
 use super::given::distinct;
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
-use crate::index::{BookKey, BookNo, Record, Snapshot};
+use crate::index::{BookKey, BookNo, Record, Snapshot, StoreError};
 use crate::matching::{Alignment, Exact, Score, align, exact, is_match, kept, of_both};
 use crate::metrics::METRICS;
 
@@ -45,8 +45,16 @@ impl Catalogue {
     /// the errors of invalid gems.
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         // Read everything from one snapshot, so that a change of the default recipe is never seen halfway.
-        let snapshot = if options.partial { self.store.partial_snapshot() } else { self.store.snapshot() };
-        self.check_in(&*snapshot, query, options)
+        if options.partial {
+            return self.check_in(&*self.store.partial_snapshot(), query, options);
+        }
+        let snapshot = self.store.unconfirmed_snapshot();
+        let checked = self.check_in(&*snapshot, query, options);
+        match snapshot.confirm() {
+            Ok(()) => checked,
+            Err(StoreError::Changed(_)) => self.check_in(&*self.store.snapshot(), query, options),
+            Err(error) => Err(error.into()),
+        }
     }
 
     pub(super) fn check_in(

@@ -102,7 +102,12 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::BadExport`] with the line number, and errors of the store.
     pub fn import_more(&self, input: &mut dyn BufRead, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+        let holds_none = self.store.snapshot().libraries()?.is_empty();
         let books = self.by(Actor::Local).import_into(input, LINE, watch, UNCOUNTED)?;
+        // So many changes are left to merge that the catalogue would take several times its space.
+        if holds_none && self.store.sharing().is_some() {
+            self.compact()?;
+        }
         self.flush()?;
         Ok(books)
     }

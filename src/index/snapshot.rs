@@ -120,6 +120,15 @@ pub trait Snapshot: Send + Sync {
     /// Returns the distribution of gem counts under a recipe.
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError>;
 
+    /// Makes sure that the recipes are those of when the snapshot was taken
+    /// ([`Store::unconfirmed_snapshot`](super::Store::unconfirmed_snapshot)).
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] if they had changed: nothing that was read counts.
+    fn confirm(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// What could not be read so far, in a [partial snapshot](super::Store::partial_snapshot). `None` if everything could.
     fn unread(&self) -> Option<Unread> {
         None

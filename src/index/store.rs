@@ -93,6 +93,12 @@ pub trait Store: Send + Sync {
     /// Returns a view of the store as it is now, with every change acknowledged before.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;
 
+    /// Like [`Store::snapshot`], but perhaps with the recipes as they were known last. What it says counts only if
+    /// [`Snapshot::confirm`] then says that they have not changed.
+    fn unconfirmed_snapshot(&self) -> Box<dyn Snapshot + '_> {
+        self.snapshot()
+    }
+
     /// Like [`Store::snapshot`], but reads go on without what does not answer. [`Snapshot::unread`] says what that was. In a
     /// store that is on one machine, everything answers.
     fn partial_snapshot(&self) -> Box<dyn Snapshot + '_> {

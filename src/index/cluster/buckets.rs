@@ -105,7 +105,7 @@ pub(super) struct Listed {
 
 impl Bucket {
     /// Reads the fields of a hash.
-    pub(super) fn read(fields: HashMap<Vec<u8>, Vec<u8>>) -> Option<Self> {
+    pub(super) fn read(fields: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>) -> Option<Self> {
         let mut bucket = Self::default();
         for (field, value) in fields {
             match field.as_slice() {

@@ -29,7 +29,7 @@ impl Shared {
         let failed =
             |e: std::io::Error| StoreError::Io { path: "the temporary folder".to_owned(), detail: e.to_string() };
         let folder = tempfile::tempdir().map_err(failed)?;
-        let total: u64 = self.summaries()?.iter().map(|library| library.books).sum();
+        let total: u64 = self.summaries(&self.totals()?)?.iter().map(|library| library.books).sum();
         for recipe in &recipes.0 {
             let mut runs = Runs::new(folder.path(), recipe, folder.path(), 1);
             let mut read = 0;
@@ -45,12 +45,13 @@ impl Shared {
     /// Removes all buckets, and chooses how many there will be, so that their number suits that of the postings.
     fn choose_buckets(&self) -> Result<(), StoreError> {
         let mut chosen: HashMap<u16, u32> = HashMap::new();
+        let totals = self.totals()?;
         for recipe in &self.recipes()?.0 {
             for keys in self.bucket_keys(recipe.number)?.chunks(AT_ONCE) {
                 let unlink: Vec<Command> = keys.iter().map(|key| Command::bare("UNLINK", key)).collect();
                 self.client.write(&unlink)?;
             }
-            let gems: u64 = self.sizes(recipe)?.classes.iter().map(|class| class.gems).sum();
+            let gems: u64 = self.sizes(&totals, recipe)?.classes.iter().map(|class| class.gems).sum();
             // Without any, the catalogue begins to grow now.
             if gems > 0 {
                 chosen.insert(recipe.number, (gems / POSTINGS).max(1).ilog2().clamp(*BITS.start(), *BITS.end()));

@@ -31,7 +31,7 @@ use super::address::ClusterAddress;
 use super::command::{Command, read};
 use super::login::{Login, must_be_on_disk};
 use super::pool::{ANSWER, Pool};
-use super::topology::Topology;
+use super::topology::{Topology, current_epoch};
 use super::vitals::Counters;
 use crate::index::StoreError;
 
@@ -93,12 +93,14 @@ struct Run<'a> {
     epoch: (u64, usize),
     /// Whether to ask also nodes for it that have been silent.
     asks_all: bool,
+    /// The nodes that were asked, if the first try had all answers.
+    at_once: Option<Arc<Topology>>,
 }
 
 impl<'a> Run<'a> {
     fn new(commands: &'a [Command], purpose: Purpose) -> Self {
         let (routes, answers) = commands.iter().map(|_| (Route::Slot, None)).unzip();
-        Self { commands, purpose, routes, answers, epoch: (0, 0), asks_all: false }
+        Self { commands, purpose, routes, answers, epoch: (0, 0), asks_all: false, at_once: None }
     }
 }
 
@@ -152,7 +154,19 @@ impl Client {
 
     /// Reads everything that was acknowledged before. What is read later of the same nodes has it too.
     pub(super) fn read_now(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
-        self.run(commands, Purpose::Now)
+        Ok(self.read_in_order(commands, true)?.0)
+    }
+
+    /// Reads like [`Client::read_now`], or like [`Client::read`]. Returns also the nodes by which it was read, if each
+    /// answered all its commands in their order.
+    pub(super) fn read_in_order(
+        &self,
+        commands: &[Command],
+        now: bool,
+    ) -> Result<(Vec<Value>, Option<Arc<Topology>>), StoreError> {
+        let mut run = Run::new(commands, if now { Purpose::Now } else { Purpose::Loosely });
+        self.try_for(PATIENCE, &mut run)?;
+        Ok((run.answers.into_iter().flatten().collect(), run.at_once))
     }
 
     /// Reads, like [`Client::read`], for those who can do with less.
@@ -227,12 +241,6 @@ impl Client {
         }
     }
 
-    /// The node that serves a slot, as far as is known.
-    #[cfg(test)]
-    pub(super) fn node(&self, slot: u16) -> Option<String> {
-        self.topology().node(slot).map(str::to_owned)
-    }
-
     pub(super) fn topology(&self) -> Arc<Topology> {
         self.topology.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -248,7 +256,9 @@ impl Client {
         let until = Instant::now() + patience;
         let (mut pause, mut unacknowledged) = (PAUSES[0], 0);
         for tries in 0.. {
-            let trouble = match self.round(run) {
+            let topology = self.topology();
+            run.at_once = (tries == 0).then(|| topology.clone());
+            let trouble = match self.round(run, &topology) {
                 None => return Ok(()),
                 Some(Trouble::Final(error)) => return Err(error),
                 Some(Trouble::NotReplicated(node)) => {
@@ -278,22 +288,22 @@ impl Client {
     }
 
     /// Sends all commands that have no answer yet. Returns `None` if all have one then.
-    fn round(&self, run: &mut Run<'_>) -> Option<Trouble> {
-        let topology = self.topology();
+    fn round(&self, run: &mut Run<'_>, topology: &Topology) -> Option<Trouble> {
         let mut trouble = None;
-        let mut nodes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        let mut nodes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         if run.purpose == Purpose::Now {
             run.epoch = (0, 0);
-            let voters = self.pool.voters(&topology, run.asks_all);
-            nodes.extend(voters.into_iter().map(|node| (node, Vec::new())));
+            nodes.extend(self.pool.voters(topology, run.asks_all).map(|node| (node, Vec::new())));
         }
         for at in (0..run.commands.len()).filter(|at| run.answers[*at].is_none()) {
             match (&run.routes[at], topology.node(run.commands[at].slot)) {
-                (Route::Ask(node), _) => nodes.entry(node.clone()).or_default().push(at),
-                (Route::Slot, Some(node)) => nodes.entry(node.to_owned()).or_default().push(at),
+                (Route::Ask(node), _) => nodes.entry(node.as_str()).or_default().push(at),
+                (Route::Slot, Some(node)) => nodes.entry(node).or_default().push(at),
                 (Route::Slot, None) => trouble = Some(Trouble::Again("some slots are served by no node".to_owned())),
             }
         }
+        let nodes: Vec<(String, Vec<usize>)> =
+            nodes.into_iter().map(|(node, chosen)| (node.to_owned(), chosen)).collect();
         let mut sent = Vec::new();
         Counters::count(&self.counters.round_trips, nodes.len());
         for (node, chosen) in nodes {
@@ -477,18 +487,8 @@ impl Client {
             let answer = self.on(node, redis::cmd("CLUSTER").arg(what)).map_err(|error| error.to_string())?;
             read::<String>(answer).ok_or_else(|| format!("{node} does not say which nodes there are"))
         };
-        // In this order, the nodes are as they are after the elections that the epoch counts, or later.
-        let epoch = current_epoch(&ask("INFO")?);
-        let topology = epoch.zip(Topology::read(&ask("NODES")?, node));
-        let (epoch, mut topology) = topology.ok_or_else(|| format!("{node} does not say which nodes there are"))?;
-        topology.epoch = epoch;
-        Ok(topology)
+        Topology::of(node, ask)
     }
-}
-
-/// The epoch in the answer of `CLUSTER INFO`.
-fn current_epoch(info: &str) -> Option<u64> {
-    info.lines().find_map(|line| line.strip_prefix("cluster_current_epoch:")?.trim().parse().ok())
 }
 
 fn shown(error: &ServerError) -> String {

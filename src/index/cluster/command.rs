@@ -39,6 +39,20 @@ impl Command {
     }
 }
 
+/// The fields of a hash, and their values; `None` if an answer has another form.
+pub(super) fn pairs(answer: Value) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
+    let Value::Array(strings) = answer else { return None };
+    let mut strings = strings.into_iter().map(|string| match string {
+        Value::BulkString(bytes) => Some(bytes),
+        _ => None,
+    });
+    let mut pairs = Vec::with_capacity(strings.len() / 2);
+    while let Some(field) = strings.next() {
+        pairs.push((field?, strings.next()??));
+    }
+    Some(pairs)
+}
+
 /// Reads an answer; `None` if it has another form.
 pub(super) fn read<T: FromRedisValue>(answer: Value) -> Option<T> {
     redis::from_redis_value(answer).ok()

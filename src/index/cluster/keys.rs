@@ -18,6 +18,8 @@ use crate::index::{BookKey, BookNo, Term};
 pub(super) const SLOTS: u16 = 16384;
 /// The number of shards. The upper bits of a book's number are its shard, so it can never change.
 pub(super) const SHARDS: u32 = 256;
+/// How far the slots of two shards are apart.
+const SLOTS_OF_SHARD: u16 = SLOTS / SHARDS as u16;
 /// The bits of a book's number within its shard.
 pub(super) const NUMBER_BITS: u32 = 24;
 
@@ -27,8 +29,8 @@ static TAGS: LazyLock<Vec<String>> = LazyLock::new(|| {
     for tag in 0_u64.. {
         let tag = tag.to_string();
         let slot = slot(tag.as_bytes());
-        let shard = usize::from(slot / (SLOTS / SHARDS as u16));
-        if slot.is_multiple_of(SLOTS / SHARDS as u16) && tags[shard].is_empty() {
+        let shard = usize::from(slot / SLOTS_OF_SHARD);
+        if slot.is_multiple_of(SLOTS_OF_SHARD) && tags[shard].is_empty() {
             tags[shard] = tag;
             left -= 1;
             if left == 0 {
@@ -45,6 +47,11 @@ pub(super) fn slot(key: &[u8]) -> u16 {
     let tag =
         find(0, b'{').and_then(|open| find(open, b'}').filter(|close| *close > open + 1).map(|close| open + 1..close));
     State::<XMODEM>::calculate(tag.map_or(key, |tag| &key[tag])) % SLOTS
+}
+
+/// The slot of a shard.
+pub(super) fn slot_of_shard(shard: u32) -> u16 {
+    shard as u16 * SLOTS_OF_SHARD
 }
 
 /// The shard of a book's key.

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 
 use super::Shared;
 use super::buckets::{Bucket, Posting, gem_in};
-use super::command::Command;
+use super::command::{Command, pairs};
 use super::error::{answer, damaged};
 use super::intent::Intent;
 use super::keys::{BookState, gem_field, split};
@@ -99,7 +99,7 @@ impl Shared {
             let reads: Vec<Command> = some.iter().map(|(key, _)| Command::bare("HGETALL", key)).collect();
             let mut merges = Vec::new();
             for ((key, (recipe, number)), fields) in some.iter().zip(self.client.read(&reads)?) {
-                let bucket = Bucket::read(answer(self.address(), fields)?).ok_or_else(|| self.unreadable(key))?;
+                let bucket = pairs(fields).and_then(Bucket::read).ok_or_else(|| self.unreadable(key))?;
                 merges.push(Merge { key, recipe, number: *number, bucket });
             }
             self.merge_some(&merges)?;

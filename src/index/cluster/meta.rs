@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use jiff::Timestamp;
 use lapidary_gems::Recipe;
-use redis::ToRedisArgs as _;
+use redis::{ToRedisArgs as _, Value};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -14,6 +14,7 @@ use super::Shared;
 use super::command::Command;
 use super::error::{answer, damaged};
 use super::scripts::{APPLY, MOVE, PAGE};
+use super::topology::Topology;
 use crate::index::audit::Audited;
 use crate::index::recipes::{KnownRecipe, Recipes};
 use crate::index::summary::counts;
@@ -52,6 +53,27 @@ pub(super) struct RecipesThen {
     recipes: Recipes,
     /// How often they had changed.
     pub(super) version: u64,
+    /// The number of the next recipe.
+    next: u16,
+    /// What they were stored as.
+    text: String,
+}
+
+impl RecipesThen {
+    fn read(text: String) -> Option<Self> {
+        let stored: Result<Stored, _> =
+            if text.is_empty() { Ok(Stored::default()) } else { serde_json::from_str(&text) };
+        let Stored { version, next, recipes } = stored.ok()?;
+        let known = recipes.into_iter().map(|stored| {
+            let StoredRecipe { number, recipe, ready, leaving, bucket_bits } = stored;
+            KnownRecipe { leaving, bucket_bits, ..KnownRecipe::new(number, recipe, ready) }
+        });
+        Some(Self { recipes: Recipes(known.collect()), version, next, text })
+    }
+
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
 }
 
 impl Deref for RecipesThen {
@@ -61,6 +83,9 @@ impl Deref for RecipesThen {
         &self.recipes
     }
 }
+
+/// The sums of all books.
+pub(super) type Totals = HashMap<String, String>;
 
 /// What a change adds to the totals.
 #[derive(Debug, Default)]
@@ -146,26 +171,39 @@ fn range(prefix: &[u8], after: Option<&[u8]>) -> [Vec<u8>; 2] {
 }
 
 impl Shared {
-    /// Reads the recipes, and the text that they are stored as.
-    fn stored_recipes(&self) -> Result<(RecipesThen, u16, String), StoreError> {
-        let text = self.read_now(Command::bare("GET", &self.keys.meta("recipes")))?;
-        let text = answer::<Option<String>>(self.address(), text)?.unwrap_or_default();
-        let stored: Result<Stored, _> =
-            if text.is_empty() { Ok(Stored::default()) } else { serde_json::from_str(&text) };
-        let Stored { version, next, recipes } =
-            stored.map_err(|_| damaged(self.address(), "the recipes cannot be read"))?;
-        let known = recipes.into_iter().map(|stored| {
-            let StoredRecipe { number, recipe, ready, leaving, bucket_bits } = stored;
-            KnownRecipe { leaving, bucket_bits, ..KnownRecipe::new(number, recipe, ready) }
-        });
-        Ok((RecipesThen { recipes: Recipes(known.collect()), version }, next, text))
-    }
-
     /// The recipes as they are now.
     pub(super) fn recipes(&self) -> Result<Arc<RecipesThen>, StoreError> {
-        let recipes = Arc::new(self.stored_recipes()?.0);
+        self.recipes_in(self.read_now(self.recipes_command())?)
+    }
+
+    /// The recipes when they were last read.
+    pub(super) fn last_recipes(&self) -> Arc<RecipesThen> {
+        self.last_recipes.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn recipes_command(&self) -> Command {
+        Command::bare("GET", &self.keys.meta("recipes"))
+    }
+
+    /// The recipes that the command has read.
+    pub(super) fn recipes_in(&self, read: Value) -> Result<Arc<RecipesThen>, StoreError> {
+        let text = answer::<Option<String>>(self.address(), read)?.unwrap_or_default();
+        let last = self.last_recipes();
+        if last.text == text {
+            return Ok(last);
+        }
+        let recipes = RecipesThen::read(text).ok_or_else(|| damaged(self.address(), "the recipes cannot be read"))?;
+        let recipes = Arc::new(recipes);
         *self.last_recipes.write().unwrap_or_else(PoisonError::into_inner) = recipes.clone();
         Ok(recipes)
+    }
+
+    /// For every node that some commands go to, one that reads which version of the recipes changes of books must know.
+    /// `None` if there is a node without a shard.
+    pub(super) fn versions_command(&self, topology: &Topology, commands: &[Command]) -> Option<Vec<Command>> {
+        let nodes: Option<BTreeSet<u16>> = commands.iter().map(|command| topology.index(command.slot)).collect();
+        let version = |shard| Command::bare("GET", &self.keys.shard(shard, "recipes"));
+        nodes?.into_iter().map(|node| topology.a_shard(node).map(version)).collect()
     }
 
     /// Changes the recipes. `change` gets them and an unused number; it returns the entries of the audit log, or `None` to
@@ -176,7 +214,8 @@ impl Shared {
         mut change: impl FnMut(&mut Recipes, u16) -> Result<Option<Vec<Action>>, StoreError>,
     ) -> Result<(), StoreError> {
         for _ in 0..TRIES {
-            let (RecipesThen { mut recipes, version }, next, before) = self.stored_recipes()?;
+            let then = self.recipes()?;
+            let (mut recipes, version, next) = (then.recipes.clone(), then.version, then.next);
             let count = recipes.0.len();
             // Whoever made the change before may have been stopped before this was done.
             self.fence("recipes", version)?;
@@ -189,7 +228,7 @@ impl Shared {
             });
             let after = serde_json::to_string(&Stored { version, next, recipes: stored.collect() });
             let after = after.map_err(|why| damaged(self.address(), why.to_string()))?;
-            if self.apply(by, &[], &actions, Some((&before, &after)), None)? {
+            if self.apply(by, &[], &actions, Some((&then.text, &after)), None)? {
                 return self.fence("recipes", version);
             }
         }
@@ -317,14 +356,16 @@ impl Shared {
         moved.into_iter().map(|moved| Ok(answer::<i64>(self.address(), moved)? == 1)).collect()
     }
 
-    pub(super) fn totals(&self) -> Result<HashMap<String, String>, StoreError> {
-        let totals = self.read_one(Command::bare("HGETALL", &self.keys.meta("totals")))?;
-        answer(self.address(), totals)
+    pub(super) fn totals(&self) -> Result<Totals, StoreError> {
+        answer(self.address(), self.read_one(self.totals_command())?)
+    }
+
+    pub(super) fn totals_command(&self) -> Command {
+        Command::bare("HGETALL", &self.keys.meta("totals"))
     }
 
     /// The summaries of all libraries that hold books, sorted by name.
-    pub(super) fn summaries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
-        let totals = self.totals()?;
+    pub(super) fn summaries(&self, totals: &Totals) -> Result<Vec<LibrarySummary>, StoreError> {
         let sum =
             |key: String| totals.get(&key).and_then(|sum| sum.parse::<i64>().ok()).unwrap_or(0).max(0).cast_unsigned();
         let mut summaries = Vec::new();
@@ -349,10 +390,10 @@ impl Shared {
     }
 
     /// The distribution of gem counts under a recipe.
-    pub(super) fn sizes(&self, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
+    pub(super) fn sizes(&self, totals: &Totals, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
         let mut sizes = Sizes::default();
         let prefix = format!("s:{}:", recipe.number);
-        for (key, sum) in self.totals()? {
+        for (key, sum) in totals {
             let parts = key.strip_prefix(&prefix).and_then(|rest| rest.split_once(':'));
             let Some((class, part)) = parts else { continue };
             let read = class.parse::<usize>().ok().filter(|class| *class <= 32).zip(sum.parse::<i64>().ok());

@@ -21,6 +21,7 @@
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
 //! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
+//! | `confirm` | what a check takes for granted, and how that is confirmed |
 //! | `partial` | reading on without what does not answer |
 
 mod address;
@@ -30,6 +31,7 @@ mod build;
 mod change;
 mod client;
 mod command;
+mod confirm;
 mod error;
 mod intent;
 mod keys;
@@ -256,6 +258,10 @@ impl Store for ClusterStore {
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {
         Box::new(ClusterSnapshot::new(&self.shared))
+    }
+
+    fn unconfirmed_snapshot(&self) -> Box<dyn Snapshot + '_> {
+        Box::new(ClusterSnapshot::unconfirmed(&self.shared))
     }
 
     fn partial_snapshot(&self) -> Box<dyn Snapshot + '_> {

@@ -69,9 +69,9 @@ impl Pool {
     }
 
     /// The primaries to ask for the epoch: those that have not been silent lately, or all.
-    pub(super) fn voters(&self, topology: &Topology, all: bool) -> Vec<String> {
+    pub(super) fn voters<'t>(&self, topology: &'t Topology, all: bool) -> impl Iterator<Item = &'t str> {
         let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
         silent.retain(|_, since| since.elapsed() < SILENT);
-        topology.primaries().filter(|node| all || !silent.contains_key(*node)).map(str::to_owned).collect()
+        topology.primaries().filter(move |node| all || !silent.contains_key(*node))
     }
 }

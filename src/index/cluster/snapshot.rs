@@ -5,7 +5,7 @@
 //! and its generation is another one, the answer is [`StoreError::Changed`], and the check is made again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use redis::Value;
@@ -14,10 +14,11 @@ use serde::de::DeserializeOwned;
 use super::Shared;
 use super::buckets::half;
 use super::command::Command;
+use super::confirm::Confirmed;
 use super::error::{answer, damaged};
 use super::intent::read_member;
 use super::keys::{BookState, NUMBER_BITS, SHARDS, TEXT, fold_field, gem_field, join, split};
-use super::meta::RecipesThen;
+use super::meta::{RecipesThen, Totals};
 use super::partial::{Partial, Sought};
 use super::{search, tally};
 use crate::index::gem_list;
@@ -38,9 +39,10 @@ const SHARDS_AT_ONCE: u32 = 32;
 /// A snapshot of a [`ClusterStore`](super::ClusterStore).
 pub(super) struct ClusterSnapshot<'a> {
     pub(super) shared: &'a Shared,
-    recipes: Arc<RecipesThen>,
-    /// Why the recipes could not be read, so that nothing else can.
-    broken: Option<String>,
+    pub(super) recipes: Arc<RecipesThen>,
+    /// Whether these are the recipes of the catalogue, once it is known.
+    pub(super) confirmed: OnceLock<Confirmed>,
+    pub(super) totals: OnceLock<Totals>,
     seen: Mutex<Seen>,
     /// If reads may go on without what does not answer.
     partial: Option<Partial>,
@@ -64,14 +66,17 @@ type Read = (Arc<State>, Vec<Option<Vec<u8>>>);
 
 impl<'a> ClusterSnapshot<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
-        let (recipes, broken) = match shared.recipes() {
-            Ok(recipes) => (recipes, None),
-            Err(error) => {
-                let last = shared.last_recipes.read().unwrap_or_else(PoisonError::into_inner).clone();
-                (last, Some(error.to_string()))
-            }
+        let (recipes, confirmed) = match shared.recipes() {
+            Ok(recipes) => (recipes, Confirmed::Same),
+            Err(error) => (shared.last_recipes(), Confirmed::Unread(error.to_string())),
         };
-        Self { shared, recipes, broken, seen: Mutex::default(), partial: None }
+        Self { recipes, confirmed: confirmed.into(), ..Self::unconfirmed(shared) }
+    }
+
+    /// A snapshot with the recipes as they were last read. They are compared with what the first read finds.
+    pub(super) fn unconfirmed(shared: &'a Shared) -> Self {
+        let (recipes, confirmed, totals) = (shared.last_recipes(), OnceLock::new(), OnceLock::new());
+        Self { shared, recipes, confirmed, totals, seen: Mutex::default(), partial: None }
     }
 
     /// A snapshot that goes on without what does not answer. Recipes, totals and names of libraries are needed.
@@ -100,12 +105,6 @@ impl<'a> ClusterSnapshot<'a> {
 
     pub(super) fn damaged(&self, detail: impl Into<String>) -> StoreError {
         damaged(self.shared.address(), detail)
-    }
-
-    fn known(&self) -> Result<&RecipesThen, StoreError> {
-        let store = || self.shared.address().to_string();
-        let broken = |detail: &String| StoreError::Unavailable { store: store(), detail: detail.clone() };
-        self.broken.as_ref().map_or(Ok(&*self.recipes), |detail| Err(broken(detail)))
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
@@ -285,7 +284,7 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
-        tally::tally(self, self.known()?.staying(recipe)?, gems, limits)
+        tally::tally(self, self.recipes.staying(recipe)?, gems, limits)
     }
 
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
@@ -406,6 +405,7 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError> {
+        self.known()?;
         self.begin_page();
         let mut all: Vec<(BookNo, Record)> = Vec::new();
         let (mut shard, mut first) = split(from);
@@ -449,8 +449,7 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
-        self.known()?;
-        self.shared.summaries()
+        self.shared.summaries(self.totals()?)
     }
 
     fn is_ready(&self, recipe: &RecipeName) -> bool {
@@ -464,7 +463,11 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {
-        self.shared.sizes(self.known()?.staying(recipe)?)
+        self.shared.sizes(self.totals()?, self.recipes.staying(recipe)?)
+    }
+
+    fn confirm(&self) -> Result<(), StoreError> {
+        self.known().map(drop)
     }
 
     fn unread(&self) -> Option<Unread> {

@@ -11,8 +11,7 @@ use hashbrown::{HashMap, HashSet};
 use lapidary_gems::Gem;
 
 use super::buckets::{Bucket, Listed, place};
-use super::command::Command;
-use super::error::answer;
+use super::command::{Command, pairs};
 use super::keys::gem_field;
 use super::merge::LONGEST;
 use super::partial::Sought;
@@ -39,7 +38,7 @@ pub(super) fn tally(
     limits: Limits<'_>,
 ) -> Result<Tally, StoreError> {
     let shared = snapshot.shared;
-    let only = match limits.library.map(|library| shared.library(library)) {
+    let only = match limits.library.map(|library| snapshot.known().and_then(|_| shared.library(library))) {
         Some(library) => match library? {
             None => return Ok(Tally::default()),
             number => number,
@@ -47,9 +46,9 @@ pub(super) fn tally(
         None => None,
     };
     let asked: BTreeSet<Gem> = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
-    let lists = read_lists(snapshot, recipe, &asked)?;
+    let (lists, is_before) = read_lists(snapshot, recipe, &asked)?;
     let counts = count(snapshot, lists, only, limits.cap)?;
-    by_library(snapshot, recipe, gems, &asked, counts, limits.fewest)
+    by_library(snapshot, recipe, gems, counts, limits.fewest, is_before)
 }
 
 /// The number of no library: of books whose library cannot be read.
@@ -97,7 +96,7 @@ pub(super) fn count(
     Ok(counts)
 }
 
-/// Reads the lists of gems, in their order.
+/// Reads the lists of gems, in their order. Says also if they were read before any can have been dropped with the recipe.
 ///
 /// # Errors
 /// [`StoreError::Changed`] if it takes so long that a book may have changed, and lost its postings, from one bucket to the
@@ -106,21 +105,22 @@ pub(super) fn read_lists(
     snapshot: &ClusterSnapshot<'_>,
     recipe: &KnownRecipe,
     gems: &BTreeSet<Gem>,
-) -> Result<Vec<(Gem, Listed)>, StoreError> {
+) -> Result<(Vec<(Gem, Listed)>, bool), StoreError> {
     let (shared, began) = (snapshot.shared, Instant::now());
     let sorted: Vec<Gem> = gems.iter().copied().collect();
     let groups: Vec<&[Gem]> = sorted.chunk_by(|a, b| place(recipe, *a).0 == place(recipe, *b).0).collect();
     let key = |gems: &[Gem]| shared.keys.bucket(recipe.number, place(recipe, gems[0]).0);
     let reads: Vec<Command> = groups.iter().map(|gems| Command::bare("HGETALL", &key(gems))).collect();
     let mut lists = Vec::new();
-    for (gems, fields) in groups.iter().zip(snapshot.read(&reads)?) {
+    let (buckets, is_before) = snapshot.read_buckets(reads)?;
+    for (gems, fields) in groups.iter().zip(buckets) {
         gems.iter().for_each(|gem| snapshot.note(|| Sought::Gem(recipe.number, *gem), fields.is_some()));
         let Some(fields) = fields else { continue };
         let unreadable = || {
             let key = String::from_utf8_lossy(&key(gems)).into_owned();
             snapshot.damaged(format!("the postings of {key} ({}) cannot be read", recipe.name()))
         };
-        let bucket = Bucket::read(answer(shared.address(), fields)?).ok_or_else(unreadable)?;
+        let bucket = pairs(fields).and_then(Bucket::read).ok_or_else(unreadable)?;
         for gem in *gems {
             let listed = bucket.books(recipe, place(recipe, *gem).1).map_err(|Unreadable| unreadable())?;
             if listed != Listed::default() {
@@ -129,7 +129,7 @@ pub(super) fn read_lists(
         }
     }
     let slow = || StoreError::Changed("a book that the check looks for".to_owned());
-    if began.elapsed() < LONGEST { Ok(lists) } else { Err(slow()) }
+    if began.elapsed() < LONGEST { Ok((lists, is_before)) } else { Err(slow()) }
 }
 
 /// Counts again what the books with enough gems have, and names the libraries.
@@ -140,11 +140,11 @@ pub(super) fn by_library(
     snapshot: &ClusterSnapshot<'_>,
     recipe: &KnownRecipe,
     gems: &[Gem],
-    asked: &BTreeSet<Gem>,
     counts: BTreeMap<u32, Count>,
     fewest: u32,
+    is_before: bool,
 ) -> Result<Tally, StoreError> {
-    let asked: HashSet<Gem> = asked.iter().copied().collect();
+    let asked: HashSet<Gem> = gems.iter().copied().collect();
     let enough =
         |count: &Count| count.books.iter().filter(|(_, n)| **n >= fewest).map(|(book, _)| *book).collect::<Vec<_>>();
     let candidates: Vec<BookNo> = counts.values().flat_map(enough).collect();
@@ -159,7 +159,7 @@ pub(super) fn by_library(
     }
     // All books lose a recipe before the first of its buckets is dropped. So if one has it still, and none has lost it, that
     // has not begun, and the recipes need not be read again.
-    if present.is_empty() || present.len() < there {
+    if present.len() < there || present.is_empty() && !is_before {
         snapshot.still_has(recipe)?;
     }
     let mut tallies = Vec::new();

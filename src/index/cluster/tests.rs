@@ -36,6 +36,14 @@ fn servers<const N: usize>() -> Option<[ClusterStore; N]> {
     Some(servers)
 }
 
+/// The same catalogue, for a server that has read nothing of it yet.
+fn unaware(store: &ClusterStore) -> Arc<Shared> {
+    let client = Client::connect(store.shared.address(), scripts::all()).unwrap();
+    let keys = store.shared.keys.clone();
+    let (owners, last_recipes, later) = Default::default();
+    Arc::new(Shared { client, keys, owners, last_recipes, later })
+}
+
 fn name() -> RecipeName {
     Recipe::documented().name().clone()
 }
@@ -279,17 +287,16 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
         let recipes = other.shared.recipes().unwrap();
         let recipe = recipes.named(&name()).unwrap();
         let [first, second] = [new.clone(), old.clone()].map(|gems| gems.map(gem).collect());
-        let mut lists = tally::read_lists(&snapshot, recipe, &first).unwrap();
+        let (mut lists, _) = tally::read_lists(&snapshot, recipe, &first).unwrap();
         if replacing {
             store.put(&Actor::Local, vec![book("1", new.clone())]).unwrap();
             store.compact(UNWATCHED).unwrap();
         }
-        lists.extend(tally::read_lists(&snapshot, recipe, &second).unwrap());
+        lists.extend(tally::read_lists(&snapshot, recipe, &second).unwrap().0);
         lists.sort_by_key(|(gem, _)| *gem);
         let counts = tally::count(&snapshot, lists, None, 99).unwrap();
         let gems: Vec<Gem> = (0..20).map(gem).collect();
-        let asked = gems.iter().copied().collect();
-        let tally = tally::by_library(&snapshot, recipe, &gems, &asked, counts, 8).unwrap();
+        let tally = tally::by_library(&snapshot, recipe, &gems, counts, 8, true).unwrap();
         let [library] = tally.libraries.as_slice() else { panic!("the book is not found: {replacing}") };
         assert_eq!(library.books.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [10]);
         // Doubts that are settled leave nothing behind.
@@ -415,12 +422,63 @@ fn a_recipe_that_is_being_dropped_hides_no_book() {
 }
 
 #[test]
+fn a_check_does_not_believe_recipes_that_were_changed() {
+    let Some([store, other]) = servers() else { return };
+    store.put(&Actor::Local, vec![book("1", 0..10)]).unwrap();
+    let gems: Vec<Gem> = (0..10).map(gem).collect();
+    let found = |snapshot: &dyn Snapshot| {
+        let tally = snapshot.tally(&name(), &gems, ALL)?;
+        Ok::<_, StoreError>(tally.libraries.iter().map(|library| library.books.len()).sum::<usize>())
+    };
+    // Before this server has seen the recipe, and whenever another one has changed the recipes since.
+    let other = ClusterStore { shared: unaware(&other), stop: None, sweeper: None };
+    assert!(other.unconfirmed_snapshot().recipes().is_empty());
+    for change in ["add", "ready", "drop"] {
+        let [asked, unasked] = [(); 2].map(|()| other.unconfirmed_snapshot());
+        match change {
+            "add" => store.add_recipe(&Actor::Local, &Recipe::released()).unwrap(),
+            "ready" => store.make_ready(&Actor::Local, Recipe::released().name()).unwrap(),
+            _ => store.drop_recipe(&Actor::Local, Recipe::released().name(), UNWATCHED).unwrap(),
+        }
+        assert!(found(&*asked).is_err(), "{change}");
+        for snapshot in [asked, unasked] {
+            assert!(matches!(snapshot.confirm(), Err(StoreError::Changed(_))), "{change}");
+            assert!(matches!(snapshot.libraries(), Err(StoreError::Changed(_))), "{change}");
+        }
+        let again = other.unconfirmed_snapshot();
+        assert_eq!(found(&*again).unwrap(), 1, "{change}");
+        again.confirm().unwrap();
+    }
+}
+
+#[test]
+fn a_check_that_finds_nothing_asks_each_primary_once() {
+    let Some([store]) = servers() else { return };
+    store.put(&Actor::Local, vec![book("1", 0..10)]).unwrap();
+    // Without anyone who looks around meanwhile.
+    let store = ClusterStore { shared: unaware(&store), stop: None, sweeper: None };
+    store.shared.recipes().unwrap();
+    store.shared.learn_all_owners().unwrap();
+    let asked = || store.shared.client.counters.round_trips.load(Ordering::Relaxed);
+    for (gems, round_trips) in [(100..200, 3), (0..10, 4)] {
+        let (before, snapshot) = (asked(), store.unconfirmed_snapshot());
+        let gems: Vec<Gem> = gems.map(gem).collect();
+        snapshot.tally(&name(), &gems, Limits { fewest: 5, ..ALL }).unwrap();
+        snapshot.sizes(&name()).unwrap();
+        snapshot.coverage(&name()).unwrap();
+        snapshot.confirm().unwrap();
+        assert_eq!(asked() - before, round_trips);
+    }
+}
+
+#[test]
 fn what_a_primary_says_that_was_replaced_is_not_believed() {
     let Some(nodes) = Nodes::start(3, 1) else { return };
     let address: ClusterAddress = format!("redis://{}", nodes.addresses).parse().unwrap();
     // Without anyone who looks around by itself.
     let [writer, reader] = [(); 2].map(|()| Client::connect(&address, scripts::all()).unwrap());
-    let (key, node) = (b"some key".as_slice(), |client: &Client| client.node(slot(b"some key")));
+    let (key, node) =
+        (b"some key".as_slice(), |client: &Client| client.topology().node(slot(b"some key")).map(str::to_owned));
     writer.write(&[Command::new("SET", key, "old")]).unwrap();
     let old = node(&reader);
     assert_eq!(reader.read_now(&[Command::bare("GET", key)]).unwrap(), [Value::BulkString(b"old".into())]);

@@ -2,15 +2,19 @@
 
 use std::collections::HashMap;
 
-use super::keys::SLOTS;
+use super::keys::{SHARDS, SLOTS, slot_of_shard};
 
 /// The nodes of a cluster.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Topology {
     /// The addresses of all nodes, first those that serve slots.
     pub(super) nodes: Vec<String>,
     /// The index of the node that serves each slot, `u16::MAX` if none does.
     slots: Vec<u16>,
+    /// How many of the nodes serve slots.
+    serving: usize,
+    /// A shard of each node that has one, by the index of the node.
+    shards: HashMap<u16, u32>,
     /// Whether any node is a replica, even of a failed one.
     pub(super) has_replicas: bool,
     /// The number of replicas of each node that are not known to have failed.
@@ -22,7 +26,16 @@ pub(super) struct Topology {
 impl Topology {
     /// Before any of these nodes was asked.
     pub(super) fn unknown(nodes: &[String]) -> Self {
-        Self { nodes: nodes.to_vec(), slots: Vec::new(), has_replicas: false, replicas: HashMap::new(), epoch: 0 }
+        Self { nodes: nodes.to_vec(), ..Self::default() }
+    }
+
+    /// Asks a node. `ask` gets the answer of `CLUSTER` with a word.
+    pub(super) fn of(node: &str, ask: impl Fn(&str) -> Result<String, String>) -> Result<Self, String> {
+        // In this order, the nodes are as they are after the elections that the epoch counts, or later.
+        let epoch = current_epoch(&ask("INFO")?);
+        let topology = epoch.zip(Self::read(&ask("NODES")?, node));
+        let (epoch, topology) = topology.ok_or_else(|| format!("{node} does not say which nodes there are"))?;
+        Ok(Self { epoch, ..topology })
     }
 
     /// Reads the answer of `CLUSTER NODES` from the node at `asked`. A node that does not know its own address has that. It
@@ -51,20 +64,33 @@ impl Topology {
                 let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
                 topology.slots.get_mut(first..=last)?.fill(node);
             }
-            let list = if slots.is_empty() { &mut idle } else { &mut topology.nodes };
+            let is_idle = slots.iter().all(|range| range.starts_with('['));
+            let list = if is_idle { &mut idle } else { &mut topology.nodes };
             list.push(address.to_owned());
         }
+        topology.serving = topology.nodes.len();
         topology.nodes.append(&mut idle);
+        let shards = (0..SHARDS).map(|shard| (topology.slots[usize::from(slot_of_shard(shard))], shard));
+        topology.shards = shards.filter(|(node, _)| *node != u16::MAX).collect();
         for address in primaries.iter().filter_map(|id| addresses.get(id)) {
             *topology.replicas.entry(address.clone()).or_default() += 1;
         }
         (!topology.nodes.is_empty()).then_some(topology)
     }
 
+    /// The index of the node that serves a slot.
+    pub(super) fn index(&self, slot: u16) -> Option<u16> {
+        self.slots.get(usize::from(slot)).copied().filter(|node| *node != u16::MAX)
+    }
+
     /// The node that serves a slot.
     pub(super) fn node(&self, slot: u16) -> Option<&str> {
-        let node = *self.slots.get(usize::from(slot))?;
-        self.nodes.get(usize::from(node)).map(String::as_str)
+        self.nodes.get(usize::from(self.index(slot)?)).map(String::as_str)
+    }
+
+    /// A shard of the node with this index, if it has one.
+    pub(super) fn a_shard(&self, node: u16) -> Option<u32> {
+        self.shards.get(&node).copied()
     }
 
     /// The number of replicas of a node that are not known to have failed.
@@ -74,9 +100,13 @@ impl Topology {
 
     /// The nodes that serve slots.
     pub(super) fn primaries(&self) -> impl Iterator<Item = &str> {
-        let last = self.slots.iter().filter(|node| **node != u16::MAX).max();
-        self.nodes.iter().take(last.map_or(0, |last| usize::from(*last) + 1)).map(String::as_str)
+        self.nodes[..self.serving].iter().map(String::as_str)
     }
+}
+
+/// The epoch in the answer of `CLUSTER INFO`.
+pub(super) fn current_epoch(info: &str) -> Option<u64> {
+    info.lines().find_map(|line| line.strip_prefix("cluster_current_epoch:")?.trim().parse().ok())
 }
 
 #[cfg(test)]
@@ -100,6 +130,8 @@ f 10.0.0.6:7001@17001 slave,fail? a 0 1 1 disconnected
         // One that is only suspected counts: it may be promoted.
         assert_eq!(["127.0.0.1:7000", "10.0.0.3:7001"].map(|node| topology.replicas(node)), [2, 0]);
         assert_eq!(topology.primaries().collect::<Vec<_>>(), ["127.0.0.1:7000", "10.0.0.3:7001"]);
+        assert!((0..2).all(|node| topology.index(slot_of_shard(topology.a_shard(node).unwrap())) == Some(node)));
+        assert_eq!((topology.a_shard(2), topology.index(SLOTS)), (None, None));
         let table = [(0, 7000), (5460, 7000), (5461, 7001), (16382, 7001), (16383, 7000)];
         for (slot, port) in table {
             assert!(topology.node(slot).unwrap().ends_with(&format!(":{port}")), "{slot}");

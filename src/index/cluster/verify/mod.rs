@@ -101,7 +101,7 @@ impl<'a> Check<'a> {
             wrong: BTreeMap::new(),
             amiss: Vec::new(),
         };
-        let books: u64 = shared.summaries()?.iter().map(|library| library.books).sum();
+        let books: u64 = shared.summaries(&shared.totals()?)?.iter().map(|library| library.books).sum();
         check.to_read = 2 * books;
         let before = shared.last_audited()?;
         check.each_book(Self::book)?;
