@@ -15,6 +15,8 @@ pub struct Nodes {
     /// `HOST:PORT,HOST:PORT…`, the primaries first.
     pub addresses: String,
     dir: PathBuf,
+    /// The variables of the script.
+    variables: Vec<(String, PathBuf)>,
     /// Stops the servers when its input ends.
     _guard: Option<Child>,
 }
@@ -42,12 +44,31 @@ impl Nodes {
         guard.args(["-c", "cat; \"$1\" \"$2\" stop; rm -r \"$2\"", "sh", SCRIPT]).arg(&dir);
         let guard = guard.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let addresses = String::from_utf8(started.stdout).unwrap().trim().replace('\n', ",");
-        Some(Self { addresses, dir, _guard: Some(guard) })
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), value.to_path_buf())).collect();
+        Some(Self { addresses, dir, variables, _guard: Some(guard) })
+    }
+
+    /// A server that can say that a change is on disk, which Valkey and Redis from 7.2 on can. Where there is none, says so
+    /// and returns `None`.
+    pub fn program_with_logs() -> Option<PathBuf> {
+        let version = |program: &PathBuf| {
+            let said = String::from_utf8(Command::new(program).arg("--version").output().ok()?.stdout).ok()?;
+            let mut numbers = said.split(" v=").nth(1)?.split('.').map(|number| number.parse::<u32>().ok());
+            Some((numbers.next()??, numbers.next()??))
+        };
+        let named = std::env::var_os("REDIS_SERVER").map(PathBuf::from);
+        let programs = named.into_iter().chain(["valkey-server", "redis-server"].map(PathBuf::from));
+        let found = { programs }.find(|program| version(program).is_some_and(|version| version >= (7, 2)));
+        if found.is_none() {
+            let _ =
+                writeln!(std::io::stderr(), "skipped: there is neither valkey-server nor a redis-server from 7.2 on");
+        }
+        found
     }
 
     /// Servers that were started otherwise, and cannot be signalled.
     pub fn at(addresses: String) -> Self {
-        Self { addresses, dir: PathBuf::new(), _guard: None }
+        Self { addresses, dir: PathBuf::new(), variables: Vec::new(), _guard: None }
     }
 
     /// The number of servers.
@@ -73,6 +94,7 @@ impl Nodes {
     pub fn restart(&self, node: usize) {
         let mut script = Command::new(SCRIPT);
         script.arg(&self.dir).args(["start", self.port(node)]).stdout(Stdio::null());
+        script.envs(self.variables.iter().map(|(name, value)| (name, value)));
         assert!(script.status().unwrap().success());
     }
 

@@ -220,12 +220,8 @@ impl Client {
 
     /// Sends a command to every node that serves slots.
     pub(super) fn on_each_primary(&self, command: &redis::Cmd) -> Result<Vec<(String, Value)>, StoreError> {
-        let nodes: Vec<String> = self.topology().primaries().map(str::to_owned).collect();
-        let mut answers = Vec::new();
-        for node in nodes {
-            answers.push((node.clone(), self.on(&node, command)?));
-        }
-        Ok(answers)
+        let topology = self.topology();
+        topology.primaries().map(|node| Ok((node.to_owned(), self.on(node, command)?))).collect()
     }
 
     /// Sends a command to a node.
@@ -352,11 +348,12 @@ impl Client {
             Purpose::Loosely => {}
             Purpose::Now => redis::cmd("CLUSTER").arg("INFO").write_packed_command(&mut bytes),
             Purpose::Write => {
-                let mut wait = redis::cmd(if self.on_disk { "WAITAOF" } else { "WAIT" });
+                let time = ACKNOWLEDGE.as_millis() as u64;
+                redis::cmd("WAIT").arg(replicas).arg(time).write_packed_command(&mut bytes);
+                // A replica that is asked together with the change, before its log is synced, says so only a second later.
                 if self.on_disk {
-                    wait.arg(1);
+                    redis::cmd("WAITAOF").arg(1).arg(replicas).arg(time).write_packed_command(&mut bytes);
                 }
-                wait.arg(replicas).arg(ACKNOWLEDGE.as_millis() as u64).write_packed_command(&mut bytes);
             }
         }
         let mut connection = self.pool.take(node)?;
@@ -392,6 +389,9 @@ impl Client {
                     },
                     answer => got.push((*at, answer)),
                 }
+            }
+            if run.purpose == Purpose::Write && self.on_disk {
+                next()?;
             }
             if run.purpose == Purpose::Loosely { Ok(None) } else { next().map(Some) }
         };
