@@ -70,6 +70,21 @@ fn commands_work_on_a_cluster_as_on_a_folder() {
     run(&format!("export --store {store} {{}}"), &[&export]).expect(0);
     let other = format!("redis://{}/other", nodes.addresses);
     run(&format!("import --store {other} {{}}"), &[&export]).expect(0);
+    // Its buckets are merged; those of books that were added otherwise have a field for each posting.
+    let fields = |prefix: &str| -> [u32; 2] {
+        let script = "local n, all = 0, redis.call('KEYS', ARGV[1])
+            for _, key in ipairs(all) do n = n + redis.call('HLEN', key) end
+            return n .. ' ' .. #all";
+        let pattern = format!("{prefix}:p:*");
+        let counts = (0..3).map(|node| nodes.ask(node, &["eval", script, "0", &pattern]));
+        counts.fold([0; 2], |[fields, buckets], counts| {
+            let (of_fields, of_buckets) = counts.split_once(' ').unwrap();
+            [fields + of_fields.parse::<u32>().unwrap(), buckets + of_buckets.parse::<u32>().unwrap()]
+        })
+    };
+    let ([added, buckets], [merged, same_buckets]) = (fields("books"), fields("other"));
+    assert!(added > buckets && buckets > 0 && same_buckets == buckets, "{added} {buckets} {same_buckets}");
+    assert_eq!(merged, buckets);
     let again = folder.path("again.ndjson");
     run(&format!("export --store {other} {{}}"), &[&again]).expect(0);
     let lines = |path| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<BTreeSet<_>>();

@@ -27,6 +27,15 @@ pub(super) enum Confirmed {
     Unread(String),
 }
 
+impl Confirmed {
+    pub(super) fn unread(error: &StoreError) -> Self {
+        Self::Unread(match error {
+            StoreError::Unavailable { detail, .. } => detail.clone(),
+            other => other.to_string(),
+        })
+    }
+}
+
 /// Answers, and the nodes that gave them ([`Client::read_in_order`](super::Client::read_in_order)).
 type InOrder = (Vec<Value>, Option<Arc<Topology>>);
 
@@ -51,7 +60,7 @@ impl ClusterSnapshot<'_> {
         commands.extend([self.shared.recipes_command(), self.shared.totals_command()]);
         let read = self.shared.client.read_in_order(&commands, true);
         let (mut answers, nodes) = read.inspect_err(|error| {
-            let _ = self.confirmed.set(Confirmed::Unread(error.to_string()));
+            let _ = self.confirmed.set(Confirmed::unread(error));
         })?;
         let [recipes, totals] = answers.split_off(count).try_into().unwrap_or_default();
         let same = self.shared.recipes_in(recipes)?.is(&self.recipes);

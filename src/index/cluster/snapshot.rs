@@ -68,7 +68,7 @@ impl<'a> ClusterSnapshot<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
         let (recipes, confirmed) = match shared.recipes() {
             Ok(recipes) => (recipes, Confirmed::Same),
-            Err(error) => (shared.last_recipes(), Confirmed::Unread(error.to_string())),
+            Err(error) => (shared.last_recipes(), Confirmed::unread(&error)),
         };
         Self { recipes, confirmed: confirmed.into(), ..Self::unconfirmed(shared) }
     }
