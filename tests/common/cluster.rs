@@ -21,6 +21,13 @@ pub struct Nodes {
     _guard: Option<Child>,
 }
 
+/// Says that a test is skipped; where none may be (`LAPIDARY_REQUIRE`), it fails.
+fn skip(why: &str) {
+    assert!(std::env::var_os("LAPIDARY_REQUIRE").is_none(), "{why}");
+    // Written directly, because the test harness hides the output of tests that pass.
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
+}
+
 impl Nodes {
     /// Starts so many primaries, each with so many replicas. Where there is no `redis-server`, says so and returns `None`.
     pub fn start(primaries: u32, replicas: u32) -> Option<Self> {
@@ -30,8 +37,7 @@ impl Nodes {
     /// Starts them with variables of the script.
     pub fn start_with(primaries: u32, replicas: u32, variables: &[(&str, &Path)]) -> Option<Self> {
         if Command::new("redis-server").arg("--version").output().is_err() {
-            // Written directly, because the test harness hides the output of tests that pass.
-            let _ = writeln!(std::io::stderr(), "skipped: there is no redis-server to test a cluster with");
+            skip("there is no redis-server to test a cluster with");
             return None;
         }
         let dir = tempdir().unwrap().keep();
@@ -60,8 +66,7 @@ impl Nodes {
         let programs = named.into_iter().chain(["valkey-server", "redis-server"].map(PathBuf::from));
         let found = { programs }.find(|program| version(program).is_some_and(|version| version >= (7, 2)));
         if found.is_none() {
-            let _ =
-                writeln!(std::io::stderr(), "skipped: there is neither valkey-server nor a redis-server from 7.2 on");
+            skip("there is neither valkey-server nor a redis-server from 7.2 on");
         }
         found
     }
