@@ -1,7 +1,8 @@
 //! Duplicates among many books: time and memory of a search, by the number of books.
 //!
-//! `cargo bench --bench duplicates -- 10000 100000 1000000`. Books have 150 gems of `documented`. Every tenth book begins with
-//! the same five gems, a notice; every hundredth is another copy of the book before it, with a tenth of its gems changed.
+//! `cargo bench --bench duplicates -- 10000 100000 1000000`. Books have 150 gems of `documented`, or so many and of the recipe
+//! that arguments such as `gems=700 hardened` say. Every tenth book begins with the same five gems, a notice; every hundredth is
+//! another copy of the book before it, with a tenth of its gems changed.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -21,23 +22,30 @@ use tempfile::TempDir;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
-const GEMS: u64 = 150;
 /// The gems of the notice, and how many books it is in: one of so many.
 const NOTICE: u64 = 5;
 const WITH_NOTICE: u32 = 10;
 /// One of so many books is a copy of the one before it.
 const COPIES: u32 = 100;
-/// The length of a chunk in bytes.
-const CHUNK: u64 = 2_300;
+
+/// What books are made of.
+struct Kind {
+    recipe: Recipe,
+    gems: u64,
+}
 
 fn main() -> Outcome<()> {
     let sizes: Vec<u32> = env::args().filter_map(|argument| argument.parse().ok()).collect();
+    let recipe = env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or_else(Recipe::documented);
+    let gems = env::args().find_map(|argument| argument.strip_prefix("gems=")?.parse().ok()).unwrap_or(150);
+    let kind = Kind { recipe, gems };
+    println!("Books of {gems} gems of {}\n", kind.recipe.name());
     println!("| books | time | books/s | groups | peak memory |\n|---|---|---|---|---|");
     for books in sizes {
         let folder = TempDir::with_prefix_in("duplicates-", env!("CARGO_TARGET_TMPDIR"))?;
         let index = folder.path().join("index");
-        let all = (0..books).map(|number| Ok::<_, StoreError>(book(number)));
-        let store = RocksStore::build(&index, &[Recipe::documented()], all)?;
+        let all = (0..books).map(|number| Ok::<_, StoreError>(kind.book(number)));
+        let store = RocksStore::build(&index, std::slice::from_ref(&kind.recipe), all)?;
         store.compact(UNWATCHED)?;
         drop(store);
         let catalogue = Catalogue::open(&index)?;
@@ -53,45 +61,51 @@ fn main() -> Outcome<()> {
     Ok(())
 }
 
-/// The gems of a book that is no copy.
-fn own(number: u32) -> Vec<Gem> {
-    let mut random = Random::new(number.into());
-    let mut gem = || Gem(random.below(1 << 32) as u64);
-    let mut gems: Vec<Gem> = (0..GEMS).map(|_| gem()).collect();
-    if number.is_multiple_of(WITH_NOTICE) {
-        for (place, gem) in (0..NOTICE).zip(&mut gems) {
-            *gem = Gem(place);
+impl Kind {
+    /// The gems of a book that is no copy.
+    fn own(&self, number: u32) -> Vec<Gem> {
+        let mut random = Random::new(number.into());
+        let mut gem = || Gem(random.below(1 << self.recipe.gem_bits()) as u64);
+        let mut gems: Vec<Gem> = (0..self.gems).map(|_| gem()).collect();
+        if number.is_multiple_of(WITH_NOTICE) {
+            for (place, gem) in (0..NOTICE).zip(&mut gems) {
+                *gem = Gem(place);
+            }
         }
+        gems
     }
-    gems
-}
 
-fn gems(number: u32) -> Vec<Gem> {
-    if number % COPIES != 1 {
-        return own(number);
+    fn gems(&self, number: u32) -> Vec<Gem> {
+        if number % COPIES != 1 {
+            return self.own(number);
+        }
+        let changed = self.own(number).into_iter().zip(self.own(number - 1)).zip(0_u32..);
+        changed.map(|((own, copied), place)| if place % 10 == 9 { own } else { copied }).collect()
     }
-    let changed = own(number).into_iter().zip(own(number - 1)).zip(0_u32..);
-    changed.map(|((own, copied), place)| if place % 10 == 9 { own } else { copied }).collect()
-}
 
-fn book(number: u32) -> NewBook {
-    let place = |place: u64| Some(Place { start: place * CHUNK, end: (place + 1) * CHUNK });
-    let placed = gems(number).into_iter().zip(0..).map(|(gem, at)| PlacedGem { gem, place: place(at) });
-    let gems = BTreeMap::from([(Recipe::documented().name().clone(), placed.collect::<Vec<_>>())]);
-    let library = "bench".parse().expect("a short word is a library");
-    let record = Record {
-        key: BookKey { library, id: format!("book-{number:010}").parse().expect("a short word is an id") },
-        rights: Rights::Protected,
-        description: Description { title: Some(format!("The book of number {number}")), ..Description::default() },
-        digest: format!("{:064x}", u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)).chars().rev().collect(),
-        clean_digest: None,
-        bytes: GEMS * CHUNK,
-        clean: None,
-        text_kept: false,
-        gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
-        changed: Timestamp::now(),
-        fetched: None,
-        standing: Standing::default(),
-    };
-    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
+    fn book(&self, number: u32) -> NewBook {
+        let chunk = u64::from(self.recipe.characters_per_gem());
+        let place = |place: u64| Some(Place { start: place * chunk, end: (place + 1) * chunk });
+        let placed = self.gems(number).into_iter().zip(0..).map(|(gem, at)| PlacedGem { gem, place: place(at) });
+        let gems = BTreeMap::from([(self.recipe.name().clone(), placed.collect::<Vec<_>>())]);
+        let library = "bench".parse().expect("a short word is a library");
+        let id = format!("book-{number:010}").parse().expect("a short word is an id");
+        let title = Some(format!("The book of number {number}"));
+        let digest = format!("{:064x}", u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15)).chars().rev().collect();
+        let record = Record {
+            key: BookKey { library, id },
+            rights: Rights::Protected,
+            description: Description { title, ..Description::default() },
+            digest,
+            clean_digest: None,
+            bytes: self.gems * chunk,
+            clean: None,
+            text_kept: false,
+            gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
+            changed: Timestamp::now(),
+            fetched: None,
+            standing: Standing::default(),
+        };
+        NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
+    }
 }

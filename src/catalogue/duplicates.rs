@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::check::today;
 use super::checking::Stored;
-use super::pages::pages;
+use super::pages::{Batches, pages};
 use super::{Catalogue, CatalogueError};
 use crate::duplicates::{Group, Grouping, Pair, Segment, history};
 use crate::index::{BookNo, Library, Limits, Outline, Record, Snapshot, StoreError, Watch};
@@ -33,6 +33,9 @@ const COMMON_CAP: u32 = 500;
 const MANY_COPIES: u32 = 100;
 /// Of a book that has text in common with more earlier books than this, the pairs that have most in common.
 const MOST_PAIRS: usize = 100;
+
+/// Number of books that are compared before the search may be stopped.
+const AT_ONCE: usize = 1_000;
 
 /// Books that have text in common.
 #[derive(Debug, Clone)]
@@ -61,11 +64,12 @@ impl Catalogue {
         let search = Search { snapshot, wanted: &wanted };
         let all = snapshot.libraries()?.iter().map(|library| library.books).sum();
         let (mut grouping, mut done) = (Grouping::default(), 0);
-        for books in pages(snapshot) {
-            watch(done, all)?;
-            let books = books?;
+        let mut batches = Batches::from(BookNo(0));
+        while let Some(books) = batches.read(snapshot)? {
+            for pair in search.pairs(&books, &|| watch(done, all))? {
+                grouping.add(pair);
+            }
             done += books.len() as u64;
-            search.pairs(&books)?.into_iter().for_each(|pair| grouping.add(pair));
         }
         grouping.groups().into_iter().map(|group| Duplicates::read(snapshot, group)).collect()
     }
@@ -103,11 +107,11 @@ impl Catalogue {
 
 /// Which books are compared, and how.
 pub(super) struct Wanted {
-    recipe: Recipe,
-    rule: Rule,
-    library: Option<Library>,
+    pub(super) recipe: Recipe,
+    pub(super) rule: Rule,
+    pub(super) library: Option<Library>,
     /// If not all books are compared with others, those that are.
-    recent: Option<HashSet<BookNo>>,
+    pub(super) recent: Option<HashSet<BookNo>>,
 }
 
 impl Wanted {
@@ -131,7 +135,7 @@ impl Wanted {
     }
 
     /// Whether a book is compared with others.
-    fn is_compared(&self, number: BookNo, record: &Record) -> bool {
+    pub(super) fn is_compared(&self, number: BookNo, record: &Record) -> bool {
         self.library.as_ref().is_none_or(|library| *library == record.key.library)
             && self.recent.as_ref().is_none_or(|recent| recent.contains(&number))
             && !record.is_disabled()
@@ -147,6 +151,9 @@ fn recent(snapshot: &dyn Snapshot, since: Timestamp) -> Result<HashSet<BookNo>, 
     Ok(recent)
 }
 
+/// Is called now and then, to report progress and to find out whether to stop.
+pub(super) type Halt<'a> = &'a dyn Fn() -> Result<(), StoreError>;
+
 pub(super) struct Search<'a> {
     pub(super) snapshot: &'a dyn Snapshot,
     pub(super) wanted: &'a Wanted,
@@ -154,23 +161,27 @@ pub(super) struct Search<'a> {
 
 impl Search<'_> {
     /// The pairs of these books and others, each pair with the book that it is not left to.
-    pub(super) fn pairs(&self, books: &[(BookNo, Record)]) -> Result<Vec<Pair<u32>>, CatalogueError> {
-        let found: Vec<Vec<Pair<BookNo>>> = books
-            .par_iter()
-            .filter(|(number, record)| self.wanted.is_compared(*number, record))
-            .map(|(number, record)| self.others(*number, record))
-            .collect::<Result<_, CatalogueError>>()?;
-        Ok(found.into_iter().flatten().map(|pair| pair.renumbered(|number| number.0)).collect())
+    pub(super) fn pairs(&self, books: &[(BookNo, Record)], halt: Halt<'_>) -> Result<Vec<Pair<u32>>, CatalogueError> {
+        let compared: Vec<_> =
+            books.iter().filter(|(number, record)| self.wanted.is_compared(*number, record)).collect();
+        let mut pairs = Vec::new();
+        for some in self.suspects(&compared, halt)?.chunks(AT_ONCE) {
+            halt()?;
+            let found = some.par_iter().map(|(number, record)| self.others(*number, record));
+            let found: Vec<Vec<Pair<BookNo>>> = found.collect::<Result<_, CatalogueError>>()?;
+            pairs.extend(found.into_iter().flatten().map(|pair| pair.renumbered(|number| number.0)));
+        }
+        Ok(pairs)
     }
 
     /// Whether a pair of books is left to the other book. Each pair is so compared once.
-    fn is_left(&self, number: BookNo, other: BookNo) -> bool {
+    pub(super) fn is_left(&self, number: BookNo, other: BookNo) -> bool {
         let recent = self.wanted.recent.as_ref();
         other == number || (other > number && recent.is_none_or(|recent| recent.contains(&other)))
     }
 
     /// The books that have text in common with this one.
-    fn others(&self, number: BookNo, record: &Record) -> Result<Vec<Pair<BookNo>>, CatalogueError> {
+    pub(super) fn others(&self, number: BookNo, record: &Record) -> Result<Vec<Pair<BookNo>>, CatalogueError> {
         let Wanted { recipe, rule, library, .. } = self.wanted;
         let reader = Stored { snapshot: self.snapshot, recipe: recipe.name(), is_new: false };
         let gems = self.snapshot.gems(recipe.name(), number)?.unwrap_or_default();

@@ -34,6 +34,7 @@ mod restore;
 mod rows;
 mod sharing;
 mod shown;
+mod suspects;
 mod text;
 mod transfer;
 mod webhooks;

@@ -254,12 +254,50 @@ impl Model {
             let mut all = snapshot.tally(&name, &asked, limits).unwrap();
             all.libraries.sort_by(|a, b| a.library.cmp(&b.library));
             assert_eq!(all.libraries, each);
+            Self::compare_holders(snapshot, &name, &asked, limits, &libraries);
             for library in LIBRARIES.map(|name| name.parse().unwrap()) {
                 let found = snapshot.tally(&name, &asked, Limits { library: Some(&library), ..limits }).unwrap();
                 let expected: Vec<LibraryTally> = each.iter().filter(|of| of.library == library).cloned().collect();
                 assert_eq!(found.libraries, expected);
+                Self::compare_holders(
+                    snapshot,
+                    &name,
+                    &asked,
+                    Limits { library: Some(&library), ..limits },
+                    &libraries,
+                );
             }
         }
+    }
+
+    /// The lists that are read in order are those that are tallied.
+    fn compare_holders(
+        snapshot: &dyn Snapshot,
+        name: &RecipeName,
+        asked: &[Gem],
+        limits: Limits<'_>,
+        libraries: &BTreeMap<Library, BTreeMap<Gem, Vec<BookNo>>>,
+    ) {
+        let sorted: BTreeSet<Gem> = asked.iter().copied().collect();
+        let sorted: Vec<Gem> = sorted.into_iter().collect();
+        let mut found: Vec<(Gem, Vec<BookNo>)> = Vec::new();
+        let each = &mut |gem, books: &[BookNo]| found.push((gem, books.to_vec()));
+        snapshot.holders(name, &sorted, limits, each).unwrap();
+        assert!(found.is_sorted_by_key(|(gem, _)| *gem));
+        let all = || libraries.iter().filter(|(library, _)| limits.library.is_none_or(|only| only == *library));
+        let has =
+            |gem: &Gem, book: &BookNo| all().any(|(_, lists)| lists.get(gem).is_some_and(|list| list.contains(book)));
+        // Some may just have lost the gem.
+        let found: BTreeSet<(Gem, BookNo)> = found
+            .into_iter()
+            .flat_map(|(gem, books)| books.into_iter().map(move |book| (gem, book)))
+            .filter(|(gem, book)| has(gem, book))
+            .collect();
+        let lists = all().flat_map(|(_, lists)| lists).filter(|(gem, _)| sorted.binary_search(gem).is_ok());
+        let few = lists.filter(|(_, list)| list.len() <= limits.cap as usize);
+        let expected: BTreeSet<(Gem, BookNo)> =
+            few.flat_map(|(gem, list)| list.iter().map(|book| (*gem, *book))).collect();
+        assert_eq!(found, expected);
     }
 
     fn tally(

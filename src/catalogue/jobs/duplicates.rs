@@ -11,12 +11,17 @@ use super::{Work, put};
 use crate::api::{BookRef, DuplicateGroup, DuplicateGroups, DuplicatePair, JobResult};
 use crate::catalogue::check::today;
 use crate::catalogue::duplicates::{Search, Wanted};
+use crate::catalogue::pages::Batches;
 use crate::catalogue::{Catalogue, CatalogueError, DuplicateOptions, Duplicates, Editor};
 use crate::duplicates::{Copy, Group, Grouping, Pair, best};
 use crate::index::{BookNo, Row, RowChange, Table};
 
-/// Number of books compared, and of rows read or written, at a time.
+/// Number of rows read or written at a time.
 const BATCH: usize = 1_000;
+/// Number of pairs in a row. A book has at most a hundred, so the books of a batch have fewer rows than numbers.
+const PAIRS_IN_ROW: usize = 10_000;
+/// Number of rows of pairs read at a time.
+const PAIR_ROWS: usize = 10;
 /// Most books of a group that are kept by name, with the pairs between them.
 const MOST_KEPT: usize = 1_000;
 /// What the keys of rows have after the number of the job.
@@ -116,26 +121,27 @@ impl Editor<'_> {
         job: &Job,
         work: &Work<'_>,
     ) -> Result<Outcome, CatalogueError> {
-        let (mut done, mut next) = (job.done, Some(job.checkpoint.book));
+        let mut done = job.done;
         if job.checkpoint.book == 0 {
             self.forget_duplicates()?;
             done = 0;
         }
         let wanted = Wanted::new(&*self.store.snapshot(), &sought.options())?;
-        while let (Some(wanted), Some(from)) = (&wanted, next) {
-            let snapshot = self.store.snapshot();
-            let books = snapshot.books(BookNo(from), BATCH)?;
-            next = books.last().and_then(|(last, _)| last.0.checked_add(1));
-            done += books.len() as u64;
-            let pairs = Search { snapshot: &*snapshot, wanted }.pairs(&books)?;
-            if !pairs.is_empty() {
-                let row = put(Table::Duplicates, key(job.id, PAIRS, from), &pairs);
+        let mut batches = Batches::from(BookNo(job.checkpoint.book));
+        while let (Some(wanted), Some(BookNo(from))) = (&wanted, batches.next()) {
+            let (snapshot, there) = (self.store.snapshot(), self.books_there()?);
+            let Some(books) = batches.read(&*snapshot)? else { break };
+            let halt = || work.step(done, there.max(done));
+            let pairs = Search { snapshot: &*snapshot, wanted }.pairs(&books, &halt)?;
+            for (pairs, row) in pairs.chunks(PAIRS_IN_ROW).zip(from..) {
+                let row = put(Table::Duplicates, key(job.id, PAIRS, row), &pairs);
                 self.store.apply(&self.actor, &[row], &[])?;
             }
-            if let Some(book) = next {
+            done += books.len() as u64;
+            if let Some(BookNo(book)) = batches.next() {
                 work.checkpoint(false, |job| (job.checkpoint.book, job.done) = (book, done))?;
             }
-            work.step(done, self.books_there()?.max(done))?;
+            work.step(done, there.max(done))?;
         }
         self.group_duplicates(job.id)
     }
@@ -144,7 +150,7 @@ impl Editor<'_> {
     fn group_duplicates(&self, job: u32) -> Result<Outcome, CatalogueError> {
         let (mut grouping, mut after) = (Grouping::default(), None);
         loop {
-            let rows = self.store.page(Table::Duplicates, &prefix(job, PAIRS), after.as_deref(), BATCH)?;
+            let rows = self.store.page(Table::Duplicates, &prefix(job, PAIRS), after.as_deref(), PAIR_ROWS)?;
             let Some((last, _)) = rows.last() else { break };
             after = Some(last.clone());
             for (_, value) in &rows {

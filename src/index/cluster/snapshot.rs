@@ -287,6 +287,16 @@ impl Snapshot for ClusterSnapshot<'_> {
         tally::tally(self, self.recipes.staying(recipe)?, gems, limits)
     }
 
+    fn holders(
+        &self,
+        recipe: &RecipeName,
+        gems: &[Gem],
+        limits: Limits<'_>,
+        each: &mut dyn FnMut(Gem, &[BookNo]),
+    ) -> Result<(), StoreError> {
+        tally::holders(self, self.known()?.staying(recipe)?, gems, limits, each)
+    }
+
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
         self.known()?;
         let Some(half) = half(digest) else { return Ok(Vec::new()) };

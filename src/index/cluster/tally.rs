@@ -37,19 +37,15 @@ pub(super) fn tally(
     gems: &[Gem],
     limits: Limits<'_>,
 ) -> Result<Tally, StoreError> {
-    let shared = snapshot.shared;
-    let only = match limits.library.map(|library| snapshot.known().and_then(|_| shared.library(library))) {
-        Some(library) => match library? {
-            None => return Ok(Tally::default()),
-            number => number,
-        },
-        None => None,
-    };
+    let Ok(only) = only(snapshot, limits)? else { return Ok(Tally::default()) };
     let asked: BTreeSet<Gem> = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
     let (lists, is_before) = read_lists(snapshot, recipe, &asked)?;
     let counts = count(snapshot, lists, only, limits.cap)?;
     by_library(snapshot, recipe, gems, counts, limits.fewest, is_before)
 }
+
+/// Number of gems whose lists are read at a time, if they are very many.
+const READ_AT_ONCE: usize = 10_000;
 
 /// The number of no library: of books whose library cannot be read.
 const UNREAD: u32 = u32::MAX;
@@ -61,10 +57,34 @@ pub(super) fn count(
     only: Option<u32>,
     cap: u32,
 ) -> Result<BTreeMap<u32, Count>, StoreError> {
+    let mut counts: BTreeMap<u32, Count> = BTreeMap::new();
+    by_owner(snapshot, lists, only, |library, gem, Listed { books, doubtful }| {
+        let count = counts.entry(library).or_default();
+        if books.len() > cap as usize {
+            count.common.insert(gem);
+            return;
+        }
+        if !books.is_empty() {
+            count.holders.push((gem, books.len() as u32));
+        }
+        for book in books.iter().chain(&doubtful) {
+            *count.books.entry(*book).or_default() += 1;
+        }
+        count.doubtful.extend(doubtful.into_iter().map(|book| (gem, book)));
+    })?;
+    Ok(counts)
+}
+
+/// Calls `each` with what the lists say of each library, or of one.
+fn by_owner(
+    snapshot: &ClusterSnapshot<'_>,
+    lists: Vec<(Gem, Listed)>,
+    only: Option<u32>,
+    mut each: impl FnMut(u32, Gem, Listed),
+) -> Result<(), StoreError> {
     let shared = snapshot.shared;
     let listed = lists.iter().flat_map(|(_, listed)| listed.books.iter().chain(&listed.doubtful).copied());
     shared.learn_owners_by(listed, |reads| snapshot.read(reads))?;
-    let mut counts: BTreeMap<u32, Count> = BTreeMap::new();
     let owner = |book: &BookNo| shared.owners.read().unwrap_or_else(PoisonError::into_inner).of(*book);
     for (gem, Listed { books, doubtful }) in lists {
         let mut of_libraries: BTreeMap<u32, Listed> = BTreeMap::new();
@@ -78,22 +98,43 @@ pub(super) fn count(
         for (book, library) in doubtful.into_iter().filter_map(|book| Some((book, wanted(&book)?))) {
             of_libraries.entry(library).or_default().doubtful.push(book);
         }
-        for (library, Listed { books, doubtful }) in of_libraries {
-            let count = counts.entry(library).or_default();
-            if books.len() > cap as usize {
-                count.common.insert(gem);
-                continue;
-            }
-            if !books.is_empty() {
-                count.holders.push((gem, books.len() as u32));
-            }
-            for book in books.iter().chain(&doubtful) {
-                *count.books.entry(*book).or_default() += 1;
-            }
-            count.doubtful.extend(doubtful.into_iter().map(|book| (gem, book)));
+        for (library, listed) in of_libraries {
+            each(library, gem, listed);
         }
     }
-    Ok(counts)
+    Ok(())
+}
+
+/// The books of gems that are not in too many books of a library, and those that may have lost them.
+pub(super) fn holders(
+    snapshot: &ClusterSnapshot<'_>,
+    recipe: &KnownRecipe,
+    gems: &[Gem],
+    limits: Limits<'_>,
+    each: &mut dyn FnMut(Gem, &[BookNo]),
+) -> Result<(), StoreError> {
+    let Ok(only) = only(snapshot, limits)? else { return Ok(()) };
+    for gems in gems.chunks(READ_AT_ONCE) {
+        let asked = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
+        let (lists, _) = read_lists(snapshot, recipe, &asked)?;
+        by_owner(snapshot, lists, only, |_, gem, Listed { mut books, doubtful }| {
+            if books.len() <= limits.cap as usize {
+                books.extend(doubtful);
+                each(gem, &books);
+            }
+        })?;
+    }
+    snapshot.still_has(recipe)
+}
+
+/// That the limits are to a library without books.
+struct NoBooks;
+
+/// The number of the only library to count, if there is one.
+fn only(snapshot: &ClusterSnapshot<'_>, limits: Limits<'_>) -> Result<Result<Option<u32>, NoBooks>, StoreError> {
+    let Some(library) = limits.library else { return Ok(Ok(None)) };
+    snapshot.known()?;
+    Ok(snapshot.shared.library(library)?.map(Some).ok_or(NoBooks))
 }
 
 /// Reads the lists of gems, in their order. Says also if they were read before any can have been dropped with the recipe.

@@ -39,6 +39,7 @@ mod drop_recipe;
 mod durable;
 mod error;
 mod frozen;
+mod lists;
 mod long_list;
 mod merge;
 mod open;

@@ -9,11 +9,12 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch, properties};
 use serde::de::DeserializeOwned;
 
+use super::lists::Lists;
 use super::long_list::decode_parts;
 use super::owners::{LibraryNo, Owners};
 use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
 use super::search;
-use super::tally::Counting;
+use super::tally::tally;
 use super::{RocksStore, error};
 use crate::index::gem_list;
 use crate::index::postings::{self, List, Reader, Unreadable};
@@ -286,8 +287,20 @@ impl Snapshot for RocksSnapshot<'_> {
     }
 
     fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
-        let counting = Counting::new(self, self.recipes.staying(recipe)?, limits)?;
-        counting.map_or_else(|| Ok(Tally::default()), |counting| counting.tally(gems))
+        tally(self, self.recipes.staying(recipe)?, gems, limits)
+    }
+
+    fn holders(
+        &self,
+        recipe: &RecipeName,
+        gems: &[Gem],
+        limits: Limits<'_>,
+        each: &mut dyn FnMut(Gem, &[BookNo]),
+    ) -> Result<(), StoreError> {
+        let recipe = self.recipes.staying(recipe)?;
+        let Some(mut lists) = Lists::new(self, recipe, limits, true)? else { return Ok(()) };
+        let fit = gems.partition_point(|gem| recipe.fits(*gem));
+        lists.read(&gems[..fit], &mut |_, gem, books| books.into_iter().for_each(|books| each(gem, books)))
     }
 
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {

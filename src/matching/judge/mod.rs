@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use hashbrown::HashMap;
-use lapidary_gems::Gem;
+use lapidary_gems::{Gem, Recipe, Rule};
 
 use super::{LookedUp, Question, Reader, Score, verdict};
 use crate::index::{BookKey, BookNo, Library, LibraryTally, Limits, Outline, Rights, StoreError, Tally};
@@ -22,8 +22,7 @@ const READ_AT_ONCE: usize = 1_000;
 pub fn candidates(reader: &dyn Reader, question: &Question<'_>) -> Result<Tally, StoreError> {
     let gems: Vec<Gem> = question.probes.iter().map(|probe| probe.placed.gem).collect();
     let rule = question.rule;
-    // If not all gems are posted, only one of the common gems may have a posting.
-    let fewest = if question.recipe.posts_all() { rule.fewest() } else { 1 };
+    let fewest = fewest_posted(question.recipe, rule);
     let limits = Limits { cap: rule.common_cap, fewest, library: question.library };
     let mut tally = reader.tally(&gems, limits)?;
     for digest in question.digests {
@@ -35,6 +34,13 @@ pub fn candidates(reader: &dyn Reader, question: &Question<'_>) -> Result<Tally,
         }
     }
     Ok(tally)
+}
+
+/// The number of a query's gems that a book which may match has postings of. If not all gems are posted, only one of those in
+/// common may be.
+#[must_use]
+pub fn fewest_posted(recipe: &Recipe, rule: &Rule) -> u32 {
+    if recipe.posts_all() { rule.fewest() } else { 1 }
 }
 
 /// Adds a book without common gems, unless it is already there.

@@ -1,0 +1,240 @@
+//! Which of many books may have text in common with others, so that only these are compared.
+//!
+//! Most books have no copy. To look up the gems of each takes long, because they are all over posting lists that are larger than
+//! the cache. So the gems of many books are looked up together, in the order of the lists, and only counted.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use hashbrown::HashSet;
+use lapidary_gems::Gem;
+use rayon::prelude::*;
+
+use super::CatalogueError;
+use super::duplicates::{Halt, Search};
+use crate::index::{BookNo, Limits, Record, StoreError};
+use crate::matching::fewest_posted;
+
+/// Number of gems that are looked up together. They take 16 bytes each, and their counters [`COUNTERS`].
+const MOST_GEMS: usize = 1 << 23;
+/// Number of them that a thread looks up at a time.
+const PART: usize = 1 << 16;
+/// Number of parts after which the search may be stopped.
+const PARTS: usize = 16;
+/// Number of books whose gems are read at a time.
+const BOOKS: usize = 4_096;
+/// Number of counters for each gem.
+const COUNTERS: usize = 8;
+/// The largest number that is counted to.
+const MOST_COUNTED: u32 = 100;
+
+/// A book with its record.
+type Book = (BookNo, Record);
+
+impl Search<'_> {
+    /// Those of these books that may be paired with others, among them all that [`Search::others`] pairs.
+    pub(super) fn suspects<'b>(&self, books: &[&'b Book], halt: Halt<'_>) -> Result<Vec<&'b Book>, CatalogueError> {
+        let mut suspects = HashSet::new();
+        let mut rest = books;
+        while !rest.is_empty() {
+            let mut gems = 0;
+            let mut fits = |(_, record): &&Book| {
+                gems += record.gems.get(self.wanted.recipe.name()).copied().unwrap_or_default() as usize;
+                gems <= MOST_GEMS
+            };
+            let count = rest.iter().take_while(|book| fits(book)).count().max(1);
+            let (some, others) = rest.split_at(count);
+            suspects.extend(self.with_common_gems(some, halt)?);
+            rest = others;
+        }
+        let is_suspect = |(number, record): &Book| -> Result<bool, StoreError> {
+            Ok(suspects.contains(number) || self.has_digest_of_another(*number, record)?)
+        };
+        let suspects = books.par_iter().filter_map(|book| match is_suspect(book) {
+            Ok(is) => is.then_some(Ok(*book)),
+            Err(error) => Some(Err(error)),
+        });
+        Ok(suspects.collect::<Result<_, _>>()?)
+    }
+
+    /// Whether another book, which this one is compared with, may have the same text.
+    fn has_digest_of_another(&self, number: BookNo, record: &Record) -> Result<bool, StoreError> {
+        // Of each library the first two, and so one before this book if there is any.
+        let limits = Limits { cap: 2, fewest: 0, library: self.wanted.library.as_ref() };
+        let may_be_paired = |other: &BookNo| *other < number || (*other > number && self.wanted.recent.is_some());
+        for digest in [Some(&record.digest), record.clean_digest.as_ref()].into_iter().flatten() {
+            if self.snapshot.with_digest(digest, limits)?.iter().any(may_be_paired) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Those of these books that may have enough gems in common with a book that they are compared with.
+    fn with_common_gems(&self, books: &[&Book], halt: Halt<'_>) -> Result<HashSet<BookNo>, StoreError> {
+        let mut gems: Vec<(Gem, BookNo)> = Vec::new();
+        for some in books.chunks(BOOKS) {
+            halt()?;
+            let read = |(number, _): &&Book| self.snapshot.gems(self.wanted.recipe.name(), *number);
+            let lists: Vec<_> = some.par_iter().map(read).collect::<Result<_, _>>()?;
+            for ((number, _), list) in some.iter().zip(lists) {
+                gems.extend(list.into_iter().flatten().map(|placed| (placed.gem, *number)));
+            }
+        }
+        gems.par_sort_unstable();
+        let counters = Counters::new(gems.len(), fewest_posted(&self.wanted.recipe, &self.wanted.rule));
+        let found = Mutex::new(HashSet::new());
+        let parts: Vec<&[(Gem, BookNo)]> = gems.chunks(PART).collect();
+        for some in parts.chunks(PARTS) {
+            halt()?;
+            some.par_iter().try_for_each(|part| {
+                let of_part = self.count(part, &counters)?;
+                found.lock().unwrap_or_else(PoisonError::into_inner).extend(of_part);
+                Ok::<_, StoreError>(())
+            })?;
+        }
+        Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Counts the gems that books have in common with others. Returns the books that may have enough of them by now.
+    fn count(&self, sorted: &[(Gem, BookNo)], counters: &Counters) -> Result<HashSet<BookNo>, StoreError> {
+        let mut gems: Vec<Gem> = sorted.iter().map(|(gem, _)| *gem).collect();
+        gems.dedup();
+        let (mut found, mut rest) = (HashSet::new(), sorted);
+        let limits = Limits { cap: self.wanted.rule.common_cap, fewest: 0, library: self.wanted.library.as_ref() };
+        self.snapshot.holders(self.wanted.recipe.name(), &gems, limits, &mut |gem, holders| {
+            let before = rest.iter().take_while(|(of, _)| *of < gem).count();
+            rest = &rest[before..];
+            for (_, book) in rest.iter().take_while(|(of, _)| *of == gem) {
+                for other in holders {
+                    if !self.is_left(*book, *other) && counters.count(*book, *other) {
+                        found.insert(*book);
+                    }
+                }
+            }
+        })?;
+        Ok(found)
+    }
+}
+
+/// How many gems pairs of books have in common, or more: some pairs share a counter.
+struct Counters {
+    counts: Vec<AtomicU8>,
+    enough: u8,
+}
+
+impl Counters {
+    fn new(gems: usize, enough: u32) -> Self {
+        let size = (COUNTERS * gems).next_power_of_two().max(2);
+        let counts = (0..size).map(|_| AtomicU8::new(0)).collect();
+        Self { counts, enough: enough.min(MOST_COUNTED) as u8 }
+    }
+
+    /// Counts a gem. Returns whether there are enough.
+    fn count(&self, book: BookNo, other: BookNo) -> bool {
+        // Multiplicative hashing (Knuth).
+        let hash = (u64::from(book.0) << 32 | u64::from(other.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let counter = &self.counts[(hash >> (u64::BITS - self.counts.len().ilog2())) as usize];
+        // Not counted further, so that it does not wrap around.
+        counter.load(Ordering::Relaxed) >= self.enough || counter.fetch_add(1, Ordering::Relaxed) + 1 >= self.enough
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use jiff::Timestamp;
+    use lapidary_gems::{Place, PlacedGem, Recipe, Rule};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::catalogue::duplicates::Wanted;
+    use crate::description::Description;
+    use crate::duplicates::Pair;
+    use crate::index::{Actor, BookKey, NewBook, Rights, RocksStore, Standing, Store as _};
+
+    const LIBRARIES: [&str; 2] = ["one", "two"];
+    const MOST_BOOKS: usize = 24;
+
+    /// A book: its library, its gems, and its text.
+    type Made = (usize, Vec<u64>, u8);
+
+    fn book(recipe: &Recipe, id: usize, (library, gems, text): &Made) -> NewBook {
+        // Some are in one bucket, and some far from each other.
+        let gem = |gem: u64| Gem(gem << (gem % 3 * 9));
+        let place = |at: usize| Some(Place { start: 500 * at as u64, end: 500 * at as u64 + 400 });
+        let placed: Vec<PlacedGem> =
+            gems.iter().enumerate().map(|(at, of)| PlacedGem { gem: gem(*of), place: place(at) }).collect();
+        let record = Record {
+            key: BookKey { library: LIBRARIES[*library].parse().unwrap(), id: id.to_string().parse().unwrap() },
+            rights: Rights::Free,
+            description: Description::default(),
+            digest: format!("{text:064x}").chars().rev().collect(),
+            clean_digest: None,
+            bytes: 0,
+            clean: None,
+            text_kept: false,
+            gems: BTreeMap::from([(recipe.name().clone(), placed.len() as u32)]),
+            changed: Timestamp::UNIX_EPOCH,
+            fetched: None,
+            standing: Standing::default(),
+        };
+        let gems = BTreeMap::from([(recipe.name().clone(), placed)]);
+        NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
+    }
+
+    fn any_book() -> impl Strategy<Value = Made> {
+        let gems = prop::collection::btree_set(1..40_u64, 0..12).prop_map(|gems| gems.into_iter().collect());
+        (0..LIBRARIES.len(), gems, prop_oneof![1 => 0..4_u8, 4 => 4..=u8::MAX])
+    }
+
+    fn sorted(mut pairs: Vec<Pair<u32>>) -> Vec<Pair<u32>> {
+        pairs.sort_by_key(|pair| (pair.a, pair.b));
+        pairs
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        /// The pairs are those that are found if every book is compared.
+        #[test]
+        fn no_pair_is_missed(
+            (books, merged) in (prop::collection::vec(any_book(), 1..MOST_BOOKS), 0..MOST_BOOKS),
+            (is_hardened, cap, min_common) in (any::<bool>(), 1..6_u32, 1..4_u32),
+            (only, recent) in (prop::option::of(0..LIBRARIES.len()), prop::option::of(0..MOST_BOOKS)),
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let store = RocksStore::open_or_create(folder.path()).unwrap();
+            let recipe: Recipe = if is_hardened { "hardened" } else { "documented" }.parse().unwrap();
+            store.add_recipe(&Actor::Local, &recipe).unwrap();
+            for (id, made) in books.iter().enumerate() {
+                if id == merged {
+                    store.administration().unwrap().compact(crate::index::UNWATCHED).unwrap();
+                }
+                store.put(&Actor::Local, vec![book(&recipe, id, made)]).unwrap();
+            }
+            let snapshot = store.snapshot();
+            let all = snapshot.books(BookNo(0), MOST_BOOKS).unwrap();
+            let rule = Rule { min_common, min_share: 0.0, min_share_of_few: 0.0, common_cap: cap, ..recipe.rule() };
+            let recent = recent.map(|from| all.iter().map(|(number, _)| *number).skip(from).step_by(2).collect());
+            let library = only.map(|only| LIBRARIES[only].parse().unwrap());
+            let wanted = Wanted { recipe, rule, library, recent };
+            let search = Search { snapshot: &*snapshot, wanted: &wanted };
+            let mut expected = Vec::new();
+            for (number, record) in all.iter().filter(|(number, record)| wanted.is_compared(*number, record)) {
+                let pairs = search.others(*number, record).unwrap();
+                expected.extend(pairs.into_iter().map(|pair| pair.renumbered(|number| number.0)));
+            }
+            prop_assert_eq!(sorted(search.pairs(&all, &|| Ok(())).unwrap()), sorted(expected));
+        }
+    }
+
+    #[test]
+    fn pairs_that_share_a_counter_have_no_fewer() {
+        let counters = Counters::new(0, 3);
+        let counted: Vec<bool> = (0..2_000).map(|i| counters.count(BookNo(i % 7), BookNo(7 + i % 3))).collect();
+        let few = counted.iter().filter(|enough| !**enough).count();
+        assert!(few <= 4 && counted[1_000..].iter().all(|enough| *enough), "{few}");
+    }
+}
