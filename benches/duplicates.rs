@@ -1,8 +1,8 @@
 //! Duplicates among many books: time and memory of a search, by the number of books.
 //!
-//! `cargo bench --bench duplicates -- 10000 100000 1000000`. Books have 150 gems of `documented`, or so many and of the recipe
-//! that arguments such as `gems=700 hardened` say. Every tenth book begins with the same five gems, a notice; every hundredth is
-//! another copy of the book before it, with a tenth of its gems changed.
+//! `cargo bench --bench duplicates -- 10000 100000 1000000`. Books have 150 gems of `documented`. Every tenth book begins with
+//! the same five gems, a notice; every hundredth is another copy of the book before it, with a tenth of its gems changed.
+//! Arguments such as `hardened gems=700 copies=3` choose the recipe, the number of gems, and that every third is a copy.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -25,22 +25,22 @@ type Outcome<T> = Result<T, Box<dyn Error>>;
 /// The gems of the notice, and how many books it is in: one of so many.
 const NOTICE: u64 = 5;
 const WITH_NOTICE: u32 = 10;
-/// One of so many books is a copy of the one before it.
-const COPIES: u32 = 100;
 
 /// What books are made of.
 struct Kind {
     recipe: Recipe,
     gems: u64,
+    /// One of so many is a copy of the one before it.
+    copies: u32,
 }
 
 fn main() -> Outcome<()> {
     let sizes: Vec<u32> = env::args().filter_map(|argument| argument.parse().ok()).collect();
     let recipe = env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or_else(Recipe::documented);
-    let gems = env::args().find_map(|argument| argument.strip_prefix("gems=")?.parse().ok()).unwrap_or(150);
-    let kind = Kind { recipe, gems };
-    println!("Books of {gems} gems of {}\n", kind.recipe.name());
-    println!("| books | time | books/s | groups | peak memory |\n|---|---|---|---|---|");
+    let option = |name: &str| env::args().find_map(|argument| argument.strip_prefix(name)?.parse().ok());
+    let kind = Kind { recipe, gems: option("gems=").unwrap_or(150), copies: option("copies=").unwrap_or(100) as u32 };
+    println!("{} gems of {} in each book, of which one of {} is a copy\n", kind.gems, kind.recipe.name(), kind.copies);
+    println!("| books | time | processor time | books/s | groups | peak memory |\n|---|---|---|---|---|---|");
     for books in sizes {
         let folder = TempDir::with_prefix_in("duplicates-", env!("CARGO_TARGET_TMPDIR"))?;
         let index = folder.path().join("index");
@@ -51,14 +51,24 @@ fn main() -> Outcome<()> {
         let catalogue = Catalogue::open(&index)?;
         // From here on, the peak is that of the search.
         fs::write("/proc/self/clear_refs", "5")?;
-        let begun = Instant::now();
+        let (begun, used) = (Instant::now(), processor_time()?);
         let groups = catalogue.duplicates(&DuplicateOptions::default(), UNWATCHED)?;
         let seconds = begun.elapsed().as_secs_f64();
         let status = fs::read_to_string("/proc/self/status")?;
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default().trim();
-        println!("| {books} | {seconds:.1} s | {:.0} | {} | {peak} |", f64::from(books) / seconds, groups.len());
+        let (used, rate) = (processor_time()? - used, f64::from(books) / seconds);
+        println!("| {books} | {seconds:.1} s | {used:.1} s | {rate:.0} | {} | {peak} |", groups.len());
     }
     Ok(())
+}
+
+/// The time that all threads have used, in seconds.
+fn processor_time() -> Outcome<f64> {
+    let stat = fs::read_to_string("/proc/self/stat")?;
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    // utime and stime, in hundredths of a second.
+    let ticks: Vec<f64> = fields.skip(11).take(2).map(str::parse).collect::<Result<_, _>>()?;
+    Ok(ticks.iter().sum::<f64>() / 100.0)
 }
 
 impl Kind {
@@ -76,7 +86,7 @@ impl Kind {
     }
 
     fn gems(&self, number: u32) -> Vec<Gem> {
-        if number % COPIES != 1 {
+        if number % self.copies != 1 {
             return self.own(number);
         }
         let changed = self.own(number).into_iter().zip(self.own(number - 1)).zip(0_u32..);

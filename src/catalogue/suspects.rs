@@ -22,7 +22,7 @@ const PART: usize = 1 << 16;
 /// Number of parts after which the search may be stopped.
 const PARTS: usize = 16;
 /// Number of books whose gems are read at a time.
-const BOOKS: usize = 4_096;
+const BOOKS: usize = 1_000;
 /// Number of counters for each gem.
 const COUNTERS: usize = 8;
 /// The largest number that is counted to.
@@ -38,8 +38,8 @@ impl Search<'_> {
         let mut rest = books;
         while !rest.is_empty() {
             let mut gems = 0;
-            let mut fits = |(_, record): &&Book| {
-                gems += record.gems.get(self.wanted.recipe.name()).copied().unwrap_or_default() as usize;
+            let mut fits = |book: &&Book| {
+                gems += self.gems_of(book);
                 gems <= MOST_GEMS
             };
             let count = rest.iter().take_while(|book| fits(book)).count().max(1);
@@ -57,6 +57,10 @@ impl Search<'_> {
         Ok(suspects.collect::<Result<_, _>>()?)
     }
 
+    fn gems_of(&self, (_, record): &Book) -> usize {
+        record.gems.get(self.wanted.recipe.name()).copied().unwrap_or_default() as usize
+    }
+
     /// Whether another book, which this one is compared with, may have the same text.
     fn has_digest_of_another(&self, number: BookNo, record: &Record) -> Result<bool, StoreError> {
         // Of each library the first two, and so one before this book if there is any.
@@ -72,7 +76,7 @@ impl Search<'_> {
 
     /// Those of these books that may have enough gems in common with a book that they are compared with.
     fn with_common_gems(&self, books: &[&Book], halt: Halt<'_>) -> Result<HashSet<BookNo>, StoreError> {
-        let mut gems: Vec<(Gem, BookNo)> = Vec::new();
+        let mut gems: Vec<(Gem, BookNo)> = Vec::with_capacity(books.iter().map(|book| self.gems_of(book)).sum());
         for some in books.chunks(BOOKS) {
             halt()?;
             let read = |(number, _): &&Book| self.snapshot.gems(self.wanted.recipe.name(), *number);

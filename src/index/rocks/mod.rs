@@ -15,7 +15,8 @@
 //! | `recipes` | recipes and their numbers |
 //! | `owners` | which library each book number belongs to |
 //! | `open` | find, create, lock and check a folder |
-//! | `read`, `tally`, `search` | a snapshot; counting a check's gems; finding books by their terms |
+//! | `read`, `search` | a snapshot; finding books by their terms |
+//! | `lists`, `tally` | posting lists with their changes; counting a check's gems |
 //! | `write`, `change`, `merge` | the changes; the batch of a change; merging the delta into the main index |
 //! | `frozen` | the state of a folder that another process has open |
 //! | `durable` | writing a batch to disk |
