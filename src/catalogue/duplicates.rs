@@ -2,7 +2,7 @@
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
-use lapidary_gems::{PlacedGem, Probe, Recipe, RecipeName, Rule};
+use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
 use rayon::prelude::*;
 
 use super::check::today;
@@ -10,8 +10,8 @@ use super::checking::Stored;
 use super::pages::{Batches, pages};
 use super::{Catalogue, CatalogueError};
 use crate::duplicates::{Group, Grouping, Pair, Segment, history};
-use crate::index::{BookNo, Library, Limits, Outline, Record, Snapshot, StoreError, Watch};
-use crate::matching::{LookedUp, Question, Relation, RuleChanges, candidates, judge};
+use crate::index::{BookNo, Library, Limits, Outline, Record, Snapshot, StoreError, Tally, Watch};
+use crate::matching::{LookedUp, Question, Relation, RuleChanges, judge, limits, with_identical};
 
 /// Which duplicates to look for.
 #[derive(Debug, Clone, Default)]
@@ -33,9 +33,6 @@ const COMMON_CAP: u32 = 500;
 const MANY_COPIES: u32 = 100;
 /// Of a book that has text in common with more earlier books than this, the pairs that have most in common.
 const MOST_PAIRS: usize = 100;
-
-/// Number of books that are compared before the search may be stopped.
-const AT_ONCE: usize = 1_000;
 
 /// Books that have text in common.
 #[derive(Debug, Clone)]
@@ -165,11 +162,26 @@ impl Search<'_> {
         let compared: Vec<_> =
             books.iter().filter(|(number, record)| self.wanted.is_compared(*number, record)).collect();
         let mut pairs = Vec::new();
-        for some in self.suspects(&compared, halt)?.chunks(AT_ONCE) {
+        for some in self.suspects(&compared, halt)? {
             halt()?;
-            let found = some.par_iter().map(|(number, record)| self.others(*number, record));
-            let found: Vec<Vec<Pair<BookNo>>> = found.collect::<Result<_, CatalogueError>>()?;
+            let parts = some.par_chunks(some.len().div_ceil(rayon::current_num_threads()).max(1));
+            let found: Vec<Vec<Pair<BookNo>>> = parts.map(|part| self.of_suspects(part)).collect::<Result<_, _>>()?;
             pairs.extend(found.into_iter().flatten().map(|pair| pair.renumbered(|number| number.0)));
+        }
+        Ok(pairs)
+    }
+
+    /// The pairs of some books.
+    pub(super) fn of_suspects(&self, books: &[&(BookNo, Record)]) -> Result<Vec<Pair<BookNo>>, CatalogueError> {
+        let Wanted { recipe, rule, library, .. } = self.wanted;
+        let gems = |number: BookNo| Ok(self.snapshot.gems(recipe.name(), number)?.unwrap_or_default());
+        let lists: Vec<Vec<PlacedGem>> =
+            books.iter().map(|(number, _)| gems(*number)).collect::<Result<_, StoreError>>()?;
+        let queries: Vec<Vec<Gem>> = lists.iter().map(|list| list.iter().map(|placed| placed.gem).collect()).collect();
+        let tallies = self.snapshot.tallies(recipe.name(), &queries, limits(recipe, rule, library.as_ref()))?;
+        let mut pairs = Vec::new();
+        for (((number, record), gems), tally) in books.iter().zip(lists).zip(tallies) {
+            pairs.extend(self.others(*number, record, gems, tally)?);
         }
         Ok(pairs)
     }
@@ -180,11 +192,16 @@ impl Search<'_> {
         other == number || (other > number && recent.is_none_or(|recent| recent.contains(&other)))
     }
 
-    /// The books that have text in common with this one.
-    pub(super) fn others(&self, number: BookNo, record: &Record) -> Result<Vec<Pair<BookNo>>, CatalogueError> {
+    /// The books that have text in common with this one, of those with its gems.
+    fn others(
+        &self,
+        number: BookNo,
+        record: &Record,
+        gems: Vec<PlacedGem>,
+        tally: Tally,
+    ) -> Result<Vec<Pair<BookNo>>, CatalogueError> {
         let Wanted { recipe, rule, library, .. } = self.wanted;
         let reader = Stored { snapshot: self.snapshot, recipe: recipe.name(), is_new: false };
-        let gems = self.snapshot.gems(recipe.name(), number)?.unwrap_or_default();
         let probes: Vec<Probe> = gems.into_iter().map(|placed| Probe { placed, kept: true }).collect();
         let digests: Vec<String> =
             [Some(&record.digest), record.clean_digest.as_ref()].into_iter().flatten().cloned().collect();
@@ -204,7 +221,7 @@ impl Search<'_> {
             day: today(),
             is_allowed: &|_| false,
         };
-        let mut tally = candidates(&reader, &question)?;
+        let mut tally = with_identical(&reader, &question, tally)?;
         for library in &mut tally.libraries {
             library.books.retain(|(other, _)| !self.is_left(number, *other));
         }

@@ -3,17 +3,15 @@
 //! Most books have no copy. To look up the gems of each takes long, because they are all over posting lists that are larger than
 //! the cache. So the gems of many books are looked up together, in the order of the lists, and only counted.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 
-use hashbrown::HashSet;
 use lapidary_gems::Gem;
 use rayon::prelude::*;
 
 use super::CatalogueError;
 use super::duplicates::{Halt, Search};
 use crate::index::{BookNo, Limits, Record, StoreError};
-use crate::matching::fewest_posted;
+use crate::matching::limits;
 
 /// Number of gems that are looked up together. They take 16 bytes each, and their counters [`COUNTERS`].
 const MOST_GEMS: usize = 1 << 23;
@@ -27,34 +25,61 @@ const BOOKS: usize = 1_000;
 const COUNTERS: usize = 8;
 /// The largest number that is counted to.
 const MOST_COUNTED: u32 = 100;
+/// Number of gems and postings of the books that are compared together. They take up to 80 bytes each.
+const MOST_COMPARED: u64 = 1 << 21;
 
 /// A book with its record.
 type Book = (BookNo, Record);
 
+/// What counting has found of a book.
+#[derive(Default)]
+struct Found {
+    /// Whether it may have enough gems in common with a book that it is compared with.
+    is_suspect: AtomicBool,
+    /// The number of its gems, and of books that have each of them.
+    read: AtomicU64,
+}
+
 impl Search<'_> {
-    /// Those of these books that may be paired with others, among them all that [`Search::others`] pairs.
-    pub(super) fn suspects<'b>(&self, books: &[&'b Book], halt: Halt<'_>) -> Result<Vec<&'b Book>, CatalogueError> {
-        let mut suspects = HashSet::new();
-        let mut rest = books;
-        while !rest.is_empty() {
+    /// Those of these books that may be paired with others, among them all that are, as many together as can be compared at
+    /// once.
+    pub(super) fn suspects<'b>(
+        &self,
+        books: &[&'b Book],
+        halt: Halt<'_>,
+    ) -> Result<Vec<Vec<&'b Book>>, CatalogueError> {
+        let found: Vec<Found> = books.iter().map(|_| Found::default()).collect();
+        let mut from = 0;
+        while from < books.len() {
             let mut gems = 0;
             let mut fits = |book: &&Book| {
                 gems += self.gems_of(book);
                 gems <= MOST_GEMS
             };
-            let count = rest.iter().take_while(|book| fits(book)).count().max(1);
-            let (some, others) = rest.split_at(count);
-            suspects.extend(self.with_common_gems(some, halt)?);
-            rest = others;
+            let to = from + books[from..].iter().take_while(|book| fits(book)).count().max(1);
+            self.count_common_gems(&books[from..to], &found[from..to], halt)?;
+            from = to;
         }
-        let is_suspect = |(number, record): &Book| -> Result<bool, StoreError> {
-            Ok(suspects.contains(number) || self.has_digest_of_another(*number, record)?)
+        let is_suspect = |(number, record): &Book, found: &Found| -> Result<bool, StoreError> {
+            Ok(found.is_suspect.load(Ordering::Relaxed) || self.has_digest_of_another(*number, record)?)
         };
-        let suspects = books.par_iter().filter_map(|book| match is_suspect(book) {
-            Ok(is) => is.then_some(Ok(*book)),
+        let suspects = books.par_iter().zip(&found).filter_map(|(book, found)| match is_suspect(book, found) {
+            Ok(is) => is.then_some(Ok((*book, found.read.load(Ordering::Relaxed)))),
             Err(error) => Some(Err(error)),
         });
-        Ok(suspects.collect::<Result<_, _>>()?)
+        let suspects: Vec<(&Book, u64)> = suspects.collect::<Result<_, _>>()?;
+        let (mut groups, mut size): (Vec<Vec<&Book>>, u64) = (Vec::new(), 0);
+        for (book, read) in suspects {
+            size = size.saturating_add(read);
+            match groups.last_mut() {
+                Some(group) if size <= MOST_COMPARED => group.push(book),
+                _ => {
+                    groups.push(vec![book]);
+                    size = read;
+                }
+            }
+        }
+        Ok(groups)
     }
 
     fn gems_of(&self, (_, record): &Book) -> usize {
@@ -74,50 +99,52 @@ impl Search<'_> {
         Ok(false)
     }
 
-    /// Those of these books that may have enough gems in common with a book that they are compared with.
-    fn with_common_gems(&self, books: &[&Book], halt: Halt<'_>) -> Result<HashSet<BookNo>, StoreError> {
-        let mut gems: Vec<(Gem, BookNo)> = Vec::with_capacity(books.iter().map(|book| self.gems_of(book)).sum());
-        for some in books.chunks(BOOKS) {
+    /// Counts the gems that these books have in common with others.
+    fn count_common_gems(&self, books: &[&Book], found: &[Found], halt: Halt<'_>) -> Result<(), StoreError> {
+        let mut gems: Vec<(Gem, usize)> = Vec::with_capacity(books.iter().map(|book| self.gems_of(book)).sum());
+        for (some, first) in books.chunks(BOOKS).zip((0..).step_by(BOOKS)) {
             halt()?;
             let read = |(number, _): &&Book| self.snapshot.gems(self.wanted.recipe.name(), *number);
             let lists: Vec<_> = some.par_iter().map(read).collect::<Result<_, _>>()?;
-            for ((number, _), list) in some.iter().zip(lists) {
-                gems.extend(list.into_iter().flatten().map(|placed| (placed.gem, *number)));
+            for (list, at) in lists.into_iter().zip(first..) {
+                gems.extend(list.into_iter().flatten().map(|placed| (placed.gem, at)));
             }
         }
         gems.par_sort_unstable();
-        let counters = Counters::new(gems.len(), fewest_posted(&self.wanted.recipe, &self.wanted.rule));
-        let found = Mutex::new(HashSet::new());
-        let parts: Vec<&[(Gem, BookNo)]> = gems.chunks(PART).collect();
+        let limits = limits(&self.wanted.recipe, &self.wanted.rule, self.wanted.library.as_ref());
+        let counters = Counters::new(gems.len(), limits.fewest);
+        let parts: Vec<&[(Gem, usize)]> = gems.chunks(PART).collect();
         for some in parts.chunks(PARTS) {
             halt()?;
-            some.par_iter().try_for_each(|part| {
-                let of_part = self.count(part, &counters)?;
-                found.lock().unwrap_or_else(PoisonError::into_inner).extend(of_part);
-                Ok::<_, StoreError>(())
-            })?;
+            some.par_iter().try_for_each(|part| self.count(part, books, found, limits, &counters))?;
         }
-        Ok(found.into_inner().unwrap_or_else(PoisonError::into_inner))
+        Ok(())
     }
 
-    /// Counts the gems that books have in common with others. Returns the books that may have enough of them by now.
-    fn count(&self, sorted: &[(Gem, BookNo)], counters: &Counters) -> Result<HashSet<BookNo>, StoreError> {
+    /// Counts gems, each with the place of a book that has it.
+    fn count(
+        &self,
+        sorted: &[(Gem, usize)],
+        books: &[&Book],
+        found: &[Found],
+        limits: Limits<'_>,
+        counters: &Counters,
+    ) -> Result<(), StoreError> {
         let mut gems: Vec<Gem> = sorted.iter().map(|(gem, _)| *gem).collect();
         gems.dedup();
-        let (mut found, mut rest) = (HashSet::new(), sorted);
-        let limits = Limits { cap: self.wanted.rule.common_cap, fewest: 0, library: self.wanted.library.as_ref() };
+        let mut rest = sorted;
         self.snapshot.holders(self.wanted.recipe.name(), &gems, limits, &mut |gem, holders| {
-            let before = rest.iter().take_while(|(of, _)| *of < gem).count();
-            rest = &rest[before..];
-            for (_, book) in rest.iter().take_while(|(of, _)| *of == gem) {
+            rest = &rest[rest.iter().take_while(|(of, _)| *of < gem).count()..];
+            for (_, at) in rest.iter().take_while(|(of, _)| *of == gem) {
+                let ((book, _), found) = (books[*at], &found[*at]);
+                found.read.fetch_add(1 + holders.len() as u64, Ordering::Relaxed);
                 for other in holders {
                     if !self.is_left(*book, *other) && counters.count(*book, *other) {
-                        found.insert(*book);
+                        found.is_suspect.store(true, Ordering::Relaxed);
                     }
                 }
             }
-        })?;
-        Ok(found)
+        })
     }
 }
 
@@ -156,7 +183,9 @@ mod tests {
     use crate::catalogue::duplicates::Wanted;
     use crate::description::Description;
     use crate::duplicates::Pair;
-    use crate::index::{Actor, BookKey, NewBook, Rights, RocksStore, Standing, Store as _};
+    use crate::index::{
+        Actor, Administration as _, BookKey, NewBook, Rights, RocksStore, Standing, Store as _, UNWATCHED,
+    };
 
     const LIBRARIES: [&str; 2] = ["one", "two"];
     const MOST_BOOKS: usize = 24;
@@ -212,12 +241,11 @@ mod tests {
             let store = RocksStore::open_or_create(folder.path()).unwrap();
             let recipe: Recipe = if is_hardened { "hardened" } else { "documented" }.parse().unwrap();
             store.add_recipe(&Actor::Local, &recipe).unwrap();
-            for (id, made) in books.iter().enumerate() {
-                if id == merged {
-                    store.administration().unwrap().compact(crate::index::UNWATCHED).unwrap();
-                }
-                store.put(&Actor::Local, vec![book(&recipe, id, made)]).unwrap();
-            }
+            let made: Vec<NewBook> = books.iter().enumerate().map(|(id, made)| book(&recipe, id, made)).collect();
+            let (main, delta) = made.split_at(merged.min(made.len()));
+            store.put(&Actor::Local, main.to_vec()).unwrap();
+            store.compact(UNWATCHED).unwrap();
+            store.put(&Actor::Local, delta.to_vec()).unwrap();
             let snapshot = store.snapshot();
             let all = snapshot.books(BookNo(0), MOST_BOOKS).unwrap();
             let rule = Rule { min_common, min_share: 0.0, min_share_of_few: 0.0, common_cap: cap, ..recipe.rule() };
@@ -226,8 +254,8 @@ mod tests {
             let wanted = Wanted { recipe, rule, library, recent };
             let search = Search { snapshot: &*snapshot, wanted: &wanted };
             let mut expected = Vec::new();
-            for (number, record) in all.iter().filter(|(number, record)| wanted.is_compared(*number, record)) {
-                let pairs = search.others(*number, record).unwrap();
+            for book in all.iter().filter(|(number, record)| wanted.is_compared(*number, record)) {
+                let pairs = search.of_suspects(&[book]).unwrap();
                 expected.extend(pairs.into_iter().map(|pair| pair.renumbered(|number| number.0)));
             }
             prop_assert_eq!(sorted(search.pairs(&all, &|| Ok(())).unwrap()), sorted(expected));

@@ -20,7 +20,7 @@ pub use chance::chance;
 pub use covered::Covered;
 pub(crate) use exact::memory_to_compare;
 pub use exact::{Exact, Identity, Likeness, Passage, Piece, exact};
-pub use judge::{Judged, Judgements, Ranked, ToShow, candidates, fewest_posted, judge, merge, rank};
+pub use judge::{Judged, Judgements, Ranked, ToShow, candidates, judge, limits, merge, rank, with_identical};
 use lapidary_gems::Rule;
 pub use listed::{Listed, spread};
 pub use lookup::{LookedUp, kept, of_both};

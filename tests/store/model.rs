@@ -254,12 +254,12 @@ impl Model {
             let mut all = snapshot.tally(&name, &asked, limits).unwrap();
             all.libraries.sort_by(|a, b| a.library.cmp(&b.library));
             assert_eq!(all.libraries, each);
-            Self::compare_holders(snapshot, &name, &asked, limits, &libraries);
+            Self::compare_in_order(snapshot, &name, &asked, limits, &libraries);
             for library in LIBRARIES.map(|name| name.parse().unwrap()) {
                 let found = snapshot.tally(&name, &asked, Limits { library: Some(&library), ..limits }).unwrap();
                 let expected: Vec<LibraryTally> = each.iter().filter(|of| of.library == library).cloned().collect();
                 assert_eq!(found.libraries, expected);
-                Self::compare_holders(
+                Self::compare_in_order(
                     snapshot,
                     &name,
                     &asked,
@@ -270,14 +270,17 @@ impl Model {
         }
     }
 
-    /// The lists that are read in order are those that are tallied.
-    fn compare_holders(
+    /// The lists that are read in order are those that are tallied for one query.
+    fn compare_in_order(
         snapshot: &dyn Snapshot,
         name: &RecipeName,
         asked: &[Gem],
         limits: Limits<'_>,
         libraries: &BTreeMap<Library, BTreeMap<Gem, Vec<BookNo>>>,
     ) {
+        let queries = [asked.to_vec(), Vec::new(), asked.iter().step_by(2).copied().collect()];
+        let tally = |gems: &Vec<Gem>| snapshot.tally(name, gems, limits).unwrap();
+        assert_eq!(snapshot.tallies(name, &queries, limits).unwrap(), queries.iter().map(tally).collect::<Vec<_>>());
         let sorted: BTreeSet<Gem> = asked.iter().copied().collect();
         let sorted: Vec<Gem> = sorted.into_iter().collect();
         let mut found: Vec<(Gem, Vec<BookNo>)> = Vec::new();

@@ -14,7 +14,7 @@ use super::long_list::decode_parts;
 use super::owners::{LibraryNo, Owners};
 use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
 use super::search;
-use super::tally::tally;
+use super::tally::{tallies, tally};
 use super::{RocksStore, error};
 use crate::index::gem_list;
 use crate::index::postings::{self, List, Reader, Unreadable};
@@ -288,6 +288,10 @@ impl Snapshot for RocksSnapshot<'_> {
 
     fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
         tally(self, self.recipes.staying(recipe)?, gems, limits)
+    }
+
+    fn tallies(&self, recipe: &RecipeName, queries: &[Vec<Gem>], limits: Limits<'_>) -> Result<Vec<Tally>, StoreError> {
+        tallies(self, self.recipes.staying(recipe)?, queries, limits)
     }
 
     fn holders(

@@ -30,6 +30,33 @@ pub(super) fn tally(
     counts.by_library(snapshot, gems, limits.fewest)
 }
 
+/// Counts the books of the gems of many queries.
+pub(super) fn tallies(
+    snapshot: &RocksSnapshot<'_>,
+    recipe: &KnownRecipe,
+    queries: &[Vec<Gem>],
+    limits: Limits<'_>,
+) -> Result<Vec<Tally>, StoreError> {
+    let Some(mut lists) = Lists::new(snapshot, recipe, limits, true)? else {
+        return Ok(vec![Tally::default(); queries.len()]);
+    };
+    let numbered = queries.iter().enumerate().flat_map(|(query, gems)| gems.iter().map(move |gem| (*gem, query)));
+    let mut asked: Vec<(Gem, usize)> = numbered.filter(|(gem, _)| recipe.fits(*gem)).collect();
+    asked.sort_unstable();
+    asked.dedup();
+    let mut gems: Vec<Gem> = asked.iter().map(|(gem, _)| *gem).collect();
+    gems.dedup();
+    let mut counts: Vec<Counts> = queries.iter().map(|_| Counts::default()).collect();
+    let mut rest = asked.as_slice();
+    lists.read(&gems, &mut |library, gem, books| {
+        rest = &rest[rest.iter().take_while(|(of, _)| *of < gem).count()..];
+        for (_, query) in rest.iter().take_while(|(of, _)| *of == gem) {
+            counts[*query].add(library, gem, books);
+        }
+    })?;
+    counts.into_iter().zip(queries).map(|(counts, gems)| counts.by_library(snapshot, gems, limits.fewest)).collect()
+}
+
 #[derive(Default)]
 struct Counts {
     books: HashMap<BookNo, u32>,

@@ -21,10 +21,21 @@ const READ_AT_ONCE: usize = 1_000;
 /// in common.
 pub fn candidates(reader: &dyn Reader, question: &Question<'_>) -> Result<Tally, StoreError> {
     let gems: Vec<Gem> = question.probes.iter().map(|probe| probe.placed.gem).collect();
-    let rule = question.rule;
-    let fewest = fewest_posted(question.recipe, rule);
-    let limits = Limits { cap: rule.common_cap, fewest, library: question.library };
-    let mut tally = reader.tally(&gems, limits)?;
+    let limits = limits(question.recipe, question.rule, question.library);
+    with_identical(reader, question, reader.tally(&gems, limits)?)
+}
+
+/// The limits within which the gems of a query are looked up.
+#[must_use]
+pub fn limits<'a>(recipe: &Recipe, rule: &Rule, library: Option<&'a Library>) -> Limits<'a> {
+    // If not all gems are posted, only one of the common gems may have a posting.
+    let fewest = if recipe.posts_all() { rule.fewest() } else { 1 };
+    Limits { cap: rule.common_cap, fewest, library }
+}
+
+/// Adds the books with an identical text to what looking up the gems of a query has found.
+pub fn with_identical(reader: &dyn Reader, question: &Question<'_>, mut tally: Tally) -> Result<Tally, StoreError> {
+    let limits = limits(question.recipe, question.rule, question.library);
     for digest in question.digests {
         let numbers = reader.with_digest(digest, Limits { cap: MOST_COPIES, ..limits })?;
         for (outline, number) in reader.outline(&numbers)?.into_iter().zip(numbers) {
@@ -34,13 +45,6 @@ pub fn candidates(reader: &dyn Reader, question: &Question<'_>) -> Result<Tally,
         }
     }
     Ok(tally)
-}
-
-/// The number of a query's gems that a book which may match has postings of. If not all gems are posted, only one of those in
-/// common may be.
-#[must_use]
-pub fn fewest_posted(recipe: &Recipe, rule: &Rule) -> u32 {
-    if recipe.posts_all() { rule.fewest() } else { 1 }
 }
 
 /// Adds a book without common gems, unless it is already there.
