@@ -9,6 +9,9 @@ use super::{
     StoreError, Tally,
 };
 
+/// Takes a gem, and the books of a library that have it.
+pub type Each<'a> = &'a mut dyn FnMut(Gem, &[BookNo]);
+
 /// What one check, export or job reads of a [`Store`](super::Store).
 ///
 /// A check compares a text with each book, one by one, and relies on no book being missing. A snapshot guarantees only
@@ -52,13 +55,7 @@ pub trait Snapshot: Send + Sync {
     /// books than [`Limits::cap`] have a posting of it. `gems` are in ascending order and have no duplicates. These are the books
     /// that [`tally`](Self::tally) counts, and perhaps some that have just lost the gem. Of very many gems, it reads
     /// their lists faster, because in order.
-    fn holders(
-        &self,
-        recipe: &RecipeName,
-        gems: &[Gem],
-        limits: Limits<'_>,
-        each: &mut dyn FnMut(Gem, &[BookNo]),
-    ) -> Result<(), StoreError>;
+    fn holders(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>, each: Each<'_>) -> Result<(), StoreError>;
 
     /// Returns the books whose text may have this digest: up to [`Limits::cap`] per library. Only the first half of
     /// the digest is compared; the record has all of it.

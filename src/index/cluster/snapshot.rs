@@ -24,8 +24,8 @@ use super::{search, tally};
 use crate::index::gem_list;
 use crate::index::recipes::KnownRecipe;
 use crate::index::{
-    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, NewBook, Outline, Record, Search, Sizes,
-    Snapshot, StoreError, Tally, Unread,
+    BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, NewBook, Outline, Record, Search,
+    Sizes, Snapshot, StoreError, Tally, Unread,
 };
 
 /// The number of states that a snapshot remembers. One that reads more, such as that of an export, forgets all at the
@@ -287,13 +287,7 @@ impl Snapshot for ClusterSnapshot<'_> {
         tally::tally(self, self.recipes.staying(recipe)?, gems, limits)
     }
 
-    fn holders(
-        &self,
-        recipe: &RecipeName,
-        gems: &[Gem],
-        limits: Limits<'_>,
-        each: &mut dyn FnMut(Gem, &[BookNo]),
-    ) -> Result<(), StoreError> {
+    fn holders(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>, each: Each<'_>) -> Result<(), StoreError> {
         tally::holders(self, self.known()?.staying(recipe)?, gems, limits, each)
     }
 

@@ -19,7 +19,7 @@ use super::snapshot::ClusterSnapshot;
 use crate::index::gem_list;
 use crate::index::postings::Unreadable;
 use crate::index::recipes::KnownRecipe;
-use crate::index::{BookNo, LibraryTally, Limits, StoreError, Tally};
+use crate::index::{BookNo, Each, LibraryTally, Limits, StoreError, Tally};
 
 /// What the buckets say of a library.
 #[derive(Default)]
@@ -111,7 +111,7 @@ pub(super) fn holders(
     recipe: &KnownRecipe,
     gems: &[Gem],
     limits: Limits<'_>,
-    each: &mut dyn FnMut(Gem, &[BookNo]),
+    each: Each<'_>,
 ) -> Result<(), StoreError> {
     let Ok(only) = only(snapshot, limits)? else { return Ok(()) };
     for gems in gems.chunks(READ_AT_ONCE) {

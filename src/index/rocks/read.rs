@@ -20,7 +20,7 @@ use crate::index::gem_list;
 use crate::index::postings::{self, List, Reader, Unreadable};
 use crate::index::recipes::{KnownRecipe, Recipes};
 use crate::index::{
-    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, Outline, Record, Search, Sizes,
+    BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, Outline, Record, Search, Sizes,
     Snapshot, StoreError, Tally,
 };
 
@@ -294,13 +294,7 @@ impl Snapshot for RocksSnapshot<'_> {
         tallies(self, self.recipes.staying(recipe)?, queries, limits)
     }
 
-    fn holders(
-        &self,
-        recipe: &RecipeName,
-        gems: &[Gem],
-        limits: Limits<'_>,
-        each: &mut dyn FnMut(Gem, &[BookNo]),
-    ) -> Result<(), StoreError> {
+    fn holders(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>, each: Each<'_>) -> Result<(), StoreError> {
         let recipe = self.recipes.staying(recipe)?;
         let Some(mut lists) = Lists::new(self, recipe, limits, true)? else { return Ok(()) };
         let fit = gems.partition_point(|gem| recipe.fits(*gem));
