@@ -288,7 +288,7 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn holders(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>, each: Each<'_>) -> Result<(), StoreError> {
-        tally::holders(self, self.known()?.staying(recipe)?, gems, limits, each)
+        tally::holders(self, self.recipes.staying(recipe)?, gems, limits, each)
     }
 
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
