@@ -122,9 +122,13 @@ impl Editor<'_> {
         work: &Work<'_>,
     ) -> Result<Outcome, CatalogueError> {
         let mut done = job.done;
-        if job.checkpoint.book == 0 {
-            self.forget_duplicates()?;
-            done = 0;
+        match job.checkpoint.book.checked_sub(1) {
+            None => {
+                self.forget(b"", None)?;
+                done = 0;
+            }
+            // The batch that was interrupted may have left rows that are not written again.
+            Some(before) => self.forget(&prefix(job.id, PAIRS), Some(&key(job.id, PAIRS, before)))?,
         }
         let wanted = Wanted::new(&*self.store.snapshot(), &sought.options())?;
         let mut batches = Batches::from(BookNo(job.checkpoint.book));
@@ -169,10 +173,10 @@ impl Editor<'_> {
         Ok(Outcome::Grouped { groups: groups.len() as u64, duplicates })
     }
 
-    /// Removes what earlier jobs found.
-    fn forget_duplicates(&self) -> Result<(), CatalogueError> {
+    /// Removes the rows with a prefix, or those behind a key.
+    fn forget(&self, prefix: &[u8], after: Option<&[u8]>) -> Result<(), CatalogueError> {
         loop {
-            let rows = self.store.page(Table::Duplicates, b"", None, BATCH)?;
+            let rows = self.store.page(Table::Duplicates, prefix, after, BATCH)?;
             if rows.is_empty() {
                 return Ok(());
             }
@@ -211,10 +215,11 @@ mod tests {
 
     use lapidary_gems::Recipe;
 
-    use super::BATCH;
+    use super::{BATCH, PAIRS, Pair, Table, key, put};
     use crate::api::{JobState, Task};
     use crate::catalogue::{Catalogue, CatalogueError, Content, NewEntry};
     use crate::index::{Actor, BookKey, Rights};
+    use crate::matching::Relation;
 
     const BOOKS: usize = 2 * BATCH + BATCH / 2;
 
@@ -249,6 +254,15 @@ mod tests {
         let stopped = catalogue.job(id).expect("the job");
         assert_eq!(stopped.state, JobState::Running);
         assert!(stopped.done < BOOKS as u64, "{stopped:?}");
+        // As if it had been killed within a batch behind the first books, of which none is a copy of one before, with a row
+        // written.
+        let (number, value) = catalogue.store.table(Table::Jobs).expect("jobs").remove(0);
+        let mut killed: serde_json::Value = serde_json::from_slice(&value).expect("JSON");
+        (killed["checkpoint"]["book"], killed["done"]) = (5.into(), 5.into());
+        let (relation, identical) = (Relation::SameText, false);
+        let gone = Pair { a: 0_u32, b: 1, identical, relation, share_of_a: 1.0, share_of_b: 1.0 };
+        let rows = [put(Table::Jobs, number, &killed), put(Table::Duplicates, key(id, PAIRS, 6), &[gone])];
+        catalogue.store.apply(&Actor::Local, &rows, &[]).expect("written");
         drop(catalogue);
         let catalogue = Arc::new(Catalogue::open(folder.path()).expect("the catalogue"));
         catalogue.resume_jobs().expect("it goes on");
