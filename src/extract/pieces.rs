@@ -11,6 +11,8 @@ use super::{noise, plain};
 
 /// How much is read beyond a piece's length, to find its end.
 const MARGIN: usize = 4 << 10;
+/// The most bytes of a piece: a text in which a piece finds no end is read whole.
+const LONGEST: usize = 8 << 20;
 
 /// A long plain text in UTF-8, in pieces that several threads may read. It is what [`read`](super::read) would return:
 /// if that is in doubt, there are no pieces, and the file is to be read whole.
@@ -60,7 +62,7 @@ impl<R: Read + Seek> Pieces<R> {
     /// Reads the next piece into `buffer`. Returns it and its offset in bytes, or `None` behind the last.
     ///
     /// # Errors
-    /// Those of the source; [`io::ErrorKind::InvalidData`] if the text is not UTF-8.
+    /// Those of the source; [`io::ErrorKind::InvalidData`] if the text is not UTF-8, or if a piece has no end.
     pub fn next<'p>(&self, buffer: &'p mut Vec<u8>) -> io::Result<Option<(&'p str, u64)>> {
         let offset = self.source.lock().unwrap_or_else(PoisonError::into_inner).next(buffer)?;
         if buffer.is_empty() {
@@ -85,9 +87,9 @@ impl<R: Read> Source<R> {
     fn next(&mut self, piece: &mut Vec<u8>) -> io::Result<u64> {
         piece.clear();
         piece.append(&mut self.rest);
-        let mut from = PIECE;
-        loop {
-            let more = (from + MARGIN).saturating_sub(piece.len()) as u64;
+        let (mut from, mut to) = (PIECE, PIECE + MARGIN);
+        while from < LONGEST {
+            let more = to.saturating_sub(piece.len()) as u64;
             let is_last = self.file.by_ref().take(more).read_to_end(piece)? == 0;
             let end = if is_last { Some(piece.len()) } else { (self.end)(piece, from) };
             if let Some(end) = end {
@@ -97,8 +99,9 @@ impl<R: Read> Source<R> {
                 self.offset += end as u64;
                 return Ok(offset);
             }
-            from = piece.len();
+            (from, to) = (piece.len(), piece.len() + PIECE);
         }
+        Err(io::ErrorKind::InvalidData.into())
     }
 }
 
@@ -136,6 +139,7 @@ mod tests {
         // One that has no end is one piece.
         let text = "Гранит, и самоцветы, ".repeat(20_000);
         assert!(in_pieces(text.as_bytes()) == Some((text, 1)));
+        assert!(in_pieces("Гранит, и самоцветы, ".repeat(250_000).as_bytes()).is_none(), "it is too long");
     }
 
     #[test]

@@ -7,17 +7,20 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use ureq::Agent;
+use ureq::http::Response;
 use ureq::http::header::AUTHORIZATION;
+use ureq::{Agent, Body};
 
 use super::common::cluster::Nodes;
-use super::common::{Random, Server, prose};
+use super::common::{Random, Server, prose, run};
 
 const CLIENTS: u64 = 4;
 const BOOKS: u64 = 3;
 const VERSIONS: u64 = 3;
 /// Longer than a request takes without faults.
 const SLOW: Duration = Duration::from_millis(300);
+/// Within which the servers know of new and revoked keys.
+const KNOWN: Duration = Duration::from_secs(2);
 /// How long to send a request again.
 pub const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -34,18 +37,18 @@ pub fn text(book: u64, version: u64) -> String {
 pub struct Servers {
     store: String,
     running: [RwLock<Server>; 2],
-    /// The key that they need, if they do.
+    /// The key of an administrator.
     key: String,
 }
 
 impl Servers {
     pub fn start(nodes: &Nodes) -> Self {
         let store = format!("redis://{}", nodes.addresses);
-        let running = [(); 2].map(|()| Server::start_on(&store));
-        Self::of(store, running, "")
+        let (running, key) = ([(); 2].map(|()| Server::start_on(&store)), admin_key(&store));
+        Self::of(store, running, &key)
     }
 
-    /// Servers of this store that are running, and their key.
+    /// Servers of this store that are running, and the key of an administrator.
     pub fn of(store: String, running: [Server; 2], key: &str) -> Self {
         Self { store, running: running.map(RwLock::new), key: key.to_owned() }
     }
@@ -56,9 +59,38 @@ impl Servers {
         *server = Server::start_on(&self.store);
     }
 
-    pub fn url(&self, i: u64) -> String {
-        self.running[i as usize % 2].read().unwrap().url.clone()
+    /// Sends a request to a server.
+    fn once(
+        &self,
+        agent: &Agent,
+        server: u64,
+        key: &str,
+        (method, path, body): (&str, &str, &Value),
+    ) -> Result<Response<Body>, ureq::Error> {
+        let url = format!("{}{path}", self.running[server as usize % 2].read().unwrap().url);
+        let key = format!("Bearer {key}");
+        match method {
+            "PUT" => agent.put(url).header(AUTHORIZATION, key).send_json(body),
+            "PATCH" => agent.patch(url).header(AUTHORIZATION, key).send_json(body),
+            "DELETE" => agent.delete(url).header(AUTHORIZATION, key).call(),
+            "GET" => agent.get(url).header(AUTHORIZATION, key).call(),
+            _ => agent.post(url).header(AUTHORIZATION, key).send_json(body),
+        }
     }
+
+    /// Sends a request to one of the servers, only once.
+    pub fn ask(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        let agent = Agent::config_builder().http_status_as_error(false).build().new_agent();
+        let mut answer = self.once(&agent, 0, &self.key, (method, path, body)).unwrap();
+        (answer.status().as_u16(), answer.body_mut().read_json().unwrap())
+    }
+}
+
+/// A new key of an administrator, which all servers know.
+pub fn admin_key(store: &str) -> String {
+    let added = run(&format!("keys add --store {store} --role admin test"), &[] as &[&str]).expect(0);
+    sleep(KNOWN);
+    added.out.lines().last().unwrap().to_owned()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,19 +120,15 @@ impl<'a> Client<'a> {
 
     /// Sends a request until it is answered.
     pub fn send(&mut self, method: &str, path: &str, body: &Value) -> (u16, Value) {
+        self.send_with(&self.servers.key, method, path, body)
+    }
+
+    fn send_with(&mut self, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
         let since = Instant::now();
         self.requests += 1;
         loop {
-            let url = format!("{}{path}", self.servers.url(self.random.below(2)));
-            let key = format!("Bearer {}", self.servers.key);
-            let answer = match method {
-                "PUT" => self.agent.put(url).header(AUTHORIZATION, key).send_json(body),
-                "PATCH" => self.agent.patch(url).header(AUTHORIZATION, key).send_json(body),
-                "DELETE" => self.agent.delete(url).header(AUTHORIZATION, key).call(),
-                "GET" => self.agent.get(url).header(AUTHORIZATION, key).call(),
-                _ => self.agent.post(url).header(AUTHORIZATION, key).send_json(body),
-            };
-            if let Ok(mut answer) = answer {
+            let server = self.random.below(2);
+            if let Ok(mut answer) = self.servers.once(&self.agent, server, key, (method, path, body)) {
                 let status = answer.status().as_u16();
                 let retry = answer.headers().contains_key("Retry-After");
                 let body = answer.body_mut().read_json::<Value>();
@@ -121,10 +149,68 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Changes one of the books, and checks another.
+    /// Changes one of the books or a key, and checks another book.
     pub fn act(&mut self) {
         let books: Vec<u64> = self.books.keys().copied().collect();
         let book = books[self.random.below(BOOKS) as usize];
+        match self.random.below(8) {
+            0 => self.add_and_revoke_key(),
+            1 => self.pass_gate(book),
+            _ => self.change(book),
+        }
+        let checked = books[self.random.below(BOOKS) as usize];
+        self.check(checked);
+    }
+
+    /// Adds a book if none like it is protected. One of the same text is, if it is there and not disabled.
+    fn pass_gate(&mut self, book: u64) {
+        let version = self.random.below(VERSIONS);
+        let body = json!({ "rights": "protected", "text": text(book, version) });
+        let before = self.books[&book];
+        if before == Some(State { version, disabled: false }) {
+            let (status, answer) = self.send("PUT", "/v1/libraries/lib/books/twin?unless=protected", &body);
+            assert_eq!((status, &answer["code"]), (409, &json!("matches")), "{answer}");
+        } else {
+            let (status, answer) = self.send("PUT", &format!("/v1/libraries/lib/books/{book}?unless=protected"), &body);
+            assert!(matches!(status, 200 | 201), "book {book} was {before:?}: {status} {answer}");
+            let disabled = before.is_some_and(|state| state.disabled);
+            self.books.insert(book, Some(State { version, disabled }));
+        }
+    }
+
+    /// Adds a key, uses it, and revokes it. All servers know of both in time.
+    fn add_and_revoke_key(&mut self) {
+        let name = format!("key-{}-{}", self.books.keys().next().unwrap(), self.requests);
+        let check = json!({ "text": "gems" });
+        let (status, made) = self.send("POST", "/v1/keys", &json!({ "name": name, "role": "check" }));
+        let added = Instant::now();
+        // If the first answer was lost, so is the secret.
+        assert!(matches!(status, 201 | 409), "{status} {made}");
+        let secret = made["secret"].as_str().unwrap_or("lap_none").to_owned();
+        while status == 201 {
+            let asked = Instant::now();
+            match self.send_with(&secret, "POST", "/v1/checks", &check).0 {
+                200 => break,
+                status => assert!(status == 401 && asked < added + KNOWN, "{status}"),
+            }
+        }
+        let (status, answer) = self.send("DELETE", &format!("/v1/keys/{name}"), &Value::Null);
+        let revoked = Instant::now();
+        assert!(matches!(status, 204 | 404), "{status} {answer}");
+        // Both servers, most likely.
+        for _ in 0..4 {
+            loop {
+                let asked = Instant::now();
+                match self.send_with(&secret, "POST", "/v1/checks", &check).0 {
+                    401 => break,
+                    status => assert!(status == 200 && asked < revoked + KNOWN, "{status}"),
+                }
+            }
+        }
+    }
+
+    /// Puts, disables or removes a book.
+    fn change(&mut self, book: u64) {
         let path = format!("/v1/libraries/lib/books/{book}");
         let before = self.books[&book];
         let (version, disabled) = (self.random.below(VERSIONS), self.random.below(2) == 0);
@@ -142,8 +228,6 @@ impl<'a> Client<'a> {
         // What is repeated finds what it has done.
         assert!(matches!(status, 200 | 201 | 204) || now.is_none() && status == 404, "{path}: {status} {answer}");
         self.books.insert(book, now);
-        let checked = books[self.random.below(BOOKS) as usize];
-        self.check(checked);
     }
 
     /// Asserts that a check finds a book in its state, and in no other.

@@ -13,11 +13,10 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::Random;
 use common::cluster::Nodes;
+use common::{Folder, Random, run};
 use load::{Client, PATIENCE, Servers, faults, heal, is_primary, print_delays, text, under_load};
-use serde_json::{Value, json};
-use ureq::Agent;
+use serde_json::json;
 
 /// Kills a primary, waits until a replica has taken its place, and starts it again.
 fn replace(nodes: &Nodes, node: usize) {
@@ -103,40 +102,44 @@ fn slots_can_be_moved_under_load() {
             assert!(moved.status.success(), "{}", String::from_utf8_lossy(&moved.stdout));
         }
     });
+    // A folder with the same books gives the same answers.
+    let folder = Folder::new();
+    let store = format!("redis://{}", nodes.addresses);
+    run(&format!("copy --from {store} --to {{}}"), &[folder.data()]).expect(0);
+    for book in 0..12 {
+        for version in 0..3 {
+            let file = folder.file("text.txt", text(book, version));
+            let of_cluster = run(&format!("check --json --store {store} {{}}"), &[&file]);
+            let of_folder = run("check --json --data {} {}", &[&folder.data(), &file]);
+            assert_eq!((of_cluster.status, of_cluster.json()), (of_folder.status, of_folder.json()));
+        }
+    }
 }
 
 #[test]
 fn a_full_cluster_takes_nothing_and_loses_nothing() {
     let Some(nodes) = Nodes::start(3, 0) else { return };
     let servers = Servers::start(&nodes);
-    let once = |method: &str, path: &str, body: &Value| {
-        let agent = Agent::config_builder().http_status_as_error(false).build().new_agent();
-        let url = format!("{}{path}", servers.url(0));
-        let answer = if method == "PUT" { agent.put(url).send_json(body) } else { agent.post(url).send_json(body) };
-        let mut answer = answer.unwrap();
-        (answer.status().as_u16(), answer.body_mut().read_json::<Value>().unwrap())
-    };
     let mut client = Client::new(&servers, 0);
     for _ in 0..10 {
         client.act();
     }
     let limit = |bytes: &str| (0..3).for_each(|node| drop(nodes.ask(node, &["config", "set", "maxmemory", bytes])));
     limit("1mb");
-    let (status, problem) =
-        once("PUT", "/v1/libraries/lib/books/x", &json!({ "rights": "protected", "text": text(99, 0) }));
+    let book = json!({ "rights": "protected", "text": text(99, 0) });
+    let (status, problem) = servers.ask("PUT", "/v1/libraries/lib/books/x", &book);
     assert_eq!((status, &problem["code"]), (503, &json!("store_full")), "{problem}");
     // Checks go on, and nothing of it is there.
     for book in client.books.keys().copied().collect::<Vec<_>>() {
         client.check(book);
     }
-    let (status, report) = once("POST", "/v1/checks", &json!({ "text": text(99, 0) }));
+    let (status, report) = servers.ask("POST", "/v1/checks", &json!({ "text": text(99, 0) }));
     assert_eq!((status, &report["verdict"]), (200, &json!("unknown")), "{report}");
     limit("0");
     for _ in 0..5 {
         client.act();
     }
-    let body = json!({ "rights": "protected", "text": text(99, 0) });
-    assert_eq!(client.send("PUT", "/v1/libraries/lib/books/x", &body).0, 201);
+    assert_eq!(client.send("PUT", "/v1/libraries/lib/books/x", &book).0, 201);
 }
 
 #[test]
@@ -148,11 +151,9 @@ fn without_replicas_nothing_is_acknowledged_and_checks_go_on() {
         client.act();
     }
     (3..6).for_each(|replica| nodes.signal(replica, "-KILL"));
-    let agent = Agent::config_builder().http_status_as_error(false).build().new_agent();
-    let url = format!("{}/v1/libraries/lib/books/x", servers.url(0));
-    let mut answer = agent.put(url).send_json(json!({ "rights": "protected", "text": text(99, 0) })).unwrap();
-    let problem: Value = answer.body_mut().read_json().unwrap();
-    assert_eq!((answer.status().as_u16(), &problem["code"]), (503, &json!("not_replicated")), "{problem}");
+    let book = json!({ "rights": "protected", "text": text(99, 0) });
+    let (status, problem) = servers.ask("PUT", "/v1/libraries/lib/books/x", &book);
+    assert_eq!((status, &problem["code"]), (503, &json!("not_replicated")), "{problem}");
     for book in client.books.keys().copied().collect::<Vec<_>>() {
         client.check(book);
     }

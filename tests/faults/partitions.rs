@@ -16,8 +16,8 @@ use ureq::http::header::AUTHORIZATION;
 
 use super::common::cluster::Nodes;
 use super::common::network::{ip, is_own};
-use super::common::{Random, Server, command, prose, run};
-use super::load::{Servers, faults, heal, is_primary, print_delays, under_load};
+use super::common::{Random, Server, command, prose};
+use super::load::{Servers, admin_key, faults, heal, is_primary, print_delays, under_load};
 
 /// The address of the link layer that nobody has.
 const NOWHERE: &str = "02:00:00:00:00:01";
@@ -105,8 +105,7 @@ impl Network {
         assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stdout));
         heal(&nodes);
         let store = format!("redis://{}", nodes.addresses);
-        let added = run(&format!("keys add --store {store} --role admin test"), &[] as &[&str]).expect(0);
-        let key = added.out.lines().last().unwrap().to_owned();
+        let key = admin_key(&store);
         Self { hosts, nodes, store, key, _running: running, _folder: folder }
     }
 
