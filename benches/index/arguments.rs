@@ -66,7 +66,7 @@ pub struct Arguments {
     /// Keep the indexes in --dir, and reuse those with the same size and seed
     #[arg(long, requires = "dir")]
     pub keep: bool,
-    /// Plot check times and bytes per posting by index size
+    /// Plot check times and bytes per posting by index size; with `cluster`, check times and work by the number of primaries
     #[arg(long, value_name = "FILE.svg")]
     pub svg: Option<PathBuf>,
     /// Passed by `cargo bench`, but not by `cargo test`

@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use crate::data::{self, GEMS};
 use crate::http::{self, Connection};
 use crate::latency::Latencies;
+use crate::plot::OnCluster;
 use crate::random::{Purpose, Random};
 use crate::server::{LAPIDARY, Server};
 use crate::table::Table;
@@ -119,14 +120,13 @@ impl Drop for Cluster {
 }
 
 /// Measures the index on clusters of these numbers of primaries.
-pub fn rows(index: &Index<'_>, postings: u64, sizes: &[u32], table: &mut Table) -> Outcome<()> {
-    for primaries in sizes {
-        on(index, postings, *primaries, table)?;
-    }
-    single_books(index, table)
+pub fn rows(index: &Index<'_>, postings: u64, sizes: &[u32], table: &mut Table) -> Outcome<Vec<OnCluster>> {
+    let clusters = sizes.iter().map(|primaries| on(index, postings, *primaries, table)).collect::<Outcome<_>>()?;
+    single_books(index, table)?;
+    Ok(clusters)
 }
 
-fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Outcome<()> {
+fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Outcome<OnCluster> {
     let Index { arguments, folder, queries, .. } = *index;
     let mut cluster = Cluster::start(primaries, 0)?;
     let name = if primaries == 1 { "1 primary".to_owned() } else { format!("{primaries} primaries") };
@@ -147,8 +147,10 @@ fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Ou
         of_folder.push(here);
         of_cluster.push(there);
     }
-    table.set(format!("{name}: check of 200 gems over HTTP, folder, p50 / p99"), median(of_folder));
-    table.set(format!("{name}: the same, cluster"), median(of_cluster));
+    let (of_folder, of_cluster) = (median(of_folder), median(of_cluster));
+    let (p50_of_folder, p50) = (of_folder.p50(), of_cluster.p50());
+    table.set(format!("{name}: check of 200 gems over HTTP, folder, p50 / p99"), of_folder);
+    table.set(format!("{name}: the same, cluster"), of_cluster);
     ratios.sort_by(f64::total_cmp);
     let (least, middle, most) = (ratios[0], ratios[ROUNDS / 2], ratios[ROUNDS - 1]);
     table.set(format!("{name}: ratio of the p50"), format_args!("{middle:.2} ({least:.2} to {most:.2})"));
@@ -175,7 +177,7 @@ fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Ou
         "postings {lists:.2}; records, gem lists and ids {books:.2}; titles, authors, digests, audit log {rest:.2} bytes a gem"
     );
     table.set(format!("{name}: memory of a copy"), memory);
-    Ok(())
+    Ok(OnCluster { primaries, p50, p50_of_folder, commands, bytes })
 }
 
 /// Copies a folder with the real program. Returns how many seconds it took to store it, and to compare and verify it.

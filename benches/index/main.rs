@@ -124,7 +124,7 @@ fn measure_uniform(arguments: &Arguments, size: Size, workspace: &Workspace, tab
     table.column(format_args!("{size} postings"));
     let books = Uniform { seed: arguments.seed, books: u32::try_from(size.0.div_ceil(GEMS))? };
     let folder = workspace.index(arguments, &books, recipes, table)?;
-    let mut point = Point { postings: size.0, check: None, footprint: None };
+    let mut point = Point { postings: size.0, check: None, footprint: None, clusters: Vec::new() };
     if arguments.wants(Rows::Disk) {
         let footprint = load::footprint(&folder, recipes, table)?;
         table.set("information limit of the lists", format_args!("{:.2}", footprint.limit));
@@ -155,7 +155,7 @@ fn measure_uniform(arguments: &Arguments, size: Size, workspace: &Workspace, tab
     }
     // Not without being asked: it needs redis-server, and memory for the whole index.
     if arguments.only.contains(&Rows::Cluster) {
-        cluster::rows(&index, u64::from(books.books) * GEMS, &arguments.primaries, table)?;
+        point.clusters = cluster::rows(&index, u64::from(books.books) * GEMS, &arguments.primaries, table)?;
     }
     Ok(point)
 }
