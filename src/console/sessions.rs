@@ -274,6 +274,8 @@ fn read(rows: Vec<Row>) -> Vec<(String, Session)> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     const SECOND: SignedDuration = SignedDuration::from_secs(1);
@@ -330,6 +332,21 @@ mod tests {
         // What is over makes room in the store.
         sessions.begin(&catalogue, key("mine"), None, "", start + WHOLE);
         assert_eq!(catalogue.page_of(Table::Sessions, b"", None, 100).expect("rows").len(), 2);
+    }
+
+    #[test]
+    fn a_request_in_flight_does_not_bring_back_a_session_that_ends() {
+        let (_folder, catalogue) = catalogue();
+        let (sessions, now) = (Sessions::default(), Timestamp::now());
+        for _ in 0..200 {
+            let cookie = sessions.begin(&catalogue, Insider::Local, None, "", now);
+            let of = || sessions.of(&catalogue, &cookie, true, now).expect("an answer");
+            thread::scope(|scope| {
+                scope.spawn(|| (0..100).filter(|_| of().is_some()).count());
+                sessions.end(&catalogue, |_| true).expect("it ends");
+            });
+            assert!(of().is_none());
+        }
     }
 
     #[test]
