@@ -181,31 +181,32 @@ impl<'a> Client<'a> {
     /// Adds a key, uses it, and revokes it. All servers know of both in time.
     fn add_and_revoke_key(&mut self) {
         let name = format!("key-{}-{}", self.books.keys().next().unwrap(), self.requests);
-        let check = json!({ "text": "gems" });
         let (status, made) = self.send("POST", "/v1/keys", &json!({ "name": name, "role": "check" }));
         let added = Instant::now();
         // If the first answer was lost, so is the secret.
         assert!(matches!(status, 201 | 409), "{status} {made}");
         let secret = made["secret"].as_str().unwrap_or("lap_none").to_owned();
-        while status == 201 {
-            let asked = Instant::now();
-            match self.send_with(&secret, "POST", "/v1/checks", &check).0 {
-                200 => break,
-                status => assert!(status == 401 && asked < added + KNOWN, "{status}"),
-            }
+        if status == 201 {
+            self.check_until(&secret, 200, 401, added + KNOWN);
         }
         let (status, answer) = self.send("DELETE", &format!("/v1/keys/{name}"), &Value::Null);
         let revoked = Instant::now();
         assert!(matches!(status, 204 | 404), "{status} {answer}");
         // Both servers, most likely.
         for _ in 0..4 {
-            loop {
-                let asked = Instant::now();
-                match self.send_with(&secret, "POST", "/v1/checks", &check).0 {
-                    401 => break,
-                    status => assert!(status == 200 && asked < revoked + KNOWN, "{status}"),
-                }
+            self.check_until(&secret, 401, 200, revoked + KNOWN);
+        }
+    }
+
+    /// Checks with a key until the answer is `status`. Only requests sent before `deadline` may be answered `before`.
+    fn check_until(&mut self, secret: &str, status: u16, before: u16, deadline: Instant) {
+        loop {
+            let asked = Instant::now();
+            let answered = self.send_with(secret, "POST", "/v1/checks", &json!({ "text": "gems" })).0;
+            if answered == status {
+                return;
             }
+            assert!(answered == before && asked < deadline, "{answered}");
         }
     }
 
