@@ -335,8 +335,12 @@ fn what_is_on_disk_survives_the_end_of_all_nodes() {
     let folder = Folder::new();
     let export = folder.path("export.ndjson");
     let until = Instant::now() + Duration::from_secs(30);
-    while run(&format!("export --store {store} {{}}"), &[&export]).status != 0 {
-        assert!(Instant::now() < until, "the cluster does not come back");
+    loop {
+        let exported = run(&format!("export --store {store} {{}}"), &[&export]);
+        if exported.status == 0 {
+            break;
+        }
+        assert!(Instant::now() < until, "the cluster does not come back: {}", exported.err);
         thread::sleep(Duration::from_millis(200));
     }
     let lines = fs::read_to_string(&export).unwrap();
