@@ -1,5 +1,6 @@
 //! Bit masks with one bit per byte of a stretch of text, and arithmetic on them.
 
+use std::num::NonZeroU64;
 use std::ops::Range;
 
 use wide::u8x16;
@@ -105,9 +106,9 @@ impl Iterator for Bits {
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
-        let bit = self.0.trailing_zeros() as usize;
-        self.0 &= self.0.wrapping_sub(1);
-        (bit < BLOCK).then_some(bit)
+        let bits = NonZeroU64::new(self.0)?;
+        self.0 &= self.0 - 1;
+        Some(bits.trailing_zeros() as usize)
     }
 }
 

@@ -44,6 +44,7 @@ const fn mix(mut x: u64) -> u64 {
 
 /// A symbol's number is multiplied by this for each following symbol of a gram (any odd 64-bit number would do).
 const BASE: u64 = 0xd130_2a9a_2f4c_8d45;
+const SQUARE: u64 = BASE.wrapping_mul(BASE);
 
 /// The numbers of the sounds.
 const NUMBERS: [u64; 16] = {
@@ -69,24 +70,6 @@ const FORMER: [u64; 16] = {
     former
 };
 
-/// The first powers of [`BASE`], and their inverses modulo 2^64.
-const POWERS: [(u64, u64); 64] = {
-    // Newton's method doubles the number of correct bits; any odd number is its own inverse in the lowest three.
-    let mut inverse = BASE;
-    let mut bits = 3;
-    while bits < 64 {
-        inverse = inverse.wrapping_mul(2_u64.wrapping_sub(BASE.wrapping_mul(inverse)));
-        bits *= 2;
-    }
-    let mut powers = [(BASE, inverse); 64];
-    let mut i = 1;
-    while i < powers.len() {
-        powers[i] = (powers[i - 1].0.wrapping_mul(BASE), powers[i - 1].1.wrapping_mul(inverse));
-        i += 1;
-    }
-    powers
-};
-
 fn number(code: u32) -> u64 {
     NUMBERS.get(code as usize).copied().unwrap_or_else(|| mix(u64::from(code) ^ GAMMA))
 }
@@ -103,9 +86,10 @@ pub(super) struct Grams {
     sum: u64,
     weight: u32,
     count: u64,
-    /// The grams of some symbols that can be selected: the number of the symbol behind each, and its sum.
-    eligible: Vec<(u32, u64)>,
-    /// These grams.
+    /// The sums of the grams that each of some symbols ends, and which of these grams can be selected.
+    sums: Vec<u64>,
+    eligible: Vec<u32>,
+    /// The grams that can be selected.
     ended: Vec<Gram>,
 }
 
@@ -130,29 +114,47 @@ impl Grams {
 
     /// Takes sounds behind a gram of sounds.
     fn take_sounds(&mut self) {
-        let former = self.symbols.chunks(POWERS.len()).zip(self.symbols[CURRENT..].chunks(POWERS.len()));
-        let number_of = |table: &[u64; 16], symbol: &Symbol| table[symbol.code() as usize % table.len()];
-        self.eligible.resize(self.symbols.len(), (0, 0));
-        let (mut i, mut eligible) = (0, 0);
-        for (former, next) in former {
-            // Divided by the power of its symbol, a sum differs from the one before by a term that does not depend on it.
-            let mut divided = self.sum;
-            for ((former, next), (power, inverse)) in former.iter().zip(next).zip(&POWERS) {
-                let change = number_of(&NUMBERS, next).wrapping_sub(number_of(&FORMER, former));
-                divided = divided.wrapping_add(change.wrapping_mul(*inverse));
-                self.sum = divided.wrapping_mul(*power);
-                // Written in any case, because whether it counts cannot be predicted.
-                self.eligible[eligible] = (i, self.sum);
-                eligible += usize::from(is_eligible(self.sum));
-                i += 1;
-            }
+        let symbols = &self.symbols[..];
+        let count = symbols.len() - CURRENT;
+        if self.sums.len() < count {
+            self.sums.resize(count, 0);
+            self.eligible.resize(count, 0);
         }
-        for &(i, sum) in &self.eligible[..eligible] {
-            let (number, i) = (self.count + u64::from(i), i as usize);
-            let [first, last] = [1, CURRENT].map(|of| self.symbols[i + of].end());
-            self.ended.push(Gram { number, rank: mix(sum), first, last });
+        let (former, next) = (symbols[..count].as_chunks(), symbols[CURRENT..].as_chunks());
+        let (sums, all) = (&mut self.sums[..count], &mut self.eligible[..count]);
+        let change = |former: &Symbol, next: &Symbol| {
+            let of = |table: &[u64; 16], symbol: &Symbol| table[symbol.code() as usize % table.len()];
+            of(&NUMBERS, next).wrapping_sub(of(&FORMER, former))
+        };
+        let (mut sum, mut eligible) = (self.sum, 0);
+        let mut note = |i: u32, sum: u64| {
+            // Written in any case, because whether it counts cannot be predicted.
+            all[eligible] = i;
+            eligible += usize::from(is_eligible(sum));
+        };
+        // Two at a time, because the second need not wait for the first.
+        let pairs = former.0.iter().zip(next.0).zip(sums.as_chunks_mut().0);
+        for (i, (([a, b], [c, d]), sums)) in (0..).step_by(2).zip(pairs) {
+            let [first, second] = [change(a, c), change(b, d)];
+            let both = first.wrapping_mul(BASE).wrapping_add(second);
+            let next = [sum.wrapping_mul(BASE).wrapping_add(first), sum.wrapping_mul(SQUARE).wrapping_add(both)];
+            note(i, next[0]);
+            note(i + 1, next[1]);
+            (*sums, sum) = (next, next[1]);
         }
-        self.count += u64::from(i);
+        if let ([a], [c], [.., last]) = (former.1, next.1, &mut *sums) {
+            sum = sum.wrapping_mul(BASE).wrapping_add(change(a, c));
+            *last = sum;
+            note(count as u32 - 1, sum);
+        }
+        self.sum = sum;
+        let gram = |i: &u32| {
+            let at = *i as usize;
+            let [first, last] = [1, CURRENT].map(|of| symbols[at + of].end());
+            Gram { number: self.count + u64::from(*i), rank: mix(sums[at]), first, last }
+        };
+        self.ended.extend(self.eligible[..eligible].iter().map(gram));
+        self.count += count as u64;
     }
 
     /// Takes any symbols behind those of the current gram; returns the number of symbols before the last gram.

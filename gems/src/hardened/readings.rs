@@ -157,7 +157,7 @@ const ALL_KINDS: [(&str, Kind); 8] = [
 
 /// How a text is usually read in words of one script, byte by byte: a row for each pair of a byte and the one before. The
 /// row of a character is that of its second byte, or of its only one; its other bytes are [`SILENT`].
-pub(super) struct Usual(Box<[[u8; 256]; LEADS]>);
+pub(super) struct Usual(Box<[u8; ROWS]>);
 
 /// The row of bytes that have no sound.
 pub(super) const SILENT: u8 = 0;
@@ -170,15 +170,18 @@ pub(super) const UNUSUAL: u8 = 1 << 5;
 /// The bytes that begin characters of two and three bytes, and one for all others.
 const LEADS: usize = 64;
 
-/// The page of rows of the bytes after this one.
-const LEAD: [u8; 256] = {
-    let mut lead = [0; 256];
+/// The rows of all pages.
+const ROWS: usize = LEADS << 8;
+
+/// Where the page of rows begins of the bytes after this one.
+const PAGE_AFTER: [u16; 256] = {
+    let mut page = [0; 256];
     let mut byte = 0xc0;
     while byte < 0xf0 {
-        lead[byte] = byte as u8 - 0xbf;
+        page[byte] = (byte as u16 - 0xbf) << 8;
         byte += 1;
     }
-    lead
+    page
 };
 
 impl Usual {
@@ -205,37 +208,41 @@ impl Usual {
             }
             _ => SILENT,
         };
-        Self(Box::new(std::array::from_fn(|lead| std::array::from_fn(|byte| of(lead, byte)))))
+        Self(Box::new(std::array::from_fn(|i| of(i >> 8, i & 0xff))))
     }
 
     /// The rows of bytes that begin with a character.
     pub(super) fn rows(&self, bytes: &[u8], rows: &mut [u8]) {
         let (some, rest) = bytes.as_chunks::<AT_ONCE>();
         let (rows, rows_of_rest) = rows.as_chunks_mut::<AT_ONCE>();
-        let mut lead = 0;
+        let mut page = 0;
         for (bytes, rows) in some.iter().zip(rows) {
-            if bytes.is_ascii() {
-                *rows = bytes.map(|byte| self.0[0][usize::from(byte)]);
+            if u128::from_ne_bytes(*bytes) & NOT_ASCII == 0 {
+                // Of characters of one byte.
+                for (byte, row) in bytes.iter().zip(rows) {
+                    *row = self.0[usize::from(*byte)];
+                }
             } else {
-                lead = self.rows_after(lead, bytes, rows);
+                page = self.rows_after(page, bytes, rows);
             }
         }
-        self.rows_after(lead, rest, rows_of_rest);
+        self.rows_after(page, rest, rows_of_rest);
     }
 
     /// Writes the rows of bytes after one of this page; returns the page of the last byte.
     #[inline]
-    fn rows_after(&self, mut lead: u8, bytes: &[u8], rows: &mut [u8]) -> u8 {
+    fn rows_after(&self, mut page: u16, bytes: &[u8], rows: &mut [u8]) -> u16 {
         for (byte, row) in bytes.iter().zip(rows) {
-            *row = self.0[usize::from(lead) % LEADS][usize::from(*byte)];
-            lead = LEAD[usize::from(*byte)];
+            *row = self.0[usize::from(page | u16::from(*byte)) % ROWS];
+            page = PAGE_AFTER[usize::from(*byte)];
         }
-        lead
+        page
     }
 }
 
-/// How many bytes are looked at together.
+/// How many bytes are looked at together, and the bits of those that are not ASCII.
 const AT_ONCE: usize = 16;
+const NOT_ASCII: u128 = u128::from_ne_bytes([0x80; AT_ONCE]);
 
 /// The table, in pages of 256 characters. Most pages are identical and stored once.
 pub(crate) struct Readings {

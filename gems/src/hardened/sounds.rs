@@ -77,6 +77,12 @@ impl Symbol {
         Self((end as u64) << END | u64::from(code))
     }
 
+    /// A sound whose letter ends so many bytes behind this symbol, which has the code 0.
+    #[inline]
+    fn behind(self, sound: u8, bytes: usize) -> Self {
+        Self(self.0 + ((bytes as u64) << END) + u64::from(sound))
+    }
+
     /// The number of a sound, less than 16, or the character.
     #[inline]
     pub(super) fn code(self) -> u32 {
@@ -130,25 +136,33 @@ const fn hear(last: u8, sound: u8) -> Heard {
     }
 }
 
-/// What a consonant does, by what was heard last, whether a vowel is between them, and the consonant.
-///
-/// ```text
-/// bits 0      1      5..9
-///      drops  stays  what is then the last
-/// ```
-const CONSONANTS: [u16; 1 << 9] = {
-    let mut all = [0; 1 << 9];
+/// A number above those of all sounds.
+const LASTS: usize = 16;
+
+/// What a consonant does to the sounds before it, and what is then the last.
+#[derive(Clone, Copy)]
+struct Step {
+    last: u16,
+    /// Where it is written, from the end of the sounds: at the end, or in place of the last one.
+    at: i16,
+    /// By how many there are more.
+    more: i32,
+}
+
+/// For each consonant, without a vowel before it and with one, the steps by what was heard last. A step has to wait for the one
+/// before it; its row is found meanwhile.
+const STEPS: [[Step; LASTS]; 2 * LASTS] = {
+    let mut all = [[Step { last: 0, at: 0, more: 0 }; LASTS]; 2 * LASTS];
     let mut i = 0;
-    while i < all.len() {
-        let last = if i & BEHIND_VOWEL == 0 { (i >> 5) as u8 } else { 0 };
-        let heard = hear(last, (i & 0xf) as u8);
-        all[i] = (heard.last as u16) << 5 | (heard.stays as u16) << 1 | heard.drops as u16;
+    while i < 2 * LASTS * LASTS {
+        let (own, last) = (i / LASTS, i % LASTS);
+        let heard = hear(if own % 2 == 0 { last as u8 } else { 0 }, own as u8 / 2);
+        let at = -(heard.drops as i16);
+        all[own][last] = Step { last: heard.last as u16, at, more: at as i32 + heard.stays as i32 };
         i += 1;
     }
     all
 };
-const BEHIND_VOWEL: usize = 1 << 4;
-
 /// The consonants and the vowels of a block of rows.
 #[inline]
 fn masks(block: &[u8; BLOCK]) -> (u64, u64) {
@@ -180,27 +194,27 @@ impl Default for Sounds {
 }
 
 impl Sounds {
-    /// Takes this many rows of bytes, the first of which is at this position.
-    pub(super) fn rows(&mut self, rows: &[u8; MOST], bytes: usize, at: usize) {
-        let (mut count, mut state) = (self.count, u16::from(self.last) << 5);
+    /// Takes this many rows of bytes, the first of which ends at this position.
+    pub(super) fn rows(&mut self, rows: &[u8; MOST], bytes: usize, end: usize) {
+        let (mut count, mut last) = (self.count as u32, usize::from(self.last));
         let mut vowel = false;
         for (block, from) in rows.as_chunks().0.iter().zip((0..bytes).step_by(BLOCK)) {
             let (consonants, vowels) = masks(block);
             let inside = u64::MAX >> (BLOCK - (bytes - from).min(BLOCK));
             let (consonants, vowels) = (consonants & inside, vowels & inside);
             let behind = through(vowels, !consonants, &mut vowel);
+            let first = Symbol::new(0, end + from);
             for i in Bits(consonants) {
-                let of_vowel = (behind >> i & 1) as usize * BEHIND_VOWEL;
-                let sound = u16::from(block[i] & 0xf);
-                let heard = CONSONANTS[(usize::from(state & 0x1e0 | sound) | of_vowel) % CONSONANTS.len()];
-                state = heard;
-                count = count.wrapping_sub(usize::from(heard & 1));
+                let sound = block[i] & 0xf;
+                let own = 2 * usize::from(sound) + (behind >> i & 1) as usize;
+                let step = STEPS[own][last % LASTS];
+                last = usize::from(step.last);
                 // Written in any case, because whether it stays cannot be predicted.
-                self.all[count % ROOM] = Symbol::new(u32::from(sound), at + from + i + 1);
-                count += usize::from(heard >> 1 & 1);
+                self.all[count.wrapping_add_signed(step.at.into()) as usize % ROOM] = first.behind(sound, i);
+                count = count.wrapping_add_signed(step.more);
             }
         }
-        (self.count, self.last) = (count, if vowel { 0 } else { (state >> 5) as u8 });
+        (self.count, self.last) = (count as usize, if vowel { 0 } else { last as u8 });
     }
 
     /// Takes a sound of the letter that ends at this position.

@@ -83,7 +83,7 @@ impl Reader<'_> {
     }
 
     fn read_usual(&mut self, end: usize) {
-        self.sounds.rows(&self.rows, end - self.at, self.at);
+        self.sounds.rows(&self.rows, end - self.at, self.at + 1);
         self.at = end;
     }
 
