@@ -198,15 +198,16 @@ fn visible(text: &str) -> Option<Traced> {
 /// Whether a text may have invisible characters or ligatures. Most texts have none; this takes many bytes at a time.
 #[allow(clippy::needless_bitwise_bool, reason = "branches would keep the compiler from using vector instructions")]
 fn may_have_unseen(bytes: &[u8]) -> bool {
-    let seconds = bytes.get(1..).unwrap_or_default();
-    // Two bytes of each are enough: others that have them are rare.
-    let twos = bytes.iter().zip(seconds).map(|(&first, &second)| {
+    let (seconds, thirds) = (bytes.get(1..).unwrap_or_default(), bytes.get(2..).unwrap_or_default());
+    // The last byte of a soft hyphen at the end, for which there is no third.
+    let at_end = bytes.ends_with("\u{AD}".as_bytes());
+    let threes = bytes.iter().zip(seconds).zip(thirds).map(|((&first, &second), &third)| {
         (first == 0xC2) & (second == 0xAD)
-            | (first == 0x80) & (second.wrapping_sub(0x8B) < 3)
-            | (first == 0x81) & (second == 0xA0)
+            | (first == 0xE2) & (second == 0x80) & (third.wrapping_sub(0x8B) < 3)
+            | (first == 0xE2) & (second == 0x81) & (third == 0xA0)
             | (first == 0xEF) & ((second == 0xAC) | (second == 0xBB))
     });
-    twos.fold(false, |any, found| any | found)
+    threes.fold(at_end, |any, found| any | found)
 }
 
 fn is_unseen(char: char) -> bool {

@@ -77,12 +77,6 @@ impl Symbol {
         Self((end as u64) << END | u64::from(code))
     }
 
-    /// A sound whose letter ends so many bytes behind this symbol, which has the code 0.
-    #[inline]
-    fn behind(self, sound: u8, bytes: usize) -> Self {
-        Self(self.0 + ((bytes as u64) << END) + u64::from(sound))
-    }
-
     /// The number of a sound, less than 16, or the character.
     #[inline]
     pub(super) fn code(self) -> u32 {
@@ -139,9 +133,10 @@ const fn hear(last: u8, sound: u8) -> Heard {
 /// A number above those of all sounds.
 const LASTS: usize = 16;
 
-/// What a consonant does to the sounds before it, and what is then the last.
+/// What a consonant does to the sounds, as [`Heard`], ready to be added.
 #[derive(Clone, Copy)]
 struct Step {
+    /// What is then the last.
     last: u16,
     /// Where it is written, from the end of the sounds: at the end, or in place of the last one.
     at: i16,
@@ -203,14 +198,14 @@ impl Sounds {
             let inside = u64::MAX >> (BLOCK - (bytes - from).min(BLOCK));
             let (consonants, vowels) = (consonants & inside, vowels & inside);
             let behind = through(vowels, !consonants, &mut vowel);
-            let first = Symbol::new(0, end + from);
             for i in Bits(consonants) {
                 let sound = block[i] & 0xf;
                 let own = 2 * usize::from(sound) + (behind >> i & 1) as usize;
                 let step = STEPS[own][last % LASTS];
                 last = usize::from(step.last);
                 // Written in any case, because whether it stays cannot be predicted.
-                self.all[count.wrapping_add_signed(step.at.into()) as usize % ROOM] = first.behind(sound, i);
+                self.all[count.wrapping_add_signed(step.at.into()) as usize % ROOM] =
+                    Symbol::new(sound.into(), end + from + i);
                 count = count.wrapping_add_signed(step.more);
             }
         }
