@@ -14,7 +14,7 @@ use jiff::Timestamp;
 use lapidary::catalogue::{Catalogue, DuplicateOptions};
 use lapidary::description::Description;
 use lapidary::index::{
-    Administration as _, BookKey, NewBook, Record, Rights, RocksStore, Standing, StoreError, UNWATCHED,
+    Administration as _, BookKey, Condition, NewBook, Record, Rights, RocksStore, Standing, StoreError, UNWATCHED,
 };
 use lapidary::random::Random;
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
@@ -52,7 +52,7 @@ fn main() -> Outcome<()> {
         // From here on, the peak is that of the search.
         fs::write("/proc/self/clear_refs", "5")?;
         let (begun, used) = (Instant::now(), processor_time()?);
-        let groups = catalogue.duplicates(&DuplicateOptions::default(), UNWATCHED)?;
+        let groups = catalogue.duplicates(&DuplicateOptions::default(), UNWATCHED)?.groups;
         let seconds = begun.elapsed().as_secs_f64();
         let status = fs::read_to_string("/proc/self/status")?;
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default().trim();
@@ -116,6 +116,15 @@ impl Kind {
             fetched: None,
             standing: Standing::default(),
         };
-        NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
+        NewBook {
+            record,
+            gems,
+            folds: Vec::new(),
+            text: None,
+            allow_empty: true,
+            complete: false,
+            turn: None,
+            condition: Condition::default(),
+        }
     }
 }

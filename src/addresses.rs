@@ -7,8 +7,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use ureq::config::{Config, ConfigBuilder};
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::time::Duration;
 use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 use ureq::{Agent, Error};
+
+/// How long to wait for the addresses of a name that is only looked at.
+const RESOLVED_WITHIN: Duration = Duration::from_secs(5);
 
 /// A resolver that returns only public addresses, unless private ones are allowed.
 #[derive(Debug)]
@@ -19,6 +23,15 @@ pub(crate) struct Addresses {
 }
 
 impl Addresses {
+    /// Why a request to this address would be refused now. A name that cannot be resolved is not: it may be there later.
+    pub(crate) fn refusal(&self, uri: &Uri) -> Option<String> {
+        let timeout = NextTimeout { after: RESOLVED_WITHIN, ..NextTimeout::default() };
+        match self.resolve(uri, &Config::default(), timeout) {
+            Err(Error::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => Some(error.to_string()),
+            _ => None,
+        }
+    }
+
     /// A client for these addresses, with further settings. It follows no redirects, which could lead to an unchecked
     /// address, and uses no proxy, which would resolve names itself.
     pub(crate) fn agent(self, configured: impl FnOnce(Builder) -> Builder) -> Agent {

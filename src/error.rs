@@ -24,6 +24,8 @@ pub enum ErrorKind {
     TooSlow,
     /// The current state does not allow it.
     Conflict,
+    /// A condition that the request names does not hold.
+    Condition,
     /// It exceeds a size limit.
     TooLarge,
     /// The content type or encoding is not supported.
@@ -87,9 +89,11 @@ codes! {
     BadJson = "bad_json": Malformed,
     BadLimit = "bad_limit": Malformed,
     BadPath = "bad_path": Malformed,
+    BadPrecondition = "bad_precondition": Malformed,
     BadQuery = "bad_query": Malformed,
     BadRef = "bad_ref": Malformed,
     BrokenBody = "broken_body": Malformed,
+    NoPreconditions = "no_preconditions": Malformed,
     Undecodable = "undecodable": Malformed,
 
     BadKey = "bad_key": Unauthorized,
@@ -97,7 +101,9 @@ codes! {
     NoKey = "no_key": Unauthorized,
 
     CrossSite = "cross_site": Forbidden,
+    MayNotForbid = "may_not_forbid": Forbidden,
     NotAllowed = "not_allowed": Forbidden,
+    SetByAdministrator = "set_by_administrator": Forbidden,
     NotYourLibrary = "not_your_library": Forbidden,
 
     NoSuchAllowList = "no_such_allow_list": Missing,
@@ -130,7 +136,10 @@ codes! {
     SourceExists = "source_exists": Conflict,
     SourcePaused = "source_paused": Conflict,
     SourceRuns = "source_runs": Conflict,
+    TrustStated = "trust_stated": Conflict,
     WouldBeEmpty = "would_be_empty": Conflict,
+
+    PreconditionFailed = "precondition_failed": Condition,
 
     BodyTooLarge = "body_too_large": TooLarge,
     TooManyChecks = "too_many_checks": TooLarge,
@@ -190,9 +199,11 @@ codes! {
     Stopping = "stopping": Busy,
     StoreFull = "store_full": Busy,
     StoreSilent = "store_silent": Busy,
+    StoreEmptied = "store_emptied": Busy,
     StoreUnavailable = "store_unavailable": Busy,
 
     DiskFull = "disk_full": DiskFull,
+    RevokedInMemory = "revoked_in_memory": DiskFull,
 
     ExportFailed = "export_failed": Internal,
     Internal = "internal": Internal,

@@ -1,4 +1,4 @@
-//! What a key permits: its role, and how often it may be used.
+//! What a key permits: its role, how often it may be used, and which gate its books must pass.
 
 use std::fmt;
 use std::str::FromStr;
@@ -54,6 +54,22 @@ impl FromStr for Role {
 impl fmt::Display for Role {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+/// The verdict that keeps a book from being added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unless {
+    /// Others may not publish the text.
+    Protected,
+}
+
+impl FromStr for Unless {
+    type Err = &'static str;
+
+    fn from_str(word: &str) -> Result<Self, &'static str> {
+        if word == "protected" { Ok(Self::Protected) } else { Err("it must be protected") }
     }
 }
 

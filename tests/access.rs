@@ -3,11 +3,13 @@
 mod common;
 
 use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
+use std::process::{Command as Process, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use socket2::{Domain, Socket, Type};
 
 use common::{Folder, Server, command, key, prose, run};
 
@@ -97,12 +99,14 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
         ("GET", "/v1/sources/t", Value::Null, [401, 403, 403, 404, 200]),
         ("GET", "/v1/sources/s/runs", Value::Null, [401, 403, 403, 200, 200]),
         ("GET", "/v1/sources/t/errors", Value::Null, [401, 403, 403, 404, 200]),
-        ("PATCH", "/v1/sources/s", json!({ "paused": true }), [401, 403, 403, 200, 200]),
+        // An administrator has replaced it.
+        ("PATCH", "/v1/sources/s", json!({ "paused": true }), [401, 403, 403, 403, 200]),
         ("POST", "/v1/sources/s/run", Value::Null, [401, 403, 403, 409, 409]),
         ("POST", "/v1/sources/t/test", Value::Null, [401, 403, 403, 404, 200]),
         ("DELETE", "/v1/sources/t", Value::Null, [401, 403, 403, 404, 204]),
-        ("DELETE", "/v1/sources/s", Value::Null, [401, 403, 403, 204, 404]),
+        ("DELETE", "/v1/sources/s", Value::Null, [401, 403, 403, 403, 204]),
         ("GET", "/v1/libraries", Value::Null, [401, 403, 403, 403, 200]),
+        ("PUT", "/v1/libraries/mine/trust", json!({ "trusted": true }), [401, 403, 403, 403, 200]),
         ("GET", "/v1/stats", Value::Null, [401, 403, 403, 403, 200]),
         ("GET", "/v1/recipes", Value::Null, [401, 403, 403, 403, 200]),
         ("POST", "/v1/recipes?recipe=tf", Value::Null, [401, 403, 403, 403, 415]),
@@ -114,6 +118,7 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
         ("GET", "/v1/jobs", Value::Null, [401, 403, 403, 403, 200]),
         ("POST", "/v1/jobs", json!({ "kind": "verify" }), [401, 403, 403, 403, 202]),
         ("GET", "/v1/jobs/99/groups", Value::Null, [401, 403, 403, 403, 404]),
+        ("GET", "/v1/jobs/99/overlaps", Value::Null, [401, 403, 403, 403, 404]),
         ("GET", "/v1/keys", Value::Null, [401, 403, 403, 403, 200]),
         ("DELETE", "/v1/keys/nobody", Value::Null, [401, 403, 403, 403, 404]),
         ("PATCH", CHECK, Value::Null, [405, 405, 405, 405, 405]),
@@ -129,7 +134,7 @@ fn each_role_may_do_its_own() {
     let data = folder.data();
     let check = key(&data, "--role check shop");
     let texts = key(&data, "--role texts --library mine reviewer");
-    let ingest = key(&data, "--role ingest --library mine feed");
+    let ingest = key(&data, "--role ingest --trusted --library mine feed");
     let admin = key(&data, "--role admin boss");
     let server = Server::start(&data);
     for (method, path, body, expected) in each_call() {
@@ -393,6 +398,111 @@ fn the_published_client_needs_no_key_where_it_is_let() {
     assert_eq!(form(&open, &format!("X-Api-Key: {check}\r\n")).status, 200);
 }
 
+/// A proxy that the settings name says who asks. Nobody else is believed.
+#[test]
+fn behind_a_trusted_proxy_each_client_is_counted() {
+    let folder = Folder::new();
+    let data = folder.data();
+    key(&data, "--role check shop");
+    let statuses = |options: &str, headers: &[&str]| -> Vec<u16> {
+        let server = Server::start_with(&format!("--keyless-rate 1/h {options}"), &[], &data);
+        let form = |headers: &&str| {
+            let headers = format!("{PERL}{headers}");
+            send(&server, "POST", "/copyright_check_by_gems/", &headers, "gems=1%2C2%2C3").status
+        };
+        headers.iter().map(form).collect()
+    };
+    let clients = [
+        "X-Forwarded-For: 192.0.2.1\r\n",
+        "X-Forwarded-For: 6.6.6.6, 192.0.2.1\r\n",
+        "X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 192.0.2.1, 10.0.0.7\r\n",
+        "Forwarded: for=\"192.0.2.1:4711\";proto=https\r\n",
+        "Forwarded: for=\"[::ffff:192.0.2.1]\"\r\n",
+        "X-Forwarded-For: 192.0.2.2\r\n",
+        "Forwarded: for=\"[2001:db8::1]:_port\"\r\n",
+        // The same network.
+        "X-Forwarded-For: 2001:db8::2\r\n",
+        // Nobody in particular.
+        "Forwarded: for=_hidden\r\n",
+        "X-Forwarded-For: unix:\r\n",
+        "",
+    ];
+    let counted = statuses("--trusted-proxies 127.0.0.0/8,10.0.0.7", &clients);
+    assert_eq!(counted, [200, 429, 429, 429, 429, 200, 200, 429, 200, 429, 200]);
+    for options in ["", "--trusted-proxies 192.168.0.0/16,::1"] {
+        let counted = statuses(options, &clients[..6]);
+        assert_eq!(counted, [200, 429, 429, 429, 429, 429], "{options}");
+    }
+    let wrong = run("serve --data {} --trusted-proxies 10.0.0.0/40", &[&data]).expect(2);
+    assert!(wrong.err.contains("neither an address nor a network"), "{}", wrong.err);
+}
+
+/// A proxy that passes on connections says at their beginning whose they are.
+#[test]
+fn connections_of_a_trusted_proxy_say_whose_they_are() {
+    let folder = Folder::new();
+    let data = folder.data();
+    key(&data, "--role check shop");
+    let options = "--keyless-rate 1/h --trusted-proxies 127.0.0.1,10.0.0.0/8 --proxy-protocol";
+    let server = Server::start_with(options, &[], &data);
+    let status = |header: &[u8], headers: &str| {
+        let request = format!(
+            "POST /copyright_check_by_gems/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{PERL}{headers}Content-Length: \
+             14\r\n\r\ngems=1%2C2%2C3"
+        );
+        raw(&server, &[header, request.as_bytes()].concat()).status
+    };
+    let first = |client: &str| format!("PROXY TCP4 {client} 10.0.0.1 4660 80\r\n");
+    let second = |client: [u8; 4]| {
+        let addresses = [&client[..], &[10, 0, 0, 1, 0x12, 0x34, 0, 80]].concat();
+        [b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c", &addresses[..]].concat()
+    };
+    let table: [(Vec<u8>, &str, u16); 8] = [
+        (first("192.0.2.1").into(), "", 200),
+        (first("192.0.2.1").into(), "", 429),
+        (second([192, 0, 2, 1]), "", 429),
+        (second([192, 0, 2, 2]), "", 200),
+        // Not a trusted proxy, whatever it says.
+        (first("192.0.2.1").into(), "X-Forwarded-For: 192.0.2.3\r\n", 429),
+        // A chain of trusted ones.
+        (first("10.0.0.9").into(), "X-Forwarded-For: 192.0.2.3\r\n", 200),
+        (first("10.0.0.9").into(), "X-Forwarded-For: 192.0.2.1\r\n", 429),
+        // Without a header it is no proxy.
+        (Vec::new(), "", 0),
+    ];
+    for (header, headers, expected) in table {
+        assert_eq!(status(&header, headers), expected, "{:?} {headers}", String::from_utf8_lossy(&header));
+    }
+    drop(server);
+    // Nobody else says anything by it.
+    let server = Server::start_with("--keyless-rate 1/h --trusted-proxies 10.0.0.1 --proxy-protocol", &[], &data);
+    let header = first("192.0.2.1");
+    assert_eq!(
+        raw(&server, format!("{header}GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).status,
+        400
+    );
+    assert_eq!(send(&server, "GET", "/healthz", "", "").status, 200);
+    run("serve --data {} --proxy-protocol", &[&data]).expect(2);
+}
+
+/// Without keys a server is for its own machine, and a proxy does not make it anybody else's.
+#[test]
+fn without_keys_a_proxy_lets_in_nobody_from_elsewhere() {
+    let folder = Folder::new();
+    let server = Server::start_with("--trusted-proxies 127.0.0.1", &[], &folder.data());
+    for (headers, status) in [
+        ("", 200),
+        ("X-Forwarded-For: 127.0.0.1\r\n", 200),
+        ("X-Forwarded-For: 192.0.2.1\r\n", 401),
+        ("X-Forwarded-For: 127.0.0.1, 192.0.2.1\r\n", 401),
+        ("Forwarded: for=unknown\r\n", 401),
+        ("X-Forwarded-For: 127.0.0.1\r\nForwarded: for=192.0.2.1\r\n", 401),
+    ] {
+        let answer = send(&server, "GET", "/v1/stats", headers, "");
+        assert_eq!(answer.status, status, "{headers}");
+    }
+}
+
 /// Rates count checks and books, so batching them in one request does not make them faster.
 #[test]
 fn a_rate_slows_the_lines_of_a_stream() {
@@ -412,7 +522,7 @@ fn a_rate_slows_the_lines_of_a_stream() {
 fn an_ingest_heeds_its_rate() {
     let folder = Folder::new();
     let data = folder.data();
-    let feed = key(&data, "--role ingest --library mine --rate 20/s feed");
+    let feed = key(&data, "--role ingest --trusted --library mine --rate 20/s feed");
     for book in 0..60 {
         folder.file(&format!("books/{book}.txt"), prose(book, 500));
     }
@@ -530,4 +640,115 @@ fn a_key_made_changed_and_revoked_at_once_is_in_one_state() {
     let made = entries.iter().filter(|entry| entry["action"] == "key_made").count();
     let revoked = entries.iter().filter(|entry| entry["action"] == "key_revoked").count();
     assert!((21..=41).contains(&made) && revoked == 20, "{made} {revoked}");
+}
+
+/// The systemd unit starts the program with the sample settings, which name nothing that the unit does not let it write.
+#[test]
+fn the_unit_starts_the_program_with_the_sample_settings() {
+    let unit = include_str!("../deploy/systemd/lapidary.service");
+    let of =
+        |name: &str| unit.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).collect::<Vec<_>>();
+    let [start] = of("ExecStart")[..] else { panic!("one ExecStart") };
+    let arguments: Vec<&str> = start.split(' ').collect();
+    assert_eq!(arguments[..2], ["/usr/local/bin/lapidary", "serve"]);
+    let root = Folder::new();
+    let settings = include_str!("../deploy/lapidary.toml").replace("#: backups", "backups");
+    let state: Vec<String> = of("StateDirectory").join(" ").split(' ').map(|name| format!("/var/lib/{name}")).collect();
+    let table: toml::Table = settings.parse().expect("settings");
+    for name in ["data", "backups"] {
+        let path = table[name].as_str().expect("a path");
+        let writable = state.iter().any(|folder| Path::new(path).starts_with(folder));
+        assert!(writable, "{name}: the unit lets it write only below {state:?}");
+    }
+
+    // A made-up root: every path of the machine is one below it.
+    let below = |path: &str| root.path(path.trim_start_matches('/')).display().to_string();
+    for folder in &state {
+        std::fs::create_dir_all(below(folder)).expect("a folder");
+    }
+    let config = arguments[2..].iter().find(|argument| argument.starts_with("/etc/")).expect("the settings");
+    let folders: Vec<String> = of("ConfigurationDirectory").iter().map(|name| format!("/etc/{name}")).collect();
+    assert!(folders.iter().any(|folder| Path::new(config).starts_with(folder)), "{config}");
+    root.file(config.trim_start_matches('/'), settings.replace("\"/var/", &format!("\"{}", below("/var/") + "/")));
+    let arguments: Vec<String> =
+        arguments[2..].iter().map(|one| if one.starts_with('/') { below(one) } else { (*one).to_owned() }).collect();
+    let mut serve = command("serve", &[] as &[&Path]);
+    serve.args(arguments).env("LAPIDARY_LISTEN", "127.0.0.1:0");
+    let server = Server::of(serve);
+    run(&format!("backup --server {}", server.url), &[] as &[&Path]).expect(0);
+    assert_eq!(server.stop(), Some(0));
+    assert!(
+        root.path("var/lib/lapidary/backups/catalogue").is_dir() && root.path("var/lib/lapidary/catalogue").is_dir()
+    );
+}
+
+#[test]
+fn systemd_understands_the_unit() {
+    let folder = Folder::new();
+    let unit = include_str!("../deploy/systemd/lapidary.service").replace("/usr/local/bin/lapidary", common::LAPIDARY);
+    let file = folder.file("lapidary.service", unit);
+    let Ok(verified) = Process::new("systemd-analyze").args(["verify", "--man=no"]).arg(file).output() else {
+        assert!(std::env::var_os("LAPIDARY_REQUIRE").is_none(), "no systemd-analyze");
+        println!("no systemd-analyze here: skipped");
+        return;
+    };
+    let said = String::from_utf8_lossy(&verified.stderr);
+    assert!(verified.status.success() && !said.contains("lapidary.service"), "{said}");
+}
+
+/// The sample settings of nginx pass on who asks, and nothing that clients make up.
+#[test]
+fn nginx_says_who_asks() {
+    let nginx = ["nginx", "/usr/sbin/nginx"].into_iter().find(|nginx| Process::new(nginx).arg("-v").output().is_ok());
+    let Some(nginx) = nginx else {
+        assert!(std::env::var_os("LAPIDARY_REQUIRE").is_none(), "no nginx");
+        println!("no nginx here: skipped");
+        return;
+    };
+    let folder = Folder::new();
+    let data = folder.data();
+    key(&data, "--role check shop");
+    let server = Server::start_with("--keyless-rate 1/h --trusted-proxies 127.0.0.1", &[], &data);
+    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let sample = include_str!("../deploy/nginx/lapidary.conf");
+    let sample = sample.lines().filter(|line| !line.trim_start().starts_with("ssl_")).collect::<Vec<_>>().join("\n");
+    let sample = sample.replace("443 ssl", &format!("127.0.0.1:{port}")).replace("http://127.0.0.1:8093", &server.url);
+    let own =
+        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|kind| format!("{kind}_temp_path {kind};")).concat();
+    let settings = format!(
+        "daemon off; master_process off; pid pid; error_log errors; events {{ worker_connections 64; }}
+         http {{ access_log off; {own} {sample} }}"
+    );
+    let settings = folder.file("nginx/nginx.conf", settings);
+    let mut program = Process::new(nginx);
+    program.arg("-p").arg(folder.path("nginx")).arg("-c").arg(settings).stderr(Stdio::null());
+    let mut program = program.spawn().expect("it runs");
+    let ask = |from: [u8; 4], headers: &str| {
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        socket.bind(&SocketAddr::from((from, 0)).into()).expect("an address of this machine");
+        let at = SocketAddr::from(([127, 0, 0, 1], port)).into();
+        while socket.connect(&at).is_err() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let mut stream = TcpStream::from(socket);
+        let form = "gems=1%2C2%2C3";
+        let request = format!(
+            "POST /copyright_check_by_gems/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{PERL}{headers}Content-Length: \
+             {}\r\n\r\n{form}",
+            form.len()
+        );
+        stream.write_all(request.as_bytes()).expect("sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("an answer");
+        answer[9..12].to_owned()
+    };
+    let statuses = [
+        ask([127, 0, 0, 2], ""),
+        ask([127, 0, 0, 2], "X-Forwarded-For: 6.6.6.6\r\n"),
+        ask([127, 0, 0, 2], "Forwarded: for=6.6.6.6\r\n"),
+        ask([127, 0, 0, 3], "X-Forwarded-For: 127.0.0.2\r\n"),
+    ];
+    let _ = program.kill();
+    let _ = program.wait();
+    assert_eq!(statuses, ["200", "429", "429", "200"]);
 }

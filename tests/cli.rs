@@ -176,8 +176,8 @@ fn a_check_says_which_book_how_much_and_what_may_be_done() {
     let report = check(&folder, 0, prose(99, 6_000));
     assert_eq!(report["verdict"], "unknown");
     assert_eq!(report["matches"], json!([]));
-    assert_eq!(check(&folder, 0, "")["verdict"], "unknown");
-    assert!(check(&folder, 0, "word")["note"].as_str().expect("a note").starts_with("no gems"));
+    assert_eq!(check(&folder, 2, "")["verdict"], "unknown");
+    assert!(check(&folder, 2, "word")["note"].as_str().expect("a note").starts_with("no gems"));
 }
 
 #[test]
@@ -464,6 +464,46 @@ fn the_exit_status_of_a_check_hides_nothing() {
     assert!(none.err.contains("1 .md"), "{}", none.err);
 }
 
+/// A text of which nothing can be found is not one of which nothing was found.
+#[test]
+fn a_text_that_cannot_be_checked_does_not_look_clean() {
+    let folder = Folder::new();
+    shelf(&folder);
+    let data = folder.data();
+    let texts = ["", " \n\t\n", "?!… — ***", "12 345 678", "- 7 -\n\n8\n", "Too short to tell."];
+    let files: Vec<PathBuf> =
+        (0..).zip(texts).map(|(i, text): (usize, _)| folder.file(&format!("short/{i}.txt"), text)).collect();
+    for (file, text) in files.iter().zip(texts) {
+        let report = run("check --data {} --json {}", &[&data, file]).expect(2).json().remove(0);
+        assert_eq!((&report["verdict"], &report["reason"]), (&json!("unknown"), &json!("too_short")), "{text:?}");
+        let all = run("check --recipe all --data {} {}", &[&data, file]).expect(2);
+        assert!(all.out.starts_with("NOT CHECKED: "), "{text:?}: {}", all.out);
+        let russian = run("check --lang ru --data {} {}", &[&data, file]).expect(2);
+        assert!(russian.out.starts_with("НЕ ПРОВЕРЕНО: "), "{text:?}: {}", russian.out);
+    }
+    folder.file("short/clean.txt", prose(60, 3_000));
+    let pages = folder.path("pages");
+    let several = run("check --record --data {} --html {} {}", &[&data, &pages, &folder.path("short")]).expect(2);
+    assert!(several.out.ends_with("7 files: 1 unknown, 6 not checked\n"), "{}", several.out);
+    let index = fs::read_to_string(pages.join("index.html")).expect("an index");
+    assert_eq!(index.matches("not checked: the text is too short to check").count(), 6, "{index}");
+    let decisions = run("decisions list --data {}", &[&data]).expect(0).out;
+    assert_eq!(decisions.matches("\tnot_checked\t").count(), 6, "{decisions}");
+    assert_eq!(decisions.matches("\tunknown\t").count(), 1, "{decisions}");
+
+    // An identical text is a match, however short. What forbids is an answer, whatever else was found.
+    let same = folder.file("same.txt", texts[5]);
+    run("ingest --data {} --library shelf --rights protected {}", &[&data, &same]).expect(0);
+    run("check --data {} {}", &[&data, &files[5]]).expect(1);
+    run("check --data {} {}", &[&data, &folder.path("short")]).expect(1);
+    // Nor does a catalogue without books answer anything.
+    let empty = folder.path("empty");
+    run("ingest --data {} --library shelf --rights free {}", &[&empty, &same]).expect(0);
+    run("books remove --data {} --library shelf same", &[&empty]).expect(0);
+    let clean = run("check --data {} {}", &[&empty, &folder.path("short/clean.txt")]).expect(2);
+    assert!(clean.out.starts_with("NOT CHECKED: the catalogue has nothing to compare it with"), "{}", clean.out);
+}
+
 /// On the command line too, a text without gems never replaces a book by mistake.
 #[test]
 fn an_ingest_empties_no_book_by_mistake() {
@@ -475,11 +515,15 @@ fn an_ingest_empties_no_book_by_mistake() {
         run(&line, &[folder.data(), books[0].clone()])
     };
     let refused = again("").expect(2);
-    assert!(refused.err.contains("shelf/book-0 has gems of hardened, released and would lose them"), "{}", refused.err);
+    assert!(
+        refused.err.contains("shelf/book-0 has gems of hardened, released and would have none at all"),
+        "{}",
+        refused.err
+    );
     check(&folder, 1, prose(0, 6_000));
     let server = Server::start(&folder.data());
     let line = format!("ingest --server {} --library shelf --rights protected {{}}", server.url);
-    assert!(run(&line, &[&books[0]]).expect(2).err.contains("would lose them"));
+    assert!(run(&line, &[&books[0]]).expect(2).err.contains("would have none at all"));
     drop(server);
     again("--allow-empty").expect(0);
     check(&folder, 0, prose(0, 6_000));
@@ -1117,7 +1161,9 @@ fn the_settings_and_the_service_name_one_folder() {
     let settings: toml::Table = toml::from_str(&settings).expect("settings");
     let service = fs::read_to_string(deployed("systemd/lapidary.service")).expect("a file");
     let folder = settings["data"].as_str().expect("a folder");
-    assert!(service.contains(&format!(" --data {folder} ")), "{folder}: {service}");
+    let is_readable = service.lines().any(|line| line.starts_with("StateDirectory=lapidary"))
+        && folder.starts_with("/var/lib/lapidary/");
+    assert!(is_readable && service.contains(" --config /etc/lapidary/lapidary.toml"), "{folder}: {service}");
 }
 
 #[test]

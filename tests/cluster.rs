@@ -123,6 +123,68 @@ fn without_a_part_of_the_index_there_is_no_verdict() {
 }
 
 /// All nodes of a shard are gone. Whoever accepts it gets an answer that says that it is partial, and how much was read.
+/// Of two clusters, each has its own part of no catalogue.
+#[test]
+fn nodes_of_two_clusters_are_refused() {
+    let (Some(one), Some(other)) = (Nodes::start(3, 0), Nodes::start(3, 0)) else { return };
+    let first = |nodes: &Nodes| nodes.addresses.split(',').next().unwrap().to_owned();
+    let store = format!("redis://{},{}/books", first(&one), first(&other));
+    for line in ["stats", "doctor", "verify"] {
+        let refused = run(&format!("{line} --store {store}"), &[] as &[&Path]);
+        let named = format!("{} and {} are of different clusters", first(&one), first(&other));
+        assert!(refused.status != 0 && refused.err.contains(&named), "{line}: {} {}", refused.out, refused.err);
+    }
+}
+
+/// A primary that keeps nothing on disk and is started again before anybody has taken its place.
+#[test]
+fn a_node_that_came_back_empty_is_not_believed() {
+    for emptied in 0..3 {
+        let Some(nodes) = Nodes::start(3, 0) else { return };
+        let store = format!("redis://{}/books", nodes.addresses);
+        let server = Server::start_on(&store);
+        let call = |method: &str, path: &str, body: &Value| send(method, &format!("{}{path}", server.url), body);
+        let get = |path: &str| {
+            let agent = Agent::config_builder().http_status_as_error(false).build().new_agent();
+            agent.get(format!("{}{path}", server.url)).call().unwrap().status().as_u16()
+        };
+        let books = 0..12_u64;
+        for i in books.clone() {
+            let book = json!({ "rights": "protected", "text": prose(i, 3000) });
+            assert_eq!(call("PUT", &format!("/v1/libraries/lib/books/{i}"), &book).0, 201);
+        }
+        nodes.signal(emptied, "-KILL");
+        nodes.restart(emptied);
+        let lost = |answer: &Value| answer.to_string().contains("came back without its data");
+        for i in books.clone() {
+            let (status, _, answer) = call("POST", "/v1/checks", &json!({ "text": prose(i, 3000) }));
+            assert_eq!(status, 503, "{emptied} {i}: {answer}");
+            // Without the node of the keys, nothing is known of these after two seconds.
+            assert!(answer["code"] == "store_emptied" && lost(&answer) || i > 0, "{emptied} {i}: {answer}");
+            // A short text may need no gem of that node, but then its book is found.
+            let (status, _, answer) = call("POST", "/v1/checks", &json!({ "text": prose(i, 400) }));
+            let is_found = answer["matches"][0]["book"]["id"] == json!(i.to_string());
+            assert!(status == 503 || status == 200 && is_found, "{emptied} {i}: {answer}");
+            assert!(matches!(get(&format!("/v1/libraries/lib/books/{i}")), 200 | 503));
+            let (status, _, answer) = call("POST", "/v1/checks", &json!({ "text": prose(i, 3000), "partial": true }));
+            let is_partial = answer["partial"]["read"].as_f64().is_some_and(|read| read < 1.0);
+            assert!(status == 503 || is_partial, "{emptied} {i}: {answer}");
+        }
+        // Not even what all shards have a part of is shown without that of one.
+        assert_eq!(get("/v1/libraries/lib/books"), 503);
+        let folder = Folder::new();
+        let copy = folder.file("copy.txt", prose(2, 3000));
+        let checked = run(&format!("check --store {store} {{}}"), std::slice::from_ref(&copy));
+        assert!(checked.status != 0 && checked.err.contains("came back without its data"), "{}", checked.err);
+        // A new catalogue on the same nodes works.
+        let fresh = format!("redis://{}/fresh", nodes.addresses);
+        run(&format!("ingest --store {fresh} --library lib --rights protected {{}}"), std::slice::from_ref(&copy))
+            .expect(0);
+        let again = run(&format!("check --json --store {fresh} {{}}"), &[copy]);
+        assert_eq!(again.json()[0]["verdict"], "protected");
+    }
+}
+
 #[test]
 fn a_partial_answer_says_how_much_was_read() {
     const BOOKS: u64 = 12;

@@ -10,11 +10,15 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use common::{Folder, prose, run};
+use common::{Folder, Random, prose, run};
+use lapidary::api::Match;
+use lapidary::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query, Recipes, Text, compare};
 use lapidary::evaluate::ATTACKS;
+use lapidary::index::{Actor, BookKey, Rights};
+use lapidary::matching::RuleChanges;
 use lapidary_gems::{Recipe, Signs, Trick};
 use rayon::prelude::*;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn corpus() -> Option<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
@@ -144,6 +148,52 @@ fn editions_are_one_work() {
     assert!(seen["contained"] == 4 && seen["revised-edition"] > 4 && seen["same-work-other-source"] > 9, "{seen:?}");
 }
 
+/// A comparison of two texts says of them what a check of one says of the other, in a catalogue of many.
+#[test]
+fn check_and_compare_agree() {
+    let Some(corpus) = corpus() else { return };
+    let pairs = rows(&corpus.join("pairs.tsv"));
+    let files: BTreeSet<&str> = pairs.iter().flat_map(|row| [row[0].as_str(), &row[1]]).collect();
+    let texts: BTreeMap<String, String> =
+        files.iter().map(|file| (stem(file), fs::read_to_string(corpus.join(file)).expect("a book"))).collect();
+    let folder = Folder::new();
+    let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
+    let editor = catalogue.by(Actor::Local);
+    let recipes = [Recipe::hardened(), Recipe::released()];
+    editor.ensure_recipes(&recipes).expect("new recipes");
+    for (id, text) in &texts {
+        let key = BookKey { library: "l".parse().expect("a name"), id: id.parse().expect("a name") };
+        editor.add(NewEntry::new(key, Rights::Protected, Content::text(text.clone()))).expect("it is added");
+    }
+    // Whatever two texts share, so that there are many pairs.
+    let any =
+        RuleChanges { min_common: Some(1), min_share: Some(0.0), min_support: Some(0.0), ..RuleChanges::default() };
+    let catalogue = catalogue.with_rule(any);
+    for recipe in &recipes {
+        let rule = any.on(recipe.rule());
+        let options = CheckOptions {
+            recipes: Recipes::Named(vec![recipe.name().clone()]),
+            limit: 1_000,
+            ..CheckOptions::default()
+        };
+        let different: Vec<String> = texts
+            .par_iter()
+            .flat_map_iter(|(id, text)| {
+                let report = catalogue.check(&Query::text(text.clone()), &options).expect("a report");
+                let query = Text::new(text, None);
+                let of_book = |found: &Match| {
+                    let two = compare(recipe, rule, &query, &Text::new(&texts[&found.book.id], None));
+                    let told = (report.gems, found.score, found.spans.len(), true);
+                    let compared = (two.gems_a, two.score, two.spans.len(), two.matches);
+                    (told != compared).then(|| format!("{id} / {}: {told:?} {compared:?}", found.book.id))
+                };
+                report.matches.iter().filter_map(of_book).collect::<Vec<_>>()
+            })
+            .collect();
+        assert!(different.is_empty(), "{}", different.join("\n"));
+    }
+}
+
 /// What users are told of how much text a check needs.
 #[test]
 fn a_gem_takes_as_many_characters_as_said() {
@@ -257,22 +307,94 @@ fn the_groups_of_duplicates_are_the_known_ones() {
     let Some(corpus) = corpus() else { return };
     let lines = run("duplicates --json {}", &[&corpus]).expect(0).json();
     let name = |file: &Value| stem(file.as_str().expect("a file"));
-    let groups: Vec<BTreeSet<String>> =
-        lines.iter().map(|line| line["files"].as_array().expect("files").iter().map(name).collect()).collect();
+    let of = |field: &str| -> Vec<BTreeSet<String>> {
+        let names = lines.iter().filter_map(|line| line[field].as_array());
+        names.map(|files| files.iter().map(name).collect()).collect()
+    };
+    let (groups, overlaps) = (of("files"), of("overlap"));
     let known: BTreeSet<(String, String)> = rows(&corpus.join("pairs.tsv"))
         .iter()
         .filter(|row| row[2] != "different-translation")
         .flat_map(|row| [(stem(&row[0]), stem(&row[1])), (stem(&row[1]), stem(&row[0]))])
         .collect();
-    let is_in_a_group = |(a, b): &&(String, String)| groups.iter().any(|group| group.contains(a) && group.contains(b));
-    assert_eq!(known.iter().filter(|pair| !is_in_a_group(pair)).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
+    // A text that overlaps with a group is told with one text of it.
+    let same =
+        |book: &String| groups.iter().find(|group| group.contains(book)).cloned().unwrap_or([book.clone()].into());
+    let is_told = |(a, b): &&(String, String)| {
+        let (a, b) = (same(a), same(b));
+        a == b || overlaps.iter().any(|of| !of.is_disjoint(&a) && !of.is_disjoint(&b))
+    };
+    assert_eq!(known.iter().filter(|pair| !is_told(pair)).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
     let books = rows(&corpus.join("catalogue.tsv"));
     let titles: BTreeMap<String, &str> =
         books.iter().map(|row| (stem(&row[0]), row[2].split(" [").next().unwrap_or_default())).collect();
     let is_known = |a: &str, b: &str| titles[a] == titles[b] || known.contains(&(a.to_owned(), b.to_owned()));
     // The editions of an edition are of the same work, too.
     let is_edition = |a: &str, b: &str| titles.keys().any(|book| is_known(a, book) && is_known(book, b));
-    let pairs = lines.iter().flat_map(|line| line["pairs"].as_array().expect("pairs"));
-    let strangers: Vec<&Value> = pairs.filter(|pair| !is_edition(&name(&pair["a"]), &name(&pair["b"]))).collect();
-    assert_eq!(strangers, Vec::<&Value>::new());
+    let pairs = lines.iter().filter_map(|line| line["pairs"].as_array()).flatten();
+    let pairs = pairs.map(|pair| [name(&pair["a"]), name(&pair["b"])].into());
+    let strangers: Vec<BTreeSet<String>> = pairs
+        .chain(overlaps.clone())
+        .filter(|pair| !is_edition(pair.first().expect("a"), pair.last().expect("b")))
+        .collect();
+    assert_eq!(strangers, Vec::<BTreeSet<String>>::new());
+}
+
+/// Books put together from passages of others wait in quarantine; other books and anthologies do not.
+#[test]
+fn collages_are_told_from_anthologies() {
+    let Some(corpus) = corpus() else { return };
+    let folder = Folder::new();
+    let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
+    let rows = rows(&corpus.join("catalogue.tsv"));
+    let texts: Vec<String> = rows.iter().map(|row| fs::read_to_string(corpus.join(&row[0])).expect("a text")).collect();
+    let entry = |library: &str, id: String, text: String| {
+        let key = BookKey { library: library.parse().expect("a library"), id: id.parse().expect("an id") };
+        NewEntry::new(key, Rights::Protected, Content::text(text))
+    };
+    let others = rows.iter().zip(&texts).map(|(row, text)| {
+        let mut other = entry("others", stem(&row[0]), text.clone());
+        other.description.authors = vec![row[3].clone()];
+        other
+    });
+    for added in catalogue.by(Actor::Local).add_some(others.collect()) {
+        added.expect("a book of others");
+    }
+    let key = json!({ "name": "collector", "role": "ingest", "libraries": ["collector"], "trusted": true });
+    catalogue.by(Actor::Local).add_key(serde_json::from_value(key).expect("a key")).expect("made");
+    let collector = catalogue.by(Actor::Key("collector".to_owned()));
+    let waiting = |kind: &str, texts: Vec<String>| {
+        let of = texts.len();
+        let entries = (0..).zip(texts).map(|(i, text)| entry("collector", format!("{kind} {i}"), text)).collect();
+        let added = collector.add_some(entries).into_iter().map(|added| added.expect("added"));
+        let waiting = added.filter(|added| added.book.standing.is_quarantined()).count();
+        println!("{kind}: {waiting} of {of} wait in quarantine");
+        (waiting, of)
+    };
+
+    let mut random = Random(1);
+    let mut chosen = |from: usize, count: usize| -> Vec<usize> {
+        let mut all: Vec<usize> = (0..from).collect();
+        (0..count).map(|_| all.swap_remove(random.below(all.len() as u64) as usize)).collect()
+    };
+    assert_eq!(waiting("books", texts.clone()).0, 0);
+    let mut short: Vec<&String> = texts.iter().collect();
+    short.sort_by_key(|text| text.len());
+    let anthology = |works: Vec<usize>| works.into_iter().map(|at| short[at].as_str()).collect::<Vec<_>>().join("\n\n");
+    let anthologies = [3, 5, 10, 20].repeat(3).into_iter().map(|count| anthology(chosen(60, count))).collect();
+    assert_eq!(waiting("anthologies of 3 to 20 whole books", anthologies).0, 0);
+    let passage = |text: &str, at: usize, characters: usize| {
+        let from = text.chars().count().saturating_sub(characters) * at / 10;
+        text.chars().skip(from).take(characters).collect::<String>()
+    };
+    let mut collages = Vec::new();
+    for count in [4, 8, 20, 100] {
+        for characters in [2_000, 5_000, 10_000, 30_000] {
+            let works = chosen(texts.len(), count).into_iter();
+            let passages = works.map(|at| passage(&texts[at], at % 10, characters));
+            collages.push(passages.collect::<Vec<_>>().join("\n\n"));
+        }
+    }
+    let (waiting, of) = waiting("collages of 4 to 100 passages of 2,000 to 30,000 characters", collages);
+    assert_eq!(waiting, of);
 }

@@ -130,15 +130,30 @@ fn keys_that_expire() {
     for (name, expires) in
         [("past", "--expires 2020-01-01"), ("soon", "--expires 5d"), ("later", "--expires 90d"), ("never", "")]
     {
-        run(&format!("keys add {target} --role ingest --library l {expires} {name}"), NONE).expect(0);
+        run(&format!("keys add {target} --role ingest --trusted --library l {expires} {name}"), NONE).expect(0);
     }
     assert_eq!(concerns(&target), ["expired_key", "expiring_key"]);
     obey(&fix(&target, "expired_key")).expect(0);
     assert_eq!(concerns(&target), ["expiring_key"]);
     let command = fix(&target, "expiring_key");
     let (command, _) = command.split_once(", and").expect("advice");
-    assert_eq!(command, format!("lapidary keys add {target} --role ingest --library l NEW-NAME"));
+    assert_eq!(command, format!("lapidary keys add {target} --role ingest --trusted --library l NEW-NAME"));
     obey(command).expect(0);
+}
+
+/// What older versions did not ask for.
+#[test]
+fn libraries_and_bans_of_which_nobody_has_decided() {
+    let folder = Folder::new();
+    let target = shelf(&folder, "");
+    let made = "--role ingest --trusted --library";
+    run(&format!("keys add {target} {made} other other"), NONE).expect(0);
+    let before = concerns(&target);
+    assert!(!before.contains(&"unstated_trust".to_owned()), "{before:?}");
+    let file = folder.file("ban/ban.txt", prose(77, 3_000));
+    run(&format!("ingest {target} --library other --rights forbidden {}", file.display()), NONE).expect(0);
+    let command = fix(&target, "key_may_not_forbid");
+    assert!(command.contains("keys revoke") && command.contains("--trusted --library other --may-forbid"), "{command}");
 }
 
 #[test]

@@ -292,6 +292,45 @@ fn a_text_may_have_a_few_control_characters() {
     assert_eq!(given.to_string(), "not a text: read as windows-1251, 38 % of its characters are control characters");
 }
 
+/// Bytes taken for Latin-1, in UTF-8: those from 0x80 to 0x9F become control characters.
+fn as_latin_1(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| char::from(*byte)).collect()
+}
+
+/// Quotation marks, dashes and letters that a wrong conversion made control characters leave a text readable.
+#[test]
+fn a_text_in_windows_1252_that_was_taken_for_latin_1_is_read() {
+    let nine = format!(
+        "\u{96} {}{}",
+        "\u{93}No\u{94}, said the cutter \u{97} \u{92}tis stone.".repeat(2),
+        "a word. ".repeat(99)
+    );
+    let nine: String = nine.chars().take(877).collect();
+    assert_eq!(nine.chars().filter(|char| ('\u{80}'..'\u{a0}').contains(char)).count(), 9);
+    let quotes = "“Don’t,” said she – “it’s a stone…” She weighed it in her hand, and gave it back to the old cutter. ";
+    for (text, encoding) in [
+        (nine.as_str(), encoding_rs::UTF_8),
+        (quotes, encoding_rs::WINDOWS_1252),
+        (FRENCH, encoding_rs::WINDOWS_1252),
+        (CZECH, encoding_rs::WINDOWS_1250),
+        (POLISH, encoding_rs::WINDOWS_1250),
+    ] {
+        for times in [1, 5, 4_000] {
+            let text =
+                if encoding == encoding_rs::UTF_8 { text.to_owned() } else { as_latin_1(&encoding.encode(text).0) };
+            let text = text.repeat(times);
+            assert_eq!(extract::text(text.clone().into_bytes(), None).unwrap().text, text);
+        }
+    }
+    // Noise is still noise.
+    for length in [1_000, 100_000] {
+        let message = refusal(as_latin_1(&noise(length)).into_bytes());
+        assert!(message.contains("control characters"), "{length}: {message}");
+    }
+    let mostly = "a\u{93}\u{94}\u{97}".repeat(300);
+    assert!(refusal(mostly.into_bytes()).contains("control characters"));
+}
+
 #[test]
 fn markup_is_text() {
     for text in ["<?xml version=\"1.0\"?><FictionBook>", "<!DOCTYPE html><p>Text</p>", "{\"a\": 1}"] {
@@ -362,8 +401,13 @@ fn books_survive_every_encoding_that_holds_them() {
             let (bytes, _, lossy) = encoding_rs::Encoding::for_label(encoding.as_bytes()).unwrap().encode(&book);
             // Texts without non-ASCII letters, such as English ones, fit all encodings.
             if !lossy {
+                let taken_for_latin_1 = as_latin_1(&bytes);
                 let found = extract::text(bytes.into_owned(), None).unwrap();
                 assert!(found.text == book, "{} in {encoding}: read as {}", file.path().display(), found.encoding);
+                if encoding == "windows-1252" {
+                    let found = extract::text(taken_for_latin_1.clone().into_bytes(), None).unwrap();
+                    assert!(found.text == taken_for_latin_1, "{} in {encoding} as Latin-1", file.path().display());
+                }
             }
         }
     }

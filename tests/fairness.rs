@@ -15,7 +15,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use common::{Folder, Server, key, prose, run};
-use hostile::{Target, attack};
+use hostile::{KIND_COUNT, Target, attack};
 use makers::loops;
 
 /// Sends a request and returns the status and body of the response.
@@ -101,24 +101,36 @@ fn hostile_clients_are_outlived() {
         folder.file(&format!("books/{book}.txt"), prose(book, 20_000));
     }
     run("ingest --data {} --library mine --rights protected {}", &[data.clone(), folder.path("books")]).expect(0);
+    // The short text that is checked and flooded is the beginning of a book.
+    let text: String = prose(0, 2_000);
+    folder.file("text.txt", text.clone());
+    let gems = run("gems --recipe hardened {}", &[folder.path("text.txt")]).expect(0);
+    let gems =
+        format!("[{}]", gems.out.trim().split(',').map(|gem| format!("\"{gem}\"")).collect::<Vec<_>>().join(","));
     let report = run("gems --recipe released {}", &[folder.path("books/0.txt")]).expect(0);
     let gem = report.out.split_whitespace().next().expect("a gem").to_owned();
-    let hostile = (0..17).map(|client| {
+    let hostile = (0..KIND_COUNT).map(|client| {
         let check = key(&data, &format!("--role check check-{client}"));
-        [check, key(&data, &format!("--role ingest --library hostile-{client} ingest-{client}"))]
+        [check, key(&data, &format!("--role ingest --trusted --library hostile-{client} ingest-{client}"))]
     });
     let hostile = hostile.collect();
-    let [careless, good, admin] =
-        ["--role admin careless", "--role check good", "--role admin boss"].map(|arguments| key(&data, arguments));
+    let publisher = "--role ingest --trusted --library good publisher";
+    let [careless, good, admin, publisher] =
+        ["--role admin careless", "--role check good", "--role admin boss", publisher]
+            .map(|arguments| key(&data, arguments));
     let server = Server::start_with("--limit-time 4", &[], &data);
     let address = server.url.trim_start_matches("http://").to_owned();
-    let target = Target { address, hostile, careless, good, admin, large: 4 << 20, gem };
+    let (large, new_text) = (4 << 20, |seed| prose(seed, 2_000));
+    let target = Target { address, hostile, publisher, careless, good, admin, large, gem, text, gems, new_text };
     let outcome = attack(&target, Duration::from_secs(15));
     println!("{:#?}", outcome.answers);
-    println!("p99: good {:?}, administrator {:?}", outcome.good.quantile(0.99), outcome.admin.quantile(0.99));
-    assert!(outcome.good.failed.is_empty(), "{:?}", outcome.good.failed);
-    assert!(outcome.admin.failed.is_empty(), "{:?}", outcome.admin.failed);
-    assert!(outcome.good.took.len() > 10 && outcome.admin.took.len() > 10);
-    assert!(outcome.answers.len() == 17, "{:?}", outcome.answers.keys());
+    for (name, calls) in
+        [("gem", &outcome.good), ("text", &outcome.checks), ("gate", &outcome.gates), ("administrator", &outcome.admin)]
+    {
+        println!("{name}: {} calls, p99 {:?}", calls.took.len(), calls.quantile(0.99));
+        assert!(calls.failed.is_empty(), "{name}: {:?}", calls.failed);
+        assert!(calls.took.len() > 3, "{name}");
+    }
+    assert_eq!(outcome.answers.len(), KIND_COUNT, "{:?}", outcome.answers.keys());
     assert_eq!(server.stop(), Some(0));
 }

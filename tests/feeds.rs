@@ -26,7 +26,7 @@ fn onix_records_find_their_files() {
         product("r2", "978-0-8044-2957-3", "Second", "06"),
         product("r3", "9783161484100", "Third", "01"),
     ];
-    let feed = folder.file("feed.xml", format!("<ONIXmessage>\n{}</ONIXmessage>", products.concat()));
+    let feed = folder.file("feed.xml", format!("<ONIXmessage release=\"3.0\">\n{}</ONIXmessage>", products.concat()));
     let ingest = |line: &str| run(line, &[folder.data(), feed.clone(), folder.path("books")]);
     let done = ingest("ingest --json --data {} --library l --onix {} --territory DE {}").expect(2);
     assert!(done.err.contains("2 added, 0 replaced, 0 unchanged, 2 refused"), "{}", done.err);
@@ -43,11 +43,34 @@ fn onix_records_find_their_files() {
     let elsewhere = ingest("ingest --data {} --library l --onix {} --territory FR {}").expect(2);
     assert!(elsewhere.err.contains("no rights: give --rights"), "{}", elsewhere.err);
 
-    folder.file("feed.xml", format!("<ONIXmessage>\n{}<product>", products[0]));
+    folder.file("feed.xml", format!("<ONIXmessage release=\"3.0\">\n{}<product>", products[0]));
     let broken = run("ingest --data {} --library l --onix {} {}", &[folder.path("new"), feed, folder.path("books")]);
     let broken = broken.expect(2);
     assert!(broken.err.contains("feed.xml, line 3: the feed is truncated"), "{}", broken.err);
     assert!(!folder.path("new").exists(), "nothing is made of a feed that cannot be read");
+}
+
+/// Releases before 3.0 say rights and titles with other elements; a feed of one adds nothing.
+#[test]
+fn feeds_of_other_releases_of_onix_are_refused() {
+    let folder = Folder::new();
+    folder.file("books/9780306406157.txt", prose(1, 4_000));
+    let product = "<Product><RecordReference>1</RecordReference><ProductIdentifier><ProductIDType>15</ProductIDType>\
+                   <IDValue>9780306406157</IDValue></ProductIdentifier><Title><TitleType>01</TitleType><TitleText>Old</TitleText>\
+                   </Title><SalesRights><SalesRightsType>01</SalesRightsType></SalesRights></Product>";
+    let ingest = |attributes: &str| {
+        let feed = folder.file("feed.xml", format!("<ONIXMessage {attributes}>\n{product}</ONIXMessage>"));
+        let line = "ingest --data {} --library l --rights unknown --onix {} {}";
+        run(line, &[folder.data(), feed, folder.path("books")])
+    };
+    for (attributes, found) in [("release=\"2.1\"", "\"2.1\""), ("release=\"9.9\"", "\"9.9\""), ("", "says no release")]
+    {
+        let refused = ingest(attributes).expect(2);
+        let said = refused.err.contains("only ONIX 3.0 and 3.1 can be read") && refused.err.contains(found);
+        assert!(said && refused.out.is_empty(), "{attributes}: {}", refused.err);
+        assert!(!folder.data().exists(), "{attributes}: nothing is added");
+    }
+    ingest("release=\"3.1\"").expect(0);
 }
 
 /// An invalid territory code, in the command or in the feed, leaves no book unprotected.
@@ -57,7 +80,7 @@ fn a_territory_that_is_none_is_an_error() {
     folder.file("books/9780306406157.txt", prose(1, 4_000));
     let feed = |codes: &str| {
         let product = product("r1", "9780306406157", "First", "01").replace("<x449>DE", &format!("<x449>{codes}"));
-        folder.file("feed.xml", format!("<ONIXmessage>\n{product}</ONIXmessage>"))
+        folder.file("feed.xml", format!("<ONIXmessage release=\"3.0\">\n{product}</ONIXmessage>"))
     };
     let ingest = |territory: &str, feed: std::path::PathBuf| {
         let line = format!("ingest --data {{}} --library l --rights unknown --onix {{}} --territory {territory} {{}}");
@@ -86,7 +109,7 @@ fn isbns_with_wrong_check_digits_are_named() {
     folder.file("books/9780306406157.txt", prose(1, 4_000));
     folder.file("books/978-0-8044-2957-4.txt", prose(2, 4_000));
     let products = [product("r1", "9780306406157", "First", "01"), product("r2", "9780804429574", "Second", "01")];
-    let feed = folder.file("feed.xml", format!("<ONIXmessage>\n{}</ONIXmessage>", products.concat()));
+    let feed = folder.file("feed.xml", format!("<ONIXmessage release=\"3.0\">\n{}</ONIXmessage>", products.concat()));
     let paths = [folder.data(), feed, folder.path("books")];
     let done = run("ingest --data {} --library l --onix {} {}", &paths).expect(2);
     assert!(

@@ -11,6 +11,8 @@ const ON_CLUSTER: bool = true;
 mod books;
 #[path = "http/checks.rs"]
 mod checks;
+#[path = "http/conditions.rs"]
+mod conditions;
 #[path = "http/decisions.rs"]
 mod decisions;
 #[path = "http/find.rs"]

@@ -413,7 +413,7 @@ fn a_stream_ends_with_its_key() {
     let folder = Folder::new();
     let data = folder.data();
     let boss = key(&data, "--role admin boss");
-    let feed = key(&data, "--role ingest --library l feed");
+    let feed = key(&data, "--role ingest --trusted --library l feed");
     let server = Server::start(&data);
     let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");

@@ -282,7 +282,7 @@ fn forms_of_pdf_files_are_read() {
             .into_bytes()
     };
     let form = |resources: &str, content: &str| {
-        makers::stream(&format!("/Type/XObject/Subtype/Form/BBox[0 0 9 9]{resources}"), content.as_bytes(), 1)
+        makers::stream(&format!("/Type/XObject/Subtype/Form/BBox[0 0 595 842]{resources}"), content.as_bytes(), 1)
     };
     // Every text is shown at the same place; the forms move it.
     let shown = |text: &str| format!("BT /F1 10 Tf 12 TL 50 750 Td ({text}) ' ET");
@@ -479,8 +479,9 @@ fn pages_that_cannot_be_read() {
             kids += &[" ", &page.to_string(), " 0 R"].concat();
             let content = page + 1;
             let resources = format!("<</Font<</F1 {font}>>>>");
-            let about =
-                format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources{resources}/Contents {content} 0 R>>");
+            let about = format!(
+                "<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources{resources}/Contents {content} 0 R>>"
+            );
             objects.push(about.into_bytes());
             objects.push(makers::stream("", b"BT /F1 10 Tf (A page that can be read.) Tj ET", 1));
         }

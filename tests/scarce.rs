@@ -316,6 +316,91 @@ fn a_key_is_revoked_on_a_full_disk() {
     assert_eq!(check(), 401);
 }
 
+/// Without space for a reserve, a revocation holds in memory until it can be written.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_key_is_revoked_on_a_full_disk_without_a_reserve() {
+    let folder = Folder::new();
+    let Some((server, disk)) = server_on_a_disk(&folder, "110m", "--min-free 1000000") else { return };
+    let call = |key: &str, method: &str, path: &str, body: Option<Value>| {
+        let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", server.url));
+        let request = request.header("X-Api-Key", key).header("Content-Type", "application/json");
+        let body = body.map(|body| body.to_string()).unwrap_or_default();
+        answer(agent().run(request.body(body).expect("a request"))).expect("an answer")
+    };
+    let make = |by: &str, name: &str, role: &str| {
+        let (status, made) = call(by, "POST", "/v1/keys", Some(json!({ "name": name, "role": role })));
+        assert_eq!(status, 201, "{made}");
+        made["secret"].as_str().expect("a secret").to_owned()
+    };
+    let boss = make("", "boss", "admin");
+    let shop = make(&boss, "shop", "check");
+    let check = || call(&shop, "POST", "/v1/checks", Some(json!({ "gems": [1] }))).0;
+    assert_eq!(check(), 200);
+    let findings = call(&boss, "GET", "/v1/doctor", None).1;
+    assert!(findings.to_string().contains("\"no_reserve\""), "{findings}");
+
+    let mut ballast = std::fs::File::create(disk.join("ballast")).expect("a file");
+    while ballast.write_all(&[0; 4_096]).is_ok() {}
+    let mut book = 0;
+    eventually("the disk is full", || {
+        book += 1;
+        let gems: Vec<u64> = (0..50_000).map(|gem| book * 50_000 + gem).collect();
+        let body = json!({ "rights": "protected", "gems": gems });
+        call(&boss, "PUT", &format!("/v1/libraries/l/books/{book}"), Some(body)).0 == 507
+    });
+    // It is refused at once, and the answer says that this is not on disk; asked again, it still is not.
+    for _ in 0..2 {
+        let (status, problem) = call(&boss, "DELETE", "/v1/keys/shop", None);
+        assert_eq!((status, &problem["code"]), (507, &json!("revoked_in_memory")), "{problem}");
+        assert!(problem["detail"].as_str().expect("why").contains("is refused from now on, but that is not on disk"));
+        assert_eq!(check(), 401);
+    }
+    let keys = || call(&boss, "GET", "/v1/keys", None).1.to_string();
+    assert!(!keys().contains("\"shop\""));
+    let revoked = || call(&boss, "GET", "/v1/audit", None).1.to_string().contains("key_revoked");
+    assert!(!revoked());
+
+    drop(ballast);
+    std::fs::remove_file(disk.join("ballast")).expect("it is removed");
+    eventually("it is written", revoked);
+    assert_eq!(call(&boss, "DELETE", "/v1/keys/shop", None).0, 404);
+    assert_eq!(check(), 401);
+    assert!(!keys().contains("\"shop\""));
+}
+
+/// A server without a reserve says so when it starts.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_server_says_that_it_has_no_reserve() {
+    let folder = Folder::new();
+    let (disk, log) = (folder.path("disk"), folder.path("log"));
+    std::fs::create_dir(&disk).expect("a folder");
+    let (disk, log_file) = (disk.display(), log.display());
+    let serve = format!("exec timeout 20 \"$0\" serve --listen 127.0.0.1:0 --data {disk}/data 2> {log_file}");
+    let script =
+        format!("unshare --mount --map-root-user sh -c 'mount -t tmpfs -o size=110m none {disk} && {serve}' \"$0\"");
+    let mut started =
+        Command::new("sh").args(["-c", &script, env!("CARGO_BIN_EXE_lapidary")]).spawn().expect("a shell");
+    let begun = Instant::now();
+    let mut said = String::new();
+    while !said.contains("110 MiB are free")
+        && !said.contains("cannot reserve disk space")
+        && begun.elapsed().as_secs() < 30
+    {
+        said = std::fs::read_to_string(&log).unwrap_or_default();
+        if started.try_wait().expect("a status").is_some_and(|status| status.code() == Some(1) && said.is_empty()) {
+            println!("cannot mount");
+            let _ = started.wait();
+            return;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    let _ = started.kill();
+    let _ = started.wait();
+    assert!(said.contains("cannot reserve disk space") && said.contains("and 128 MiB are needed"), "{said}");
+}
+
 /// After reaching a file size limit, `RocksDB` stops writing until it is reopened.
 #[cfg(target_os = "linux")]
 #[test]

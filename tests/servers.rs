@@ -71,6 +71,29 @@ fn books(server: &Server) -> usize {
 }
 
 #[test]
+fn of_two_servers_that_add_what_is_not_there_one_does() {
+    const CLIENTS: usize = 8;
+    let Some(servers) = servers("") else { return };
+    for round in 0..5 {
+        let statuses: Vec<u16> = scope(|scope| {
+            let upload = |client: usize| {
+                let url = format!("{}/v1/libraries/lib/books/{round}", servers[client % 2].url);
+                scope.spawn(move || {
+                    let body = json!({ "rights": "free", "text": prose(client as u64, 600) });
+                    let sent = agent().put(url).header("If-None-Match", "*").send_json(body);
+                    sent.unwrap().status().as_u16()
+                })
+            };
+            let uploads: Vec<_> = (0..CLIENTS).map(upload).collect();
+            uploads.into_iter().map(|upload| upload.join().unwrap()).collect()
+        });
+        let count = |status| statuses.iter().filter(|found| **found == status).count();
+        assert_eq!((count(201), count(412)), (1, CLIENTS - 1), "{statuses:?}");
+        assert_eq!(books(&servers[1]), round + 1);
+    }
+}
+
+#[test]
 fn of_twin_uploads_through_two_servers_one_is_added() {
     const CLIENTS: usize = 16;
     let Some(servers) = servers("") else { return };
@@ -105,7 +128,7 @@ fn of_twin_uploads_through_two_servers_one_is_added() {
 }
 
 #[test]
-fn keys_and_allow_lists_are_those_of_all_servers() {
+fn keys_allow_lists_and_trust_are_those_of_all_servers() {
     let Some([first, second]) = servers("") else { return };
     let text = prose(1, 600);
     assert_eq!(put(&first, "1", &text).0, 201);
@@ -128,6 +151,14 @@ fn keys_and_allow_lists_are_those_of_all_servers() {
     until("what is allowed is allowed everywhere", || check(&first, &shop).1["verdict"] == "unknown");
     assert_eq!(send(&first, &admin, "DELETE", "/v1/allow/it", &Value::Null).0, 204);
     until("what is forbidden is forbidden everywhere", || check(&second, &shop).1["verdict"] == "protected");
+    let trust = |server: &Server, trusted: bool| {
+        let said = json!({ "trusted": trusted });
+        assert_eq!(send(server, &admin, "PUT", "/v1/libraries/lib/trust", &said).0, 200);
+    };
+    trust(&first, false);
+    until("who is not trusted is trusted nowhere", || check(&second, &shop).1["reason"] == "none_decides");
+    trust(&second, true);
+    until("who is trusted is trusted everywhere", || check(&first, &shop).1["verdict"] == "protected");
     // A revoked key stays revoked, also when another server that knew it notes how often it was used.
     assert_eq!(send(&first, &admin, "DELETE", "/v1/keys/shop", &Value::Null).0, 204);
     until("the key is revoked everywhere", || check(&second, &shop).0 == 401);
@@ -289,7 +320,7 @@ fn who_signs_in_at_one_server_is_signed_in_at_all() {
         let mut answer = get.header("Cookie", cookie).header("Accept", "text/html").call().expect("an answer");
         (answer.status().as_u16(), answer.body_mut().read_to_string().expect("a page"))
     };
-    let token = |page: &str| page.split_once("token=").expect("a form").1[..64].to_owned();
+    let token = |page: &str| page.split_once("name=\"token\" value=\"").expect("a form").1[..64].to_owned();
     let post = |server: &Server, cookie: &str, path: &str, form: &[(&str, &str)]| {
         let post = agent().post(format!("{}{path}", server.url)).config().max_redirects(0).build();
         let answer = post.header("Cookie", cookie).header("Origin", &server.url).send_form(form.iter().copied());
@@ -317,8 +348,8 @@ fn who_signs_in_at_one_server_is_signed_in_at_all() {
     assert!(!ids.is_empty() && listed.contains("shop"), "{listed}");
     // Ended at one, it is over at the other within a second, and nothing that the other does revives it.
     for id in ids {
-        let path = format!("/console/sessions/{id}/end?token={here}");
-        assert_eq!(post(&second, &boss, &path, &[]).0, 303);
+        let path = format!("/console/sessions/{id}/end");
+        assert_eq!(post(&second, &boss, &path, &[("token", &here)]).0, 303);
     }
     assert!(!is_in(&second, &shop));
     until("the session is over everywhere", || !is_in(&first, &shop));
@@ -326,4 +357,89 @@ fn who_signs_in_at_one_server_is_signed_in_at_all() {
     assert!(!is_in(&second, &shop) && !is_in(&first, &shop) && is_in(&first, &boss));
     // Each server shows its own figures, and says so.
     assert!(page(&second, &boss, "/console/statistics").1.contains("the server that shows this page"));
+}
+
+/// A connection to the node that has a key of the catalogue as a whole.
+fn redis_with(store: &str, key: &str) -> redis::Connection {
+    let nodes = store.strip_prefix("redis://").and_then(|rest| rest.split('/').next()).expect("addresses");
+    let connect = |node: &str| redis::Client::open(format!("redis://{node}")).unwrap().get_connection().unwrap();
+    let serves =
+        |node: &mut redis::Connection| redis::cmd("HLEN").arg(key).query::<u64>(node).is_ok_and(|rows| rows > 0);
+    nodes.split(',').map(connect).find_map(|mut node| serves(&mut node).then_some(node)).expect("a node")
+}
+
+/// A server that is stopped between reading the keys and writing them, for longer than its turn, writes nothing afterwards.
+#[test]
+fn a_server_that_was_stopped_in_its_turn_does_not_write_revoked_keys() {
+    const COPIES: usize = 6_000;
+    /// When to stop it, in ms from the beginning of its turn. What is too late takes no time.
+    const MOMENTS: [u64; 15] = [200, 150, 110, 80, 60, 45, 35, 28, 22, 17, 13, 9, 6, 3, 0];
+    let Some(store) = catalogue() else { return };
+    let [first, second] = [(); 2].map(|()| Server::start_on(&store));
+    let made = |server: &Server, key: &str, name: &str, role: &str| {
+        let (status, made) = send(server, key, "POST", "/v1/keys", &json!({ "name": name, "role": role }));
+        assert_eq!(status, 201, "{made}");
+        made
+    };
+    let boss = made(&first, "", "boss", "admin")["secret"].as_str().unwrap().to_owned();
+    let many = made(&first, &boss, "many", "check");
+    let id = many["id"].as_str().unwrap();
+    // Many keys take long to read, so that there is time to stop the server meanwhile.
+    let prefix = store.rsplit('/').next().unwrap();
+    let [leases, sorted, rows] = ["leases", "keys:key", "rows:key"].map(|name| format!("{prefix}{{meta}}{name}"));
+    let mut node = redis_with(&store, &leases);
+    let row: String = redis::cmd("HGET").arg(&rows).arg(id).query(&mut node).unwrap();
+    for copy in 0..COPIES {
+        let other = format!("{copy:08x}");
+        let row = row.replace(id, &other).replace("many", &format!("other{copy}"));
+        let put = redis::cmd("HSET").arg(&rows).arg(&other).arg(row).query::<u64>(&mut node);
+        assert!(put.is_ok() && redis::cmd("ZADD").arg(&sorted).arg(0).arg(&other).query::<u64>(&mut node).is_ok());
+    }
+    let signal = |signal: &str| {
+        let pid = first.pid().to_string();
+        assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
+    };
+    let mut is_held = || {
+        let lease: Option<String> = redis::cmd("HGET").arg(&leases).arg("settings").query(&mut node).unwrap();
+        lease.is_some_and(|lease| !lease.starts_with('-'))
+    };
+    let stopped = MOMENTS.iter().chain(&MOMENTS).enumerate().find_map(|(attempt, moment)| {
+        let name = format!("shop{attempt}");
+        let secret = made(&second, &boss, &name, "check")["secret"].as_str().unwrap().to_owned();
+        scope(|scope| {
+            let path = format!("/v1/keys/{name}");
+            let (rotate, overlap) = (format!("{path}/rotate"), json!({ "overlap_seconds": 3600 }));
+            let (server, key) = (&first, boss.as_str());
+            let rotated = scope.spawn(move || send(server, key, "POST", &rotate, &overlap));
+            while !is_held() && !rotated.is_finished() {
+                sleep(Duration::from_millis(1));
+            }
+            sleep(Duration::from_millis(*moment));
+            signal("-STOP");
+            sleep(Duration::from_millis(200));
+            if !is_held() {
+                signal("-CONT");
+                assert_eq!(rotated.join().unwrap().0, 201);
+                return None;
+            }
+            until("the key can be revoked", || send(&second, &boss, "DELETE", &path, &Value::Null).0 == 204);
+            signal("-CONT");
+            let (status, answer) = rotated.join().unwrap();
+            let gone = || send(&second, &boss, "GET", "/v1/keys", &Value::Null).1;
+            assert!(!gone().to_string().contains(&format!("\"{name}\"")), "{status} {answer}");
+            match (status, answer["code"].as_str()) {
+                (503, Some("changed_meanwhile")) => Some((name, secret)),
+                // Stopped before it read the keys, it finds none of that name. Stopped after it wrote, it was in time.
+                (404, Some("no_such_key")) | (200 | 201, None) => None,
+                _ => panic!("{status} {answer}"),
+            }
+        })
+    });
+    let (name, secret) = stopped.expect("a server that was stopped between reading and writing");
+    for server in [&first, &second] {
+        let check = || send(server, &secret, "POST", "/v1/checks", &json!({ "text": prose(1, 600) }));
+        until("the key is revoked everywhere", || check().0 == 401);
+        let (_, keys) = send(server, &boss, "GET", "/v1/keys", &Value::Null);
+        assert!(!keys.to_string().contains(&format!("\"{name}\"")));
+    }
 }

@@ -130,6 +130,40 @@ fn a_catalogue_keeps_signatures_beside_other_recipes() {
     run("verify --data {}", &[folder.path("imported")]).expect(0);
 }
 
+/// Six frequent words say that books are alike, not how much of the text is in them, nor how likely that is by chance.
+#[test]
+fn reports_of_signatures_say_what_is_known() {
+    let folder = Folder::new();
+    let (books, _, _) = shelf(&folder);
+    let ingest = "ingest --data {} --library l --rights protected --recipe hardened --recipe tf --recipe winnow {}";
+    run(ingest, &[folder.data(), folder.path("books")]).expect(0);
+    let copy = folder.file("copy.txt", fs::read_to_string(&books[2]).expect("a book") + " Appended.");
+    for recipe in ["tf", "winnow"] {
+        let check = |options: &str| {
+            let line = format!("check --recipe {recipe} {options} --data {{}} {{}}");
+            run(&line, &[folder.data(), copy.clone()]).expect(1).out
+        };
+        let report: Value = serde_json::from_str(&check("--json")).expect("a report");
+        let found = &report["matches"][0];
+        for (of, absent) in [(&report, &["covered", "chance"][..]), (found, &["chance", "relation"])] {
+            for name in absent {
+                assert!(of.get(name).is_none(), "{recipe}: {name} in {of}");
+            }
+        }
+        assert_eq!(found["spans"], json!([]), "{recipe}");
+        let (english, russian) = (check(""), check("--lang ru"));
+        assert!(english.starts_with("PROTECTED: this text matches a protected book\n"), "{english}");
+        assert!(russian.starts_with("ОХРАНЯЕТСЯ: этот текст совпадает с охраняемой книгой\n"), "{russian}");
+        assert!(!english.contains("by chance") && !english.contains("mostly the same"), "{english}");
+    }
+    // An identical text, and a recipe with places, tell the share.
+    let same = run("check --json --recipe tf --data {} {}", &[&folder.data(), &books[2]]).expect(1).json().remove(0);
+    assert_eq!((&same["covered"], &same["matches"][0]["relation"]), (&json!(1.0), &json!("same_text")));
+    let all =
+        run("check --json --recipe hardened,tf --data {} {}", &[&folder.data(), &copy]).expect(1).json().remove(0);
+    assert!(all["covered"].as_f64() > Some(0.9) && all["chance"].is_number(), "{all}");
+}
+
 #[test]
 fn gems_of_signatures_are_not_taken_for_others() {
     let folder = Folder::new();

@@ -67,7 +67,7 @@ fn served(folder: &Folder) -> (Server, Client, Client) {
     let recipes = "--recipe hardened --recipe documented";
     let ingest = format!("ingest --data {{}} --library victim --rights protected {recipes} {{}} {{}}");
     run(&ingest, &[folder.data(), folder.path("books"), folder.path("series")]).expect(0);
-    let attacker = key(&folder.data(), "--role ingest --library attacker --library second feed");
+    let attacker = key(&folder.data(), "--role ingest --trusted --library attacker --library second feed");
     let checker = key(&folder.data(), "--role check shop");
     let server = Server::start_with(&format!("--common-cap {CAP}"), &[], &folder.data());
     let (attacker, checker) = (Client::new(&server, &attacker), Client::new(&server, &checker));
@@ -226,6 +226,30 @@ fn a_flood_of_copies_hides_no_book() {
     }
 }
 
+/// Copies that are not so many that their gems are common.
+#[test]
+fn a_flood_is_compared_in_part_and_displaces_no_book() {
+    let folder = Folder::new();
+    let text = text_of(0);
+    folder.file("books/b0.txt", text.clone());
+    run("ingest --data {} --library victim --rights protected {}", &[folder.data(), folder.path("books")]).expect(0);
+    let attacker = key(&folder.data(), "--role ingest --trusted --library attacker feed");
+    let checker = key(&folder.data(), "--role check shop");
+    let server = Server::start(&folder.data());
+    let (attacker, checker) = (Client::new(&server, &attacker), Client::new(&server, &checker));
+    let gems = gems_of(&folder, "hardened", &text);
+    let line = |i| json!({ "id": i, "gems": gems, "recipe": "hardened", "rights": "unknown" }).to_string() + "\n";
+    let lines: String = (0..400).map(|i| line(i.to_string())).collect();
+    let (status, answer) = attacker.call("POST", "/v1/libraries/attacker/books", "application/x-ndjson", lines);
+    assert!(status == 200 && !answer.contains("problem"), "{answer}");
+    for question in [json!({ "text": text }), json!({ "gems": gems, "limit": 1 })] {
+        let report = checker.check(&question);
+        assert_eq!((&report["verdict"], &report["uncompared"]), (&json!("protected"), &json!(101)), "{report}");
+        assert_eq!(report["matches"][0]["book"]["library"], "victim", "{report}");
+        assert!(report["note"].as_str().is_some_and(|note| note.contains("101 books")), "{report}");
+    }
+}
+
 #[test]
 fn an_exact_copy_is_found_whatever_its_gems_are() {
     let folder = Folder::new();
@@ -272,7 +296,7 @@ fn an_exact_copy_is_found_whatever_its_gems_are() {
 #[test]
 fn no_key_finds_the_books_of_others() {
     let folder = Folder::new();
-    let (mine, theirs) = (key(&folder.data(), "--role ingest --library b --library d mine"), "abcde");
+    let (mine, theirs) = (key(&folder.data(), "--role ingest --trusted --library b --library d mine"), "abcde");
     let admin = key(&folder.data(), "--role admin admin");
     let server = Server::start(&folder.data());
     let [mine, admin] = [mine, admin].map(|secret| Client::new(&server, &secret));
@@ -387,6 +411,76 @@ fn no_key_sees_the_decisions_of_others() {
     assert_eq!((list(&checker), list(&admin)), ((200, 2), (200, 3)));
 }
 
+/// Of two keys that add a source of the same name at once, one does. The other changes nothing.
+#[test]
+fn of_two_keys_that_name_a_source_alike_one_has_it() {
+    let folder = Folder::new();
+    key(&folder.data(), "--role admin admin");
+    let secrets = ["left", "right"]
+        .map(|library| key(&folder.data(), &format!("--role ingest --untrusted --library {library} {library}")));
+    let server = Server::start(&folder.data());
+    let clients =
+        [("left", &secrets[0]), ("right", &secrets[1])].map(|(name, secret)| (name, Client::new(&server, secret)));
+    let source = |library: &str| json!({ "kind": "feed", "address": "https://books.invalid/f", "library": library, "rights": "unknown", "contact": "a@b.invalid" });
+    for round in 0..60 {
+        let at = format!("/v1/sources/s{round}");
+        let statuses = std::thread::scope(|scope| {
+            let adding = clients.each_ref().map(|(library, client)| {
+                let at = &at;
+                scope.spawn(move || client.json("PUT", at, &source(library)).0)
+            });
+            adding.map(|adding| adding.join().expect("a status"))
+        });
+        let added = statuses.iter().position(|status| *status == 201).expect("one adds it");
+        assert_eq!(statuses[1 - added], 409, "{statuses:?}");
+        for (which, (library, client)) in clients.iter().enumerate() {
+            assert_eq!(client.json("GET", &at, &Value::Null).0, if which == added { 200 } else { 404 }, "{library}");
+        }
+        // Nor is it removed or changed by the other.
+        let (_, other) = &clients[1 - added];
+        assert_eq!(other.json("PATCH", &at, &json!({ "paused": true })).0, 404);
+        assert_eq!(other.json("DELETE", &at, &Value::Null).0, 404);
+    }
+}
+
+/// What an administrator defined or paused for a library, its key can see and run, but not change.
+fn what_an_administrator_defined_stays(admin: &Client, attacker: &Client, source: &Value) {
+    let mut of_admin = source.clone();
+    (of_admin["unless"], of_admin["most"]) = (json!("protected"), json!(5_000_000));
+    assert_eq!(admin.json("PUT", "/v1/sources/given", &of_admin).0, 201);
+    let given = || admin.json("GET", "/v1/sources/given", &Value::Null).1["definition"].clone();
+    let given_before = given();
+    assert_eq!(attacker.json("GET", "/v1/sources/given", &Value::Null).0, 200);
+    let changes = [
+        json!({ "address": "https://other.invalid/f" }),
+        json!({ "kind": "site" }),
+        json!({ "unless": null }),
+        json!({ "rights": "free" }),
+        json!({ "paused": true }),
+        json!({ "most": 10 }),
+        json!({}),
+    ];
+    for change in &changes {
+        let (status, answer) = attacker.json("PATCH", "/v1/sources/given", change);
+        assert_eq!((status, &answer["code"]), (403, &json!("not_allowed")), "{change}: {answer}");
+    }
+    assert_eq!(attacker.json("PUT", "/v1/sources/given", source).0, 403);
+    assert_eq!(attacker.json("DELETE", "/v1/sources/given", &Value::Null).0, 403);
+    assert_eq!(given(), given_before);
+    // What an administrator paused, stays paused; what they resumed is the key's again.
+    assert_eq!(attacker.json("PUT", "/v1/sources/mine", source).0, 201);
+    assert_eq!(admin.json("PATCH", "/v1/sources/mine", &json!({ "paused": true })).0, 200);
+    for (method, body) in [("PATCH", json!({ "paused": false })), ("PUT", source.clone()), ("DELETE", Value::Null)] {
+        let (status, answer) = attacker.json(method, "/v1/sources/mine", &body);
+        assert_eq!((status, &answer["code"]), (403, &json!("not_allowed")), "{method}: {answer}");
+    }
+    assert_eq!(attacker.json("POST", "/v1/sources/mine/run", &Value::Null).1["code"], "source_paused");
+    assert_eq!(admin.json("PATCH", "/v1/sources/mine", &json!({ "paused": false })).0, 200);
+    assert_eq!(attacker.json("PATCH", "/v1/sources/mine", &json!({ "rate": 0.5 })).0, 200);
+    assert_eq!(attacker.json("DELETE", "/v1/sources/mine", &Value::Null).0, 204);
+    assert_eq!(admin.json("DELETE", "/v1/sources/given", &Value::Null).0, 204);
+}
+
 /// A library's key cannot have the server read its disk, its network or its secrets, nor press other people's servers,
 /// nor use or see the sources of others, whatever it asks for.
 #[test]
@@ -422,8 +516,18 @@ fn no_key_reaches_further_through_a_source() {
         with(web("attacker"), "ignore_robots", json!(true)),
         with(web("attacker"), "credentials", json!("env:LAPIDARY_SOURCE_ONE")),
         with(web("attacker"), "rate", json!(1000.0)),
+        with(web("attacker"), "most", json!(100_001)),
+        with(web("attacker"), "most", json!(u64::MAX)),
+        with(web("attacker"), "address", json!("/etc/passwd")),
+        with(web("attacker"), "address", json!("file:///etc/passwd")),
+        with(web("attacker"), "address", json!("-")),
+        // These would stop the server, or keep it busy.
+        with(web("attacker"), "rate", json!(1e-300)),
+        with(web("attacker"), "contains", json!(vec!["x"; 101])),
+        with(web("attacker"), "contains", json!(["x".repeat(501)])),
         web("victim"),
     ];
+    what_an_administrator_defined_stays(&admin, &attacker, &web("attacker"));
     let mut random = Random(20);
     assert_eq!(attacker.json("PUT", "/v1/sources/mine", &web("attacker")).0, 201);
     for _ in 0..120 {
@@ -458,4 +562,67 @@ fn no_key_reaches_further_through_a_source() {
         assert_eq!((status, &answer["code"]), (422, &json!("bad_source")), "{place}");
     }
     assert!(server.stop() == Some(0));
+}
+
+/// A book put together from others decides nothing for anybody else until an administrator says that it is none.
+#[test]
+fn a_collage_waits_for_an_administrator() {
+    let folder = Folder::new();
+    let collector = key(&folder.data(), "--role ingest --trusted --library collector collector");
+    let [shop, admin] = ["--role check shop", "--role admin boss"].map(|of| key(&folder.data(), of));
+    let server = Server::start(&folder.data());
+    let [collector, shop, admin] = [collector, shop, admin].map(|secret| Client::new(&server, &secret));
+    for (seed, author) in (0..).zip(["Gogol, N.", "Charles Dickens", "Verne", "Poe", "Poe"]) {
+        let book = json!({ "text": text_of(seed), "rights": "free", "authors": [author] });
+        assert_eq!(admin.json("PUT", &format!("/v1/libraries/victim/books/b{seed}"), &book).0, 201);
+    }
+    let put = |id: &str, content: Value| {
+        let mut book = json!({ "rights": "protected" });
+        book.as_object_mut().expect("an object").extend(content.as_object().expect("an object").clone());
+        let (status, answer) = collector.json("PUT", &format!("/v1/libraries/collector/books/{id}"), &book);
+        assert!([200, 201].contains(&status), "{answer}");
+        answer["decides"].clone()
+    };
+    let part = |seed: u64| text_of(seed)[..6_000].to_owned();
+    let collage = |seeds: &[u64]| seeds.iter().map(|seed| part(*seed)).collect::<Vec<_>>().join("\n\n");
+    let gems = |text: &str| json!({ "gems": gems_of(&folder, "hardened", text), "recipe": "hardened" });
+    let whole = |seeds: &[u64]| seeds.iter().map(|seed| text_of(*seed)).collect::<Vec<_>>().join("\n\n");
+
+    assert_eq!(put("anthology", json!({ "text": whole(&[0, 1, 2, 3]) })), Value::Null);
+    assert_eq!(put("two", json!({ "text": collage(&[0, 1]) })), Value::Null);
+    assert_eq!(put("one-author", json!({ "text": collage(&[0, 3, 4]) })), Value::Null);
+    assert_eq!(put("gems-of-two", gems(&collage(&[0, 1]))), "quarantined");
+    assert_eq!(put("diluted", json!({ "text": collage(&[0, 1, 2]) + &prose(77, 20_000) })), "quarantined");
+    for id in ["anthology", "two", "one-author", "gems-of-two", "diluted"] {
+        let path = format!("/v1/libraries/collector/books/{id}");
+        assert_eq!(collector.call("DELETE", &path, "text/plain", "").0, 204, "{id}");
+    }
+
+    assert_eq!(put("collage", json!({ "text": collage(&[0, 1, 2]) })), "quarantined");
+    let told = |who: &Client| {
+        let report = who.check(&json!({ "text": text_of(0) }));
+        let found = report["matches"].as_array().expect("matches").clone();
+        let of = found.into_iter().find(|found| found["book"]["id"] == "collage").expect("the collage");
+        (report["verdict"].clone(), of["informs"].clone())
+    };
+    assert_eq!(told(&shop), (json!("free"), json!("quarantined")));
+    let place = "/v1/libraries/collector/books/collage";
+    let doctor = admin.json("GET", "/v1/doctor", &Value::Null).1.to_string();
+    assert!(doctor.contains("1 book waits of library collector in quarantine"), "{doctor}");
+    let confirm = json!({ "confirmed": true });
+    assert_eq!(collector.json("PATCH", place, &confirm).0, 403);
+    assert_eq!(told(&shop).1, "quarantined");
+    let (status, confirmed) = admin.json("PATCH", place, &confirm);
+    assert_eq!(status, 200, "{confirmed}");
+    assert_eq!(told(&shop), (json!("protected"), Value::Null));
+    // Metadata change nothing, another content does.
+    assert_eq!(put("collage", json!({ "text": collage(&[0, 1, 2]), "title": "Pieces" })), Value::Null);
+    assert_eq!(put("collage", json!({ "text": collage(&[0, 1, 2, 3]) })), "quarantined");
+    assert_eq!(put("collage", json!({ "text": prose(78, 3_000) })), Value::Null);
+
+    assert_eq!(put("claim", gems(&part(1))), Value::Null);
+    let report = shop.check(&json!({ "text": text_of(1) }));
+    let claim =
+        report["matches"].as_array().and_then(|all| all.iter().find(|found| found["book"]["id"] == "claim").cloned());
+    assert_eq!(claim.expect("the claim")["disputed"], true);
 }

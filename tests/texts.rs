@@ -213,8 +213,8 @@ fn kept_texts_are_next_to_the_upload() {
 fn books_are_added_with_their_texts_in_every_way() {
     let folder = Folder::new();
     run("ingest --data {} --library x --rights free {}", &[folder.data(), folder.file("x.txt", "A book.")]).expect(0);
-    let secrets =
-        ["--role ingest --library mine feed", "--role texts --library mine reader"].map(|of| key(&folder.data(), of));
+    let secrets = ["--role ingest --trusted --library mine feed", "--role texts --library mine reader"]
+        .map(|of| key(&folder.data(), of));
     let server = Server::start(&folder.data());
     let [feed, reader] = secrets.map(|secret| Client::new(&server, &secret));
     let of = |id: &str| format!("/v1/libraries/mine/books/{id}");
@@ -341,8 +341,8 @@ fn no_other_key_sees_a_kept_text() {
         ("--role texts --library mine reader", true),
         ("--role texts --library theirs --library others stranger", false),
         ("--role check shop", false),
-        ("--role ingest --library mine feed", false),
-        ("--role ingest --library theirs rival", false),
+        ("--role ingest --trusted --library mine feed", false),
+        ("--role ingest --trusted --library theirs rival", false),
     ];
     let secrets = roles.map(|(role, sees)| (key(&folder.data(), role), sees));
     let server = Server::start(&folder.data());

@@ -321,13 +321,13 @@ fn signing_in_over_tls_makes_a_cookie_of_the_host() {
         let get = authority.client().get(server.url("/console/keys")).config().max_redirects(0).build();
         get.header("Accept", "text/html").header("Cookie", cookie).call().expect("an answer")
     };
-    let post = |path: &str, cookie: &str, origin: &str| {
+    let post = |path: &str, cookie: &str, origin: &str, form: (&str, &str)| {
         let post = authority.client().post(server.url(path)).config().max_redirects(0).build();
-        let answer = post.header("Origin", origin).header("Cookie", cookie).send_form([("key", secret.as_str())]);
+        let answer = post.header("Origin", origin).header("Cookie", cookie).send_form([form]);
         answer.expect("an answer")
     };
     let own = server.url("");
-    let answer = post("/console/sign-in", "", &own);
+    let answer = post("/console/sign-in", "", &own, ("key", &secret));
     let cookie = answer.headers()["set-cookie"].to_str().expect("a text");
     let (pair, attributes) = cookie.split_once("; ").expect("attributes");
     assert_eq!((answer.status().as_u16(), attributes), (303, "Path=/; HttpOnly; SameSite=Strict; Secure"));
@@ -338,8 +338,8 @@ fn signing_in_over_tls_makes_a_cookie_of_the_host() {
     // A cookie that could have come without TLS, or from a neighbour of the host, opens nothing.
     assert_eq!(get(&format!("lapidary={value}")).status(), 303);
     let page = page.body_mut().read_to_string().expect("a page");
-    let token = &page.split_once("token=").expect("a form").1[..64];
-    let out = post(&format!("/console/sign-out?token={token}"), pair, &own);
+    let token = &page.split_once("name=\"token\" value=\"").expect("a form").1[..64];
+    let out = post("/console/sign-out", pair, &own, ("token", token));
     let ended = out.headers()["set-cookie"].to_str().expect("a text");
     assert_eq!(ended, "__Host-lapidary=; Path=/; HttpOnly; SameSite=Strict; Secure; Max-Age=0");
     assert_eq!(get(pair).status(), 303);

@@ -191,7 +191,7 @@ fn what_happened_is_in_the_metrics() {
         ("lapidary_index_postings{part=\"main\"}", 0.0),
         ("lapidary_index_postings{part=\"delta\"}", gems),
         ("lapidary_checks_total{verdict=\"protected\"}", 1.0),
-        ("lapidary_checks_total{verdict=\"unknown\"}", 1.0),
+        ("lapidary_checks_total{verdict=\"not_checked\"}", 1.0),
         ("lapidary_check_gems_sum", gems),
         ("lapidary_check_gems_count", 2.0),
         ("lapidary_check_matches_sum", 1.0),

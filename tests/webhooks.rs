@@ -145,14 +145,42 @@ fn dead_receivers_hold_up_none_that_lives() {
     assert_eq!(hook.next().json()["data"]["book"]["library"], "mine");
 }
 
+/// What no event would be sent to is refused, however it is set.
+#[test]
+fn an_address_that_is_not_served_is_not_set() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let server = Server::start(&data);
+    let set = |target: &str, url: &str| run(&format!("webhooks set {target} --library mine {url}"), &[] as &[&Path]);
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let urls = ["http://127.0.0.1:9/", "https://localhost/", "http://[::ffff:10.0.0.1]/", "http://169.254.169.254/x"];
+    for url in urls {
+        let refused = set(&format!("--server {}", server.url), url).expect(2);
+        assert!(refused.err.contains("is not a public internet address"), "{}", refused.err);
+        let answer = agent.put(format!("{}/v1/libraries/mine/webhook", server.url));
+        let mut answer = answer.send_json(serde_json::json!({ "url": url })).expect("an answer");
+        let problem: Value = answer.body_mut().read_json().expect("JSON");
+        assert_eq!((answer.status().as_u16(), &problem["code"]), (422, &"bad_webhook".into()), "{problem}");
+    }
+    assert_eq!(list(&format!("--server {}", server.url)), Vec::<Value>::new());
+    drop(server);
+    for url in urls {
+        assert!(set(&format!("--data {}", data.display()), url).expect(2).err.contains("private-webhooks"));
+    }
+    assert_eq!(list(&format!("--data {}", data.display())), Vec::<Value>::new());
+}
+
 #[test]
 fn what_was_not_told_is_told_after_a_restart() {
     let folder = Folder::new();
     let data = folder.data();
     let hook = Hook::new(&["200 OK"]);
+    let server = Server::start_with(PRIVATE, &[], &data);
+    set(&server, "mine", &hook.url);
+    drop(server);
+    // What was allowed once may not be any more.
     let server = Server::start(&data);
     let to = format!("--server {}", server.url);
-    set(&server, "mine", &hook.url);
     put(&folder, &to, "mine", "one", &prose(1, 3_000));
     put(&folder, &to, "mine", "two", &prose(1, 3_000));
     let error = || list(&to).first().and_then(|hook| Some(hook["failing"]["error"].as_str()?.to_owned()));

@@ -1,12 +1,12 @@
-//! Hostile load: clients that each try to exhaust a server's memory and time, while a good client makes small checks
-//! and an administrator works. Counts responses by kind, the good client's waiting times and the administrator's
-//! failures.
+//! Hostile load: clients that each try to exhaust a server's memory and time, or to flood its catalogue, while good clients
+//! check a text and add books through the gate, and an administrator works. Counts responses by kind, and the waiting times and
+//! failures of those who mean no harm.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -24,14 +24,22 @@ pub struct Target {
     pub address: String,
     /// For each hostile client N, a key for checks and one that can ingest into the library `hostile-N`.
     pub hostile: Vec<[String; 2]>,
+    /// A key that may ingest into the library `good`.
+    pub publisher: String,
     /// Keys of an administrator whose exports and imports stall, of the good client, and of the administrator.
     pub careless: String,
     pub good: String,
     pub admin: String,
     /// The size of large bodies, in bytes.
     pub large: usize,
-    /// A gem of a book in the catalogue.
+    /// A gem of a book in the catalogue, in `released`.
     pub gem: String,
+    /// A text of which the catalogue has a longer book. It is what the good client checks and what the others flood.
+    pub text: String,
+    /// Its gems in `hardened`, as JSON.
+    pub gems: String,
+    /// Makes a new text of some thousand characters.
+    pub new_text: fn(u64) -> String,
 }
 
 /// The results.
@@ -39,7 +47,12 @@ pub struct Target {
 pub struct Outcome {
     /// For each kind of request, how often each response was received.
     pub answers: BTreeMap<&'static str, BTreeMap<String, u64>>,
+    /// Checks of one gem.
     pub good: Calls,
+    /// Checks of the flooded text.
+    pub checks: Calls,
+    /// Books added through the gate.
+    pub gates: Calls,
     pub admin: Calls,
 }
 
@@ -96,12 +109,14 @@ pub fn attack(target: &Target, duration: Duration) -> Outcome {
             });
         }
         let good = scope.spawn(|| check(target, &over));
+        let checks = scope.spawn(|| check_text(target, &over));
+        let gates = scope.spawn(|| publish(target, &over));
         let admin = scope.spawn(|| administer(target, &over));
         thread::sleep(duration);
         over.store(true, Ordering::Relaxed);
-        let (good, admin) = (good.join().expect("no panic"), admin.join().expect("no panic"));
+        let [good, checks, gates, admin] = [good, checks, gates, admin].map(|calls| calls.join().expect("no panic"));
         let mut outcome = outcome.lock().expect("nobody panics with it");
-        (outcome.good, outcome.admin) = (good, admin);
+        (outcome.good, outcome.checks, outcome.gates, outcome.admin) = (good, checks, gates, admin);
     });
     outcome.into_inner().expect("nobody panics with it")
 }
@@ -115,6 +130,36 @@ fn check(target: &Target, over: &AtomicBool) -> Calls {
         let answer = call(target, &target.good, "POST /v1/checks", &body);
         calls.count("a check of one gem", &["200"], begun, answer);
         thread::sleep(Duration::from_millis(20));
+    }
+    calls
+}
+
+/// A good client, which checks the text that is flooded.
+fn check_text(target: &Target, over: &AtomicBool) -> Calls {
+    let mut calls = Calls::default();
+    while !over.load(Ordering::Relaxed) {
+        let begun = Instant::now();
+        let answer =
+            send(&target.address, &head("POST /v1/checks", &target.good, TEXT, target.text.len()), &target.text);
+        calls.count("a check of a text", &["200"], begun, answer);
+        thread::sleep(Duration::from_millis(50));
+    }
+    calls
+}
+
+/// A publisher, who adds new books through the gate.
+fn publish(target: &Target, over: &AtomicBool) -> Calls {
+    let mut calls = Calls::default();
+    for book in 1_000_000.. {
+        if over.load(Ordering::Relaxed) {
+            break;
+        }
+        let text = (target.new_text)(book);
+        let what = format!("PUT /v1/libraries/good/books/{book}?rights=protected&unless=protected");
+        let begun = Instant::now();
+        let answer = send(&target.address, &head(&what, &target.publisher, TEXT, text.len()), &text);
+        calls.count("a gate", &["201"], begun, answer);
+        thread::sleep(Duration::from_millis(100));
     }
     calls
 }
@@ -141,8 +186,12 @@ fn administer(target: &Target, over: &AtomicBool) -> Calls {
 
 /// Sends a small request on a new connection and returns the status of the response.
 fn call(target: &Target, key: &str, what: &str, body: &str) -> io::Result<String> {
-    let mut stream = connect(&target.address, GOOD_PATIENCE)?;
-    stream.write_all(head(what, key, "application/json", body.len()).as_bytes())?;
+    send(&target.address, &head(what, key, JSON, body.len()), body)
+}
+
+fn send(address: &str, head: &str, body: &str) -> io::Result<String> {
+    let mut stream = connect(address, GOOD_PATIENCE)?;
+    stream.write_all(head.as_bytes())?;
     stream.write_all(body.as_bytes())?;
     status(&mut stream)
 }
@@ -215,10 +264,16 @@ struct Attacker<'a> {
     over: &'a AtomicBool,
 }
 
+/// Numbers that are used once.
+static NUMBER: AtomicU64 = AtomicU64::new(1);
+
 type Kind = (&'static str, fn(&Attacker<'_>) -> io::Result<String>);
 
+/// The number of kinds of hostile requests.
+pub const KIND_COUNT: usize = KINDS.len();
+
 /// The kinds of hostile requests.
-const KINDS: [Kind; 17] = [
+const KINDS: [Kind; 23] = [
     ("objects in a line of a batch", |a| a.checks("POST /v1/checks:batch", NDJSON, &a.bodies.objects)),
     ("objects in a check", |a| a.checks("POST /v1/checks", JSON, &a.bodies.objects)),
     ("a list of gems", |a| a.checks("POST /v1/checks", JSON, &a.bodies.gems)),
@@ -241,17 +296,88 @@ const KINDS: [Kind; 17] = [
     ("an import that stalls", |a| {
         a.hold(&head("POST /v1/import", &a.target.careless, NDJSON, 64 << 20), "{\"format\":")
     }),
-    ("many small checks", |a| a.floods()),
+    ("many small checks", |a| a.repeats(|a| call(a.target, a.check_key(), "POST /v1/checks", "{\"gems\":[1,2,3]}"))),
+    ("books of one gem", |a| {
+        a.repeats(|a| {
+            let id = next_number();
+            let (recipe, gem) =
+                if a.client.is_multiple_of(2) { ("hardened", hexadecimal(id)) } else { ("released", id.to_string()) };
+            a.puts(&id.to_string(), &format!("{{\"rights\":\"protected\",\"recipe\":\"{recipe}\",\"gems\":[{gem}]}}"))
+        })
+    }),
+    ("copies of a text by its gems", |a| a.feeds(|a, _| a.target.gems.clone())),
+    ("books of gems from a small pool", |a| {
+        a.feeds(|_, book| {
+            let gems: Vec<String> = (0..500).map(|at| hexadecimal(7 + (book * 7_919 + at * at * 31) % 1_000)).collect();
+            format!("[{}]", gems.join(","))
+        })
+    }),
+    ("wrong keys at the sign-in", |a| {
+        a.repeats(|a| {
+            let form = "key=lapidary_wrong";
+            let head = head("POST /console/sign-in", "", "application/x-www-form-urlencoded", form.len());
+            let head = head.replacen("\r\n", "\r\nOrigin: http://localhost\r\n", 1);
+            send(&a.target.address, &head, form)
+        })
+    }),
+    ("one book again and again", |a| {
+        a.repeats(|a| {
+            let text = (a.target.new_text)(next_number());
+            let what = format!("PUT /v1/libraries/hostile-{}/books/again?rights=free", a.client);
+            send(&a.target.address, &head(&what, a.ingest_key(), TEXT, text.len()), &text)
+        })
+    }),
+    ("gates of the flooded text", |a| {
+        a.repeats(|a| {
+            let what = format!("PUT /v1/libraries/hostile-{}/books/gate?rights=free&unless=protected", a.client);
+            let text = &a.target.text;
+            send(&a.target.address, &head(&what, a.ingest_key(), TEXT, text.len()), text)
+        })
+    }),
 ];
+
+/// A gem of `hardened`, as JSON.
+fn hexadecimal(gem: u64) -> String {
+    format!("\"{gem:016x}\"")
+}
+
+/// How many books a request of a flood adds.
+const BOOKS_OF_A_FEED: u64 = 100;
 
 const JSON: &str = "application/json";
 const NDJSON: &str = "application/x-ndjson";
 const TEXT: &str = "text/plain; charset=utf-8";
 const ANY: &str = "application/octet-stream";
 
+/// A number that no other call has.
+fn next_number() -> u64 {
+    NUMBER.fetch_add(1, Ordering::Relaxed)
+}
+
 impl Attacker<'_> {
     fn check_key(&self) -> &str {
         &self.target.hostile[self.client][0]
+    }
+
+    fn ingest_key(&self) -> &str {
+        &self.target.hostile[self.client][1]
+    }
+
+    /// Adds a book by its gems.
+    fn puts(&self, id: &str, body: &str) -> io::Result<String> {
+        let what = format!("PUT /v1/libraries/hostile-{}/books/{id}", self.client);
+        call(self.target, self.ingest_key(), &what, body)
+    }
+
+    /// Adds many books by gems that `gems` writes, in one request.
+    fn feeds(&self, gems: impl Fn(&Self, u64) -> String) -> io::Result<String> {
+        let line = |_| {
+            let book = next_number();
+            let gems = gems(self, book);
+            format!("{{\"id\":\"{book}\",\"rights\":\"protected\",\"recipe\":\"hardened\",\"gems\":{gems}}}\n")
+        };
+        let lines: String = (0..BOOKS_OF_A_FEED).map(line).collect();
+        self.ingests(&format!("POST /v1/libraries/hostile-{}/books", self.client), NDJSON, lines.as_bytes())
     }
 
     fn checks(&self, what: &str, kind: &str, body: &[u8]) -> io::Result<String> {
@@ -298,12 +424,12 @@ impl Attacker<'_> {
         })
     }
 
-    /// Sends small checks for some seconds and returns the last response.
-    fn floods(&self) -> io::Result<String> {
+    /// Sends small requests for some seconds and returns the last response.
+    fn repeats(&self, send: impl Fn(&Self) -> io::Result<String>) -> io::Result<String> {
         let begun = Instant::now();
         let mut last = String::new();
         while begun.elapsed() < Duration::from_secs(5) && !self.over.load(Ordering::Relaxed) {
-            last = call(self.target, self.check_key(), "POST /v1/checks", "{\"gems\":[1,2,3]}")?;
+            last = send(self)?;
         }
         Ok(last)
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 use lapidary::description::Description;
-use lapidary::index::{BookId, BookKey, Library, NewBook, Record, Rights, Standing};
+use lapidary::index::{BookId, BookKey, Condition, Library, NewBook, Record, Rights, Standing};
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 
 use crate::random::{Purpose, Random, scramble};
@@ -109,6 +109,15 @@ impl<'a> Shelf<'a> {
             fetched: None,
             standing: Standing::default(),
         };
-        NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
+        NewBook {
+            record,
+            gems,
+            folds: Vec::new(),
+            text: None,
+            allow_empty: true,
+            complete: false,
+            turn: None,
+            condition: Condition::default(),
+        }
     }
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use lapidary::description::Description;
 use lapidary::index::{
-    Actor, Administration as _, BookId, BookKey, Library, NewBook, Record, Rights, RocksStore, Standing, Store as _,
-    StoreError, UNWATCHED,
+    Actor, Administration as _, BookId, BookKey, Condition, Library, NewBook, Record, Rights, RocksStore, Standing,
+    Store as _, StoreError, UNWATCHED,
 };
 use lapidary_gems::{Place, PlacedGem, Recipe};
 use memchr::memmem;
@@ -122,6 +122,7 @@ impl Catalogue {
             allow_empty: true,
             complete: false,
             turn: None,
+            condition: Condition::default(),
         }
     }
 }

@@ -39,9 +39,11 @@ impl Traced {
         &self.text
     }
 
-    /// Adds a part of the source; `part` must be a slice of `source`.
+    /// Adds a part of the source; `part` must be a slice of `source`, or empty.
     pub(super) fn copy(&mut self, source: &str, part: &str) {
-        self.copied(part.as_ptr().addr() - source.as_ptr().addr(), part);
+        if !part.is_empty() {
+            self.copied(part.as_ptr().addr() - source.as_ptr().addr(), part);
+        }
     }
 
     /// Adds a line end in place of the next character of the source, which is a line end or a blank before one.
@@ -82,9 +84,6 @@ impl Traced {
     }
 
     fn copied(&mut self, from: usize, part: &str) {
-        if part.is_empty() {
-            return;
-        }
         let goes_on = |last: &Piece| last.instead.is_none() && last.from + (self.text.len() - last.at) == from;
         if !self.pieces.last().is_some_and(goes_on) {
             self.pieces.push(Piece { at: self.text.len(), from, instead: None });

@@ -38,12 +38,14 @@ struct Described {
     at: Timestamp,
     /// Who: `local`, `anonymous`, or `key:` and the name of a key.
     actor: String,
-    /// What was changed: a book (`added`, `replaced`, `removed`, `amended`), a `setting`, a key (`key_made`, `key_revoked`), the
-    /// whole catalogue (`built`), a recipe (`recipe_added`, `recipe_default`, `recipe_dropped`), whether folds are kept
+    /// What was changed: a book (`added`, `replaced`, `removed`, `amended`), a `setting`, a key (`key_made`, `key_revoked`), whether a
+    /// library is trusted (`library_trust`), the whole catalogue (`built`), a recipe (`recipe_added`, `recipe_default`, `recipe_dropped`), whether folds are kept
     /// (`folds_kept`), a job (`job_started`, `job_cancelled`), or a filed check or a decision (`decided`).
     action: String,
-    /// The library of the book.
+    /// The library, or that of the book.
     library: Option<String>,
+    /// Whether the library is trusted.
+    trusted: Option<bool>,
     /// The id of the book in its library, or of the key.
     id: Option<String>,
     /// The rights in the book; its last ones if it was removed.

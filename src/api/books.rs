@@ -7,10 +7,15 @@ use lapidary_gems::{RecipeName, Rule, WrittenGem};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use super::Problem;
+use super::checks::is_zero;
+use super::{HiddenText, Problem};
 use crate::description::Description;
+use crate::extract::HiddenCount;
 use crate::index::record::record;
-use crate::index::{self, BookId, BookKey, ClusterVitals, LibrarySummary, NodeVitals, Rights, Standing, Validity};
+use crate::index::{
+    self, BookId, BookKey, ClusterVitals, Coverage, Library, LibrarySummary, NodeVitals, Rights, Standing, Validity,
+};
+use crate::permission::Unless;
 use crate::{described, object};
 
 described! {
@@ -29,6 +34,10 @@ described! {
         /// Whether to remove print artifacts from the text; the default depends on the recipe.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub clean: Option<bool>,
+        /// With `text`: what was left out of it when it was read from a file, because no reader sees it. The answer repeats it.
+        #[schema(max_items = 12)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub hidden: Vec<HiddenCount>,
         /// Its gems, instead of a text.
         #[schema(max_items = 100_000)]
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,14 +66,6 @@ described! {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub id: Option<String>,
     }
-}
-
-/// The verdict that keeps a book from being added.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Unless {
-    /// Others may not publish the text.
-    Protected,
 }
 
 record! {
@@ -107,6 +108,9 @@ pub struct Amendment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 4000)]
     pub note: Option<String>,
+    /// `true` ends the book's quarantine. Only for administrators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<bool>,
     /// The new rights.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rights: Option<Rights>,
@@ -136,6 +140,23 @@ pub struct Added {
     pub outcome: Outcome,
     /// The book's record.
     pub book: Record,
+    /// Words of its file that no reader sees, if there are any. They were left out of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<HiddenText>,
+    /// For whom the book decides in checks; absent if for everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decides: Option<Decides>,
+    /// How many books the check of its gate could compare it with, if not all: those of other libraries that are known only by
+    /// gems of another recipe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+    /// Number of books with gems of the text that the check of its gate did not compare with it, because there were too many of
+    /// their library.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncompared: usize,
+    /// The gate that it passed, because the request or the key asked for it: the verdict that would have kept it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unless: Option<Unless>,
 }
 
 /// A line of the response.
@@ -154,6 +175,18 @@ pub struct FeedAnswer {
     /// The number of gems under the recipe that produced the most; if 0, checks cannot find the book.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gems: Option<u32>,
+    /// Words of its file that no reader sees, if there are any. They were left out of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<HiddenText>,
+    /// For whom the book decides in checks; absent if for everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decides: Option<Decides>,
+    /// How many books the check of its gate could compare it with, if not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+    /// The gate that it passed, because the request or the key asked for it: the verdict that would have kept it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unless: Option<Unless>,
     /// Why the book was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problem: Option<Problem>,
@@ -191,11 +224,76 @@ pub struct FoundBooks {
     pub next_cursor: Option<String>,
 }
 
+/// A library.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LibraryListing {
+    /// The library.
+    pub library: Library,
+    /// Whether its books decide in what others are told. The books of a library that is not trusted decide only in what its
+    /// own keys are told, and are information for everybody else.
+    #[serde(default = "yes")]
+    pub trusted: bool,
+    /// Number of books.
+    pub books: u64,
+    /// Number of disabled books.
+    #[serde(default)]
+    pub disabled: u64,
+    /// Number of books in quarantine: they decide nothing for others until an administrator confirms them.
+    #[serde(default)]
+    pub quarantined: u64,
+    /// Total length of the texts, in bytes of UTF-8.
+    pub bytes: u64,
+    /// Number of books whose text is kept.
+    #[serde(default)]
+    pub kept_texts: u64,
+    /// Total length of the kept texts, in bytes of UTF-8.
+    #[serde(default)]
+    pub kept_bytes: u64,
+    /// Number of books by the recipes that they have gems of: the names, separated by spaces.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub recipes: BTreeMap<String, u64>,
+    /// When one of its books was last added, replaced (both by the books' own `changed`), amended or removed.
+    pub changed: Timestamp,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl LibraryListing {
+    /// A library, and whether it is trusted.
+    #[must_use]
+    pub fn new(summary: LibrarySummary, trusted: bool) -> Self {
+        let LibrarySummary { library, books, disabled, quarantined, bytes, kept_texts, kept_bytes, recipes, changed } =
+            summary;
+        Self { library, trusted, books, disabled, quarantined, bytes, kept_texts, kept_bytes, recipes, changed }
+    }
+}
+
+/// Whether a library is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LibraryTrust {
+    /// Whether its books decide in what others are told.
+    pub trusted: bool,
+}
+
+/// For whom a book decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decides {
+    /// Only for keys of its own library, which is not trusted. For everybody else, it is information.
+    OwnTenantOnly,
+    /// Only for keys of its own library, until an administrator confirms it: it shares passages with several unrelated works of
+    /// other libraries.
+    Quarantined,
+}
+
 /// All libraries.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Libraries {
     /// Ordered by name.
-    pub libraries: Vec<LibrarySummary>,
+    pub libraries: Vec<LibraryListing>,
 }
 
 /// Statistics of a catalogue.
@@ -209,7 +307,7 @@ pub struct Stats {
     /// Statistics per recipe, the default first.
     pub recipes: Vec<RecipeStats>,
     /// The libraries.
-    pub libraries: Vec<LibrarySummary>,
+    pub libraries: Vec<LibraryListing>,
     /// Size of all files, in bytes; 0 if the store's engine does not know.
     pub disk_bytes: u64,
     /// Size of the posting lists, in bytes; part of `disk_bytes`.

@@ -7,8 +7,9 @@ use serde_json::Value;
 use utoipa::{IntoParams, ToSchema};
 
 use super::Problem;
+use crate::extract::{HiddenCount, HiddenWords};
 use crate::index::{Coverage, Record, Rights, Unread, Validity};
-use crate::matching::{Exact, Identity, Passage, Reason, Relation, Score, Span, exact};
+use crate::matching::{Exact, Identity, Informs, Passage, Reason, Relation, Score, Span, exact};
 use crate::position::{Located, Locator};
 
 /// A check: exactly one of `text` and `gems`.
@@ -30,6 +31,10 @@ pub struct Check {
     /// Whether to remove print artifacts from the text; the default depends on the recipe.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clean: Option<bool>,
+    /// With `text`: what was left out of it when it was read from a file, because no reader sees it. The report repeats it.
+    #[schema(max_items = 12)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<HiddenCount>,
     /// The language of the text, as a BCP 47 tag. Only signatures that stem by it depend on it; otherwise they detect it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
@@ -129,11 +134,14 @@ pub struct GemsForm {
 pub struct Report {
     /// The strictest rights among the matches; `unknown` if there are none.
     pub verdict: Rights,
-    /// Why the verdict is what it is.
+    /// Why the verdict is what it is. With `too_short`, `mostly_common`, `nothing_to_compare` and `partial`, the text was not
+    /// checked: the verdict `unknown` then says nothing about it.
     pub reason: Reason,
     /// The share of the text that lies in protected or forbidden books, from 0 to 1: the passages of all such matches together, by
-    /// bytes, or by gems if only those were sent. Up to 200 matches count besides those shown.
-    pub covered: f64,
+    /// bytes, or by gems if only those were sent. Up to 200 matches count besides those shown. Absent if such a match was found
+    /// only by a signature that does not tell where in the text it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<f64>,
     /// The recipe behind the verdict. The number of gems, the rule and the probabilities are of this recipe.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
@@ -163,11 +171,19 @@ pub struct Report {
     pub day: Date,
     /// The rule that decides what is a match.
     pub rule: Rule,
-    /// Expected number of unrelated books in this index that reach the rule's minimum of common gems by chance.
-    pub chance: f64,
-    /// Number of matching books, including those not shown.
+    /// Expected number of unrelated books in this index that reach the rule's minimum of common gems by chance. Absent with a
+    /// signature: texts share frequent words and phrases, so its gems are not random.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
+    /// Number of matching books, including those not shown, but without those that only inform.
     pub total: usize,
-    /// Number of disabled books that would match. They do not count.
+    /// Number of matching books that are only information: they decide nothing ([`Match::informs`]).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub informing: usize,
+    /// Number of books with gems of the text that were not compared with it, because there were too many of their library.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncompared: usize,
+    /// Number of disabled books that would match. They do not count. Those that would only inform are left out.
     #[serde(default)]
     pub disabled: usize,
     /// Upper bound on the probability that the verdict is wrong: that any book of the index, though unrelated to the
@@ -176,7 +192,7 @@ pub struct Report {
     /// decides the verdict, or if the recipe was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_probability: Option<f64>,
-    /// The matches, best first.
+    /// The matches, best first. Those that only inform come last.
     pub matches: Vec<Match>,
     /// Signs of disguise in the text. Absent if there are none, and for a list of gems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,6 +203,11 @@ pub struct Report {
     /// A caveat about the verdict, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(super) fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 /// How much of the index a check could read.
@@ -216,6 +237,13 @@ impl Partial {
 const LOCATED: usize = 1_000;
 
 impl Report {
+    /// Whether it says if the text may be published. Otherwise the text counts as not checked, like a file that cannot be
+    /// read. What forbids to publish a text is an answer, however little was read.
+    #[must_use]
+    pub fn is_answer(&self) -> bool {
+        self.verdict.forbids() || (self.partial.is_none() && self.reason.is_answer())
+    }
+
     /// Says where readers find the spans and the disguised words, in a text with this locator and in the books. Only the
     /// first 1,000 spans get that, so that a report does not become much longer.
     pub fn locate(&mut self, text: &Locator) {
@@ -234,7 +262,7 @@ impl Report {
 }
 
 /// Signs of disguise in a text: tricks that people hardly notice, but that hide a copy from programs. What ordinary texts
-/// have too, such as soft hyphens and accents, is not counted.
+/// have too, such as soft hyphens and accents, is not counted. Hidden words of its file are always.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Disguise {
     /// Whether the text is disguised: some trick is in more of its words than in any ordinary text.
@@ -255,6 +283,33 @@ pub struct Disguise {
     pub hyphens: u64,
     /// The first few words with each trick.
     pub examples: Vec<DisguisedWord>,
+    /// Words of the file that its readers do not see. They were left out of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<HiddenText>,
+}
+
+/// Words of a file that its readers do not see, such as white text on white paper. They are not part of its text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HiddenText {
+    /// How many words are hidden.
+    pub words: u64,
+    /// Their share of all words of the file, from 0 to 1.
+    pub share: f64,
+    /// How they are hidden.
+    pub ways: Vec<HiddenCount>,
+}
+
+impl HiddenText {
+    /// What is hidden in a file with this text; `None` if nothing is.
+    #[must_use]
+    pub fn of(hidden: &HiddenWords, text: &str) -> Option<Self> {
+        let words = hidden.words();
+        let seen = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
+        (words > 0).then(|| {
+            let share = words as f64 / (words as f64 + seen.count() as f64);
+            Self { words, share, ways: hidden.counts().collect() }
+        })
+    }
 }
 
 /// An example of a disguised word.
@@ -288,14 +343,17 @@ pub struct Match {
     /// Common gems and shares.
     #[serde(flatten)]
     pub score: Score,
-    /// How query and book relate.
-    pub relation: Relation,
+    /// How query and book relate. Absent if a signature found the book that does not tell where in the texts its gems are,
+    /// unless the texts are identical.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relation: Option<Relation>,
     /// Whether the book's text is the query's text, byte for byte or after stripping print artifacts. It is then a
     /// match regardless of its gems.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub identical: bool,
-    /// Expected number of unrelated books in this index that reach as many common gems by chance.
-    pub chance: f64,
+    /// Expected number of unrelated books in this index that reach as many common gems by chance. Absent with a signature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
     /// Combined weight of the common gems. A gem found only in this book weighs 1; the more books have it, the less
     /// it weighs. An isolated gem, out of sequence with the others, weighs half.
     #[serde(default)]
@@ -304,7 +362,7 @@ pub struct Match {
     /// confidence, measured on unrelated books. Absent if the recipe was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_probability: Option<f64>,
-    /// The matching parts; empty unless the check asked for detail.
+    /// The matching parts; empty unless the check asked for detail, and if it is not known where they are.
     pub spans: Vec<Span>,
     /// How much of the passages below together is identical, word for word. Absent if the book's text is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -315,9 +373,21 @@ pub struct Match {
     /// Whether the book is in an allow-list and so did not affect the verdict.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allowed: bool,
+    /// Why the book is only information, if it is: it then affects neither the verdict nor anything else in the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub informs: Option<Informs>,
+    /// Whether only the gems of the book are known, and a book of another library has passages of this text that it claims.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disputed: bool,
 }
 
 impl Match {
+    /// Whether the book affects the verdict.
+    #[must_use]
+    pub fn decides(&self) -> bool {
+        !self.allowed && self.informs.is_none()
+    }
+
     /// Compares the passages of a text with the book's text, word by word; each text has a locator.
     pub fn compare(&mut self, text: &str, in_text: &Locator, book: &str, in_book: &Locator) {
         let Exact { mut passages, total } = exact(text, book, &self.spans);

@@ -6,6 +6,7 @@ use utoipa::ToSchema;
 
 use super::Report;
 use crate::index::Rights;
+use crate::matching::Reason;
 
 /// What an entry says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -64,6 +65,9 @@ pub struct Decision {
     pub digest: String,
     /// The verdict of the check.
     pub verdict: Rights,
+    /// Why the verdict is what it is, as in the report. Absent in entries of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict_reason: Option<Reason>,
     /// The name of what was checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
@@ -76,6 +80,14 @@ pub struct Decision {
     /// For `checked`, if it is shown alone: the check.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filed: Option<Filed>,
+}
+
+impl Decision {
+    /// Whether its check says if the text may be published; see [`Report::is_answer`].
+    #[must_use]
+    pub fn is_about_answer(&self) -> bool {
+        self.verdict.forbids() || self.verdict_reason.is_none_or(Reason::is_answer)
+    }
 }
 
 /// A filed check: its answer, and all that the answer depends on besides the text.

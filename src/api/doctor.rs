@@ -23,6 +23,8 @@ pub enum Concern {
     FailedJob,
     /// A re-index waits for texts.
     WaitingJob,
+    /// Books of a library wait in quarantine.
+    Quarantine,
     /// The last verification found inconsistencies.
     Inconsistent,
     /// There is no backup, or none that the catalogue knows of.
@@ -33,10 +35,16 @@ pub enum Concern {
     ExpiredKey,
     /// A key expires soon.
     ExpiringKey,
+    /// Nobody said whether the libraries of some ingest keys are trusted.
+    UnstatedTrust,
+    /// A library has forbidden books that its key may not change.
+    KeyMayNotForbid,
     /// A webhook cannot be delivered.
     FailingWebhook,
     /// The disk is nearly full.
     DiskNearlyFull,
+    /// There is too little space to reserve some for when the disk is full.
+    NoReserve,
     /// The catalogue cannot be changed.
     NotWritable,
     /// The store failed to write in the background.

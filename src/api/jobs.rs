@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::BookRef;
+use crate::duplicates::LeftOut;
 use crate::index::Library;
 
 /// The task of a job.
@@ -255,7 +256,8 @@ pub struct Compacted {
     pub bytes_before: u64,
 }
 
-/// The result of a search for duplicates. `GET /v1/jobs/{id}/groups` returns the groups.
+/// The result of a search for duplicates. `GET /v1/jobs/{id}/groups` returns the groups, and `GET /v1/jobs/{id}/overlaps` what
+/// overlaps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Grouped {
@@ -263,9 +265,37 @@ pub struct Grouped {
     pub groups: u64,
     /// Number of books in them.
     pub duplicates: u64,
+    /// Number of overlaps.
+    pub overlaps: u64,
+    /// What was left out.
+    pub left_out: DuplicatesLeftOut,
 }
 
-/// Books that have text in common, directly or through others.
+/// What a search for duplicates left out, because there is too much of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DuplicatesLeftOut {
+    /// Number of books with gems of more than 32 earlier books. They were compared with the 32 that have most of their gems.
+    pub texts_with_many: u64,
+    /// Number of books with gems that more than 500 books of a library have. These gems connect no books.
+    pub texts_with_common_gems: u64,
+    /// Number of pairs that were found, and are too many to be kept.
+    pub pairs: u64,
+}
+
+impl From<LeftOut> for DuplicatesLeftOut {
+    fn from(LeftOut { texts_with_many, texts_with_common_gems, pairs }: LeftOut) -> Self {
+        Self { texts_with_many, texts_with_common_gems, pairs }
+    }
+}
+
+impl From<DuplicatesLeftOut> for LeftOut {
+    fn from(DuplicatesLeftOut { texts_with_many, texts_with_common_gems, pairs }: DuplicatesLeftOut) -> Self {
+        Self { texts_with_many, texts_with_common_gems, pairs }
+    }
+}
+
+/// Books that are the same, directly or through others.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DuplicateGroup {
@@ -297,6 +327,33 @@ pub struct DuplicatePair {
     pub share_of_a: f64,
     /// The share of the gems of `b` that `a` has, from 0 to 1.
     pub share_of_b: f64,
+}
+
+/// Two books of different groups, or of none, that have text in common.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DuplicateOverlap {
+    /// One book.
+    pub a: BookRef,
+    /// The other.
+    pub b: BookRef,
+    /// How the first relates to the second: `part_of_book`, `contains_book` or `overlap`.
+    #[schema(value_type = String)]
+    pub relation: Cow<'static, str>,
+    /// The share of the gems of `a` that `b` has, from 0 to 1.
+    pub share_of_a: f64,
+    /// The share of the gems of `b` that `a` has, from 0 to 1.
+    pub share_of_b: f64,
+}
+
+/// A page of overlaps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DuplicateOverlaps {
+    /// The overlaps, those with most text in common first. Of each two groups there is one.
+    pub overlaps: Vec<DuplicateOverlap>,
+    /// What to give as `after` for the next page, if there may be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u32>,
 }
 
 /// A page of groups.

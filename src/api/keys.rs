@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::index::Library;
-use crate::permission::{Rate, Role};
+use crate::permission::{Rate, Role, Unless};
 
 /// A key to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -20,6 +20,17 @@ pub struct NewKey {
     /// The libraries of a key of the role `texts` or `ingest`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub libraries: BTreeSet<Library>,
+    /// For a key of the role `ingest`, where it is required: whether its libraries are trusted. The books of a library that is
+    /// not decide only in what its own keys are told, and are information for everybody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<bool>,
+    /// For a key of the role `ingest`: whether it may add, change and remove books that are `forbidden`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_forbid: bool,
+    /// For a key of the role `ingest`: the gate that each book must pass which it adds or replaces, whatever its requests ask
+    /// for. Exceptions (`except`) do not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub must_gate: Option<Unless>,
     /// Rate limit. A burst of this many requests is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, example = "50/s")]
@@ -44,6 +55,13 @@ pub struct Key {
     pub role: Role,
     /// The libraries of a key of the role `texts` or `ingest`.
     pub libraries: BTreeSet<Library>,
+    /// For a key of the role `ingest`: whether it may add, change and remove books that are `forbidden`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_forbid: bool,
+    /// For a key of the role `ingest`: the gate that each book must pass which it adds or replaces, whatever its requests ask
+    /// for. Exceptions (`except`) do not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub must_gate: Option<Unless>,
     /// Rate limit.
     #[schema(value_type = Option<String>, example = "50/s")]
     pub rate: Option<Rate>,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Unless;
-use crate::harvest::{Gone, Kind, Reason};
+use crate::harvest::{Gone, Kind, Reason, SourceLimit};
 use crate::index::{BookId, Library, Rights, Validity};
 use crate::object;
 
@@ -66,7 +66,7 @@ pub struct SourceDefinition {
     #[schema(minimum = 0)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
-    /// The most addresses of one run.
+    /// The most addresses of one run. More than 100,000 need an admin key.
     #[serde(default = "most")]
     pub most: u64,
     /// How long after its beginning a run is repeated, such as `6h` or `7d`; without it, only when told to.
@@ -81,10 +81,13 @@ pub struct SourceDefinition {
 }
 
 fn most() -> u64 {
-    1_000_000
+    SourceDefinition::MOST
 }
 
 impl SourceDefinition {
+    /// The most addresses of a run by default, and of a source that an ingest key defines.
+    pub const MOST: u64 = 100_000;
+
     /// A source of this kind, with what it has by default.
     #[must_use]
     pub fn new(kind: Kind, address: &str, library: Library, rights: Rights) -> Self {
@@ -206,11 +209,26 @@ pub struct SourceRun {
     pub unchanged: u64,
     /// Addresses that could not be fetched or read.
     pub refused: u64,
+    /// Pages that are as they were, so that the site did not send them again.
+    #[serde(default)]
+    pub pages_unchanged: u64,
     /// Books that the source no longer has.
     pub gone: u64,
+    /// What the source lists and cannot be used: books in no format that can be read, those that must be bought, pictures.
+    #[serde(default)]
+    pub skipped: u64,
     /// The number of addresses refused now, by reason.
     #[schema(value_type = BTreeMap<String, u64>)]
     pub refused_by: BTreeMap<Reason, u64>,
+    /// The number of those skipped, by reason.
+    #[serde(default)]
+    #[schema(value_type = BTreeMap<String, u64>)]
+    pub skipped_by: BTreeMap<Reason, u64>,
+    /// The number of addresses that were listed and left out, by the limit that did: `most` of the definition, `key`
+    /// (`sources-queue` of the server) or `depth`. One that is listed twice can count twice.
+    #[serde(default)]
+    #[schema(value_type = BTreeMap<String, u64>)]
+    pub left_out: BTreeMap<SourceLimit, u64>,
     /// Why it could not go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -232,7 +250,7 @@ pub struct SourceRuns {
     pub next: Option<u64>,
 }
 
-/// An address that failed.
+/// An address that failed or was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct SourceError {
     /// The address.
@@ -263,6 +281,9 @@ pub struct SourceErrors {
 pub struct SourceTest {
     /// At most ten.
     pub items: Vec<SourceItem>,
+    /// How many others it lists that cannot be used, on the pages that were read.
+    #[serde(default)]
+    pub skipped: u64,
     /// How the main text of the first book begins, if the source says where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begins: Option<String>,

@@ -7,25 +7,29 @@ use jiff::Timestamp;
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::amend::checked;
+use super::checking::Verdict;
 use super::choice::new_catalogue;
 use super::digest::{digest_after, digest_of};
 use super::entry::{BookGems, Content, NewEntry};
 use super::gate::Gated;
 use super::given::distinct;
-use super::{Catalogue, CatalogueError, Editor, Text};
-use crate::api::{Added, Outcome};
+use super::{CatalogueError, Editor, Text};
+use crate::api::{Added, Decides, HiddenText, Outcome};
 use crate::index::{BookKey, BookNo, Coverage, NewBook, Record, Snapshot, Standing};
 use crate::metrics::METRICS;
+use crate::permission::Unless;
 
 /// A book with its computed gems, ready for [`Editor::commit`](super::Editor::commit).
 #[derive(Debug, Clone)]
 pub struct Prepared {
     outcome: Outcome,
     book: NewBook,
+    hidden: Option<HiddenText>,
+    decides: Option<Decides>,
     gated: Option<Gated>,
 }
 
-impl Catalogue {
+impl Editor<'_> {
     /// Computes a book's gems, unless the catalogue already has the same book. This is the CPU-bound part of adding a
     /// book; it changes nothing.
     ///
@@ -34,14 +38,21 @@ impl Catalogue {
     /// # Errors
     /// [`StoreError::WouldBeEmpty`](crate::index::StoreError::WouldBeEmpty) if a book would lose all its gems of a
     /// recipe and the entry does not allow that; [`CatalogueError::NoSuchRecipe`] for gems of an unknown recipe; and
-    /// the errors of an invalid entry.
+    /// the errors of an invalid entry; [`StoreError::OtherVersion`](crate::index::StoreError::OtherVersion);
+    /// [`StoreError::MayNotForbid`](crate::index::StoreError::MayNotForbid) if the actor may not add such a book, or replace the one that is there.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
+        let entry = self.permitted(entry)?;
         let text_kept = entry.text_to_keep().is_some();
-        let NewEntry { key, rights, description, validity, content, allow_empty, fetched, gate, .. } = entry;
+        let NewEntry {
+            key, rights, description, validity, content, hidden, allow_empty, fetched, gate, condition, ..
+        } = entry;
         description.within_bounds()?;
         let validity = validity.map(checked).transpose()?.flatten();
+        let decides = self.decides(&key.library)?;
         let snapshot = self.store.snapshot();
         let (number, before) = stored(&*snapshot, &key)?;
+        // Fail early. The store checks again when it writes.
+        condition.holds(&key, before.as_ref())?;
         let keeps_folds = matches!(content, Content::Text { .. }) && self.keeps_folds()?;
         let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
         let (bytes, text, clean) = match &content {
@@ -83,12 +94,13 @@ impl Catalogue {
         let text = Text::bounded(stands, clean)?.in_language(language.as_deref());
         let gated = match (gate, &content) {
             (None, _) => None,
-            (Some(gate), Content::Text { .. }) => Some(Gated::of_text(gate, stands, &text, self.recipes())),
+            (Some(gate), Content::Text { .. }) => Some(Gated::of_text(gate, &text, &hidden, self.recipes())),
             (Some(gate), Content::Gems(_)) => {
                 let recipe = wanted.values().next().cloned();
                 recipe.map(|recipe| Gated::of_gems(gate, &content, recipe)).transpose()?
             }
         };
+        let hidden = HiddenText::of(&hidden, stands);
         record.clean_digest = match &before {
             // Same text, cleaned the same way.
             Some(before) if before.digest == record.digest && before.clean == clean => before.clean_digest.clone(),
@@ -107,7 +119,7 @@ impl Catalogue {
             && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
         {
             let book = NewBook::without_gems(before.clone(), allow_empty);
-            return Ok(Prepared { outcome: Outcome::Unchanged, book, gated });
+            return Ok(Prepared { outcome: Outcome::Unchanged, book, hidden, decides, gated });
         }
         let (gems, folds) = gems_of(&content, &text, wanted, keeps_folds)?;
         record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
@@ -115,11 +127,15 @@ impl Catalogue {
             // Fail early for this book alone. The store checks again when it writes.
             before.not_emptied_by(&record, self.recipes().iter().map(Recipe::name))?;
         }
+        if before.as_ref().is_none_or(|before| before.digest != record.digest) {
+            record.standing.quarantine = self.quarantine_of(&record, &gems)?;
+        }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
         let known = snapshot.recipes();
         let complete = matches!(content, Content::Text { .. }) && known.iter().all(|r| gems.contains_key(r.name()));
         let text = content.into_text().filter(|_| text_kept);
-        Ok(Prepared { outcome, book: NewBook { record, gems, folds, text, allow_empty, complete, turn: None }, gated })
+        let book = NewBook { record, gems, folds, text, allow_empty, complete, turn: None, condition };
+        Ok(Prepared { outcome, book, hidden, decides, gated })
     }
 }
 
@@ -172,9 +188,19 @@ impl Editor<'_> {
         self.ensure_recipes(&[])?;
         let _feed = self.feed();
         let prepared = self.prepare(entry, &self.recipes())?;
-        let added = Added { outcome: prepared.outcome, book: prepared.book.record.clone().into() };
-        self.commit(vec![prepared])?;
-        Ok(added)
+        self.land(prepared)
+    }
+
+    /// Writes a prepared book to the store, if its gate lets it in.
+    pub(super) fn land(&self, mut prepared: Prepared) -> Result<Added, CatalogueError> {
+        let added = prepared.added();
+        let checked = if let Some(gated) = prepared.gated.take() {
+            self.admit(prepared, &gated)?
+        } else {
+            self.write(vec![prepared])?;
+            Verdict::default()
+        };
+        Ok(Added { coverage: checked.coverage, uncompared: checked.uncompared, ..added })
     }
 
     /// Writes prepared books to the store: those without a gate all or none, then the others one by one, as far as their
@@ -185,12 +211,7 @@ impl Editor<'_> {
     pub fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
         let (free, gated): (Vec<_>, Vec<_>) = prepared.into_iter().partition(|prepared| !prepared.is_gated());
         self.write(free)?;
-        for mut prepared in gated {
-            if let Some(gated) = prepared.gated.take() {
-                self.admit(prepared, &gated)?;
-            }
-        }
-        Ok(())
+        gated.into_iter().try_for_each(|prepared| self.land(prepared).map(drop))
     }
 
     /// Writes books, all or none, whatever their gates say.
@@ -209,7 +230,7 @@ impl Editor<'_> {
 }
 
 /// A book's gems by recipe.
-type GemsByRecipe = BTreeMap<RecipeName, Vec<PlacedGem>>;
+pub(super) type GemsByRecipe = BTreeMap<RecipeName, Vec<PlacedGem>>;
 
 /// Computes a book's gems, and the folds they were cut from if those are kept.
 fn gems_of(
@@ -259,6 +280,16 @@ impl Prepared {
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         self.outcome
+    }
+
+    /// What is told of it once it is written.
+    pub(super) fn added(&self) -> Added {
+        let Self { outcome, book, hidden, decides, .. } = self;
+        let unless = self.is_gated().then_some(Unless::Protected);
+        let is_quarantined = book.record.standing.is_quarantined();
+        let decides = decides.or(is_quarantined.then_some(Decides::Quarantined));
+        let (book, hidden) = (book.record.clone().into(), hidden.clone());
+        Added { outcome: *outcome, book, hidden, decides, coverage: None, uncompared: 0, unless }
     }
 
     /// To be written in this turn of the gate, and not after it.

@@ -60,18 +60,26 @@ impl From<Kept> for AllowList {
 pub(super) struct Allowances {
     gems: HashMap<RecipeName, HashSet<Gem>>,
     books: HashSet<BookKey>,
+    /// The names of the lists, and since when each is as it is.
+    versions: Vec<(BookId, Timestamp)>,
 }
 
 impl Allowances {
     fn of(lists: Vec<AllowList>) -> Self {
         let mut all = Self::default();
         for list in lists {
+            all.versions.push((list.name, list.since));
             all.books.extend(list.book);
             for (recipe, gems) in list.gems.into_iter().flatten() {
                 all.gems.entry(recipe).or_default().extend(gems.into_iter().map(Gem::from));
             }
         }
         all
+    }
+
+    /// The names of the lists, and since when each is as it is: what a check depends on.
+    pub(super) fn versions(&self) -> &[(BookId, Timestamp)] {
+        &self.versions
     }
 
     pub(super) fn gem(&self, recipe: &RecipeName, gem: Gem) -> bool {

@@ -1,5 +1,6 @@
 //! The input and output of a check.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use jiff::civil::Date;
@@ -7,6 +8,7 @@ use lapidary_gems::{RecipeError, RecipeName, Rule, WrittenGem};
 use serde::{Deserialize, Serialize};
 
 use super::{Case, TextOr};
+use crate::extract::HiddenWords;
 use crate::index::Library;
 use crate::language::Language;
 use crate::matching::{Identity, Passage, Relation, Score, Span};
@@ -85,6 +87,8 @@ pub struct CheckOptions {
     pub recipes: Recipes,
     /// Consider only books of this library.
     pub library: Option<Library>,
+    /// The libraries of whoever asks. Their books decide even if they are not trusted.
+    pub own: BTreeSet<Library>,
     /// Maximum number of matches to show, best first. The verdict always considers all matches.
     pub limit: usize,
     /// Whether to return spans.
@@ -99,6 +103,8 @@ pub struct CheckOptions {
     pub record: Option<Case>,
     /// The language of the text, if it is known. Only signatures that stem by it depend on it.
     pub text_language: Option<String>,
+    /// What was left out of the text, because no reader sees it.
+    pub hidden: HiddenWords,
     /// The language of the report's note.
     pub language: Language,
 }
@@ -108,6 +114,7 @@ impl Default for CheckOptions {
         Self {
             recipes: Recipes::Usual,
             library: None,
+            own: BTreeSet::new(),
             limit: DEFAULT_LIMIT,
             detail: true,
             day: None,
@@ -115,6 +122,7 @@ impl Default for CheckOptions {
             partial: false,
             record: None,
             text_language: None,
+            hidden: HiddenWords::default(),
             language: Language::default(),
         }
     }

@@ -1,5 +1,6 @@
 //! Checks: which books a query shares gems with, and the resulting verdict.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::time::Instant;
 
@@ -83,10 +84,12 @@ impl Catalogue {
             digests: &asked.digests,
             bytes: asked.bytes,
             allowances: &*self.allowances()?,
+            deciding: &self.deciding_for(options.own.clone())?,
             day: options.day.unwrap_or_else(today),
             is_left_out: &|_, _| false,
         };
-        let report = Report { disguise: query.as_text().and_then(signs), ..checking.report(options)? };
+        let disguise = query.as_text().and_then(|text| signs(text, &options.hidden));
+        let report = Report { disguise, ..checking.report(options)? };
         METRICS.checked(&report, begun.elapsed());
         Ok(report)
     }
@@ -100,6 +103,7 @@ impl Catalogue {
             digests: &asked.digests,
             bytes: asked.bytes,
             allowances: &*self.allowances()?,
+            deciding: &self.deciding_for(BTreeSet::new())?,
             day: today(),
             is_left_out: &|_, _| false,
         };
@@ -143,6 +147,7 @@ impl Catalogue {
             digests: &digests,
             bytes: Some(record.bytes).filter(|bytes| *bytes > 0),
             allowances: &*self.allowances()?,
+            deciding: &self.deciding_for(options.own.clone())?,
             day: today(),
             is_left_out: &|number, _| number == book,
         };

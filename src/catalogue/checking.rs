@@ -1,5 +1,7 @@
 //! A check in progress: from the gems of a query, in one recipe or several, to the report.
 
+use std::collections::BTreeMap;
+
 use hashbrown::{HashMap, HashSet};
 use jiff::civil::Date;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
@@ -7,18 +9,38 @@ use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
 use super::CatalogueError;
 use super::allow::Allowances;
 use super::answer::CheckOptions;
+use super::collage::author_words;
 use super::shown::Shown;
+use super::trust::Deciding;
 use crate::api::{BookRef, Match, Partial, Report};
-use crate::index::{BookKey, BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
+use crate::index::{
+    BookKey, BookNo, Coverage, Library, Limits, Outline, Record, Rights, Sizes, Snapshot, StoreError, Tally,
+};
 use crate::language::Language;
 use crate::matching::{
-    Alignment, Calibration, Covered, Extent, Judged, Judgements, LookedUp, Question, Ranked, Reader, Reason, Relation,
-    Sketch, Span, ToShow, candidates, chance, judge, kept, merge, rank, works,
+    Alignment, Calibration, Covered, Extent, Judged, Judgements, LookedUp, MOST_COMPARED, Question, Range, Ranked,
+    Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow, candidates, chance, judge, kept, merge, rank, works,
 };
 
 /// Maximum number of matches, besides those shown, whose passages are combined into the share of the text that protected
 /// books cover. Each takes as long as a shown one.
-const MOST_COVERING: usize = 200;
+const MOST_COVERING: usize = 100;
+
+/// What a gate needs to know of a check.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Verdict {
+    pub(super) rights: Rights,
+    /// How many books have gems of the recipes, if not all do.
+    pub(super) coverage: Option<Coverage>,
+    /// Number of books that were not compared, because there were too many.
+    pub(super) uncompared: usize,
+}
+
+impl Default for Verdict {
+    fn default() -> Self {
+        Self { rights: Rights::Unknown, coverage: None, uncompared: 0 }
+    }
+}
 
 /// A check in progress.
 pub(super) struct Checking<'a> {
@@ -30,6 +52,7 @@ pub(super) struct Checking<'a> {
     /// The length of the text in bytes, if it is known.
     pub(super) bytes: Option<u64>,
     pub(super) allowances: &'a Allowances,
+    pub(super) deciding: &'a Deciding,
     pub(super) day: Date,
     /// Whether to leave out a book, such as the one that is being checked.
     pub(super) is_left_out: &'a dyn Fn(BookNo, &Outline) -> bool,
@@ -51,14 +74,6 @@ pub(super) struct Stored<'a> {
 }
 
 impl Stored<'_> {
-    /// How many books have gems of the recipe, if not all do.
-    fn coverage(&self) -> Result<Option<Coverage>, StoreError> {
-        if self.is_new {
-            return Ok(None);
-        }
-        Ok(Some(self.snapshot.coverage(self.recipe)?).filter(|coverage| coverage.lacking() > 0))
-    }
-
     fn sizes(&self) -> Result<Sizes, StoreError> {
         if self.is_new { Ok(Sizes::default()) } else { self.snapshot.sizes(self.recipe) }
     }
@@ -91,16 +106,39 @@ impl Checking<'_> {
         self.answer(options.library.as_ref(), |answering| answering.report(options))
     }
 
-    /// The verdict alone, against all libraries, and how many books have gems of the recipes if not all do.
-    pub(super) fn verdict(&self) -> Result<(Rights, Option<Coverage>), CatalogueError> {
-        self.answer(None, |answering| Ok((answering.ranked()?.0.verdict, answering.coverage())))
+    /// The verdict alone, against all libraries.
+    pub(super) fn verdict(&self) -> Result<Verdict, CatalogueError> {
+        self.answer(None, |answering| {
+            let AllMatches { ranked, uncompared, .. } = answering.ranked()?;
+            Ok(Verdict { rights: ranked.verdict, coverage: answering.coverage, uncompared })
+        })
     }
 
     /// The books that match, best first.
     pub(super) fn matches(&self) -> Result<Vec<BookKey>, CatalogueError> {
         self.answer(None, |answering| {
-            let matches = answering.ranked()?.0.shown(usize::MAX).matches;
+            let matches = answering.ranked()?.ranked.shown(usize::MAX).matches;
             Ok(matches.into_iter().map(|found| found.key).collect())
+        })
+    }
+
+    /// The works that match, with the largest share of each that the query has.
+    pub(super) fn shared_works(&self) -> Result<Vec<SharedWork>, CatalogueError> {
+        self.answer(None, |answering| {
+            let matches = answering.ranked()?.ranked.shown(MOST_COVERING).matches;
+            let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
+            let records = self.snapshot.fetch(&numbers)?;
+            let (mut shared, mut sketches) = (Vec::new(), Vec::new());
+            for (found, record) in matches.iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
+                let (_, query) = answering.of_match(found);
+                let (Alignment { spans, .. }, gems) = query.compared(found.number)?;
+                sketches.push((first_recipe(found), Sketch::of(&gems)));
+                let authors = author_words(&record.description.authors);
+                let passages = spans.iter().map(|span| span.query.gems).collect();
+                shared.push(SharedWork { authors, share: found.score.share_of_book, passages });
+            }
+            let all = sketches.len();
+            Ok(by_work(shared, &works(&sketches, all)))
         })
     }
 
@@ -123,6 +161,7 @@ impl Checking<'_> {
             .collect();
         let positions: Vec<_> = self.asked.iter().map(|asked| self.positions(asked)).collect();
         let is_allowed = |book: &_| self.allowances.book(book);
+        let informs = |book: &Outline| self.deciding.informs(book);
         let is_no_ban = |number, outline: &Outline| {
             let rights = outline.standing.rights_on(self.day, outline.rights);
             rights != Rights::Forbidden || (self.is_left_out)(number, outline)
@@ -140,6 +179,7 @@ impl Checking<'_> {
                 is_left_out: self.is_left_out,
                 day: self.day,
                 is_allowed: &is_allowed,
+                informs: &informs,
             };
             questions.push((asked, stored, question));
             // No allow-list lifts a ban, so forbidden books are compared with all gems.
@@ -157,10 +197,16 @@ impl Checking<'_> {
             let stored: &Stored<'_> = stored;
             let of_libraries = tally.libraries.iter().map(|of_library| LookedUp::new(stored, question, of_library));
             let looked_up = of_libraries.collect::<Result<Vec<_>, _>>()?;
-            let (sizes, coverage) = (stored.sizes()?, stored.coverage()?);
-            in_recipes.push(Answered { asked, stored, question, looked_up, sizes, coverage });
+            in_recipes.push(Answered { asked, stored, question, looked_up, sizes: stored.sizes()? });
         }
-        answer(&Answering { checking: self, in_recipes })
+        let coverage = if is_new { None } else { self.coverage()? };
+        answer(&Answering { checking: self, in_recipes, coverage })
+    }
+
+    /// How many books have gems of at least one of the recipes, if not all do. No other book can be found.
+    fn coverage(&self) -> Result<Option<Coverage>, StoreError> {
+        let recipes: Vec<RecipeName> = self.asked.iter().map(|asked| asked.recipe.name().clone()).collect();
+        Ok(Some(self.snapshot.coverage_of_any(&recipes)?).filter(|coverage| coverage.lacking() > 0))
     }
 
     /// Where each gem is in a query without a text.
@@ -181,17 +227,17 @@ struct Answered<'a> {
     /// By library.
     looked_up: Vec<LookedUp<'a>>,
     sizes: Sizes,
-    coverage: Option<Coverage>,
 }
 
 impl Answered<'_> {
     fn judge(&self) -> Result<Judgements, StoreError> {
-        judge(self.stored, self.question, &self.looked_up)
+        judge(self.stored, self.question, &self.looked_up, MOST_COMPARED)
     }
 
-    /// The gems that some library did not count.
-    fn common(&self) -> HashSet<Gem> {
-        self.looked_up.iter().flat_map(LookedUp::common).collect()
+    /// The gems that some library did not count, of those whose books are more than information.
+    fn common(&self, deciding: &Deciding) -> HashSet<Gem> {
+        let decide = self.looked_up.iter().filter(|of| !deciding.is_information(of.library()));
+        decide.flat_map(LookedUp::common).collect()
     }
 
     /// Number of gems of the text, of those that `is` selects.
@@ -207,9 +253,17 @@ impl Answered<'_> {
         (self.asked.gems.len() as u32) < self.asked.rule.fewest()
     }
 
-    /// Expected number of unrelated books that have `common` gems in common. Any of the probes may match by chance.
-    fn chance(&self, probes: usize, common: u32) -> f64 {
-        chance(&self.sizes, probes as u32, common, self.asked.recipe.gem_bits())
+    /// Expected number of unrelated books that have `common` gems in common. Any of the probes may match by chance. The gems
+    /// of signatures are no random numbers: texts share their frequent words and phrases.
+    fn chance(&self, probes: usize, common: u32) -> Option<f64> {
+        let recipe = self.asked.recipe;
+        (!recipe.is_signature()).then(|| chance(&self.sizes, probes as u32, common, recipe.gem_bits()))
+    }
+
+    /// Whether spans say where the texts match. Those of signatures do if all their gems are of paragraphs.
+    fn has_places(&self, spans: &[Span]) -> bool {
+        let is_placed = |span: &Span| span.query.bytes.is_some();
+        !self.asked.recipe.is_signature() || (!spans.is_empty() && spans.iter().all(is_placed))
     }
 
     /// Upper bound on the probability that unrelated gems, of which there are `among`, reach this evidence.
@@ -236,24 +290,34 @@ impl Answered<'_> {
     }
 }
 
+/// All matches.
+struct AllMatches {
+    ranked: Ranked,
+    /// Number of disabled books that would match.
+    disabled: usize,
+    /// Number of books that were not compared, because there were too many.
+    uncompared: usize,
+}
+
 /// What the index says to a query in all recipes.
 struct Answering<'a> {
     checking: &'a Checking<'a>,
     /// First in each recipe that was asked for; then in those where gems are in allow-lists, about forbidden books.
     in_recipes: Vec<Answered<'a>>,
+    /// How many books can be found, if not all.
+    coverage: Option<Coverage>,
 }
 
 impl Answering<'_> {
-    /// The matches in order, and the disabled books that would match.
-    fn ranked(&self) -> Result<(Ranked, Vec<BookNo>), StoreError> {
+    fn ranked(&self) -> Result<AllMatches, StoreError> {
         let judged = self.in_recipes.iter().map(Answered::judge).collect::<Result<_, _>>()?;
-        let Judgements { matches, disabled } = merge(judged);
-        Ok((rank(matches), disabled))
+        let Judgements { matches, disabled, left_out } = merge(judged);
+        Ok(AllMatches { ranked: rank(matches), disabled: disabled.len(), uncompared: left_out })
     }
 
     fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
-        let (ranked, disabled) = self.ranked()?;
-        let (verdict, total) = (ranked.verdict, ranked.total());
+        let AllMatches { ranked, disabled, uncompared } = self.ranked()?;
+        let (verdict, total, informing) = (ranked.verdict, ranked.total(), ranked.informing());
         let hidden = ranked.hidden(options.limit, MOST_COVERING);
         let to_show = ranked.shown(options.limit);
         let error_probability =
@@ -264,25 +328,27 @@ impl Answering<'_> {
         let mut covering = Covering::new(self.in_recipes[0].asked, self.checking.bytes);
         let (matches, left_out) = self.described(to_show, options, &mut covering)?;
         for found in &hidden {
-            let (_, query) = self.of_match(found);
-            covering.add(found, &query.aligned(found.number)?.spans);
+            let (answered, query) = self.of_match(found);
+            let spans = query.aligned(found.number)?.spans;
+            covering.add(found, answered.has_places(&spans).then_some(&spans));
         }
-        let commons: Vec<HashSet<Gem>> = self.in_recipes.iter().map(Answered::common).collect();
+        let commons: Vec<HashSet<Gem>> = self.in_recipes.iter().map(|of| of.common(self.checking.deciding)).collect();
         let common_of = |at: usize| self.in_recipes[at].count(|probe| commons[at].contains(&probe.placed.gem));
         let asked = self.checking.asked.len();
         let notes = self.in_recipes[..asked]
             .iter()
             .enumerate()
             .filter_map(|(at, answered)| answered.note(options.language, common_of(at)));
-        let coverage = self.coverage();
-        let notes = notes.chain(self.missed(options.language, coverage)).chain(left_out);
+        let coverage = self.coverage;
+        let too_many = (uncompared > 0).then(|| options.language.note_uncompared(uncompared as u64));
+        let notes = notes.chain(self.missed(options.language, coverage)).chain(too_many).chain(left_out);
         // The last read of the index was before this.
         let partial = self.checking.snapshot.unread().map(Partial::new);
         let notes: Vec<String> = notes.chain(partial.map(|partial| unread(options.language, partial))).collect();
         let counted = main.question.probes.iter().filter(|probe| !commons[at].contains(&probe.placed.gem)).count();
         Ok(Report {
             verdict,
-            reason: self.reason(total, partial.is_some(), common_of),
+            reason: self.reason([total, informing], partial.is_some(), common_of),
             covered: covering.share(),
             recipe: main.asked.recipe.name().clone(),
             recipes: self.names(0..self.in_recipes.len()),
@@ -296,7 +362,9 @@ impl Answering<'_> {
             rule: main.asked.rule,
             chance: main.chance(counted, main.asked.rule.fewest()),
             total,
-            disabled: disabled.len(),
+            informing,
+            uncompared,
+            disabled,
             error_probability,
             matches,
             disguise: None,
@@ -305,16 +373,11 @@ impl Answering<'_> {
         })
     }
 
-    /// How many books have gems of the recipe that most books have gems of, if not all do.
-    fn coverage(&self) -> Option<Coverage> {
-        let widest =
-            self.in_recipes.iter().map(|answered| answered.coverage).min_by_key(|c| c.map_or(0, Coverage::lacking));
-        widest.flatten()
-    }
-
     /// Warns of the books that no recipe could find, and of recipes that no book has gems of.
     fn missed(&self, language: Language, coverage: Option<Coverage>) -> impl Iterator<Item = String> {
-        let is_unused = |at: &usize| self.in_recipes[*at].coverage.is_some_and(|of| of.books == 0);
+        let has_no_book = |of: &Answered<'_>| of.sizes.classes.iter().all(|class| class.books == 0);
+        let is_empty = coverage.is_none() && self.in_recipes.iter().all(has_no_book);
+        let is_unused = |at: &usize| !is_empty && has_no_book(&self.in_recipes[*at]);
         let all = self.names(0..self.in_recipes.len());
         let unused = self.names((0..self.in_recipes.len()).filter(is_unused));
         let missed = match coverage {
@@ -345,10 +408,12 @@ impl Answering<'_> {
         (answered, &answered.looked_up[found.library])
     }
 
-    fn reason(&self, total: usize, is_partial: bool, common: impl Fn(usize) -> u32) -> Reason {
+    /// `matches`: how many there are, and how many only inform.
+    fn reason(&self, matches: [usize; 2], is_partial: bool, common: impl Fn(usize) -> u32) -> Reason {
         let all =
             |is: &dyn Fn(usize, &Answered<'_>) -> bool| self.in_recipes.iter().enumerate().all(|(at, of)| is(at, of));
-        if total > 0 {
+        let [deciding, informing] = matches;
+        if deciding > 0 {
             Reason::Match
         } else if is_partial {
             Reason::Partial
@@ -358,6 +423,9 @@ impl Answering<'_> {
             Reason::TooShort
         } else if all(&|at, of| of.is_short() || of.is_common(common(at))) {
             Reason::MostlyCommon
+        } else if informing > 0 {
+            // What could not be checked stays so, whatever untrusted libraries have.
+            Reason::NoneDecides
         } else {
             Reason::NoMatch
         }
@@ -373,36 +441,43 @@ impl Answering<'_> {
     ) -> Result<(Vec<Match>, Option<String>), CatalogueError> {
         let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
         let records = self.checking.snapshot.fetch(&numbers)?;
-        let (mut shown, mut sketches) = (Shown::default(), Vec::new());
+        let (mut shown, mut sketches, mut joining, mut claims) = (Shown::default(), Vec::new(), 0, Vec::new());
         // A record whose outline was read exists in the same snapshot.
         for (found, record) in matches.into_iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
             let (answered, query) = self.of_match(&found);
             let (Alignment { relation, spans, evidence, .. }, gems) = query.compared(found.number)?;
-            covered.add(&found, &spans);
+            let has_places = answered.has_places(&spans);
+            covered.add(&found, has_places.then_some(&spans));
             let sketch = (first_recipe(&found), Sketch::of(&gems));
-            let Judged { number, recipes, score, identical, allowed, .. } = found;
+            let Judged { number, recipes, score, identical, allowed, informs, .. } = found;
+            let claim = Claim::new(&record, informs.is_none(), &spans);
             let found = Match {
                 book: BookRef::on(self.checking.day, record),
                 recipes: self.names(recipes),
                 work: 0,
                 score,
-                relation: if identical { Relation::SameText } else { relation },
+                relation: if identical { Some(Relation::SameText) } else { has_places.then_some(relation) },
                 identical,
                 chance: answered.chance(query.probes().len(), score.common),
                 evidence,
                 error_probability: answered.error(query, gems.len() as u64, evidence),
-                spans: if options.detail { spans } else { Vec::new() },
+                spans: if options.detail && has_places { spans } else { Vec::new() },
                 exact: None,
                 passages: Vec::new(),
                 allowed,
+                informs,
+                disputed: false,
             };
             if shown.add(found, decisive.as_ref().is_some_and(|decisive| decisive.number == number)) {
                 sketches.push(sketch);
+                joining += usize::from(informs.is_none());
+                claims.push(claim);
             }
         }
         let (mut matches, left_out) = shown.finish(options.language);
-        for (found, work) in matches.iter_mut().zip(works(&sketches)) {
+        for ((found, work), claim) in matches.iter_mut().zip(works(&sketches, joining)).zip(&claims) {
             found.work = work;
+            found.disputed = claims.iter().any(|other| claim.is_disputed_by(other));
         }
         Ok((matches, left_out))
     }
@@ -425,6 +500,8 @@ struct Covering {
     covered: Covered,
     /// Whether a book's text is the query's.
     whole: bool,
+    /// Whether it is not known where a book's passages are.
+    is_unknown: bool,
 }
 
 impl Covering {
@@ -434,15 +511,20 @@ impl Covering {
             by_bytes: bytes.is_some(),
             covered: Covered::default(),
             whole: false,
+            is_unknown: false,
         }
     }
 
-    /// Adds the spans of a match, if it is protected and counts.
-    fn add(&mut self, found: &Judged, spans: &[Span]) {
-        if found.allowed || !found.rights.forbids() {
+    /// Adds the spans of a match, if they are known, and if it is protected and counts.
+    fn add(&mut self, found: &Judged, spans: Option<&Vec<Span>>) {
+        if !found.decides() || !found.rights.forbids() {
             return;
         }
         self.whole |= found.identical;
+        let Some(spans) = spans else {
+            self.is_unknown = true;
+            return;
+        };
         for span in spans {
             let Extent { gems, bytes } = span.query;
             let bytes = bytes.map(|bytes| (bytes.start, bytes.end));
@@ -453,14 +535,62 @@ impl Covering {
         }
     }
 
-    fn share(self) -> f64 {
-        if self.whole { 1.0 } else { self.covered.share(self.length) }
+    fn share(self) -> Option<f64> {
+        match self {
+            Self { whole: true, .. } => Some(1.0),
+            Self { is_unknown: true, .. } => None,
+            Self { covered, length, .. } => Some(covered.share(length)),
+        }
     }
 }
 
 /// Warns of what could not be read.
 fn unread(language: Language, Partial { unread_gems, unread_digests, unread_books, .. }: Partial) -> String {
     language.note_partial((unread_gems + unread_digests) as u64, unread_books as u64)
+}
+
+/// What a matching book claims of the text.
+struct Claim {
+    library: Library,
+    /// Whether only the gems of the book are known.
+    by_gems: bool,
+    decides: bool,
+    /// Its passages, as gems of the text.
+    passages: Vec<Range>,
+}
+
+impl Claim {
+    fn new(record: &Record, decides: bool, spans: &[Span]) -> Self {
+        let passages = spans.iter().map(|span| span.query.gems).collect();
+        Self { library: record.key.library.clone(), by_gems: record.bytes == 0, decides, passages }
+    }
+
+    /// Whether a book of another library has a passage that this one claims without a text.
+    fn is_disputed_by(&self, other: &Self) -> bool {
+        let overlap = |a: &Range, b: &Range| a.start < b.end && b.start < a.end;
+        self.by_gems
+            && other.decides
+            && other.library != self.library
+            && self.passages.iter().any(|passage| other.passages.iter().any(|theirs| overlap(passage, theirs)))
+    }
+}
+
+/// Joins the editions of each work, whose numbers count from 1.
+fn by_work(editions: Vec<SharedWork>, numbers: &[u32]) -> Vec<SharedWork> {
+    let mut works: BTreeMap<u32, SharedWork> = BTreeMap::new();
+    for (edition, number) in editions.into_iter().zip(numbers) {
+        match works.get_mut(number) {
+            Some(work) => {
+                work.authors.extend(edition.authors);
+                work.passages.extend(edition.passages);
+                work.share = work.share.max(edition.share);
+            }
+            None => {
+                works.insert(*number, edition);
+            }
+        }
+    }
+    works.into_values().collect()
 }
 
 /// The recipe that a match is shown with: the first that found it.

@@ -89,11 +89,28 @@ pub(super) fn new_catalogue() -> Vec<Recipe> {
     vec![Recipe::hardened(), Recipe::released()]
 }
 
-/// The default of the known recipes. If some books have no gems of it, the others too, so that no book is missed.
+/// The default of the known recipes, and those of the others that find books which the ones before do not. A book is covered
+/// by any of its recipes, so one that is known only by gems needs no other than that of its gems.
 pub(super) fn reaching_all(snapshot: &dyn Snapshot, known: Vec<Recipe>) -> Result<Vec<Recipe>, CatalogueError> {
-    let Some(default) = known.first() else { return Ok(vec![Recipe::hardened()]) };
-    let used = if snapshot.coverage(default.name())?.lacking() > 0 { MOST_RECIPES } else { 1 };
-    Ok(known.into_iter().take(used).collect())
+    if known.is_empty() {
+        return Ok(vec![Recipe::hardened()]);
+    }
+    let (mut used, mut names, mut lacking) = (Vec::new(), Vec::new(), None);
+    for recipe in &known {
+        names.push(recipe.name().clone());
+        let now = snapshot.coverage_of_any(&names)?.lacking();
+        if lacking.is_none_or(|before| now < before) {
+            used.push(recipe.clone());
+            lacking = Some(now);
+        } else {
+            names.pop();
+        }
+        if now == 0 {
+            return Ok(used);
+        }
+    }
+    // Which of them have gems of which recipes may not have been counted.
+    Ok(known)
 }
 
 fn known_or_new(known: Vec<Recipe>) -> Vec<Recipe> {

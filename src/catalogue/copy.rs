@@ -33,11 +33,12 @@ const ROUNDS: u32 = 3;
 /// Maximum number of differences to name.
 const NAMED: usize = 10;
 /// Tables that are copied as they are. Webhooks follow at the end.
-const TABLES: [Table; 8] = [
+const TABLES: [Table; 9] = [
     Table::Keys,
     Table::Access,
     Table::Folds,
     Table::AllowLists,
+    Table::Libraries,
     Table::Decisions,
     Table::Sources,
     Table::Harvests,
@@ -383,8 +384,10 @@ fn books(libraries: &[LibrarySummary]) -> u64 {
 
 /// Summaries without when the libraries changed: the removal of a book is not copied.
 fn summed(libraries: Vec<LibrarySummary>) -> Vec<LibrarySummary> {
-    let timeless = |library| LibrarySummary { changed: jiff::Timestamp::UNIX_EPOCH, ..library };
-    libraries.into_iter().map(timeless).collect()
+    // Which recipes their books have was not counted by older versions.
+    let changed = jiff::Timestamp::UNIX_EPOCH;
+    let without = |library| LibrarySummary { changed, recipes: BTreeMap::new(), ..library };
+    libraries.into_iter().map(without).collect()
 }
 
 /// The libraries of both.

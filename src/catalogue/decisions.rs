@@ -27,7 +27,8 @@ use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use crate::description::TooLong;
 use crate::id::{first_id, new_id};
-use crate::index::{Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, StoreError, Table};
+use crate::index::{Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, Table};
+use crate::matching::Reason;
 
 /// Maximum length of the name and of the reference of a case, in bytes.
 const REFERENCE_BYTES: usize = 1_000;
@@ -66,6 +67,8 @@ struct Kept {
     digest: String,
     verdict: Rights,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    verdict_reason: Option<Reason>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     case: Option<String>,
@@ -75,8 +78,21 @@ struct Kept {
 
 impl Kept {
     fn shown(self, id: Uuid, filed: Option<Filed>) -> Decision {
-        let Self { at, actor, ruling, check, digest, verdict, name, case, reason } = self;
-        Decision { id: id.to_string(), at, actor, ruling, check, digest, verdict, name, case, reason, filed }
+        let Self { at, actor, ruling, check, digest, verdict, verdict_reason, name, case, reason } = self;
+        Decision {
+            id: id.to_string(),
+            at,
+            actor,
+            ruling,
+            check,
+            digest,
+            verdict,
+            verdict_reason,
+            name,
+            case,
+            reason,
+            filed,
+        }
     }
 }
 
@@ -120,6 +136,7 @@ impl Editor<'_> {
             check: id.to_string(),
             digest,
             verdict: report.verdict,
+            verdict_reason: Some(report.reason),
             name,
             case: reference,
             reason: None,
@@ -174,7 +191,8 @@ impl Editor<'_> {
 
     /// Adds an entry of an export, unless it is there already. Returns `false` if another one with this id is there.
     pub(super) fn import_decision(&self, decision: Decision) -> Result<bool, CatalogueError> {
-        let Decision { id, at, actor, ruling, check, digest, verdict, name, case, reason, filed } = decision;
+        let Decision { id, at, actor, ruling, check, digest, verdict, verdict_reason, name, case, reason, filed } =
+            decision;
         let (id, check) = (parsed(&id)?, parsed(&check)?);
         for (what, said, most) in [
             ("the name", &name, REFERENCE_BYTES),
@@ -183,7 +201,8 @@ impl Editor<'_> {
         ] {
             within(what, said.as_deref(), most)?;
         }
-        let kept = Kept { at, actor, ruling, check: check.to_string(), digest, verdict, name, case, reason };
+        let check_id = check.to_string();
+        let kept = Kept { at, actor, ruling, check: check_id, digest, verdict, verdict_reason, name, case, reason };
         if let Some(known) = self.kept(id)? {
             return Ok(known == kept);
         }
@@ -277,9 +296,10 @@ impl Catalogue {
 
     /// A digest of all that the answer of a check depends on.
     fn state(&self, snapshot: &dyn Snapshot) -> Result<String, CatalogueError> {
-        let lists: Vec<_> = self.allow_lists()?.into_iter().map(|list| (list.name, list.since)).collect();
+        let allowances = self.allowances()?;
         let rules: Vec<_> = snapshot.recipes().iter().map(|recipe| self.rule.on(recipe.rule())).collect();
-        let state = (snapshot.libraries()?, Self::recipe_stats(snapshot)?, lists, rules);
+        let (libraries, recipes) = (snapshot.libraries()?, Self::recipe_stats(snapshot)?);
+        let state = (libraries, recipes, allowances.versions(), rules, self.trust()?);
         Ok(digest_of(&serde_json::to_vec(&state).unwrap_or_default()))
     }
 
@@ -295,14 +315,7 @@ impl Catalogue {
         }
         let id = new_id(Timestamp::now());
         let change = [RowChange::put(Table::Decisions, "i", id.as_bytes().as_slice())];
-        match (self.store.sharing(), turn.number()) {
-            (Some(sharing), Some(number)) => {
-                if !sharing.apply_under(SETTINGS, number, by, &change)? {
-                    return Err(StoreError::Changed("the id of the catalogue".to_owned()).into());
-                }
-            }
-            _ => self.store.apply(by, &change, &[])?,
-        }
+        turn.apply(by, &change, &[])?;
         Ok(id)
     }
 

@@ -37,7 +37,7 @@ mod tests {
     use super::*;
     use crate::api::Outcome;
     use crate::description::Description;
-    use crate::index::{Actor, BookKey, NewBook, Rights};
+    use crate::index::{Actor, BookKey, Condition, NewBook, Rights};
     use lapidary_gems::Recipe;
 
     /// The first test vectors of the two standards: empty input.
@@ -83,6 +83,7 @@ mod tests {
                     allow_empty: true,
                     complete: false,
                     turn: None,
+                    condition: Condition::default(),
                 }],
             )
             .unwrap();

@@ -2,16 +2,17 @@
 
 use lapidary_gems::{Place, Signs, Trick};
 
-use crate::api::{Disguise, DisguisedWord};
+use crate::api::{Disguise, DisguisedWord, HiddenText};
+use crate::extract::HiddenWords;
 
 /// How many characters of the text to show on either side of an example, and at most of the example.
 const CONTEXT: usize = 40;
 const WORD: usize = 80;
 
-/// The signs of disguise in a text; `None` if there are none.
-pub(super) fn signs(text: &str) -> Option<Disguise> {
-    let signs = Signs::of(text);
-    signs.is_any().then(|| Disguise {
+/// The signs of disguise in a text, and in the file that it was read from; `None` if there are none.
+pub(super) fn signs(text: &str, hidden: &HiddenWords) -> Option<Disguise> {
+    let (signs, hidden) = (Signs::of(text), HiddenText::of(hidden, text));
+    (signs.is_any() || hidden.is_some()).then(|| Disguise {
         disguised: signs.is_disguised(),
         share: signs.share(),
         invisible: signs.count(Trick::Invisible),
@@ -21,6 +22,7 @@ pub(super) fn signs(text: &str) -> Option<Disguise> {
         digits: signs.count(Trick::Digits),
         hyphens: signs.count(Trick::Hyphens),
         examples: signs.examples().map(|(trick, place)| example(text, trick, place)).collect(),
+        hidden,
     })
 }
 
@@ -40,14 +42,15 @@ fn example(text: &str, trick: Trick, bytes: Place) -> DisguisedWord {
 
 #[cfg(test)]
 mod tests {
-    use super::signs;
+    use super::{HiddenWords, signs};
 
     #[test]
     fn examples_have_a_context_of_bounded_length() {
-        assert_eq!(signs("Nothing of the kind, «ничего»."), None);
+        let none = HiddenWords::default();
+        assert_eq!(signs("Nothing of the kind, «ничего».", &none), None);
         let long = "\u{200b}a".repeat(1_000);
         let text = format!("Клад лежал в сун{long}дуке, {}.", "ё".repeat(100));
-        let found = signs(&text).expect("a sign");
+        let found = signs(&text, &none).expect("a sign");
         assert_eq!((found.invisible, found.disguised, found.examples.len()), (1_000, false, 2));
         let example = &found.examples[0];
         assert_eq!(example.before, "Клад лежал в ");

@@ -1,18 +1,23 @@
 //! Finds what is unhealthy about a catalogue, from what it already knows: nothing is read that grows with the number of
 //! books.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::{Recipe, RecipeName, Rule};
 
+use super::trust::Trust;
 use super::{Backups, Catalogue, CatalogueError};
 use crate::api::Concern::{
-    DiskNearlyFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook, IncompleteRecipe, Inconsistent, MissedBooks,
-    MissingClientRecipe, NoBackup, NotWritable, OldBackup, OldLexicon, StoreErrors, WaitingJob, WeakDefault, WeakRule,
+    DiskNearlyFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook, IncompleteRecipe, Inconsistent,
+    KeyMayNotForbid, MissedBooks, MissingClientRecipe, NoBackup, NoReserve, NotWritable, OldBackup, OldLexicon,
+    Quarantine, StoreErrors, UnstatedTrust, WaitingJob, WeakDefault, WeakRule,
 };
-use crate::api::{Concern, CutFrom, Finding, Job, JobResult, JobState, Key, Task, Webhook};
+use crate::api::{Concern, CutFrom, Finding, Job, JobResult, JobState, Key, LibraryListing, Task, Webhook};
 use crate::count::count;
 use crate::error::{Classified as _, ErrorCode};
-use crate::index::{Coverage, Vitals};
+use crate::index::{Coverage, Library, Snapshot, StoreError, Vitals};
+use crate::permission::{Role, Unless};
 use crate::shell::quoted;
 
 /// How long before its end a key or a certificate expires soon.
@@ -21,6 +26,10 @@ pub(crate) const SOON: SignedDuration = SignedDuration::from_hours(14 * 24);
 const OLD: SignedDuration = SignedDuration::from_hours(7 * 24);
 /// A lexicon is old if the catalogue has this many times the books that it counts.
 const GROWN: u64 = 2;
+/// How many books of a library are read to see whether any is forbidden.
+const MOST_READ: usize = 1_000;
+/// How many libraries a finding names.
+const NAMED: usize = 5;
 const MIB: u64 = 1 << 20;
 
 impl Finding {
@@ -36,7 +45,8 @@ impl Catalogue {
         let (snapshot, recipes) = (self.store.snapshot(), self.recipes());
         let coverages = recipes.iter().map(|recipe| snapshot.coverage(recipe.name())).collect::<Result<Vec<_>, _>>()?;
         let known: Vec<(&Recipe, Coverage)> = recipes.iter().zip(coverages).collect();
-        let mut findings = of_recipes(&known);
+        let names: Vec<_> = recipes.iter().map(|recipe| recipe.name().clone()).collect();
+        let mut findings = of_recipes(&known, snapshot.coverage_of_any(&names)?);
         findings.extend(known.iter().filter_map(|(recipe, coverage)| of_lexicon(recipe, coverage.of)));
         if let Some(recipe) = recipes.first() {
             findings.extend(of_rule(self.rule.on(recipe.rule()), recipe.rule()));
@@ -47,7 +57,11 @@ impl Catalogue {
         if self.files().is_some() && known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
             findings.extend(of_backups(&jobs, &self.backups, now));
         }
-        findings.extend(self.keys()?.iter().filter_map(|key| of_key(key, now)));
+        let (keys, trust) = (self.keys()?, self.trust()?);
+        findings.extend(keys.iter().filter_map(|key| of_key(key, &trust, now)));
+        findings.extend(of_trust(&keys, &trust));
+        findings.extend(of_bans(&*snapshot, &keys, &trust)?);
+        findings.extend(self.libraries()?.iter().filter_map(of_quarantine));
         findings.extend(self.webhooks()?.iter().filter_map(of_webhook));
         findings.extend(self.vitals()?.iter().flat_map(|vitals| of_store(vitals, min_free)));
         if let Some(cluster) = self.cluster() {
@@ -67,7 +81,20 @@ const FREE_SPACE: &str = "free some space on the catalogue's disk";
 const MAKE_WRITABLE: &str =
     "make the folder of the catalogue writable: see its owner, its permissions and how its disk is mounted";
 
-fn of_recipes(known: &[(&Recipe, Coverage)]) -> Vec<Finding> {
+fn of_quarantine(listing: &LibraryListing) -> Option<Finding> {
+    let LibraryListing { library, quarantined, .. } = listing;
+    let what = format!("{} of library {library} in quarantine", count(*quarantined, "book waits", "books wait"));
+    let why = "they share passages with several unrelated works of other libraries, and decide nothing for others";
+    let library = quoted(library.as_str());
+    let fix = format!(
+        "look at them with `lapidary books list --library {library} --quarantined`; confirm those that are no collages with \
+         `lapidary books confirm --library {library} ID`, and disable or remove the others"
+    );
+    (*quarantined > 0).then(|| Finding::new(Quarantine, what, why, fix))
+}
+
+/// `any`: how many books have gems of any of them.
+fn of_recipes(known: &[(&Recipe, Coverage)], any: Coverage) -> Vec<Finding> {
     let Some((default, _)) = known.first() else { return Vec::new() };
     let mut findings = Vec::new();
     if default.has_boundaries() {
@@ -84,8 +111,13 @@ fn of_recipes(known: &[(&Recipe, Coverage)]) -> Vec<Finding> {
         let (name, lacking) = (recipe.name(), count(coverage.lacking(), "book has", "books have"));
         findings.push(if at == 0 {
             let what = format!("{lacking} no gems of the default recipe '{name}', of {}", coverage.of);
-            let why = "checks find them only with the other recipes, or not at all";
-            Finding::new(MissedBooks, what, why, reindex(recipe, false))
+            let (why, fix) = if any.lacking() == 0 {
+                let fix = format!("{}; books that are known only by gems stay as they are", reindex(recipe, false));
+                ("checks of texts use the other recipes too and take longer, and checks of gems miss them", fix)
+            } else {
+                ("checks find them only with the other recipes, or not at all", reindex(recipe, false))
+            };
+            Finding::new(MissedBooks, what, why, fix)
         } else {
             let what = format!("{lacking} no gems of the recipe '{name}', of {}", coverage.of);
             let why = "checks with that recipe do not find them";
@@ -220,7 +252,7 @@ fn of_backups(jobs: &[Job], backups: &Backups, now: Timestamp) -> Option<Finding
     }
 }
 
-fn of_key(key: &Key, now: Timestamp) -> Option<Finding> {
+fn of_key(key: &Key, trust: &Trust, now: Timestamp) -> Option<Finding> {
     let (name, end) = (&key.name, key.expires?);
     if end <= now {
         let what = format!("the key '{name}' expired on {}", day(end));
@@ -232,13 +264,7 @@ fn of_key(key: &Key, now: Timestamp) -> Option<Finding> {
         ));
     }
     (end.duration_since(now) < SOON).then(|| {
-        let libraries: Vec<String> =
-            key.libraries.iter().map(|library| format!(" --library {}", quoted(library.as_str()))).collect();
-        let libraries = libraries.concat();
-        let fix = format!(
-            "lapidary keys add TARGET --role {}{libraries} NEW-NAME, and give the new key to its user",
-            key.role
-        );
+        let fix = format!("{} NEW-NAME, and give the new key to its user", made_like(key, trust, key.may_forbid));
         Finding::new(
             ExpiringKey,
             format!("the key '{name}' expires on {}", day(end)),
@@ -246,6 +272,73 @@ fn of_key(key: &Key, now: Timestamp) -> Option<Finding> {
             fix,
         )
     })
+}
+
+/// The command that makes a key like this one, but for its name.
+fn made_like(key: &Key, trust: &Trust, may_forbid: bool) -> String {
+    let mut command = format!("lapidary keys add TARGET --role {}", key.role);
+    if key.role == Role::Ingest {
+        let trusted = key.libraries.iter().all(|library| trust.is_trusted(library));
+        command += if trusted { " --trusted" } else { " --untrusted" };
+    }
+    for library in &key.libraries {
+        command += " --library ";
+        command += &quoted(library.as_str());
+    }
+    if may_forbid {
+        command += " --may-forbid";
+    }
+    if let Some(Unless::Protected) = key.must_gate {
+        command += " --must-gate protected";
+    }
+    command
+}
+
+/// The libraries that have keys, and about which no administrator has said anything.
+fn of_trust(keys: &[Key], trust: &Trust) -> Option<Finding> {
+    let ingest = keys.iter().filter(|key| key.role == Role::Ingest);
+    let silent: BTreeSet<&Library> =
+        ingest.flat_map(|key| &key.libraries).filter(|library| trust.stated(library).is_none()).collect();
+    let first = silent.first()?;
+    let named: Vec<String> = silent.iter().take(NAMED).map(|library| format!("'{library}'")).collect();
+    let more = if silent.len() > NAMED { ", …" } else { "" };
+    let what = format!("nobody said whether the libraries of ingest keys are trusted: {}{more}", named.join(", "));
+    let why = "their books decide what everybody is told, whoever holds the keys";
+    let library = quoted(first.as_str());
+    let fix =
+        format!("lapidary libraries trust TARGET {library}, or lapidary libraries distrust TARGET {library}, for each");
+    Some(Finding::new(UnstatedTrust, what, why, fix))
+}
+
+/// Keys that may not change the forbidden books that their libraries have.
+fn of_bans(snapshot: &dyn Snapshot, keys: &[Key], trust: &Trust) -> Result<Vec<Finding>, StoreError> {
+    let mut findings = Vec::new();
+    for key in keys.iter().filter(|key| key.role == Role::Ingest && !key.may_forbid && !key.has_expired()) {
+        let Some(library) = first_with_bans(snapshot, &key.libraries)? else { continue };
+        let what = format!("library '{library}' has forbidden books, and the key '{}' may not forbid texts", key.name);
+        let why = "it can neither change nor remove them, and feeds that have them are refused in part";
+        let name = quoted(&key.name);
+        let fix = format!(
+            "if they are its own: lapidary keys revoke TARGET {name}, then {} {name}; if not, leave it so",
+            made_like(key, trust, true)
+        );
+        findings.push(Finding::new(KeyMayNotForbid, what, why, fix));
+    }
+    Ok(findings)
+}
+
+/// The first of these libraries that has forbidden books among its first ones.
+fn first_with_bans<'l>(
+    snapshot: &dyn Snapshot,
+    libraries: &'l BTreeSet<Library>,
+) -> Result<Option<&'l Library>, StoreError> {
+    for library in libraries {
+        let books = snapshot.walk(library, None, MOST_READ)?;
+        if books.iter().any(|(_, record)| record.is_banned()) {
+            return Ok(Some(library));
+        }
+    }
+    Ok(None)
 }
 
 fn of_webhook(webhook: &Webhook) -> Option<Finding> {
@@ -266,6 +359,11 @@ fn of_store(vitals: &Vitals, min_free: u64) -> Vec<Finding> {
         let what = format!("{} MiB of the disk are free, less than {} MiB", vitals.disk.free / MIB, min_free / MIB);
         let why = "a server is not ready, and changes fail when the disk is full";
         findings.push(Finding::new(DiskNearlyFull, what, why, FREE_SPACE));
+    }
+    if vitals.disk.lacks_reserve {
+        let what = "there is too little free space for a reserve, which a server keeps for when the disk is full";
+        let why = "a key that is then revoked is refused only until the server ends, if it cannot be written before";
+        findings.push(Finding::new(NoReserve, what, why, "free 128 MiB on the catalogue's disk"));
     }
     if vitals.background.errors > 0 || vitals.background.write_stopped {
         let errors = count(vitals.background.errors, "background write of the store", "background writes of the store");
@@ -338,12 +436,12 @@ mod tests {
 
     #[test]
     fn disks_and_stores() {
-        let vitals = |free, errors, write_stopped| Vitals {
+        let reserved = |free, lacks_reserve, errors, write_stopped| Vitals {
             tables: Vec::new(),
             memtables: 0,
             postings: PostingCounts { main: 0, delta: 0 },
             merged_postings: 0,
-            disk: Disk { used: 0, postings: 0, free, size: 100, read_only: false },
+            disk: Disk { used: 0, postings: 0, free, size: 100, read_only: false, lacks_reserve },
             cache: CacheUse { capacity: 0, used: 0, pinned: 0, hits: 0, misses: 0 },
             background: Background {
                 compactions: 0,
@@ -357,6 +455,8 @@ mod tests {
                 errors,
             },
         };
+        let vitals = |free, errors, write_stopped| reserved(free, false, errors, write_stopped);
+        assert_eq!(concerns(of_store(&reserved(10, true, 0, false), 10)), [NoReserve]);
         assert_eq!(concerns(of_store(&vitals(10, 0, false), 10)), []);
         assert_eq!(concerns(of_store(&vitals(9, 0, false), 10)), [DiskNearlyFull]);
         assert_eq!(concerns(of_store(&vitals(10, 1, false), 10)), [StoreErrors]);

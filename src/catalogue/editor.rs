@@ -33,13 +33,15 @@ use crate::index::Actor;
 pub struct Editor<'c> {
     pub(super) catalogue: &'c Catalogue,
     pub(super) actor: Actor,
+    /// The key on whose authority it works, if that is not the actor's.
+    pub(super) principal: Option<String>,
 }
 
 impl Catalogue {
     /// Returns an editor that makes changes on behalf of `actor`.
     #[must_use]
     pub fn by(&self, actor: Actor) -> Editor<'_> {
-        Editor { catalogue: self, actor }
+        Editor { catalogue: self, actor, principal: None }
     }
 }
 

@@ -5,7 +5,8 @@ use lapidary_gems::{RecipeName, WrittenGem};
 
 use super::Gate;
 use crate::description::Description;
-use crate::index::{BookKey, Rights, Validity};
+use crate::extract::HiddenWords;
+use crate::index::{BookKey, Condition, Rights, Validity};
 
 /// A book to add: its metadata, rights and content.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct NewEntry {
     pub validity: Option<Validity>,
     /// The content.
     pub content: Content,
+    /// What was left out of its text, because no reader sees it.
+    pub hidden: HiddenWords,
     /// Whether it may replace a book that has gems even if it has none itself.
     pub allow_empty: bool,
     /// Whether its text is kept, if it has one.
@@ -28,6 +31,8 @@ pub struct NewEntry {
     pub fetched: Option<Timestamp>,
     /// Unless this refuses it.
     pub gate: Option<Gate>,
+    /// What must be true of the book that it replaces.
+    pub condition: Condition,
 }
 
 impl NewEntry {
@@ -45,10 +50,12 @@ impl NewEntry {
             description: Description::default(),
             validity: None,
             content,
+            hidden: HiddenWords::default(),
             allow_empty: false,
             keep_text: false,
             fetched: None,
             gate: None,
+            condition: Condition::default(),
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::api::{JobState, Report};
 use crate::count::count;
 use crate::description::TooLong;
 use crate::error::{Classified, ErrorCode};
-use crate::index::{BadName, BookKey, Coverage, MOST_TERMS, NOTE_BYTES, StoreError};
+use crate::index::{BadName, BookKey, Coverage, Library, MOST_TERMS, NOTE_BYTES, StoreError};
 use crate::language::Language;
 
 /// Why a catalogue operation failed.
@@ -57,7 +57,7 @@ pub enum CatalogueError {
     /// The gate refused the book, because its check could not find all books.
     #[error(
         "only {} of {} books have gems of the recipes of this check, so it could miss a match, and the book was not added; \
-         ask an administrator to reindex the catalogue, or add the book without 'unless'",
+         send the text instead of gems, or add the book without 'unless'",
         coverage.books, coverage.of
     )]
     CheckIncomplete {
@@ -164,12 +164,35 @@ pub enum CatalogueError {
     /// No such key.
     #[error("there is no key named {0:?}")]
     NoSuchKey(String),
+    /// A key was revoked, but only in the memory of this process.
+    #[error(
+        "the key {name:?} is refused from now on, but that is not on disk: {why}. The server tries again until it is; if it is \
+         restarted before that, the key is good again"
+    )]
+    RevokedInMemory {
+        /// Its name.
+        name: String,
+        /// Why it could not be written.
+        why: String,
+    },
     /// The name is already used by another key.
     #[error("a key named {0:?} already exists; rotate or revoke it, or choose another name")]
     KeyExists(String),
     /// A key that cannot be created.
     #[error("{0}")]
     BadKey(&'static str),
+    /// A new key whose libraries were said to be the contrary before, or decide so far.
+    #[error(
+        "library '{library}' {}; to change that: lapidary libraries {} '{library}'",
+        if *.trusted { "is not trusted" } else { "is trusted, or has books that decide in what others are told" },
+        if *.trusted { "trust" } else { "distrust" }
+    )]
+    TrustStated {
+        /// The library.
+        library: Library,
+        /// Whether the key was to make it trusted.
+        trusted: bool,
+    },
     /// The operating system provides no random numbers.
     #[error("the system provides no random numbers, so no secret can be created: {0}")]
     NoRandom(getrandom::Error),
@@ -206,6 +229,9 @@ pub enum CatalogueError {
     /// Events cannot be posted to this address.
     #[error("not a valid webhook URL; give one such as https://books.example/lapidary, without a user name")]
     BadWebhook,
+    /// No event would be sent to this address.
+    #[error("no event would be sent there: {0}")]
+    UnreachableWebhook(String),
     /// A setting is stored in a format that this version cannot read.
     #[error("the stored {kind} {name:?} cannot be read; remove it and create it again")]
     BadSetting {
@@ -247,12 +273,14 @@ impl CatalogueError {
 
 /// Why the gate refused a book.
 fn refusal(report: &Report) -> String {
-    let such_as = report.matches.iter().find(|found| !found.allowed && found.book.rights == report.verdict);
+    let such_as = report.matches.iter().find(|found| found.decides() && found.book.rights == report.verdict);
     let such_as =
         such_as.map_or_else(String::new, |found| format!(", such as {}/{}", found.book.library, found.book.id));
-    let (books, share) =
-        (count(report.total as u64, "book matches", "books match"), Language::English.percent(report.covered));
-    format!("not added: {books}{such_as}, and {share} of this text is in protected books")
+    let books = count(report.total as u64, "book matches", "books match");
+    let share = report.covered.map_or_else(String::new, |share| {
+        format!(", and {} of this text is in protected books", Language::English.percent(share))
+    });
+    format!("not added: {books}{such_as}{share}")
 }
 
 impl Classified for CatalogueError {
@@ -285,8 +313,10 @@ impl Classified for CatalogueError {
             Self::ExceptAlone | Self::NothingSought(_) | Self::TooMuchSought => ErrorCode::BadQuery,
             Self::BadCursor => ErrorCode::BadCursor,
             Self::NoSuchKey(_) => ErrorCode::NoSuchKey,
+            Self::RevokedInMemory { .. } => ErrorCode::RevokedInMemory,
             Self::KeyExists(_) => ErrorCode::KeyExists,
             Self::BadKey(_) => ErrorCode::BadKeyRequest,
+            Self::TrustStated { .. } => ErrorCode::TrustStated,
             Self::NoRandom(_) => ErrorCode::Internal,
             Self::NoText => ErrorCode::NoText,
             Self::BadGem { .. } => ErrorCode::BadGem,
@@ -294,7 +324,7 @@ impl Classified for CatalogueError {
             Self::LongNote => ErrorCode::LongNote,
             Self::BadValidity { .. } => ErrorCode::BadValidity,
             Self::NothingToAllow => ErrorCode::NothingToAllow,
-            Self::BadWebhook => ErrorCode::BadWebhook,
+            Self::BadWebhook | Self::UnreachableWebhook(_) => ErrorCode::BadWebhook,
             Self::BadSetting { .. } => ErrorCode::StoreFailed,
             Self::Costly(_) => ErrorCode::OverLimit,
             Self::TooManyGems { .. } => ErrorCode::TooManyGems,

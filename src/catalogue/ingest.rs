@@ -55,11 +55,7 @@ impl Editor<'_> {
             let written = self.commit(together).is_ok();
             added.extend(prepared.into_iter().map(|prepared| {
                 let prepared = prepared?;
-                let landed = Added { outcome: prepared.outcome(), book: prepared.record().clone().into() };
-                if !written || prepared.is_gated() {
-                    self.commit(vec![prepared])?;
-                }
-                Ok(landed)
+                if written && !prepared.is_gated() { Ok(prepared.added()) } else { self.land(prepared) }
             }));
         }
         added
@@ -135,7 +131,7 @@ impl Editor<'_> {
             for (job, prepared) in iter::once(first).chain(others) {
                 text += prepared.as_ref().map_or(0, |prepared| prepared.record().bytes);
                 let added = prepared.map(|prepared| {
-                    let added = Added { outcome: prepared.outcome(), book: prepared.record().clone().into() };
+                    let added = prepared.added();
                     if prepared.is_gated() {
                         gated.push((jobs.len(), prepared));
                     } else {
@@ -150,11 +146,10 @@ impl Editor<'_> {
             }
             self.commit(books)?;
             for (at, prepared) in gated {
-                match self.commit(vec![prepared]) {
+                jobs[at].1 = match self.land(prepared) {
                     Err(error) if !error.code().kind().is_input() => return Err(error),
-                    Err(error) => jobs[at].1 = Err(error.into()),
-                    Ok(()) => {}
-                }
+                    landed => landed.map_err(E::from),
+                };
             }
             for (job, added) in jobs {
                 landed(job, added);

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
 
 use jiff::civil::Date;
@@ -16,10 +16,11 @@ use subtle::ConstantTimeEq;
 
 use super::rows::put;
 use super::sharing::{Read, SETTINGS, Turn};
+use super::trust::trust_row;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{self, MadeKey, NewKey};
-use crate::index::{Action, Actor, Library, RowChange, Table};
-use crate::permission::{Rate, Role, Unit};
+use crate::index::{Action, Actor, Library, RowChange, StoreError, Table};
+use crate::permission::{Rate, Role, Unit, Unless};
 
 /// Prefix of every key, so that scanners can find keys that were published by mistake.
 const PREFIX: &str = "lap_";
@@ -42,6 +43,12 @@ pub struct Key {
     pub role: Role,
     /// The libraries of a key of the role `texts` or `ingest`.
     pub libraries: BTreeSet<Library>,
+    /// Whether it may add, change and remove books that are `forbidden`.
+    #[serde(default)]
+    pub may_forbid: bool,
+    /// The gate that each book must pass which it adds or replaces.
+    #[serde(default)]
+    pub must_gate: Option<Unless>,
     /// Rate limit.
     pub rate: Option<Rate>,
     /// Number of requests per day (UTC).
@@ -53,8 +60,8 @@ pub struct Key {
 }
 
 impl From<Key> for api::Key {
-    fn from(Key { id, name, role, libraries, rate, quota, expires, created }: Key) -> Self {
-        Self { id, name, role, libraries, rate, quota, expires, created }
+    fn from(Key { id, name, role, libraries, may_forbid, must_gate, rate, quota, expires, created }: Key) -> Self {
+        Self { id, name, role, libraries, may_forbid, must_gate, rate, quota, expires, created }
     }
 }
 
@@ -111,6 +118,14 @@ impl Deref for Known {
     }
 }
 
+/// A key that was revoked and could not be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnwrittenRevocation {
+    name: String,
+    ids: BTreeSet<String>,
+    by: Actor,
+}
+
 /// The keys of a catalogue.
 #[derive(Default)]
 pub(super) struct Keyring {
@@ -119,6 +134,14 @@ pub(super) struct Keyring {
     /// Held from reading the keys until a change that depends on them is written. Requests that need a key do not
     /// wait for it.
     changing: Mutex<()>,
+    /// Keys that are refused although the store still has them.
+    unwritten: Mutex<Vec<UnwrittenRevocation>>,
+}
+
+impl Keyring {
+    fn unwritten(&self) -> MutexGuard<'_, Vec<UnwrittenRevocation>> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Catalogue {
@@ -145,6 +168,13 @@ impl Catalogue {
     pub fn good_key(&self, id: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
         let kept = self.kept_keys()?;
         Ok(kept.get(id).map(|kept| &kept.key).filter(|key| !key.has_expired()).cloned())
+    }
+
+    /// The key with this name; if it has several secrets, that of the newest. It may have expired.
+    pub(super) fn key_named(&self, name: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
+        let known = self.kept_keys()?;
+        let of_name = known.values().filter(|kept| kept.key.name == name);
+        Ok(of_name.max_by_key(|kept| kept.key.created).map(|kept| Arc::clone(&kept.key)))
     }
 
     /// Finds the key of a secret.
@@ -184,7 +214,8 @@ impl Catalogue {
             let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
             Some(Kept { key: Arc::clone(&kept.key), digest: kept.digest, used: Some(*used) })
         });
-        self.change_keys(&Actor::Local, rows(&noted.collect::<Vec<_>>()), &[])
+        let noted = rows(&noted.collect::<Vec<_>>());
+        self.change_keys(noted, |changes| self.store.apply(&Actor::Local, changes, &[]))
     }
 
     /// The turn of changing keys, with the keys as they are.
@@ -206,19 +237,55 @@ impl Catalogue {
     }
 
     /// Writes changes of keys, and records that keys have existed. The caller holds the lock since it read them.
-    fn change_keys(&self, by: &Actor, mut changes: Vec<RowChange>, actions: &[Action]) -> Result<(), CatalogueError> {
+    fn change_keys(
+        &self,
+        mut changes: Vec<RowChange>,
+        apply: impl FnOnce(&[RowChange]) -> Result<(), StoreError>,
+    ) -> Result<(), CatalogueError> {
         if changes.is_empty() {
             return Ok(());
         }
         changes.push(put(Table::Access, HAS_HAD_KEYS, &true));
-        let done = self.store.apply(by, &changes, actions);
+        let done = apply(&changes);
         // Drop the cache whether or not the write succeeded.
         *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(done?)
     }
 
+    /// Tries again to write revocations that could not be written.
+    pub fn write_revocations(&self) -> Result<(), CatalogueError> {
+        if self.keyring.unwritten().is_empty() {
+            return Ok(());
+        }
+        let turn = self.changing_keys()?;
+        let unwritten = self.keyring.unwritten().clone();
+        for revoked in unwritten {
+            let changes = revoked.ids.iter().map(|id| RowChange::delete(Table::Keys, id)).collect();
+            let action = Action::KeyRevoked { name: revoked.name.clone() };
+            self.change_keys(changes, |changes| turn.apply(&revoked.by, changes, &[action]))?;
+            self.keyring.unwritten().retain(|other| *other != revoked);
+        }
+        Ok(())
+    }
+
+    /// The revocations that could not be written, for [`Catalogue::with_revocations`].
+    #[must_use]
+    pub fn unwritten_revocations(&self) -> Vec<UnwrittenRevocation> {
+        self.keyring.unwritten().clone()
+    }
+
+    /// The catalogue, reopened, with revocations that could not be written before.
+    #[must_use]
+    pub fn with_revocations(self, unwritten: Vec<UnwrittenRevocation>) -> Self {
+        *self.keyring.unwritten() = unwritten;
+        self
+    }
+
     fn read_keys(&self) -> Result<Known, CatalogueError> {
-        Ok(Known { keys: self.rows(Table::Keys)?, had_any: !self.store.table(Table::Access)?.is_empty() })
+        let mut keys: BTreeMap<String, Kept> = self.rows(Table::Keys)?;
+        let unwritten = self.keyring.unwritten();
+        keys.retain(|id, _| !unwritten.iter().any(|revoked| revoked.ids.contains(id)));
+        Ok(Known { keys, had_any: !self.store.table(Table::Access)?.is_empty() })
     }
 
     fn kept_keys(&self) -> Result<Arc<Known>, CatalogueError> {
@@ -237,7 +304,7 @@ impl Editor<'_> {
     /// Creates a key.
     ///
     /// # Errors
-    /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`].
+    /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`], [`CatalogueError::TrustStated`].
     pub fn add_key(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
         let bad = |sentence| Err(CatalogueError::BadKey(sentence));
         if new.name.is_empty() || new.name.len() > NAME_BYTES || new.name.chars().any(char::is_control) {
@@ -249,24 +316,67 @@ impl Editor<'_> {
         if new.quota.is_some_and(|quota| quota.per != Unit::Day) {
             return bad("a quota is per day, such as 100000/day; for shorter times, set a rate");
         }
-        let _changing = self.changing_keys()?;
+        if (new.role == Role::Ingest) != new.trusted.is_some() {
+            return bad(
+                "a key of the role ingest must say whether its libraries are trusted (--trusted or --untrusted; 'trusted': true \
+                 or false), and other keys must not",
+            );
+        }
+        if new.role != Role::Ingest && (new.may_forbid || new.must_gate.is_some()) {
+            return bad("only keys of the role ingest may forbid texts or must pass a gate; other keys add no books");
+        }
+        let turn = self.changing_keys()?;
         if self.kept_keys()?.values().any(|kept| kept.key.name == new.name) {
             return Err(CatalogueError::KeyExists(new.name));
         }
-        self.make_key(new, Vec::new())
+        let trust = new.trusted.map_or(Ok(Vec::new()), |trusted| self.trust_of_new_key(&new.libraries, trusted))?;
+        let made = self.make_key(&turn, new, Vec::new(), trust);
+        self.forget_trust();
+        made
     }
 
     /// Revokes a key immediately. Returns whether it existed.
     pub fn revoke_key(&self, name: &str) -> Result<bool, CatalogueError> {
-        let _changing = self.changing_keys()?;
+        let turn = self.changing_keys()?;
         let kept = self.kept_keys()?;
         let revoked = kept.values().filter(|kept| kept.key.name == name);
         let changes: Vec<_> = revoked.map(|kept| RowChange::delete(Table::Keys, &kept.key.id)).collect();
         let was_there = !changes.is_empty();
         if was_there {
-            self.change_keys(&self.actor, changes, &[Action::KeyRevoked { name: name.to_owned() }])?;
+            let action = Action::KeyRevoked { name: name.to_owned() };
+            self.change_keys(changes, |changes| turn.apply(&self.actor, changes, &[action]))?;
         }
         Ok(was_there)
+    }
+
+    /// Revokes a key immediately, also if that cannot be written: it is then refused by this process, which tries again until it
+    /// is written ([`Catalogue::write_revocations`]). Returns whether it existed.
+    ///
+    /// # Errors
+    /// [`CatalogueError::RevokedInMemory`] as long as it is not written.
+    pub fn revoke_key_at_once(&self, name: &str) -> Result<bool, CatalogueError> {
+        let in_memory = |why: CatalogueError| match why {
+            CatalogueError::Store(why) => {
+                CatalogueError::RevokedInMemory { name: name.to_owned(), why: why.to_string() }
+            }
+            other => other,
+        };
+        if self.keyring.unwritten().iter().any(|revoked| revoked.name == name) {
+            return self.write_revocations().map(|()| true).map_err(in_memory);
+        }
+        let kept = self.kept_keys()?;
+        let of_name = kept.values().filter(|kept| kept.key.name == name);
+        let ids: BTreeSet<String> = of_name.map(|kept| kept.key.id.clone()).collect();
+        match self.revoke_key(name) {
+            // Of a store that others share, the memory of one process is not enough.
+            Err(CatalogueError::Store(why)) if self.store.sharing().is_none() => {
+                let (name, by) = (name.to_owned(), self.actor.clone());
+                self.keyring.unwritten().push(UnwrittenRevocation { name, ids, by });
+                *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
+                Err(in_memory(CatalogueError::Store(why)))
+            }
+            done => done,
+        }
     }
 
     /// Creates a new secret for a key. The old secret stays valid for `overlap`.
@@ -274,7 +384,7 @@ impl Editor<'_> {
     /// # Errors
     /// [`CatalogueError::NoSuchKey`].
     pub fn rotate_key(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
-        let _changing = self.changing_keys()?;
+        let turn = self.changing_keys()?;
         let kept = self.kept_keys()?;
         let of_name = || kept.values().filter(|kept| kept.key.name == name);
         let newest = of_name().max_by_key(|kept| kept.key.created);
@@ -287,22 +397,33 @@ impl Editor<'_> {
             Kept { key: Arc::new(key), digest: kept.digest, used: kept.used }
         };
         let shortened: Vec<Kept> = shortened.map(void_at_end).collect();
-        let Key { name, role, libraries, rate, quota, expires, .. } = (*newest.key).clone();
-        self.make_key(NewKey { name, role, libraries, rate, quota, expires }, shortened)
+        let Key { name, role, libraries, may_forbid, must_gate, rate, quota, expires, .. } = (*newest.key).clone();
+        let new = NewKey { name, role, libraries, trusted: None, may_forbid, must_gate, rate, quota, expires };
+        self.make_key(&turn, new, shortened, Vec::new())
     }
 
-    fn make_key(&self, new: NewKey, mut changed: Vec<Kept>) -> Result<MadeKey, CatalogueError> {
+    /// Makes a key, in the same step as changes of other `keys` and statements about libraries.
+    fn make_key(
+        &self,
+        turn: &Turn<'_>,
+        new: NewKey,
+        mut keys: Vec<Kept>,
+        trust: Vec<(Library, bool)>,
+    ) -> Result<MadeKey, CatalogueError> {
         let id = random::<ID_BYTES>()?;
         let secret = format!("{PREFIX}{id}_{}", random::<SECRET_BYTES>()?);
-        let NewKey { name, role, libraries, rate, quota, expires } = new;
-        let key = Key { id, name, role, libraries, rate, quota, expires, created: Timestamp::now() };
+        let NewKey { name, role, libraries, trusted: _, may_forbid, must_gate, rate, quota, expires } = new;
+        let created = Timestamp::now();
+        let key = Key { id, name, role, libraries, may_forbid, must_gate, rate, quota, expires, created };
         let digest = Sha256::digest(secret.as_bytes()).into();
-        changed.push(Kept { key: Arc::new(key.clone()), digest, used: None });
-        self.change_keys(
-            &self.actor,
-            rows(&changed),
-            &[Action::KeyMade { name: key.name.clone(), id: key.id.clone() }],
-        )?;
+        keys.push(Kept { key: Arc::new(key.clone()), digest, used: None });
+        let mut actions = vec![Action::KeyMade { name: key.name.clone(), id: key.id.clone() }];
+        let mut changes = rows(&keys);
+        for (library, trusted) in trust {
+            changes.push(trust_row(&library, trusted));
+            actions.push(Action::LibraryTrust { library: library.into(), trusted });
+        }
+        self.change_keys(changes, |changes| turn.apply(&self.actor, changes, &actions))?;
         Ok(MadeKey { key: key.into(), secret })
     }
 }
@@ -324,7 +445,18 @@ mod tests {
 
     fn new(name: &str, role: Role, libraries: &[&str]) -> NewKey {
         let libraries = libraries.iter().map(|name| name.parse().expect("a name")).collect();
-        NewKey { name: name.to_owned(), role, libraries, rate: None, quota: None, expires: None }
+        let trusted = (role == Role::Ingest).then_some(true);
+        NewKey {
+            name: name.to_owned(),
+            role,
+            libraries,
+            trusted,
+            may_forbid: false,
+            must_gate: None,
+            rate: None,
+            quota: None,
+            expires: None,
+        }
     }
 
     fn catalogue() -> (tempfile::TempDir, Catalogue) {
@@ -386,6 +518,10 @@ mod tests {
             new("b", Role::Ingest, &[]),
             new("t", Role::Texts, &[]),
             new("c", Role::Check, &["l"]),
+            NewKey { trusted: None, ..new("i", Role::Ingest, &["l"]) },
+            NewKey { trusted: Some(true), ..new("t", Role::Texts, &["l"]) },
+            NewKey { may_forbid: true, ..new("t", Role::Texts, &["l"]) },
+            NewKey { must_gate: Some(Unless::Protected), ..new("c", Role::Check, &[]) },
             hourly,
         ];
         for new in bad {

@@ -150,7 +150,7 @@ impl Leased<'_> {
     pub(crate) fn apply(&self, by: &Editor<'_>, changes: &[RowChange]) -> Result<bool, CatalogueError> {
         let store = &self.catalogue.store;
         let applied = self.stop.unless_dropped(|| match store.sharing() {
-            Some(sharing) => sharing.apply_under(&self.name, self.token, &by.actor, changes),
+            Some(sharing) => sharing.apply_under(&self.name, self.token, &by.actor, changes, &[]),
             None => store.apply(&by.actor, changes, &[]).map(|()| true),
         });
         let applied = applied.transpose()?.unwrap_or_default();

@@ -8,9 +8,11 @@ mod add;
 mod allow;
 mod amend;
 mod answer;
+mod authority;
 mod check;
 mod checking;
 mod choice;
+mod collage;
 mod copy;
 mod decisions;
 mod digest;
@@ -22,6 +24,7 @@ mod entry;
 mod error;
 mod find;
 mod gate;
+mod gate_queue;
 mod given;
 mod ingest;
 mod jobs;
@@ -37,6 +40,7 @@ mod shown;
 mod suspects;
 mod text;
 mod transfer;
+mod trust;
 mod webhooks;
 mod whole;
 
@@ -48,7 +52,7 @@ pub use copy::Copied;
 pub use decisions::{Case, SoughtDecisions};
 pub use digest::digests_of;
 pub(crate) use doctor::SOON;
-pub use duplicates::{DuplicateOptions, Duplicates};
+pub use duplicates::{DuplicateOptions, Duplicates, FoundDuplicates};
 pub use editor::Editor;
 pub use entry::{BookGems, Content, NewEntry, TextOr};
 pub use error::CatalogueError;
@@ -57,7 +61,7 @@ pub use gate::Gate;
 pub use given::MAX_GEMS;
 pub use jobs::Backups;
 pub use kept::{MOST_COMPARED, side_by_side};
-pub use keys::{AccessDenied, Key, Usage};
+pub use keys::{AccessDenied, Key, UnwrittenRevocation, Usage};
 use lapidary_gems::{Lexicon, Recipe, RecipeName};
 pub(crate) use leased::{Leased, Stop};
 pub(crate) use rows::put;
@@ -73,7 +77,7 @@ use uuid::Uuid;
 
 use crate::api::{AuditEntry, AuditPage, LexiconStats, Page, RecipeStats, Stats};
 use crate::index::{
-    Administration, AuditFrom, BookId, BookKey, ClusterAddress, ClusterStore, ClusterVitals, Library, LibrarySummary,
+    Administration, AuditFrom, BookId, BookKey, ClusterAddress, ClusterStore, ClusterVitals, Condition, Library,
     Record, RocksStore, Snapshot, Store, StoreError, UNWATCHED, Vitals,
 };
 use crate::matching::RuleChanges;
@@ -97,11 +101,14 @@ pub struct Catalogue {
     jobs: jobs::Jobs,
     keyring: keys::Keyring,
     allowances: allow::AllowancesRead,
+    trust: trust::TrustRead,
     backups: Backups,
     webhooks: webhooks::Webhooks,
     client_recipe: Option<RecipeName>,
     changing_settings: Mutex<()>,
-    /// Held while a book is checked and added ([`gate`]).
+    /// Books that are checked and added in one step ([`gate`]).
+    gate_queue: gate_queue::GateQueue,
+    /// Held while this process has the turn of the gate among all that share the store.
     gating: Mutex<()>,
     leased_here: leased::LeasedHere,
     /// Names this process to others that share the store.
@@ -153,10 +160,12 @@ impl Catalogue {
             jobs: jobs::Jobs::default(),
             keyring: keys::Keyring::default(),
             allowances: allow::AllowancesRead::default(),
+            trust: trust::TrustRead::default(),
             backups: Backups::Nowhere,
             webhooks: webhooks::Webhooks::default(),
             client_recipe: None,
             changing_settings: Mutex::default(),
+            gate_queue: gate_queue::GateQueue::default(),
             gating: Mutex::default(),
             leased_here: leased::LeasedHere::default(),
             process: Uuid::now_v7().simple().to_string(),
@@ -202,9 +211,9 @@ impl Catalogue {
         self.feeding.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The turn of the gate.
-    fn gate_turn(&self) -> Result<Turn<'_>, CatalogueError> {
-        self.turn(&self.gating, GATE)
+    /// The turn of the gate among all processes that share the store; `None` if this is the only one.
+    fn gate_turn(&self) -> Result<Option<Turn<'_>>, CatalogueError> {
+        self.store.sharing().map(|_| self.turn(&self.gating, GATE)).transpose()
     }
 
     /// Runs a change of the set of recipes while no books are being added.
@@ -272,16 +281,11 @@ impl Catalogue {
         Ok(Page { books: books.into_iter().map(Into::into).collect(), next_cursor })
     }
 
-    /// Returns every library that holds a book.
-    pub fn libraries(&self) -> Result<Vec<LibrarySummary>, CatalogueError> {
-        Ok(self.store.snapshot().libraries()?)
-    }
-
     /// Returns statistics of the catalogue.
     pub fn stats(&self) -> Result<Stats, CatalogueError> {
         let snapshot = self.store.snapshot();
         let recipes = Self::recipe_stats(&*snapshot)?;
-        let libraries = snapshot.libraries()?;
+        let libraries = self.listed(snapshot.libraries()?)?;
         let books = libraries.iter().map(|library| library.books).sum();
         let disabled = libraries.iter().map(|library| library.disabled).sum();
         let disk_bytes = self.store.administration().map_or(Ok(0), Administration::bytes)?;
@@ -430,7 +434,17 @@ impl Catalogue {
 impl Editor<'_> {
     /// Removes books. Returns whether each of them existed.
     pub fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
-        let were_there = self.store.remove(&self.actor, keys)?;
+        self.remove_if(keys, &Condition::default())
+    }
+
+    /// Removes books, all or none, if each that exists meets the condition. Returns whether each of them existed.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherVersion`], and [`StoreError::SetByAdministrator`] and [`StoreError::MayNotForbid`] for a book that the
+    /// actor may not remove.
+    pub fn remove_if(&self, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, CatalogueError> {
+        let condition = Condition { keeps: self.authority()?.keeps_of_removed(), ..condition.clone() };
+        let were_there = self.store.remove_if(&self.actor, keys, &condition)?;
         METRICS.removed(were_there.iter().filter(|there| **there).count() as u64);
         Ok(were_there)
     }

@@ -47,8 +47,12 @@ impl Catalogue {
 
     /// Reads the row with a key.
     pub(crate) fn row(&self, table: Table, key: &[u8]) -> Result<Option<Vec<u8>>, CatalogueError> {
-        let row = self.page_of(table, key, None, 1)?.pop();
-        Ok(row.filter(|(found, _)| found == key).map(|(_, value)| value))
+        Ok(self.rows_of(table, &[key.to_vec()])?.pop().flatten())
+    }
+
+    /// Reads the rows with these keys at once, in their order.
+    pub(crate) fn rows_of(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CatalogueError> {
+        Ok(self.store.rows(table, keys)?)
     }
 
     /// Held from reading settings until a change that depends on them is written.
@@ -66,14 +70,28 @@ impl Editor<'_> {
     /// Changes or removes a setting. Returns whether it existed. The change in `along` is part of the same atomic
     /// step.
     pub(crate) fn change_setting(&self, setting: RowChange, along: Option<RowChange>) -> Result<bool, CatalogueError> {
-        let _changing = self.turn(&self.changing_settings, SETTINGS)?;
-        let was_there = self.store.table(setting.table)?.iter().any(|(key, _)| *key == setting.key);
-        let removed = setting.value.is_none();
+        self.change_setting_if(setting, along, |_| Ok(()))
+    }
+
+    /// Like [`Self::change_setting`], if `permits` its value before, which nobody changes in between.
+    ///
+    /// # Errors
+    /// Those of `permits`.
+    pub(crate) fn change_setting_if<E: From<CatalogueError>>(
+        &self,
+        setting: RowChange,
+        along: Option<RowChange>,
+        permits: impl FnOnce(Option<&[u8]>) -> Result<(), E>,
+    ) -> Result<bool, E> {
+        let turn = self.turn(&self.changing_settings, SETTINGS)?;
+        let before = self.row(setting.table, &setting.key)?;
+        permits(before.as_deref())?;
+        let (was_there, removed) = (before.is_some(), setting.value.is_none());
         if was_there || !removed {
             let name = String::from_utf8_lossy(&setting.key).into_owned();
             let action = Action::Setting { kind: setting.table.as_str().to_owned(), name, removed };
             let changes: Vec<RowChange> = [setting].into_iter().chain(along).collect();
-            self.store.apply(&self.actor, &changes, &[action])?;
+            turn.apply(&self.actor, &changes, &[action]).map_err(CatalogueError::from)?;
         }
         Ok(was_there)
     }
@@ -86,10 +104,10 @@ impl Editor<'_> {
     /// Sets whether folds are kept of books added from now on. With its fold, a book can get gems of another recipe
     /// without its text ([`Task::Reindex`](crate::api::Task::Reindex)).
     pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
-        let _changing = self.turn(&self.changing_settings, SETTINGS)?;
+        let turn = self.turn(&self.changing_settings, SETTINGS)?;
         if keep != self.keeps_folds()? {
             let change = if keep { RowChange::put(Table::Folds, "", "") } else { RowChange::delete(Table::Folds, "") };
-            self.store.apply(&self.actor, &[change], &[Action::FoldsKept { kept: keep }])?;
+            turn.apply(&self.actor, &[change], &[Action::FoldsKept { kept: keep }])?;
         }
         Ok(())
     }

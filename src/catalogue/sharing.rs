@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use uuid::Uuid;
 
 use super::{Catalogue, CatalogueError};
-use crate::index::{LeaseEnd, Sharing, Spending, Spent, StoreError};
+use crate::index::{Action, Actor, LeaseEnd, RowChange, Sharing, Spending, Spent, Store, StoreError};
 
 /// How long a turn may take. If its server ends, the others wait no longer.
 const TURN: Duration = Duration::from_secs(10);
@@ -31,6 +31,7 @@ const ADOPT: Duration = Duration::from_secs(2);
 /// What only one may do at a time, among the threads of this process and among all that share the store. It ends when
 /// dropped.
 pub(super) struct Turn<'c> {
+    store: &'c dyn Store,
     shared: Option<SharedTurn<'c>>,
     _alone: MutexGuard<'c, ()>,
 }
@@ -47,6 +48,18 @@ impl Turn<'_> {
     /// Its number, if others share the store.
     pub(super) fn number(&self) -> Option<u64> {
         self.shared.as_ref().map(|shared| shared.token)
+    }
+
+    /// Changes rows and appends entries to the audit log, in one step, unless the turn is over. A server that was stopped for
+    /// longer than its turn would otherwise write what it read before others changed it.
+    pub(super) fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+        let Some(SharedTurn { sharing, name, token, .. }) = &self.shared else {
+            return self.store.apply(by, changes, actions);
+        };
+        if sharing.apply_under(name, *token, by, changes, actions)? {
+            return Ok(());
+        }
+        Err(StoreError::Changed(format!("what only one may change at a time ({name})")))
     }
 
     /// Says whether something that was done in the turn may still happen after it.
@@ -72,7 +85,8 @@ impl Catalogue {
     /// Waits for the turn of `name`.
     pub(super) fn turn<'c>(&'c self, alone: &'c Mutex<()>, name: &'static str) -> Result<Turn<'c>, CatalogueError> {
         let alone = alone.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(sharing) = self.store.sharing() else { return Ok(Turn { shared: None, _alone: alone }) };
+        let store = &*self.store;
+        let Some(sharing) = store.sharing() else { return Ok(Turn { store, shared: None, _alone: alone }) };
         let holder = Uuid::now_v7().simple().to_string();
         let since = Instant::now();
         loop {
@@ -81,7 +95,7 @@ impl Catalogue {
                 if lease.abandoned && name == GATE {
                     sharing.refuse_before(lease.token)?;
                 }
-                let mut turn = Turn { shared: Some(shared), _alone: alone };
+                let mut turn = Turn { store, shared: Some(shared), _alone: alone };
                 turn.is_open(false);
                 return Ok(turn);
             }
@@ -145,6 +159,7 @@ impl Catalogue {
             let mut adopted = Instant::now();
             while !catalogue.jobs.are_stopping() {
                 let learned = catalogue.learn_keys().and_then(|()| catalogue.learn_allowances());
+                let learned = learned.and_then(|()| catalogue.learn_trust());
                 let due = adopted.elapsed() >= ADOPT;
                 let looked = learned.and_then(|()| if due { catalogue.resume_jobs() } else { Ok(()) });
                 if due {

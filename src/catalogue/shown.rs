@@ -8,7 +8,7 @@ use crate::language::Language;
 /// Maximum size of an answer in bytes of JSON, plus or minus one book.
 pub(super) const ANSWER_BYTES: usize = 4 << 20;
 
-/// The matches of a report, best first, as far as they fit.
+/// The matches of a report, best first, as far as they fit. Those that only inform are not missed.
 #[derive(Default)]
 pub(super) struct Shown {
     matches: Vec<Match>,
@@ -24,7 +24,7 @@ impl Shown {
         let spans = std::mem::take(&mut found.spans);
         let alone = length(&found);
         if !decides && (self.left_out > 0 || self.bytes + alone > ANSWER_BYTES) {
-            self.left_out += 1;
+            self.left_out += usize::from(found.informs.is_none());
             return false;
         }
         self.bytes += alone;
@@ -38,7 +38,9 @@ impl Shown {
             })
             .collect();
         found.spans.shrink_to_fit();
-        self.spans_left_out += all - found.spans.len();
+        if found.informs.is_none() {
+            self.spans_left_out += all - found.spans.len();
+        }
         self.matches.push(found);
         true
     }

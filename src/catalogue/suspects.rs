@@ -3,13 +3,14 @@
 //! Most books have no copy. To look up the gems of each takes long, because they are all over posting lists that are larger than
 //! the cache. So the gems of many books are looked up together, in the order of the lists, and only counted.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use lapidary_gems::Gem;
 use rayon::prelude::*;
 
 use super::CatalogueError;
 use super::duplicates::{Halt, Search};
+use crate::duplicates::LeftOut;
 use crate::index::{BookNo, Limits, Record, StoreError};
 use crate::matching::limits;
 
@@ -31,6 +32,16 @@ const MOST_COMPARED: u64 = 1 << 21;
 /// A book with its record.
 type Book = (BookNo, Record);
 
+/// A gem of a book.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Held {
+    gem: Gem,
+    /// The place of the book among those that are looked at together.
+    book: u32,
+    /// Whether the book is in a list of the gem.
+    is_posted: bool,
+}
+
 /// What counting has found of a book.
 #[derive(Default)]
 struct Found {
@@ -38,14 +49,17 @@ struct Found {
     is_suspect: AtomicBool,
     /// The number of its gems, and of books that have each of them.
     read: AtomicU64,
+    /// The number of its gems that too many books have.
+    common: AtomicU32,
 }
 
 impl Search<'_> {
     /// Those of these books that may be paired with others, among them all that are, as many together as can be compared at
-    /// once.
+    /// once. Counts the books with enough gems to be paired that too many books have.
     pub(super) fn suspects<'b>(
         &self,
         books: &[&'b Book],
+        left_out: &mut LeftOut,
         halt: Halt<'_>,
     ) -> Result<Vec<Vec<&'b Book>>, CatalogueError> {
         let found: Vec<Found> = books.iter().map(|_| Found::default()).collect();
@@ -60,6 +74,9 @@ impl Search<'_> {
             self.count_common_gems(&books[from..to], &found[from..to], halt)?;
             from = to;
         }
+        let fewest = limits(&self.wanted.recipe, &self.wanted.rule, self.wanted.library.as_ref()).fewest.max(1);
+        let has_common = found.iter().filter(|found| found.common.load(Ordering::Relaxed) >= fewest);
+        left_out.texts_with_common_gems += has_common.count() as u64;
         let is_suspect = |(number, record): &Book, found: &Found| -> Result<bool, StoreError> {
             Ok(found.is_suspect.load(Ordering::Relaxed) || self.has_digest_of_another(*number, record)?)
         };
@@ -101,42 +118,45 @@ impl Search<'_> {
 
     /// Counts the gems that these books have in common with others.
     fn count_common_gems(&self, books: &[&Book], found: &[Found], halt: Halt<'_>) -> Result<(), StoreError> {
-        let mut gems: Vec<(Gem, usize)> = Vec::with_capacity(books.iter().map(|book| self.gems_of(book)).sum());
-        for (some, first) in books.chunks(BOOKS).zip((0..).step_by(BOOKS)) {
-            halt()?;
+        let mut gems: Vec<Held> = Vec::with_capacity(books.iter().map(|book| self.gems_of(book)).sum());
+        for (some, first) in books.chunks(BOOKS).zip((0_u32..).step_by(BOOKS)) {
+            halt(0)?;
             let read = |(number, _): &&Book| self.snapshot.gems(self.wanted.recipe.name(), *number);
             let lists: Vec<_> = some.par_iter().map(read).collect::<Result<_, _>>()?;
-            for (list, at) in lists.into_iter().zip(first..) {
-                gems.extend(list.into_iter().flatten().map(|placed| (placed.gem, at)));
+            for (list, book) in lists.into_iter().map(Option::unwrap_or_default).zip(first..) {
+                let posted = self.wanted.recipe.posted(&list);
+                let held = list.iter().zip(posted);
+                gems.extend(held.map(|(placed, is_posted)| Held { gem: placed.gem, book, is_posted }));
             }
         }
         gems.par_sort_unstable();
         let limits = limits(&self.wanted.recipe, &self.wanted.rule, self.wanted.library.as_ref());
         let counters = Counters::new(gems.len(), limits.fewest);
-        let parts: Vec<&[(Gem, usize)]> = gems.chunks(PART).collect();
+        let parts: Vec<&[Held]> = gems.chunks(PART).collect();
         for some in parts.chunks(PARTS) {
-            halt()?;
+            halt(0)?;
             some.par_iter().try_for_each(|part| self.count(part, books, found, limits, &counters))?;
         }
         Ok(())
     }
 
-    /// Counts gems, each with the place of a book that has it.
+    /// Counts gems.
     fn count(
         &self,
-        sorted: &[(Gem, usize)],
+        sorted: &[Held],
         books: &[&Book],
         found: &[Found],
         limits: Limits<'_>,
         counters: &Counters,
     ) -> Result<(), StoreError> {
-        let mut gems: Vec<Gem> = sorted.iter().map(|(gem, _)| *gem).collect();
+        let mut gems: Vec<Gem> = sorted.iter().map(|held| held.gem).collect();
         gems.dedup();
-        let mut rest = sorted;
+        let (mut rest, mut looked_up) = (sorted, Vec::new());
         self.snapshot.holders(self.wanted.recipe.name(), &gems, limits, &mut |gem, holders| {
-            rest = &rest[rest.iter().take_while(|(of, _)| *of < gem).count()..];
-            for (_, at) in rest.iter().take_while(|(of, _)| *of == gem) {
-                let ((book, _), found) = (books[*at], &found[*at]);
+            looked_up.push(gem);
+            rest = &rest[rest.iter().take_while(|held| held.gem < gem).count()..];
+            for held in rest.iter().take_while(|held| held.gem == gem) {
+                let ((book, _), found) = (books[held.book as usize], &found[held.book as usize]);
                 found.read.fetch_add(1 + holders.len() as u64, Ordering::Relaxed);
                 for other in holders {
                     if !self.is_left(*book, *other) && counters.count(*book, *other) {
@@ -144,7 +164,12 @@ impl Search<'_> {
                     }
                 }
             }
-        })
+        })?;
+        // Of the lists of a gem that the book is in, one at least is then too long.
+        for held in sorted.iter().filter(|held| held.is_posted && looked_up.binary_search(&held.gem).is_err()) {
+            found[held.book as usize].common.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(())
     }
 }
 
@@ -173,7 +198,8 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::cmp::Reverse;
+    use std::collections::{BTreeMap, BTreeSet};
 
     use jiff::Timestamp;
     use lapidary_gems::{Place, PlacedGem, Recipe, Rule};
@@ -182,9 +208,9 @@ mod tests {
     use super::*;
     use crate::catalogue::duplicates::Wanted;
     use crate::description::Description;
-    use crate::duplicates::Pair;
+    use crate::duplicates::{LeftOut, Pair};
     use crate::index::{
-        Actor, Administration as _, BookKey, NewBook, Rights, RocksStore, Standing, Store as _, UNWATCHED,
+        Actor, Administration as _, BookKey, Condition, NewBook, Rights, RocksStore, Standing, Store as _, UNWATCHED,
     };
 
     const LIBRARIES: [&str; 2] = ["one", "two"];
@@ -214,7 +240,16 @@ mod tests {
             standing: Standing::default(),
         };
         let gems = BTreeMap::from([(recipe.name().clone(), placed)]);
-        NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
+        NewBook {
+            record,
+            gems,
+            folds: Vec::new(),
+            text: None,
+            allow_empty: true,
+            complete: false,
+            turn: None,
+            condition: Condition::default(),
+        }
     }
 
     fn any_book() -> impl Strategy<Value = Made> {
@@ -251,14 +286,85 @@ mod tests {
             let rule = Rule { min_common, min_share: 0.0, min_share_of_few: 0.0, common_cap: cap, ..recipe.rule() };
             let recent = recent.map(|from| all.iter().map(|(number, _)| *number).skip(from).step_by(2).collect());
             let library = only.map(|only| LIBRARIES[only].parse().unwrap());
-            let wanted = Wanted { recipe, rule, library, recent };
+            let wanted = Wanted { recipe, rule, library, recent, most_compared: usize::MAX };
             let search = Search { snapshot: &*snapshot, wanted: &wanted };
             let mut expected = Vec::new();
             for book in all.iter().filter(|(number, record)| wanted.is_compared(*number, record)) {
-                let pairs = search.of_suspects(&[book]).unwrap();
-                expected.extend(pairs.into_iter().map(|pair| pair.renumbered(|number| number.0)));
+                expected.extend(search.of_suspects(&[book]).unwrap().pairs);
             }
-            prop_assert_eq!(sorted(search.pairs(&all, &|| Ok(())).unwrap()), sorted(expected));
+            let found = search.pairs(&all, &|_| Ok(())).unwrap();
+            prop_assert_eq!(sorted(found.pairs), sorted(expected));
+            prop_assert_eq!(found.left_out.texts_with_many, 0);
+        }
+    }
+
+    /// The numbers of gems that two books have in common, of gems that no more books than `cap` have.
+    fn in_common(books: &[Made], cap: usize) -> BTreeMap<(u32, u32), usize> {
+        let is_common = |gem: &u64| books.iter().filter(|(_, gems, _)| gems.contains(gem)).count() > cap;
+        let mut counts = BTreeMap::new();
+        for (b, (_, of_b, _)) in books.iter().enumerate() {
+            for (a, (_, of_a, _)) in books[..b].iter().enumerate() {
+                let both = of_a.iter().filter(|gem| of_b.contains(gem) && !is_common(gem)).count();
+                if both > 0 {
+                    counts.insert((a as u32, b as u32), both);
+                }
+            }
+        }
+        counts
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+
+        /// What the definition says, computed from the gems alone: a book is paired with each earlier one that has a gem of it, or
+        /// with those that have most, if they are too many; and what is left out is counted.
+        #[test]
+        fn within_the_bounds_no_pair_is_missed(
+            lists in prop::collection::vec(prop::collection::btree_set(1..60_u64, 1..9), 2..24),
+            cap in 2..24_u32,
+            most in 1..8_usize,
+        ) {
+            let books: Vec<Made> =
+                lists.into_iter().zip(0_u8..).map(|(gems, text)| (0, gems.into_iter().collect(), text)).collect();
+            let folder = tempfile::tempdir().unwrap();
+            let store = RocksStore::open_or_create(folder.path()).unwrap();
+            let recipe: Recipe = "documented".parse().unwrap();
+            store.add_recipe(&Actor::Local, &recipe).unwrap();
+            store.put(&Actor::Local, books.iter().enumerate().map(|(id, made)| book(&recipe, id, made)).collect()).unwrap();
+            let snapshot = store.snapshot();
+            let all = snapshot.books(BookNo(0), 100).unwrap();
+            // The numbers of books follow their order.
+            let first = all[0].0.0;
+            let rule = Rule { min_common: 1, min_share: 0.0, min_share_of_few: 0.0, common_cap: cap, ..recipe.rule() };
+            let search = |most_compared: usize| {
+                let wanted = Wanted { recipe: recipe.clone(), rule, library: None, recent: None, most_compared };
+                Search { snapshot: &*snapshot, wanted: &wanted }.pairs(&all, &|_| Ok(())).unwrap()
+            };
+            let (found, unbounded) = (search(most), search(usize::MAX));
+            let counts = in_common(&books, cap as usize);
+            let of = |book: u32| {
+                let mut others: Vec<_> =
+                    counts.iter().filter(|((_, b), _)| *b == book).map(|((a, _), count)| (Reverse(*count), *a)).collect();
+                others.sort_unstable();
+                others
+            };
+            let mut allowed: BTreeSet<(u32, u32)> = BTreeSet::new();
+            let mut left_out = LeftOut::default();
+            for book in 0..books.len() as u32 {
+                let others = of(book);
+                left_out.texts_with_many += u64::from(others.len() > most);
+                allowed.extend(others.into_iter().take(most).map(|(_, a)| (a, book)));
+            }
+            let is_common = |gem: &u64| books.iter().filter(|(_, gems, _)| gems.contains(gem)).count() > cap as usize;
+            left_out.texts_with_common_gems =
+                books.iter().filter(|(_, gems, _)| gems.iter().any(is_common)).count() as u64;
+            prop_assert_eq!(found.left_out, left_out);
+            let numbered = |pairs: &[Pair<u32>]| -> BTreeSet<(u32, u32)> {
+                pairs.iter().map(|pair| (pair.a - first, pair.b - first)).collect()
+            };
+            prop_assert!(numbered(&unbounded.pairs).is_subset(&counts.keys().copied().collect()));
+            let expected: BTreeSet<_> = numbered(&unbounded.pairs).intersection(&allowed).copied().collect();
+            prop_assert_eq!(numbered(&found.pairs), expected);
         }
     }
 

@@ -13,7 +13,7 @@ use super::whole::of_little_text;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader};
 use crate::count::count;
-use crate::index::{Actor, NewBook, Record, RocksStore, StoreError, UNWATCHED, Watch};
+use crate::index::{Actor, Condition, NewBook, Record, RocksStore, StoreError, UNWATCHED, Watch};
 use crate::parse;
 
 /// The format version written. All versions from 1 up to it can be read.
@@ -404,6 +404,7 @@ impl<'a> Reading<'a> {
             allow_empty: true,
             complete: false,
             turn: None,
+            condition: Condition::default(),
         }))
     }
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use jiff::SignedDuration;
 use lapidary::api::{
-    Added, AllowList, Amendment, AuditPage, Decision, DecisionPage, Finding, FoundBooks, Job, Key, MadeKey,
-    MadeWebhook, NewDecision, NewKey, Page, Record, Report, Stats, Task, Webhook,
+    Added, AllowList, Amendment, AuditPage, Decision, DecisionPage, Finding, FoundBooks, Job, Key, LibraryListing,
+    MadeKey, MadeWebhook, NewDecision, NewKey, Page, Record, Report, Stats, Task, Webhook,
 };
 use lapidary::catalogue::{
     Allowable, Catalogue, CatalogueError, CheckOptions, NewEntry, Query, Sought, SoughtDecisions,
@@ -37,6 +37,8 @@ pub(super) trait Access: Sync {
     fn remove(&self, key: &BookKey) -> Result<bool, Failure>;
     fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure>;
     fn find(&self, sought: &Sought, cursor: Option<&str>, limit: usize) -> Result<FoundBooks, Failure>;
+    fn libraries(&self) -> Result<Vec<LibraryListing>, Failure>;
+    fn set_trust(&self, library: &Library, trusted: bool) -> Result<(), Failure>;
     fn stats(&self) -> Result<Stats, Failure>;
     fn diagnose(&self) -> Result<Vec<Finding>, Failure>;
     fn keys(&self) -> Result<Vec<Key>, Failure>;
@@ -121,6 +123,15 @@ impl Access for Arc<Catalogue> {
 
     fn find(&self, sought: &Sought, cursor: Option<&str>, limit: usize) -> Result<FoundBooks, Failure> {
         Ok(Catalogue::find(self, sought, None, cursor, limit)?)
+    }
+
+    fn libraries(&self) -> Result<Vec<LibraryListing>, Failure> {
+        Ok(Catalogue::libraries(self)?)
+    }
+
+    fn set_trust(&self, library: &Library, trusted: bool) -> Result<(), Failure> {
+        self.by(Actor::Local).set_trust(library, trusted)?;
+        Ok(())
     }
 
     fn stats(&self) -> Result<Stats, Failure> {

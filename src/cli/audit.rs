@@ -66,6 +66,8 @@ fn sentence(action: &Action) -> String {
         Action::Setting { kind, name, removed: true } => format!("removed {kind} {name}"),
         Action::KeyMade { name, id } => format!("created key {name} (id {id})"),
         Action::KeyRevoked { name } => format!("revoked key {name}"),
+        Action::LibraryTrust { library, trusted: true } => format!("trusted library {library}"),
+        Action::LibraryTrust { library, trusted: false } => format!("distrusted library {library}"),
         Action::Built { books } => format!("built with {}", count(*books, "book", "books")),
         Action::RecipeAdded { recipe } => format!("added recipe {recipe}"),
         Action::RecipeDefault { recipe } => format!("made recipe {recipe} the default"),
@@ -88,6 +90,7 @@ fn amended(change: Amended) -> &'static str {
         Amended::NoteForgotten => "removed the note of",
         Amended::Rights => "changed the rights of",
         Amended::Validity => "changed the validity period of",
+        Amended::Confirmed => "confirmed",
     }
 }
 

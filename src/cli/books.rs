@@ -6,7 +6,7 @@ use clap::{ArgGroup, Args, Subcommand};
 use lapidary::api::{Amendment, Record};
 use lapidary::catalogue::Sought;
 use lapidary::description::Description;
-use lapidary::index::{BookId, BookKey, Library, Rights, Standing, Validity};
+use lapidary::index::{BookId, BookKey, Library, Quarantine, Rights, Standing, Validity};
 use lapidary::report::clean;
 
 use super::arguments::{Days, Target};
@@ -32,6 +32,9 @@ enum BooksCommand {
         /// List only books of this library
         #[arg(long)]
         library: Option<Library>,
+        /// List only books in quarantine
+        #[arg(long)]
+        quarantined: bool,
         /// Print JSON Lines
         #[arg(long)]
         json: bool,
@@ -93,6 +96,11 @@ enum BooksCommand {
         #[command(flatten)]
         books: Named,
     },
+    /// Confirm books in quarantine: from now on they decide for others
+    Confirm {
+        #[command(flatten)]
+        books: Named,
+    },
     /// Set a note on books; without --text, remove it
     Note {
         #[command(flatten)]
@@ -137,7 +145,7 @@ struct Named {
 impl Books {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            BooksCommand::List { target, library, json } => list(&target, library, json),
+            BooksCommand::List { target, library, quarantined, json } => list(&target, library, quarantined, json),
             BooksCommand::Find { target, identifier, title, author, library, json } => {
                 find(&target, &Sought { identifier, title, author, library }, json)
             }
@@ -148,6 +156,9 @@ impl Books {
             }
             BooksCommand::Enable { books } => {
                 books.amend("enabled", &Amendment { disabled: Some(false), ..Amendment::default() })
+            }
+            BooksCommand::Confirm { books } => {
+                books.amend("confirmed", &Amendment { confirmed: Some(true), ..Amendment::default() })
             }
             BooksCommand::Note { books, note } => {
                 books.amend("noted", &Amendment { note: Some(note), ..Amendment::default() })
@@ -182,7 +193,7 @@ impl Named {
     }
 }
 
-fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status, Failure> {
+fn list(target: &Target, library: Option<Library>, quarantined: bool, json: bool) -> Result<Status, Failure> {
     let catalogue = target.open()?;
     let libraries = match library {
         Some(library) => vec![library],
@@ -192,7 +203,8 @@ fn list(target: &Target, library: Option<Library>, json: bool) -> Result<Status,
     for library in libraries {
         let mut cursor = None;
         loop {
-            let page = catalogue.books(&library, cursor.as_ref(), PAGE)?;
+            let mut page = catalogue.books(&library, cursor.as_ref(), PAGE)?;
+            page.books.retain(|record| !quarantined || record.standing.is_quarantined());
             lines(&mut out, json, &page.books, line)?;
             cursor = page.next_cursor;
             if cursor.is_none() {
@@ -228,7 +240,8 @@ fn line(record: &Record) -> String {
     let gems: Vec<String> = record.gems.iter().map(|(recipe, gems)| format!("{gems} {recipe}")).collect();
     let title = clean(record.description.title.as_deref().unwrap_or_default());
     let disabled = if record.standing.disabled_since.is_some() { " (disabled)" } else { "" };
-    format!("{}\t{}{disabled}\t{}\t{title}", record.key, record.rights, gems.join(", "))
+    let quarantined = if record.standing.is_quarantined() { " (in quarantine)" } else { "" };
+    format!("{}\t{}{disabled}{quarantined}\t{}\t{title}", record.key, record.rights, gems.join(", "))
 }
 
 fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
@@ -241,7 +254,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     writeln!(out, "{}", record.key)?;
-    let Standing { disabled_since, note, validity, .. } = &record.standing;
+    let Standing { disabled_since, note, validity, quarantine, .. } = &record.standing;
     let Description { title, authors, language, identifiers, published } = &record.description;
     let rows = [
         ("title", title.clone()),
@@ -252,6 +265,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         ("rights", Some(record.rights.to_string())),
         ("valid", validity.as_ref().map(days)),
         ("disabled", disabled_since.map(|since| format!("since {since}"))),
+        ("quarantine", quarantine.as_ref().map(quarantined)),
         ("note", note.as_ref().map(|note| format!("{} ({})", note.text, note.since))),
         ("length", Some(format!("{} bytes of UTF-8", record.bytes))),
         ("text", record.text_kept.then(|| "kept".to_owned())),
@@ -273,6 +287,12 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
 fn text(target: &Target, key: &BookKey) -> Result<Status, Failure> {
     stdout().write_all(target.open()?.text(key)?.as_bytes())?;
     Ok(Status::Done)
+}
+
+fn quarantined(quarantine: &Quarantine) -> String {
+    let Quarantine { since, works, confirmed } = quarantine;
+    let state = confirmed.map_or("not confirmed yet".to_owned(), |at| format!("confirmed {at}"));
+    format!("since {since}: it shares passages with {works} works of other libraries; {state}")
 }
 
 fn days(validity: &Validity) -> String {

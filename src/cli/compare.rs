@@ -16,7 +16,9 @@ use super::files::TextArguments;
 use super::terminal::{json_line, out};
 use super::text::whole;
 
-/// Compare two texts.
+/// Compare two texts, as a check of A compares it with B in a catalogue.
+///
+/// A text is looked up by more gems than a book has, so B compared with A may have a few gems more or less in common.
 #[derive(Args)]
 pub(super) struct Compare {
     #[command(flatten)]
@@ -33,9 +35,9 @@ pub(super) struct Compare {
     /// Also write an HTML page that shows the matching passages next to each other
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// The first text
+    /// The text that a check would be of
     a: PathBuf,
-    /// The second text
+    /// The text that would be in the catalogue
     b: PathBuf,
 }
 

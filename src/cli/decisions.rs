@@ -105,7 +105,11 @@ fn list(target: &Target, sought: &SoughtDecisions, json: bool) -> Result<(), Fai
 
 fn line(decision: &Decision) -> String {
     let Decision { id, at, actor, ruling, check, verdict, name, case, reason, .. } = decision;
-    let about = if *ruling == Ruling::Checked { verdict.as_str() } else { check };
+    let about = match ruling {
+        Ruling::Checked if decision.is_about_answer() => verdict.as_str(),
+        Ruling::Checked => "not_checked",
+        _ => check,
+    };
     let said: Vec<String> = [name, case, reason].into_iter().flatten().map(|said| clean(said)).collect();
     format!("{id}\t{at}\t{}\t{}\t{about}\t{}", clean(actor), ruling.as_str(), said.join("\t"))
 }

@@ -93,7 +93,7 @@ impl<'o, W: Write> Demo<'o, W> {
         let (characters, bytes) = length.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let recipes = catalogue.by(Actor::Local).ensure_recipes(&[])?;
         let start = Instant::now();
-        let prepared = entries.into_iter().map(|entry| catalogue.prepare(entry, &recipes));
+        let prepared = entries.into_iter().map(|entry| catalogue.by(Actor::Local).prepare(entry, &recipes));
         let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
         let fingerprinted = start.elapsed();
         let mut gems = 0;
@@ -245,7 +245,7 @@ mod tests {
             assert!(report.total == 1 || book.language.tag == "ru", "{}: one match, not {report:?}", book.id);
             let found = &report.matches[0];
             assert_eq!((found.book.id.as_str(), found.book.rights), (book.id, book.rights));
-            assert_eq!(found.relation, Relation::SameText, "{}", book.id);
+            assert_eq!(found.relation, Some(Relation::SameText), "{}", book.id);
             assert!(found.score.share_of_query > 0.3, "{}: {:?}", book.id, found.score);
         }
         assert_eq!(VICTIM.rights, Rights::Protected);

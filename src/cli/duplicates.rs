@@ -9,12 +9,15 @@ use std::{env, fs};
 
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
-use lapidary::catalogue::{Catalogue, CatalogueError, Content, DuplicateOptions, Duplicates as Found, NewEntry};
-use lapidary::duplicates::{Copy, Pair, best};
+use lapidary::catalogue::{
+    Catalogue, CatalogueError, Content, DuplicateOptions, Duplicates as Found, FoundDuplicates, NewEntry,
+};
+use lapidary::duplicates::{Copy, LeftOut, Pair, best};
 use lapidary::extract::{Book, Extracted, Format};
 use lapidary::index::{Actor, BookId, BookKey, ClusterAddress, Library, Record, Rights};
-use lapidary::matching::Relation;
-use lapidary::report::{Copies, Lineage, html_duplicates, html_history, print_duplicates};
+use lapidary::report::{
+    Copies, DuplicatesReport, Lineage, Overlaps, duplicates_left_out, html_duplicates, html_history, print_duplicates,
+};
 use lapidary::shell::quoted;
 use lapidary_gems::{RecipeError, RecipeName};
 use serde::Serialize;
@@ -30,11 +33,12 @@ use super::terminal::{json_line, out, tell};
 /// The library of the temporary catalogue.
 const LIBRARY: &str = "files";
 
-/// Find groups of files with the same text, or with parts of it: copies, editions, and works in collections.
+/// Find groups of files with the same text, copies and editions, and list what else has text in common, such as works in
+/// collections.
 ///
 /// Files are compared by their text, in whatever format. For each group, the copy to keep is proposed: the most complete one; of
 /// equally complete ones, the one whose format keeps most of a book; then the one with most metadata. Nothing is deleted.
-/// Texts that only share quotations are no group.
+/// Texts that only share quotations are not mentioned.
 #[derive(Args)]
 #[command(group(ArgGroup::new("compared").required(env::var_os(STORE).is_none()).args(["data", "store", "paths"])))]
 pub(super) struct Duplicates {
@@ -61,10 +65,11 @@ pub(super) struct Duplicates {
     rule: RuleArguments,
     #[command(flatten)]
     input: FileArguments,
-    /// Print one JSON object per group
+    /// Print one JSON object per group, then one per overlap
     #[arg(long, conflicts_with_all = ["csv", "script"])]
     json: bool,
-    /// Print a table with a line per text: group, text, bytes, whether it is the best, and how it relates to the best
+    /// Print a table with a line per text: group, text, bytes, whether it is the best, and how it relates to the best; then a line
+    /// per overlap
     #[arg(long, conflicts_with = "script")]
     csv: bool,
     /// Print a shell script that would delete all copies of the best text but the best one. Parts, collections and revised
@@ -113,6 +118,21 @@ struct GroupLine<'a> {
     pairs: Vec<PairLine<'a>>,
 }
 
+/// Two texts that overlap, as JSON.
+#[derive(Serialize)]
+struct OverlapLine<'a> {
+    overlap: [&'a str; 2],
+    relation: &'static str,
+    share_of_a: f64,
+    share_of_b: f64,
+}
+
+/// What was left out, as JSON.
+#[derive(Serialize)]
+struct LeftOutLine {
+    left_out: LeftOut,
+}
+
 #[derive(Serialize)]
 struct PairLine<'a> {
     a: &'a str,
@@ -124,7 +144,7 @@ struct PairLine<'a> {
 
 impl Duplicates {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let (mut groups, status) = if self.paths.is_empty() {
+        let (mut found, status) = if self.paths.is_empty() {
             if self.script {
                 return Err(Failure::Input("--script is about files: give their PATHs".to_owned()));
             }
@@ -135,17 +155,17 @@ impl Duplicates {
             }
             let name = self.recipe.as_deref().map(str::parse).transpose();
             let name = name.map_err(|e: RecipeError| Failure::Input(format!("--recipe: {e}")))?;
-            (self.groups(&target.open_existing()?, name, known_of)?, Status::Done)
+            (self.found(&target.open_existing()?, name, known_of)?, Status::Done)
         } else {
             self.of_files()?
         };
-        groups.sort_by(|a, b| a.names.cmp(&b.names));
-        self.print(&groups)?;
+        found.groups.sort_by(|a, b| a.names.cmp(&b.names));
+        self.print(&found)?;
         Ok(status)
     }
 
     /// The groups of files. They are compared in a temporary catalogue, so that their gems need no memory.
-    fn of_files(&self) -> Result<(Vec<Copies>, Status), Failure> {
+    fn of_files(&self) -> Result<(DuplicatesReport, Status), Failure> {
         let folder = tempfile::tempdir();
         let folder = folder.map_err(|e| Failure::Failed(format!("cannot create a temporary folder: {e}")))?;
         let catalogue = Catalogue::open_or_create(folder.path())?;
@@ -189,8 +209,8 @@ impl Duplicates {
         bar.finish_and_clear();
         let names = read.into_inner().unwrap_or_else(PoisonError::into_inner);
         let known_of = |record: &Record| names.get(&record.key.id).cloned().unwrap_or_else(|| Known::book(record));
-        let groups = self.groups(&catalogue, Some(name), known_of)?;
-        Ok((groups, if unread.into_inner() { Status::WrongInput } else { Status::Done }))
+        let found = self.found(&catalogue, Some(name), known_of)?;
+        Ok((found, if unread.into_inner() { Status::WrongInput } else { Status::Done }))
     }
 
     /// A book of a file, to be compared.
@@ -205,14 +225,15 @@ impl Duplicates {
         Ok(NewEntry { description: metadata, keep_text, ..NewEntry::new(key, Rights::Unknown, content) })
     }
 
-    fn groups(
+    fn found(
         &self,
         catalogue: &Catalogue,
         recipe: Option<RecipeName>,
         known_of: impl Fn(&Record) -> Known,
-    ) -> Result<Vec<Copies>, Failure> {
+    ) -> Result<DuplicatesReport, Failure> {
         let (rule, library) = (self.rule.changes(), self.library.clone());
-        let options = DuplicateOptions { recipe, rule, since: self.since, library };
+        let connected = self.history.is_some();
+        let options = DuplicateOptions { recipe, rule, since: self.since, library, connected };
         let bar = bar("comparing");
         let found = catalogue.duplicates(&options, &|done, all| {
             bar.set_length(all);
@@ -220,9 +241,15 @@ impl Duplicates {
             Ok(())
         });
         bar.finish_and_clear();
-        let found: Vec<Found> =
-            found?.into_iter().map(|group| group.ordered_by(|record| known_of(record).name)).collect();
-        self.write_history(catalogue, &options, &found, &known_of)?;
+        let FoundDuplicates { groups, overlaps, connected, left_out } = found?;
+        let by_name = |groups: Vec<Found>| -> Vec<Found> {
+            groups.into_iter().map(|group| group.ordered_by(|record| known_of(record).name)).collect()
+        };
+        self.write_history(catalogue, &options, &by_name(connected), &known_of)?;
+        let overlaps = Overlaps {
+            names: overlaps.books.iter().map(|record| known_of(record).name).collect(),
+            pairs: overlaps.pairs,
+        };
         let with_best = |found: Found| {
             let known = found.books.iter().map(&known_of).map(|known| (known.name, known.format));
             let (names, formats): (Vec<String>, Vec<Option<Format>>) = known.unzip();
@@ -234,7 +261,8 @@ impl Duplicates {
             let bytes = found.books.iter().map(|book| book.bytes).collect();
             Some(Copies { names, bytes, best, merit, pairs: found.pairs })
         };
-        Ok(found.into_iter().filter_map(with_best).collect())
+        let groups = by_name(groups).into_iter().filter_map(with_best).collect();
+        Ok(DuplicatesReport { groups, overlaps, left_out })
     }
 
     /// Writes the page of `--history`.
@@ -257,18 +285,26 @@ impl Duplicates {
         written(file, &html_history(self.language.lang, &groups, Timestamp::now()))
     }
 
-    fn print(&self, groups: &[Copies]) -> Result<(), Failure> {
+    fn print(&self, found: &DuplicatesReport) -> Result<(), Failure> {
         let language = self.language.lang;
         if let Some(file) = &self.html {
-            written(file, &html_duplicates(language, groups, Timestamp::now()))?;
+            written(file, &html_duplicates(language, found, Timestamp::now()))?;
         }
+        let DuplicatesReport { groups, overlaps, left_out } = found;
         let mut out = out(self.json);
         if self.json {
             for group in groups {
                 json_line(&mut out, &line(group))?;
             }
+            for (names, pair) in overlaps.named() {
+                let (relation, share_of_a, share_of_b) = (pair.relation_name(), pair.share_of_a, pair.share_of_b);
+                json_line(&mut out, &OverlapLine { overlap: names, relation, share_of_a, share_of_b })?;
+            }
+            if !left_out.is_nothing() {
+                json_line(&mut out, &LeftOutLine { left_out: *left_out })?;
+            }
         } else if self.csv {
-            csv(&mut out, groups)?;
+            csv(&mut out, found)?;
         } else if self.script {
             writeln!(
                 out,
@@ -276,7 +312,12 @@ impl Duplicates {
             )?;
             groups.iter().try_for_each(|group| script(&mut out, group))?;
         } else {
-            print_duplicates(&mut out, language, groups)?;
+            print_duplicates(&mut out, language, found)?;
+        }
+        if self.csv || self.script {
+            for sentence in duplicates_left_out(language, *left_out) {
+                tell(format_args!("lapidary: {sentence}"));
+            }
         }
         Ok(())
     }
@@ -314,7 +355,7 @@ fn line(group: &Copies) -> GroupLine<'_> {
 fn script(out: &mut impl Write, group: &Copies) -> io::Result<()> {
     let is_copy = |text: &usize| {
         let pair = group.to_best(*text).filter(|_| *text != group.best);
-        pair.is_some_and(|pair| pair.identical || pair.relation == Relation::SameText)
+        pair.is_some_and(|pair| pair.is_of_same())
     };
     for (i, text) in (0..group.names.len()).filter(is_copy).enumerate() {
         if i == 0 {
@@ -325,12 +366,12 @@ fn script(out: &mut impl Write, group: &Copies) -> io::Result<()> {
     Ok(())
 }
 
-fn csv(out: &mut impl Write, groups: &[Copies]) -> Result<(), Failure> {
+fn csv(out: &mut impl Write, found: &DuplicatesReport) -> Result<(), Failure> {
     let mut table = csv::Writer::from_writer(out);
-    let header = ["group", "text", "bytes", "best", "relation_to_best", "share_of_text", "share_of_best"];
+    let header = ["group", "text", "bytes", "best", "relation", "share_of_text", "share_of_other", "other"];
     let failed = |e: csv::Error| Failure::Failed(e.to_string());
     table.write_record(header).map_err(failed)?;
-    for (group, number) in groups.iter().zip(1_u64..) {
+    for (group, number) in found.groups.iter().zip(1_u64..) {
         for (text, (name, bytes)) in group.names.iter().zip(&group.bytes).enumerate() {
             let pair = group.to_best(text).filter(|_| text != group.best);
             let share = |of: fn(&Pair<u32>) -> f64| pair.as_ref().map(|pair| format!("{:.4}", of(pair)));
@@ -343,9 +384,14 @@ fn csv(out: &mut impl Write, groups: &[Copies]) -> Result<(), Failure> {
                     pair.as_ref().map(Pair::relation_name).unwrap_or_default().to_owned(),
                     share(|pair| pair.share_of_a).unwrap_or_default(),
                     share(|pair| pair.share_of_b).unwrap_or_default(),
+                    pair.as_ref().map(|_| group.names[group.best].clone()).unwrap_or_default(),
                 ])
                 .map_err(failed)?;
         }
+    }
+    for ([text, other], pair) in found.overlaps.named() {
+        let [of_text, of_other] = [pair.share_of_a, pair.share_of_b].map(|share| format!("{share:.4}"));
+        table.write_record(["", text, "", "", pair.relation_name(), &of_text, &of_other, other]).map_err(failed)?;
     }
     Ok(table.flush()?)
 }

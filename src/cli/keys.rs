@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 use lapidary::api::{Key, MadeKey, NewKey};
 use lapidary::index::Library;
-use lapidary::permission::{Rate, Role};
+use lapidary::permission::{Rate, Role, Unless};
 
 use super::arguments::{Listing, Target};
 use super::failure::{Failure, Status};
@@ -25,7 +25,7 @@ pub(super) struct Keys {
 #[derive(Subcommand)]
 enum KeysCommand {
     /// Create a key and print its secret, which is shown only once
-    Add(Add),
+    Add(Box<Add>),
     /// List all keys
     List(Listing),
     /// Create a new secret for a key and print it. The old one stays valid for the overlap time
@@ -57,6 +57,20 @@ struct Add {
     /// A library that the key gives access to. Required for the roles texts and ingest. Can be given several times
     #[arg(long = "library", value_name = "LIBRARY")]
     libraries: Vec<Library>,
+    /// For the role ingest: the books of its libraries decide for everybody
+    #[arg(long, conflicts_with = "untrusted")]
+    trusted: bool,
+    /// For the role ingest: the books of its libraries decide only for their own keys. For everybody else, they are
+    /// information
+    #[arg(long)]
+    untrusted: bool,
+    /// For the role ingest: it may add, change and remove books that nobody may publish (forbidden)
+    #[arg(long)]
+    may_forbid: bool,
+    /// For the role ingest: each book that it adds or replaces must pass this gate, which is protected: it is refused if the
+    /// verdict of its check is this, or stricter
+    #[arg(long, value_name = "VERDICT")]
+    must_gate: Option<Unless>,
     /// The maximum request rate, such as 50/s or 600/min
     #[arg(long)]
     rate: Option<Rate>,
@@ -73,10 +87,7 @@ struct Add {
 impl Keys {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            KeysCommand::Add(Add { target, role, libraries, rate, quota, expires, name }) => {
-                let libraries = libraries.into_iter().collect();
-                told(&target.open_or_create()?.add_key(NewKey { name, role, libraries, rate, quota, expires })?)
-            }
+            KeysCommand::Add(add) => told(&add.target.open_or_create()?.add_key(add.key())?),
             KeysCommand::List(Listing { target, json }) => list(&target.open()?.keys()?, json),
             KeysCommand::Rotate { target, overlap, name } => {
                 let seconds = u32::try_from(overlap.as_secs());
@@ -91,6 +102,22 @@ impl Keys {
                 }
                 Ok(Status::Done)
             }
+        }
+    }
+}
+
+impl Add {
+    fn key(&self) -> NewKey {
+        NewKey {
+            name: self.name.clone(),
+            role: self.role,
+            libraries: self.libraries.iter().cloned().collect(),
+            trusted: (self.trusted || self.untrusted).then_some(self.trusted),
+            may_forbid: self.may_forbid,
+            must_gate: self.must_gate,
+            rate: self.rate,
+            quota: self.quota,
+            expires: self.expires,
         }
     }
 }
@@ -113,6 +140,8 @@ fn list(keys: &[Key], json: bool) -> Result<Status, Failure> {
 fn line(key: &Key) -> String {
     let mut words = vec![format!("{}: {}", key.name, key.role)];
     words.extend(key.libraries.iter().map(|library| format!("of {library}")));
+    words.extend(key.may_forbid.then(|| "may forbid".to_owned()));
+    words.extend(key.must_gate.map(|Unless::Protected| "must gate: protected".to_owned()));
     words.extend(key.rate.iter().chain(&key.quota).map(ToString::to_string));
     words.extend(
         key.expires.map(|expires| format!("{} {expires}", if key.has_expired() { "expired" } else { "expires" })),

@@ -26,6 +26,7 @@ mod ingest;
 mod jobs;
 mod keys;
 mod lexicon;
+mod libraries;
 mod limits;
 mod listen;
 mod log;
@@ -77,6 +78,7 @@ enum Commands {
     Duplicates(duplicates::Duplicates),
     Books(books::Books),
     Keys(keys::Keys),
+    Libraries(libraries::Libraries),
     Decisions(decisions::Decisions),
     Allow(allow::Allow),
     Webhooks(webhooks::Webhooks),
@@ -130,6 +132,7 @@ impl Command {
             Commands::Duplicates(task) => task.run(),
             Commands::Books(task) => task.run(),
             Commands::Keys(task) => task.run(),
+            Commands::Libraries(task) => task.run(),
             Commands::Decisions(task) => task.run(),
             Commands::Allow(task) => task.run(),
             Commands::Webhooks(task) => task.run(),

@@ -7,8 +7,9 @@ use std::{env, thread};
 
 use lapidary::api::{
     Added, AllowList, AllowLists, Amendment, AuditPage, Check, Decision, DecisionPage, Finding, Findings, FoundBooks,
-    Imported, Job, Jobs, Key, Keys, MadeKey, MadeWebhook, NewBook, NewDecision, NewKey, NewWebhook, Page, Problem,
-    RecipeList, Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook, Webhooks,
+    Imported, Job, Jobs, Key, Keys, Libraries, LibraryListing, LibraryTrust, MadeKey, MadeWebhook, NewBook,
+    NewDecision, NewKey, NewWebhook, Page, Problem, RecipeList, Record, Recut, Report, Rotation, Stats, Task, ToAllow,
+    Webhook, Webhooks,
 };
 use lapidary::catalogue::{
     Allowable, BookGems, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions, TextGems,
@@ -248,6 +249,9 @@ impl Access for Remote {
             record,
             language,
             text_language,
+            hidden,
+            // The server knows its keys.
+            own: _,
         } = options.clone();
         let (text, clean, gems, own) = match query.clone() {
             Query::Text { text, clean } => (Some(text), clean, None, None),
@@ -269,6 +273,7 @@ impl Access for Remote {
             limit: Some(limit),
             detail: Some(detail),
             day,
+            hidden: hidden.into(),
             language: text_language,
             allow_incomplete: allow_incomplete.then_some(true),
             partial: partial.then_some(true),
@@ -305,7 +310,7 @@ impl Access for Remote {
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
-        let NewEntry { key, rights, description, validity, content, allow_empty, keep_text, gate, .. } = entry;
+        let NewEntry { key, rights, description, validity, content, hidden, allow_empty, keep_text, gate, .. } = entry;
         let Description { title, authors, language, identifiers, published } = description;
         let (text, clean, gems, recipe) = parts(content);
         let book = NewBook {
@@ -318,6 +323,7 @@ impl Access for Remote {
             published,
             text,
             clean,
+            hidden: hidden.into(),
             gems,
             recipe,
             allow_empty,
@@ -399,6 +405,16 @@ impl Access for Remote {
         ];
         let given = parameters.into_iter().filter_map(|(name, value)| Some((name, value?)));
         self.parsed(self.read(self.agent.get(self.at("/v1/books")).query_pairs(given).call())?)
+    }
+
+    fn libraries(&self) -> Result<Vec<LibraryListing>, Failure> {
+        let Libraries { libraries } = self.get("/v1/libraries")?;
+        Ok(libraries)
+    }
+
+    fn set_trust(&self, library: &Library, trusted: bool) -> Result<(), Failure> {
+        let LibraryTrust { .. } = self.put(&(library_path(library) + "/trust"), &LibraryTrust { trusted })?;
+        Ok(())
     }
 
     fn keys(&self) -> Result<Vec<Key>, Failure> {

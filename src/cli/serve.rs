@@ -11,7 +11,7 @@ use lapidary::catalogue::{Backups, Catalogue};
 use lapidary::index::{CACHE_BYTES, ClusterAddress};
 use lapidary::parse;
 use lapidary::permission::Rate;
-use lapidary::server::{self, CertificateError, CertificateFiles, ServerError, Settings};
+use lapidary::server::{self, CertificateError, CertificateFiles, ProxyNetwork, ServerError, Settings};
 use lapidary_gems::{Recipe, RecipeName, Rule};
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -60,6 +60,13 @@ struct Options {
     /// While there are no keys, accept these host names too, besides localhost and the machine's addresses
     #[arg(long, value_name = "HOST,…", env = "LAPIDARY_ALLOWED_HOSTS", value_delimiter = ',')]
     allowed_hosts: Option<Vec<String>>,
+    /// Believe these proxies, addresses or networks, whom a request comes from (X-Forwarded-For or Forwarded). Limits by address
+    /// then count the client, not the proxy [default: none]
+    #[arg(long, value_name = "ADDRESS,…", env = "LAPIDARY_TRUSTED_PROXIES", value_delimiter = ',')]
+    trusted_proxies: Option<Vec<ProxyNetwork>>,
+    /// Expect a header of the PROXY protocol, version 1 or 2, at the beginning of each connection of a trusted proxy
+    #[arg(long, value_name = "BOOL", env = "LAPIDARY_PROXY_PROTOCOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    proxy_protocol: Option<bool>,
     /// Serve HTTPS with the certificate chain in this PEM file. It is reloaded when it changes
     #[arg(long, value_name = "FILE.pem", env = "LAPIDARY_CERTIFICATE")]
     certificate: Option<PathBuf>,
@@ -110,6 +117,9 @@ struct Options {
     /// How many sources to fetch at once; with 0, this server fetches none [default: 8]
     #[arg(long, value_name = "N", env = "LAPIDARY_SOURCES")]
     sources: Option<usize>,
+    /// The most addresses that may wait for all sources of an ingest key [default: 500000]
+    #[arg(long, value_name = "N", env = "LAPIDARY_SOURCES_QUEUE")]
+    sources_queue: Option<u64>,
     #[command(flatten)]
     limits: LimitArguments,
     #[command(flatten)]
@@ -219,6 +229,9 @@ impl Options {
         if self.certificate.is_some() != self.private_key.is_some() {
             return wrong("'certificate' and 'private-key' belong together; give both, or none for plain HTTP");
         }
+        if self.proxy_protocol == Some(true) && self.trusted_proxies.as_ref().is_none_or(Vec::is_empty) {
+            return wrong("'proxy-protocol' needs 'trusted-proxies': nobody else is believed");
+        }
         if self.rule.min_share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
             return wrong("'min-share' is a number from 0 to 1");
         }
@@ -243,6 +256,8 @@ impl Options {
         Settings {
             listen: self.listen.clone().map_or(default.listen, |listen| listen.addresses),
             allowed_hosts: self.allowed_hosts.clone().unwrap_or_default(),
+            trusted_proxies: self.trusted_proxies.clone().unwrap_or_default(),
+            proxy_protocol: self.proxy_protocol.unwrap_or_default(),
             tls,
             max_body,
             body_memory: self.body_memory.map_or_else(|| default.body_memory.max(max_body), Size::in_memory),
@@ -252,6 +267,7 @@ impl Options {
             slow: self.slow.and_then(|slow| Duration::try_from_secs_f64(slow).ok()).unwrap_or(default.slow),
             min_free: self.min_free.map_or(default.min_free, |size| size.0),
             sources: self.sources.unwrap_or(default.sources),
+            sources_queue: self.sources_queue.unwrap_or(default.sources_queue),
             limits: self.limits.limits(),
             console: !self.no_console.unwrap_or_default(),
             open: false,
@@ -266,6 +282,8 @@ impl Options {
         let all = Self {
             listen: self.listen.or_else(default),
             allowed_hosts: Some(settings.allowed_hosts.clone()),
+            trusted_proxies: Some(settings.trusted_proxies.clone()),
+            proxy_protocol: Some(settings.proxy_protocol),
             cache: Some(self.cache.unwrap_or(CACHE_BYTES.into())),
             max_body: Some(settings.max_body.into()),
             body_memory: Some(settings.body_memory.into()),
@@ -277,6 +295,7 @@ impl Options {
             private_webhooks: Some(self.private_webhooks.unwrap_or_default()),
             no_console: Some(self.no_console.unwrap_or_default()),
             sources: Some(settings.sources),
+            sources_queue: Some(settings.sources_queue),
             limits: settings.limits.into(),
             rule: RuleArguments::default(),
             ..self

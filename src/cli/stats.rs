@@ -68,7 +68,8 @@ impl Stats {
                 format!(", {} kept ({})", count(library.kept_texts, "text", "texts"), HumanBytes(library.kept_bytes))
             });
             let (kept, changed) = (kept.unwrap_or_default(), library.changed);
-            writeln!(out, "  library {}: {books}, {bytes} of text{kept}, changed {changed}", library.library)?;
+            let trust = if library.trusted { "" } else { " (not trusted)" };
+            writeln!(out, "  library {}{trust}: {books}, {bytes} of text{kept}, changed {changed}", library.library)?;
         }
         Ok(Status::Done)
     }

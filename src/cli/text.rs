@@ -7,13 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
+use lapidary::api::HiddenText;
 use lapidary::catalogue::Text;
 use lapidary::extract::{self, Pieces};
+use lapidary::language::Language;
+use lapidary::report::hidden_words;
 use lapidary_gems::{FoldedPart, Parts, PlacedGem, Recipe};
 
 use super::arguments::{LexiconArgument, RecipeArguments};
 use super::failure::{Failure, Status};
 use super::files::{LanguageOfText, Reading, TextArguments};
+use super::terminal::tell;
 
 /// Print the text of a file as UTF-8, and nothing else: positions in reports are bytes of this text.
 #[derive(Args)]
@@ -142,7 +146,11 @@ pub(super) fn read(reading: Reading, path: &Path) -> Result<String, Failure> {
 
 /// Reads the text of a file and its headings, or fails.
 pub(super) fn whole(reading: Reading, path: &Path) -> Result<extract::Whole, Failure> {
-    reading.whole(path).map_err(|why| Failure::Input(format!("{}: {why}", path.display())))
+    let read = reading.whole(path).map_err(|why| Failure::Input(format!("{}: {why}", path.display())))?;
+    if let Some(hidden) = HiddenText::of(&read.hidden, &read.text) {
+        tell(format_args!("lapidary: {}: {}", path.display(), hidden_words(Language::English, &hidden)));
+    }
+    Ok(read)
 }
 
 #[cfg(test)]

@@ -50,7 +50,8 @@ impl Webhooks {
             WebhooksCommand::List(Listing { target, json }) => list(&target, json),
             WebhooksCommand::Set { target, library, url } => {
                 let made = target.open()?.set_webhook(library, url)?;
-                writeln!(out(false), "{}\n{}", line(&made.webhook), made.secret)?;
+                let Webhook { library, url, .. } = made.webhook;
+                writeln!(out(false), "{library}\t{url}\tset; nothing is sent until a book matches\n{}", made.secret)?;
                 Ok(Status::Done)
             }
             WebhooksCommand::Remove { target, library } => {

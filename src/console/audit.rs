@@ -77,6 +77,8 @@ fn what(language: Language, action: &Action) -> String {
         Action::Setting { removed: true, .. } => language.c_did_unset(),
         Action::KeyMade { .. } => language.c_did_make_key(),
         Action::KeyRevoked { .. } => language.c_did_revoke_key(),
+        Action::LibraryTrust { trusted: true, .. } => language.c_did_trust(),
+        Action::LibraryTrust { trusted: false, .. } => language.c_did_distrust(),
         Action::Built { .. } => language.c_did_build(),
         Action::RecipeAdded { .. } => language.c_did_add_recipe(),
         Action::RecipeDefault { .. } => language.c_did_choose_recipe(),
@@ -99,6 +101,7 @@ fn about(language: Language, action: &Action) -> Markup {
         Action::Removed(book) => html! { (name(book)) " " (rights(language, book.rights)) },
         Action::Setting { kind, name, .. } => html! { (clean(kind)) " " (clean(name)) },
         Action::KeyMade { name, .. } | Action::KeyRevoked { name } => html! { (clean(name)) },
+        Action::LibraryTrust { library, .. } => html! { (clean(library)) },
         Action::Built { books } => html! { (language.c_number_of_books(*books)) },
         Action::RecipeAdded { recipe } | Action::RecipeDefault { recipe } | Action::RecipeDropped { recipe } => {
             html! { (recipe.as_str()) }
@@ -122,5 +125,6 @@ fn amended(language: Language, change: Amended) -> String {
         Amended::NoteForgotten => language.c_did_unnote(),
         Amended::Rights => language.c_did_change_rights(),
         Amended::Validity => language.c_did_change_days(),
+        Amended::Confirmed => language.c_did_confirm(),
     }
 }

@@ -17,7 +17,7 @@ use crate::api::{AllowList, Amendment, AuditPage, Record, Report, ToAllow};
 use crate::error::ErrorCode;
 use crate::index::{Rights, Standing, Validity};
 use crate::language::Language;
-use crate::report::{Texts, clean, report_part};
+use crate::report::{Texts, clean, not_checked, report_part};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/books/{book:.*}", web::get().to(page))
@@ -88,6 +88,7 @@ fn facts(language: Language, record: &Record) -> Markup {
             @if let Some(since) = record.standing.disabled_since {
                 dt { (language.c_is_disabled()) } dd { (time(since)) }
             }
+            @if record.standing.is_quarantined() { dt { (language.c_in_quarantine()) } dd { (language.informs_quarantined()) } }
             @if let Some(note) = &record.standing.note { dt { (language.c_note()) } dd { (clean(&note.text)) " " span class="quiet" { (time(note.since)) } } }
             dt { (language.c_length()) } dd { (size(language, record.bytes)) }
             dt { (language.head_gems()) }
@@ -121,6 +122,9 @@ fn changes(visitor: &Visitor, record: &Record) -> Markup {
                     (form("enable", "one", &html! { button type="submit" { (language.c_enable()) } }))
                 } @else {
                     (form("disable", "one", &html! { button type="submit" { (language.c_disable()) } }))
+                }
+                @if visitor.is_admin() && record.standing.is_quarantined() {
+                    (form("confirm", "one", &html! { button type="submit" { (language.c_confirm_book()) } }))
                 }
                 @if visitor.is_admin() {
                     (form("allow", "one", &html! { button type="submit" { (language.c_allow()) } }))
@@ -164,6 +168,7 @@ async fn change(visitor: Visitor, request: HttpRequest, sent: Form<Change>) -> R
     let amendment = match sent.what.as_str() {
         "disable" => Amendment { disabled: Some(true), ..Amendment::default() },
         "enable" => Amendment { disabled: Some(false), ..Amendment::default() },
+        "confirm" => Amendment { confirmed: Some(true), ..Amendment::default() },
         "note" => Amendment { note: Some(sent.note.clone()), ..Amendment::default() },
         "allow" => {
             let what = ToAllow { book: Some(visitor.get::<Record>(&book).await?.key), ..ToAllow::default() };
@@ -202,6 +207,7 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
     let bytes = Some(record.bytes).filter(|bytes| *bytes > 0);
     let name = format!("{library}/{id}");
     let nothing = report.matches.is_empty();
+    let unchecked = not_checked(language, &report).filter(|_| nothing);
     let part =
         web::block(move || report_part(language, &name, &report, bytes, &Texts::default(), Timestamp::now())).await;
     let title = record.description.title.unwrap_or_else(|| language.no_title());
@@ -211,7 +217,8 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
         &html! {
             div id="shared" {
                 h2 { (language.c_shares()) }
-                @if nothing { p { (language.c_shares_nothing()) } }
+                @if let Some(why) = unchecked { p { (language.not_checked(&why)) } }
+                @else if nothing { p { (language.c_shares_nothing()) } }
                 @else { div class="report" { (part.unwrap_or_default()) } }
             }
             p { a href=(path("/console/books", [&library, &id])) { (language.c_book()) } }

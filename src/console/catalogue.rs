@@ -1,26 +1,28 @@
 //! The catalogue: its libraries, a search, new books, and groups of duplicates.
 
 use actix_web::http::{Method, StatusCode};
-use actix_web::web::{self, Payload, Query, ServiceConfig};
+use actix_web::web::{self, Path, Payload, Query, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::At;
 use super::first::where_to;
-use super::layout::{Here, Page, action, button_to, problem_told, rights, size, table, terms, time};
+use super::layout::{Here, Page, button_to, problem_told, rights, see_other, size, table, terms, time, token_field};
 use super::visitor::{Call, Failure, Visitor, Who, path, problem, with};
 use crate::api::{
-    DuplicateGroup, DuplicateGroups, FeedAnswer, FeedOutcome, FoundBooks, Job, JobState, Jobs, Libraries, Record, Task,
+    BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlaps, FeedAnswer, FeedOutcome, FoundBooks, Job, JobResult,
+    JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record, Task,
 };
 use crate::error::ErrorCode;
 use crate::language::Language;
 use crate::permission::Role;
-use crate::report::{clean, group_picture};
+use crate::report::{clean, duplicates_left_out, group_picture, overlap};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/catalogue", web::get().to(page))
         .route("/libraries/{library}", web::get().to(library))
+        .route("/libraries/{library}/{choice:trust|distrust}", web::post().to(set_trust))
         .route("/add", web::get().to(add_form))
         .route("/add", web::post().to(add))
         .route("/duplicates", web::get().to(duplicates));
@@ -87,9 +89,34 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
             (language.c_library(), language.c_term_library_is()),
             (language.c_rights(), language.c_term_rights_is()),
             (language.c_keep(), language.c_term_keep_is()),
+            (language.c_trust(), language.c_term_trust_is()),
         ]))
     };
     Ok(Page::new(Here::Catalogue, language.c_catalogue(), language.c_catalogue_lead()).show(&visitor, &body))
+}
+
+/// Whether a library is trusted, and a button to change that.
+fn trust(visitor: &Visitor, library: &LibraryListing) -> Markup {
+    let (language, name) = (visitor.language(), library.library.as_str());
+    html! {
+        div class="buttons" {
+            @if library.trusted {
+                (language.c_trusted()) " "
+                (button_to(visitor, &path("/console/libraries", [name, "distrust"]), &language.c_do_distrust(),
+                    Some(&language.c_sure_distrust(&clean(name)))))
+            } @else {
+                (language.c_not_trusted()) " "
+                (button_to(visitor, &path("/console/libraries", [name, "trust"]), &language.c_do_trust(), None))
+            }
+        }
+    }
+}
+
+async fn set_trust(visitor: Visitor, of: Path<(String, String)>) -> Result<HttpResponse, Failure> {
+    let (library, choice) = of.into_inner();
+    let said = LibraryTrust { trusted: choice == "trust" };
+    let LibraryTrust { .. } = visitor.send(Method::PUT, &path("/v1/libraries", [&library, "trust"]), &said).await?;
+    Ok(see_other("/console/catalogue"))
 }
 
 /// The libraries that the visitor may see.
@@ -113,6 +140,7 @@ async fn libraries(visitor: &Visitor) -> Result<Markup, Failure> {
         language.c_length(),
         language.c_kept_texts(),
         language.c_changed(),
+        language.c_trust(),
     ];
     let rows = html! {
         @for one in &libraries {
@@ -123,6 +151,7 @@ async fn libraries(visitor: &Visitor) -> Result<Markup, Failure> {
                 td { (size(language, one.bytes)) }
                 td { (language.number(one.kept_texts)) }
                 td { (time(one.changed)) }
+                td { (trust(visitor, one)) }
             }
         }
     };
@@ -195,8 +224,9 @@ async fn add_form(visitor: Visitor, to: Query<Where>) -> HttpResponse {
     Page::new(Here::Catalogue, title, language.c_add_lead()).show(
         &visitor,
         &html! {
-            form method="post" enctype="multipart/form-data" action=(action(&visitor, &place)) class="card"
+            form method="post" enctype="multipart/form-data" action=(place) class="card"
                 data-max=(max) data-too-large=(language.c_too_large(&size(language, max as u64))) {
+                (token_field(&visitor))
                 label for="file" { (language.c_files()) }
                 input type="file" id="file" name="file" multiple required;
                 div class="buttons" { button type="submit" class="main" { (language.c_add()) } }
@@ -270,6 +300,14 @@ async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
         }
         None => None,
     };
+    let overlaps: Option<DuplicateOverlaps> = match done.filter(|_| at.from.is_empty()) {
+        Some(job) => Some(visitor.get(&format!("/v1/jobs/{}/overlaps?limit=20", job.id)).await?),
+        None => None,
+    };
+    let left_out = match done.and_then(|job| job.result.as_ref()) {
+        Some(JobResult::Grouped(found)) => duplicates_left_out(language, found.left_out.into()),
+        _ => Vec::new(),
+    };
     let start = button_to(&visitor, "/console/jobs?kind=duplicates", &language.c_find_duplicates(), None);
     Ok(Page::new(Here::Catalogue, language.c_duplicates(), language.c_duplicates_lead()).show(&visitor, &html! {
         @match running {
@@ -280,12 +318,32 @@ async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
         }
         @if let (Some(job), Some(DuplicateGroups { groups, next })) = (done, &groups) {
             p { (language.c_found_at()) " " (time(job.ended.unwrap_or(job.started))) }
+            @for sentence in &left_out { p { (sentence) } }
             @if groups.is_empty() { p { (language.c_no_duplicates()) } }
             @else { p class="quiet" { (language.duplicates_picture()) } }
             @for (group, number) in groups.iter().zip(1..) { (one_group(language, group, number)) }
             @if let Some(next) = next { p { a href=(format!("/console/duplicates?from={next}")) { (language.c_more()) } } }
+            @if let Some(DuplicateOverlaps { overlaps, .. }) = &overlaps && !overlaps.is_empty() {
+                h2 { (language.head_overlaps()) }
+                @for found in overlaps {
+                    p {
+                        "A: " (linked(language, &found.a)) br; "B: " (linked(language, &found.b)) br;
+                        span class="quiet" { (overlap(language, &found.relation, found.share_of_a, found.share_of_b)) }
+                    }
+                }
+            }
         }
     }))
+}
+
+/// A book's title, which leads to it, and its name.
+fn linked(language: Language, book: &BookRef) -> Markup {
+    html! {
+        a href=(path("/console/books", [&book.library, &book.id])) {
+            (book.title.as_deref().map_or_else(|| language.no_title(), clean))
+        }
+        " " span class="quiet" { (clean(&book.library)) "/" (clean(&book.id)) }
+    }
 }
 
 fn one_group(language: Language, group: &DuplicateGroup, number: usize) -> Markup {
@@ -305,10 +363,7 @@ fn one_group(language: Language, group: &DuplicateGroup, number: usize) -> Marku
             ol {
                 @for (at, book) in group.books.iter().enumerate() {
                     li {
-                        a href=(path("/console/books", [&book.library, &book.id])) {
-                            (book.title.as_deref().map_or_else(|| language.no_title(), clean))
-                        }
-                        " " span class="quiet" { (clean(&book.library)) "/" (clean(&book.id)) } " " (rights(language, book.rights))
+                        (linked(language, book)) " " (rights(language, book.rights))
                         @if at == group.best as usize { " " strong { (reason) } }
                     }
                 }

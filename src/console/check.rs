@@ -10,15 +10,17 @@ use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 
 use super::assets;
-use super::layout::{Here, Page, action, form_to, problem_told, rights, see_other, size, table, terms, time};
+use super::layout::{Here, Page, form_to, problem_told, see_other, size, table, terms, time, token_field, verdict};
 use super::visitor::{Answer, Call, Failure, Visitor, path, with};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use crate::language::Language;
-use crate::report::{Texts, clean, report_part};
+use crate::report::{Texts, clean, not_checked, report_part};
 
 /// Tells htmx the address of what it shows.
 const PUSH: HeaderName = HeaderName::from_static("hx-push-url");
 const CHECKS: &str = "/console/check";
+/// Where texts that could not be checked are in a table that is sorted by verdict: after all verdicts.
+const NOT_CHECKED: u8 = u8::MAX;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/check", web::get().to(|visitor: Visitor| async move { page(&visitor) }))
@@ -42,11 +44,11 @@ fn forms(visitor: &Visitor) -> Markup {
     let language = visitor.language();
     let max = visitor.inside().max_body();
     let too_large = language.c_too_large(&size(language, max as u64));
-    let filing = action(visitor, &format!("{CHECKS}?record=true"));
+    let filing = format!("{CHECKS}?record=true");
     let buttons = html! {
         div class="buttons" {
             button type="submit" class="main" { (language.c_check_and_file()) }
-            button type="submit" formaction=(action(visitor, CHECKS)) { (language.c_check_only()) }
+            button type="submit" formaction=(CHECKS) { (language.c_check_only()) }
             progress max="1" value="0" hidden aria-label=(language.c_progress()) {}
         }
     };
@@ -56,6 +58,7 @@ fn forms(visitor: &Visitor) -> Markup {
             form method="post" enctype="multipart/form-data" action=(filing) hx-post=(filing) hx-encoding="multipart/form-data"
                 hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button"
                 class="card" data-check data-files data-max=(max) data-too-large=(too_large) {
+                (token_field(visitor))
                 h2 { label for="file" { (language.c_files()) } }
                 input type="file" id="file" name="file" required;
                 p class="quiet" { (language.c_files_hint()) }
@@ -64,6 +67,7 @@ fn forms(visitor: &Visitor) -> Markup {
             form method="post" enctype="multipart/form-data" action=(filing) hx-post=(filing) hx-encoding="multipart/form-data"
                 hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button"
                 class="card" data-check {
+                (token_field(visitor))
                 h2 { label for="text" { (language.c_text()) } }
                 textarea id="text" name="file" rows="6" required {}
                 (buttons)
@@ -231,10 +235,14 @@ fn row(visitor: &Visitor, name: &str, checked: Result<Report, Failure>) -> HttpR
                     None => (clean(name)),
                 }
             }
-            td data-value=(report.verdict as u8) { (rights(language, report.verdict)) }
-            td data-value=(report.covered) { (language.percent(report.covered)) }
+            td data-value=(if report.is_answer() { report.verdict as u8 } else { NOT_CHECKED }) {
+                (verdict(language, report.verdict, report.is_answer()))
+                @if let Some(why) = not_checked(language, &report) { ": " (why) }
+            }
+            @let covered = report.covered.filter(|_| report.is_answer());
+            td data-value=[covered] { @if let Some(covered) = covered { (language.percent(covered)) } }
             td data-value=(report.total) { (language.number(report.total as u64)) }
-            td { @if let Some(best) = report.matches.first() {
+            td { @if let Some(best) = report.matches.iter().find(|found| found.informs.is_none()) {
                 (clean(best.book.title.as_deref().unwrap_or(&best.book.id)))
             } }
         } },

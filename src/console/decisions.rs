@@ -6,7 +6,7 @@ use maud::html;
 use serde::Deserialize;
 
 use super::check::ruling;
-use super::layout::{Here, Page, rights, table, terms, time};
+use super::layout::{Here, Page, table, terms, time, verdict};
 use super::visitor::{Failure, Visitor, path, with};
 use crate::api::DecisionPage;
 use crate::report::clean;
@@ -53,7 +53,7 @@ async fn list(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
                     }
                     @if let Some(case) = &one.case { " (" (clean(case)) ")" }
                 }
-                td { (rights(language, one.verdict)) }
+                td { (verdict(language, one.verdict, one.is_about_answer())) }
                 td { @if let Some(reason) = &one.reason { (clean(reason)) } }
             }
         }

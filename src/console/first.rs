@@ -33,7 +33,8 @@ pub(super) fn page(visitor: &Visitor) -> HttpResponse {
     let server = visitor.request().headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:8093");
     let scheme = if visitor.inside().has_tls() { "https" } else { "http" };
     let server = format!("{scheme}://{server}");
-    let key = if visitor.inside().is_open().unwrap_or_default() { "" } else { " -H 'X-Api-Key: KEY'" };
+    let key =
+        if visitor.inside().is_open_to(visitor.request()).unwrap_or_default() { "" } else { " -H 'X-Api-Key: KEY'" };
     Page::new(Here::Elsewhere, language.c_first(), language.c_first_lead()).show(visitor, &html! {
         section class="card accent" {
             h2 { (language.c_demo()) }
@@ -134,6 +135,7 @@ fn new_book(book: &Setting) -> NewBook {
         published: None,
         text: Some(book.text()),
         clean: None,
+        hidden: Vec::new(),
         gems: None,
         recipe: None,
         allow_empty: false,

@@ -10,6 +10,7 @@ use serde_json::json;
 use super::layout::{Here, Page, button_to, see_other, size, table, terms, time};
 use super::visitor::{Failure, Visitor, path};
 use crate::api::{Job, JobResult, JobState, Jobs, Task};
+use crate::error::ErrorCode;
 use crate::language::Language;
 use crate::report::clean;
 
@@ -33,6 +34,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
         language.c_result(),
         language.c_actions(),
     ];
+    let no_backups = visitor.inside().why_no_backups();
     let start = |kind: &str, name: String| button_to(&visitor, &format!("/console/jobs?kind={kind}"), &name, None);
     Ok(Page::new(Here::Jobs, language.c_jobs(), language.c_jobs_lead()).show(&visitor, &html! {
         section class="card" {
@@ -41,7 +43,12 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
                 (start("duplicates", language.c_find_duplicates()))
                 (start("verify", language.c_verify()))
                 (start("compact", language.c_compact()))
-                (start("backup", language.c_backup()))
+                @if no_backups.is_none() { (start("backup", language.c_backup())) }
+            }
+            @match no_backups {
+                None => {}
+                Some(ErrorCode::NotOffered) => p class="quiet" { (language.c_no_backups_of_cluster()) " " code { "lapidary export --server URL" } }
+                Some(_) => p class="quiet" { (language.c_no_backups()) " " code { "backups = \"/var/backups/lapidary\"" } }
             }
         }
         section id="jobs" hx-get=[again.map(|_| "/console/jobs")] hx-trigger=[again] hx-select=[again.map(|_| "#jobs")]

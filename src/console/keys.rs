@@ -14,7 +14,7 @@ use crate::api::{Keys, MadeKey, NewKey, Rotation};
 use crate::error::ErrorCode;
 use crate::index::Library;
 use crate::language::Language;
-use crate::permission::{Rate, Role};
+use crate::permission::{Rate, Role, Unless};
 use crate::report::clean;
 
 /// How long the previous secret of a rotated key stays valid.
@@ -47,7 +47,11 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
         @for key in &keys {
             tr {
                 td { (clean(&key.name)) }
-                td { (role(language, key.role)) }
+                td {
+                    (role(language, key.role))
+                    @if key.may_forbid { " " span class="tag" { (language.c_may_forbid()) } }
+                    @if key.must_gate.is_some() { " " span class="tag" { (language.c_must_gate()) } }
+                }
                 td { (clean(&key.libraries.iter().map(Library::as_str).collect::<Vec<_>>().join(", "))) }
                 td { @for rate in [key.rate, key.quota].into_iter().flatten() { (rate) " " } }
                 td { (time(key.created)) }
@@ -70,6 +74,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
             (form(visitor))
             (terms(language, [
                 (language.c_role(), language.c_term_role_is()),
+                (language.c_trust(), language.c_term_trust_is()),
                 (language.c_limits(), language.c_term_limits_is()),
                 (language.c_rotate(), language.c_term_rotate_is()),
             ]))
@@ -95,6 +100,14 @@ fn form(visitor: &Visitor) -> Markup {
             }
             label for="libraries" { (language.c_libraries_of_key()) }
             input id="libraries" name="libraries" autocomplete="off";
+            label for="trusted" { (language.c_trusted_key()) }
+            select id="trusted" name="trusted" {
+                option value="" {}
+                option value="yes" { (language.c_trusted()) }
+                option value="no" { (language.c_not_trusted()) }
+            }
+            label class="choice" { input type="checkbox" name="may_forbid" value="yes"; (language.c_may_forbid_books()) }
+            label class="choice" { input type="checkbox" name="must_gate" value="yes"; (language.c_must_gate_books()) }
             label for="rate" { (language.c_rate()) }
             input id="rate" name="rate" placeholder="50/s" autocomplete="off";
             label for="quota" { (language.c_quota()) }
@@ -123,6 +136,12 @@ struct New {
     #[serde(default)]
     libraries: String,
     #[serde(default)]
+    trusted: String,
+    #[serde(default)]
+    may_forbid: String,
+    #[serde(default)]
+    must_gate: String,
+    #[serde(default)]
     rate: String,
     #[serde(default)]
     quota: String,
@@ -131,7 +150,7 @@ struct New {
 async fn make(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
     let bad =
         |detail: String| visitor.failed(problem(ErrorCode::BadKeyRequest, StatusCode::UNPROCESSABLE_ENTITY, detail));
-    let Form(New { name, role, libraries, rate, quota }) = new;
+    let Form(New { name, role, libraries, trusted, may_forbid, must_gate, rate, quota }) = new;
     let names = libraries.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::parse::<Library>);
     let libraries = names.collect::<Result<BTreeSet<_>, _>>().map_err(|error| bad(error.to_string()))?;
     let limit = |written: &str| match written.trim() {
@@ -139,8 +158,13 @@ async fn make(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure>
         written => written.parse::<Rate>().map(Some).map_err(|error| bad(error.to_string())),
     };
     let (rate, quota) = (limit(&rate)?, limit(&quota)?);
-    let new = NewKey { name, role, libraries, rate, quota, expires: None };
-    let was_open = visitor.inside().is_open().unwrap_or_default();
+    let trusted = match trusted.as_str() {
+        "" => None,
+        chosen => Some(chosen == "yes"),
+    };
+    let (may_forbid, must_gate) = (!may_forbid.is_empty(), (!must_gate.is_empty()).then_some(Unless::Protected));
+    let new = NewKey { name, role, libraries, trusted, may_forbid, must_gate, rate, quota, expires: None };
+    let was_open = visitor.inside().is_open_to(visitor.request()).unwrap_or_default();
     let made: MadeKey = visitor.send(Method::POST, "/v1/keys", &new).await?;
     let shown = secret(visitor.language(), &made.key.name, &made.secret);
     if !was_open {

@@ -12,7 +12,8 @@ use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{self, HTMX, ICON, OWN, STYLE};
-use super::visitor::{Failure, Visitor, Who, problem as problem_of, with};
+use super::tokens::TOKEN;
+use super::visitor::{Failure, Visitor, Who, problem as problem_of};
 use crate::api::Problem;
 use crate::error::ErrorCode;
 use crate::index::Rights;
@@ -20,8 +21,6 @@ use crate::language::Language;
 use crate::permission::Role;
 use crate::report::{clean, rights_word};
 
-/// The parameter of forms that says that they come from a page of the session.
-pub(super) const TOKEN: &str = "token";
 /// Pages load nothing from elsewhere and run only the scripts of this program.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \
                       form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -260,20 +259,21 @@ pub(super) fn see_other(path: &str) -> HttpResponse {
     HttpResponse::SeeOther().insert_header((LOCATION, path)).insert_header((CACHE_CONTROL, "no-store")).finish()
 }
 
-/// The address of a form, which proves that it is one of ours.
-pub(super) fn action(visitor: &Visitor, path: &str) -> String {
-    with(path, [(TOKEN, visitor.token())])
+/// The field of a form that proves that it is one of ours. It is the first one.
+pub(super) fn token_field(visitor: &Visitor) -> Markup {
+    html! { input type="hidden" name=(TOKEN) value=(visitor.token()); }
 }
 
 /// A form that changes something.
 pub(super) fn form_to(visitor: &Visitor, path: &str, class: &str, body: &Markup) -> Markup {
-    html! { form method="post" action=(action(visitor, path)) class=(class) { (body) } }
+    html! { form method="post" action=(path) class=(class) { (token_field(visitor)) (body) } }
 }
 
 /// A form of a single button that asks before it does something.
 pub(super) fn button_to(visitor: &Visitor, path: &str, label: &str, sure: Option<&str>) -> Markup {
     html! {
-        form method="post" action=(action(visitor, path)) class="one" data-sure=[sure] {
+        form method="post" action=(path) class="one" data-sure=[sure] {
+            (token_field(visitor))
             button type="submit" class=(if sure.is_some() { "danger" } else { "" }) { (label) }
         }
     }
@@ -298,6 +298,14 @@ pub(super) fn role(language: Language, role: Role) -> String {
 /// Rights or a verdict, in colour.
 pub(super) fn rights(language: Language, rights: Rights) -> Markup {
     html! { span class={"tag " (rights.as_str())} { (rights_word(language, rights)) } }
+}
+
+/// A verdict in colour, or that there is none because the check is no answer.
+pub(super) fn verdict(language: Language, verdict: Rights, is_answer: bool) -> Markup {
+    if is_answer {
+        return rights(language, verdict);
+    }
+    html! { span class="tag not_checked" { (language.is_not_checked()) } }
 }
 
 /// A choice of rights.

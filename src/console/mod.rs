@@ -22,6 +22,7 @@ mod sessions;
 mod sign_in;
 mod sources;
 mod statistics;
+mod tokens;
 mod visitor;
 mod webhooks;
 
@@ -31,6 +32,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 use actix_web::http::StatusCode;
+use actix_web::middleware::from_fn;
 use actix_web::web::{self, Data, FormConfig, Query, QueryConfig, ServiceConfig};
 use actix_web::{Error, HttpRequest, HttpResponse, ResponseError as _};
 use serde::Deserialize;
@@ -96,7 +98,8 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
             .configure(statistics::routes)
             .route("", web::get().to(|| async { layout::see_other("/") }))
             .route("/", web::get().to(|| async { layout::see_other("/") }))
-            .default_service(web::to(layout::nothing_here)),
+            .default_service(web::to(layout::nothing_here))
+            .wrap(from_fn(tokens::take)),
     );
 }
 

@@ -19,7 +19,7 @@ use crate::error::ErrorCode;
 use crate::language::Language;
 use crate::permission::{Rate, Unit};
 use crate::report::clean;
-use crate::server::inside::{AddressLimit, Insider, is_from_own_page, of_address};
+use crate::server::inside::{AddressLimit, Insider, is_from_own_page, is_here, of_address};
 use crate::server::language::preferred;
 
 /// The cookie, which a browser keeps for this host alone where it came over TLS.
@@ -58,7 +58,7 @@ struct Next {
 
 async fn page(request: HttpRequest, query: Query<Next>) -> Result<HttpResponse, Failure> {
     let (_, inside) = shared(&request);
-    if inside.is_open().map_err(|problem| Failure::problem_of(&request, problem))? {
+    if inside.is_open_to(&request).map_err(|problem| Failure::problem_of(&request, problem))? {
         return Ok(see_other("/"));
     }
     let language = preferred(&request);
@@ -86,7 +86,9 @@ fn form(language: Language, next: &str, told: Option<&str>) -> HttpResponse {
 
 /// A path of this server.
 fn here(next: &str) -> &str {
-    let is_here = next.starts_with('/') && !next.starts_with("//") && !next.contains(['\\', '\r', '\n', '\t']);
+    // Addresses have no other characters, and neither has a header.
+    let is_plain = next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let is_here = is_plain && next.starts_with('/') && !next.starts_with("//");
     if is_here { next } else { "/" }
 }
 
@@ -101,15 +103,16 @@ async fn sign_in(request: HttpRequest, query: Query<Next>, given: Form<Given>) -
     if !is_from_own_page(request.headers()) {
         return Err(failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, String::new()).into()));
     }
-    if !inside.is_within(&console.attempts, &of_address(request.peer_addr())).await.map_err(failed)? {
-        let detail = language.c_too_many_attempts();
-        return Err(failed(problem(ErrorCode::TooManyRequests, StatusCode::TOO_MANY_REQUESTS, detail).into()));
-    }
+    // A valid key opens a session, whatever others at its address have tried. None can be guessed: they are 256 random bits.
     let told = match inside.key_of(given.key.trim()).map_err(failed)? {
         Ok(key) => return begin(&request, Insider::Key(key.id.clone()), here(&query.next)).await,
         Err(AccessDenied::Unknown) => language.c_unknown_key(),
         Err(AccessDenied::Expired) => language.c_expired_key(),
     };
+    if !inside.is_within(&console.attempts, &of_address(request.peer_addr())).await.map_err(failed)? {
+        let detail = language.c_too_many_attempts();
+        return Err(failed(problem(ErrorCode::TooManyRequests, StatusCode::TOO_MANY_REQUESTS, detail).into()));
+    }
     let mut page = form(language, &query.next, Some(&told));
     *page.status_mut() = StatusCode::FORBIDDEN;
     Ok(page)
@@ -124,10 +127,10 @@ async fn open(request: HttpRequest, link: Query<Link>) -> Result<HttpResponse, F
     let ((console, inside), language) = (shared(&request), preferred(&request));
     let failed = |problem| Failure::problem_of(&request, problem);
     inside.approve(request.headers()).map_err(failed)?;
-    if console.links.take(&link.link, Instant::now()) {
+    if is_here(request.peer_addr()) && console.links.take(&link.link, Instant::now()) {
         return begin(&request, Insider::Local, "/").await;
     }
-    if inside.is_open().map_err(failed)? {
+    if inside.is_open_to(&request).map_err(failed)? {
         return Ok(see_other("/"));
     }
     Ok(form(language, "/", Some(&language.c_used_link())))
@@ -246,9 +249,18 @@ mod tests {
         for path in ["/", "/console/check", "/console/books/a/b%2Fc?x=1"] {
             assert_eq!(here(path), path);
         }
-        for path in
-            ["", "//evil.example", "https://evil.example", "/\\evil.example", "evil", "/\n/evil", "javascript:x"]
-        {
+        for path in [
+            "",
+            "//evil.example",
+            "https://evil.example",
+            "/\\evil.example",
+            "evil",
+            "/\n/evil",
+            "javascript:x",
+            "/\0x",
+            "/я",
+            "/ ",
+        ] {
             assert_eq!(here(path), "/");
         }
     }

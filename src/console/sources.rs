@@ -13,7 +13,7 @@ use super::layout::{Here, Page, button_to, choice_of_rights, form_to, rights, se
 use super::visitor::{Failure, Visitor, path, problem, with};
 use crate::api::{Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources};
 use crate::error::ErrorCode;
-use crate::harvest::{Kind, Reason};
+use crate::harvest::{Kind, Reason, SourceLimit};
 use crate::index::{BadName, Library, Rights};
 use crate::language::Language;
 use crate::report::clean;
@@ -165,7 +165,11 @@ async fn show(visitor: &Visitor, name: &str, from: &str, tested: &Markup) -> Res
                 @if runs.is_empty() { p { (language.c_no_runs()) } }
                 @else { (history(language, &language.c_runs(), &runs)) }
             }
-            (terms(language, [(language.c_refused_ones(), language.c_term_refused_is())]))
+            (terms(language, [
+                (language.c_refused_ones(), language.c_term_refused_is()),
+                (language.c_skipped_ones(), language.c_term_skipped_is()),
+                (language.c_left_out_ones(), language.c_term_left_out_is()),
+            ]))
         },
     ))
 }
@@ -212,7 +216,10 @@ fn history(language: Language, label: &str, runs: &[SourceRun]) -> Markup {
         language.c_was_added(),
         language.c_was_unchanged(),
         language.c_refused_ones(),
+        language.c_skipped_ones(),
         language.c_gone_ones(),
+        language.c_pages_unchanged(),
+        language.c_left_out_ones(),
     ];
     let ended = |when: Option<Timestamp>| html! { @if let Some(when) = when { (time(when)) } };
     let rows = html! {
@@ -221,13 +228,27 @@ fn history(language: Language, label: &str, runs: &[SourceRun]) -> Markup {
                 td { (run.number) }
                 td { (time(run.begun)) }
                 td { (ended(run.ended)) @if let Some(error) = &run.error { " " span lang="en" { (clean(error)) } } }
-                @for figure in [run.fetched, run.added, run.unchanged, run.refused, run.gone] {
+                @for figure in [run.fetched, run.added, run.unchanged, run.refused, run.skipped, run.gone, run.pages_unchanged] {
                     td { (language.number(figure)) }
+                }
+                td {
+                    @for (limit, count) in &run.left_out {
+                        div { (language.number(*count)) " " (left_out(language, *limit)) }
+                    }
                 }
             }
         }
     };
     table(label, &heads, &rows)
+}
+
+/// Which limit left addresses out.
+fn left_out(language: Language, limit: SourceLimit) -> String {
+    match limit {
+        SourceLimit::Most => language.c_left_out_most(),
+        SourceLimit::Key => language.c_left_out_key(),
+        SourceLimit::Depth => language.c_left_out_depth(),
+    }
 }
 
 fn failed(language: Language, errors: &SourceErrors, here: &str) -> Markup {
@@ -246,8 +267,8 @@ fn failed(language: Language, errors: &SourceErrors, here: &str) -> Markup {
     html! {
         @if !errors.is_empty() {
             section {
-                h2 { (language.c_refused_ones()) }
-                (table(&language.c_refused_ones(), &heads, &rows))
+                h2 { (language.c_refused_or_skipped()) }
+                (table(&language.c_refused_or_skipped(), &heads, &rows))
                 @if let Some(next) = next_cursor { p { a href=(with(here, [("from", next)])) { (language.c_more()) } } }
             }
         }
@@ -268,6 +289,9 @@ fn advice(language: Language, reason: Reason) -> String {
         Reason::BadBook => language.c_fix_bad_book(),
         Reason::Matches => language.c_fix_matches(),
         Reason::BadRecord => language.c_fix_bad_record(),
+        Reason::Format => language.c_fix_format(),
+        Reason::NoFile => language.c_fix_no_file(),
+        Reason::Link => language.c_fix_link(),
     }
 }
 
@@ -295,7 +319,7 @@ fn state(language: Language, state: SourceState) -> String {
 async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let asked = path("/v1/sources", [&name]) + "/test";
-    let SourceTest { items, begins, error } = visitor.send(Method::POST, &asked, &()).await?;
+    let SourceTest { items, begins, skipped, error } = visitor.send(Method::POST, &asked, &()).await?;
     let heads = [language.c_source_address(), language.c_book(), language.c_title()];
     let rows = html! {
         @for item in &items {
@@ -310,6 +334,7 @@ async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Fail
         section id="tested" class="card accent" {
             h2 { (language.c_tested()) }
             @if let Some(error) = &error { p class="problem" lang="en" { (clean(error)) } }
+            @if skipped > 0 { p { (language.c_skipped_ones()) ": " (language.number(skipped)) } }
             @if items.is_empty() { p { (language.c_nothing_found()) } }
             @else { (table(&language.c_tested(), &heads, &rows)) }
             @if let Some(begins) = &begins { p { (language.c_begins()) " " q { (clean(begins)) } } }

@@ -24,7 +24,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::sessions::{Session, Sessions, same, token_of_forms};
-use super::{Console, layout, sign_in};
+use super::{Console, layout, sign_in, tokens};
 use crate::api;
 use crate::catalogue::{Catalogue, CatalogueError, Key};
 use crate::error::ErrorCode;
@@ -73,7 +73,7 @@ impl Visitor {
         let (console, inside) = shared(request);
         let language = preferred(request);
         let failed = |problem: Box<api::Problem>| Failure::problem_of(request, problem);
-        let who = if inside.is_open().map_err(failed)? {
+        let who = if inside.is_open_to(request).map_err(failed)? {
             inside.approve(request.headers()).map_err(failed)?;
             Who::Anyone
         } else {
@@ -118,9 +118,7 @@ impl Visitor {
 
     /// Makes sure that a form comes from a page of this session.
     fn has_sent_it(&self) -> Result<(), Failure> {
-        let query = form_urlencoded::parse(self.0.request.query_string().as_bytes());
-        let sent = query.into_iter().find(|(name, _)| name == layout::TOKEN);
-        let is_right = sent.is_some_and(|(_, token)| match &self.0.who {
+        let is_right = tokens::of(&self.0.request).is_some_and(|token| match &self.0.who {
             Who::Anyone => same(&self.0.token, &token),
             Who::Local(session) | Who::Key(_, session) => session.has_sent(&token),
         });

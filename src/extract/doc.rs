@@ -6,12 +6,13 @@ use office_oxide::cfb::CfbReader;
 use office_oxide::doc::DocDocument;
 
 use super::encoding::code_page;
+use super::limits::{Limit, Limits, Met};
 use super::prose::{Prose, phrase};
 use super::{ExtractError, Extracted, Format};
 use crate::description::Description;
 
 /// Reads a Word document in an OLE2 container.
-pub(super) fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
+pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Extracted, ExtractError> {
     // The name of a stream, in UTF-16: encrypted documents are wrapped in such a container.
     let encrypted: Vec<u8> = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes).collect();
     if memchr::memmem::find(bytes, &encrypted).is_some() {
@@ -25,13 +26,16 @@ pub(super) fn read(bytes: &[u8]) -> Result<Extracted, ExtractError> {
             ExtractError::damaged("the OLE2 file is not a readable Word document".to_owned())
         }
     })?;
+    // Hidden and deleted text is left out, unless the file is made so that finding it takes too long.
+    if document.warnings().iter().any(|warning| warning.contains("was not excluded")) {
+        return Err(Met { limit: Limit::Time, at: limits.time }.into());
+    }
     let mut text = Prose::default();
     for paragraph in document.plain_text().split('\n') {
         text.text(paragraph);
         text.paragraph();
     }
-    let (text, headings) = text.finish();
-    Ok(Extracted { format: Format::Doc, text, headings, metadata: about(&document, bytes), encoding: None })
+    Ok(Extracted { metadata: about(&document, bytes), ..text.finish(Format::Doc) })
 }
 
 fn about(document: &DocDocument, bytes: &[u8]) -> Description {

@@ -3,6 +3,7 @@
 use quick_xml::events::BytesStart;
 
 use super::archive::Archive;
+use super::docx_format::{DocxFormat, Styles};
 use super::limits::Budget;
 use super::office::{Body, Elements, about};
 use super::xml::{self, Visitor, attribute};
@@ -12,7 +13,7 @@ use super::{ExtractError, Extracted, Format};
 pub(super) const RELATIONS: &str = "_rels/.rels";
 
 const ELEMENTS: Elements = Elements {
-    runs: &["t"],
+    runs: &["t", "delText"],
     paragraphs: &["p", "tr"],
     lines: &["br", "cr"],
     blanks: &["tab", "ptab"],
@@ -36,7 +37,13 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
         let related = related(archive, relations.trim_start_matches('/'), notes, budget)?;
         parts.extend(related.into_iter().map(|part| format!("{folder}/{part}").trim_start_matches('/').to_owned()));
     }
-    let mut body = Body::new(ELEMENTS);
+    let mut styles = Styles::default();
+    for part in related(archive, relations.trim_start_matches('/'), "/styles", budget)? {
+        if let Some(bytes) = archive.read(format!("{folder}/{part}").trim_start_matches('/'), budget)? {
+            xml::walk(&xml::decode(&bytes, None), budget, &mut styles)?;
+        }
+    }
+    let mut body = Body::new(ELEMENTS, DocxFormat::new(styles));
     for part in parts {
         // Relations can also point to external files: those are never fetched.
         if let Some(bytes) = archive.read(&part, budget)? {
@@ -46,8 +53,7 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
         }
     }
     let metadata = about(archive, "docProps/core.xml", budget)?;
-    let (text, headings) = body.finish();
-    Ok(Extracted { format: Format::Docx, text, headings, metadata, encoding: None })
+    Ok(Extracted { metadata, ..body.finish(Format::Docx) })
 }
 
 /// The parts of a kind in a list of relations.

@@ -1,5 +1,8 @@
 //! EPUB 2 and 3: the pages of the spine, in order. A table of contents among them is a `nav` element, and skipped.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use hashbrown::HashMap;
 use percent_encoding::percent_decode_str;
 use quick_xml::events::BytesStart;
@@ -8,7 +11,7 @@ use super::archive::Archive;
 use super::limits::Budget;
 use super::prose::phrase;
 use super::xml::{self, Visitor, attribute};
-use super::{ExtractError, Extracted, Format, headings, html};
+use super::{ExtractError, Extracted, Format, HiddenWords, headings, html};
 use crate::description::{Description, Published};
 
 const CONTAINER: &str = "META-INF/container.xml";
@@ -33,18 +36,34 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     let bytes = archive.need(&path, budget)?;
     xml::walk(&xml::decode(&bytes, None), budget, &mut package)?;
 
-    let (mut text, mut headings) = (String::new(), Vec::new());
+    let (mut text, mut headings, mut hidden) = (String::new(), Vec::new(), HiddenWords::default());
+    let (archive, current) = (RefCell::new(archive), RefCell::new(String::new()));
+    let mut sheets: HashMap<String, Option<Rc<str>>> = HashMap::new();
+    let mut linked = html::Linked::new(Box::new(|address, imported_by, budget| {
+        let page = current.borrow();
+        let path = resolve(&imported_by.map_or_else(|| page.clone(), |sheet| resolve(&page, sheet)), address);
+        if let Some(sheet) = sheets.get(&path) {
+            return Ok(sheet.clone());
+        }
+        let bytes = archive.borrow_mut().read(&path, budget)?;
+        let sheet: Option<Rc<str>> = bytes.map(|bytes| xml::decode(&bytes, None).into());
+        sheets.insert(path, sheet.clone());
+        Ok(sheet)
+    }));
     for id in &package.spine {
         let Some(page) = package.manifest.get(id) else { continue };
-        let Some(bytes) = archive.read(&resolve(&path, page), budget)? else { continue };
-        let page = html::page(&xml::decode(&bytes, None), budget)?;
+        let page = resolve(&path, page);
+        let Some(bytes) = archive.borrow_mut().read(&page, budget)? else { continue };
+        current.replace(page);
+        let page = html::page(&xml::decode(&bytes, None), &mut linked, budget)?;
         if !text.is_empty() && !page.text.is_empty() {
             text.push_str("\n\n");
         }
         headings::append(&mut headings, text.len(), page.headings);
         text.push_str(&page.text);
+        hidden.extend(&page.hidden);
     }
-    Ok(Extracted { format: Format::Epub, text, headings, metadata: package.metadata, encoding: None })
+    Ok(Extracted { format: Format::Epub, text, headings, hidden, metadata: package.metadata, encoding: None })
 }
 
 fn refuse_encrypted(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<(), ExtractError> {

@@ -4,7 +4,6 @@
 use quick_xml::events::BytesStart;
 
 use super::encoding::Encoding;
-use super::headings::Heading;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor, attribute};
@@ -46,15 +45,14 @@ struct Reader {
 pub(super) fn read(bytes: &[u8], encoding: Option<Encoding>, budget: &Budget) -> Result<Extracted, ExtractError> {
     let mut reader = Reader::default();
     xml::walk(&xml::decode(bytes, encoding), budget, &mut reader)?;
-    let (text, headings) = reader.prose.finish();
-    Ok(Extracted { format: Format::Fb2, text, headings, metadata: reader.metadata, encoding: None })
+    Ok(Extracted { metadata: reader.metadata, ..reader.prose.finish(Format::Fb2) })
 }
 
-/// The text of the body of an FB3 file, and its headings.
-pub(super) fn body(bytes: &[u8], budget: &Budget) -> Result<(String, Vec<Heading>), ExtractError> {
+/// The content of an FB3 file with this body, without metadata.
+pub(super) fn body(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
     let mut reader = Reader::default();
     xml::walk(&xml::decode(bytes, None), budget, &mut reader)?;
-    Ok(reader.prose.finish())
+    Ok(reader.prose.finish(Format::Fb3))
 }
 
 impl Reader {

@@ -6,7 +6,7 @@ use super::archive::Archive;
 use super::limits::Budget;
 use super::prose::phrase;
 use super::xml::{self, Visitor};
-use super::{ExtractError, Extracted, Format, fb2};
+use super::{ExtractError, Extracted, fb2};
 use crate::description::Description;
 
 const DESCRIPTION: &str = "fb3/description.xml";
@@ -16,12 +16,12 @@ pub(super) const BODY: &str = "fb3/body.xml";
 /// Reads an FB3 file.
 pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
     let body = archive.need(BODY, budget)?;
-    let (text, headings) = fb2::body(&body, budget)?;
+    let read = fb2::body(&body, budget)?;
     let mut part = DescriptionPart::default();
     if let Some(bytes) = archive.read(DESCRIPTION, budget)? {
         xml::walk(&xml::decode(&bytes, None), budget, &mut part)?;
     }
-    Ok(Extracted { format: Format::Fb3, text, headings, metadata: part.metadata, encoding: None })
+    Ok(Extracted { metadata: part.metadata, ..read })
 }
 
 #[derive(Default)]

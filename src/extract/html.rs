@@ -1,15 +1,19 @@
-//! HTML and XHTML: uses the standard's tokenizer, which accepts any input, and builds no tree.
+//! HTML and XHTML: uses the standard's tokenizer, which accepts any input, and builds no tree, unless a style may hide text.
 
 use std::convert::Infallible;
+use std::rc::Rc;
 
+use dom_query::Document;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 use quick_xml::events::BytesStart;
 
 use super::encoding::Encoding;
-use super::headings::Heading;
+use super::hidden::{HiddenWords, Hiding};
 use super::limits::Budget;
+use super::limits::{Limit, Met};
 use super::prose::{Prose, phrase};
+use super::style::{Sheets, Suspicion, TreeBuilder, applies, read_seen, remove_hidden};
 use super::xml::{self, Visitor};
 use super::{ExtractError, Extracted, Format, MainText, plain};
 use crate::description::Description;
@@ -26,10 +30,19 @@ const INLINE: &[&str] = &[
     "time", "tt", "u", "var", "wbr", "img",
 ];
 
+/// Elements without content.
+const VOID: &[&str] =
+    &["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
+/// Elements that others of their kind close.
+const IMPLIED: &[&str] = &["p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "option"];
+/// How many times deeper than the limit a page may look, because elements are not closed.
+const UNCLOSED: u64 = 10;
+
 const HEADINGS: [&str; 4] = ["h1", "h2", "h3", "h4"];
 
+/// Reads the text of a page, tag by tag.
 #[derive(Default)]
-struct Reader {
+pub(super) struct Reader {
     prose: Prose,
     metadata: Description,
     /// The element being skipped, and its nesting depth.
@@ -41,6 +54,102 @@ struct Reader {
     is_xhtml: bool,
     /// The name of the tag being read, in XHTML.
     tag: String,
+    styles: Styles,
+}
+
+/// A style sheet of a page.
+#[derive(Debug)]
+enum StyleSource {
+    Inline(String),
+    /// Elsewhere, at this address.
+    Linked(String),
+}
+
+/// The styles of a page.
+#[derive(Default)]
+struct Styles {
+    sources: Vec<StyleSource>,
+    /// What styles there are outside of sheets.
+    suspicion: Suspicion,
+    /// How deep elements are nested, now and at most.
+    depth: usize,
+    deepest: usize,
+    /// The `link` or `style` being read.
+    link: Option<Link>,
+    last_style: String,
+}
+
+/// A `link` or `style` element.
+#[derive(Default)]
+struct Link {
+    is_style: bool,
+    is_sheet: bool,
+    address: String,
+    media: String,
+    sheet: String,
+}
+
+impl Styles {
+    fn open(&mut self, name: &str) {
+        if !VOID.contains(&name) && !IMPLIED.contains(&name) {
+            self.depth += 1;
+            self.deepest = self.deepest.max(self.depth);
+        }
+        match name {
+            "link" => self.link = Some(Link::default()),
+            "style" => self.link = Some(Link { is_style: true, ..Link::default() }),
+            "small" | "sub" | "sup" => self.suspicion.shrink(0.83),
+            "dialog" => self.suspicion.confirm(),
+            _ => {}
+        }
+    }
+
+    fn attribute(&mut self, name: &str, value: &str) {
+        match (name, &mut self.link) {
+            ("hidden", _) => self.suspicion.confirm(),
+            ("style", _) if value != self.last_style => {
+                self.suspicion.add_style(value);
+                value.clone_into(&mut self.last_style);
+            }
+            ("color" | "text" | "bgcolor", _) => self.suspicion.add_colour(name, value),
+            ("media", Some(link)) => value.clone_into(&mut link.media),
+            ("href", Some(link)) => value.clone_into(&mut link.address),
+            ("rel", Some(link)) => {
+                let words: Vec<String> = value.split_ascii_whitespace().map(str::to_ascii_lowercase).collect();
+                link.is_sheet =
+                    words.iter().any(|word| word == "stylesheet") && !words.iter().any(|word| word == "alternate");
+            }
+            _ => {}
+        }
+    }
+
+    /// The end of a start tag.
+    fn opened(&mut self) {
+        if let Some(link) = self.link.take_if(|link| !link.is_style)
+            && link.is_sheet
+            && applies(&link.media)
+        {
+            self.sources.push(StyleSource::Linked(link.address));
+        }
+    }
+
+    fn close(&mut self, name: &str) {
+        if !VOID.contains(&name) && !IMPLIED.contains(&name) {
+            self.depth = self.depth.saturating_sub(1);
+        }
+        if name == "style"
+            && let Some(link) = self.link.take()
+            && applies(&link.media)
+        {
+            self.sources.push(StyleSource::Inline(link.sheet));
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if let Some(link) = &mut self.link {
+            link.sheet.push_str(text);
+        }
+    }
 }
 
 /// A `meta` element.
@@ -56,7 +165,7 @@ pub(super) fn read(
     bytes: Vec<u8>,
     encoding: Option<Encoding>,
     main: Option<&MainText>,
-    budget: &Budget,
+    budget: &mut Budget,
 ) -> Result<Extracted, ExtractError> {
     let declared = || declared(&bytes).filter(|declared| !xml::is_utf8(&bytes, *declared));
     let given = encoding.or_else(|| if Encoding::of_mark(&bytes).is_some() { None } else { declared() });
@@ -68,46 +177,236 @@ pub(super) fn read(
         },
         given => plain::read(bytes.into(), given).map(|read| (read.text, read.encoding))?,
     };
-    let Page { mut text, mut headings, metadata } = page(&document, budget)?;
+    let mut linked = Linked::nowhere();
+    let mut read = page(&document, &mut linked, budget)?;
     if let Some(main) = main {
+        let (seen, hidden) = seen(document, &mut linked, budget)?;
         // What the page says of itself is elsewhere.
-        Page { text, headings, .. } = page(&main.of(&document)?, budget)?;
-        if !text.contains(char::is_alphanumeric) {
+        let metadata = std::mem::take(&mut read.metadata);
+        read = Extracted { hidden, metadata, ..page(&main.of(&seen)?, &mut linked, budget)? };
+        if !read.text.contains(char::is_alphanumeric) {
             return Err(main.missing());
         }
     }
-    Ok(Extracted { format: Format::Html, text, headings, metadata, encoding: Some(encoding) })
+    Ok(Extracted { encoding: Some(encoding), ..read })
 }
 
-/// What a page contains.
-pub(super) struct Page {
-    pub(super) text: String,
-    pub(super) headings: Vec<Heading>,
-    pub(super) metadata: Description,
+/// Where the style sheets of a page are that are not in the page itself.
+pub(super) struct Linked<'a> {
+    /// Finds the sheet with this address, which is relative to the page, or to the sheet that imports it.
+    find: FindSheet<'a>,
+    /// The last sheets, which are often those of the next page too.
+    last: Option<(Vec<Rc<str>>, Rc<Sheets>)>,
+}
+
+/// Finds the style sheet with an address, which another sheet may import.
+pub(super) type FindSheet<'a> =
+    Box<dyn FnMut(&str, Option<&str>, &mut Budget) -> Result<Option<Rc<str>>, ExtractError> + 'a>;
+
+impl<'a> Linked<'a> {
+    /// Sheets are where `find` finds them.
+    pub(super) fn new(find: FindSheet<'a>) -> Self {
+        Self { find, last: None }
+    }
+
+    /// Nothing that is linked is read.
+    pub(super) fn nowhere() -> Self {
+        Self::new(Box::new(|_, _, _| Ok(None)))
+    }
+
+    /// The rules of the sheets of a page.
+    fn sheets(&mut self, sources: &[StyleSource], budget: &mut Budget) -> Result<Rc<Sheets>, ExtractError> {
+        let mut found: Vec<(Rc<str>, Option<&str>)> = Vec::new();
+        for source in sources {
+            match source {
+                StyleSource::Inline(sheet) => found.push((sheet.as_str().into(), None)),
+                StyleSource::Linked(address) => {
+                    found.extend((self.find)(address, None, budget)?.map(|sheet| (sheet, Some(address.as_str()))));
+                }
+            }
+        }
+        let texts: Vec<Rc<str>> = found.iter().map(|(sheet, _)| sheet.clone()).collect();
+        if let Some((last, sheets)) = &self.last
+            && *last == texts
+        {
+            return Ok(sheets.clone());
+        }
+        let (mut sheets, mut refused) = (Sheets::default(), None);
+        for (sheet, address) in found {
+            sheets.add(&sheet, &mut |imported| match (self.find)(imported, address, budget) {
+                Ok(sheet) => sheet.map(|sheet| sheet.to_string()),
+                Err(why) => {
+                    refused.get_or_insert(why);
+                    None
+                }
+            });
+        }
+        if let Some(why) = refused {
+            return Err(why);
+        }
+        let sheets = Rc::new(sheets);
+        self.last = Some((texts, sheets.clone()));
+        Ok(sheets)
+    }
 }
 
 /// Reads a page.
-pub(super) fn page(document: &str, budget: &Budget) -> Result<Page, ExtractError> {
+pub(super) fn page(document: &str, linked: &mut Linked<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+    let reader = first_reading(document, budget)?;
+    match hiding_sheets(&reader, linked, budget)? {
+        None => Ok(reader.finish()),
+        Some(sheets) => {
+            let mut seen = Reader::default();
+            read_seen(&tree(document, budget)?, &sheets, budget, &mut seen)?;
+            Ok(seen.finish())
+        }
+    }
+}
+
+/// A page without the text that is not seen, and how much that is.
+fn seen(document: String, linked: &mut Linked<'_>, budget: &mut Budget) -> Result<(String, HiddenWords), ExtractError> {
+    let Some(sheets) = hiding_sheets(&first_reading(&document, budget)?, linked, budget)? else {
+        return Ok((document, HiddenWords::default()));
+    };
+    let tree = tree(&document, budget)?;
+    let hidden = remove_hidden(&tree, &sheets, budget)?;
+    Ok((tree.html().to_string(), hidden))
+}
+
+/// The style sheets of a page, if any style may hide text.
+fn hiding_sheets(
+    reader: &Reader,
+    linked: &mut Linked<'_>,
+    budget: &mut Budget,
+) -> Result<Option<Rc<Sheets>>, ExtractError> {
+    let Styles { sources, suspicion, deepest, .. } = &reader.styles;
+    let sheets = linked.sheets(sources, budget)?;
+    if !sheets.may_hide(suspicion, *deepest) {
+        return Ok(None);
+    }
+    if sheets.is_cut {
+        return Err(Met { limit: Limit::Time, at: budget.limits.time }.into());
+    }
+    let at = budget.limits.depth;
+    // The parser of HTML is slow in very deep trees; unclosed elements make many pages deeper than they look.
+    if *deepest as u64 > UNCLOSED * at {
+        return Err(Met { limit: Limit::Depth, at }.into());
+    }
+    Ok(Some(sheets))
+}
+
+fn is_xhtml(document: &str) -> bool {
     let start = document.trim_start();
-    let is_xhtml =
-        start.starts_with("<?xml") || start.get(..1_000).unwrap_or(start).contains("http://www.w3.org/1999/xhtml");
+    start.starts_with("<?xml") || start.get(..1_000).unwrap_or(start).contains("http://www.w3.org/1999/xhtml")
+}
+
+/// Reads a page as if all of it were seen.
+fn first_reading(document: &str, budget: &Budget) -> Result<Reader, ExtractError> {
     let mut reader = Reader::default();
+    let is_xhtml = is_xhtml(document);
     if is_xhtml {
         match xml::walk(document, budget, &mut reader) {
-            Ok(()) => return Ok(reader.finish()),
+            Ok(()) => return Ok(reader),
             Err(error @ ExtractError::OverLimit(_)) => return Err(error),
             // Like many pages, it is not what it claims to be.
             Err(_) => reader = Reader { is_xhtml, ..Reader::default() },
         }
     }
+    tokenize(document, is_xhtml, |event| reader.event(event));
+    Ok(reader)
+}
+
+fn tokenize(document: &str, is_xhtml: bool, mut told: impl FnMut(&CallbackEvent<'_>)) {
     let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
-        reader.event(&event);
+        told(&event);
         None
     });
     // In XHTML any element may be empty.
     emitter.naively_switch_states(!is_xhtml);
     Tokenizer::new_with_emitter(document, emitter).for_each(drop);
-    Ok(reader.finish())
+}
+
+/// The tree of a page.
+fn tree(document: &str, budget: &Budget) -> Result<Document, ExtractError> {
+    if !is_xhtml(document) {
+        return Ok(Document::from(document));
+    }
+    let mut builder = XhtmlTree { tree: TreeBuilder::new(), name: String::new(), attributes: Vec::new() };
+    if xml::walk(document, budget, &mut builder).is_ok() {
+        return Ok(builder.tree.finish());
+    }
+    builder.tree = TreeBuilder::new();
+    let mut depth = Ok(());
+    tokenize(document, true, |event| {
+        builder.event(event);
+        if depth.is_ok() {
+            depth = budget.depth(builder.tree.depth());
+        }
+    });
+    depth?;
+    Ok(builder.tree.finish())
+}
+
+/// Builds the tree of a page in XHTML, also of one with mistakes.
+struct XhtmlTree {
+    tree: TreeBuilder,
+    /// The tag being read.
+    name: String,
+    attributes: Vec<(String, String)>,
+}
+
+impl XhtmlTree {
+    fn open(&mut self) {
+        let attributes = self.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        self.tree.open(&self.name, attributes);
+        self.attributes.clear();
+    }
+
+    fn event(&mut self, event: &CallbackEvent<'_>) {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        match event {
+            CallbackEvent::OpenStartTag { name } => self.name = text(name),
+            CallbackEvent::AttributeName { name } => self.attributes.push((text(name), String::new())),
+            CallbackEvent::AttributeValue { value } => {
+                if let Some((_, last)) = self.attributes.last_mut() {
+                    *last = text(value);
+                }
+            }
+            CallbackEvent::CloseStartTag { self_closing } => {
+                self.open();
+                if *self_closing || VOID.contains(&&*self.name) {
+                    self.tree.close(&self.name);
+                }
+            }
+            CallbackEvent::EndTag { name } => self.tree.close(&String::from_utf8_lossy(name)),
+            CallbackEvent::String { value } => self.tree.text(&String::from_utf8_lossy(value)),
+            CallbackEvent::Comment { .. } | CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
+        }
+    }
+}
+
+impl Visitor for XhtmlTree {
+    fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
+        name.clone_into(&mut self.name);
+        for attribute in tag.attributes().with_checks(false).flatten() {
+            let name = attribute.key.local_name().into_inner().to_owned();
+            self.attributes.push((name, xml::unescaped(&attribute.value).into_owned()));
+        }
+        self.open();
+    }
+
+    fn end(&mut self, name: &str) {
+        self.tree.close(name);
+    }
+
+    fn text(&mut self, text: &str) {
+        self.tree.text(text);
+    }
+}
+
+/// Whether the text of an element is not part of the page's.
+pub(super) fn is_skipped(name: &str) -> bool {
+    SKIPPED.contains(&name)
 }
 
 /// The encoding declared by a `meta` element near the start.
@@ -120,9 +419,8 @@ fn declared(bytes: &[u8]) -> Option<Encoding> {
 }
 
 impl Reader {
-    fn finish(self) -> Page {
-        let (text, headings) = self.prose.finish();
-        Page { text, headings, metadata: self.metadata }
+    fn finish(self) -> Extracted {
+        Extracted { metadata: self.metadata, ..self.prose.finish(Format::Html) }
     }
 
     fn event(&mut self, event: &CallbackEvent<'_>) {
@@ -130,30 +428,48 @@ impl Reader {
             CallbackEvent::OpenStartTag { name } => {
                 self.meta = Meta::default();
                 let name = String::from_utf8_lossy(name);
+                self.styles.open(&name);
                 self.open(&name);
                 if self.is_xhtml {
                     self.tag = name.into_owned();
                 }
             }
-            CallbackEvent::AttributeName { name } => self.meta.attribute = String::from_utf8_lossy(name).into_owned(),
+            CallbackEvent::AttributeName { name } => {
+                self.meta.attribute = String::from_utf8_lossy(name).into_owned();
+                if self.meta.attribute == "hidden" {
+                    self.styles.attribute("hidden", "");
+                }
+            }
             CallbackEvent::AttributeValue { value } => {
                 let name = std::mem::take(&mut self.meta.attribute);
-                self.attribute(&name, &String::from_utf8_lossy(value));
+                let value = String::from_utf8_lossy(value);
+                self.styles.attribute(&name, &value);
+                self.attribute(&name, &value);
             }
             CallbackEvent::CloseStartTag { self_closing } => {
                 self.meta();
+                self.styles.opened();
                 if *self_closing && self.is_xhtml {
                     let name = std::mem::take(&mut self.tag);
+                    self.styles.close(&name);
                     self.close(&name);
                 }
             }
-            CallbackEvent::EndTag { name } => self.close(&String::from_utf8_lossy(name)),
-            CallbackEvent::String { value } => self.characters(&String::from_utf8_lossy(value)),
+            CallbackEvent::EndTag { name } => {
+                let name = String::from_utf8_lossy(name);
+                self.styles.close(&name);
+                self.close(&name);
+            }
+            CallbackEvent::String { value } => {
+                let text = String::from_utf8_lossy(value);
+                self.styles.text(&text);
+                self.characters(&text);
+            }
             CallbackEvent::Comment { .. } | CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
         }
     }
 
-    fn open(&mut self, name: &str) {
+    pub(super) fn open(&mut self, name: &str) {
         match &mut self.skipped {
             Some((skipped, depth)) => *depth += usize::from(skipped == name),
             None if SKIPPED.contains(&name) => self.skipped = Some((name.to_owned(), 1)),
@@ -168,7 +484,7 @@ impl Reader {
         self.language_next = name == "html";
     }
 
-    fn close(&mut self, name: &str) {
+    pub(super) fn close(&mut self, name: &str) {
         match &mut self.skipped {
             Some((skipped, depth)) => {
                 *depth -= usize::from(skipped == name);
@@ -198,7 +514,7 @@ impl Reader {
         }
     }
 
-    fn attribute(&mut self, name: &str, value: &str) {
+    pub(super) fn attribute(&mut self, name: &str, value: &str) {
         match name {
             "lang" if self.language_next => self.metadata.language = phrase(value),
             "name" => self.meta.name = value.to_ascii_lowercase(),
@@ -207,7 +523,8 @@ impl Reader {
         }
     }
 
-    fn meta(&mut self) {
+    /// The end of a start tag.
+    pub(super) fn meta(&mut self) {
         let Meta { name, content, .. } = std::mem::take(&mut self.meta);
         let Some(content) = phrase(&content) else { return };
         match name.as_str() {
@@ -218,7 +535,19 @@ impl Reader {
         }
     }
 
-    fn characters(&mut self, text: &str) {
+    /// Characters that no reader sees.
+    pub(super) fn hide(&mut self, how: Hiding, text: &str, leaves_no_gap: bool) {
+        let is_read = self.skipped.is_none() && self.title.is_none();
+        if !is_read || !leaves_no_gap && text.trim().is_empty() {
+            return self.characters(text);
+        }
+        self.prose.hide(how, text);
+        if !leaves_no_gap {
+            self.prose.blank();
+        }
+    }
+
+    pub(super) fn characters(&mut self, text: &str) {
         match (&self.skipped, &mut self.title) {
             (Some(_), _) => {}
             (None, Some(title)) => title.push_str(text),
@@ -230,20 +559,37 @@ impl Reader {
 impl Visitor for Reader {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.meta = Meta::default();
+        self.styles.open(name);
         self.open(name);
-        if matches!(name, "html" | "meta") {
+        let is_meta = matches!(name, "html" | "meta");
+        if is_meta || name == "link" || name == "style" || may_have_style(tag) {
             for attribute in tag.attributes().with_checks(false).flatten() {
-                self.attribute(attribute.key.local_name().into_inner(), &xml::unescaped(&attribute.value));
+                let (name, value) = (attribute.key.local_name().into_inner(), xml::unescaped(&attribute.value));
+                self.styles.attribute(name, &value);
+                if is_meta {
+                    self.attribute(name, &value);
+                }
             }
+        }
+        if is_meta {
             self.meta();
         }
+        self.styles.opened();
     }
 
     fn end(&mut self, name: &str) {
+        self.styles.close(name);
         self.close(name);
     }
 
     fn text(&mut self, text: &str) {
+        self.styles.text(text);
         self.characters(text);
     }
+}
+
+/// Whether a tag may have an attribute that hides text: most have not.
+fn may_have_style(tag: &BytesStart<'_>) -> bool {
+    let attributes: &str = tag.attributes_raw();
+    !attributes.trim().is_empty() && ["style", "hidden", "color", "text"].iter().any(|name| attributes.contains(name))
 }

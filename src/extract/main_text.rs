@@ -95,8 +95,8 @@ mod tests {
 
     fn read(page: &str, main: &str) -> Result<String, ExtractError> {
         let main: MainText = main.parse().expect("a main text");
-        let budget = Budget::new(Limits::default(), page.len() as u64)?;
-        html::read(page.as_bytes().to_vec(), None, Some(&main), &budget).map(|read| {
+        let mut budget = Budget::new(Limits::default(), page.len() as u64)?;
+        html::read(page.as_bytes().to_vec(), None, Some(&main), &mut budget).map(|read| {
             assert_eq!(read.metadata.title.as_deref(), Some("The title"), "the page says it, wherever its text is");
             read.text
         })
@@ -137,5 +137,26 @@ mod tests {
         }
         assert_eq!(" main > .chapter ".parse::<MainText>().expect("a selector").to_string(), "main > .chapter");
         assert!("a:not(".repeat(80).parse::<MainText>().is_err());
+    }
+
+    #[test]
+    fn what_a_page_hides_is_no_main_text() {
+        let style = "<style>.menu, .j { display: none } .text { color: #222 }</style>";
+        let page =
+            PAGE.replacen("<title>", &format!("{style}<title>"), 1).replace("upon", "upon <i class='j'>junk</i>");
+        let sentence =
+            "Once upon a time. He went on to say that it was so, and that nobody had ever seen the like of it. ";
+        let long = page.replacen("There was a page.", &sentence.repeat(20), 1);
+        for main in [".text", "readability"] {
+            let read = html::read(
+                long.as_bytes().to_vec(),
+                None,
+                Some(&main.parse().expect("a main text")),
+                &mut Budget::new(Limits::default(), long.len() as u64).expect("small"),
+            );
+            let read = read.unwrap_or_else(|why| panic!("{main}: {why}"));
+            assert!(!read.text.contains("junk") && read.text.contains("Once upon a time."), "{main}: {}", read.text);
+            assert_eq!(read.hidden.words(), 3, "{main}");
+        }
     }
 }

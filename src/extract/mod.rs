@@ -20,17 +20,20 @@
 
 mod archive;
 mod bytes;
+mod colour;
 mod cp855;
 mod cyrillic;
 mod detect;
 mod doc;
 mod docx;
+mod docx_format;
 mod encoding;
 mod epub;
 mod fb2;
 mod fb3;
 mod format;
 mod headings;
+mod hidden;
 mod html;
 mod latin;
 mod limits;
@@ -39,6 +42,7 @@ mod mobi;
 mod named;
 mod noise;
 mod odt;
+mod odt_format;
 mod office;
 mod pdf;
 mod pieces;
@@ -47,6 +51,7 @@ mod prose;
 mod read;
 mod rtf;
 mod sniff;
+mod style;
 mod tei;
 mod utf32;
 mod wide;
@@ -63,9 +68,11 @@ use crate::error::{Classified, ErrorCode};
 pub use bytes::Bytes;
 pub use encoding::{Encoding, UnknownEncoding};
 pub use headings::{Heading, headings_in};
+pub use hidden::{HiddenCount, HiddenWords, Hiding};
 pub use limits::{Limit, Limits, Met};
 pub use main_text::{BadSelector, MainText};
 pub use named::{ending, is_book};
+pub(crate) use named::{rank, why_no_book};
 pub use pieces::Pieces;
 pub(crate) use read::reads_apart;
 pub(crate) use worker::Readers;
@@ -164,6 +171,9 @@ pub struct Extracted {
     /// The headings that its markup names, in the order of the text.
     #[serde(default)]
     pub headings: Vec<Heading>,
+    /// What was left out of the text, because no reader sees it.
+    #[serde(default)]
+    pub hidden: HiddenWords,
     /// The metadata in the file.
     pub metadata: Description,
     /// The encoding, if the file is plain text.
@@ -350,15 +360,17 @@ pub struct Whole {
     pub text: String,
     /// Its headings; each book of an archive begins with its name.
     pub headings: Vec<Heading>,
+    /// What was left out of it, because no reader sees it.
+    pub hidden: HiddenWords,
 }
 
 /// The concatenated text of these books.
 pub(crate) fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
-    let Whole { text: mut whole, headings: mut all } = Whole::default();
+    let Whole { text: mut whole, headings: mut all, hidden: mut left_out } = Whole::default();
     let several = books.len() > 1;
     let mut left: usize = books.iter().flat_map(|book| &book.read).map(|read| read.text.len() + 2).sum();
     for Book { name, read } in books {
-        let Extracted { text, headings: found, .. } = match read {
+        let Extracted { text, headings: found, hidden, .. } = match read {
             Ok(read) => read,
             Err(why) => {
                 return Err(match name {
@@ -372,6 +384,7 @@ pub(crate) fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
             headings::add(&mut all, start, &name);
         }
         headings::append(&mut all, start, found);
+        left_out.extend(&hidden);
         left = left.saturating_sub(text.len() + 2);
         if whole.is_empty() {
             whole = text;
@@ -382,7 +395,7 @@ pub(crate) fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
             whole.push_str(&text);
         }
     }
-    Ok(Whole { text: whole, headings: all })
+    Ok(Whole { text: whole, headings: all, hidden: left_out })
 }
 
 /// Reads a plain text: `bytes` is the whole file.

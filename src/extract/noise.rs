@@ -8,8 +8,13 @@ use super::encoding::Encoding;
 /// The share of control characters that a text may have: an occasional printer or editor code.
 const MOST_CONTROLS: f64 = 0.01;
 
-/// This few are acceptable in UTF-8, whose pattern binary data does not match: a short text may have one.
-const FEW_CONTROLS: usize = 7;
+/// What a control character counts. A character from U+0080 to U+009F in Unicode counts 1 where windows-1252 has a quotation
+/// mark, a dash or a letter: that was taken for Latin-1, and may be every tenth character. Binary data that was converted so
+/// has many others, too.
+const CONTROL: usize = 10;
+
+/// This count is acceptable in UTF-8, whose pattern binary data does not match: a short text may have one.
+const FEW_CONTROLS: usize = 7 * CONTROL;
 
 /// The share of a text's characters that may be broken or belong to no script: stray bytes, fonts with their own signs.
 const MOST_UNKNOWN: f64 = 0.05;
@@ -42,30 +47,38 @@ pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
 /// not count at the end.
 pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
     let text = Some(text.trim_end_matches(['\0', '\x1A'])).filter(|text| !text.is_empty()).unwrap_or(text);
-    let controls = count_controls(text.as_bytes());
+    let controls = count_controls(text.as_bytes(), encoding);
     if allows(controls, text.len(), encoding) {
         return None;
     }
-    let share = share(controls, text.chars().count());
+    let share = share(controls, CONTROL * text.chars().count());
     (share > MOST_CONTROLS).then(|| format!("{} of its characters are control characters", percent(share)))
 }
 
-/// Whether a text of this length in UTF-8 surely may have so many control characters.
+/// Whether a text of this length in UTF-8 surely may have control characters that count so much.
 pub(super) fn allows(controls: usize, length: usize, encoding: Encoding) -> bool {
     // No character is longer, so there is no need to count them.
     controls == 0
         || (encoding == Encoding::UTF_8 && controls <= FEW_CONTROLS)
-        || share(controls, length / LONGEST) <= MOST_CONTROLS
+        || share(controls, CONTROL * (length / LONGEST)) <= MOST_CONTROLS
 }
 
-/// How many control characters a text in UTF-8 has that have no use in it.
-pub(super) fn count_controls(text: &[u8]) -> usize {
+/// What the control characters count that have no use in a text, which is now in UTF-8.
+pub(super) fn count_controls(text: &[u8], encoding: Encoding) -> usize {
     // Counted in bytes, many at a time.
     let count = |some: &[u8]| usize::from(some.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>());
     let ascii: usize = text.chunks(usize::from(u8::MAX)).map(count).sum();
-    // U+0080 to U+009F, except U+0085, which is a line end.
-    let is_other = |at: &usize| text.get(at + 1).is_some_and(|byte| *byte < 0xA0 && *byte != 0x85);
-    ascii + memchr::memchr_iter(0xC2, text).filter(is_other).count()
+    let others = memchr::memchr_iter(0xC2, text).filter_map(|at| text.get(at + 1));
+    let others: usize = others
+        .map(|byte| match byte {
+            // U+0085 is a line end.
+            0x85 | 0xA0.. => 0,
+            0x81 | 0x8D | 0x8F | 0x90 | 0x9D => CONTROL,
+            _ if encoding.is_unicode() => 1,
+            _ => CONTROL,
+        })
+        .sum();
+    CONTROL * ascii + others
 }
 
 /// A complaint if too many characters of `text` are broken or belong to no script.
@@ -145,14 +158,21 @@ fn percent(share: f64) -> String {
 mod tests {
     use proptest::prelude::*;
 
-    use super::count_controls;
+    use super::{CONTROL, Encoding, count_controls};
 
     proptest! {
         #[test]
         fn control_characters_are_counted(text in "[\0\x08-\x0E\x7F-\u{A1}aé\u{482}]{0,600}") {
             let is_useful = |c| matches!(c, '\t' | '\n' | '\x0C' | '\r' | '\u{85}');
-            let expected = text.chars().filter(|c| c.is_control() && !is_useful(*c)).count();
-            prop_assert_eq!(count_controls(text.as_bytes()), expected);
+            let count = |c: &char| {
+                let byte = [*c as u8];
+                let (meant, _) = encoding_rs::WINDOWS_1252.decode_without_bom_handling(&byte);
+                if *c < '\u{80}' || meant.starts_with(*c) { CONTROL } else { 1 }
+            };
+            let controls: Vec<char> = text.chars().filter(|c| c.is_control() && !is_useful(*c)).collect();
+            prop_assert_eq!(count_controls(text.as_bytes(), Encoding::UTF_8), controls.iter().map(count).sum::<usize>());
+            let latin_2 = "iso-8859-2".parse().expect("an encoding");
+            prop_assert_eq!(count_controls(text.as_bytes(), latin_2), CONTROL * controls.len());
         }
     }
 }

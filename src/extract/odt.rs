@@ -2,7 +2,9 @@
 
 use super::archive::Archive;
 use super::limits::Budget;
+use super::odt_format::{HiddenParagraphs, OdtFormat};
 use super::office::{Body, Elements, about};
+use super::xml;
 use super::{ExtractError, Extracted, Format};
 
 const MANIFEST: &str = "META-INF/manifest.xml";
@@ -41,9 +43,18 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     {
         return Err(ExtractError::Encrypted { what: "an OpenDocument file that needs a password".to_owned() });
     }
-    let mut body = Body::new(ELEMENTS);
-    body.read(&archive.need("content.xml", budget)?, budget)?;
+    let mut format = OdtFormat::default();
+    if let Some(styles) = archive.read("styles.xml", budget)? {
+        xml::walk(&xml::decode(&styles, None), budget, &mut format)?;
+    }
+    let content = archive.need("content.xml", budget)?;
+    if memchr::memmem::find(&content, b"hidden-paragraph").is_some() {
+        let mut hidden = HiddenParagraphs::default();
+        xml::walk(&xml::decode(&content, None), budget, &mut hidden)?;
+        format.hide_paragraphs(hidden.found);
+    }
+    let mut body = Body::new(ELEMENTS, format);
+    body.read(&content, budget)?;
     let metadata = about(archive, "meta.xml", budget)?;
-    let (text, headings) = body.finish();
-    Ok(Extracted { format: Format::Odt, text, headings, metadata, encoding: None })
+    Ok(Extracted { metadata, ..body.finish(Format::Odt) })
 }

@@ -2,12 +2,12 @@
 
 use quick_xml::events::BytesStart;
 
-use super::ExtractError;
 use super::archive::Archive;
-use super::headings::Heading;
+use super::hidden::Hiding;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor};
+use super::{ExtractError, Extracted, Format};
 use crate::description::Description;
 
 /// The meaning of a format's elements.
@@ -29,9 +29,22 @@ pub(super) struct Elements {
     pub(super) headings: &'static [&'static str],
 }
 
+/// How the text being read is formatted.
+pub(super) trait Formatting {
+    /// Start of an element; its name has no prefix.
+    fn start(&mut self, name: &str, tag: &BytesStart<'_>);
+    /// End of an element.
+    fn end(&mut self, name: &str);
+    /// Characters.
+    fn text(&mut self, text: &str);
+    /// How it hides text, if it does.
+    fn hiding(&self) -> Option<Hiding>;
+}
+
 /// The text of a document.
-pub(super) struct Body {
+pub(super) struct Body<F> {
     elements: Elements,
+    formatting: F,
     prose: Prose,
     notes: Prose,
     skipped: usize,
@@ -49,10 +62,10 @@ enum ElementKind {
     Other,
 }
 
-impl Body {
-    pub(super) fn new(elements: Elements) -> Self {
+impl<F: Formatting> Body<F> {
+    pub(super) fn new(elements: Elements, formatting: F) -> Self {
         let (prose, notes) = (Prose::default(), Prose::default());
-        Self { elements, prose, notes, skipped: 0, in_notes: 0, runs: 0, path: Vec::new() }
+        Self { elements, formatting, prose, notes, skipped: 0, in_notes: 0, runs: 0, path: Vec::new() }
     }
 
     /// Adds a part.
@@ -66,15 +79,16 @@ impl Body {
         if self.in_notes > 0 { &mut self.notes } else { &mut self.prose }
     }
 
-    /// The text and its headings.
-    pub(super) fn finish(mut self) -> (String, Vec<Heading>) {
+    /// The content of a document of this format, without metadata.
+    pub(super) fn finish(mut self, format: Format) -> Extracted {
         self.prose.below(self.notes);
-        self.prose.finish()
+        self.prose.finish(format)
     }
 }
 
-impl Visitor for Body {
+impl<F: Formatting> Visitor for Body<F> {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
+        self.formatting.start(name, tag);
         let elements = self.elements;
         let kind = if elements.skipped.contains(&name) {
             self.skipped += 1;
@@ -109,6 +123,7 @@ impl Visitor for Body {
     }
 
     fn end(&mut self, name: &str) {
+        self.formatting.end(name);
         if self.skipped == 0 && self.elements.paragraphs.contains(&name) {
             self.prose().end_heading();
             self.prose().paragraph();
@@ -122,8 +137,12 @@ impl Visitor for Body {
     }
 
     fn text(&mut self, text: &str) {
-        if self.skipped == 0 && (self.runs > 0 || self.elements.runs.is_empty()) {
-            self.prose().text(text);
+        self.formatting.text(text);
+        let is_text = self.runs > 0 || self.elements.runs.is_empty();
+        match self.formatting.hiding().filter(|_| is_text) {
+            None if is_text && self.skipped == 0 => self.prose().text(text),
+            Some(how) if self.skipped == 0 || how == Hiding::Deleted => self.prose().hide_in_place(how, text),
+            _ => {}
         }
     }
 }

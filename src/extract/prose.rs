@@ -4,6 +4,9 @@
 //! the same way.
 
 use super::headings::{self, Heading};
+use super::hidden::{HiddenWords, Hiding};
+use super::{Extracted, Format};
+use crate::description::Description;
 
 /// A text under construction.
 #[derive(Default)]
@@ -13,11 +16,13 @@ pub(super) struct Prose {
     headings: Vec<Heading>,
     /// Where the heading begins that is being read.
     heading: Option<usize>,
+    hidden: HiddenWords,
 }
 
 impl Prose {
     /// Adds a piece of text; any run of white space becomes one blank.
     pub(super) fn text(&mut self, piece: &str) {
+        self.hidden.end_word();
         self.blank |= piece.starts_with(is_space);
         for word in piece.split(is_space).filter(|word| !word.is_empty()) {
             if self.blank && !self.text.is_empty() && !self.text.ends_with('\n') {
@@ -29,12 +34,28 @@ impl Prose {
         self.blank = piece.ends_with(is_space) || (self.blank && piece.trim_matches(is_space).is_empty());
     }
 
+    /// Leaves out a piece of text that no reader sees.
+    pub(super) fn hide(&mut self, how: Hiding, piece: &str) {
+        self.hidden.add(how, piece);
+    }
+
+    /// Like [`Prose::hide`], for text that leaves a gap where it cannot be seen, unless it takes no room.
+    pub(super) fn hide_in_place(&mut self, how: Hiding, piece: &str) {
+        let leaves_gap = matches!(how, Hiding::SameColour | Hiding::InvisibleRendering | Hiding::Transparent);
+        if leaves_gap && piece.trim_matches(is_space).is_empty() {
+            return self.text(piece);
+        }
+        self.hide(how, piece);
+        self.blank |= leaves_gap;
+    }
+
     /// Starts a new line.
     pub(super) fn line(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with('\n') {
             self.text.push('\n');
         }
         self.blank = false;
+        self.hidden.end_word();
     }
 
     /// Starts a new paragraph.
@@ -48,6 +69,7 @@ impl Prose {
     /// Starts a new word.
     pub(super) fn blank(&mut self) {
         self.blank = true;
+        self.hidden.end_word();
     }
 
     /// Says that what follows is a heading.
@@ -67,12 +89,14 @@ impl Prose {
         self.paragraph();
         headings::append(&mut self.headings, self.text.len(), other.headings);
         self.text.push_str(&other.text);
+        self.hidden.extend(&other.hidden);
     }
 
-    /// The text and its headings.
-    pub(super) fn finish(mut self) -> (String, Vec<Heading>) {
+    /// The content of a book of this format, without metadata.
+    pub(super) fn finish(mut self, format: Format) -> Extracted {
         self.text.truncate(self.text.trim_end_matches('\n').len());
-        (self.text, self.headings)
+        let Self { text, headings, hidden, .. } = self;
+        Extracted { format, text, headings, hidden, metadata: Description::default(), encoding: None }
     }
 }
 
@@ -89,7 +113,7 @@ pub(super) fn phrase(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::Prose;
+    use super::{Format, Prose};
 
     #[test]
     fn blanks_and_lines() {
@@ -108,6 +132,6 @@ mod tests {
         prose.line();
         prose.text(" onyx ");
         prose.paragraph();
-        assert_eq!(prose.finish().0, "granite and opal stone\njade beryl\n\nonyx");
+        assert_eq!(prose.finish(Format::Text).text, "granite and opal stone\njade beryl\n\nonyx");
     }
 }

@@ -2,6 +2,7 @@
 
 use super::archive::{Archive, gunzip};
 use super::encoding::Encoding;
+use super::hidden::HiddenWords;
 use super::limits::{Budget, Limit, Limits, Met};
 use super::sniff::{self, FileKind, Packed};
 use super::{Book, ExtractError, Extracted, File, Format, MainText};
@@ -19,12 +20,12 @@ pub(super) fn read(file: File, main: Option<&MainText>, limits: Limits) -> Resul
 
 /// Whether it is one of the formats that need no third-party parser.
 pub(super) fn is_plain(file: &File) -> bool {
-    sniff::kind(&file.bytes, file.name.as_deref()) == FileKind::Plain
+    !reads_apart(&file.bytes, file.name.as_deref())
 }
 
-/// Whether a file without a name is read in a separate process.
-pub(crate) fn reads_apart(bytes: &[u8]) -> bool {
-    sniff::kind(bytes, None) != FileKind::Plain
+/// Whether a file is read in a separate process.
+pub(crate) fn reads_apart(bytes: &[u8], name: Option<&str>) -> bool {
+    sniff::kind(bytes, name) != FileKind::Plain
 }
 
 fn books(file: File, main: Option<&MainText>, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, ExtractError> {
@@ -42,7 +43,7 @@ fn books(file: File, main: Option<&MainText>, budget: &mut Budget, depth: u64) -
         }
         FileKind::Rtf => rtf::read(&bytes, budget),
         FileKind::Pdf => pdf::read(&bytes, budget),
-        FileKind::Ole => doc::read(&bytes),
+        FileKind::Ole => doc::read(&bytes, budget.limits),
         FileKind::Palm => mobi::read(&bytes, budget),
         FileKind::Html => html::read(bytes.into_vec(), encoding, main, budget),
         FileKind::Fb2 => fb2::read(&bytes, encoding, budget),
@@ -51,6 +52,7 @@ fn books(file: File, main: Option<&MainText>, budget: &mut Budget, depth: u64) -
             format: Format::Text,
             text: read.text,
             headings: Vec::new(),
+            hidden: HiddenWords::default(),
             metadata: Description::default(),
             encoding: Some(read.encoding),
         }),

@@ -1,9 +1,11 @@
 //! RTF 1.9. Implemented here because existing crates do not support code pages, without which a Russian RTF file is noise.
 
 use encoding_rs::WINDOWS_1252;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
+use super::colour::Colour;
 use super::encoding::code_page;
+use super::hidden::Hiding;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::{ExtractError, Extracted, Format};
@@ -11,8 +13,6 @@ use crate::description::Description;
 
 /// Destinations whose text is not part of the document's text.
 const SKIPPED: &[&str] = &[
-    "colortbl",
-    "stylesheet",
     "pict",
     "object",
     "header",
@@ -58,6 +58,8 @@ enum Place {
     Title,
     Author,
     Fonts,
+    Colours,
+    Styles,
     Nowhere,
 }
 
@@ -69,6 +71,41 @@ struct Group {
     /// How many fallback characters follow a `\u`, for readers that do not know it.
     fallback: usize,
     font: i32,
+    letters: Letters,
+    paragraph: Paragraph,
+    /// How they hide text, if they do.
+    hiding: Option<Hiding>,
+}
+
+/// How letters are formatted.
+#[derive(Clone, Copy)]
+struct Letters {
+    is_hidden: bool,
+    is_deleted: bool,
+    /// In half points.
+    size: i64,
+    colour: usize,
+    background: usize,
+}
+
+/// Letters of at most this size, in half points, are not seen.
+const SMALLEST: i64 = 3;
+/// What is indented or placed farther, in twips, is off the page.
+const FAR: i64 = 15_000;
+
+impl Letters {
+    const USUAL: Self = Self { is_hidden: false, is_deleted: false, size: 24, colour: 0, background: 0 };
+}
+
+/// How a paragraph is formatted.
+#[derive(Clone, Copy, Default)]
+struct Paragraph {
+    background: usize,
+    is_off_page: bool,
+    /// Whether its style hides it.
+    is_hidden: bool,
+    /// Whether it is in a cell or a box whose colour is not known.
+    is_on_unknown: bool,
 }
 
 struct Reader<'a> {
@@ -86,6 +123,14 @@ struct Reader<'a> {
     pass: usize,
     /// `\*` was read: the following destination is skipped if unknown.
     optional: bool,
+    /// The colours of the table, and the one being read.
+    colours: Vec<Option<Colour>>,
+    colour: Option<Colour>,
+    /// The styles that hide text, and the one being read.
+    hidden_styles: HashSet<i64>,
+    style: i64,
+    /// Whether cells of the row have a shade.
+    has_shades: bool,
     text: Prose,
     notes: Prose,
     title: String,
@@ -94,7 +139,15 @@ struct Reader<'a> {
 
 /// Reads an RTF file.
 pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
-    let group = Group { place: Place::Text, encoding: WINDOWS_1252, fallback: 1, font: -1 };
+    let group = Group {
+        place: Place::Text,
+        encoding: WINDOWS_1252,
+        fallback: 1,
+        font: -1,
+        letters: Letters::USUAL,
+        paragraph: Paragraph::default(),
+        hiding: None,
+    };
     let mut reader = Reader {
         bytes,
         at: 0,
@@ -106,6 +159,11 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         high: None,
         pass: 0,
         optional: false,
+        colours: Vec::new(),
+        colour: None,
+        hidden_styles: HashSet::new(),
+        style: 0,
+        has_shades: false,
         text: Prose::default(),
         notes: Prose::default(),
         title: String::new(),
@@ -116,8 +174,7 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
     text.below(notes);
     let metadata =
         Description { title: phrase(&title), authors: phrase(&author).into_iter().collect(), ..Description::default() };
-    let (text, headings) = text.finish();
-    Ok(Extracted { format: Format::Rtf, text, headings, metadata, encoding: None })
+    Ok(Extracted { metadata, ..text.finish(Format::Rtf) })
 }
 
 impl Reader<'_> {
@@ -131,6 +188,7 @@ impl Reader<'_> {
                     self.groups.push(self.group);
                     budget.depth(self.groups.len())?;
                     self.optional = false;
+                    self.style = if self.group.place == Place::Styles { 0 } else { self.style };
                 }
                 b'}' => {
                     self.flush();
@@ -230,7 +288,11 @@ impl Reader<'_> {
                     self.fonts.insert(self.group.font, encoding);
                 }
             }
-            "plain" => self.group.encoding = self.document,
+            "plain" => {
+                self.flush();
+                (self.group.encoding, self.group.letters) = (self.document, Letters::USUAL);
+                self.group.hiding = self.hiding_now();
+            }
             "par" | "sect" | "page" | "row" | "column" => self.border(Prose::paragraph),
             "line" => self.border(Prose::line),
             "tab" | "cell" | "nestcell" => self.char('\t'),
@@ -243,17 +305,89 @@ impl Reader<'_> {
             "rdblquote" => self.char('”'),
             "bullet" => self.char('•'),
             // The text of a box is inside a drawing, which is otherwise skipped.
-            "shptxt" if self.group.place == Place::Nowhere => self.group.place = Place::Text,
+            "shptxt" if self.group.place == Place::Nowhere => {
+                (self.group.place, self.group.paragraph.is_on_unknown) = (Place::Text, true);
+                self.group.hiding = self.hiding_now();
+            }
             "fonttbl" => self.group.place = Place::Fonts,
+            "colortbl" => self.group.place = Place::Colours,
+            "stylesheet" => self.group.place = Place::Styles,
             "info" => self.group.place = Place::Nowhere,
             "title" if self.group.place == Place::Nowhere => self.group.place = Place::Title,
             "author" if self.group.place == Place::Nowhere => self.group.place = Place::Author,
             "footnote" if self.group.place == Place::Text => self.group.place = Place::Note,
-            _ if optional || SKIPPED.contains(&word) => {
+            _ if optional && self.group.place != Place::Styles || SKIPPED.contains(&word) => {
                 self.flush();
                 self.group.place = Place::Nowhere;
             }
-            _ => {}
+            _ => self.format(word, number),
+        }
+    }
+
+    /// A word that says how text looks.
+    fn format(&mut self, word: &str, number: Option<i64>) {
+        let value = number.unwrap_or_default();
+        let is_on = number != Some(0);
+        let index = usize::try_from(value).unwrap_or_default();
+        let part = u8::try_from(value).unwrap_or(u8::MAX);
+        self.flush();
+        match (self.group.place, word) {
+            (Place::Colours, "red" | "green" | "blue") => {
+                let colour = self.colour.get_or_insert(Colour::BLACK);
+                match word {
+                    "red" => colour.red = part,
+                    "green" => colour.green = part,
+                    _ => colour.blue = part,
+                }
+            }
+            (Place::Styles, "s" | "cs" | "ds") => self.style = value,
+            (Place::Styles, "v") if is_on => drop(self.hidden_styles.insert(self.style)),
+            (Place::Colours | Place::Styles, _) => {}
+            (_, "v") => self.group.letters.is_hidden = is_on,
+            (_, "cs") => self.group.letters.is_hidden |= self.hidden_styles.contains(&value),
+            (_, "s") => self.group.paragraph.is_hidden = self.hidden_styles.contains(&value),
+            (_, "deleted") => self.group.letters.is_deleted = is_on,
+            (_, "fs") => self.group.letters.size = number.unwrap_or(Letters::USUAL.size),
+            (_, "cf") => self.group.letters.colour = index,
+            (_, "cb" | "chcbpat" | "highlight") => self.group.letters.background = index,
+            (_, "cbpat") => self.group.paragraph.background = index,
+            (_, "pard") => {
+                self.group.paragraph = Paragraph {
+                    is_on_unknown: self.group.paragraph.is_on_unknown && !self.has_shades,
+                    ..Paragraph::default()
+                }
+            }
+            (_, "intbl") => self.group.paragraph.is_on_unknown |= self.has_shades,
+            (_, "trowd") => self.has_shades = false,
+            (_, "clcbpat") => self.has_shades = true,
+            (_, "li" | "lin" | "fi" | "posx" | "posnegx" | "posy" | "posnegy") => {
+                self.group.paragraph.is_off_page |= value.abs() > FAR;
+            }
+            _ => return,
+        }
+        self.group.hiding = self.hiding_now();
+    }
+
+    /// How the text being read is hidden, if it is.
+    fn hiding_now(&self) -> Option<Hiding> {
+        let Group { letters, paragraph, .. } = self.group;
+        // The first colour is the usual one.
+        let colour = |index: usize| *self.colours.get(index).filter(|_| index > 0)?;
+        let background = colour(letters.background)
+            .or_else(|| colour(paragraph.background))
+            .or_else(|| (!paragraph.is_on_unknown).then_some(Colour::WHITE));
+        let is_lost =
+            || colour(letters.colour).zip(background).is_some_and(|(letters, paper)| letters.is_lost_on(paper));
+        if letters.is_deleted {
+            Some(Hiding::Deleted)
+        } else if letters.is_hidden || paragraph.is_hidden {
+            Some(Hiding::HiddenAttribute)
+        } else if paragraph.is_off_page {
+            Some(Hiding::OffPage)
+        } else if is_lost() {
+            Some(Hiding::SameColour)
+        } else {
+            (letters.size <= SMALLEST).then_some(Hiding::Tiny)
         }
     }
 
@@ -299,12 +433,19 @@ impl Reader<'_> {
     }
 
     fn push(&mut self, char: char) {
-        match self.group.place {
-            Place::Text => self.text.text(char.encode_utf8(&mut [0; 4])),
-            Place::Note => self.notes.text(char.encode_utf8(&mut [0; 4])),
-            Place::Title => self.title.push(char),
-            Place::Author => self.author.push(char),
-            Place::Fonts | Place::Nowhere => {}
+        let mut bytes = [0; 4];
+        let text = char.encode_utf8(&mut bytes);
+        let prose = match self.group.place {
+            Place::Text => &mut self.text,
+            Place::Note => &mut self.notes,
+            Place::Title => return self.title.push(char),
+            Place::Author => return self.author.push(char),
+            Place::Colours if char == ';' => return self.colours.push(self.colour.take()),
+            Place::Fonts | Place::Colours | Place::Styles | Place::Nowhere => return,
+        };
+        match self.group.hiding {
+            Some(how) => prose.hide_in_place(how, text),
+            None => prose.text(text),
         }
     }
 

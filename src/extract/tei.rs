@@ -65,8 +65,7 @@ struct Reader {
 pub(super) fn read(bytes: &[u8], encoding: Option<Encoding>, budget: &Budget) -> Result<Extracted, ExtractError> {
     let mut reader = Reader::default();
     xml::walk(&xml::decode(bytes, encoding), budget, &mut reader)?;
-    let (text, headings) = reader.prose.finish();
-    Ok(Extracted { format: Format::Tei, text, headings, metadata: reader.metadata, encoding: None })
+    Ok(Extracted { metadata: reader.metadata, ..reader.prose.finish(Format::Tei) })
 }
 
 impl Reader {

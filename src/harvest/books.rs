@@ -15,8 +15,8 @@ use super::source::Gone;
 use super::walk::is_guess;
 use super::web::{Found, Validators};
 use super::{Entry, HarvestError, Kind, Reason};
-use crate::api::{Amendment, Outcome};
-use crate::catalogue::{CatalogueError, Content, Gate, NewEntry};
+use crate::api::Outcome;
+use crate::catalogue::{CatalogueError, Content, Editor, Gate, NewEntry};
 use crate::description::Description;
 use crate::error::Classified as _;
 use crate::extract::{self, ExtractError, Extracted, File};
@@ -50,7 +50,7 @@ pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
     blake3::Hasher::new().update(&described).update(bytes).finalize().to_hex().to_string()
 }
 
-impl Harvest<'_> {
+impl<'c> Harvest<'c> {
     /// Reads files on all processors and adds their books together.
     pub(super) fn add(&mut self, books: Vec<Book>, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
         let (limits, readers, mut books) = (self.limits, &*Arc::clone(&self.readers), books.into_iter());
@@ -121,7 +121,7 @@ impl Harvest<'_> {
                 Err(error) => self.refuse_entry(&book.queued, book.known, Reason::BadBook, error.to_string(), rows),
             }
         }
-        let mut added = self.editor.add_some(entries).into_iter();
+        let mut added = self.editor_of_definer().add_some(entries).into_iter();
         for (book, ids) in files {
             let (mut kept, mut refused) = (Vec::new(), Vec::new());
             for id in ids {
@@ -148,6 +148,11 @@ impl Harvest<'_> {
             (self.watch)(&Watched { tally, refused: None });
         }
         Ok(())
+    }
+
+    /// Adds books for whoever defined the source, who can let a server do no more than they may do themselves.
+    fn editor_of_definer(&self) -> Editor<'c> {
+        self.editor.on_behalf_of(self.source.by.as_deref().filter(|_| !self.source.administrator))
     }
 
     /// Whether another page of a site has the same text. `texts` has the addresses of this batch by the digests of their texts.
@@ -254,8 +259,8 @@ impl Harvest<'_> {
         let visible = Some([self.source.library.clone()].into());
         let gate = self.source.gated.then(|| Gate { visible, ..Gate::default() });
         let (validity, fetched) = (self.source.validity.clone(), Some(Timestamp::now()));
-        let content = Content::text(read.text);
-        Ok(NewEntry { description, validity, fetched, gate, ..NewEntry::new(key, self.source.rights, content) })
+        let (content, hidden) = (Content::text(read.text), read.hidden);
+        Ok(NewEntry { description, validity, hidden, fetched, gate, ..NewEntry::new(key, self.source.rights, content) })
     }
 
     /// Loses the books that this run did not list.
@@ -308,13 +313,18 @@ impl Harvest<'_> {
         Ok(())
     }
 
+    /// Disables a book that is gone, or enables one that is there again. What somebody else disabled stays so, with its note.
     fn disable(&self, id: &str, disabled: bool) -> Result<(), HarvestError> {
-        if self.source.gone == Gone::Disable {
-            let key = BookKey { library: self.source.library.clone(), id: id.parse()? };
+        if self.source.gone != Gone::Disable {
+            return Ok(());
+        }
+        let key = BookKey { library: self.source.library.clone(), id: id.parse()? };
+        let (editor, lost) = (self.editor_of_definer(), format!("gone from the source {} on ", self.name));
+        if disabled {
             let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-            let note = if disabled { format!("gone from the source {} on {today}", self.name) } else { String::new() };
-            let amendment = Amendment { disabled: Some(disabled), note: Some(note), ..Amendment::default() };
-            self.editor.amend(&key, &amendment)?;
+            editor.lose(&key, &format!("{lost}{today}"))?;
+        } else {
+            editor.restore(&key, &lost)?;
         }
         Ok(())
     }

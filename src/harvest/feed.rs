@@ -3,10 +3,8 @@
 use feed_rs::model::{Entry as Item, Link};
 use feed_rs::parser;
 
-use url::Url;
-
-use super::Entry;
-use super::kind::{Entries, Page};
+use super::kind::{Entries, Offers, Page};
+use super::{Entry, Reason};
 use crate::description::{Description, Published};
 
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
@@ -21,11 +19,20 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
 /// An item: the file that comes with it, else the page that it is about.
 fn book(page: &Page<'_>, item: Item) -> Option<Entry> {
     let rel = |name: &'static str| move |link: &&Link| link.rel.as_deref() == Some(name);
-    let content = || item.media.iter().flat_map(|media| &media.content).find_map(|content| content.url.as_ref());
-    let enclosed = item.links.iter().find(rel("enclosure")).map(|link| link.href.as_str());
+    let enclosed = item.links.iter().filter(rel("enclosure")).map(|link| (link.media_type.clone(), link.href.clone()));
+    let content = item.media.iter().flat_map(|media| &media.content).filter_map(|content| {
+        // Without a type, it is a picture.
+        Some((Some(content.content_type.as_ref()?.to_string()), content.url.as_ref()?.to_string()))
+    });
+    let offers: Offers = enclosed.chain(content).filter_map(|(kind, to)| Some((kind, page.link(&to)?))).collect();
     let usual = item.links.iter().find(rel("alternate")).or_else(|| item.links.iter().find(|link| link.rel.is_none()));
-    let address = enclosed.or_else(|| content().map(Url::as_str)).or_else(|| usual.map(|link| link.href.as_str()))?;
-    let address = page.link(address).filter(|address| page.source.takes(address))?;
+    let Some(address) = offers.best(page).or_else(|| page.link(&usual?.href)) else {
+        let name = item.title.map_or(item.id, |title| title.content);
+        return offers.unusable(page, name, (Reason::NoFile, "the item leads to nothing"));
+    };
+    if !page.source.takes(&address) {
+        return None;
+    }
     let description = Description {
         title: item.title.map(|title| title.content),
         authors: item.authors.into_iter().filter_map(|person| person.name).collect(),

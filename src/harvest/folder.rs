@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use super::Entry;
 use super::kind::{Entries, Page};
-use crate::extract::is_book;
+use super::{Entry, Reason};
+use crate::extract::why_no_book;
 
-/// The files and folders in a folder. Hidden ones and links are left out.
+/// The files and folders in a folder. Hidden ones are left out, and links are skipped.
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     let read = fs::read_dir(page.address).map_err(|error| error.to_string())?;
     Ok(Box::new(read.filter_map(|entry| match entry {
@@ -22,12 +22,25 @@ fn entry_of(page: &Page<'_>, entry: &fs::DirEntry) -> Result<Option<Entry>, Stri
     let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
     let failed = |error| format!("{}: {error}", path.display());
     let kind = entry.file_type().map_err(failed)?;
-    let Some(address) = path.to_str().filter(|_| !is_hidden && !kind.is_symlink()) else { return Ok(None) };
+    if is_hidden {
+        return Ok(None);
+    }
+    let Some(address) = path.to_str() else {
+        let shown = path.to_string_lossy();
+        return Ok(Some(Entry::unusable(shown, Reason::Address, "its name is not UTF-8: rename it")));
+    };
     if kind.is_dir() {
         return Ok(Some(Entry::page(address)));
     }
-    if !kind.is_file() || !page.source.takes(address) || !is_book(&path) {
+    if !page.source.takes(address) {
         return Ok(None);
+    }
+    if !kind.is_file() {
+        let what = if kind.is_symlink() { "a link, which is not followed" } else { "not a file" };
+        return Ok(Some(Entry::unusable(address, Reason::Link, format!("it is {what}"))));
+    }
+    if let Some(why) = why_no_book(&path) {
+        return Ok(Some(Entry::unusable(address, Reason::Format, why)));
     }
     let about = entry.metadata().map_err(failed)?;
     let changed = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();

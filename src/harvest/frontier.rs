@@ -6,10 +6,11 @@
 //! source \0 'k' address      → what is known of an address that was listed
 //! source \0 't' digest       → the address of the book of a site with this text
 //! source \0 'e' address      → why it failed, if it did
+//! source \0 'l' address      → what a page listed, packed (`links.rs`)
 //! source \0 'r' !number, u64 → a run, the newest first
 //! ```
 //!
-//! All in JSON. Whatever happens between two writes, an address that was listed is in the queue or was fetched: its rows
+//! All others in JSON. Whatever happens between two writes, an address that was listed is in the queue or was fetched: its rows
 //! change in one step.
 
 use std::collections::BTreeMap;
@@ -18,8 +19,9 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::links::KeptLinks;
 use super::walk::Walk;
-use super::{Entry, HarvestError, Reason, Tally};
+use super::{Entry, HarvestError, Reason, SourceLimit, Tally};
 use crate::catalogue::{Catalogue, CatalogueError, Editor, Leased, put};
 use crate::extract::MainText;
 use crate::index::{BookId, Library, Rights, RowChange, Table, Validity};
@@ -52,6 +54,9 @@ pub(super) struct State {
     /// How often a list of the run was begun again.
     #[serde(default)]
     pub(super) restarts: u32,
+    /// The bytes of what is kept of its pages.
+    #[serde(default)]
+    pub(super) kept_bytes: u64,
     /// What the run knows of the numbers in a site's addresses.
     #[serde(default)]
     pub(super) walk: Walk,
@@ -82,9 +87,12 @@ pub(super) struct Run {
     pub(super) ended: Option<Timestamp>,
     #[serde(flatten)]
     pub(super) tally: Tally,
-    /// The number of addresses refused, by reason.
+    /// The number of addresses refused or skipped, by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) refused_by: BTreeMap<Reason, u64>,
+    /// The number of addresses left out, by limit.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(super) left_out: BTreeMap<SourceLimit, u64>,
     /// Why it could not go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
@@ -151,6 +159,9 @@ pub(super) struct Known {
     /// The validators of HTTP.
     pub(super) etag: Option<String>,
     pub(super) modified: Option<String>,
+    /// What is kept of its entries, if it is a page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) links: Option<KeptLinks>,
     /// Whether the source no longer has the book.
     #[serde(default)]
     pub(super) gone: bool,
@@ -221,8 +232,34 @@ impl<'c> Frontier<'c> {
         Ok(self.get(&self.key(b's', b""))?.unwrap_or_default())
     }
 
-    pub(super) fn known(&self, address: &str) -> Result<Option<Known>, HarvestError> {
-        self.get(&self.address_key(b'k', address))
+    /// What is known of addresses, in their order: one read of the store, however many they are.
+    pub(super) fn known<'a>(
+        &self,
+        addresses: impl Iterator<Item = &'a str>,
+    ) -> Result<Vec<Option<Known>>, HarvestError> {
+        let keys: Vec<Vec<u8>> = addresses.map(|address| self.address_key(b'k', address)).collect();
+        let rows = self.catalogue.rows_of(Table::Harvests, &keys)?;
+        rows.into_iter().map(|row| Ok(row.map(|row| self.read(&row)).transpose()?)).collect()
+    }
+
+    /// The packed entries of a page.
+    pub(super) fn links(&self, address: &str) -> Result<Option<Vec<u8>>, HarvestError> {
+        Ok(self.catalogue.row(Table::Harvests, &self.address_key(b'l', address))?)
+    }
+
+    pub(super) fn put_links(&self, address: &str, packed: Vec<u8>) -> RowChange {
+        RowChange::put(Table::Harvests, self.address_key(b'l', address), packed)
+    }
+
+    pub(super) fn drop_links(&self, address: &str) -> RowChange {
+        RowChange::delete(Table::Harvests, self.address_key(b'l', address))
+    }
+
+    /// How many addresses are in the queues of some sources.
+    pub(super) fn queued_of<'a>(&self, names: impl Iterator<Item = &'a BookId>) -> Result<u64, HarvestError> {
+        let keys: Vec<Vec<u8>> = names.map(|name| Self::new(self.catalogue, name).key(b's', b"")).collect();
+        let rows = self.catalogue.rows_of(Table::Harvests, &keys)?;
+        rows.into_iter().flatten().map(|row| Ok(self.read::<State>(&row)?.queued)).sum()
     }
 
     /// Entries of the queue, in order, after one of them.

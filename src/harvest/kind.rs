@@ -1,5 +1,6 @@
 //! The kinds of sources, and what they have in common.
 
+use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use roxmltree::{Document, ParsingOptions};
@@ -7,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 use utoipa::ToSchema;
 
-use super::{Entry, HarvestError, Source, feed, folder, list, oai, opds, site, sitemap};
+use super::{Entry, HarvestError, Reason, Source, feed, folder, list, oai, opds, site, sitemap};
+use crate::extract::rank;
 
 /// What a source is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -87,6 +89,41 @@ impl Page<'_> {
         Document::parse_with_options(self.text()?, options).map_err(|error| format!("it is not valid XML: {error}"))
     }
 }
+
+/// The files that a book is offered as: their media types, if those are said, and addresses.
+#[derive(Default)]
+pub(super) struct Offers(Vec<(Option<String>, String)>);
+
+impl FromIterator<(Option<String>, String)> for Offers {
+    fn from_iter<I: IntoIterator<Item = (Option<String>, String)>>(offers: I) -> Self {
+        Self(offers.into_iter().collect())
+    }
+}
+
+impl Offers {
+    /// The address of the one in the best format, of those that the source takes and that can be read.
+    pub(super) fn best(&self, page: &Page<'_>) -> Option<String> {
+        let taken = self.0.iter().filter(|(_, address)| page.source.takes(address));
+        let ranked = taken.filter_map(|(kind, address)| Some((rank(kind.as_deref(), address)?, address)));
+        ranked.min().map(|(_, address)| address.clone())
+    }
+
+    /// The book, of which none can be used. Without files, it is called `name`, for this reason. `None` if the source does not take
+    /// it.
+    pub(super) fn unusable(self, page: &Page<'_>, name: String, without: (Reason, &str)) -> Option<Entry> {
+        let (reason, why) = without;
+        let Some((_, first)) = self.0.first() else {
+            return Some(Entry::unusable(name, reason, why));
+        };
+        let kinds: BTreeSet<&str> = self.0.iter().filter_map(|(kind, _)| kind.as_deref()).collect();
+        let kinds: Vec<&str> = kinds.into_iter().take(KINDS_SHOWN).collect();
+        let why = format!("it is only there as {}, which cannot be read", kinds.join(", "));
+        page.source.takes(first).then(|| Entry::unusable(first, Reason::Format, why))
+    }
+}
+
+/// How many media types a reason names.
+const KINDS_SHOWN: usize = 3;
 
 /// The largest page, in elements, attributes and texts.
 const MOST_NODES: u32 = 4_000_000;

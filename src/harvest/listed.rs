@@ -4,12 +4,14 @@ use std::collections::HashSet;
 use std::mem;
 use std::sync::Arc;
 
-use super::frontier::{Queued, Seen};
+use super::frontier::{Known, Queued, Seen};
 use super::kind::Page;
+use super::links::Packing;
 use super::pages::entries;
 use super::run::{Harvest, ROWS};
+use super::sources::Sources as _;
 use super::web::Found;
-use super::{Entry, HarvestError, Kind, Mark};
+use super::{Entry, HarvestError, Kind, Mark, Source, SourceLimit, Unusable};
 use crate::index::RowChange;
 
 /// How many pages may lead to an entry.
@@ -19,8 +21,8 @@ const RESTARTS: u32 = 5;
 
 /// How far a page was read.
 pub(super) enum Listed {
-    /// To its end; and whether it says that it is a copy of another.
-    All { copy: bool },
+    /// To its end; whether it says that it is a copy of another, and its entries, packed, if they are not too many to be kept.
+    All { copy: bool, links: Option<Vec<u8>> },
     /// Not to its end, because the run is to stop.
     Stopped,
 }
@@ -37,7 +39,7 @@ impl Harvest<'_> {
             Err(why) => return Ok(Err(why)),
         };
         self.state.now = self.state.now.take().or(answered);
-        let (mut seen, mut rows, mut copy) = (HashSet::new(), Vec::new(), false);
+        let (mut some, mut copy, mut links) = (Vec::new(), false, Packing::new());
         for entry in entries {
             match entry {
                 Ok(entry) if is_again(&entry) && self.state.restarts == RESTARTS => {
@@ -46,47 +48,60 @@ impl Harvest<'_> {
                 Ok(mut entry) => {
                     self.state.restarts += u32::from(is_again(&entry));
                     copy |= entry.mark.take_if(|mark| *mark == Mark::Original).is_some();
+                    links.push(&entry);
                     // A list that is begun again is read to the end again.
                     if entry.page && is_again(&queued.entry) {
                         entry.mark = Some(Mark::Again);
                     }
-                    self.consider(entry, queued.depth + 1, &mut seen, &mut rows)?;
+                    some.push(entry);
                 }
                 Err(why) => {
-                    self.write(mem::take(&mut rows))?;
+                    self.queue(mem::take(&mut some), queued)?;
                     return Ok(Err(why));
                 }
             }
-            if rows.len() >= ROWS {
-                self.write(mem::take(&mut rows))?;
-                seen.clear();
+            if some.len() >= ROWS {
+                self.queue(mem::take(&mut some), queued)?;
                 if self.work.stop.is_stopped() {
                     // When it is read again, it goes on with what this run has not seen.
                     return Ok(Ok(Listed::Stopped));
                 }
             }
         }
-        self.write(rows)?;
-        Ok(Ok(Listed::All { copy }))
+        self.queue(some, queued)?;
+        Ok(Ok(Listed::All { copy, links: links.finish() }))
     }
 
-    /// Queues an entry, unless this run has seen it or it is known to be as it was.
+    /// Queues entries of a page.
+    pub(super) fn queue(&mut self, entries: Vec<Entry>, page: &Queued) -> Result<(), HarvestError> {
+        let mut rows = Vec::new();
+        self.consider(entries, page.depth + 1, &mut rows)?;
+        self.write(rows)
+    }
+
+    /// Queues entries, unless this run has seen them or they are known to be as they were.
     pub(super) fn consider(
         &mut self,
-        entry: Entry,
+        entries: Vec<Entry>,
         depth: u32,
-        seen: &mut HashSet<String>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
-        if entry.mark == Some(Mark::Gone) {
-            return self.lose_record(&entry);
+        let (gone, mut entries): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| entry.mark == Some(Mark::Gone));
+        gone.iter().try_for_each(|entry| self.lose_record(entry))?;
+        let mut seen = HashSet::new();
+        entries.retain(|entry| seen.insert(entry.address.clone()));
+        let known = self.frontier.known(entries.iter().map(|entry| entry.address.as_str()))?;
+        self.measure_room_of_key()?;
+        for (entry, known) in entries.into_iter().zip(known) {
+            self.consider_one(entry, known, depth, rows);
         }
-        if !seen.insert(entry.address.clone()) {
-            return Ok(());
-        }
-        let known = self.frontier.known(&entry.address)?;
+        Ok(())
+    }
+
+    fn consider_one(&mut self, entry: Entry, known: Option<Known>, depth: u32, rows: &mut Vec<RowChange>) {
         if known.as_ref().is_some_and(|known| known.run == self.state.run) && !is_again(&entry) {
-            return Ok(());
+            return;
         }
         let mut known = known.unwrap_or_else(|| self.new_known(&entry.address));
         let read_before = matches!(known.state, Seen::Page | Seen::Book);
@@ -96,13 +111,18 @@ impl Harvest<'_> {
             Seen::Book if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
             Seen::Refused(reason) if same && known.text == self.source.text => self.count_refused(reason),
             // Paging leads from page to page, so only sites and catalogues are deep.
-            _ if depth > DEPTH && self.source.kind == Kind::Site => return Ok(()),
-            _ if self.state.listed >= self.source.most => {
-                self.state.incomplete = true;
-                return Ok(());
+            _ if depth > DEPTH && self.source.kind == Kind::Site => return self.leave_out(SourceLimit::Depth),
+            _ if self.state.listed >= self.source.most => return self.leave_out(SourceLimit::Most),
+            _ if self.room_of_key == Some(0) => return self.leave_out(SourceLimit::Key),
+            _ if entry.unusable.is_some() => {
+                self.state.listed += 1;
+                let Unusable { reason, why } = entry.unusable.expect("it was just looked at");
+                known.version = entry.version;
+                return self.refuse(known, reason, why, rows);
             }
             _ => {
                 self.state.listed += 1;
+                self.room_of_key = self.room_of_key.map(|room| room - 1);
                 if matches!(known.state, Seen::Refused(_)) {
                     rows.push(self.frontier.drop_fault(&known.address));
                 }
@@ -112,6 +132,24 @@ impl Harvest<'_> {
             }
         }
         rows.push(self.frontier.put_known(&known));
+    }
+}
+
+impl Harvest<'_> {
+    /// Leaves out an address that was listed.
+    fn leave_out(&mut self, limit: SourceLimit) {
+        self.state.incomplete = true;
+        *self.state.last.get_or_insert_default().left_out.entry(limit).or_default() += 1;
+    }
+
+    /// Measures how many more addresses may wait for the sources of the key that defined this one.
+    fn measure_room_of_key(&mut self) -> Result<(), HarvestError> {
+        let Some(most) = self.most_of_key.filter(|_| !self.source.is_of_administrator()) else { return Ok(()) };
+        let sources = self.editor.sources()?;
+        let is_of_key = |source: &Source| source.by == self.source.by && !source.is_of_administrator();
+        let others = sources.iter().filter(|(name, source)| **name != self.name && is_of_key(source));
+        let queued = self.frontier.queued_of(others.map(|(name, _)| name))? + self.state.queued;
+        self.room_of_key = Some(most.saturating_sub(queued));
         Ok(())
     }
 }

@@ -19,6 +19,7 @@ mod folders;
 mod frontier;
 mod hosts;
 mod kind;
+mod links;
 mod list;
 mod listed;
 mod oai;
@@ -41,10 +42,10 @@ mod web;
 pub use kind::Kind;
 pub use pages::read_page;
 pub use run::{Harvest, Watched};
-pub use schedule::Schedule;
+pub use schedule::{KeyBounds, Schedule};
 pub use source::{Credentials, Every, Gone, Pattern, Source};
 pub use sources::Sources;
-pub use tally::{Reason, Tally};
+pub use tally::{Reason, SourceLimit, Tally};
 
 use std::sync::Arc;
 
@@ -83,6 +84,18 @@ pub struct Entry {
     /// What is special about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mark: Option<Mark>,
+    /// Why it cannot be used, if so: it is counted, and not fetched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unusable: Option<Unusable>,
+}
+
+/// Why something that a page lists cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unusable {
+    /// The kind of reason.
+    pub reason: Reason,
+    /// Why, in words.
+    pub why: String,
 }
 
 /// What is special about an entry.
@@ -107,6 +120,11 @@ impl Entry {
     fn book(address: impl Into<String>) -> Self {
         Self { address: address.into(), book: true, ..Self::default() }
     }
+
+    /// A book that cannot be used.
+    fn unusable(address: impl Into<String>, reason: Reason, why: impl Into<String>) -> Self {
+        Self { unusable: Some(Unusable { reason, why: why.into() }), ..Self::book(address) }
+    }
 }
 
 /// Why a source cannot be harvested, or not to its end.
@@ -129,6 +147,9 @@ pub enum HarvestError {
         "what is known of the source {0:?} that was removed is still being cleared; try again in a minute, or choose another name"
     )]
     Clearing(String),
+    /// Another one has the name.
+    #[error("another source has the name {0:?}, which this key may not manage; choose another name")]
+    NotYours(String),
     /// It is paused.
     #[error("the source {0:?} is paused; resume it first")]
     Paused(String),
@@ -174,7 +195,7 @@ impl Classified for HarvestError {
             Self::Store(error) => error.code(),
             Self::Name(error) => error.code(),
             Self::NoSuchSource(_) => ErrorCode::NoSuchSource,
-            Self::Clearing(_) => ErrorCode::SourceExists,
+            Self::Clearing(_) | Self::NotYours(_) => ErrorCode::SourceExists,
             Self::Paused(_) => ErrorCode::SourcePaused,
             Self::Runs(_) => ErrorCode::SourceRuns,
             Self::Input(_) | Self::Selector(_) => ErrorCode::BadSource,

@@ -5,7 +5,7 @@ use roxmltree::{Document, Node};
 use url::Url;
 
 use super::kind::{Entries, Page};
-use super::{Entry, Mark, Source};
+use super::{Entry, Mark, Reason, Source};
 use crate::description::{Description, Published};
 
 /// The first page of a list.
@@ -84,13 +84,17 @@ fn record(page: &Page<'_>, record: Node<'_, '_>) -> Option<Entry> {
             ..Entry::default()
         });
     }
-    let metadata = child(record, "metadata")?.children().find(Node::is_element)?;
+    let metadata = child(record, "metadata").and_then(|metadata| metadata.children().find(Node::is_element));
+    let Some(metadata) = metadata else {
+        return Some(Entry { version, ..Entry::unusable(id, Reason::NoFile, "the record has no metadata") });
+    };
     let (description, link) = match metadata.tag_name().name() {
         "record" | "collection" => marc(metadata),
         _ => dublin_core(metadata),
     };
-    // Without a link there is nothing to fetch; the reason is kept with the record's own identifier.
-    let address = link.and_then(|link| page.link(&link)).unwrap_or_else(|| id.clone());
+    let Some(address) = link.and_then(|link| page.link(&link)) else {
+        return Some(Entry { version, ..Entry::unusable(id, Reason::NoFile, "the record has no address of the web") });
+    };
     page.source.takes(&address).then(|| Entry { id: Some(id), description, version, ..Entry::book(address) })
 }
 

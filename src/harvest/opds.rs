@@ -4,40 +4,22 @@
 use roxmltree::Node;
 use serde_json::Value;
 
-use super::Entry;
-use super::kind::{Entries, Page};
+use super::kind::{Entries, Offers, Page};
+use super::{Entry, Reason};
 use crate::description::{Description, Published};
 
-/// The beginnings of media types of books, the best first.
-const TYPES: [&str; 12] = [
-    "application/epub",
-    "application/x-fictionbook",
-    "application/fb2",
-    "text/fb2",
-    "application/xhtml",
-    "text/html",
-    "text/plain",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml",
-    "application/vnd.oasis.opendocument.text",
-    "application/rtf",
-    "application/x-mobipocket",
-    "application/pdf",
-];
 /// How a link to a book's file begins its relation.
 const ACQUISITION: &str = "http://opds-spec.org/acquisition";
 /// Ways to acquire a book that do not give its file, or not all of it.
 const NOT_FILES: [&str; 4] = ["/buy", "/borrow", "/subscribe", "/sample"];
+/// Why a book without a file cannot be used.
+const NO_FILE: (Reason, &str) =
+    (Reason::NoFile, "the catalogue gives no file of it: it must be bought, borrowed or subscribed to");
 
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     let start = page.bytes.trim_ascii_start();
     let listed = if start.first() == Some(&b'{') { json(page)? } else { atom(page)? };
     Ok(Box::new(listed.into_iter().map(Ok)))
-}
-
-/// How good a format is: the lower the better.
-fn rank(media_type: &str) -> Option<usize> {
-    let media_type = media_type.to_ascii_lowercase();
-    TYPES.iter().position(|known| media_type.starts_with(known))
 }
 
 fn is_file(relation: &str) -> bool {
@@ -62,13 +44,14 @@ fn atom(page: &Page<'_>) -> Result<Vec<Entry>, String> {
 /// A book, or else the pages that an entry leads to.
 fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>) -> Vec<Entry> {
     let links: Vec<_> = children(entry, "link").collect();
-    let of = |link: &Node<'_, '_>| Some((rank(link.attribute("type")?)?, page.link(link.attribute("href")?)?));
-    let files = links.iter().filter(|link| link.attribute("rel").is_some_and(is_file));
-    if let Some((_, address)) = files.filter_map(of).min() {
-        if !page.source.takes(&address) {
-            return Vec::new();
-        }
-        let text = |name| children(entry, name).find_map(|node| node.text()).map(|text| text.trim().to_owned());
+    let acquisitions =
+        || links.iter().filter(|link| link.attribute("rel").is_some_and(|rel| rel.starts_with(ACQUISITION)));
+    let of =
+        |link: &Node<'_, '_>| Some((link.attribute("type").map(str::to_owned), page.link(link.attribute("href")?)?));
+    let offers: Offers =
+        acquisitions().filter(|link| link.attribute("rel").is_some_and(is_file)).filter_map(of).collect();
+    let text = |name| children(entry, name).find_map(|node| node.text()).map(|text| text.trim().to_owned());
+    if let Some(address) = offers.best(page) {
         let authors = children(entry, "author").filter_map(|author| children(author, "name").next()?.text());
         let description = Description {
             title: text("title"),
@@ -79,10 +62,17 @@ fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>) -> Vec<Entry> {
         };
         return vec![Entry { id: text("id"), version: text("updated"), description, ..Entry::book(address) }];
     }
-    let is_catalogue =
-        |link: &&Node<'_, '_>| link.attribute("type").is_some_and(|kind| kind.starts_with("application/atom+xml"));
+    let kind = |link: &Node<'_, '_>| link.attribute("type").unwrap_or_default().to_owned();
+    let is_catalogue = |link: &&Node<'_, '_>| kind(link).starts_with("application/atom+xml");
     let pages = links.iter().filter(is_catalogue).filter_map(|link| page.link(link.attribute("href")?));
-    pages.map(Entry::page).collect()
+    let mut listed: Vec<Entry> = pages.map(Entry::page).collect();
+    // The whole entry may be elsewhere.
+    let is_whole = entry.parent_element().is_none() || !links.iter().any(|link| kind(link).contains("type=entry"));
+    if acquisitions().next().is_some() && is_whole {
+        let name = text("id").or_else(|| text("title")).unwrap_or_default();
+        listed.extend(offers.unusable(page, name, NO_FILE));
+    }
+    listed
 }
 
 fn children<'a, 'd: 'a>(node: Node<'a, 'd>, name: &'static str) -> impl Iterator<Item = Node<'a, 'd>> {
@@ -121,8 +111,8 @@ fn linked(page: &Page<'_>, section: &Value, relation: &str) -> Option<Entry> {
 fn publication(page: &Page<'_>, book: &Value) -> Option<Entry> {
     let metadata = book.get("metadata")?;
     let files = array(book, "links").filter(|link| relations(link).any(is_file));
-    let of = |link: &Value| Some((rank(link.get("type")?.as_str()?)?, page.link(link.get("href")?.as_str()?)?));
-    let (_, address) = files.filter_map(of).min()?;
+    let of = |link: &Value| Some((link.get("type").and_then(words), page.link(link.get("href")?.as_str()?)?));
+    let offers: Offers = files.filter_map(of).collect();
     let text = |name| metadata.get(name).and_then(words);
     let description = Description {
         title: text("title"),
@@ -131,8 +121,11 @@ fn publication(page: &Page<'_>, book: &Value) -> Option<Entry> {
         identifiers: several(metadata.get("identifier")).filter_map(words).collect(),
         published: text("published").and_then(|published| Published::of_file(&published)),
     };
-    let taken = page.source.takes(&address);
-    taken.then(|| Entry { id: text("identifier"), version: text("modified"), description, ..Entry::book(address) })
+    let Some(address) = offers.best(page) else {
+        let name = text("identifier").or(description.title).unwrap_or_default();
+        return offers.unusable(page, name, NO_FILE);
+    };
+    Some(Entry { id: text("identifier"), version: text("modified"), description, ..Entry::book(address) })
 }
 
 fn array<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
@@ -168,7 +161,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::kind::tests::source;
-    use super::super::{Entry, Kind};
+    use super::super::{Entry, Kind, Reason};
     use super::{Page, entries};
 
     fn read(feed: &Value) -> Vec<Entry> {
@@ -180,7 +173,8 @@ mod tests {
     }
 
     fn pages_and_books(feed: &Value) -> (Vec<String>, Vec<String>) {
-        let (pages, books): (Vec<Entry>, Vec<Entry>) = read(feed).into_iter().partition(|entry| entry.page);
+        let usable = read(feed).into_iter().filter(|entry| entry.unusable.is_none());
+        let (pages, books): (Vec<Entry>, Vec<Entry>) = usable.partition(|entry| entry.page);
         let addresses = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.address).collect();
         (addresses(pages), addresses(books))
     }
@@ -215,6 +209,8 @@ mod tests {
         });
         let page = vec!["https://x.y/opds/shelf?page=2".to_owned()];
         assert_eq!(pages_and_books(&shelf), (page, vec!["https://x.y/opds/1.epub".to_owned()]));
+        let reasons: Vec<Reason> = read(&shelf).into_iter().filter_map(|entry| Some(entry.unusable?.reason)).collect();
+        assert_eq!(reasons, [Reason::NoFile, Reason::Format, Reason::NoFile, Reason::NoFile], "the others are told");
     }
 
     #[test]

@@ -36,8 +36,10 @@ impl Harvest<'_> {
 
     pub(super) fn refuse(&mut self, mut known: Known, reason: Reason, why: String, rows: &mut Vec<RowChange>) {
         self.count_refused(reason);
-        let tally = *self.tally();
-        (self.watch)(&Watched { tally, refused: Some((&known.address, &why)) });
+        if !reason.is_skipped() {
+            let tally = *self.tally();
+            (self.watch)(&Watched { tally, refused: Some((&known.address, &why)) });
+        }
         if known.text != self.source.text {
             // What its book was is of no use to one that is read otherwise.
             known.text.clone_from(&self.source.text);
@@ -51,7 +53,7 @@ impl Harvest<'_> {
 
     pub(super) fn count_refused(&mut self, reason: Reason) {
         let run = self.state.last.get_or_insert_default();
-        run.tally.refused += 1;
+        *if reason.is_skipped() { &mut run.tally.skipped } else { &mut run.tally.refused } += 1;
         *run.refused_by.entry(reason).or_default() += 1;
     }
 

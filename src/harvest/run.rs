@@ -1,6 +1,5 @@
 //! Running a harvest: one batch of the queue after the other, until the source is exhausted.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -10,13 +9,14 @@ use jiff::Timestamp;
 use super::books::{Book, digest};
 use super::fetch::fetch;
 use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
+use super::links::reading_of;
 use super::listed::Listed;
 use super::plan::{drop_wanted, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::walk::{Walk, is_guess};
 use super::web::{Fetched, Validators, Web};
 use super::{HarvestError, Quotas, Reason, Source, Tally};
-use crate::catalogue::{Editor, Leased};
+use crate::catalogue::{Editor, Leased, Stop};
 use crate::extract::{Limits, Readers};
 use crate::index::{BookId, RowChange};
 use crate::metrics::METRICS;
@@ -73,6 +73,11 @@ pub struct Harvest<'c> {
     counted: Run,
     /// What counts its books.
     quotas: Option<Quotas>,
+    /// How many addresses may wait for all sources of the key that defined it, and how many more those are now.
+    pub(super) most_of_key: Option<u64>,
+    pub(super) room_of_key: Option<u64>,
+    /// What decides about the entries of its pages.
+    pub(super) reading: String,
 }
 
 impl<'c> Harvest<'c> {
@@ -100,6 +105,9 @@ impl<'c> Harvest<'c> {
         Ok(Self {
             counted,
             quotas: None,
+            most_of_key: None,
+            room_of_key: None,
+            reading: reading_of(&source),
             readers,
             editor,
             name,
@@ -117,10 +125,11 @@ impl<'c> Harvest<'c> {
         })
     }
 
-    /// Counts its books in the quota of the key that defined the source.
+    /// Counts its books in the quota of the key that defined the source, and lets at most so many addresses wait for all sources of
+    /// that key.
     #[must_use]
-    pub fn within(self, quotas: Quotas) -> Self {
-        Self { quotas: Some(quotas), ..self }
+    pub fn within(self, quotas: Quotas, most_of_key: u64) -> Self {
+        Self { quotas: Some(quotas), most_of_key: Some(most_of_key), ..self }
     }
 
     /// Runs until the source is exhausted.
@@ -144,9 +153,9 @@ impl<'c> Harvest<'c> {
                 keep(&work, editor, &name, &source, begun);
                 requests.shutdown();
             });
-            let ended = self.exhaust();
-            work.stop.end();
-            ended
+            // Also if it panics: the thread above goes on until it is told.
+            let _end = EndOnDrop(&work.stop);
+            self.exhaust()
         });
         let error = match &ended {
             Err(error @ (HarvestError::Unreachable { .. } | HarvestError::QuotaUsedUp { .. })) => {
@@ -202,7 +211,7 @@ impl<'c> Harvest<'c> {
         (self.state.incomplete, self.state.now, self.state.walk) = (false, None, Walk::default());
         self.state.last = Some(Run { number: self.state.run, begun: Timestamp::now(), ..Run::default() });
         let mut rows = Vec::from_iter(self.state.run.checked_sub(RUNS).map(|old| self.frontier.drop_run(old)));
-        self.consider(first, 0, &mut HashSet::new(), &mut rows)?;
+        self.consider(vec![first], 0, &mut rows)?;
         self.write(rows)
     }
 
@@ -266,12 +275,13 @@ impl<'c> Harvest<'c> {
     /// Fetches entries and writes what became of them. Returns their number.
     fn batch(&mut self, batch: Vec<QueueRow>) -> Result<usize, HarvestError> {
         let (mut rows, mut books, mut bytes, mut done, begun) = (Vec::new(), Vec::new(), 0, 0, Instant::now());
-        for (key, queued) in batch {
+        let known = self.frontier.known(batch.iter().map(|(_, queued)| queued.entry.address.as_str()))?;
+        for ((key, queued), known) in batch.into_iter().zip(known) {
             if bytes > BATCH_BYTES || self.failures >= FAILURES || begun.elapsed() > BATCH_TIME {
                 break;
             }
             let address = &queued.entry.address;
-            let known = self.frontier.known(address)?.unwrap_or_else(|| self.new_known(address));
+            let known = known.unwrap_or_else(|| self.new_known(address));
             if queued.tries > 0 {
                 rows.push(self.frontier.drop_fault(address));
             }
@@ -326,7 +336,9 @@ impl<'c> Harvest<'c> {
             return Ok(Done::Other);
         }
         let validators = Validators { etag: known.etag.clone(), modified: known.modified.clone() };
-        let usable = if queued.entry.page || !self.is_as_defined(&known) { Validators::default() } else { validators };
+        let kept = if queued.entry.page { self.kept_links(&queued, &known)? } else { None };
+        let is_usable = if queued.entry.page { kept.is_some() } else { self.is_as_defined(&known) };
+        let usable = if is_usable { validators } else { Validators::default() };
         let most = if queued.entry.page { PAGE_BYTES.min(self.limits.input) } else { self.limits.input };
         let fetched = fetch(&self.web, &self.source, &queued.entry, &usable, most);
         if !matches!(fetched, Fetched::Failed(..)) {
@@ -337,7 +349,10 @@ impl<'c> Harvest<'c> {
                 let mut is_copy = false;
                 if queued.entry.page {
                     match self.list(&queued, &found)? {
-                        Ok(Listed::All { copy }) => is_copy = copy,
+                        Ok(Listed::All { copy, links }) => {
+                            is_copy = copy;
+                            self.keep_links(&mut known, (links, copy), &found.validators, rows);
+                        }
                         Ok(Listed::Stopped) => return Ok(Done::Stopped),
                         Err(why) => {
                             self.state.incomplete = true;
@@ -365,7 +380,11 @@ impl<'c> Harvest<'c> {
                 known.state = Seen::Page;
                 rows.push(self.frontier.put_known(&known));
             }
-            Fetched::Unmodified => return self.leave(queued, known, rows),
+            Fetched::Unmodified if !is_usable => {
+                let why = "it answers 304 to a request without conditions".to_owned();
+                self.refuse_entry(&queued, known, Reason::Status, why, rows);
+            }
+            Fetched::Unmodified => return self.leave_page(queued, known, kept.as_deref(), rows),
             Fetched::Missing if known.id.is_some() => self.lose(known, rows)?,
             Fetched::Missing => {
                 self.refuse_entry(&queued, known, Reason::Missing, "there is nothing at this address".to_owned(), rows);
@@ -374,6 +393,30 @@ impl<'c> Harvest<'c> {
             Fetched::Failed(why, wait) => self.try_again(queued, known, &why, wait, rows),
             Fetched::Stopped => return Ok(Done::Stopped),
         }
+        Ok(Done::Other)
+    }
+
+    /// Leaves what did not change as it is. What was kept of a page is listed again.
+    fn leave_page(
+        &mut self,
+        queued: Queued,
+        mut known: Known,
+        kept: Option<&[u8]>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<Done, HarvestError> {
+        if let Some(kept) = kept
+            && !self.list_kept(&queued, kept)?
+        {
+            return Ok(Done::Stopped);
+        }
+        let is_copy = known.links.as_ref().is_some_and(|links| links.copy);
+        if queued.entry.book && !is_copy {
+            self.guess(&queued)?;
+            return self.leave(queued, known, rows);
+        }
+        self.tally().pages_unchanged += 1;
+        known.state = Seen::Page;
+        rows.push(self.frontier.put_known(&known));
         Ok(Done::Other)
     }
 
@@ -400,6 +443,15 @@ impl<'c> Harvest<'c> {
         self.state.last.get_or_insert_default().ended = Some(Timestamp::now());
         self.write(vec![drop_wanted(&self.name)])?;
         Ok(tally)
+    }
+}
+
+/// Ends the work when it is dropped.
+struct EndOnDrop<'s>(&'s Stop);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
     }
 }
 

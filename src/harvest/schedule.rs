@@ -43,14 +43,23 @@ pub struct Schedule {
     running: BTreeMap<BookId, Running>,
     folders: Folders,
     begin: fn(),
-    quotas: Quotas,
+    bounds: KeyBounds,
+}
+
+/// What bounds the sources that keys define.
+#[derive(Clone)]
+pub struct KeyBounds {
+    /// Called with the books of a key.
+    pub quotas: Quotas,
+    /// How many addresses may wait for all sources of a key.
+    pub queue: u64,
 }
 
 impl Schedule {
-    /// Begins to run sources, at most `most` at once. `begin` is called on each thread that runs one, and `quotas` with the books of keys.
-    pub fn start(catalogue: &Arc<Catalogue>, limits: Limits, most: usize, begin: fn(), quotas: Quotas) {
+    /// Begins to run sources, at most `most` at once. `begin` is called on each thread that runs one.
+    pub fn start(catalogue: &Arc<Catalogue>, limits: Limits, most: usize, begin: fn(), bounds: KeyBounds) {
         let (running, folders) = (BTreeMap::new(), Folders::default());
-        let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, folders, begin, quotas };
+        let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, folders, begin, bounds };
         catalogue.run_beside(move || {
             if !schedule.catalogue.is_shared()
                 && let Err(error) = end_all(&schedule.catalogue.by(Actor::Local))
@@ -149,10 +158,10 @@ impl Schedule {
         let wanted = Wanted { at: Timestamp::now(), ..plan.wanted.unwrap_or_else(Wanted::now) };
         self.catalogue.by(Actor::Local).apply_rows(&[put_wanted(&name, &wanted)])?;
         let (catalogue, limits, begin, of) = (Arc::clone(&self.catalogue), self.limits, self.begin, name.clone());
-        let quotas = Arc::clone(&self.quotas);
+        let bounds = self.bounds.clone();
         let thread = thread::Builder::new().name("lapidary-source".to_owned()).spawn(move || {
             begin();
-            run(&catalogue, &of, limits, wanted, quotas);
+            run(&catalogue, &of, limits, wanted, bounds);
         });
         match thread {
             Ok(thread) => {
@@ -187,11 +196,13 @@ fn foremost<'l>(waiting: impl Iterator<Item = (Timestamp, &'l Library)>, running
     ranked.min().map(|(.., place)| place)
 }
 
-fn run(catalogue: &Catalogue, name: &BookId, limits: Limits, wanted: Wanted, quotas: Quotas) {
+fn run(catalogue: &Catalogue, name: &BookId, limits: Limits, wanted: Wanted, bounds: KeyBounds) {
     let editor = catalogue.by(Actor::Local);
     let mut watch = |_: &Watched<'_>| {};
     tracing::info!("the source {name} is fetched");
-    let ended = Harvest::new(&editor, name, limits, &mut watch).and_then(|harvest| harvest.within(quotas).run());
+    let KeyBounds { quotas, queue } = bounds;
+    let harvest = Harvest::new(&editor, name, limits, &mut watch);
+    let ended = harvest.and_then(|harvest| harvest.within(quotas, queue).run());
     match ended {
         Ok(tally) => tracing::info!(
             "the source {name} was fetched: {} books, {} added, {} refused",

@@ -5,7 +5,7 @@ use html5gum::{StartTag, Token, Tokenizer};
 use url::Url;
 
 use super::kind::{Entries, Page};
-use super::{Entry, Mark};
+use super::{Entry, Mark, Reason};
 
 /// Endings of files that are neither pages nor books.
 const OTHERS: [&str; 17] = [
@@ -48,14 +48,19 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
         }
     }
     let origin = start.origin();
-    let is_here = move |url: &Url| {
-        url.origin() == origin && !OTHERS.iter().any(|end| url.path().to_ascii_lowercase().ends_with(end))
-    };
-    let urls = listed.into_iter().filter_map(|address| Url::parse(&address).ok()).filter(is_here);
+    let urls = listed.into_iter().filter_map(|address| Url::parse(&address).ok());
+    let urls = urls.filter(move |url| url.origin() == origin);
     let original = original(page);
-    Ok(Box::new(urls.map(without_visit).map(move |address| {
+    Ok(Box::new(urls.filter_map(move |url| {
+        let is_other = OTHERS.iter().any(|end| url.path().to_ascii_lowercase().ends_with(end));
+        let address = without_visit(url);
+        let book = page.source.takes(&address);
+        if is_other {
+            let why = "it is called as pictures, sounds, videos and parts of pages are";
+            return book.then(|| Ok(Entry::unusable(address, Reason::Format, why)));
+        }
         let mark = (Some(&address) == original.as_ref()).then_some(Mark::Original);
-        Ok(Entry { book: page.source.takes(&address), mark, ..Entry::page(address) })
+        Some(Ok(Entry { book, mark, ..Entry::page(address) }))
     })))
 }
 

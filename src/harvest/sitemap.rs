@@ -5,8 +5,8 @@ use std::io::Read as _;
 use flate2::read::GzDecoder;
 use roxmltree::Node;
 
-use super::Entry;
 use super::kind::{Entries, Page};
+use super::{Entry, Reason};
 
 /// The largest sitemap, unpacked: the protocol's own limit.
 const UNPACKED: u64 = 50 << 20;
@@ -26,22 +26,32 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
 fn listed(page: &Page<'_>) -> Result<Vec<Entry>, String> {
     let text = page.text()?;
     if !text.starts_with('<') {
-        let books = text.lines().filter_map(|line| page.link(line)).filter(|address| page.source.takes(address));
-        return Ok(books.map(Entry::book).collect());
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        return Ok(lines.filter_map(|line| book(page, line, None)).collect());
     }
     let document = page.document()?;
     let root = document.root_element();
     let listed = root.children().filter(Node::is_element);
-    let address = |node: &Node<'_, '_>| page.link(child(node, "loc")?);
+    let locations = listed.filter_map(|node| Some((child(&node, "loc")?, child(&node, "lastmod"))));
     match root.tag_name().name() {
-        "sitemapindex" => Ok(listed.filter_map(|node| address(&node)).map(Entry::page).collect()),
-        "urlset" => {
-            let books = listed.filter_map(|node| Some((address(&node)?, child(&node, "lastmod").map(str::to_owned))));
-            let taken = books.filter(|(address, _)| page.source.takes(address));
-            Ok(taken.map(|(address, version)| Entry { version, ..Entry::book(address) }).collect())
+        "sitemapindex" => {
+            let pages = locations.map(|(address, _)| page.link(address).map_or_else(|| unusable(address), Entry::page));
+            Ok(pages.collect())
         }
+        "urlset" => Ok(locations.filter_map(|(address, changed)| book(page, address, changed)).collect()),
         other => Err(format!("it is not a sitemap, but <{other}>")),
     }
+}
+
+/// A book, if its address is to be taken.
+fn book(page: &Page<'_>, address: &str, changed: Option<&str>) -> Option<Entry> {
+    let Some(found) = page.link(address) else { return page.source.takes(address).then(|| unusable(address)) };
+    let version = changed.map(str::to_owned);
+    page.source.takes(&found).then(|| Entry { version, ..Entry::book(found) })
+}
+
+fn unusable(address: &str) -> Entry {
+    Entry::unusable(address, Reason::Address, "this is no address of the web")
 }
 
 fn child<'d>(node: &Node<'d, '_>, name: &str) -> Option<&'d str> {

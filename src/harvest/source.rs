@@ -1,6 +1,8 @@
 //! The definition of a source, as kept in the catalogue.
 
 use std::fmt;
+use std::fs;
+use std::io::Read as _;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -12,6 +14,8 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 use url::Url;
 use utoipa::ToSchema;
 
+use super::kind::Page;
+use super::run::PAGE_BYTES;
 use super::{HarvestError, Kind};
 use crate::api::{SourceDefinition, Unless};
 use crate::catalogue::CatalogueError;
@@ -22,6 +26,11 @@ use crate::index::{Library, Rights, Validity};
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 /// The most requests per second to a host that need no administrator.
 const POLITE: f64 = 1.0;
+/// The fewest: sources that ask one host wait for each other, and a pause must end.
+const SLOWEST: f64 = 1.0 / 60.0;
+/// The most parts of addresses of a source, and the most bytes of one, of a contact and of a set.
+const PARTS: usize = 100;
+const WORD_BYTES: usize = 500;
 /// The most patterns of a source, the most bytes of one, and how much memory each of its compiled forms may take.
 const PATTERNS: usize = 10;
 const PATTERN_BYTES: usize = 500;
@@ -91,6 +100,12 @@ pub struct Source {
     /// The name of the key that defined it: its books count in that key's quota.
     #[serde(default)]
     pub by: Option<String>,
+    /// Whether an admin key defined or changed it.
+    #[serde(default)]
+    pub administrator: bool,
+    /// Whether an admin key paused it.
+    #[serde(default)]
+    pub paused_by_administrator: bool,
 }
 
 /// A regular expression that addresses match. It is compiled when it is first needed: sources are often only listed.
@@ -238,6 +253,9 @@ impl Source {
         if is_web && self.kind == Kind::Folder {
             return input(format!("{:?} is not a folder", self.address));
         }
+        if may_be_file && !is_web && self.address.contains("://") {
+            return input(format!("{:?} is neither a path nor an address of the web", self.address));
+        }
         if self.kind != Kind::Folder && self.contact.is_none() && !self.allow_private {
             return input(
                 "a source on the web needs a contact (an e-mail address), so that the owner of the site can write to you"
@@ -247,8 +265,16 @@ impl Source {
         if self.contact.as_ref().is_some_and(|contact| !contact.chars().all(|c| c.is_ascii_graphic())) {
             return input("the contact must be an e-mail address or a URL".to_owned());
         }
-        if self.rate.is_some_and(|rate| !(rate > 0.0 && rate.is_finite())) {
-            return input("the rate must be more than 0".to_owned());
+        if self.contains.len() > PARTS {
+            return input(format!("a source has at most {PARTS} parts of addresses to take"));
+        }
+        let words = self.contains.iter().chain(&self.contact).chain(&self.set);
+        if let Some(word) = words.into_iter().find(|word| word.len() > WORD_BYTES) {
+            let start: String = word.chars().take(20).collect();
+            return input(format!("{start:?}… is longer than {WORD_BYTES} bytes"));
+        }
+        if self.rate.is_some_and(|rate| !(rate >= SLOWEST && rate.is_finite())) {
+            return input("the rate must be at least one request in a minute: 0.0167".to_owned());
         }
         if self.enough.is_some() && self.kind != Kind::Site {
             return input("only of a site some new books can be enough".to_owned());
@@ -286,6 +312,48 @@ impl Source {
             Self { rate: Some(rate), .. } if *rate > POLITE => Some("its rate is more than one request per second"),
             _ => None,
         }
+    }
+
+    /// What only an administrator may ask for, although a source that has it is shown to all keys of its library.
+    #[must_use]
+    pub fn asks_for_more(&self) -> Option<&'static str> {
+        (self.most > SourceDefinition::MOST).then_some("it fetches more than 100,000 addresses in a run")
+    }
+
+    /// Checks what can be known at once of the files that it names on this machine.
+    ///
+    /// # Errors
+    /// [`HarvestError::Input`] if a folder or file does not exist or cannot be read.
+    pub fn checked_on_disk(self) -> Result<Self, HarvestError> {
+        let wrong = |path: &str, why: String| HarvestError::Input(format!("{path}: {why}"));
+        if let Some(Credentials(path)) = self.credentials.as_ref().filter(|place| place.variable().is_none()) {
+            fs::metadata(path).map_err(|error| wrong(path, error.to_string()))?;
+        }
+        if self.is_web() || self.address == "-" {
+            return Ok(self);
+        }
+        let path = self.address.as_str();
+        let found = fs::metadata(path).map_err(|error| wrong(path, error.to_string()))?;
+        match self.kind {
+            Kind::Folder if !found.is_dir() => return Err(wrong(path, "it is a file, not a folder".to_owned())),
+            Kind::Folder => drop(fs::read_dir(path).map_err(|error| wrong(path, error.to_string()))?),
+            _ if !found.is_file() => return Err(wrong(path, "it is not a file with addresses".to_owned())),
+            _ => {
+                let file = fs::File::open(path).map_err(|error| wrong(path, error.to_string()))?;
+                let mut bytes = Vec::new();
+                file.take(PAGE_BYTES).read_to_end(&mut bytes).map_err(|error| wrong(path, error.to_string()))?;
+                let page = Page { source: &self, address: path, bytes: &bytes, since: None };
+                let first = self.kind.entries(&page).and_then(|mut entries| entries.next().transpose());
+                first.map_err(|why| wrong(path, why))?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Whether only an administrator changes it: one defined or changed it, or a command on the machine did.
+    #[must_use]
+    pub fn is_of_administrator(&self) -> bool {
+        self.administrator || self.by.is_none()
     }
 
     /// Checks what may not be asked for from elsewhere, whoever asks.
@@ -350,6 +418,8 @@ impl TryFrom<SourceDefinition> for Source {
             gated: definition.unless.is_some(),
             paused: definition.paused,
             by: None,
+            administrator: false,
+            paused_by_administrator: false,
         })
     }
 }

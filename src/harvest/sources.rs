@@ -14,7 +14,7 @@ use super::{Entry, HarvestError, Source, Tally};
 use crate::api::{
     self, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns, SourceState, SourceTest,
 };
-use crate::catalogue::{Catalogue, Editor, put};
+use crate::catalogue::{Catalogue, CatalogueError, Editor, put};
 use crate::index::{BookId, RowChange, Table};
 
 /// The most sources of a library.
@@ -121,9 +121,25 @@ fn shown(catalogue: &Catalogue, name: BookId, source: Source, plan: Plan) -> Res
 }
 
 impl From<Run> for SourceRun {
-    fn from(Run { number, begun, ended, tally, refused_by, error }: Run) -> Self {
-        let Tally { fetched, added, unchanged, refused, gone } = tally;
-        Self { number, begun, ended, fetched, added, unchanged, refused, gone, refused_by, error }
+    fn from(Run { number, begun, ended, tally, refused_by, left_out, error }: Run) -> Self {
+        let Tally { fetched, added, unchanged, refused, pages_unchanged, gone, skipped } = tally;
+        let (skipped_by, refused_by) = refused_by.into_iter().partition(|(reason, _)| reason.is_skipped());
+        Self {
+            number,
+            begun,
+            ended,
+            fetched,
+            added,
+            unchanged,
+            refused,
+            pages_unchanged,
+            gone,
+            skipped,
+            refused_by,
+            skipped_by,
+            left_out,
+            error,
+        }
     }
 }
 
@@ -137,9 +153,9 @@ impl Source {
     /// The first books that the source lists, or what is wrong with it. Nothing is changed.
     #[must_use]
     pub fn test(&self) -> SourceTest {
-        let (mut items, mut begins) = (Vec::new(), None);
+        let (mut items, mut begins, mut skipped) = (Vec::new(), None, 0);
         let tested = Trial::new(self).and_then(|trial| {
-            let books = trial.books(TESTED)?;
+            let books = trial.books(TESTED, &mut skipped)?;
             items.extend(books.iter().cloned().map(|Entry { address, id, description, .. }| SourceItem {
                 address,
                 id,
@@ -148,7 +164,7 @@ impl Source {
             begins = books.first().map(|first| trial.beginning(first)).transpose()?.flatten();
             Ok(())
         });
-        SourceTest { items, begins, error: tested.err().map(|error| error.to_string()) }
+        SourceTest { items, skipped, begins, error: tested.err().map(|error| error.to_string()) }
     }
 
     /// The source with changes of its definition: fields that are `null` are removed.
@@ -157,7 +173,8 @@ impl Source {
     /// [`HarvestError::Input`].
     pub fn changed(self, changes: Map<String, Value>) -> Result<Self, HarvestError> {
         let wrong = |error: serde_json::Error| HarvestError::Input(error.to_string());
-        let by = self.by.clone();
+        let (by, administrator) = (self.by.clone(), self.administrator);
+        let paused_by_administrator = self.paused_by_administrator;
         let mut definition = serde_json::to_value(SourceDefinition::from(self)).map_err(wrong)?;
         if let Some(fields) = definition.as_object_mut() {
             for (name, value) in changes {
@@ -165,16 +182,28 @@ impl Source {
             }
         }
         let definition: SourceDefinition = serde_json::from_value(definition).map_err(wrong)?;
-        Ok(Self { by, ..definition.try_into()? })
+        Ok(Self { by, administrator, paused_by_administrator, ..definition.try_into()? })
     }
 }
 
+/// Whether a source may be changed by whoever asks for it.
+pub type Permits<'a> = &'a dyn Fn(&Source) -> bool;
+
+/// Whether the stored definition of a source may be changed.
+fn permitted(name: &BookId, before: Option<&[u8]>, permits: Permits<'_>) -> Result<(), HarvestError> {
+    let Some(before) = before else { return Ok(()) };
+    let unreadable = |_| CatalogueError::BadSetting { kind: Table::Sources.as_str(), name: name.as_str().to_owned() };
+    let known: Source = serde_json::from_slice(before).map_err(unreadable)?;
+    if permits(&known) { Ok(()) } else { Err(HarvestError::NotYours(name.as_str().to_owned())) }
+}
+
 impl Editor<'_> {
-    /// Adds a source, or replaces the definition of one. Returns whether it replaced one.
+    /// Adds a source, or replaces the definition of one, if it is one that `may_replace` permits. Returns whether it replaced one.
     ///
     /// # Errors
-    /// [`HarvestError::Input`] if its library has too many; [`HarvestError::Clearing`] if one of this name was just removed.
-    pub fn set_source(&self, name: &BookId, source: &Source) -> Result<bool, HarvestError> {
+    /// [`HarvestError::Input`] if its library has too many; [`HarvestError::Clearing`] if one of this name was just removed;
+    /// [`HarvestError::NotYours`].
+    pub fn set_source(&self, name: &BookId, source: &Source, may_replace: Permits<'_>) -> Result<bool, HarvestError> {
         let of_library = |(other, known): &(BookId, Source)| other != name && known.library == source.library;
         if self.sources()?.into_iter().filter(of_library).count() >= MOST {
             return Err(HarvestError::Input(format!("the library has {MOST} sources; remove some")));
@@ -186,7 +215,8 @@ impl Editor<'_> {
             }
             thread::sleep(LOOK);
         }
-        let replaced = self.change_setting(put(Table::Sources, name.as_str(), source), None)?;
+        let definition = put(Table::Sources, name.as_str(), source);
+        let replaced = self.change_setting_if(definition, None, |before| permitted(name, before, may_replace))?;
         // It goes on with the new definition, unless it is paused.
         self.end_leased(&lease_of(name));
         Ok(replaced)
@@ -208,9 +238,13 @@ impl Editor<'_> {
 
     /// Removes a source. Its books stay; what is known of it is cleared bit by bit ([`Self::clear_source`]), because it may be millions
     /// of rows. Returns whether it existed.
-    pub fn remove_source(&self, name: &BookId) -> Result<bool, HarvestError> {
+    ///
+    /// # Errors
+    /// [`HarvestError::NotYours`] if it is one that `may_remove` does not permit.
+    pub fn remove_source(&self, name: &BookId, may_remove: Permits<'_>) -> Result<bool, HarvestError> {
         let definition = RowChange::delete(Table::Sources, name.as_str());
-        let existed = self.change_setting(definition, Some(put_removed(name)))?;
+        let permits = |before: Option<&[u8]>| permitted(name, before, may_remove);
+        let existed = self.change_setting_if(definition, Some(put_removed(name)), permits)?;
         self.revoke_leased(&lease_of(name));
         if existed {
             self.apply_rows(&drop_plan(name))?;

@@ -14,9 +14,15 @@ pub struct Tally {
     pub unchanged: u64,
     /// Addresses that could not be fetched or read.
     pub refused: u64,
+    /// Pages that are as they were, so that the server did not send them again.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub pages_unchanged: u64,
     /// Books that the source no longer has.
     #[serde(default, skip_serializing_if = "is_none")]
     pub gone: u64,
+    /// What the source lists and cannot be used ([`Reason::is_skipped`]).
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub skipped: u64,
 }
 
 impl Tally {
@@ -27,7 +33,9 @@ impl Tally {
             added: self.added.saturating_sub(before.added),
             unchanged: self.unchanged.saturating_sub(before.unchanged),
             refused: self.refused.saturating_sub(before.refused),
+            pages_unchanged: self.pages_unchanged.saturating_sub(before.pages_unchanged),
             gone: self.gone.saturating_sub(before.gone),
+            skipped: self.skipped.saturating_sub(before.skipped),
         }
     }
 }
@@ -63,11 +71,17 @@ pub enum Reason {
     Matches,
     /// Another fault of the book, such as too long a name.
     BadRecord,
+    /// It is in no format that can be read.
+    Format,
+    /// The source gives no file of it: it must be bought or borrowed, or nothing leads to it.
+    NoFile,
+    /// It is a link, or something else than a file, in a folder.
+    Link,
 }
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::Address,
         Self::Missing,
         Self::Robots,
@@ -79,7 +93,16 @@ impl Reason {
         Self::BadBook,
         Self::Matches,
         Self::BadRecord,
+        Self::Format,
+        Self::NoFile,
+        Self::Link,
     ];
+
+    /// Whether it is about something that the source lists and that is not tried: no fault, and so counted apart.
+    #[must_use]
+    pub fn is_skipped(self) -> bool {
+        matches!(self, Self::Format | Self::NoFile | Self::Link)
+    }
 
     /// Its name.
     #[must_use]
@@ -96,6 +119,33 @@ impl Reason {
             Self::BadBook => "bad_book",
             Self::Matches => "matches",
             Self::BadRecord => "bad_record",
+            Self::Format => "format",
+            Self::NoFile => "no_file",
+            Self::Link => "link",
+        }
+    }
+}
+
+/// Why a run leaves out addresses that it was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceLimit {
+    /// The most addresses of a run of the source.
+    Most,
+    /// The most addresses in the queues of all sources of the key that defined it.
+    Key,
+    /// The most links from the start of a site.
+    Depth,
+}
+
+impl SourceLimit {
+    /// What it is, in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Most => "the most addresses of a run (--most)",
+            Self::Key => "the most addresses that may wait for all sources of its key",
+            Self::Depth => "the most links from the start of a site",
         }
     }
 }

@@ -40,8 +40,8 @@ impl<'s> Trial<'s> {
         }
     }
 
-    /// The first books that the source lists.
-    pub(super) fn books(&self, count: usize) -> Result<Vec<Entry>, HarvestError> {
+    /// The first books that the source lists. Those that cannot be used are counted.
+    pub(super) fn books(&self, count: usize, skipped: &mut u64) -> Result<Vec<Entry>, HarvestError> {
         let mut pages = vec![self.source.kind.begin(self.source, None).map_err(HarvestError::Input)?.address];
         let (mut seen, mut books) = (HashSet::new(), Vec::new());
         while let Some(address) =
@@ -63,7 +63,9 @@ impl<'s> Trial<'s> {
                 if entry.page {
                     pages.insert(0, entry.address.clone());
                 }
-                if entry.book && entry.mark.is_none() && books.len() < count {
+                if entry.unusable.is_some() {
+                    *skipped += 1;
+                } else if entry.book && entry.mark.is_none() && books.len() < count {
                     books.push(entry);
                 }
             }

@@ -1,8 +1,6 @@
 //! A walk along numbers: where the addresses of a site's books differ only in a number, those with the numbers around it are tried, too.
 //! So books are found that no page links to. A run of numbers without a book ends the walk in its direction.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::frontier::Queued;
@@ -73,12 +71,11 @@ impl Harvest<'_> {
         }
         let address = &queued.entry.address;
         self.state.walk.learn(address);
+        let guess = |near| Entry { book: true, mark: Some(Mark::Guess), ..Entry::page(near) };
+        let guesses: Vec<Entry> = self.state.walk.near(address).into_iter().map(guess).collect();
         let mut rows = Vec::new();
-        for near in self.state.walk.near(address) {
-            let guess = Entry { book: true, mark: Some(Mark::Guess), ..Entry::page(near) };
-            // Not a step deeper: numbers are no trap.
-            self.consider(guess, queued.depth, &mut HashSet::new(), &mut rows)?;
-        }
+        // Not a step deeper: numbers are no trap.
+        self.consider(guesses, queued.depth, &mut rows)?;
         self.write(rows)
     }
 }

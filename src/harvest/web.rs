@@ -37,6 +37,8 @@ const CONNECTING: Duration = Duration::from_secs(10);
 /// How long an idle connection stays open.
 const IDLE: Duration = Duration::from_secs(10);
 const REDIRECTS: usize = 5;
+/// Longer validators are not kept.
+const VALIDATOR_BYTES: usize = 1_000;
 /// How much of a `robots.txt` is read, as RFC 9309 asks.
 const ROBOTS_BYTES: u64 = 512 << 10;
 /// The pause between requests to a host of the internet, unless the source has a rate.
@@ -288,7 +290,8 @@ fn failed(error: &ureq::Error) -> Fetched {
 }
 
 fn read(address: String, mut answer: Response<Body>, most: u64) -> Fetched {
-    let validators = Validators { etag: header(&answer, &ETAG), modified: header(&answer, &LAST_MODIFIED) };
+    let validator = |name| header(&answer, name).filter(|value| value.len() <= VALIDATOR_BYTES);
+    let validators = Validators { etag: validator(&ETAG), modified: validator(&LAST_MODIFIED) };
     let content_type = header(&answer, &CONTENT_TYPE);
     match answer.body_mut().with_config().limit(most).read_to_vec() {
         Ok(bytes) => Fetched::Found(Found { address, bytes, content_type, validators }),

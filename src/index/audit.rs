@@ -64,6 +64,13 @@ pub enum Action {
         /// Its name.
         name: String,
     },
+    /// A library was trusted, or not any more.
+    LibraryTrust {
+        /// The library.
+        library: String,
+        /// Whether it is trusted.
+        trusted: bool,
+    },
     /// A new catalogue was built from many books at once.
     Built {
         /// Number of books.
@@ -160,6 +167,8 @@ pub enum Amended {
     Rights,
     /// The days on which the rights are in effect were changed.
     Validity,
+    /// The book was confirmed: it is no longer in quarantine.
+    Confirmed,
 }
 
 impl Amended {
@@ -173,6 +182,7 @@ impl Amended {
             (before.note.is_some() && after.note.is_none(), Self::NoteForgotten),
             (old.rights != new.rights, Self::Rights),
             (before.validity != after.validity, Self::Validity),
+            (before.is_quarantined() && !after.is_quarantined(), Self::Confirmed),
         ]
         .into_iter()
         .filter_map(|(changed, change)| changed.then_some(change))

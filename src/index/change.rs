@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::PlacedGem;
 
 use super::recipes::KnownRecipe;
-use super::{AuditedBook, BookKey, NewBook, Record, RecordChange, StoreError};
+use super::{AuditedBook, BookKey, NewBook, Record, RecordChange, Standing, StoreError};
 
 /// Keeps the last of the books with the same key.
 pub(super) fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
@@ -17,15 +17,18 @@ pub(super) fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
 }
 
 /// The record after an amendment.
-pub(super) fn amended(old: &Record, change: RecordChange<'_>) -> Record {
+///
+/// # Errors
+/// Those of the amendment.
+pub(super) fn amended(old: &Record, change: RecordChange<'_>) -> Result<Record, StoreError> {
     let mut new = old.clone();
-    change(&mut new);
+    change(&mut new)?;
     let (key, gems, digest) = (old.key.clone(), old.gems.clone(), old.digest.clone());
     let mut new = Record { key, gems, digest, bytes: old.bytes, text_kept: old.text_kept, ..new };
     // Always later than the previous amendment, whatever the clock says.
     let next = old.standing.amended.and_then(|before| before.checked_add(SignedDuration::from_nanos(1)).ok());
     new.standing.amended = Some(Timestamp::now()).max(next);
-    new
+    Ok(new)
 }
 
 /// Keeps amendments made to a book after the record that replaces it was created. Otherwise the new record decides
@@ -34,9 +37,14 @@ pub(super) fn keep_amendments(record: &mut Record, old: &Record) {
     let (standing, before) = (&mut record.standing, &old.standing);
     if before.amended > standing.amended {
         record.rights = old.rights;
-        *standing = before.clone();
+        // Quarantine is about the content.
+        let quarantine =
+            if record.digest == old.digest { before.quarantine.clone() } else { standing.quarantine.take() };
+        *standing = Standing { quarantine, ..before.clone() };
     } else {
-        standing.disabled_since = standing.disabled_since.or(before.disabled_since);
+        if standing.disabled_since.is_none() {
+            (standing.disabled_since, standing.disabled_by) = (before.disabled_since, before.disabled_by);
+        }
         standing.note = standing.note.take().or_else(|| before.note.clone());
     }
 }

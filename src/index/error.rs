@@ -6,7 +6,7 @@ use super::BookKey;
 use crate::error::{Classified, ErrorCode};
 
 /// Why a store operation failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// Another process has the folder open.
@@ -84,15 +84,40 @@ pub enum StoreError {
     },
     /// Replacing the book would make it impossible to find.
     #[error(
-        "{book} has gems of {recipes} and would lose them, so that checks could no longer find it; send its whole text, or \
-         disable or remove the book"
+        "{book} has gems of {recipes} and would have none at all, so that checks could no longer find it; send its whole \
+         text, or disable or remove the book"
     )]
     WouldBeEmpty {
         /// The book.
         book: BookKey,
-        /// The recipes that it would have no gems of.
+        /// The recipes that it has gems of.
         recipes: String,
     },
+    /// A book is not in a version that a change is for.
+    #[error("{book} {}, so nothing was changed; get it again, and decide anew", if *is_there { "is there in another version than the request is for" } else { "is not there" })]
+    OtherVersion {
+        /// The book.
+        book: BookKey,
+        /// Whether there is such a book.
+        is_there: bool,
+    },
+    /// A ban by a key that may not forbid texts.
+    #[error(
+        "{0}: this key may not add, change or remove texts that nobody may publish (forbidden); ask an administrator for a key \
+         that may (keys add --may-forbid)"
+    )]
+    MayNotForbid(String),
+    /// Something that an administrator did, and a library's key would undo.
+    #[error("{book} was {what} by an administrator, and only an administrator may change that; nothing was changed")]
+    SetByAdministrator {
+        /// The book.
+        book: BookKey,
+        /// What was done.
+        what: &'static str,
+    },
+    /// A library's key would end the quarantine of a book.
+    #[error("only an administrator may confirm {0}; nothing was changed")]
+    MayNotConfirm(BookKey),
     /// Several books have the same key where keys must be unique.
     #[error("{0} occurs twice; give each book its own id")]
     Duplicate(String),
@@ -117,6 +142,27 @@ pub enum StoreError {
         store: String,
         /// What a node said, or why it could not be asked.
         detail: String,
+    },
+    /// A node has lost what it had, so the question has no complete answer.
+    #[error(
+        "{store}: {node} came back without its data ({what}), so answers would miss books; restore its data and start it \
+         again, or put the books into a catalogue with another prefix"
+    )]
+    Emptied {
+        /// The address of the store.
+        store: String,
+        /// The node.
+        node: String,
+        /// What is missing.
+        what: String,
+    },
+    /// The address names nodes that do not belong together.
+    #[error("{store}: {} and {} are of different clusters; name nodes of one cluster", .nodes[0], .nodes[1])]
+    TwoClusters {
+        /// The address of the store.
+        store: String,
+        /// A node of each.
+        nodes: [String; 2],
     },
     /// A change is not on all replicas yet.
     #[error(
@@ -180,14 +226,19 @@ impl Classified for StoreError {
             Self::RecipeDiffers(_) => ErrorCode::RecipeDiffers,
             Self::GemTooLarge { .. } => ErrorCode::BadGem,
             Self::WouldBeEmpty { .. } => ErrorCode::WouldBeEmpty,
+            Self::OtherVersion { .. } => ErrorCode::PreconditionFailed,
+            Self::MayNotForbid(_) => ErrorCode::MayNotForbid,
+            Self::SetByAdministrator { .. } | Self::MayNotConfirm(_) => ErrorCode::SetByAdministrator,
             Self::Duplicate(_) | Self::Unordered(_) => ErrorCode::Duplicate,
             Self::IsDefault(_) => ErrorCode::IsDefault,
             Self::NotOffered(_) => ErrorCode::NotOffered,
             Self::Unavailable { .. } => ErrorCode::StoreUnavailable,
+            Self::Emptied { .. } => ErrorCode::StoreEmptied,
             Self::NotReplicated { .. } => ErrorCode::NotReplicated,
             Self::Full { .. } => ErrorCode::StoreFull,
             Self::Changed(_) => ErrorCode::ChangedMeanwhile,
             Self::Evicts { .. }
+            | Self::TwoClusters { .. }
             | Self::Version { .. }
             | Self::Damaged { .. }
             | Self::Denied { .. }

@@ -8,7 +8,8 @@ use lapidary_gems::{PackedFold, PlacedGem, RecipeName};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{BookId, BookKey, BookNo, Library, Rights, Standing, StoreError};
+use super::standing::bans;
+use super::{BookId, BookKey, BookNo, Condition, Library, Rights, Standing, StoreError};
 use crate::description::Description;
 
 /// Declares a book's record. What a store keeps and what the API shows have the same fields, but are two types, so that
@@ -61,8 +62,8 @@ record! {
     pub struct Record { gems }
 }
 
-/// A change to a book's record.
-pub type RecordChange<'a> = &'a mut dyn FnMut(&mut Record);
+/// A change to a book's record. If it fails, nothing changes.
+pub type RecordChange<'a> = &'a mut dyn FnMut(&mut Record) -> Result<(), StoreError>;
 
 /// The part of a record that decides whether and where a report shows the book.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -100,6 +101,12 @@ impl Record {
         self.standing.rights_on(day, self.rights)
     }
 
+    /// Whether nobody may publish it, on some days at least.
+    #[must_use]
+    pub fn is_banned(&self) -> bool {
+        bans(self.rights, self.standing.validity.as_ref())
+    }
+
     /// Whether checks ignore the book.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
@@ -115,19 +122,20 @@ impl Record {
     }
 
     /// # Errors
-    /// [`StoreError::WouldBeEmpty`] if the book has gems of one of these recipes and `after` has none.
+    /// [`StoreError::WouldBeEmpty`] if the book has gems of one of these recipes and `after` has none of any. A new version may
+    /// have none of a recipe that the former had some of, because not every recipe finds gems in each short text.
     pub(crate) fn not_emptied_by<'a>(
         &self,
         after: &Self,
         recipes: impl IntoIterator<Item = &'a RecipeName>,
     ) -> Result<(), StoreError> {
         let has = |record: &Self, name| record.gems.get(name).is_some_and(|gems| *gems > 0);
-        let emptied = recipes.into_iter().filter(|name| has(self, name) && !has(after, name));
-        let emptied: Vec<&str> = emptied.map(RecipeName::as_str).collect();
-        if emptied.is_empty() {
+        let recipes: Vec<&RecipeName> = recipes.into_iter().collect();
+        let had: Vec<&str> = recipes.iter().filter(|name| has(self, name)).map(|name| name.as_str()).collect();
+        if had.is_empty() || recipes.iter().any(|name| has(after, name)) {
             return Ok(());
         }
-        Err(StoreError::WouldBeEmpty { book: after.key.clone(), recipes: emptied.join(", ") })
+        Err(StoreError::WouldBeEmpty { book: after.key.clone(), recipes: had.join(", ") })
     }
 }
 
@@ -142,12 +150,14 @@ pub struct NewBook {
     pub folds: Vec<PackedFold>,
     /// Its text, if that is to be kept.
     pub text: Option<String>,
-    /// Whether the book may replace one that has gems of a recipe that this one has none of.
+    /// Whether the book may replace one that has gems if this one has none.
     pub allow_empty: bool,
     /// Whether it has gems of all recipes that the store had when they were computed, because they are those of a text.
     pub complete: bool,
     /// The turn that it was checked in, if it may be stored only then ([`Sharing::refuse_before`](super::Sharing::refuse_before)).
     pub turn: Option<u64>,
+    /// What must be true of the book that it replaces.
+    pub condition: Condition,
 }
 
 impl NewBook {
@@ -155,7 +165,16 @@ impl NewBook {
     #[must_use]
     pub fn without_gems(record: Record, allow_empty: bool) -> Self {
         let (gems, folds) = (BTreeMap::new(), Vec::new());
-        Self { record, gems, folds, text: None, allow_empty, complete: false, turn: None }
+        Self {
+            record,
+            gems,
+            folds,
+            text: None,
+            allow_empty,
+            complete: false,
+            turn: None,
+            condition: Condition::default(),
+        }
     }
 
     /// What was read of a book that is to be stored elsewhere.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Actor, RowChange, StoreError};
+use super::{Action, Actor, RowChange, StoreError};
 
 /// The right to do what only one may do at a time, until it ends or is not renewed in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,8 +56,16 @@ pub trait Sharing: Send + Sync {
     /// Ends a lease before its time.
     fn end_lease(&self, name: &str, holder: &str, end: LeaseEnd) -> Result<(), StoreError>;
 
-    /// Changes rows if the lease still has this token. Returns whether it has.
-    fn apply_under(&self, name: &str, token: u64, by: &Actor, changes: &[RowChange]) -> Result<bool, StoreError>;
+    /// Changes rows and appends entries to the audit log, in one step, if the lease still has this token. Returns whether it
+    /// has.
+    fn apply_under(
+        &self,
+        name: &str,
+        token: u64,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<bool, StoreError>;
 
     /// Counts what `who` uses, for all processes together. What was counted last may be lost when a node fails.
     fn spend(&self, who: &str, spending: &Spending) -> Result<Spent, StoreError>;

@@ -132,6 +132,21 @@ pub trait Snapshot: Send + Sync {
     /// Returns how many books have gems of a recipe.
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError>;
 
+    /// Returns how many books have gems of at least one of these recipes. If the catalogue is of an older version that did not
+    /// count this, it is the number for the one that covers the most.
+    fn coverage_of_any(&self, recipes: &[RecipeName]) -> Result<Coverage, StoreError> {
+        let mut widest: Option<Coverage> = None;
+        for recipe in recipes {
+            let coverage = self.coverage(recipe)?;
+            if coverage.lacking() == 0 {
+                return Ok(coverage);
+            }
+            widest = widest.filter(|known| known.lacking() <= coverage.lacking()).or(Some(coverage));
+        }
+        let exact = if recipes.len() == 1 { None } else { Coverage::of_libraries(&self.libraries()?, recipes) };
+        Ok(exact.or(widest).unwrap_or(Coverage { books: 0, of: 0 }))
+    }
+
     /// Returns the distribution of gem counts under a recipe.
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError>;
 

@@ -16,13 +16,19 @@ pub struct Standing {
     /// When the book was disabled. A disabled book is kept, but checks do not count it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disabled_since: Option<Timestamp>,
+    /// Who disabled it. Unknown of books that older versions disabled; it then counts as an administrator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled_by: Option<SetBy>,
     /// The reason, or anything else the library wants to remember.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<Note>,
     /// The days on which its rights are in effect, if limited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub validity: Option<Validity>,
-    /// When the rights, their days, the note or the disabled state were last amended.
+    /// If the book looks like a collage of other people's books: since when, and whether it was confirmed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<Quarantine>,
+    /// When the rights, their days, the note, the disabled state or the quarantine were last amended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amended: Option<Timestamp>,
 }
@@ -32,6 +38,24 @@ impl Standing {
     #[must_use]
     pub fn is_usual(&self) -> bool {
         *self == Self::default()
+    }
+
+    /// Whether an administrator disabled it, as far as is known.
+    #[must_use]
+    pub fn is_disabled_by_administrator(&self) -> bool {
+        self.disabled_since.is_some() && self.disabled_by != Some(SetBy::Library)
+    }
+
+    /// Whether an administrator wrote its note, as far as is known.
+    #[must_use]
+    pub fn is_noted_by_administrator(&self) -> bool {
+        self.note.as_ref().is_some_and(|note| note.by != Some(SetBy::Library))
+    }
+
+    /// Whether the book waits in quarantine: it decides nothing for others.
+    #[must_use]
+    pub fn is_quarantined(&self) -> bool {
+        self.quarantine.as_ref().is_some_and(|quarantine| quarantine.confirmed.is_none())
     }
 
     /// The rights in effect on a day for a book with these rights. A forbidden book is forbidden on all days.
@@ -44,6 +68,23 @@ impl Standing {
     }
 }
 
+/// Whether nobody may publish a book with these rights, on some days at least.
+pub(crate) fn bans(rights: Rights, validity: Option<&Validity>) -> bool {
+    rights == Rights::Forbidden || validity.is_some_and(|validity| validity.otherwise == Rights::Forbidden)
+}
+
+/// Why a book waits, or waited, until an administrator confirms it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Quarantine {
+    /// When its content was added.
+    pub since: Timestamp,
+    /// The number of works of other libraries that it shared passages with.
+    pub works: u32,
+    /// When an administrator confirmed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<Timestamp>,
+}
+
 /// A note on a book.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Note {
@@ -51,6 +92,19 @@ pub struct Note {
     pub text: String,
     /// When it was written.
     pub since: Timestamp,
+    /// Who wrote it. Unknown of notes that older versions wrote; it then counts as an administrator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<SetBy>,
+}
+
+/// Who disabled a book, or wrote its note.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SetBy {
+    /// An administrator. Nobody else may undo it.
+    Administrator,
+    /// The library, with its key, or one of its sources.
+    Library,
 }
 
 /// The days on which a book's rights are in effect, in UTC, and the rights on all other days.

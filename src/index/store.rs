@@ -3,8 +3,8 @@
 use lapidary_gems::{Recipe, RecipeName};
 
 use super::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, Row,
-    RowChange, Sharing, Snapshot, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange,
+    Row, RowChange, Sharing, Snapshot, StoreError, Table, Watch,
 };
 
 /// A store of books, their gems and the posting lists.
@@ -50,6 +50,10 @@ pub trait Store: Send + Sync {
         Ok(rows)
     }
 
+    /// Returns the values of the rows of a table with these keys, in their order; `None` where there is none. However many they
+    /// are, this is one read.
+    fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError>;
+
     /// Changes rows and writes the audit log entries for them in one atomic step. Does not wait for changes of books,
     /// however long those take.
     ///
@@ -69,7 +73,8 @@ pub trait Store: Send + Sync {
     /// [`StoreError::UnknownRecipe`] for gems of a recipe that was not added, [`StoreError::GemTooLarge`] for a gem
     /// that its recipe cannot produce, [`StoreError::Changed`] for a book that was to have gems of all recipes
     /// ([`NewBook::complete`]) and lacks those of one that was added since, [`StoreError::WouldBeEmpty`] for a book that would lose its gems without
-    /// [`NewBook::allow_empty`]. Nothing is changed then.
+    /// [`NewBook::allow_empty`], [`StoreError::OtherVersion`] for a book whose [`NewBook::condition`] does not hold. Nothing is
+    /// changed then.
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError>;
 
     /// Stores books of a catalogue that nobody reads before [`Store::finish_filling`]. An engine may leave out what they are
@@ -84,10 +89,19 @@ pub trait Store: Send + Sync {
     }
 
     /// Removes books. Returns whether each key existed before the call.
-    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError>;
+    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+        self.remove_if(by, keys, &Condition::default())
+    }
+
+    /// Removes books, all or none, if each that exists meets the condition. Returns whether each key existed.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherVersion`].
+    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError>;
 
     /// Changes a book's metadata but not its gems. `change` receives the record; its changes to key, gems, digest,
-    /// length and whether the text is kept are ignored. Returns the new record, or `None` if there is no such book.
+    /// length and whether the text is kept are ignored. If it fails, nothing changes. Returns the new record, or `None` if there is
+    /// no such book.
     fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError>;
 
     /// Returns a view of the store as it is now, with every change acknowledged before.

@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use lapidary_gems::RecipeName;
+
 use super::{Library, Record};
 
 /// Summary of a library.
@@ -18,6 +20,9 @@ pub struct LibrarySummary {
     /// Number of disabled books.
     #[serde(default)]
     pub disabled: u64,
+    /// Number of books in quarantine: they decide nothing for others until an administrator confirms them.
+    #[serde(default)]
+    pub quarantined: u64,
     /// Total length of the texts, in bytes of UTF-8.
     pub bytes: u64,
     /// Number of books whose text is kept.
@@ -26,6 +31,9 @@ pub struct LibrarySummary {
     /// Total length of the kept texts, in bytes of UTF-8.
     #[serde(default)]
     pub kept_bytes: u64,
+    /// Number of books by the recipes that they have gems of: the names, separated by spaces.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub recipes: BTreeMap<String, u64>,
     /// When one of its books was last added, replaced (both by the books' own `changed`), amended or removed.
     pub changed: Timestamp,
 }
@@ -41,32 +49,81 @@ impl LibrarySummary {
 
     pub(super) fn empty(library: &Library, changed: Timestamp) -> Self {
         let library = library.clone();
-        Self { library, books: 0, disabled: 0, bytes: 0, kept_texts: 0, kept_bytes: 0, changed }
+        let recipes = BTreeMap::new();
+        Self {
+            library,
+            books: 0,
+            disabled: 0,
+            quarantined: 0,
+            bytes: 0,
+            kept_texts: 0,
+            kept_bytes: 0,
+            recipes,
+            changed,
+        }
     }
 
     /// Adds a book, except for when it changed.
     pub(super) fn add(&mut self, record: &Record) {
-        let Self { books, disabled, bytes, kept_texts, kept_bytes, .. } = self;
-        for (sum, more) in [books, disabled, bytes, kept_texts, kept_bytes].into_iter().zip(counts(record)) {
+        let Self { books, disabled, bytes, kept_texts, kept_bytes, quarantined, .. } = self;
+        for (sum, more) in [books, disabled, bytes, kept_texts, kept_bytes, quarantined].into_iter().zip(counts(record))
+        {
             *sum = sum.saturating_add(more);
         }
+        self.count_recipes(None, Some(record));
     }
 
     /// Removes a book, except for when it changed. Returns `None` if no such book was counted.
     #[must_use]
     pub(super) fn take(&mut self, record: &Record) -> Option<()> {
-        let Self { books, disabled, bytes, kept_texts, kept_bytes, .. } = self;
-        for (sum, less) in [books, disabled, bytes, kept_texts, kept_bytes].into_iter().zip(counts(record)) {
+        let Self { books, disabled, bytes, kept_texts, kept_bytes, quarantined, .. } = self;
+        for (sum, less) in [books, disabled, bytes, kept_texts, kept_bytes, quarantined].into_iter().zip(counts(record))
+        {
             *sum = sum.checked_sub(less)?;
         }
+        self.count_recipes(Some(record), None);
         Some(())
+    }
+
+    /// Counts which recipes a book has gems of, after a change and no longer before it.
+    pub(super) fn count_recipes(&mut self, before: Option<&Record>, after: Option<&Record>) {
+        if let Some(before) = before.map(recipes_of)
+            && let Some(books) = self.recipes.get_mut(&before)
+        {
+            *books = books.saturating_sub(1);
+            if *books == 0 {
+                self.recipes.remove(&before);
+            }
+        }
+        if let Some(after) = after {
+            *self.recipes.entry(recipes_of(after)).or_default() += 1;
+        }
+    }
+
+    /// Whether the recipes of all books were counted. Older versions did not.
+    pub(super) fn counts_recipes(&self) -> bool {
+        self.recipes.values().sum::<u64>() == self.books
+    }
+
+    /// How many of the books have gems of at least one of these recipes; `None` if that is not known.
+    pub(crate) fn coverage(&self, recipes: &[RecipeName]) -> Option<Coverage> {
+        let is_covered =
+            |names: &str| names.split(' ').any(|name| recipes.iter().any(|recipe| recipe.as_str() == name));
+        let books = self.recipes.iter().filter(|(names, _)| is_covered(names)).map(|(_, books)| books).sum();
+        self.counts_recipes().then_some(Coverage { books, of: self.books })
     }
 }
 
-/// What a book adds to the sums of a summary, in the order of its fields.
-pub(super) fn counts(record: &Record) -> [u64; 5] {
+/// What a book adds to the sums of a summary. Stores keep them in this order.
+pub(super) fn counts(record: &Record) -> [u64; 6] {
     let kept = u64::from(record.text_kept);
-    [1, u64::from(record.is_disabled()), record.bytes, kept, kept * record.bytes]
+    let (disabled, quarantined) = (record.is_disabled().into(), record.standing.is_quarantined().into());
+    [1, disabled, record.bytes, kept, kept * record.bytes, quarantined]
+}
+
+/// The recipes that a book has gems of, as in [`LibrarySummary::recipes`].
+fn recipes_of(record: &Record) -> String {
+    record.gems.keys().map(RecipeName::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// How much of a catalogue a recipe covers. A check with the recipe cannot find other books.
@@ -83,6 +140,14 @@ impl Coverage {
     #[must_use]
     pub fn lacking(self) -> u64 {
         self.of.saturating_sub(self.books)
+    }
+
+    /// How much of all these libraries at least one of the recipes covers; `None` if that is not known.
+    pub(super) fn of_libraries(libraries: &[LibrarySummary], recipes: &[RecipeName]) -> Option<Self> {
+        libraries.iter().try_fold(Self { books: 0, of: 0 }, |all, library| {
+            let Self { books, of } = library.coverage(recipes)?;
+            Some(Self { books: all.books + books, of: all.of + of })
+        })
     }
 }
 

@@ -13,6 +13,8 @@ pub enum Table {
     Folds,
     /// Allow-lists, by name.
     AllowLists,
+    /// Libraries about which an administrator has said something (`catalogue/trust.rs`).
+    Libraries,
     /// Webhooks, by library.
     Webhooks,
     /// How far each webhook has got in the audit log, by library.
@@ -41,6 +43,7 @@ impl Table {
             Self::Jobs => "job",
             Self::Folds => "folds",
             Self::AllowLists => "allow",
+            Self::Libraries => "library",
             Self::Webhooks => "webhook",
             Self::WebhookProgress => "webhook-progress",
             Self::Decisions => "decision",

@@ -1,5 +1,7 @@
 //! How many of a text's gems each book has.
 
+use std::cmp::Reverse;
+
 use lapidary_gems::Gem;
 
 use super::{BookNo, Library};
@@ -15,11 +17,28 @@ pub struct Limits<'a> {
     pub library: Option<&'a Library>,
 }
 
+/// Maximum number of books in the tally of a check, of all libraries together.
+pub const MOST_CANDIDATES: usize = 10_000;
+/// As many of them a library may have in any case.
+const CANDIDATES_OF_ONE: usize = 100;
+
 /// The result of [`Snapshot::tally`](super::Snapshot::tally): the libraries that have a common gem, or a book with enough of the gems.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Tally {
     /// The libraries, in order of creation.
     pub libraries: Vec<LibraryTally>,
+}
+
+impl Tally {
+    /// Leaves out books, if there are too many.
+    pub(super) fn within_bounds(mut self) -> Self {
+        let mut books: Vec<_> = self.libraries.iter_mut().map(|of| std::mem::take(&mut of.books)).collect();
+        let left_out = keep_most(&mut books);
+        for (of, (books, left_out)) in self.libraries.iter_mut().zip(books.into_iter().zip(left_out)) {
+            (of.books, of.left_out) = (books, left_out);
+        }
+        self
+    }
 }
 
 /// The tally of one library.
@@ -33,12 +52,78 @@ pub struct LibraryTally {
     pub common: Vec<Gem>,
     /// Number of books with a posting for each counted gem, sorted by gem. Gems without a posting are absent.
     pub holders: Vec<(Gem, u32)>,
+    /// Number of books with enough of the gems that are left out because there are too many (`MOST_CANDIDATES`): those with the
+    /// fewest gems. How many others have never matters to a library that has fewer than its part.
+    pub left_out: usize,
 }
 
 impl LibraryTally {
     /// An empty tally.
     #[must_use]
     pub fn empty(library: Library) -> Self {
-        Self { library, books: Vec::new(), common: Vec::new(), holders: Vec::new() }
+        Self { library, books: Vec::new(), common: Vec::new(), holders: Vec::new(), left_out: 0 }
+    }
+}
+
+/// Shares `most` among those that need so many: nobody gets less because another needs more than its part, and each gets
+/// `of_one` in any case.
+pub(crate) fn fair_shares(needs: &[usize], most: usize, of_one: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..needs.len()).collect();
+    order.sort_unstable_by_key(|at| needs[*at]);
+    let (mut left, mut shares) = (most, vec![0; needs.len()]);
+    for (done, at) in order.into_iter().enumerate() {
+        let part = left / (needs.len() - done);
+        shares[at] = needs[at].min(part.max(of_one));
+        left = left.saturating_sub(shares[at]);
+    }
+    shares
+}
+
+/// Keeps the books with the most gems, if the libraries have too many candidates. Returns how many of each are left out.
+pub(super) fn keep_most(libraries: &mut [Vec<(BookNo, u32)>]) -> Vec<usize> {
+    let needs: Vec<usize> = libraries.iter().map(Vec::len).collect();
+    let shares = fair_shares(&needs, MOST_CANDIDATES, CANDIDATES_OF_ONE);
+    for (books, share) in libraries.iter_mut().zip(&shares).filter(|(books, share)| books.len() > **share) {
+        books.sort_unstable_by_key(|(book, count)| (Reverse(*count), *book));
+        books.truncate(*share);
+        books.sort_unstable();
+    }
+    needs.iter().zip(shares).map(|(need, share)| need - share).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_others_need_takes_nothing_from_a_fair_part(
+            needs in prop::collection::vec(0..500_usize, 0..9),
+            most in 0..1_000_usize,
+            flood in 0..100_000_usize,
+        ) {
+            let shares = fair_shares(&needs, most, 10);
+            prop_assert!(shares.iter().zip(&needs).all(|(share, need)| share <= need && *share >= (*need).min(10)));
+            prop_assert!(shares.iter().sum::<usize>() <= most.max(10 * needs.len()) + 10 * needs.len());
+            if needs.iter().sum::<usize>() <= most {
+                prop_assert_eq!(&shares, &needs, "all is enough");
+            }
+            let part = most / (needs.len() + 1);
+            let flooded = fair_shares(&[&needs[..], &[flood]].concat(), most, 10);
+            prop_assert!(flooded.iter().zip(&needs).all(|(share, need)| *share >= (*need).min(part)));
+        }
+    }
+
+    #[test]
+    fn a_flood_of_one_library_displaces_no_book_of_another() {
+        let flood: Vec<(BookNo, u32)> = (0..20_000).map(|book| (BookNo(book), 50 + book % 2)).collect();
+        let few = vec![(BookNo(30_000), 1), (BookNo(30_001), 2)];
+        let mut libraries = [flood, few.clone()];
+        assert_eq!(keep_most(&mut libraries), [20_000 - (MOST_CANDIDATES - 2), 0]);
+        assert_eq!(libraries[1], few);
+        assert!(libraries[0].iter().all(|(_, count)| *count == 51), "those with the most gems");
+        assert!(libraries[0].is_sorted());
     }
 }

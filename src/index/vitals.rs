@@ -91,6 +91,8 @@ pub struct Disk {
     pub size: u64,
     /// Whether the file system is read-only.
     pub read_only: bool,
+    /// Whether there is too little space to reserve some for when the disk is full.
+    pub lacks_reserve: bool,
 }
 
 /// A cache.

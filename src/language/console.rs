@@ -153,6 +153,13 @@ declare! { CONSOLE:
     c_is_disabled();
     c_length();
     c_kept_texts();
+    c_trust();
+    c_trusted();
+    c_not_trusted();
+    c_do_trust();
+    c_do_distrust();
+    c_sure_distrust(library: &str);
+    c_term_trust_is();
     c_changed();
     c_empty();
     c_duplicates();
@@ -193,6 +200,8 @@ declare! { CONSOLE:
     c_verify();
     c_compact();
     c_backup();
+    c_no_backups();
+    c_no_backups_of_cluster();
     c_reindex();
     c_drop_recipe();
     c_running();
@@ -221,6 +230,11 @@ declare! { CONSOLE:
     c_first_key();
     c_new_key();
     c_libraries_of_key();
+    c_trusted_key();
+    c_may_forbid();
+    c_may_forbid_books();
+    c_must_gate();
+    c_must_gate_books();
     c_rate();
     c_quota();
     c_create();
@@ -250,6 +264,8 @@ declare! { CONSOLE:
     c_did_unset();
     c_did_make_key();
     c_did_revoke_key();
+    c_did_trust();
+    c_did_distrust();
     c_did_build();
     c_did_add_recipe();
     c_did_choose_recipe();
@@ -263,6 +279,9 @@ declare! { CONSOLE:
     c_did_enable();
     c_did_note();
     c_did_unnote();
+    c_did_confirm();
+    c_confirm_book();
+    c_in_quarantine();
     c_did_change_rights();
     c_did_change_days();
 
@@ -274,6 +293,7 @@ declare! { CONSOLE:
     c_concern_missed_books();
     c_concern_incomplete_recipe();
     c_concern_old_lexicon();
+    c_concern_quarantine();
     c_concern_weak_rule();
     c_concern_missing_client_recipe();
     c_concern_failed_job();
@@ -283,8 +303,11 @@ declare! { CONSOLE:
     c_concern_old_backup();
     c_concern_expired_key();
     c_concern_expiring_key();
+    c_concern_unstated_trust();
+    c_concern_key_may_not_forbid();
     c_concern_failing_webhook();
     c_concern_disk_nearly_full();
+    c_concern_no_reserve();
     c_concern_not_writable();
     c_concern_store_errors();
     c_concern_evicting_node();
@@ -386,6 +409,15 @@ declare! { CONSOLE:
     c_fetched();
     c_refused_ones();
     c_gone_ones();
+    c_skipped_ones();
+    c_refused_or_skipped();
+    c_pages_unchanged();
+    c_left_out_ones();
+    c_left_out_most();
+    c_left_out_key();
+    c_left_out_depth();
+    c_term_skipped_is();
+    c_term_left_out_is();
     c_next_try();
     c_fix_address();
     c_fix_missing();
@@ -398,6 +430,9 @@ declare! { CONSOLE:
     c_fix_bad_book();
     c_fix_matches();
     c_fix_bad_record();
+    c_fix_format();
+    c_fix_no_file();
+    c_fix_link();
     c_term_source();
     c_term_source_is();
     c_term_main_text_is();

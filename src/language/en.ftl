@@ -26,13 +26,16 @@ paragraph = paragraph { $number }
 
 verdict_forbidden = FORBIDDEN: nobody may publish this; { $covered } of this text is in protected or forbidden books
 verdict_protected = PROTECTED: { $covered } of this text is in protected books
+verdict_forbidden_match = FORBIDDEN: nobody may publish this; this text matches a protected or forbidden book
+verdict_protected_match = PROTECTED: this text matches a protected book
 verdict_free = free: this text, or part of it, is in a book that is free to publish
 verdict_public_domain = public domain: this text, or part of it, is in a book in the public domain
 verdict_unknown = unknown: { $why }
+verdict_not_checked = NOT CHECKED: { $why }
 why_only_allowed = it matches only books on an allow-list
+why_none_decides = it matches only books that do not decide
 why_rights_unknown = it matches a book whose rights are unknown
 why_nothing_to_compare = the catalogue has nothing to compare it with
-why_no_text = there is nothing in this text to check
 why_too_short = the text is too short to check
 why_mostly_common = most of this text is in too many books to tell
 why_no_match = nothing in the catalogue matches
@@ -53,6 +56,10 @@ disabled_books = { $number } { $number ->
     [one] disabled book
    *[other] disabled books
 } would match
+informing_books = { $number } matching { $number ->
+    [one] book that is
+   *[other] books that are
+} only information
 
 ## Signs of disguise
 
@@ -82,6 +89,26 @@ hyphens = { $number } { $number ->
     [one] hyphen inside a word
    *[other] hyphens inside words
 }
+hidden_words = { $number } { $number ->
+    [one] word
+   *[other] words
+} ({ $share }) of this file { $number ->
+    [one] is hidden from its readers and was
+   *[other] are hidden from its readers and were
+} left out: { $ways }
+hidden_way = { $how } ({ $number })
+hidden_attribute = marked as hidden
+hidden_not_displayed = not displayed
+hidden_invisible = drawn invisibly
+hidden_transparent = transparent
+hidden_same_colour = in the colour of the background
+hidden_tiny = in tiny letters
+hidden_clipped = clipped away
+hidden_off_page = beyond the page
+hidden_covered = covered
+hidden_layer = on a hidden layer
+hidden_deleted = deleted, with changes tracked
+hidden_rejected = rejected insertions
 trick_invisible = invisible characters
 trick_look_alikes = letters of another script
 trick_marks = combining marks
@@ -93,18 +120,22 @@ trick_hyphens = hyphens inside words
 
 no_title = (no title)
 on_allow_list = on an allow-list: not part of the verdict
+informs_untrusted = only information: its library is not trusted
+is_disputed = disputed: only its gems are known, and a book of another library has this passage too
+informs_quarantined = only information: it may be a collage of other books, and waits for an administrator
 valid_from = assigned rights valid from { $day }
 valid_until = assigned rights valid until { $day }
 another_edition = another edition of { $number }
 shares = { $common } { $common ->
     [one] gem
    *[other] gems
-} in common: { $text } of the text's, { $book } of the book's
+} in common: { $text } of the text's gems, { $book } of the book's
 rights_forbidden = forbidden to publish
 rights_protected = protected
 rights_free = free to publish
 rights_public_domain = public domain
 rights_unknown = rights unknown
+same_signature = text and book have a signature in common, which does not tell how much they share
 same_text = text and book are mostly the same
 part_of_book = most of the text is in this book
 contains_book = most of this book is in the text
@@ -175,12 +206,16 @@ note_few_gems = { $gems } { $gems ->
 note_boilerplate = { $common } of { $gems } gems were not counted, because each is in more than { $cap } books of a library: this text is mostly boilerplate, or was added very often, so the check says little about it
 note_missed = { $number ->
     [one] { $lacking } of { $books } books have no gems of recipe { $recipes }
-   *[other] up to { $lacking } of { $books } books have no gems of recipes { $recipes }
+   *[other] { $lacking } of { $books } books have no gems of recipes { $recipes }
 }, so this check could not find them
 note_unused = no book has gems of { $number ->
     [one] recipe { $recipes }, so this check did without it
    *[other] recipes { $recipes }, so this check did without them
 }
+note_uncompared = { $books } { $books ->
+    [one] book of a library with very many similar ones was
+   *[other] books of libraries with very many similar ones were
+} not compared with this text
 note_reindex = the gems must be computed: `lapidary doctor` shows the command
 note_left_out = { $matches } { $matches ->
     [one] match
@@ -189,6 +224,7 @@ note_left_out = { $matches } { $matches ->
     [one] span
    *[other] spans
 } are not shown, because a report has at most { $mebibytes } MiB; ask for fewer matches, or for no spans
+note_must_gate = this key must pass the gate with every book, and nothing is excepted
 note_hidden = { $matches } { $matches ->
     [one] match is in a library
    *[other] matches are in libraries
@@ -218,6 +254,7 @@ head_not_counted = Not counted
 head_note = Note
 head_method = Method
 head_disguised_words = Disguised words:
+head_hidden = Hidden words
 head_gems = Gems
 head_in_text = In the text
 head_in_book = In the book
@@ -244,6 +281,7 @@ is_protected = protected
 is_free = free
 is_public_domain = public domain
 is_unknown = unknown
+is_not_checked = not checked
 forbidden_of = { $number } forbidden
 protected_of = { $number } protected
 free_of = { $number } free
@@ -284,7 +322,7 @@ compared_quotations = A and B share only quotations or other short passages
 
 ## Groups of duplicates
 
-head_duplicates = Texts with common text
+head_duplicates = Duplicates
 head_number = #
 head_to_best = Compared with the best
 duplicates = { $number } { $number ->
@@ -293,7 +331,7 @@ duplicates = { $number } { $number ->
 } of { $texts } { $texts ->
     [one] text
    *[other] texts
-} with common text
+} that are the same
 duplicates_picture = Each circle is a text, the longer the larger; the best is filled. Lines connect texts with common text, the more the thicker.
 is_best = the best
 best_complete = The best: no other is as complete.
@@ -305,7 +343,33 @@ to_best_same = nearly the same text: { $of_text } of it, { $of_best } of the bes
 to_best_part = part of the best: { $of_text } of it, { $of_best } of the best
 to_best_whole = contains the best: { $of_text } of it, { $of_best } of the best
 to_best_overlap = has passages of the best: { $of_text } of it, { $of_best } of the best
-to_best_indirect = has text in common with others of the group only
+to_best_indirect = nearly the same text as others of the group only
+head_overlaps = Text in common without being the same
+and_overlaps = { $groups }, and { $overlaps } { $overlaps ->
+    [one] overlap
+   *[other] overlaps
+}
+overlap_part = A is part of B: { $of_a } of A, { $of_b } of B
+overlap_whole = A contains B: { $of_a } of A, { $of_b } of B
+overlap_passages = A and B share passages: { $of_a } of A, { $of_b } of B
+left_out_many = { $texts } { $texts ->
+    [one] text has
+   *[other] texts have
+} passages of very many texts, and { $texts ->
+    [one] was
+   *[other] were
+} compared only with those that have most in common.
+left_out_common = { $texts } { $texts ->
+    [one] text has
+   *[other] texts have
+} passages that too many texts share (see --common-cap). Copies by these passages alone were not looked for.
+left_out_pairs = { $pairs } more { $pairs ->
+    [one] pair was
+   *[other] pairs were
+} found, and { $pairs ->
+    [one] is
+   *[other] are
+} not listed.
 
 ## Where passages came from
 

@@ -23,13 +23,16 @@ declare! { REPORTS:
     // The verdict and its reason.
     verdict_forbidden(covered: &str);
     verdict_protected(covered: &str);
+    verdict_forbidden_match();
+    verdict_protected_match();
     verdict_free();
     verdict_public_domain();
     verdict_unknown(why: &str);
+    verdict_not_checked(why: &str);
     why_only_allowed();
+    why_none_decides();
     why_rights_unknown();
     why_nothing_to_compare();
-    why_no_text();
     why_too_short();
     why_mostly_common();
     why_no_match();
@@ -46,6 +49,7 @@ declare! { REPORTS:
     error_unknown();
     error_not_measured(recipe: &str);
     disabled_books(number: u64);
+    informing_books(number: u64);
 
     // Signs of disguise.
     disguised(tricks: &str, share: &str);
@@ -56,6 +60,20 @@ declare! { REPORTS:
     letter_spaced(number: u64);
     digits(number: u64);
     hyphens(number: u64);
+    hidden_words(number: u64, share: &str, ways: &str);
+    hidden_way(how: &str, number: u64);
+    hidden_attribute();
+    hidden_not_displayed();
+    hidden_invisible();
+    hidden_transparent();
+    hidden_same_colour();
+    hidden_tiny();
+    hidden_clipped();
+    hidden_off_page();
+    hidden_covered();
+    hidden_layer();
+    hidden_deleted();
+    hidden_rejected();
     trick_invisible();
     trick_look_alikes();
     trick_marks();
@@ -66,6 +84,9 @@ declare! { REPORTS:
     // A match.
     no_title();
     on_allow_list();
+    informs_untrusted();
+    informs_quarantined();
+    is_disputed();
     valid_from(day: &str);
     valid_until(day: &str);
     another_edition(number: u64);
@@ -76,6 +97,7 @@ declare! { REPORTS:
     rights_public_domain();
     rights_unknown();
     same_text();
+    same_signature();
     part_of_book();
     contains_book();
     overlap();
@@ -122,8 +144,10 @@ declare! { REPORTS:
     note_boilerplate(common: u64, gems: u64, cap: u64);
     note_missed(lacking: u64, books: u64, recipes: &str, number: u64);
     note_unused(recipes: &str, number: u64);
+    note_uncompared(books: u64);
     note_reindex();
     note_left_out(matches: u64, spans: u64, mebibytes: u64);
+    note_must_gate();
     note_hidden(matches: u64);
     note_partial(lookups: u64, books: u64);
 
@@ -145,6 +169,7 @@ declare! { REPORTS:
     head_note();
     head_method();
     head_disguised_words();
+    head_hidden();
     head_gems();
     head_in_text();
     head_in_book();
@@ -164,6 +189,7 @@ declare! { REPORTS:
     is_free();
     is_public_domain();
     is_unknown();
+    is_not_checked();
     forbidden_of(number: u64);
     protected_of(number: u64);
     free_of(number: u64);
@@ -203,6 +229,14 @@ declare! { REPORTS:
     to_best_whole(of_text: &str, of_best: &str);
     to_best_overlap(of_text: &str, of_best: &str);
     to_best_indirect();
+    head_overlaps();
+    and_overlaps(groups: &str, overlaps: u64);
+    overlap_part(of_a: &str, of_b: &str);
+    overlap_whole(of_a: &str, of_b: &str);
+    overlap_passages(of_a: &str, of_b: &str);
+    left_out_many(texts: u64);
+    left_out_common(texts: u64);
+    left_out_pairs(pairs: u64);
 
     // Where passages came from.
     head_history();

@@ -6,7 +6,7 @@ use hashbrown::{HashMap, HashSet};
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 
 use super::{Alignment, Listed, Question, Range, Reader, Score, align, is_match, spread, weight};
-use crate::index::{BookNo, LibraryTally, StoreError};
+use crate::index::{BookNo, Library, LibraryTally, StoreError};
 
 /// A book is not compared if the query has fewer of its postings than one for this many gems needed for a match, so that
 /// whatever two long texts share by chance is not read. About half of a book's gems have a posting, and at least one of any
@@ -63,6 +63,12 @@ impl<'a> LookedUp<'a> {
         Ok(query)
     }
 
+    /// The library.
+    #[must_use]
+    pub fn library(&self) -> &Library {
+        &self.tally.library
+    }
+
     /// Gems that do not count because too many books of the library have them.
     pub fn common(&self) -> impl Iterator<Item = Gem> {
         self.common.iter().copied()
@@ -79,6 +85,32 @@ impl<'a> LookedUp<'a> {
         &self.tally.books
     }
 
+    /// The number of candidates that are left out because there are too many.
+    pub(super) fn left_out(&self) -> usize {
+        self.tally.left_out
+    }
+
+    /// A book's score if it has these of the query's gems, and so many itself.
+    pub(super) fn score(&self, found: u32, of_book: u32) -> Score {
+        Score::new(found, kept(&self.probes), of_book)
+    }
+
+    /// A book's score and whether it meets the rule, if its number of gems and the number of query gems with a posting for it
+    /// say so. `None` if the book must be [compared](Self::judge).
+    pub(super) fn decided(&self, rule: &Rule, found: u32, of_book: u32) -> Option<(Score, bool)> {
+        let score = self.score(found, of_book);
+        if self.recipe.posts_all() {
+            let meets = is_match(rule, &score, || Err(())).ok()?;
+            return Some((score, meets));
+        }
+        (MOST_UNPOSTED * self.promise(rule, found, of_book) < 1.0).then_some((score, false))
+    }
+
+    /// How much of what a match needs the postings of a book are.
+    pub(super) fn promise(&self, rule: &Rule, found: u32, of_book: u32) -> f64 {
+        f64::from(found) / rule.needed(kept(&self.probes).min(of_book))
+    }
+
     /// Computes a book's score from its number of gems and the number of query gems with a posting for it, and
     /// whether the book meets the rule.
     pub(super) fn judge(
@@ -92,9 +124,6 @@ impl<'a> LookedUp<'a> {
         if self.recipe.posts_all() {
             let score = Score::new(found, counted, of_book);
             return Ok((score, is_match(rule, &score, || self.aligned(book))?));
-        }
-        if MOST_UNPOSTED * f64::from(found) < rule.needed(counted.min(of_book)) {
-            return Ok((Score::new(found, counted, of_book), false));
         }
         let beside = self.beside(book)?;
         let score = Score::new(beside.holders.len() as u32, counted, of_book);

@@ -6,6 +6,7 @@
 mod align;
 mod calibration;
 mod chance;
+mod collage;
 mod covered;
 mod exact;
 mod judge;
@@ -17,10 +18,13 @@ mod works;
 pub use align::{Alignment, Extent, Range, Relation, Span, align};
 pub use calibration::{Calibration, Level};
 pub use chance::chance;
+pub use collage::{SharedWork, is_collage};
 pub use covered::Covered;
 pub(crate) use exact::memory_to_compare;
 pub use exact::{Exact, Identity, Likeness, Passage, Piece, exact};
-pub use judge::{Judged, Judgements, Ranked, ToShow, candidates, judge, limits, merge, rank, with_identical};
+pub use judge::{
+    Informs, Judged, Judgements, MOST_COMPARED, Ranked, ToShow, candidates, judge, limits, merge, rank, with_identical,
+};
 use lapidary_gems::Rule;
 pub use listed::{Listed, spread};
 pub use lookup::{LookedUp, kept, of_both};
@@ -128,6 +132,8 @@ pub fn weight(holders: u32, books: u64) -> f64 {
 pub enum Reason {
     /// Books match.
     Match,
+    /// Books match, but all of them are only information: none decides.
+    NoneDecides,
     /// No book matches.
     NoMatch,
     /// No book matches, but a part of the index could not be read.
@@ -138,6 +144,18 @@ pub enum Reason {
     MostlyCommon,
     /// No book has gems of the recipe, so there was nothing to compare with.
     NothingToCompare,
+}
+
+impl Reason {
+    /// Whether the check could have found a match. If it could not, or not everywhere, its finding none says nothing about
+    /// the text.
+    #[must_use]
+    pub fn is_answer(self) -> bool {
+        match self {
+            Self::Match | Self::NoneDecides | Self::NoMatch => true,
+            Self::Partial | Self::TooShort | Self::MostlyCommon | Self::NothingToCompare => false,
+        }
+    }
 }
 
 /// The strictest rights among the matches; `unknown` if there are none.

@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use jiff::civil::Date;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 
+use super::Informs;
 use crate::index::{BookKey, BookNo, Library, Limits, Outline, StoreError, Tally};
 
 /// The data that judging reads from an index: the books with gems of one recipe. See
@@ -40,6 +41,8 @@ pub struct Question<'a> {
     pub is_left_out: &'a dyn Fn(BookNo, &Outline) -> bool,
     /// The day whose rights decide.
     pub day: Date,
-    /// Whether a book does not affect the verdict.
+    /// Whether a book is in an allow-list, and so does not affect the verdict.
     pub is_allowed: &'a dyn Fn(&BookKey) -> bool,
+    /// Why a book is only information, if it is.
+    pub informs: &'a dyn Fn(&Outline) -> Option<Informs>,
 }

@@ -81,10 +81,11 @@ fn mixed(gem: u64) -> u64 {
     gem ^ (gem >> 33)
 }
 
-/// The number of each book's work, counted from 1 in the order of the books. An edition of an edition is the same work.
+/// The number of each book's work, counted from 1 in the order of the books. An edition of an edition is the same work;
+/// but of the books after the first `joining`, none makes others one work.
 /// Each sketch comes with the recipe of its gems; gems of different recipes are not compared.
 #[must_use]
-pub fn works(books: &[(usize, Sketch)]) -> Vec<u32> {
+pub fn works(books: &[(usize, Sketch)], joining: usize) -> Vec<u32> {
     let mut works: Vec<u32> = Vec::with_capacity(books.len());
     let mut next = 1;
     for (recipe, sketch) in books {
@@ -97,9 +98,11 @@ pub fn works(books: &[(usize, Sketch)]) -> Vec<u32> {
         }
         let work = editions.first().copied().unwrap_or(next);
         next += u32::from(editions.is_empty());
-        for known in &mut works {
-            if editions.contains(known) {
-                *known = work;
+        if works.len() < joining {
+            for known in &mut works {
+                if editions.contains(known) {
+                    *known = work;
+                }
             }
         }
         works.push(work);
@@ -132,19 +135,20 @@ mod tests {
             (1, book(island).1),
         ];
         assert_eq!(
-            works(&books),
+            works(&books, books.len()),
             [1, 2, 1, 3, 1, 4],
             "a collection is a work of its own, as is a book with gems of another recipe"
         );
-        assert!(works(&[]).is_empty());
-        assert_eq!(works(&[book([]), book([])]), [1, 2], "nothing is known of these");
+        assert!(works(&[], 0).is_empty());
+        assert_eq!(works(&[book([]), book([])], 2), [1, 2], "nothing is known of these");
     }
 
     #[test]
     fn an_edition_of_an_edition_joins_them() {
         let books = [book(0..40), book(24..64), book(12..52)];
-        assert_eq!(works(&books[..2]), [1, 2]);
-        assert_eq!(works(&books), [1, 1, 1]);
+        assert_eq!(works(&books[..2], 2), [1, 2]);
+        assert_eq!(works(&books, 3), [1, 1, 1]);
+        assert_eq!(works(&books, 2), [1, 2, 1], "a book that only informs joins nothing");
     }
 
     proptest! {

@@ -155,7 +155,8 @@ impl Metrics {
 
     /// Counts an answered check.
     pub(crate) fn checked(&self, report: &Report, took: Duration) {
-        self.checks.with_label_values(&[report.verdict.as_str()]).inc();
+        let verdict = if report.is_answer() { report.verdict.as_str() } else { "not_checked" };
+        self.checks.with_label_values(&[verdict]).inc();
         self.check_seconds.observe(took.as_secs_f64());
         self.check_gems.observe(report.gems.into());
         self.check_matches.observe(report.total as f64);

@@ -44,7 +44,7 @@ impl SourceMetrics {
             )?,
             refused: register_int_counter_vec!(
                 "lapidary_source_refused_total",
-                "Addresses of sources that were refused, by reason.",
+                "Addresses of sources that were refused or skipped, by reason.",
                 &["reason"]
             )?,
             run_seconds: register_histogram!(
@@ -72,7 +72,7 @@ impl SourceMetrics {
 
     /// Counts more books and refusals.
     pub(crate) fn count(&self, more: &Tally, refused: &BTreeMap<Reason, u64>) {
-        let Tally { fetched, added, unchanged, refused: _, gone } = *more;
+        let Tally { fetched, added, unchanged, gone, .. } = *more;
         for (outcome, count) in [("fetched", fetched), ("added", added), ("unchanged", unchanged), ("gone", gone)] {
             self.books.with_label_values(&[outcome]).inc_by(count);
         }

@@ -1,10 +1,11 @@
-//! ONIX for Books 3.0: reads the metadata of a publisher's books from a feed, one product at a time.
+//! ONIX for Books 3.0 and 3.1: reads the metadata of a publisher's books from a feed, one product at a time.
 //!
 //! Both forms are supported: reference names and short tags. A feed is streamed: only the current product is in
 //! memory. DTDs are ignored, so that only XML's five predefined entities and numeric character references are
 //! resolved. For the meaning of the codes, see `docs/reference/onix.md`.
 
 mod product;
+mod release;
 mod tags;
 mod territory;
 
@@ -85,7 +86,10 @@ impl<R: BufRead> Products<R> {
                     let local = start.local_name();
                     let name = tags::reference(local.into_inner());
                     match (self.inside, open.is_empty()) {
-                        (None, _) if name == "ONIXMessage" => self.inside = Some(true),
+                        (None, _) if name == "ONIXMessage" => {
+                            release::check(&start).map_err(|what| self.wrong(what))?;
+                            self.inside = Some(true);
+                        }
                         (None, _) => {
                             return Err(self.wrong(format!("<{name}> instead of <ONIXMessage>: not an ONIX feed")));
                         }

@@ -78,7 +78,9 @@ fn reference_names_and_short_tags() {
 #[test]
 fn what_decides_rights() {
     let with = |inner: &str| {
-        let feed = format!("<ONIXMessage><Product><RecordReference>1</RecordReference>{inner}</Product></ONIXMessage>");
+        let feed = format!(
+            "<ONIXMessage release=\"3.0\"><Product><RecordReference>1</RecordReference>{inner}</Product></ONIXMessage>"
+        );
         products(&feed)[0].rights(None)
     };
     let sales = |kind: &str, status: &str| {
@@ -126,7 +128,7 @@ fn territories_are_read_strictly() {
         });
         let statements: String = statements.collect();
         let feed = format!(
-            "<ONIXMessage><Product><RecordReference>1</RecordReference><PublishingDetail>{statements}<ROWSalesRightsType>{rest}\
+            "<ONIXMessage release=\"3.0\"><Product><RecordReference>1</RecordReference><PublishingDetail>{statements}<ROWSalesRightsType>{rest}\
              </ROWSalesRightsType></PublishingDetail></Product></ONIXMessage>"
         );
         let rights = products(&feed)[0].rights(Some(&territory.parse().expect("a territory")));
@@ -136,14 +138,17 @@ fn territories_are_read_strictly() {
 
 #[test]
 fn what_cannot_be_read_is_told_with_its_line() {
-    let product = "<ONIXMessage>\n<Product>\n<RecordReference>1</RecordReference>\n";
+    let product = "<ONIXMessage release='3.1'>\n<Product>\n<RecordReference>1</RecordReference>\n";
     let table = [
         (format!("{product}</Prodct>"), "line 4: "),
         (format!("{product}<x>&copy;</x></Product></ONIXMessage>"), "line 4: the entity &copy; is unknown"),
         (product.to_owned(), "the feed is truncated"),
-        ("<ONIXMessage>\n\n<Product></Product></ONIXMessage>".to_owned(), "line 3: a product has no RecordReference"),
+        (
+            "<ONIXMessage release='3.0'>\n\n<Product></Product></ONIXMessage>".to_owned(),
+            "line 3: a product has no RecordReference",
+        ),
         ("\n<html><body/></html>".to_owned(), "line 2: <html> instead of <ONIXMessage>"),
-        ("<ONIXMessage><Book/></ONIXMessage>".to_owned(), "<Book> instead of <Product>"),
+        ("<ONIXMessage release='3.0'><Book/></ONIXMessage>".to_owned(), "<Book> instead of <Product>"),
         (format!("{product}{}", "<a>".repeat(100)), "nested too deeply"),
         (format!("{product}<a>{}</a>", "x".repeat(9 << 20)), "more than 8388608 bytes"),
         (String::new(), "the feed is truncated"),
@@ -155,6 +160,44 @@ fn what_cannot_be_read_is_told_with_its_line() {
     }
     let bomb = "<!DOCTYPE ONIXMessage [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\"><!ENTITY f SYSTEM \
                 \"file:///etc/passwd\">]>\n\
-                <ONIXMessage><Product><RecordReference>&f;</RecordReference></Product></ONIXMessage>";
+                <ONIXMessage release='3.0'><Product><RecordReference>&f;</RecordReference></Product></ONIXMessage>";
     assert!(error(bomb).contains("line 2: the entity &f; is unknown"), "{}", error(bomb));
+}
+
+/// Other releases name things otherwise: read as this one, they would say nothing of rights.
+#[test]
+fn only_releases_3_0_and_3_1_are_read() {
+    let message = |attributes: &str| format!("<ONIXMessage {attributes}><Header/></ONIXMessage>");
+    let namespace = |release: &str, form: &str| format!("xmlns='http://ns.editeur.org/onix/{release}/{form}'");
+    let read = [
+        message("release='3.0'"),
+        message("release = \"3.1\""),
+        message(&namespace("3.0", "reference")),
+        message(&namespace("3.1", "short")),
+        message(&format!("release='3.1' {}", namespace("3.1", "reference"))),
+        "<ONIXmessage release='3.1'><header/></ONIXmessage>".to_owned(),
+        "<o:ONIXMessage xmlns:o='http://ns.editeur.org/onix/3.0/reference'><o:Header/></o:ONIXMessage>".to_owned(),
+    ];
+    for feed in read {
+        assert!(products(&feed).is_empty(), "{feed}");
+    }
+    let refused = [
+        (message("release='2.1'"), "its release is \"2.1\""),
+        (message("release='9.9'"), "its release is \"9.9\""),
+        (message("release=''"), "its release is \"\""),
+        (message("release='3'"), "its release is \"3\""),
+        (message("release='3.0.1'"), "its release is \"3.0.1\""),
+        (message(""), "it says no release"),
+        ("<ONIXmessage><header/></ONIXmessage>".to_owned(), "it says no release"),
+        (message("xmlns='http://www.editeur.org/onix/2.1/reference'"), "onix/2.1/reference"),
+        (message("release='3.0' xmlns='http://www.editeur.org/onix/2.1/short'"), "onix/2.1/short"),
+        (message("xmlns='http://ns.editeur.org/onix/3.0'"), "its namespace is"),
+        (message("xmlns:o='http://ns.editeur.org/onix/3.0/reference'"), "it says no release"),
+        (message("release='3.0' release='2.1'"), "not well-formed"),
+        (message(&format!("release='{}'", "9".repeat(10_000))), "only ONIX 3.0 and 3.1 can be read"),
+    ];
+    for (feed, said) in refused {
+        let error = error(&feed);
+        assert!(error.contains(said) && error.starts_with("line 1: ") && error.len() < 400, "{said}: {error}");
+    }
 }

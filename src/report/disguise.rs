@@ -4,7 +4,8 @@ use lapidary_gems::Trick;
 
 use super::page::clean;
 use super::words::located;
-use crate::api::{Disguise, DisguisedWord, Report};
+use crate::api::{Disguise, DisguisedWord, HiddenText, Report};
+use crate::extract::{HiddenCount, Hiding};
 use crate::language::Language;
 
 /// The sentence on a disguised text: `This text is disguised: 1,204 letters of another script in 38 % of the words`.
@@ -13,6 +14,36 @@ pub(super) fn disguise(language: Language, report: &Report) -> Option<String> {
     let said = |trick| Some(said(language, trick, number(signs, trick)?));
     let tricks: Vec<String> = Trick::ALL.into_iter().filter_map(said).collect();
     Some(language.disguised(&language.list(&tricks), &language.percent(signs.share)))
+}
+
+/// The sentence on words that readers do not see: `1,530 words (61 %) of this file are hidden from its readers: 1,500 …`.
+pub(super) fn hidden(language: Language, report: &Report) -> Option<String> {
+    Some(hidden_words(language, report.disguise.as_ref()?.hidden.as_ref()?))
+}
+
+/// What is said of the words of a file that its readers do not see.
+#[must_use]
+pub fn hidden_words(language: Language, hidden: &HiddenText) -> String {
+    let way = |&HiddenCount { how, words }: &HiddenCount| language.hidden_way(&name_of(language, how), words);
+    let ways: Vec<String> = hidden.ways.iter().map(way).collect();
+    language.hidden_words(hidden.words, &language.percent(hidden.share), &language.list(&ways))
+}
+
+fn name_of(language: Language, how: Hiding) -> String {
+    match how {
+        Hiding::HiddenAttribute => language.hidden_attribute(),
+        Hiding::DisplayNone => language.hidden_not_displayed(),
+        Hiding::InvisibleRendering => language.hidden_invisible(),
+        Hiding::Transparent => language.hidden_transparent(),
+        Hiding::SameColour => language.hidden_same_colour(),
+        Hiding::Tiny => language.hidden_tiny(),
+        Hiding::Clipped => language.hidden_clipped(),
+        Hiding::OffPage => language.hidden_off_page(),
+        Hiding::Covered => language.hidden_covered(),
+        Hiding::HiddenLayer => language.hidden_layer(),
+        Hiding::Deleted => language.hidden_deleted(),
+        Hiding::RejectedInsertion => language.hidden_rejected(),
+    }
 }
 
 /// The examples of a disguised text, in context, with everything invisible made visible.

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use super::html::{date, whole_page};
 use super::page::clean;
-use crate::duplicates::{Merit, Pair};
+use crate::duplicates::{LeftOut, Merit, Pair};
 use crate::language::Language;
 use crate::matching::Relation;
 
@@ -19,7 +19,34 @@ const SIZE: f64 = 240.0;
 const RADIUS: f64 = 95.0;
 const DOT: f64 = 14.0;
 
-/// A group of texts with common text.
+/// What a search for duplicates found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DuplicatesReport {
+    /// The groups of texts that are the same.
+    pub groups: Vec<Copies>,
+    /// The other texts with text in common.
+    pub overlaps: Overlaps,
+    /// What was left out.
+    pub left_out: LeftOut,
+}
+
+/// Texts of different groups, or of none, that have text in common.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overlaps {
+    /// The names of the texts.
+    pub names: Vec<String>,
+    /// What connects them, by their places, those with most in common first.
+    pub pairs: Vec<Pair<u32>>,
+}
+
+impl Overlaps {
+    /// The pairs with the names of their texts.
+    pub fn named(&self) -> impl Iterator<Item = ([&str; 2], &Pair<u32>)> {
+        self.pairs.iter().map(|pair| ([pair.a, pair.b].map(|text| self.names[text as usize].as_str()), pair))
+    }
+}
+
+/// A group of texts that are the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Copies {
     /// The names of the texts.
@@ -50,8 +77,9 @@ impl Copies {
     }
 }
 
-/// Prints groups, and a summary.
-pub fn print_duplicates(out: &mut impl Write, language: Language, groups: &[Copies]) -> io::Result<()> {
+/// Prints groups, overlaps, and a summary.
+pub fn print_duplicates(out: &mut impl Write, language: Language, found: &DuplicatesReport) -> io::Result<()> {
+    let DuplicatesReport { groups, overlaps, left_out } = found;
     for (group, number) in groups.iter().zip(1..) {
         writeln!(out, "{number}. {}", group.names[group.best])?;
         writeln!(out, "   {}", merit(language, group.merit))?;
@@ -59,15 +87,53 @@ pub fn print_duplicates(out: &mut impl Write, language: Language, groups: &[Copi
             writeln!(out, "   {}\n      {}", group.names[text], relation(language, group, text))?;
         }
     }
-    writeln!(out, "{}", summary(language, groups))
+    if !overlaps.pairs.is_empty() {
+        writeln!(out, "{}", language.head_overlaps())?;
+    }
+    for ([a, b], pair) in overlaps.named() {
+        writeln!(
+            out,
+            "   A: {a}\n   B: {b}\n      {}",
+            overlap(language, pair.relation_name(), pair.share_of_a, pair.share_of_b)
+        )?;
+    }
+    for sentence in duplicates_left_out(language, *left_out) {
+        writeln!(out, "{sentence}")?;
+    }
+    writeln!(out, "{}", summary(language, found))
+}
+
+/// What was left out, in sentences.
+#[must_use]
+pub fn duplicates_left_out(language: Language, left_out: LeftOut) -> Vec<String> {
+    let LeftOut { texts_with_many, texts_with_common_gems, pairs } = left_out;
+    let told = [
+        (texts_with_many, language.left_out_many(texts_with_many)),
+        (texts_with_common_gems, language.left_out_common(texts_with_common_gems)),
+        (pairs, language.left_out_pairs(pairs)),
+    ];
+    told.into_iter().filter(|(count, _)| *count > 0).map(|(_, sentence)| sentence).collect()
+}
+
+/// How two texts overlap, by the name of their relation.
+#[must_use]
+pub fn overlap(language: Language, relation: &str, share_of_a: f64, share_of_b: f64) -> String {
+    let [of_a, of_b] = [share_of_a, share_of_b].map(|share| language.percent(share));
+    match relation {
+        "part_of_book" => language.overlap_part(&of_a, &of_b),
+        "contains_book" => language.overlap_whole(&of_a, &of_b),
+        _ => language.overlap_passages(&of_a, &of_b),
+    }
 }
 
 /// Formats groups as an HTML page.
 #[must_use]
-pub fn html_duplicates(language: Language, groups: &[Copies], when: Timestamp) -> String {
+pub fn html_duplicates(language: Language, found: &DuplicatesReport, when: Timestamp) -> String {
+    let DuplicatesReport { groups, overlaps, left_out } = found;
     let body = html! {
-        h1 { (summary(language, groups)) }
+        h1 { (summary(language, found)) }
         p class="quiet" { (language.checked_on(&date(when))) }
+        @for sentence in duplicates_left_out(language, *left_out) { p { (sentence) } }
         @if !groups.is_empty() { p class="quiet" { (language.duplicates_picture()) } }
         @for (group, number) in groups.iter().zip(1..) { section {
             h2 { (number) ". " (clean(&group.names[group.best])) }
@@ -84,13 +150,27 @@ pub fn html_duplicates(language: Language, groups: &[Copies], when: Timestamp) -
                 }
             }
         } }
+        @if !overlaps.pairs.is_empty() { section {
+            h2 { (language.head_overlaps()) }
+            table class="index" {
+                tr { th { "A" } th { "B" } th { } }
+                @for ([a, b], pair) in overlaps.named() {
+                    tr {
+                        td { (clean(a)) }
+                        td { (clean(b)) }
+                        td { (overlap(language, pair.relation_name(), pair.share_of_a, pair.share_of_b)) }
+                    }
+                }
+            }
+        } }
     };
     whole_page(language, &language.head_duplicates(), &body)
 }
 
-fn summary(language: Language, groups: &[Copies]) -> String {
+fn summary(language: Language, DuplicatesReport { groups, overlaps, .. }: &DuplicatesReport) -> String {
     let texts = groups.iter().map(|group| group.names.len() as u64).sum();
-    language.duplicates(groups.len() as u64, texts)
+    let groups = language.duplicates(groups.len() as u64, texts);
+    if overlaps.pairs.is_empty() { groups } else { language.and_overlaps(&groups, overlaps.pairs.len() as u64) }
 }
 
 fn merit(language: Language, merit: Merit) -> String {

@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::disguise::{disguise, examples};
+use super::disguise::{disguise, examples, hidden};
 use super::page::clean;
 use super::passages::{Room, Side, blanks, excerpts, legend, read_aloud, side_by_side};
 use super::words::{
-    certainty, counted, disabled, edition, evidence, identity, odds, place, recipes, relation, rights, rule, shares,
-    subject, verdict, whole,
+    certainty, class, counted, disabled, edition, figures, identity, informing, not_described, place, recipes,
+    relation, reservation, rights, rule, shares, subject, verdict, whole,
 };
 use crate::api::{Match, Report};
 use crate::language::Language;
@@ -32,7 +32,7 @@ dt { color: #57606a } dd { margin: 0; overflow-wrap: anywhere }
 table { border-collapse: collapse; font-size: .85rem; font-variant-numeric: tabular-nums; margin-top: .6rem }
 th, td { text-align: start; padding: .1rem 1.2rem .1rem 0; font-weight: normal; vertical-align: top } th { color: #57606a }
 svg { display: block; width: 100%; height: auto; margin: .8rem 0 0 }
-.forbidden, .protected { color: #b3261e } .free, .public_domain { color: #1a6d37 } .unknown { color: #57606a }
+.forbidden, .protected { color: #b3261e } .free, .public_domain { color: #1a6d37 } .unknown { color: #57606a } .not_checked { color: #8a5300 }
 .bar { fill: #e6e9ed } .part { fill: currentColor } .ribbon { fill: currentColor; opacity: .22 }
 text { font: 13px system-ui, sans-serif; fill: #57606a }
 details { margin: .6rem 0; overflow-x: clip } summary { cursor: pointer; font-weight: 600; break-after: avoid }
@@ -52,7 +52,7 @@ mark { background: #fff0b3; color: inherit; text-decoration: underline dotted }
 @media screen and (prefers-color-scheme: dark) {
 body { color: #e6e9ed; background: #16191d } section { border-color: #3a4149 } .bar { fill: #333a42 }
 .quiet, dt, th, .unknown { color: #9aa4ae } text { fill: #9aa4ae }
-.forbidden, .protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a } .sides tr { border-color: #333a42 }
+.forbidden, .protected { color: #ff8a80 } .free, .public_domain { color: #6fcf8a } .not_checked { color: #e8b35a } .sides tr { border-color: #333a42 }
 ins { background: #6d2620 } del { background: #3c444d } mark { background: #5a4a08 } .quiet :is(ins, del, mark) { color: #e6e9ed }
 }
 @media screen and (max-width: 40rem) {
@@ -97,12 +97,12 @@ pub fn report_part(
 ) -> Markup {
     let (name, room) = (clean(name), Room::default());
     html! {
-        h1 class=(report.verdict) { (verdict(language, report)) }
+        h1 class=(class(report)) { (verdict(language, report)) }
         (facts(language, &name, report, bytes, &date(when)))
         @for (at, found) in report.matches.iter().enumerate() {
             (one_match(language, at, found, report, bytes, (texts, &room)))
         }
-        @let rest = report.total.saturating_sub(report.matches.len());
+        @let rest = not_described(report, report.matches.len());
         @if rest > 0 {
             section { p class="quiet" { (language.more_matches(rest as u64)) } }
         }
@@ -128,8 +128,11 @@ fn facts(language: Language, name: &str, report: &Report, bytes: Option<u64>, wh
             @if let Some(disguise) = disguise(language, report) {
                 dt { (language.head_disguise()) } dd { (disguise) }
             }
-            @if let Some(disabled) = disabled(language, report) {
-                dt { (language.head_not_counted()) } dd { (disabled) }
+            @if let Some(hidden) = hidden(language, report) {
+                dt { (language.head_hidden()) } dd { (hidden) }
+            }
+            @for aside in [disabled(language, report), informing(language, report)].into_iter().flatten() {
+                dt { (language.head_not_counted()) } dd { (aside) }
             }
             @if let Some(note) = &report.note {
                 dt { (language.head_note()) } dd { (clean(note)) }
@@ -147,7 +150,7 @@ fn method(language: Language, report: &Report) -> Markup {
             @if !report.matches.is_empty() {
                 ol {
                     @for found in &report.matches {
-                        li { (evidence(language, found)) "; " (odds(language, found.chance)) }
+                        li { (figures(language, found)) }
                     }
                 }
             }
@@ -184,7 +187,7 @@ fn one_match(
                     @if let Some(from) = validity.from { "; " (language.valid_from(&from.to_string())) }
                     @if let Some(until) = validity.until { "; " (language.valid_until(&until.to_string())) }
                 }
-                @if found.allowed { "; " (language.on_allow_list()) }
+                @if let Some(why) = reservation(language, found) { "; " (why) }
             }
             @if let Some(edition) = edition(language, report, at) { p { (edition) } }
             p { (relation(language, found.relation)) }

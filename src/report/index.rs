@@ -24,8 +24,10 @@ pub struct Summary {
     pub page: String,
     /// The verdict.
     pub verdict: Rights,
-    /// The share of the text that is in protected books.
-    pub covered: f64,
+    /// Why the text counts as not checked, if the report is no answer.
+    pub not_checked: Option<String>,
+    /// The share of the text that is in protected books, if it is known.
+    pub covered: Option<f64>,
     /// The number of matches.
     pub matches: usize,
 }
@@ -44,13 +46,17 @@ pub fn html_index(language: Language, rows: &[Checked], when: Timestamp) -> Stri
             @for row in rows {
                 tr {
                     @match &row.outcome {
-                        Ok(Summary { page, verdict, covered, matches }) => {
+                        Ok(Summary { page, not_checked: Some(why), .. }) => {
+                            td { a href=(page) { (clean(&row.name)) } }
+                            td class="not_checked" colspan="3" { (language.not_checked(why)) }
+                        }
+                        Ok(Summary { page, verdict, covered, matches, .. }) => {
                             td { a href=(page) { (clean(&row.name)) } }
                             td class=(verdict) { (rights_word(language, *verdict)) }
-                            td { @if *covered > 0.0 { (language.percent(*covered)) } }
+                            td { @if let Some(covered) = covered.filter(|share| *share > 0.0) { (language.percent(covered)) } }
                             td { (language.number(*matches as u64)) }
                         }
-                        Err(why) => { td { (clean(&row.name)) } td colspan="3" { (language.not_checked(&clean(why))) } }
+                        Err(why) => { td { (clean(&row.name)) } td class="not_checked" colspan="3" { (language.not_checked(&clean(why))) } }
                     }
                 }
             }
@@ -71,10 +77,22 @@ pub fn rights_word(language: Language, verdict: Rights) -> String {
     }
 }
 
+impl Checked {
+    /// Whether the text could not be checked.
+    #[must_use]
+    pub fn is_not_checked(&self) -> bool {
+        self.outcome.as_ref().map_or(true, |summary| summary.not_checked.is_some())
+    }
+}
+
 /// How many files have which verdict: `5 files: 2 protected, 3 unknown`.
 #[must_use]
 pub fn summary(language: Language, rows: &[Checked]) -> String {
-    let with = |verdict| move |row: &Checked| row.outcome.as_ref().is_ok_and(|summary| summary.verdict == verdict);
+    let with = |verdict| {
+        move |row: &Checked| {
+            !row.is_not_checked() && row.outcome.as_ref().is_ok_and(|summary| summary.verdict == verdict)
+        }
+    };
     let tally = |of: &dyn Fn(&Checked) -> bool, said: fn(Language, u64) -> String| {
         let number = rows.iter().filter(|row| of(row)).count() as u64;
         (number > 0).then(|| said(language, number))
@@ -85,7 +103,7 @@ pub fn summary(language: Language, rows: &[Checked]) -> String {
         tally(&with(Rights::Free), Language::free_of),
         tally(&with(Rights::PublicDomain), Language::public_domain_of),
         tally(&with(Rights::Unknown), Language::unknown_of),
-        tally(&|row| row.outcome.is_err(), Language::not_checked_of),
+        tally(&Checked::is_not_checked, Language::not_checked_of),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     format!("{}: {}", language.files(rows.len() as u64), parts.join(", "))

@@ -15,7 +15,10 @@ mod tests;
 mod words;
 
 pub use self::comparison::{html_comparison, print_comparison};
-pub use self::duplicates::{Copies, group_picture, html_duplicates, print_duplicates};
+pub use self::disguise::hidden_words;
+pub use self::duplicates::{
+    Copies, DuplicatesReport, Overlaps, duplicates_left_out, group_picture, html_duplicates, overlap, print_duplicates,
+};
 pub use self::history::{Descendant, Lineage, html_history};
 pub use self::html::{Texts, html_report, report_part, stylesheet};
 pub use self::index::{Checked, Summary, html_index, rights_word, summary};
@@ -23,4 +26,4 @@ pub use self::page::{Page, clean, harmless, wrap};
 pub use self::passages::Side;
 pub use self::terminal::print_report;
 pub use self::terminal::style;
-pub use self::words::read_in_part;
+pub use self::words::not_checked;

@@ -9,11 +9,11 @@ use crate::index::Rights;
 use crate::language::Language;
 use crate::matching::Extent;
 
-use super::disguise::{disguise, examples};
+use super::disguise::{disguise, examples, hidden};
 use super::page::{Page, clean};
 use super::words::{
-    certainty, counted, disabled, edition, evidence, identity, odds, recipes, relation, rights, rule, shares, subject,
-    verdict, whole,
+    certainty, counted, disabled, edition, figures, identity, informing, not_described, recipes, relation, reservation,
+    rights, rule, shares, subject, verdict, whole,
 };
 
 /// The maximum number of matches to describe. The rest are only counted.
@@ -43,7 +43,8 @@ impl<W: Write> Page<'_, W> {
     /// Writes a report, as [`print_report`] prints it.
     pub fn report(&mut self, language: Language, name: &str, report: &Report, bytes: Option<u64>) -> io::Result<()> {
         let plain = Style::new();
-        self.say(0, &style(report.verdict).bold(), &verdict(language, report))?;
+        let style = if report.is_answer() { style(report.verdict) } else { Style::new().yellow() };
+        self.say(0, &style.bold(), &verdict(language, report))?;
         self.say(INDENT, &plain, &subject(language, name, report, bytes))?;
         if let Some(certainty) = certainty(language, report) {
             self.say(INDENT, &plain, &certainty)?;
@@ -51,8 +52,11 @@ impl<W: Write> Page<'_, W> {
         if let Some(disguise) = disguise(language, report) {
             self.say(INDENT, &plain, &disguise)?;
         }
-        if let Some(disabled) = disabled(language, report) {
-            self.say(INDENT, &plain, &language.not_counted(&disabled))?;
+        if let Some(hidden) = hidden(language, report) {
+            self.say(INDENT, &plain, &hidden)?;
+        }
+        for aside in [disabled(language, report), informing(language, report)].into_iter().flatten() {
+            self.say(INDENT, &plain, &language.not_counted(&aside))?;
         }
         if let Some(note) = &report.note {
             self.say(INDENT, &plain, &language.note(note))?;
@@ -61,7 +65,7 @@ impl<W: Write> Page<'_, W> {
             self.gap()?;
             self.found(language, i, found, report, bytes)?;
         }
-        let rest = report.total.saturating_sub(report.matches.len().min(DESCRIBED));
+        let rest = not_described(report, DESCRIBED);
         if rest > 0 {
             self.gap()?;
             let rest = match report.matches.len() {
@@ -89,8 +93,7 @@ impl<W: Write> Page<'_, W> {
         self.say(0, &plain, &language.head_method())?;
         self.say(INDENT, &plain, &rule)?;
         for (number, found) in (1..).zip(report.matches.iter().take(DESCRIBED)) {
-            let figures = format!("{number}. {}; {}", evidence(language, found), odds(language, found.chance));
-            self.say(INDENT, &plain, &figures)?;
+            self.say(INDENT, &plain, &format!("{number}. {}", figures(language, found)))?;
         }
         examples.iter().try_for_each(|example| self.say(INDENT, &plain, example))
     }
@@ -111,8 +114,8 @@ impl<W: Write> Page<'_, W> {
         if !book.authors.is_empty() {
             self.say_at_most(TITLE_LINES, INDENT, &plain, &book.authors.join(", "))?;
         }
-        let allowed = if found.allowed { format!(", {}", language.on_allow_list()) } else { String::new() };
-        let standing = format!("{}/{}, {}{allowed}", book.library, book.id, rights(language, book.rights));
+        let aside = reservation(language, found).map_or_else(String::new, |why| format!(", {why}"));
+        let standing = format!("{}/{}, {}{aside}", book.library, book.id, rights(language, book.rights));
         self.say(INDENT, &style(book.rights), &standing)?;
         let of_book = whole(score.common, score.share_of_book);
         if let Some(edition) = edition(language, report, at) {

@@ -6,27 +6,24 @@ use super::page::clean;
 use crate::api::{Match, Report};
 use crate::index::Rights;
 use crate::language::Language;
-use crate::matching::{Extent, Identity, Reason, Relation};
+use crate::matching::{Extent, Identity, Informs, Reason, Relation};
 use crate::position::{Located, Position};
 
 /// The headline: the verdict, and how much of the text it is about or why nothing is known.
 pub(super) fn verdict(language: Language, report: &Report) -> String {
-    let only_allowed = report.total > 0 && report.total == report.matches.iter().filter(|m| m.allowed).count();
     let verdict = match report.verdict {
-        Rights::Forbidden => language.verdict_forbidden(&language.percent(report.covered)),
-        Rights::Protected => language.verdict_protected(&language.percent(report.covered)),
+        Rights::Forbidden => match report.covered {
+            Some(covered) => language.verdict_forbidden(&language.percent(covered)),
+            None => language.verdict_forbidden_match(),
+        },
+        Rights::Protected => match report.covered {
+            Some(covered) => language.verdict_protected(&language.percent(covered)),
+            None => language.verdict_protected_match(),
+        },
         Rights::Free => language.verdict_free(),
         Rights::PublicDomain => language.verdict_public_domain(),
-        Rights::Unknown => language.verdict_unknown(&match report.reason {
-            Reason::Match if only_allowed => language.why_only_allowed(),
-            Reason::Match => language.why_rights_unknown(),
-            Reason::NothingToCompare => language.why_nothing_to_compare(),
-            Reason::TooShort if report.gems == 0 => language.why_no_text(),
-            Reason::TooShort => language.why_too_short(),
-            Reason::MostlyCommon => language.why_mostly_common(),
-            Reason::NoMatch => language.why_no_match(),
-            Reason::Partial => language.why_partial(),
-        }),
+        Rights::Unknown if report.reason.is_answer() => language.verdict_unknown(&why_unknown(language, report)),
+        Rights::Unknown => language.verdict_not_checked(&why_unknown(language, report)),
     };
     match report.partial {
         Some(partial) => language.incomplete(&verdict, &language.percent(partial.read)),
@@ -34,12 +31,36 @@ pub(super) fn verdict(language: Language, report: &Report) -> String {
     }
 }
 
-/// Why a text counts as not checked: its check could read only a part of the index, and found nothing that forbids to publish
-/// it.
+fn why_unknown(language: Language, report: &Report) -> String {
+    let is_allowed = |found: &&Match| found.allowed && found.informs.is_none();
+    let only_allowed = report.total > 0 && report.total == report.matches.iter().filter(is_allowed).count();
+    match report.reason {
+        Reason::Match if only_allowed => language.why_only_allowed(),
+        Reason::Match => language.why_rights_unknown(),
+        Reason::NothingToCompare => language.why_nothing_to_compare(),
+        Reason::TooShort => language.why_too_short(),
+        Reason::MostlyCommon => language.why_mostly_common(),
+        Reason::NoneDecides => language.why_none_decides(),
+        Reason::NoMatch => language.why_no_match(),
+        Reason::Partial => language.why_partial(),
+    }
+}
+
+/// Why a text counts as not checked, if its report is no answer.
 #[must_use]
-pub fn read_in_part(language: Language, report: &Report) -> Option<String> {
-    let partial = report.partial.filter(|_| !report.verdict.forbids())?;
-    Some(language.read_in_part(&language.percent(partial.read)))
+pub fn not_checked(language: Language, report: &Report) -> Option<String> {
+    if report.is_answer() {
+        return None;
+    }
+    Some(match report.partial {
+        Some(partial) => language.read_in_part(&language.percent(partial.read)),
+        None => why_unknown(language, report),
+    })
+}
+
+/// The class of a report's headline.
+pub(super) fn class(report: &Report) -> &'static str {
+    if report.is_answer() { report.verdict.as_str() } else { "not_checked" }
 }
 
 /// The number of an earlier match of the same work, if the match at this index has one. Matches are counted from 1.
@@ -103,13 +124,35 @@ pub(super) fn rule(language: Language, report: &Report) -> String {
         let share = language.percent(report.rule.min_share_of_few);
         rule = format!("{rule} {}", language.rule_share_of_few(Rule::FEW.into(), &share));
     }
-    format!("{rule}; {}", odds(language, report.chance))
+    with_odds(language, rule, report.chance)
 }
 
 /// The number of disabled books that would match otherwise.
 pub(super) fn disabled(language: Language, report: &Report) -> Option<String> {
     let books = report.disabled as u64;
     (books > 0).then(|| language.disabled_books(books))
+}
+
+/// The number of matches that are only information.
+pub(super) fn informing(language: Language, report: &Report) -> Option<String> {
+    let books = report.informing as u64;
+    (books > 0).then(|| language.informing_books(books))
+}
+
+/// The number of matches that are described nowhere, of `described` of them. Those that only inform are not missed.
+pub(super) fn not_described(report: &Report, described: usize) -> usize {
+    let described = report.matches.iter().take(described).filter(|found| found.informs.is_none()).count();
+    report.total.saturating_sub(described)
+}
+
+/// Why a match is no part of the verdict, or is disputed.
+pub(super) fn reservation(language: Language, found: &Match) -> Option<String> {
+    match found.informs {
+        Some(Informs::UntrustedLibrary) => Some(language.informs_untrusted()),
+        Some(Informs::Quarantined) => Some(language.informs_quarantined()),
+        None if found.allowed => Some(language.on_allow_list()),
+        None => found.disputed.then(|| language.is_disputed()),
+    }
 }
 
 pub(super) fn rights(language: Language, rights: Rights) -> String {
@@ -122,13 +165,14 @@ pub(super) fn rights(language: Language, rights: Rights) -> String {
     }
 }
 
-pub(super) fn relation(language: Language, relation: Relation) -> String {
+pub(super) fn relation(language: Language, relation: Option<Relation>) -> String {
     match relation {
-        Relation::SameText => language.same_text(),
-        Relation::PartOfBook => language.part_of_book(),
-        Relation::ContainsBook => language.contains_book(),
-        Relation::Overlap => language.overlap(),
-        Relation::Quotations => language.quotations(),
+        Some(Relation::SameText) => language.same_text(),
+        Some(Relation::PartOfBook) => language.part_of_book(),
+        Some(Relation::ContainsBook) => language.contains_book(),
+        Some(Relation::Overlap) => language.overlap(),
+        Some(Relation::Quotations) => language.quotations(),
+        None => language.same_signature(),
     }
 }
 
@@ -200,8 +244,20 @@ pub(super) fn odds(language: Language, expected: f64) -> String {
     }
 }
 
+fn with_odds(language: Language, figures: String, expected: Option<f64>) -> String {
+    match expected {
+        Some(expected) => format!("{figures}; {}", odds(language, expected)),
+        None => figures,
+    }
+}
+
+/// The evidence of a match, and the role of chance, as far as they are known.
+pub(super) fn figures(language: Language, found: &Match) -> String {
+    with_odds(language, evidence(language, found), found.chance)
+}
+
 /// The evidence of a match, with the upper bound on the probability that an unrelated book has as much.
-pub(super) fn evidence(language: Language, found: &Match) -> String {
+fn evidence(language: Language, found: &Match) -> String {
     let evidence = language.decimal(found.evidence, 1);
     let evidence = match found.recipes.len() {
         1 => language.evidence(&evidence),

@@ -20,7 +20,7 @@ use super::memory::Room;
 use super::problem::Problem;
 use super::{State, body, forms, language, parameters};
 use crate::api::{Check, CheckAnswer, CheckParameters, Report};
-use crate::catalogue::{Catalogue, CheckOptions, Query};
+use crate::catalogue::{CheckOptions, Editor, Query};
 use crate::error::ErrorCode;
 use crate::extract::Whole;
 use crate::language::Language;
@@ -95,9 +95,10 @@ async fn check_files(
     let mut response = forms::answer(request, payload, state, move |catalogue, file, room| {
         let (number, name) = (file.number, file.name().map(ToOwned::to_owned));
         let report = file.raw.and_then(|raw| {
-            let (Whole { text, headings }, mut room) = raw.text()?;
+            let (Whole { text, headings, hidden }, mut room) = raw.text()?;
             room.grow_for(Some(&text), catalogue)?;
             let query = Query::Text { text, clean };
+            let options = CheckOptions { own: catalogue.own_libraries()?, hidden, ..options.clone() };
             let mut report = catalogue.check(&query, &options)?;
             locate(&mut report, &query, &headings);
             Ok(report)
@@ -109,7 +110,7 @@ async fn check_files(
     Ok(response)
 }
 
-fn answered(catalogue: &Catalogue, language: Language, line: StreamLine, room: &Mutex<Room>) -> CheckAnswer {
+fn answered(catalogue: &Editor<'_>, language: Language, line: StreamLine, room: &Mutex<Room>) -> CheckAnswer {
     let number = line.number;
     let (mark, report) = match line.content {
         _ if number > MOST_CHECKS => (None, Err(too_many())),
@@ -141,10 +142,10 @@ fn answer(
     CheckAnswer { line, file, mark, report, problem }
 }
 
-fn checked(catalogue: &Catalogue, language: Language, line: &[u8]) -> Result<Report, Problem> {
+fn checked(catalogue: &Editor<'_>, language: Language, line: &[u8]) -> Result<Report, Problem> {
     let (query, options) = question(body::json(line)?)?;
     let mut options = unfiled(options)?;
-    options.language = language;
+    (options.language, options.own) = (language, catalogue.own_libraries()?);
     let mut report = catalogue.check(&query, &options)?;
     locate(&mut report, &query, &[]);
     Ok(report)

@@ -28,36 +28,10 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 const SLOWEST: usize = 8 << 10;
 /// The largest body, in bytes, that is not heavy work: whatever it contains, it takes a few milliseconds at most.
 const SMALL: usize = 64 << 10;
-/// Content types of files. The actual format is detected from the content.
-const FILES: [&str; 27] = [
-    "",
-    "application/octet-stream",
-    "text/plain",
-    "text/markdown",
-    "text/html",
-    "application/xhtml+xml",
-    "text/xml",
-    "application/xml",
-    "application/tei+xml",
-    "application/x-fictionbook+xml",
-    "application/x-fictionbook",
-    "application/fb3",
-    "application/epub+zip",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
-    "application/msword",
-    "application/vnd.oasis.opendocument.text",
-    "application/rtf",
-    "text/rtf",
-    "application/pdf",
-    "application/x-mobipocket-ebook",
-    "application/vnd.amazon.ebook",
-    "application/vnd.amazon.mobi8-ebook",
-    "application/x-mobi8-ebook",
-    "application/zip",
-    "application/x-zip-compressed",
-    "application/x-zip-compressed-fb2",
-    "application/gzip",
-];
+/// Content types of bodies that other calls take. All others may be files: their content says of what format.
+const NO_FILES: [&str; 2] = ["application/x-www-form-urlencoded", "application/merge-patch+json"];
+/// Content types of a stream of JSON objects.
+const LINES: [&str; 4] = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines"];
 const MIB: f64 = (1 << 20) as f64;
 /// The largest body of a short JSON call, such as one that creates a key.
 pub(super) const WORDS: usize = 256 << 10;
@@ -88,19 +62,41 @@ pub(super) enum Body {
     Raw(Raw),
 }
 
+/// What a client says of a file. It counts only where the content does not tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Declared {
+    /// The encoding of its text.
+    pub(super) encoding: Option<Encoding>,
+    /// Whether markup without a root is HTML.
+    is_html: bool,
+}
+
+impl Declared {
+    /// By its content type, and the charset in that.
+    pub(super) fn new(kind: &str, charset: Option<&str>) -> Result<Self, Problem> {
+        let is_html = ["text/html", "application/xhtml+xml"].contains(&kind);
+        Ok(Self { encoding: charset.map(encoding).transpose()?, is_html })
+    }
+
+    /// The name by which to decide what the content does not tell.
+    fn name_instead_of(self, name: Option<String>) -> Option<String> {
+        name.or_else(|| self.is_html.then(|| "page.html".to_owned()))
+    }
+}
+
 /// A text or a file.
 pub(super) struct Raw {
     sent: Sent,
     name: Option<String>,
-    encoding: Option<Encoding>,
+    declared: Declared,
     limits: Limits,
 }
 
 impl Raw {
     /// A file of a form.
     pub(super) fn of_form(part: Part, room: Room, limits: Limits) -> Result<Self, Problem> {
-        let Part { name, encoding, bytes } = part;
-        Ok(Self { sent: Sent { bytes: bytes.into(), room }, name, encoding: encoding?, limits })
+        let Part { name, declared, bytes } = part;
+        Ok(Self { sent: Sent { bytes: bytes.into(), room }, name, declared: declared?, limits })
     }
 
     /// Its name, if it has one.
@@ -126,7 +122,8 @@ impl Raw {
         let Sent { bytes, room: mut of_file } = self.sent;
         let mut room = of_file.another();
         let size = bytes.len();
-        let file = File { bytes: bytes.into(), name: self.name, encoding: self.encoding };
+        let name = self.declared.name_instead_of(self.name);
+        let file = File { bytes: bytes.into(), name, encoding: self.declared.encoding };
         let mut refused = None;
         let books = extract::read_charged(file, self.limits, &mut |more| {
             room.grow(usize::try_from(more).unwrap_or(usize::MAX)).map_err(|problem| {
@@ -143,32 +140,26 @@ impl Raw {
 
 /// Reads a body that is JSON, a text or a file, or a form with a file.
 pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: &State) -> Result<Body, Problem> {
-    let (kind, charset) = content_type(request)?;
+    // A type that is malformed says nothing about a file.
+    let (kind, charset) = content_type(request).unwrap_or_default();
     match kind.as_str() {
         "application/json" => Ok(Body::Json(read(request, payload, state, state.max_body).await?)),
         FORM_DATA => {
             let (file, room) = in_turn(form_of_files(request, payload, state).await?, state, Form::only_file).await?;
             Ok(Body::Raw(Raw::of_form(file, room, state.limits)?))
         }
+        kind if NO_FILES.contains(&kind) || LINES.contains(&kind) || kind.starts_with("multipart/") => {
+            Err(unknown(kind, "application/json, multipart/form-data, and any type of a text or file"))
+        }
         kind => {
-            let encoding = encoding_of_file(kind, charset.as_deref())?;
+            let declared = Declared::new(kind, charset.as_deref())?;
             let sent = read(request, payload, state, state.max_body).await?;
-            if extract::reads_apart(&sent.bytes) {
+            if extract::reads_apart(&sent.bytes, declared.name_instead_of(None).as_deref()) {
                 is_work_of(Lane::Files);
             }
-            Ok(Body::Raw(Raw { sent, name: None, encoding, limits: state.limits }))
+            Ok(Body::Raw(Raw { sent, name: None, declared, limits: state.limits }))
         }
     }
-}
-
-/// The encoding that a content type names, if it is one of a file.
-pub(super) fn encoding_of_file(kind: &str, charset: Option<&str>) -> Result<Option<Encoding>, Problem> {
-    if FILES.contains(&kind) {
-        return charset.map(encoding).transpose();
-    }
-    let known = "application/json, multipart/form-data, application/octet-stream for any file, and those of texts and \
-                 e-books";
-    Err(unknown(kind, known))
 }
 
 /// The request is heavy work, however small its body: a check that waits for others to decide about a book, or reads kept
@@ -261,7 +252,7 @@ pub(super) fn measure(bytes: &[u8]) -> Result<(), Problem> {
 pub(super) fn refuse_other_than_lines(request: &HttpRequest) -> Result<(), Problem> {
     refuse_compressed(request)?;
     match content_type(request)?.0.as_str() {
-        "application/x-ndjson" | "application/ndjson" | "application/jsonl" | "application/json-lines" => Ok(()),
+        kind if LINES.contains(&kind) => Ok(()),
         kind => Err(unknown(kind, "application/x-ndjson, one JSON object per line")),
     }
 }

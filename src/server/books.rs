@@ -14,15 +14,15 @@ use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, form_of_file, json, text};
 use super::gates::{Asked, Gates};
 use super::memory::Room;
-use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
+use super::{conditions, parameters};
 use crate::api::{Added, Amendment, NewBook, Outcome, Record, Report, Unless};
 use crate::catalogue::{BookGems, CatalogueError, Content, NewEntry};
 use crate::description::{BadDate, Description, Published};
 use crate::error::ErrorCode;
 use crate::extract::Extracted;
-use crate::index::{BookKey, Rights};
+use crate::index::{self, BookKey, Rights};
 
 /// Why gems are refused with `keep_text`.
 const KEEPS_GEMS: &str = "'keep_text' applies only to a text; leave it out with gems";
@@ -33,7 +33,9 @@ pub(super) fn calls() -> Vec<Call> {
             200,
             "The book's record",
             [json::<Record>()],
-        ),
+        )
+        .conditional()
+        .answers(304, "The client has this version already (`If-None-Match`)", []),
         Call::new(Put, "/v1/libraries/{library}/books/{id:.*}", Ingest, put)
             .named("put_book", "Add or replace a book")
             .about(
@@ -54,6 +56,7 @@ pub(super) fn calls() -> Vec<Call> {
             ])
             .answers(200, "The book already existed", [json::<Added>()])
             .answers(201, "The book was added", [json::<Added>()])
+            .conditional()
             .answers(409, "The book was refused (`matches`), or conflicts with what is there", [json::<crate::api::Problem>()
                 .with_type("application/problem+json")]),
         Call::new(Patch, "/v1/libraries/{library}/books/{id:.*}", Ingest, amend)
@@ -65,19 +68,22 @@ pub(super) fn calls() -> Vec<Call> {
                     .example(json!({ "disabled": false, "note": "" }))
                     .with_type("application/merge-patch+json"),
             ])
-            .answers(200, "The updated record", [json::<Record>()]),
+            .answers(200, "The updated record", [json::<Record>()])
+            .conditional(),
         Call::new(Get, "/v1/libraries/{library}/matches/{id:.*}", Needs::Admin, matches)
             .named("matches", "Show which other books a book shares passages with")
             .about("The book is checked against all others, by its gems.")
             .answers(200, "The report, with spans", [json::<Report>()]),
         Call::new(Delete, "/v1/libraries/{library}/books/{id:.*}", Ingest, delete)
             .named("delete_book", "Remove a book")
+            .conditional()
             .answers(204, "It was removed", []),
     ]
 }
 
 async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
+    let condition = conditions::of(request.headers())?;
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
     let asked = Asked::in_query(&parameters)?;
@@ -89,7 +95,7 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
     }
     work(&state, move |catalogue| {
         let (entry, mut room) = entry(key, body, &asked.others)?;
-        let entry = NewEntry { gate, keep_text: entry.keep_text || asked.keep_text, ..entry };
+        let entry = NewEntry { gate, condition, keep_text: entry.keep_text || asked.keep_text, ..entry };
         if entry.keep_text && entry.content.as_text().is_none() {
             return Err(Problem::new(ErrorCode::BadQuery, KEEPS_GEMS));
         }
@@ -102,7 +108,8 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
             added => {
                 let added = added?;
                 let status = if added.outcome == Outcome::Added { StatusCode::CREATED } else { StatusCode::OK };
-                Answer::json(status, &added)
+                let tag = index::Record::from(added.book.clone()).tag();
+                Ok(Answer::json(status, &added)?.of_version(tag))
             }
         }
     })
@@ -111,9 +118,14 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
 
 async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
-    work(&state, move |catalogue| match catalogue.book(&key)? {
-        Some(record) => Answer::ok(&Record::from(record)),
-        None => Err(no_such_book(&key)),
+    let condition = conditions::of(request.headers())?;
+    work(&state, move |catalogue| {
+        let record = catalogue.book(&key)?.ok_or_else(|| no_such_book(&key))?;
+        if condition.finds(Some(&record)) && condition.excludes(Some(&record)) {
+            return Ok(Answer::not_modified().of_version(record.tag()));
+        }
+        condition.holds(&key, Some(&record))?;
+        shown(record)
     })
     .await
 }
@@ -121,10 +133,11 @@ async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, P
 async fn amend(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     parameters::none(request.query_string())?;
+    let condition = conditions::of(request.headers())?;
     let amendment: Amendment = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
-        let amended = catalogue.amend(&key, &amendment)?;
-        Answer::ok(&Record::from(amended.ok_or_else(|| no_such_book(&key))?))
+        let amended = catalogue.amend_if(&key, &amendment, &condition)?;
+        shown(amended.ok_or_else(|| no_such_book(&key))?)
     })
     .await
 }
@@ -140,11 +153,18 @@ async fn matches(request: HttpRequest, state: Data<State>) -> Result<HttpRespons
 
 async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
-    work(&state, move |catalogue| match catalogue.remove(std::slice::from_ref(&key))?.as_slice() {
+    let condition = conditions::of(request.headers())?;
+    work(&state, move |catalogue| match catalogue.remove_if(std::slice::from_ref(&key), &condition)?.as_slice() {
         [true] => Ok(Answer::done()),
         _ => Err(no_such_book(&key)),
     })
     .await
+}
+
+/// A record, with the tag of its version.
+fn shown(record: index::Record) -> Result<Answer, Problem> {
+    let tag = record.tag();
+    Ok(Answer::ok(&Record::from(record))?.of_version(tag))
 }
 
 /// The problem for an unknown book.
@@ -179,10 +199,10 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
         Body::Raw(raw) => {
             let about = About::parse(parameters)?;
             let About { rights, title, authors, language, identifiers, published, clean, allow_empty } = about;
-            let (Extracted { text, metadata, .. }, room) = raw.book()?;
+            let (Extracted { text, metadata, hidden, .. }, room) = raw.book()?;
             let description = Description { title, authors, language, identifiers, published }.or(metadata);
             let content = Content::Text { text, clean };
-            (NewEntry { description, allow_empty, ..NewEntry::new(key, rights, content) }, room)
+            (NewEntry { description, hidden, allow_empty, ..NewEntry::new(key, rights, content) }, room)
         }
     })
 }
@@ -195,6 +215,9 @@ pub(super) fn entry_of(key: BookKey, mut written: NewBook) -> Result<NewEntry, P
         (None, Some(_), _) if written.clean.is_some() => {
             return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
         }
+        (None, Some(_), _) if !written.hidden.is_empty() => {
+            return Err(Problem::new(ErrorCode::BadJson, "'hidden' was left out of a text; leave it out with gems"));
+        }
         (None, Some(_), _) if written.keep_text => return Err(Problem::new(ErrorCode::BadJson, KEEPS_GEMS)),
         (None, Some(gems), recipe) => {
             Content::Gems(BookGems { recipe: recipe.map(TryInto::try_into).transpose()?, gems })
@@ -205,8 +228,9 @@ pub(super) fn entry_of(key: BookKey, mut written: NewBook) -> Result<NewEntry, P
         }
         _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'text' and 'gems'")),
     };
-    let NewBook { rights, validity, allow_empty, keep_text, .. } = written;
-    Ok(NewEntry { key, rights, description, validity, content, allow_empty, keep_text, fetched: None, gate: None })
+    let NewBook { rights, validity, hidden, allow_empty, keep_text, .. } = written;
+    let hidden = hidden.into();
+    Ok(NewEntry { description, validity, hidden, allow_empty, keep_text, ..NewEntry::new(key, rights, content) })
 }
 
 /// The parameters that all calls that add books take.

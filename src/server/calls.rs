@@ -7,7 +7,7 @@ use utoipa::openapi::example::ExampleBuilder;
 use utoipa::openapi::path::{HttpMethod, Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, SchemaFormat, Type};
-use utoipa::openapi::{Content, Ref, RefOr, Required, ResponseBuilder, Schema};
+use utoipa::openapi::{Content, Header, Ref, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{IntoParams, ToSchema};
 
 use super::access::Needs;
@@ -21,6 +21,12 @@ pub(super) const NAME_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]+$";
 pub(super) const TEXT: &str = "What oddity is this: Evenings on a Farm near Dikanka? What sort of evenings have we here? \
                                And thrust into the world by a beekeeper!";
 
+/// The headers of conditional requests.
+const CONDITIONS: [(&str, &str); 2] = [
+    ("If-Match", "Do it only if the book is there in one of these versions, or for `*`, if it is there"),
+    ("If-None-Match", "Do it only if the book is there in none of these versions, or for `*`, if it is not there"),
+];
+
 type Schemas = Vec<(String, RefOr<Schema>)>;
 
 /// A call.
@@ -29,6 +35,8 @@ pub(super) struct Call {
     /// As the router matches it: `{name:.*}` is the rest of the path, which may contain slashes or be empty.
     pub(super) path: &'static str,
     pub(super) needs: Needs,
+    /// Whether it takes `If-Match` and `If-None-Match`.
+    pub(super) conditional: bool,
     pub(super) route: Route,
     pub(super) operation: Operation,
     /// The schemas that the operation refers to.
@@ -44,7 +52,8 @@ impl Call {
         H::Output: Responder + 'static,
     {
         let route = web::to(handler);
-        let mut call = Self { method, path, needs, route, operation: Operation::new(), schemas: Vec::new() };
+        let (operation, schemas) = (Operation::new(), Vec::new());
+        let mut call = Self { method, path, needs, conditional: false, route, operation, schemas };
         let placeholders = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
         for placeholder in placeholders {
             call.parameter(placeholder_of(placeholder));
@@ -82,6 +91,11 @@ impl Call {
     pub(super) fn takes<const N: usize>(mut self, bodies: [Body; N]) -> Self {
         let mut body = RequestBodyBuilder::new().required(Some(Required::True));
         for Body { kind, content, schemas } in bodies {
+            if kind == ANY_FILE {
+                let described =
+                    "A file of any supported format may have any other content type, too: its content decides.";
+                body = body.description(Some(described));
+            }
             body = body.content(kind, content);
             self.schemas.extend(schemas);
         }
@@ -98,6 +112,25 @@ impl Call {
         }
         self.operation.responses.responses.insert(status.to_string(), response.build().into());
         self
+    }
+
+    /// The call takes `If-Match` and `If-None-Match`. Its answers so far say which version of a book they show.
+    pub(super) fn conditional(mut self) -> Self {
+        for (name, description) in CONDITIONS {
+            let header = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Header).required(Required::False);
+            let schema = ObjectBuilder::new().schema_type(Type::String);
+            self.parameter(header.description(Some(description)).schema(Some(schema)).build());
+        }
+        for response in self.operation.responses.responses.values_mut() {
+            if let RefOr::T(response) = response {
+                let mut tag = Header::new(ObjectBuilder::new().schema_type(Type::String));
+                tag.description = Some("The version of the book".to_owned());
+                response.headers.insert("ETag".to_owned(), RefOr::T(tag));
+            }
+        }
+        let problem = described::<crate::api::Problem>("application/problem+json");
+        let call = Self { conditional: true, ..self };
+        call.answers(412, "The book is there in another version, or is not there (`precondition_failed`)", [problem])
     }
 
     fn parameter(&mut self, parameter: Parameter) {
@@ -161,9 +194,12 @@ pub(super) fn text(kind: &'static str) -> Body {
     Body { kind, content: Content::new(Some(schema)), schemas: Vec::new() }
 }
 
+/// The content type by which the description names all files.
+const ANY_FILE: &str = "application/octet-stream";
+
 /// The raw bytes of a file.
 pub(super) fn file() -> Body {
-    Body { kind: "application/octet-stream", content: Content::new(Some(binary())), schemas: Vec::new() }
+    Body { kind: ANY_FILE, content: Content::new(Some(binary())), schemas: Vec::new() }
 }
 
 /// A form with a file.

@@ -1,5 +1,7 @@
 //! Checks: with JSON, with a text or a file, and with the form that existing clients post.
 
+use std::collections::BTreeSet;
+
 use actix_web::http::header::{Accept, Header as _};
 use actix_web::mime;
 use actix_web::web::{Data, Payload};
@@ -72,7 +74,7 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
     }
     work(&state, move |catalogue| {
         let Asked { name, query, headings, mut options, mut room } = asked(body, &parameters)?;
-        options.language = language;
+        (options.language, options.own) = (language, catalogue.own_libraries()?);
         room.grow_for(query.as_text(), catalogue)?;
         let mut report = catalogue.check_and_file(&query, &options)?;
         locate(&mut report, &query, &headings);
@@ -136,7 +138,8 @@ async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State
     work(&state, move |catalogue| {
         let query = Query::Gems(listed(&sent.bytes)?.into());
         let recipes = catalogue.client_recipe().map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
-        let options = CheckOptions { recipes, language, ..CheckOptions::default() };
+        let own = catalogue.own_libraries()?;
+        let options = CheckOptions { recipes, own, language, ..CheckOptions::default() };
         let report = as_known_to_existing_clients(catalogue.check(&query, &options)?);
         Ok(Answer::ok(&report)?.in_language(language))
     })
@@ -175,7 +178,8 @@ fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
             if let Some(case) = &mut options.record {
                 case.name = case.name.take().or_else(|| name.clone());
             }
-            let (Whole { text, headings }, room) = raw.text()?;
+            let (Whole { text, headings, hidden }, room) = raw.text()?;
+            options.hidden = hidden;
             Ok(Asked { name, query: Query::Text { text, clean }, headings, options, room })
         }
     }
@@ -193,6 +197,7 @@ pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>
 /// Converts a request into a query and its options.
 pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Problem> {
     let language = asked.language.take();
+    let hidden = std::mem::take(&mut asked.hidden);
     let Check {
         gems, own, text, clean, recipe, recipes, library, limit, detail, day, allow_incomplete, partial, ..
     } = asked;
@@ -203,6 +208,9 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
         }
         (Some(_), None) if language.is_some() => {
             return Err(Problem::new(ErrorCode::BadJson, "'language' is that of a text; leave it out with gems"));
+        }
+        (Some(_), None) if !hidden.is_empty() => {
+            return Err(Problem::new(ErrorCode::BadJson, "'hidden' was left out of a text; leave it out with gems"));
         }
         (Some(gems), None) => Query::Gems(TextGems { gems, own }),
         (None, Some(_)) if own.is_some() => {
@@ -225,7 +233,7 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
         case,
         ..CheckParameters::default()
     };
-    let mut options = check_options(options)?;
+    let mut options = CheckOptions { hidden: hidden.into(), ..check_options(options)? };
     if let Some(recipes) = recipes {
         options.recipes = named(&options.recipes, &recipes)?;
     }
@@ -250,6 +258,7 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
     Ok(CheckOptions {
         recipes,
         library: asked.library.map(TryInto::try_into).transpose()?,
+        own: BTreeSet::new(),
         limit: parameters::limit(asked.limit.unwrap_or(usual.limit), 0)?,
         detail: asked.detail.unwrap_or(usual.detail),
         day: asked.day,
@@ -257,6 +266,7 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
         partial,
         record: record(asked.record, asked.name, asked.case)?,
         text_language: asked.language.map(bounded_language).transpose()?,
+        hidden: usual.hidden,
         language: usual.language,
     })
 }

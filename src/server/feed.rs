@@ -140,11 +140,12 @@ async fn add_files(
         let (line, name) = (file.number, file.name().map(ToOwned::to_owned));
         let id = id_of(&file);
         let fate = id.clone().and_then(|id| {
-            let (Extracted { text, metadata, .. }, mut room) = file.raw?.book()?;
+            let (Extracted { text, metadata, hidden, .. }, mut room) = file.raw?.book()?;
             room.grow_for(Some(&text), catalogue)?;
             let (key, content) = (BookKey { library: feed.library.clone(), id }, Content::Text { text, clean });
             let entry = NewEntry {
                 description: metadata,
+                hidden,
                 allow_empty,
                 keep_text: feed.keep_text,
                 gate: feed.all.clone(),
@@ -250,13 +251,14 @@ fn locked(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
 
 fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAnswer {
     match fate {
-        Ok(Added { outcome, book }) => {
+        Ok(Added { outcome, book, hidden, decides, coverage, unless, .. }) => {
             let outcome = match outcome {
                 Outcome::Added => FeedOutcome::Added,
                 Outcome::Replaced => FeedOutcome::Replaced,
                 Outcome::Unchanged => FeedOutcome::Unchanged,
             };
-            FeedAnswer { line, file: None, id, outcome, gems: book.gems.values().max().copied(), problem: None }
+            let gems = book.gems.values().max().copied();
+            FeedAnswer { line, file: None, id, outcome, gems, hidden, decides, coverage, unless, problem: None }
         }
         Err(problem) => FeedAnswer {
             line,
@@ -264,6 +266,10 @@ fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAn
             id,
             outcome: FeedOutcome::Refused,
             gems: None,
+            hidden: None,
+            decides: None,
+            coverage: None,
+            unless: None,
             problem: Some(problem.details()),
         },
     }

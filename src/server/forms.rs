@@ -13,13 +13,12 @@ use multer::{Field, Multipart};
 use serde::Serialize;
 
 use super::State;
-use super::body::{self, Raw};
+use super::body::{self, Declared, Raw};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::{Problem, excerpt};
 use crate::catalogue::Editor;
 use crate::error::ErrorCode;
-use crate::extract::Encoding;
 
 /// The content type.
 pub(super) const FORM_DATA: &str = "multipart/form-data";
@@ -40,8 +39,8 @@ pub(super) struct Form {
 pub(super) struct Part {
     /// Its name, without folders.
     pub(super) name: Option<String>,
-    /// The encoding of its text, if the form says so, or why files of this type are refused.
-    pub(super) encoding: Result<Option<Encoding>, Problem>,
+    /// What the form says of it, or why it is refused for that.
+    pub(super) declared: Result<Declared, Problem>,
     pub(super) bytes: Bytes,
 }
 
@@ -76,13 +75,13 @@ pub(super) async fn answer<A: Serialize + 'static>(
 ) -> Result<HttpResponse, Problem> {
     let (parts, room) = body::files(request, payload, state).await?;
     let names: Arc<[Option<String>]> = parts.iter().map(|part| part.name.clone()).collect();
-    let (encodings, files): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.encoding, part.bytes)).unzip();
+    let (declared, files): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.declared, part.bytes)).unzip();
     let limits = state.limits;
     Ok(lines::answer_files(request, state, files.into_iter(), room, move |catalogue, files, room| {
         let files = files.into_iter().map(|StreamLine { number, content }| {
             let at = number as usize - 1;
             let raw = content.and_then(|bytes| {
-                let part = Part { name: names[at].clone(), encoding: encodings[at].clone(), bytes };
+                let part = Part { name: names[at].clone(), declared: declared[at].clone(), bytes };
                 Raw::of_form(part, room.lock().unwrap_or_else(PoisonError::into_inner).another(), limits)
             });
             work(catalogue, FormFile { number, names: Arc::clone(&names), raw }, room)
@@ -197,14 +196,14 @@ fn part(field: Field<'_>) -> Result<Part, Problem> {
     if kind.trim_start().to_ascii_lowercase().starts_with("multipart/") {
         return Err(bad("a part of the form is a form itself; send each file as a part of its own"));
     }
-    let encoding = match field.content_type() {
-        Some(mime) => body::encoding_of_file(mime.essence_str(), mime.get_param("charset").map(|name| name.as_str())),
-        None => body::encoding_of_file(&kind, None),
+    let declared = match field.content_type() {
+        Some(mime) => Declared::new(mime.essence_str(), mime.get_param("charset").map(|name| name.as_str())),
+        None => Declared::new("", None),
     };
     let name = field.file_name().and_then(|name| name.rsplit(['/', '\\']).next());
     let name = name.filter(|name| !name.is_empty()).map(ToOwned::to_owned);
     let bytes = at_once(field.bytes())?;
-    Ok(Part { name, encoding, bytes })
+    Ok(Part { name, declared, bytes })
 }
 
 #[cfg(test)]
@@ -229,11 +228,12 @@ mod tests {
             file("", "third"),
             file("; filename=\"\"", "fourth"),
             file("; filename=\"a.jpg\"\r\nContent-Type: image/jpeg", "fifth"),
+            file("; filename=\"a\"\r\nContent-Type: text/plain; charset=klingon", "sixth"),
         ];
         let parts = read(&(form.concat() + "--x--\r\n")).expect("a form");
         let shown: Vec<_> = parts
             .iter()
-            .map(|part| (part.name.as_deref(), part.encoding.is_ok(), str::from_utf8(&part.bytes).expect("text")))
+            .map(|part| (part.name.as_deref(), part.declared.is_ok(), str::from_utf8(&part.bytes).expect("text")))
             .collect();
         assert_eq!(
             shown,
@@ -242,10 +242,11 @@ mod tests {
                 (Some("Мир.txt"), true, ""),
                 (None, true, "third"),
                 (None, true, "fourth"),
-                (Some("a.jpg"), false, "fifth"),
+                (Some("a.jpg"), true, "fifth"),
+                (Some("a"), false, "sixth"),
             ]
         );
-        let encoding = parts[1].encoding.as_ref().expect("a known one").expect("a named one");
+        let encoding = parts[1].declared.as_ref().expect("a known one").encoding.expect("a named one");
         assert_eq!(encoding.to_string().to_lowercase(), "koi8-r");
     }
 

@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use actix_web::HttpRequest;
+use actix_web::{HttpMessage, HttpRequest};
 
-use super::access::Visible;
+use super::access::{GateRequired, Visible};
 use super::problem::{Problem, excerpt};
 use super::{language, parameters};
 use crate::api::Unless;
@@ -57,17 +57,21 @@ impl Asked {
 #[derive(Clone)]
 pub(super) struct Gates {
     visible: Option<BTreeSet<Library>>,
+    /// Whether the key requires a gate.
+    required: bool,
     pub(super) language: Language,
 }
 
 impl Gates {
     pub(super) fn of(request: &HttpRequest) -> Self {
-        Self { visible: Visible::to(request), language: language::preferred(request) }
+        let required = request.extensions().get::<GateRequired>().is_some();
+        Self { visible: Visible::to(request), required, language: language::preferred(request) }
     }
 
-    /// The gate for a book, if one is asked for.
+    /// The gate for a book, if one is asked for, or required.
     pub(super) fn gate(&self, unless: Option<Unless>, except: Vec<String>) -> Result<Option<Gate>, Problem> {
-        let gate = Gate::of(unless, except)?;
+        let asked = Gate::of(unless, except)?;
+        let gate = if self.required { Some(asked.unwrap_or_default().required()) } else { asked };
         Ok(gate.map(|gate| Gate { visible: self.visible.clone(), language: self.language, ..gate }))
     }
 

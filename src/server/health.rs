@@ -169,8 +169,9 @@ impl State {
         if let Err(error) = self.access.note_usage(&self.catalogue) {
             tracing::error!("cannot save the keys' quota usage: {error}");
         }
-        if let Err(error) = self.catalogue.hold_reserve() {
-            tracing::warn!("cannot reserve disk space for emergencies: {error}");
+        hold_reserve(&self.catalogue);
+        if let Err(error) = self.catalogue.write_revocations() {
+            tracing::warn!("keys that were revoked are refused, but that is not on disk yet: {error}");
         }
         self.health.look_after(&self.catalogue);
         self.history.take(&METRICS);
@@ -193,6 +194,15 @@ pub(super) async fn watch(state: Data<State>) {
         let state = state.clone();
         // A panic in a check has been logged; the last result then becomes stale.
         let _ = rt::task::spawn_blocking(move || state.look()).await;
+    }
+}
+
+/// Reserves disk space, and says if there is too little for that.
+pub(super) fn hold_reserve(catalogue: &Catalogue) {
+    if let Err(error) = catalogue.hold_reserve() {
+        tracing::warn!(
+            "cannot reserve disk space: {error}. If the disk is full, keys can be revoked only until the server ends"
+        );
     }
 }
 
@@ -250,6 +260,7 @@ mod tests {
             health,
             tls: None,
             access: Access::new(true, &[], None),
+            trusted_proxies: Vec::new(),
             memory: Memory::new(1 << 20),
             transfers: Arc::new(tokio::sync::Semaphore::new(1)),
             tests: Arc::default(),

@@ -13,13 +13,13 @@ use actix_web::http::header::HeaderMap;
 use actix_web::http::{Method, Uri};
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, Data};
-use actix_web::{App, Error, HttpMessage as _, HttpResponse};
+use actix_web::{App, Error, HttpMessage as _, HttpRequest, HttpResponse};
 use futures_util::future::LocalBoxFuture;
 use lapidary_gems::{Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
-pub(crate) use super::access::{AddressLimit, is_from_own_page};
+pub(crate) use super::access::{AddressLimit, is_from_own_page, is_here};
 use super::outgoing::{Outgoing, PIECE};
 use super::problem::Problem;
 pub(crate) use super::requests::of_address;
@@ -27,7 +27,7 @@ pub(crate) use super::turns::Client;
 use super::{State, requests, routes};
 use crate::api;
 use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key};
-use crate::error::ErrorCode;
+use crate::error::{Classified as _, ErrorCode};
 
 /// The application of the API, which each worker has once for its connections and once for calls from within.
 pub(super) fn app(
@@ -124,9 +124,9 @@ impl Inside {
         answer.map_err(stopped)?.map_err(told)
     }
 
-    /// Whether calls need no key.
-    pub(crate) fn is_open(&self) -> Result<bool, Box<api::Problem>> {
-        self.state.access.is_open(&self.state.catalogue).map_err(told)
+    /// Whether calls of whoever sent a request need no key.
+    pub(crate) fn is_open_to(&self, request: &HttpRequest) -> Result<bool, Box<api::Problem>> {
+        self.state.access.is_open_to(request.peer_addr(), &self.state.catalogue).map_err(told)
     }
 
     /// Refuses requests that a page of another site may have sent, or that go to a name that others can claim.
@@ -159,6 +159,11 @@ impl Inside {
     pub(crate) fn portable_recipe(&self) -> Option<RecipeName> {
         let recipe = self.state.catalogue.recipe(None).ok()?;
         Recipe::named(recipe.name().as_str(), None).is_ok().then(|| recipe.name().clone())
+    }
+
+    /// Why the server makes no backups, if it makes none.
+    pub(crate) fn why_no_backups(&self) -> Option<ErrorCode> {
+        self.state.catalogue.offers_backups().err().map(|error| error.code())
     }
 
     /// The largest body of a request, in bytes.

@@ -15,11 +15,11 @@ use super::calls::{Call, TEXT, file, json, text};
 use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work, work_shared};
-use crate::api::{DuplicateGroups, Job, Jobs, Recut, Task};
+use crate::api::{DuplicateGroups, DuplicateOverlaps, Job, Jobs, Recut, Task};
 use crate::error::ErrorCode;
 use crate::extract::Whole;
 
-/// The default number of groups per page.
+/// The default number of groups or overlaps per page.
 const PAGE: usize = 100;
 
 #[derive(Deserialize, IntoParams)]
@@ -27,7 +27,7 @@ const PAGE: usize = 100;
 struct Wanted {
     /// `next` of the page before
     after: Option<u32>,
-    /// The maximum number of groups, from 1 to 1000
+    /// The maximum number in the answer, from 1 to 1000
     #[param(minimum = 1, maximum = 1000)]
     limit: Option<usize>,
 }
@@ -60,6 +60,11 @@ pub(super) fn calls() -> Vec<Call> {
             .about("The next job of that kind replaces them.")
             .query::<Wanted>()
             .answers(200, "A page of groups", [json::<DuplicateGroups>()]),
+        Call::new(Get, "/v1/jobs/{id}/overlaps", Admin, overlaps)
+            .named("duplicate_overlaps", "List the books that overlap, as a job of the kind `duplicates` found")
+            .about("They are not the same, so they are in no group together. The next job of that kind replaces them.")
+            .query::<Wanted>()
+            .answers(200, "A page of overlaps", [json::<DuplicateOverlaps>()]),
         Call::new(Post, "/v1/libraries/{library}/recut/{id:.*}", Ingest, recut)
             .named("recut", "Send a text that a re-index is waiting for")
             .takes([text("text/plain").example(TEXT), file()])
@@ -86,6 +91,13 @@ async fn groups(id: Path<String>, request: HttpRequest, state: Data<State>) -> R
     let Wanted { after, limit } = parameters::query(request.query_string(), "after and limit")?;
     let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
     work(&state, move |catalogue| Answer::ok(&catalogue.duplicate_groups(id, after, limit)?)).await
+}
+
+async fn overlaps(id: Path<String>, request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let id = number(&id)?;
+    let Wanted { after, limit } = parameters::query(request.query_string(), "after and limit")?;
+    let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
+    work(&state, move |catalogue| Answer::ok(&catalogue.duplicate_overlaps(id, after, limit)?)).await
 }
 
 async fn cancel(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {

@@ -35,11 +35,13 @@ pub(super) fn calls() -> Vec<Call> {
             .named("rotate_key", "Rotate a key: create a new secret")
             .takes([json::<Rotation>().example(json!({ "overlap_seconds": 86_400 }))])
             .answers(201, "The key and its new secret", [json::<MadeKey>()]),
-        Call::new(Delete, "/v1/keys/{name}", Admin, revoke).named("revoke_key", "Revoke a key immediately").answers(
-            204,
-            "The key was revoked",
-            [],
-        ),
+        Call::new(Delete, "/v1/keys/{name}", Admin, revoke)
+            .named("revoke_key", "Revoke a key immediately")
+            .about(
+                "If that cannot be written, the answer is 507 `revoked_in_memory`: the key is refused from now on, and good again if the \
+                 server is restarted before it could write that.",
+            )
+            .answers(204, "The key was revoked, and that is on disk", []),
     ]
 }
 
@@ -66,12 +68,11 @@ async fn rotate(
 async fn revoke(name: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
     let shared = state.clone();
     work(&state, move |catalogue| {
-        if catalogue.revoke_key(&name)? {
+        let revoked = catalogue.revoke_key_at_once(&name);
+        if matches!(revoked, Ok(true) | Err(CatalogueError::RevokedInMemory { .. })) {
             shared.access.forget(&name);
-            Ok(Answer::done())
-        } else {
-            Err(CatalogueError::NoSuchKey(excerpt(&name)).into())
         }
+        if revoked? { Ok(Answer::done()) } else { Err(CatalogueError::NoSuchKey(excerpt(&name)).into()) }
     })
     .await
 }

@@ -1,18 +1,19 @@
 //! Lists libraries and their books.
 
-use actix_web::web::Data;
+use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
+use serde_json::json;
 use utoipa::IntoParams;
-use utoipa::openapi::path::HttpMethod::Get;
+use utoipa::openapi::path::HttpMethod::{Get, Put};
 
 use super::State;
 use super::access::Needs::{Admin, Ingest};
 use super::calls::{Call, json};
-use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work};
-use crate::api::{Libraries, Page};
+use super::{body, parameters};
+use crate::api::{Libraries, LibraryTrust, Page};
 use crate::index::BookId;
 
 /// The default number of books per page.
@@ -29,11 +30,30 @@ pub(super) fn calls() -> Vec<Call> {
             .named("books", "List the books of a library, one page at a time")
             .query::<Wanted>()
             .answers(200, "A page of books, ordered by id", [json::<Page>()]),
+        Call::new(Put, "/v1/libraries/{library}/trust", Admin, trust)
+            .named("trust_library", "Say whether a library is trusted")
+            .about(
+                "The books of a library that is not trusted decide only in what its own keys are told. For everybody else, they \
+                 are information. A library of which nothing was said is trusted. It may have no books yet.",
+            )
+            .takes([json::<LibraryTrust>().example(json!({ "trusted": true }))])
+            .answers(200, "Whether it is trusted now", [json::<LibraryTrust>()]),
     ]
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
     work(&state, |catalogue| Answer::ok(&Libraries { libraries: catalogue.libraries()? })).await
+}
+
+async fn trust(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+    let library = parameters::library(&request)?;
+    parameters::none(request.query_string())?;
+    let said: LibraryTrust = body::words(&request, payload, &state).await?;
+    work(&state, move |catalogue| {
+        catalogue.set_trust(&library, said.trusted)?;
+        Answer::ok(&said)
+    })
+    .await
 }
 
 #[derive(Deserialize, IntoParams)]

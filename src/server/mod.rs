@@ -17,6 +17,8 @@ mod body;
 mod books;
 mod calls;
 mod checks;
+mod conditions;
+mod connections;
 mod decisions;
 mod doctor;
 mod export;
@@ -41,6 +43,7 @@ mod opening;
 mod outgoing;
 mod parameters;
 mod problem;
+mod proxies;
 mod recipes;
 mod requests;
 mod routes;
@@ -55,6 +58,7 @@ mod work;
 
 pub use openapi::openapi;
 pub use opening::Opening;
+pub use proxies::{BadNetwork, ProxyNetwork};
 pub use settings::Settings;
 pub use tls::{CertificateError, CertificateFiles};
 
@@ -68,37 +72,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use actix_tls::accept::max_concurrent_tls_connect;
+use actix_web::rt;
 use actix_web::web::Data;
-use actix_web::{HttpServer, rt};
 use futures_util::future::select;
 use tokio::sync::Semaphore;
 
 use self::access::Access;
+use self::connections::Connections;
 use self::health::Health;
 use self::inside::Inside;
 use self::memory::Memory;
 use self::sources::Tests;
 use self::tls::Tls;
 use self::turns::Turns;
-use crate::catalogue::{Catalogue, CatalogueError};
+use crate::catalogue::{Catalogue, CatalogueError, UnwrittenRevocation};
 use crate::console::{self, Console};
 use crate::extract::Limits;
-use crate::harvest::Schedule;
+use crate::harvest::{KeyBounds, Schedule};
 use crate::index::Actor;
 use crate::metrics::Recorder;
 
 /// How long a shutdown waits for running requests, in seconds.
 const SHUTDOWN_SECONDS: u64 = 30;
-/// The maximum time to receive the head of a request.
-const HEAD_PATIENCE: Duration = Duration::from_secs(10);
-/// The maximum time for a TLS handshake.
-const HANDSHAKE_PATIENCE: Duration = Duration::from_secs(10);
 /// Open files that are not connections: tables, logs, the standard streams.
 const OTHER_FILES: u64 = 640;
 /// More connections than this are of no use.
 const MOST_CONNECTIONS: u64 = 50_000;
-/// How long to read and discard what a client still sends after a refusal, so that it can read the refusal.
-const LINGER: Duration = Duration::from_secs(5);
 /// The minimum number of threads that serve connections: receiving a large body briefly delays the other connections
 /// of its thread.
 const LEAST_WORKERS: usize = 4;
@@ -164,6 +164,8 @@ struct State {
     health: Health,
     tls: Option<Arc<Tls>>,
     access: Access,
+    /// The proxies that are believed whom a request comes from.
+    trusted_proxies: Vec<ProxyNetwork>,
     memory: Arc<Memory>,
     /// Permits for exports and imports, which take a thread each.
     transfers: Arc<Semaphore>,
@@ -181,18 +183,23 @@ pub fn run(open: impl Fn() -> Result<Catalogue, CatalogueError>, settings: Setti
     let opening = Opening::bind(settings)?;
     let console = shows.then(Console::new);
     let mut opens = console.as_ref().filter(|_| opens);
+    let mut revocations = Vec::new();
     loop {
-        let server = opening.try_clone()?.open(&open)?.with_console(console.clone());
+        let unwritten = std::mem::take(&mut revocations);
+        let reopen = || Ok(open()?.with_revocations(unwritten));
+        let server = opening.try_clone()?.open(reopen)?.with_console(console.clone());
         let scheme = if server.state.tls.is_some() { "https" } else { "http" };
         for address in server.addresses() {
             tracing::info!("lapidary listens on {scheme}://{address}");
         }
+        health::hold_reserve(&server.state.catalogue);
         if let (Some(console), Some(address)) = (opens.take(), server.addresses().first()) {
             console.open(scheme, *address);
         }
         let tls = server.state.tls.clone();
-        if server.serve(told_to_stop(tls))? == Ended::Stopped {
-            return Ok(());
+        match server.serve(told_to_stop(tls))? {
+            Ended::Stopped => return Ok(()),
+            Ended::Reopening(unwritten) => revocations = unwritten,
         }
     }
 }
@@ -202,8 +209,8 @@ pub fn run(open: impl Fn() -> Result<Catalogue, CatalogueError>, settings: Setti
 enum Ended {
     /// It was told to stop.
     Stopped,
-    /// The catalogue is to be reopened.
-    Reopening,
+    /// The catalogue is to be reopened, with these revocations.
+    Reopening(Vec<UnwrittenRevocation>),
 }
 
 /// A server that has bound its addresses, and responds once it runs.
@@ -212,8 +219,11 @@ pub struct Server {
     addresses: Vec<SocketAddr>,
     state: Data<State>,
     console: Option<Data<Console>>,
+    connections: Connections,
     /// How many sources run at once.
     sources: usize,
+    /// How many addresses may wait for all sources of a key.
+    sources_queue: u64,
 }
 
 impl Server {
@@ -229,7 +239,7 @@ impl Server {
     fn new(
         listeners: Vec<TcpListener>,
         addresses: Vec<SocketAddr>,
-        tls: Option<Arc<Tls>>,
+        connections: Connections,
         catalogue: Arc<Catalogue>,
         settings: &Settings,
     ) -> Result<Self, ServerError> {
@@ -255,8 +265,9 @@ impl Server {
             slow,
             min_free,
             health,
-            tls,
+            tls: connections.tls.clone(),
             access,
+            trusted_proxies: settings.trusted_proxies.clone(),
             memory,
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
             tests: Arc::default(),
@@ -264,7 +275,15 @@ impl Server {
             history: Recorder::default(),
         });
         let console = settings.console.then(Console::new);
-        Ok(Self { listeners, addresses, state, console, sources: settings.sources })
+        Ok(Self {
+            listeners,
+            addresses,
+            state,
+            console,
+            connections,
+            sources: settings.sources,
+            sources_queue: settings.sources_queue,
+        })
     }
 
     /// The addresses it listens on, with the actual port.
@@ -291,9 +310,9 @@ impl Server {
     }
 
     fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<Ended, ServerError> {
-        let Self { listeners, state, console, sources, .. } = self;
+        let Self { listeners, state, console, connections, sources, sources_queue, .. } = self;
         let catalogue = Arc::clone(&state.catalogue);
-        let (told, settled, tls) = (state.clone(), state.clone(), state.tls.clone());
+        let (told, settled) = (state.clone(), state.clone());
         let workers = available_parallelism().map_or(1, NonZero::get).max(LEAST_WORKERS);
         // Work that streams and jobs spread over all cores is heavy work too. This fails if another part of this
         // program has already created the threads.
@@ -305,7 +324,8 @@ impl Server {
         let limits = Limits { input: state.limits.input.min(state.max_body as u64), ..state.limits };
         let counting = state.clone();
         let quotas = Arc::new(move |key: &str, books| counting.access.count_books(&counting.catalogue, key, books));
-        Schedule::start(&catalogue, limits, sources, turns::give_way, quotas);
+        let bounds = KeyBounds { quotas, queue: sources_queue };
+        Schedule::start(&catalogue, limits, sources, turns::give_way, bounds);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
@@ -319,16 +339,13 @@ impl Server {
                     None => app,
                 }
             };
-            let most = connections(workers);
-            let mut server = HttpServer::new(app)
+            let most = most_connections(workers);
+            // Clients that connect and send nothing do not block the TLS handshakes of others.
+            max_concurrent_tls_connect(most);
+            let mut server = actix_server::Server::build()
                 .workers(workers)
                 .worker_max_blocking_threads(THREADS_OF_WORKER)
-                .max_connections(most)
-                // Clients that connect and send nothing do not block the TLS handshakes of others.
-                .max_connection_rate(most)
-                .tls_handshake_timeout(HANDSHAKE_PATIENCE)
-                .client_request_timeout(HEAD_PATIENCE)
-                .client_disconnect_timeout(LINGER)
+                .max_concurrent_connections(most)
                 .shutdown_timeout(SHUTDOWN_SECONDS)
                 .shutdown_signal(async move {
                     select(pin!(stop), pin!(told.health.reopen())).await;
@@ -336,10 +353,7 @@ impl Server {
                     tracing::info!("stopping, after finishing the running requests");
                 });
             for listener in listeners {
-                server = match &tls {
-                    None => server.listen(listener)?,
-                    Some(tls) => server.listen_rustls_0_23(listener, tls.config())?,
-                };
+                server = connections.clone().listen(server, listener, app.clone())?;
             }
             server.run().await
         })?;
@@ -348,7 +362,7 @@ impl Server {
         catalogue.stop_jobs();
         if settled.health.is_reopening() {
             // The catalogue could not be written, which is why it is reopened.
-            return Ok(Ended::Reopening);
+            return Ok(Ended::Reopening(catalogue.unwritten_revocations()));
         }
         noted?;
         flushed?;
@@ -398,7 +412,7 @@ async fn told_to_reload(tls: Option<Arc<Tls>>) {
 
 /// The maximum number of connections per worker, so that there are enough file descriptors; further connections wait
 /// to be accepted.
-fn connections(workers: usize) -> usize {
+fn most_connections(workers: usize) -> usize {
     let files = raise_file_limit().saturating_sub(OTHER_FILES).clamp(64, MOST_CONNECTIONS);
     (files as usize / workers).max(1)
 }

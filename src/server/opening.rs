@@ -5,12 +5,13 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use std::{io, thread};
 
-use actix_web::http::KeepAlive;
-use actix_web::{App, HttpServer, rt, web};
+use actix_http::KeepAlive;
+use actix_web::{App, rt, web};
 use rustix::io::Errno;
 
+use super::connections::Connections;
 use super::tls::Tls;
-use super::{HANDSHAKE_PATIENCE, Server, ServerError, Settings, health};
+use super::{Server, ServerError, Settings, health};
 use crate::catalogue::{Catalogue, CatalogueError};
 
 /// How long the last requests may take to be answered.
@@ -60,8 +61,9 @@ impl Opening {
     pub fn open(self, open: impl FnOnce() -> Result<Catalogue, CatalogueError>) -> Result<Server, ServerError> {
         let (opened, wait) = mpsc::channel::<()>();
         let listeners = self.listeners.iter().map(TcpListener::try_clone).collect::<io::Result<_>>()?;
-        let tls = self.tls.clone();
-        let waiting_room = thread::spawn(move || answer_until(listeners, tls, wait));
+        // A connection kept alive would not reach the real server.
+        let connections = Connections { keep_alive: KeepAlive::Disabled, ..self.connections() };
+        let waiting_room = thread::spawn(move || answer_until(listeners, &connections, wait));
         let catalogue = open();
         drop(opened);
         waiting_room.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
@@ -69,7 +71,14 @@ impl Opening {
     }
 
     pub(super) fn serve(self, catalogue: Arc<Catalogue>) -> Result<Server, ServerError> {
-        Server::new(self.listeners, self.addresses, self.tls, catalogue, &self.settings)
+        let connections = self.connections();
+        Server::new(self.listeners, self.addresses, connections, catalogue, &self.settings)
+    }
+
+    fn connections(&self) -> Connections {
+        let Settings { trusted_proxies, proxy_protocol, .. } = &self.settings;
+        let proxies = if *proxy_protocol { trusted_proxies.as_slice().into() } else { [].into() };
+        Connections { tls: self.tls.clone(), proxies, keep_alive: KeepAlive::default() }
     }
 }
 
@@ -108,25 +117,17 @@ fn is_not_here(error: &io::Error) -> bool {
 }
 
 /// Responds until the other end of the channel is dropped.
-fn answer_until(listeners: Vec<TcpListener>, tls: Option<Arc<Tls>>, over: mpsc::Receiver<()>) -> io::Result<()> {
+fn answer_until(listeners: Vec<TcpListener>, connections: &Connections, over: mpsc::Receiver<()>) -> io::Result<()> {
     rt::System::new().block_on(async move {
         #[cfg(unix)]
         drop(hangups());
-        let mut server = HttpServer::new(|| {
+        let app = || {
             let app = App::new().route("/healthz", web::get().to(health::alive));
             app.default_service(web::to(health::starting))
-        })
-        .workers(1)
-        // A connection kept alive would not reach the real server.
-        .keep_alive(KeepAlive::Disabled)
-        .shutdown_timeout(1)
-        .tls_handshake_timeout(HANDSHAKE_PATIENCE)
-        .disable_signals();
+        };
+        let mut server = actix_server::Server::build().workers(1).shutdown_timeout(1).disable_signals();
         for listener in listeners {
-            server = match &tls {
-                None => server.listen(listener)?,
-                Some(tls) => server.listen_rustls_0_23(listener, tls.config())?,
-            };
+            server = connections.clone().listen(server, listener, app)?;
         }
         let server = server.run();
         let handle = server.handle();

@@ -119,6 +119,7 @@ fn status_of(kind: ErrorKind) -> StatusCode {
         ErrorKind::WrongMethod => StatusCode::METHOD_NOT_ALLOWED,
         ErrorKind::TooSlow => StatusCode::REQUEST_TIMEOUT,
         ErrorKind::Conflict => StatusCode::CONFLICT,
+        ErrorKind::Condition => StatusCode::PRECONDITION_FAILED,
         ErrorKind::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
         ErrorKind::UnsupportedType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         ErrorKind::WrongHost => StatusCode::MISDIRECTED_REQUEST,
@@ -143,6 +144,10 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
 fn of_cluster(code: ErrorCode) -> Option<&'static str> {
     match code {
         ErrorCode::StoreUnavailable => Some("a part of the catalogue cannot be reached; try again in some seconds"),
+        ErrorCode::StoreEmptied => Some(
+            "a part of the catalogue came back without its data, so answers would miss books; the log of the server says which, \
+             and its administrator has to restore it",
+        ),
         ErrorCode::NotReplicated => Some("the change is on one machine only, and may be lost or not; send it again"),
         ErrorCode::StoreFull => Some(
             "the catalogue is full, and the change may not have been made; send it again when the administrator has made room",
@@ -213,8 +218,13 @@ impl<E: Classified> From<E> for Problem {
             ErrorKind::Internal => Self::failed(code, &error),
             ErrorKind::DiskFull => {
                 tracing::error!("{error}");
-                let detail = "the server's disk is full: nothing of this change was kept; try again when its administrator \
-                              has freed some space";
+                let detail = if code == ErrorCode::RevokedInMemory {
+                    "the key is refused from now on, but that is not on disk; the server tries again until it is, and if it is \
+                     restarted before that, the key is good again"
+                } else {
+                    "the server's disk is full: nothing of this change was kept; try again when its administrator has freed \
+                     some space"
+                };
                 Self::new(code, detail)
             }
             ErrorKind::Busy => {

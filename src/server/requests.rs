@@ -18,10 +18,10 @@ use bytes::Bytes;
 use jiff::Timestamp;
 use tracing::{Instrument, Span};
 
-use super::State;
 use super::problem::{Problem, REQUEST_ID};
 use super::turns::{Client, Lane};
 use super::work::ProblemCode;
+use super::{State, proxies};
 use crate::id::new_id;
 use crate::index::Actor;
 use crate::metrics::METRICS;
@@ -38,6 +38,12 @@ pub(super) async fn observe(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
+    let client = request.peer_addr().and_then(|peer| {
+        let trusted = request.app_data::<Data<State>>().map_or(&[][..], |state| &state.trusted_proxies);
+        proxies::client(trusted, peer, request.headers())
+    });
+    // From here on, the peer is the client, whatever is between it and this server.
+    request.head_mut().peer_addr = client;
     let id = request_id(request.headers());
     let mut line = AccessLine::begin(&request, &id);
     // HEAD works wherever GET does; the body is left out when the response is written.

@@ -10,7 +10,7 @@ use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use utoipa::openapi::path::HttpMethod;
 
-use super::access::guarded;
+use super::access::{Rule, guarded};
 use super::calls::Call;
 use super::{
     allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, history, import, index,
@@ -82,8 +82,8 @@ pub(super) fn configure(app: &mut ServiceConfig) {
 /// works without it, too.
 fn resource(path: &str, calls: Vec<Call>) -> impl HttpServiceFactory + use<> {
     let mut resource = web::resource(vec![path, path.trim_end_matches('/')]);
-    let (mut allowed, mut needs) = (Vec::new(), Vec::new());
-    for Call { method, needs: need, route, .. } in calls {
+    let (mut allowed, mut rules) = (Vec::new(), Vec::new());
+    for Call { method, needs, conditional, route, .. } in calls {
         let method = match method {
             HttpMethod::Put => Method::PUT,
             HttpMethod::Post => Method::POST,
@@ -95,10 +95,10 @@ fn resource(path: &str, calls: Vec<Call>) -> impl HttpServiceFactory + use<> {
         if method == Method::GET {
             allowed.push(Method::HEAD.to_string());
         }
-        needs.push((method.clone(), need));
+        rules.push((method.clone(), Rule { needs, conditional }));
         resource = resource.route(route.method(method));
     }
     let allowed = allowed.join(", ");
     let refuse = move || ready(Err::<HttpResponse, _>(problem::wrong_method(&allowed)));
-    guarded(resource.default_service(web::to(refuse)), needs)
+    guarded(resource.default_service(web::to(refuse)), rules)
 }

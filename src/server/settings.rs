@@ -5,6 +5,7 @@ use std::num::NonZero;
 use std::thread::available_parallelism;
 use std::time::Duration;
 
+use super::proxies::ProxyNetwork;
 use super::tls::CertificateFiles;
 use crate::extract::Limits;
 use crate::permission::Rate;
@@ -24,6 +25,8 @@ const MIN_FREE: u64 = 256 << 20;
 
 /// How many sources are fetched at once: most of the time, each waits for a server.
 const SOURCES: usize = 8;
+/// How many addresses may wait for all sources of an ingest key: five times the most of one, and some hundred megabytes.
+const SOURCES_QUEUE: u64 = 500_000;
 
 /// How to serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +37,10 @@ pub struct Settings {
     /// Host names that clients without a key may use for the server, in addition to `localhost` and the addresses of
     /// this machine. Matters only while there are no keys.
     pub allowed_hosts: Vec<String>,
+    /// The proxies that are believed whom a request comes from.
+    pub trusted_proxies: Vec<ProxyNetwork>,
+    /// Whether their connections begin with a header of the PROXY protocol.
+    pub proxy_protocol: bool,
     /// The TLS certificate and key; `None` serves plain HTTP.
     pub tls: Option<CertificateFiles>,
     /// The maximum size of a request body, in bytes.
@@ -52,6 +59,8 @@ pub struct Settings {
     pub min_free: u64,
     /// How many sources are fetched at once; 0 for none.
     pub sources: usize,
+    /// How many addresses may wait for all sources that an ingest key defined.
+    pub sources_queue: u64,
     /// Resource limits for reading files.
     pub limits: Limits,
     /// Whether browsers get the web console.
@@ -65,6 +74,8 @@ impl Default for Settings {
         Self {
             listen: vec![SocketAddr::from(([127, 0, 0, 1], 8093))],
             allowed_hosts: Vec::new(),
+            trusted_proxies: Vec::new(),
+            proxy_protocol: false,
             tls: None,
             max_body: MAX_BODY,
             body_memory: BODY_MEMORY,
@@ -74,6 +85,7 @@ impl Default for Settings {
             slow: SLOW,
             min_free: MIN_FREE,
             sources: SOURCES,
+            sources_queue: SOURCES_QUEUE,
             limits: Limits::default(),
             console: true,
             open: false,

@@ -22,10 +22,10 @@ use super::problem::{Problem, overloaded};
 use super::work::{Answer, work};
 use super::{body, parameters};
 use crate::api::{self, SourceChange, SourceDefinition, SourceErrors, SourceRuns, SourceTest};
-use crate::catalogue::Catalogue;
+use crate::catalogue::{Catalogue, Editor};
 use crate::error::ErrorCode;
 use crate::harvest::{HarvestError, Source, Sources as _};
-use crate::index::{BookId, Library};
+use crate::index::{BookId, Library, StoreError};
 
 /// The default number of runs or errors per page.
 const PAGE: usize = 100;
@@ -49,7 +49,8 @@ pub(super) fn calls() -> Vec<Call> {
             .named("put_source", "Add a source, or replace its definition")
             .about(
                 "Without `every`, it runs only when told to. A run that is under way goes on with the new definition. Paths, \
-                 `allow_private`, `ignore_robots`, `credentials` and rates over 1 need an admin key.",
+                 `allow_private`, `ignore_robots`, `credentials`, rates over 1 and more than 100,000 addresses of a run need an admin key. What \
+                 an administrator defined, changed or paused, only an admin key changes.",
             )
             .takes([json::<SourceDefinition>().example(definition)])
             .answers(200, "It replaced one", [json::<api::Source>()])
@@ -115,6 +116,27 @@ impl Managed {
             .is_none_or(|libraries| libraries.contains(&source.library) && source.needs_administrator().is_none())
     }
 
+    /// Whether the request is an administrator's.
+    fn is_administrator(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether a source may be changed or removed: what an administrator defined, changed or paused stays as it is.
+    fn may_change(&self, known: &Source) -> Result<(), Problem> {
+        let is_paused = known.paused && known.paused_by_administrator;
+        if self.is_administrator() || !(known.is_of_administrator() || is_paused) {
+            return Ok(());
+        }
+        let what = if is_paused { "paused" } else { "defined" };
+        let detail = format!("an administrator {what} this source; changing it needs an admin key");
+        Err(Problem::new(ErrorCode::NotAllowed, detail))
+    }
+
+    /// Whether a source may be replaced or removed, at the moment when that is written.
+    fn may_replace(&self, known: &Source) -> bool {
+        self.has(known) && self.may_change(known).is_ok()
+    }
+
     /// A source, if there is one that the request may manage. Of others, nothing is said.
     fn find(&self, catalogue: &Catalogue, name: &BookId) -> Result<Source, Problem> {
         let source = catalogue.source(name)?;
@@ -127,7 +149,7 @@ impl Managed {
         if !libraries.contains(&source.library) {
             return Err(not_your_library("this key"));
         }
-        match source.needs_administrator() {
+        match source.needs_administrator().or_else(|| source.asks_for_more()) {
             None => Ok(()),
             Some(why) => Err(Problem::new(ErrorCode::NotAllowed, format!("this source needs an admin key: {why}"))),
         }
@@ -164,17 +186,19 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
     let definition: SourceDefinition = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
         let by = catalogue.key().map(str::to_owned);
-        let source = Source { by, ..Source::try_from(definition)?.checked_for_server()? };
+        let administrator = managed.is_administrator();
+        let source = Source::try_from(definition)?.checked_for_server()?;
+        let paused_by_administrator = administrator && source.paused;
+        let source = Source { by, administrator, paused_by_administrator, ..source };
         managed.may_define(&source)?;
-        match catalogue.source(&name) {
-            Ok(known) if !managed.has(&known) => {
-                let detail = "another source has this name, which this key may not manage; choose another name";
-                return Err(Problem::new(ErrorCode::SourceExists, detail));
-            }
-            Ok(_) | Err(HarvestError::NoSuchSource(_)) => {}
-            Err(error) => return Err(error.into()),
+        let source = permitted(catalogue, source)?;
+        let source = source.checked_on_disk()?;
+        if let Ok(known) = catalogue.source(&name)
+            && managed.has(&known)
+        {
+            managed.may_change(&known)?;
         }
-        let replaced = catalogue.set_source(&name, &source)?;
+        let replaced = catalogue.set_source(&name, &source, &|known| managed.may_replace(known))?;
         let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
         Answer::json(status, &catalogue.shown_source(&name)?)
     })
@@ -187,23 +211,48 @@ async fn change(request: HttpRequest, payload: Payload, state: Data<State>) -> R
     let changes: Map<String, Value> = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
         let known = managed.find(catalogue, &name)?;
+        managed.may_change(&known)?;
+        let before = known.clone();
         let is_pause = changes.keys().all(|name| name == "paused");
-        let source = known.changed(changes)?;
+        let mut source = known.changed(changes)?;
+        source.paused_by_administrator = source.paused && managed.is_administrator();
         // What was defined on the server itself can be paused from elsewhere.
-        let source = if is_pause { source } else { source.checked_for_server()? };
-        managed.may_define(&source)?;
-        catalogue.set_source(&name, &source)?;
+        if !is_pause {
+            source = source.checked_for_server()?;
+            managed.may_define(&source)?;
+            source = permitted(catalogue, source)?;
+            source.administrator |= managed.is_administrator();
+            // Whoever changes what it reaches answers for it.
+            if !managed.is_administrator() {
+                source.by = catalogue.key().map(str::to_owned);
+            }
+        }
+        match catalogue.set_source(&name, &source, &|known| *known == before) {
+            Err(HarvestError::NotYours(_)) => return Err(StoreError::Changed(format!("the source '{name}'")).into()),
+            replaced => replaced?,
+        };
         Answer::ok(&catalogue.shown_source(&name)?)
     })
     .await
 }
 
+/// A source as the key may define it: with the gate that it requires.
+fn permitted(catalogue: &Editor<'_>, source: Source) -> Result<Source, Problem> {
+    catalogue.may_define(source.rights, source.validity.as_ref())?;
+    Ok(Source { gated: source.gated || catalogue.must_gate()?, ..source })
+}
+
 async fn remove(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let (name, managed) = asked(&request)?;
     work(&state, move |catalogue| {
-        managed.find(catalogue, &name)?;
-        catalogue.remove_source(&name)?;
-        Ok(Answer::done())
+        managed.may_change(&managed.find(catalogue, &name)?)?;
+        match catalogue.remove_source(&name, &|known| managed.may_replace(known)) {
+            Ok(true) => Ok(Answer::done()),
+            Ok(false) | Err(HarvestError::NotYours(_)) => {
+                Err(HarvestError::NoSuchSource(name.as_str().to_owned()).into())
+            }
+            Err(error) => Err(error.into()),
+        }
     })
     .await
 }

@@ -60,7 +60,7 @@ pub(super) fn compare(
         let mut of_match = room.another();
         let text = text_of(catalogue, &found.book, checked, readable, &mut of_match)?;
         texts.push(text.map(|text| {
-            let book = Whole { text, headings: Vec::new() };
+            let book = Whole { text, ..Whole::default() };
             side_by_side(found, checked, locator, &book);
             book.text
         }));

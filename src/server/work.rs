@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_LOCATION, CONTENT_SECURITY_POLICY, ContentType, HeaderValue, VARY, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_LOCATION, CONTENT_SECURITY_POLICY, ContentType, ETAG, HeaderValue, VARY,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::mime;
 use actix_web::web::Data;
@@ -33,6 +34,8 @@ pub(super) struct Answer {
     problem: Option<&'static str>,
     /// The id of the filed check whose report it is.
     filed: Option<String>,
+    /// The version of the book that it shows ([`Record::tag`](crate::index::Record::tag)).
+    version: Option<String>,
 }
 
 /// The code of a problem, for the log.
@@ -40,7 +43,7 @@ pub(super) struct ProblemCode(pub(super) &'static str);
 
 impl Answer {
     fn of(status: StatusCode, shown: Option<(ContentType, Vec<u8>)>) -> Self {
-        Self { status, shown, language: None, problem: None, filed: None }
+        Self { status, shown, language: None, problem: None, filed: None, version: None }
     }
 
     /// A JSON response.
@@ -83,6 +86,16 @@ impl Answer {
         Self { filed, ..self }
     }
 
+    /// The client has this version already.
+    pub(super) fn not_modified() -> Self {
+        Self::of(StatusCode::NOT_MODIFIED, None)
+    }
+
+    /// Says which version of a book it shows.
+    pub(super) fn of_version(self, tag: String) -> Self {
+        Self { version: Some(tag), ..self }
+    }
+
     /// Says in which language its sentences are.
     pub(super) fn in_language(self, language: Language) -> Self {
         Self { language: Some(language), ..self }
@@ -107,7 +120,7 @@ where
     let (request, by) = (Span::current(), requests::caller());
     let actor = by.actor();
     let job = move || request.in_scope(|| job(&catalogue, actor));
-    let Answer { status, shown, language, problem, filed } =
+    let Answer { status, shown, language, problem, filed, version } =
         state.turns.take(by.lane, by.client, Patience::Refusable, job).await??;
     let mut response = HttpResponseBuilder::new(status);
     let mut response = match shown {
@@ -134,6 +147,9 @@ where
     }
     if let Some(Ok(place)) = filed.map(|id| HeaderValue::try_from(format!("/v1/decisions/{id}"))) {
         response.headers_mut().insert(CONTENT_LOCATION, place);
+    }
+    if let Some(Ok(tag)) = version.map(|tag| HeaderValue::try_from(format!("\"{tag}\""))) {
+        response.headers_mut().insert(ETAG, tag);
     }
     if let Some(language) = language {
         language::say(language, response.headers_mut());

@@ -44,10 +44,15 @@ fn elements(paragraphs: &[String], open: &str, close: &str) -> String {
 }
 
 pub fn html(paragraphs: &[String]) -> Vec<u8> {
+    html_with("", paragraphs)
+}
+
+/// A page with this style sheet.
+pub fn html_with(style: &str, paragraphs: &[String]) -> Vec<u8> {
     let body = elements(paragraphs, "<p>", "</p>");
     format!(
         "<!DOCTYPE html><html lang=\"en\"><head><title>{TITLE}</title><meta name=\"author\" content=\"{AUTHOR}\">\
-         <style>p {{}}</style></head><body><nav><a href=\"#1\">navigation</a></nav><script>var script;</script>{body}</body></html>"
+         <style>p {{}} {style}</style></head><body><nav><a href=\"#1\">navigation</a></nav><script>var script;</script>{body}</body></html>"
     )
     .into_bytes()
 }
@@ -76,13 +81,19 @@ pub fn fb3(paragraphs: &[String]) -> Vec<u8> {
 }
 
 pub fn epub(paragraphs: &[String]) -> Vec<u8> {
+    epub_with("", paragraphs)
+}
+
+/// An e-book whose pages link to a style sheet that imports this one.
+pub fn epub_with(style: &str, paragraphs: &[String]) -> Vec<u8> {
     let container = "<container><rootfiles><rootfile full-path=\"OEBPS/book.opf\"/></rootfiles></container>";
     let chapters: Vec<(String, String)> = paragraphs
         .chunks(40)
         .enumerate()
         .map(|(i, some)| {
             let body = elements(some, "<p>", "</p>");
-            let head = format!("<head><title>{TITLE}</title><style>p {{}}</style></head>");
+            let link = "<link rel=\"stylesheet\" type=\"text/css\" href=\"../style/all.css\"/>";
+            let head = format!("<head><title>{TITLE}</title>{link}<style>p {{}}</style></head>");
             let page = format!(
                 "<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\">{head}<body>{body}</body></html>"
             );
@@ -102,6 +113,8 @@ pub fn epub(paragraphs: &[String]) -> Vec<u8> {
         ("mimetype".to_owned(), "application/epub+zip".to_owned()),
         ("META-INF/container.xml".to_owned(), container.to_owned()),
         ("OEBPS/book.opf".to_owned(), package),
+        ("OEBPS/style/all.css".to_owned(), "@import url('more.css');".to_owned()),
+        ("OEBPS/style/more.css".to_owned(), style.to_owned()),
     ];
     entries.extend(chapters.into_iter().map(|(name, page)| (format!("OEBPS/text/{name}"), page)));
     let entries: Vec<(&str, &[u8])> =
@@ -110,6 +123,11 @@ pub fn epub(paragraphs: &[String]) -> Vec<u8> {
 }
 
 pub fn docx(paragraphs: &[String]) -> Vec<u8> {
+    docx_with("", paragraphs)
+}
+
+/// A document with these styles.
+pub fn docx_with(styles: &str, paragraphs: &[String]) -> Vec<u8> {
     let body = elements(paragraphs, "<w:p><w:r><w:t xml:space=\"preserve\">", "</w:t></w:r></w:p>");
     let document = format!("<w:document><w:body>{body}</w:body></w:document>");
     let core =
@@ -120,14 +138,24 @@ pub fn docx(paragraphs: &[String]) -> Vec<u8> {
         ("[Content_Types].xml", b"<Types/>"),
         ("_rels/.rels", relations.as_bytes()),
         ("word/document.xml", document.as_bytes()),
+        ("word/_rels/document.xml.rels", DOCX_RELATIONS.as_bytes()),
+        ("word/styles.xml", format!("<w:styles>{styles}</w:styles>").as_bytes()),
         ("docProps/core.xml", core.as_bytes()),
     ])
 }
 
+const DOCX_RELATIONS: &str = "<Relationships><Relationship Id=\"r1\" Type=\"http://schemas.openxmlformats.org/officeDocument/\
+                              2006/relationships/styles\" Target=\"styles.xml\"/></Relationships>";
+
 pub fn odt(paragraphs: &[String]) -> Vec<u8> {
+    odt_with("", paragraphs)
+}
+
+/// A text with these styles.
+pub fn odt_with(styles: &str, paragraphs: &[String]) -> Vec<u8> {
     let body = elements(paragraphs, "<text:p>", "</text:p>");
     let content = format!(
-        "<office:document-content><office:body><office:text>{body}</office:text></office:body></office:document-content>"
+        "<office:document-content><office:automatic-styles>{styles}</office:automatic-styles><office:body><office:text>{body}</office:text></office:body></office:document-content>"
     );
     let meta = format!(
         "<office:document-meta><office:meta><dc:title>{TITLE}</dc:title><dc:creator>{AUTHOR}</dc:creator></office:meta></office:document-meta>"
@@ -141,9 +169,14 @@ pub fn odt(paragraphs: &[String]) -> Vec<u8> {
 }
 
 pub fn rtf(paragraphs: &[String]) -> Vec<u8> {
+    rtf_with("", paragraphs)
+}
+
+/// A document with these tables in its head.
+pub fn rtf_with(head: &str, paragraphs: &[String]) -> Vec<u8> {
     let body = elements(paragraphs, "\\pard ", "\\par");
     format!(
-        "{{\\rtf1\\ansi\\ansicpg1252{{\\fonttbl{{\\f0 Font;}}}}{{\\info{{\\title {TITLE}}}{{\\author {AUTHOR}}}}}\n{body}}}"
+        "{{\\rtf1\\ansi\\ansicpg1252{{\\fonttbl{{\\f0 Font;}}}}{head}{{\\info{{\\title {TITLE}}}{{\\author {AUTHOR}}}}}\n{body}}}"
     )
     .into_bytes()
 }
@@ -401,7 +434,7 @@ pub fn pdf_composite(font: &Composite, lines: &[&str], show: &str) -> Vec<u8> {
         &[
             b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),
             b"<</Type/Pages/Kids[3 0 R]/Count 1>>".to_vec(),
-            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 595 842]/Resources<</Font<</F1 4 0 R>>>>/Contents 9 0 R>>"
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 1190 842]/Resources<</Font<</F1 4 0 R>>>>/Contents 9 0 R>>"
                 .to_vec(),
             format!(
                 "<</Type/Font/Subtype/Type0/BaseFont/Made/Encoding {encoding}{to_unicode}/DescendantFonts[5 0 R]>>"

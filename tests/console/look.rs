@@ -16,7 +16,7 @@ const WIDTHS: [u32; 2] = [360, 1280];
 fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
     let data = folder.data();
     let secret = key(&data, "--role admin boss");
-    key(&data, "--role ingest --library demo --rate 50/s shelf");
+    key(&data, "--role ingest --trusted --library demo --rate 50/s shelf");
     let server = Server::start_with("--private-webhooks", &[], &data);
     let send = |method: &str, path: &str, body: serde_json::Value| -> serde_json::Value {
         let url = format!("{}{path}", server.url);

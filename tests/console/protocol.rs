@@ -140,11 +140,11 @@ fn other_sites_change_nothing() {
     let cookie = format!("Host: {host}\r\nCookie: {}\r\n", web.cookie.as_ref().expect("a cookie"));
     let kind = "Content-Type: application/x-www-form-urlencoded\r\n";
     let post = |headers: &str, token: &str| {
-        let path = format!("/console/jobs?kind=verify{token}");
-        web.bare("POST", &path, &format!("{cookie}{kind}{headers}"), b"").status
+        let headers = format!("{cookie}{kind}{headers}");
+        web.bare("POST", "/console/jobs?kind=verify", &headers, token.as_bytes()).status
     };
     let own = format!("Origin: http://{host}\r\n");
-    let with = |token: &str| format!("&token={token}");
+    let with = |token: &str| format!("token={token}");
     for (headers, token, status) in [
         ("", with(&token), 403),
         (own.as_str(), String::new(), 403),
@@ -160,6 +160,11 @@ fn other_sites_change_nothing() {
     ] {
         assert_eq!(post(headers, &token), status, "{headers}{token}");
     }
+    // A script sends it in a header. In an address, where logs and histories have it, it proves nothing.
+    let by_script = format!("{cookie}{own}Content-Type: application/json\r\nX-Console-Token: {token}\r\n");
+    web.bare("POST", "/console/check", &by_script, b"{\"gems\":[1]}").expect(200);
+    let in_address = format!("/console/jobs?kind=compact&token={token}");
+    web.bare("POST", &in_address, &format!("{cookie}{kind}{own}"), b"").expect(403);
     // Nor does a page of another site sign anybody in.
     let evil = format!("Host: {host}\r\n{kind}Origin: http://evil.example\r\n");
     let page = web.bare("POST", "/console/sign-in", &evil, format!("key={boss}").as_bytes()).expect(403);
@@ -167,6 +172,28 @@ fn other_sites_change_nothing() {
 }
 
 /// A name that resolves to this machine does not make a web page of another site one of its users.
+/// No address of a page has the token of its forms: addresses are in logs and histories.
+#[test]
+fn no_address_has_a_token() {
+    let folder = Folder::new();
+    let secret = key(&folder.data(), "--role admin boss");
+    let server = Server::start(&folder.data());
+    let web = Web::signed_in(&server, &secret);
+    web.send("/", "/console/demo", "").expect(303);
+    for path in PAGES {
+        let page = web.get(path).expect(200);
+        let tokens = page.body.matches(page.token()).count();
+        let fields = page.body.matches("<input type=\"hidden\" name=\"token\" value=\"").count();
+        assert!(tokens == fields && !page.body.contains("token="), "{path}: {}", page.body);
+        // Each form that changes something has one, first.
+        let forms = page.body.split("<form method=\"post\"").skip(1);
+        let lacking = forms.filter(|form| {
+            !form.split_once('>').is_some_and(|(_, rest)| rest.starts_with("<input type=\"hidden\" name=\"token\""))
+        });
+        assert_eq!(lacking.count(), 0, "{path}: {}", page.body);
+    }
+}
+
 #[test]
 fn a_server_without_keys_is_for_this_machine_alone() {
     let folder = Folder::new();
@@ -180,7 +207,8 @@ fn a_server_without_keys_is_for_this_machine_alone() {
         assert_eq!(web.bare("GET", path, cross, b"").status, 403, "{path}");
     }
     let rebound = "Host: evil.example\r\nOrigin: http://evil.example\r\n";
-    assert_eq!(web.bare("POST", &format!("/console/demo?token={token}"), rebound, b"").status, 421);
+    let sent = format!("{rebound}Content-Type: application/x-www-form-urlencoded\r\n");
+    assert_eq!(web.bare("POST", "/console/demo", &sent, format!("token={token}").as_bytes()).status, 421);
     assert!(web.get("/console/catalogue").body.contains("/console/first"), "nothing was added");
 }
 
@@ -188,7 +216,7 @@ fn a_server_without_keys_is_for_this_machine_alone() {
 fn a_role_sees_and_does_its_own() {
     let folder = Folder::new();
     let data = folder.data();
-    let roles = ["check", "texts --library demo", "ingest --library demo", "admin"];
+    let roles = ["check", "texts --library demo", "ingest --trusted --library demo", "admin"];
     let keys = roles.map(|role| key(&data, &format!("--role {role} key-{}", &role[..2])));
     let server = Server::start(&data);
     let [check, texts, ingest, admin] = keys.each_ref().map(|secret| Web::signed_in(&server, secret));
@@ -221,12 +249,12 @@ fn a_role_sees_and_does_its_own() {
     // What a page does not offer, a form that is sent anyway does not do.
     let disable = |web: &Web| {
         let token = web.get("/console/sessions").expect(200).token().to_owned();
-        web.form(&format!("{book}?token={token}"), "what=disable").status
+        web.form(book, &format!("token={token}&what=disable")).status
     };
     assert_eq!(all.map(disable), [403, 403, 303, 303]);
     let revoke = |web: &Web| {
         let token = web.get("/console/sessions").expect(200).token().to_owned();
-        web.form(&format!("/console/keys/nobody/revoke?token={token}"), "").status
+        web.form("/console/keys/nobody/revoke", &format!("token={token}")).status
     };
     assert_eq!(all.map(revoke), [403, 403, 403, 404]);
     // The change is the key's, in the audit log, too.
@@ -273,8 +301,11 @@ fn a_form_changes_only_what_it_names() {
     }
     assert_eq!(record(book), before);
 
-    let list = "name=shelf&kind=list&address=/none.csv&library=demo&rights=free&contains=book&text=.page&contact=me@example.org&every=";
-    web.send("/console/sources", "/console/sources", list).expect(303);
+    let address = folder.file("list.csv", "address\n").display().to_string();
+    let list = format!(
+        "name=shelf&kind=list&address={address}&library=demo&rights=free&contains=book&text=.page&contact=me@example.org&every="
+    );
+    web.send("/console/sources", "/console/sources", &list).expect(303);
     for what in ["nothing", "removed", "Remove"] {
         web.send("/console/sources/shelf", &format!("/console/sources/shelf/{what}"), "").expect(404);
     }
@@ -302,4 +333,37 @@ fn a_problem_is_told_in_the_language_of_the_reader() {
         // What exactly is for those who look into it.
         assert!(part.contains("<span lang=\"en\">") && part.contains("no_such_book"), "{part}");
     }
+}
+
+/// Each button of the page of jobs starts its job. What the server cannot do has no button, and the page says why.
+#[test]
+fn every_button_of_jobs_does_what_it_says() {
+    let folder = Folder::new();
+    let backups = folder.path("backups");
+    for (options, offers_backups) in [(format!("--backups {}", backups.display()), true), (String::new(), false)] {
+        let server = Server::start_with(&options, &[], &folder.data());
+        let web = Web::of(&server);
+        let page = web.get("/console/jobs").expect(200);
+        let kinds: Vec<String> = page.body.split("/console/jobs?kind=").skip(1).map(first_word).collect();
+        assert_eq!(kinds.contains(&"backup".to_owned()), offers_backups, "{kinds:?}");
+        assert_eq!(page.body.contains("backups = "), !offers_backups, "{}", page.body);
+        assert!(kinds.len() >= 3, "{kinds:?}");
+        for kind in kinds {
+            web.send("/console/jobs", &format!("/console/jobs?kind={kind}"), "").expect(303);
+            let job =
+                || ureq::get(format!("{}/v1/jobs", server.url)).call().expect("jobs").into_body().read_json::<Value>();
+            let done = std::iter::repeat_with(|| job().expect("JSON")["jobs"][0].clone()).find(|job| {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                job["state"] != "running"
+            });
+            let done = done.expect("endless");
+            assert_eq!((&done["task"]["kind"], &done["state"]), (&kind.as_str().into(), &"done".into()), "{done}");
+        }
+        assert_eq!(server.stop(), Some(0));
+    }
+    assert!(backups.is_dir());
+}
+
+fn first_word(text: &str) -> String {
+    text.chars().take_while(|c| c.is_ascii_alphabetic() || *c == '_').collect()
 }

@@ -8,6 +8,7 @@ use serde_json::json;
 use crate::browser::{Browser, told_skipped};
 use crate::common::{Folder, Server, prose};
 use crate::makers::MAKERS;
+use crate::web::Web;
 
 /// A file of each format, of the same text, which is in the catalogue.
 fn files(folder: &Folder, text: &str) -> Vec<PathBuf> {
@@ -67,6 +68,29 @@ fn several_files_of_all_formats_become_a_table() {
     browser.click("#table tbody td a");
     browser.find(".report h1");
     assert!(browser.url().contains("/console/checks/"));
+}
+
+/// The table of several files, which is exported as CSV, and the pages of one tell what was not checked.
+#[test]
+fn a_text_that_cannot_be_checked_does_not_look_clean() {
+    let folder = Folder::new();
+    let server = Server::start(&folder.data());
+    let book = json!({ "rights": "protected", "text": prose(5, 4_000) });
+    ureq::put(format!("{}/v1/libraries/house/books/1", server.url)).send_json(&book).expect("it is added");
+    let web = Web::of(&server);
+    for (text, verdict) in [
+        (" ", "not checked</span>: the text is too short to check"),
+        ("Too short.", "not checked</span>: the text is too short to check"),
+        (&prose(6, 4_000), "unknown</span></td>"),
+    ] {
+        let row = web.upload("/console/check", "/console/check?record=true&row=a.txt", "a.txt", text).expect(200);
+        assert!(row.body.contains(verdict), "{}", row.body);
+    }
+    let alone = web.upload("/console/check", "/console/check", "a.txt", "Too short.").expect(200);
+    assert!(alone.body.contains("NOT CHECKED: the text is too short to check"), "{}", alone.body);
+    let decisions = web.get("/console/decisions").expect(200).body;
+    assert_eq!(decisions.matches("\"tag not_checked\"").count(), 2, "{decisions}");
+    assert_eq!(decisions.matches("\"tag unknown\"").count(), 1, "{decisions}");
 }
 
 fn wait_for_rows(browser: &Browser, rows: usize) {

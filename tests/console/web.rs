@@ -25,7 +25,7 @@ impl Page {
 
     /// What the forms of the page send to show that they are of the page.
     pub fn token(&self) -> &str {
-        let rest = self.body.split_once("token=").expect("a form").1;
+        let rest = self.body.split_once("name=\"token\" value=\"").expect("a form").1;
         &rest[..rest.find(|c: char| !c.is_ascii_hexdigit()).expect("an end")]
     }
 }
@@ -103,19 +103,19 @@ impl Web {
     /// Sends a form of a page with its token.
     pub fn send(&self, page: &str, path: &str, body: &str) -> Page {
         let page = self.get(page).expect(200);
-        let joined = if path.contains('?') { '&' } else { '?' };
-        self.form(&format!("{path}{joined}token={}", page.token()), body)
+        self.form(path, &format!("token={}&{body}", page.token()))
     }
 
     /// Sends a file in a form of a page.
     pub fn upload(&self, page: &str, path: &str, name: &str, content: &str) -> Page {
         let page = self.get(page).expect(200);
-        let joined = if path.contains('?') { '&' } else { '?' };
         let body = format!(
-            "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: text/plain\r\n\r\n\
-             {content}\r\n--x--\r\n"
+            "--x\r\nContent-Disposition: form-data; name=\"token\"\r\n\r\n{}\r\n\
+             --x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"{name}\"\r\nContent-Type: text/plain\r\n\r\n\
+             {content}\r\n--x--\r\n",
+            page.token()
         );
         let headers = self.own() + "Content-Type: multipart/form-data; boundary=x\r\n";
-        self.bare("POST", &format!("{path}{joined}token={}", page.token()), &headers, body.as_bytes())
+        self.bare("POST", path, &headers, body.as_bytes())
     }
 }

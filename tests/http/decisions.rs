@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::prose;
-use crate::running::{JSON, NDJSON, Running, TEXT, assert_has};
+use crate::running::{FORM, JSON, NDJSON, Running, TEXT, assert_has};
 
 fn file(server: &Running, text: &str) -> Value {
     let asked = json!({ "text": text, "record": true, "name": "upload.txt", "case": "17/2026" });
@@ -62,6 +62,31 @@ fn a_filed_check_can_be_repeated() {
     now();
     server.send("DELETE", "/v1/libraries/house/books/2", &[], b"");
     now();
+}
+
+/// What could not be checked is told from what is in no book, wherever a check is answered or listed.
+#[test]
+fn a_text_that_cannot_be_checked_does_not_look_clean() {
+    let server = Running::start();
+    server.put_text("/v1/libraries/house/books/1", "protected", &prose(1, 4_000)).expect(201);
+    let texts = ["", " \n", "?!", "Too short."];
+    for text in texts {
+        let report = file(&server, text);
+        assert_has(&report, json!({ "verdict": "unknown", "reason": "too_short" }));
+        assert_has(&shown(&server, &report["filed"]), json!({ "verdict_reason": "too_short" }));
+        let headers = [("Content-Type", TEXT), ("Accept", "text/html")];
+        let page = String::from_utf8(server.send("POST", "/v1/checks", &headers, text.as_bytes()).body).unwrap();
+        assert!(page.contains("<h1 class=\"not_checked\">NOT CHECKED: "), "{page}");
+    }
+    let lines: String = texts.iter().map(|text| json!({ "text": text }).to_string() + "\n").collect();
+    for answer in server.post("/v1/checks:batch", NDJSON, lines).lines() {
+        assert_eq!(answer["report"]["reason"], "too_short", "{answer}");
+    }
+    assert_has(&file(&server, &prose(2, 4_000)), json!({ "verdict": "unknown", "reason": "no_match" }));
+    let old = server.post("/copyright_check_by_gems/", FORM, "gems=1").expect(200);
+    assert_has(&old, json!({ "verdict": "unknown", "reason": "too_short" }));
+    let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
+    assert!(metrics.contains("lapidary_checks_total{verdict=\"not_checked\"}"), "{metrics}");
 }
 
 #[test]

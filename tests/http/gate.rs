@@ -173,12 +173,61 @@ fn a_check_that_could_miss_a_book_lets_none_in() {
     put(1, "", of_gems(&Recipe::released(), 1)).expect(201);
     put(2, UNLESS, json!({ "rights": "free", "text": text(1) })).problem(409, "matches", "found by the other recipe");
     put(2, UNLESS, json!({ "rights": "free", "text": text(2) })).expect(201);
-    // No recipe reaches all books now.
+    // Neither recipe reaches all books now, and both together do.
     put(3, "", of_gems(&Recipe::hardened(), 3)).expect(201);
-    put(4, UNLESS, json!({ "rights": "free", "text": text(4) })).problem(409, "check_incomplete", "fails closed");
-    put(4, UNLESS, of_gems(&Recipe::hardened(), 4)).problem(409, "check_incomplete", "fails closed");
-    put(4, UNLESS, json!({ "rights": "free", "text": text(3) })).problem(409, "matches", "a match is a match");
-    put(4, "", json!({ "rights": "free", "text": text(4) })).expect(201);
+    put(4, UNLESS, json!({ "rights": "free", "text": text(3) })).problem(409, "matches", "found by the default");
+    put(4, UNLESS, json!({ "rights": "free", "text": text(1) })).problem(409, "matches", "found by the other recipe");
+    assert_eq!(put(4, UNLESS, json!({ "rights": "free", "text": text(4) })).expect(201)["coverage"], Value::Null);
+    let report = server.check_text(&text(5));
+    assert_eq!((&report["coverage"], &report["note"]), (&Value::Null, &Value::Null), "{report}");
+    // Gems can be compared with those of their recipe alone.
+    put(5, UNLESS, of_gems(&Recipe::hardened(), 5)).problem(409, "check_incomplete", "book 1 of this library");
+    put(5, UNLESS, of_gems(&Recipe::hardened(), 3)).problem(409, "matches", "a match is a match");
+    put(5, &format!("{UNLESS}&except=same-library"), of_gems(&Recipe::hardened(), 5)).expect(201);
+}
+
+#[test]
+fn what_one_library_lacks_keeps_no_other_out() {
+    let server = Running::start();
+    let of_gems = |recipe: &Recipe, seed| json!({ "rights": "protected", "recipe": recipe.name(), "gems": gems(recipe, &text(seed)) });
+    let put = |path: &str, body: Value| server.put(&format!("/v1/libraries/{path}"), JSON, body.to_string());
+    put("one/books/1", of_gems(&Recipe::released(), 1)).expect(201);
+    put("two/books/1", of_gems(&Recipe::hardened(), 2)).expect(201);
+    put("house/books/1?unless=protected", json!({ "rights": "protected", "text": text(3) })).expect(201);
+    let added = put("house/books/2?unless=protected", of_gems(&Recipe::hardened(), 4)).expect(201);
+    assert_eq!(added["coverage"], json!({ "books": 2, "of": 3 }), "the answer says that one was not compared");
+    let line =
+        json!({ "id": "3", "rights": "free", "recipe": "released", "gems": gems(&Recipe::released(), &text(5)) });
+    let answers = server.post("/v1/libraries/three/books?unless=protected", NDJSON, line.to_string()).lines();
+    assert_eq!((&answers[0]["outcome"], &answers[0]["coverage"]), (&json!("added"), &json!({ "books": 2, "of": 4 })));
+    // A partner's gems are checked, and the report says the same.
+    let report = server.post("/v1/checks", JSON, json!({ "gems": gems(&Recipe::hardened(), &text(3)) }).to_string());
+    assert_has(&report.expect(200), json!({ "verdict": "protected", "coverage": { "books": 3, "of": 5 } }));
+    let all = server.get("/v1/stats").expect(200);
+    let of_one = all["libraries"].as_array().unwrap().iter().find(|library| library["library"] == "one").unwrap();
+    assert_eq!(of_one["recipes"], json!({ "released": 1 }));
+}
+
+/// Books that cannot match one another do not wait for one another, and of those that can, one is added.
+#[test]
+fn of_many_texts_at_once_each_is_added_once() {
+    let server = Running::start();
+    server.put(&format!("{}?rights=free", book(999)), TEXT, text(99)).expect(201);
+    let start = Barrier::new(12);
+    let add = |id: usize| {
+        let text = nearly(&text(id as u64 % 4), id);
+        start.wait();
+        server.put(&format!("{}?rights=protected&{UNLESS}", book(id)), TEXT, &text).status
+    };
+    let statuses: Vec<u16> = thread::scope(|scope| {
+        let clients: Vec<_> = (0..12).map(|id| scope.spawn(move || add(id))).collect();
+        clients.into_iter().map(|client| client.join().unwrap()).collect()
+    });
+    for text in 0..4 {
+        let of_text = || statuses.iter().skip(text).step_by(4);
+        assert_eq!(of_text().filter(|status| **status == 201).count(), 1, "{statuses:?}");
+        assert_eq!(of_text().filter(|status| **status == 409).count(), 2, "{statuses:?}");
+    }
 }
 
 #[test]

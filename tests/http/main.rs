@@ -8,6 +8,7 @@ const ON_CLUSTER: bool = false;
 
 mod books;
 mod checks;
+mod conditions;
 mod decisions;
 mod find;
 mod forbidden;

@@ -3,14 +3,14 @@
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary::catalogue::Catalogue;
 use lapidary::index::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, Row,
-    RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange,
+    Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
 use lapidary::server::{Server, Settings};
 use lapidary_gems::{Recipe, RecipeName};
@@ -24,6 +24,8 @@ struct Faulty {
     store: Box<dyn Store>,
     put: fn() -> Result<(), StoreError>,
     read: fn(),
+    /// Told of each table that is read as a whole, or from a key on.
+    rows: fn(Table),
 }
 
 impl Store for Faulty {
@@ -36,8 +38,8 @@ impl Store for Faulty {
         self.store.put(by, books)
     }
 
-    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
-        self.store.remove(by, keys)
+    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+        self.store.remove_if(by, keys, condition)
     }
 
     fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
@@ -45,7 +47,16 @@ impl Store for Faulty {
     }
 
     fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
+        (self.rows)(table);
         self.store.table(table)
+    }
+
+    fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        self.store.rows(table, keys)
+    }
+
+    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        self.store.page(table, prefix, after, limit)
     }
 
     fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
@@ -98,6 +109,36 @@ impl Store for Faulty {
     }
 }
 
+/// Allow-lists are read once, not for each check, and a change of one reads no other.
+#[test]
+fn filed_checks_and_settings_read_no_whole_table() {
+    static READ: AtomicUsize = AtomicUsize::new(0);
+    let rows = |table| {
+        if table == Table::AllowLists {
+            READ.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let server = Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || {}, rows }));
+    let text = prose(1, 2_000);
+    server.put_text("/v1/libraries/l/books/1", "protected", &text).expect(201);
+    let file = || server.post("/v1/checks?record=true", TEXT, &text).expect(200)["filed"].clone();
+    let allow = |name: &str| {
+        let list = json!({ "text": prose(2, 500) }).to_string();
+        server.put(&format!("/v1/allow/{name}"), JSON, list).expect(201);
+    };
+    allow("first");
+    assert!(file().is_string());
+    let before = READ.load(Ordering::Relaxed);
+    (0..5).for_each(|_| assert!(file().is_string()));
+    assert_eq!(READ.load(Ordering::Relaxed), before, "they are known");
+    allow("second");
+    assert_eq!(READ.load(Ordering::Relaxed), before, "only the one that changes is read");
+    let state = |id: &serde_json::Value| server.get(&format!("/v1/decisions/{}", id.as_str().unwrap())).expect(200);
+    let [one, other] = [file(), file()].map(|id| state(&id)["filed"]["state"].clone());
+    assert!(one.is_string() && one == other, "{one}");
+    assert_eq!(READ.load(Ordering::Relaxed), before + 1, "read again once, because they changed");
+}
+
 #[test]
 fn a_store_that_fails_is_a_problem_of_the_server() {
     const SECRET: &str = "/srv/secret";
@@ -109,7 +150,7 @@ fn a_store_that_fails_is_a_problem_of_the_server() {
         (|| panic!("on purpose"), 500, "internal"),
     ];
     for (put, status, code) in table {
-        let server = Running::with(|store| Box::new(Faulty { store, put, read: || {} }));
+        let server = Running::with(|store| Box::new(Faulty { store, put, read: || {}, rows: |_| {} }));
         for _ in 0..100 {
             let detail = server.put_text("/v1/libraries/l/books/1", "free", "a").problem(status, code, code);
             assert!(!detail.contains(SECRET), "{detail}");
@@ -170,7 +211,7 @@ fn checks_are_answered_while_books_are_put_in() {
 /// The store of [`Faulty`] has no administration, as one on top of a database server.
 #[test]
 fn a_store_without_administration_says_so_and_serves() {
-    let server = Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || {} }));
+    let server = Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || {}, rows: |_| {} }));
     for (kind, lacks) in [("backup", "backups"), ("verify", "verification"), ("compact", "compaction")] {
         let job = json!({ "kind": kind }).to_string();
         let detail = server.post("/v1/jobs", JSON, job).problem(409, "not_offered", kind);
@@ -188,7 +229,8 @@ fn a_store_without_administration_says_so_and_serves() {
 #[test]
 fn a_stop_finishes_what_runs() {
     const SLOW: Duration = Duration::from_millis(700);
-    let mut server = Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || thread::sleep(SLOW) }));
+    let mut server =
+        Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || thread::sleep(SLOW), rows: |_| {} }));
     assert_eq!(server.get("/readyz").expect(200), json!({ "status": "ready" }));
     let mut idle = server.connect();
     idle.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();

@@ -7,12 +7,16 @@ mod books;
 mod cluster;
 mod hostile;
 mod kills;
+mod limits;
 #[path = "../common/makers.rs"]
 mod makers;
 mod private;
+mod reads;
 mod served;
 mod sites;
+mod skipped;
 mod software;
+mod unchanged;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -54,6 +58,8 @@ struct Site {
     asked: Arc<Mutex<Vec<String>>>,
     /// When each was asked, and when it was answered.
     times: Arc<Mutex<Vec<(Instant, Instant)>>>,
+    /// How many answers had a body, but for `robots.txt`.
+    sent: Arc<Mutex<usize>>,
 }
 
 impl Site {
@@ -65,8 +71,14 @@ impl Site {
     fn at(address: &str) -> Self {
         let listener = TcpListener::bind(format!("{address}:0")).expect("an address");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
-        let site =
-            Self { url, waited: Arc::default(), answers: Arc::default(), asked: Arc::default(), times: Arc::default() };
+        let site = Self {
+            url,
+            waited: Arc::default(),
+            answers: Arc::default(),
+            asked: Arc::default(),
+            times: Arc::default(),
+            sent: Arc::default(),
+        };
         let serving = site.clone();
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -88,9 +100,12 @@ impl Site {
             }
             let asked = Instant::now();
             let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
-            let etag = head
-                .lines()
-                .find_map(|line| line.to_ascii_lowercase().strip_prefix("if-none-match: ").map(str::to_owned));
+            let condition = head.lines().find_map(|line| {
+                let line = line.to_ascii_lowercase();
+                let value =
+                    line.strip_prefix("if-none-match: ").or_else(|| line.strip_prefix("if-modified-since: "))?;
+                Some(value.to_owned())
+            });
             self.asked.lock().expect("no panic").push(head);
             let mut answers = self.answers.lock().expect("no panic");
             let answer = match answers.get_mut(&path) {
@@ -99,8 +114,9 @@ impl Site {
                 None => Answer { status: "404 Not Found", ..found("nothing") },
             };
             drop(answers);
-            let same = etag.is_some_and(|etag| answer.headers.to_ascii_lowercase().contains(&etag));
+            let same = condition.is_some_and(|value| answer.headers.to_ascii_lowercase().contains(&value));
             let answer = if same { Answer { status: "304 Not Modified", ..found("") } } else { answer };
+            *self.sent.lock().expect("no panic") += usize::from(!same && path != "/robots.txt");
             let Answer { status, headers, body } = answer;
             if status == NEVER {
                 self.waited.lock().expect("no panic").0 += 1;
@@ -529,4 +545,90 @@ fn sources_are_listed_tested_paused_and_removed() {
     run("sources remove --data {} it", &[&data]).expect(0);
     assert!(run("sources show --data {} it", &[&data]).expect(2).err.contains("there is no source"));
     assert_eq!(harvest.ids().len(), 2, "the books stay");
+}
+
+/// What can be known at once is refused at once, and nothing is added.
+#[test]
+fn a_source_that_cannot_be_there_is_not_added() {
+    let (folder, there) = (Folder::new(), Folder::new());
+    let file = there.file("book.txt", prose(1, 300));
+    let bad_list = there.file("list.csv", "title,author\nA,B\n");
+    let bad_lines = there.file("list.ndjson", "{\"title\": \"no address\"}\n");
+    let paths = |path: &std::path::Path| path.to_str().expect("UTF-8").to_owned();
+    let none = there.path("none");
+    let table = [
+        ("folder", paths(&none), "", "No such file"),
+        ("folder", paths(&file), "", "it is a file, not a folder"),
+        ("list", paths(&none), "", "No such file"),
+        ("list", paths(&there.path(".")), "", "it is not a file with addresses"),
+        ("list", paths(&bad_list), "--allow-private", "one of them `address`"),
+        ("list", paths(&bad_lines), "--allow-private", "address"),
+        ("list", "ftp://x.y/list".to_owned(), "--allow-private", "neither a path nor an address of the web"),
+        ("opds", "http://x.y/".to_owned(), "--allow-private --matches [", "is not a regular expression"),
+        ("opds", "http://x.y/".to_owned(), "--allow-private --rate 0.001", "at least one request in a minute"),
+        (
+            "opds",
+            "http://x.y/".to_owned(),
+            "--allow-private --credentials /no/such/file",
+            "/no/such/file: No such file",
+        ),
+    ];
+    let server = common::Server::start(&there.data());
+    for (kind, address, options, why) in table {
+        let options = if kind == "list" && options.is_empty() { "--allow-private" } else { options };
+        let refused = run(&add(kind, &address, options), &[folder.data()]).expect(2);
+        assert!(refused.err.contains(why) && !refused.out.contains("added"), "{kind} {address}: {refused:?}");
+        // A server says the same of its own disk.
+        if !options.contains("--credentials") && !address.starts_with("ftp:") {
+            let line = add(kind, &address, options).replace("--data {}", &format!("--server {}", server.url));
+            let refused = run(&line, &[] as &[&str]).expect(2);
+            assert!(refused.err.contains(why) && !refused.out.contains("added"), "{kind} {address}: {refused:?}");
+        }
+    }
+    assert!(run("sources list --data {}", &[folder.data()]).out.is_empty(), "nothing was added");
+    assert!(run(&format!("sources list --server {}", server.url), &[] as &[&str]).expect(0).out.is_empty());
+}
+
+/// The guide gives up waiting, with an error, when what it waits for never comes.
+#[test]
+fn the_guide_does_not_wait_for_ever() {
+    let guide = include_str!("../../docs/guides/monitor.md");
+    let blocks: Vec<&str> = guide.split("```sh\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+    assert!(blocks.iter().all(|block| !block.contains("until ") && !block.contains("while ")), "a loop without an end");
+    let waiting = blocks.iter().find(|block| block.contains("wait_for()")).expect("how to wait");
+    let script = format!("sleep() {{ :; }}\n{waiting}\nwait_for true && ! wait_for false");
+    let done = std::process::Command::new("bash").args(["-euo", "pipefail", "-c", &script]).output().expect("it runs");
+    assert!(done.status.success(), "{done:?}");
+    assert!(String::from_utf8_lossy(&done.stderr).contains("waited in vain for: false"));
+}
+
+/// What somebody else disabled stays disabled, with its note, whatever the source does.
+#[test]
+fn a_source_enables_only_what_it_disabled() {
+    let site = Site::new();
+    site.books(0..3);
+    site.set("/list.txt", site.list(0..3));
+    let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), "--allow-private --disable-gone");
+    let data = harvest.folder.data();
+    assert_eq!(harvest.run(), (3, 3, 0, 0));
+    let id = |number: u64| format!("{}/book{number}.txt", site.url);
+    run(&format!("books disable --data {{}} --library lib --note court {}", id(0)), &[&data]).expect(0);
+    site.set("/list.txt", site.list(2..3));
+    harvest.run();
+    let notes = || {
+        let books = run("books list --json --data {} --library lib", &[&data]).expect(0).json();
+        let note = |book: &Value| {
+            (
+                book["standing"]["disabled_since"].is_string(),
+                book["standing"]["note"]["text"].as_str().unwrap_or_default().to_owned(),
+            )
+        };
+        books.iter().map(note).collect::<Vec<_>>()
+    };
+    let gone = notes();
+    assert_eq!(gone[0], (true, "court".to_owned()), "the note stays");
+    assert!(gone[1].0 && gone[1].1.starts_with("gone from the source it"), "{gone:?}");
+    site.set("/list.txt", site.list(0..3));
+    harvest.run();
+    assert_eq!(notes(), [(true, "court".to_owned()), (false, String::new()), (false, String::new())]);
 }

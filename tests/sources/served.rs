@@ -9,7 +9,7 @@ pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Va
 }
 
 /// The same, with a key unless it is empty.
-fn send_with(server: &Server, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
+pub fn send_with(server: &Server, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
     let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
     let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", server.url));
     let request = request.header("content-type", "application/json");

@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::Harvest;
 use super::common::{Folder, prose, run};
+use super::{Harvest, makers};
 
 /// A program that runs until dropped.
 struct Program(Child);
@@ -143,26 +143,35 @@ fn a_repository_of_5000_records() {
     assert!(books.iter().all(known), "{books:?}");
 }
 
-/// The files with this ending in a folder, and in those in it.
-fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        // Links lead out of the folder.
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => found.extend(files(&entry.path(), ending)),
-            Ok(kind) if kind.is_file() && entry.path().to_string_lossy().ends_with(ending) => found.push(entry.path()),
-            _ => {}
-        }
+/// A small site of pages, some in folders, and books in other formats, with all their paths.
+fn documentation(folder: &Folder) -> BTreeSet<String> {
+    let link = |to: &String| format!("<a href='/{to}'>{to}</a>");
+    let links = |paths: &[String]| paths.iter().map(link).collect::<Vec<_>>().concat();
+    let page = |title: &str, number: u64, inner: &str| {
+        format!(
+            "<html><head><title>{title}</title></head><body><h1>{title}</h1><p>{}</p>{inner}</body></html>",
+            prose(number, 400)
+        )
+    };
+    let pages: Vec<String> = (0..40).map(|number| format!("part{}/chapter{number}.html", number % 4)).collect();
+    for (number, path) in (0..).zip(&pages) {
+        let next = pages.get(number as usize + 1).cloned();
+        let inner = links(&Vec::from_iter(next)) + "<a href='/index.html'>start</a>";
+        folder.file(&format!("site/{path}"), page(&format!("Chapter {number}"), number, &inner));
     }
-    found
-}
-
-/// Some package's documentation in HTML: what is most, but not too much.
-fn documentation() -> Option<(PathBuf, Vec<PathBuf>)> {
-    const PAGES: std::ops::RangeInclusive<usize> = 10..=150;
-    let packages = fs::read_dir("/usr/share/doc").ok()?.flatten().map(|package| package.path());
-    let pages = packages.map(|package| (package.clone(), files(&package, ".html")));
-    pages.filter(|(_, pages)| PAGES.contains(&pages.len())).max_by_key(|(_, pages)| pages.len())
+    let paragraphs = |seed: u64| (0..8).map(|part| prose(seed + part, 120)).collect::<Vec<_>>();
+    let books: [(&str, Vec<u8>); 3] = [
+        ("books/1.epub", makers::epub(&paragraphs(1_000))),
+        ("books/2.rtf", makers::rtf(&paragraphs(2_000))),
+        ("books/3.txt", prose(3_000, 900).into_bytes()),
+    ];
+    let mut all: Vec<String> = pages[..4].to_vec();
+    for (path, bytes) in books {
+        folder.file(&format!("site/{path}"), bytes);
+        all.push(path.to_owned());
+    }
+    folder.file("site/index.html", page("Start", 900, &links(&all)));
+    all.into_iter().chain(pages).chain(["index.html".to_owned()]).collect()
 }
 
 #[test]
@@ -170,19 +179,17 @@ fn nginx_serves_documentation() {
     // Debian has it where only administrators look.
     let nginx = ["nginx", "/usr/sbin/nginx"].into_iter().find(|nginx| Command::new(nginx).arg("-v").output().is_ok());
     let Some(nginx) = nginx else { return skipped("there is no nginx to harvest") };
-    let Some((package, pages)) = documentation() else {
-        return skipped("no package has documentation in HTML to harvest, as debian-faq has");
-    };
     let (folder, port) = (Folder::new(), free_port());
     let at = folder.path("nginx");
     fs::create_dir(&at).expect("a folder");
+    let paths = documentation(&folder);
     let own =
         ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|kind| format!("{kind}_temp_path {kind};")).concat();
     let configuration = format!(
         "daemon off; master_process off; pid pid; error_log errors; events {{ worker_connections 64; }}
          http {{ access_log off; {own} types {{ text/html html; }} default_type application/octet-stream;
-         server {{ listen 127.0.0.1:{port}; root {}; autoindex on; index none; }} }}",
-        package.display()
+         server {{ listen 127.0.0.1:{port}; root {}; }} }}",
+        folder.path("site").display()
     );
     let configuration = folder.file("nginx/nginx.conf", configuration);
     let mut server = Command::new(nginx);
@@ -190,29 +197,25 @@ fn nginx_serves_documentation() {
     let _server = Program(server.spawn().expect("it runs"));
     answers(port);
 
-    let url =
-        |page: &PathBuf| format!("http://127.0.0.1:{port}/{}", page.strip_prefix(&package).expect("in it").display());
-    let pages: BTreeSet<String> = pages.iter().map(url).collect();
-    let harvest = Harvest::new("site", &format!("http://127.0.0.1:{port}/"), "--allow-private --contains .html");
-    let (fetched, added, unchanged, _) = harvest.run();
-    let (ids, summary) = (harvest.ids(), harvest.summary());
-    println!("{}: {} pages, {fetched} fetched, {added} added", package.display(), pages.len());
-    assert!(ids.is_subset(&pages), "{summary}");
-    assert_eq!((added as usize, fetched), (ids.len(), added + unchanged), "{summary}");
-    // Few have the text of another, or none.
-    assert!(10 * ids.len() >= 8 * pages.len(), "{summary}");
-    let (fetched, added, unchanged, _) = harvest.run();
-    assert!(added == 0 && fetched <= unchanged && unchanged as usize >= ids.len(), "{fetched} {added} {unchanged}");
-    let [page, ..] = &Vec::from_iter(ids)[..] else { panic!("no page of {} is a book", package.display()) };
-    let text = run(
-        &format!(
-            "text {}{}",
-            package.display(),
-            page.strip_prefix(&format!("http://127.0.0.1:{port}")).expect("of it")
-        ),
-        &[] as &[&Path],
-    );
-    let copy = folder.file("copy.txt", text.expect(0).out);
+    let url = |path: &String| format!("http://127.0.0.1:{port}/{path}");
+    let all: BTreeSet<String> = paths.iter().map(url).collect();
+    let count = all.len() as u64;
+    let harvest = Harvest::new("site", &url(&"index.html".to_owned()), "--allow-private");
+    assert_eq!(harvest.run(), (count, count, 0, 0), "{}", harvest.summary());
+    assert_eq!(harvest.ids(), all);
+    // It offers ETags, so nothing is sent again, and all is known.
+    assert_eq!(harvest.run(), (0, 0, count, 0), "{}", harvest.summary());
+
+    // What changed is sent, and what only that leads to is found.
+    let new = folder.file("site/part9/new.html", format!("<html><body><p>{}</p></body></html>", prose(9_000, 400)));
+    let changed = folder.path("site/part3/chapter39.html");
+    let html = fs::read_to_string(&changed).expect("a page").replace("<h1>", "<a href='/part9/new.html'>new</a><h1>");
+    fs::write(&changed, html).expect("it is written");
+    let (fetched, added, unchanged, refused) = harvest.run();
+    assert_eq!((fetched, unchanged, refused), (2, count - 1, 0), "{}", harvest.summary());
+    assert_eq!(added, 2);
+    let text = run("text {}", &[&new]).expect(0).out;
+    let copy = folder.file("copy.txt", text);
     let report = run("check --json --data {} {}", &[&harvest.folder.data(), &copy]).json().remove(0);
-    assert_eq!(report["matches"][0]["identical"], true, "{page}");
+    assert_eq!(report["matches"][0]["identical"], true);
 }

@@ -1,6 +1,7 @@
 //! Changes of books.
 
-use std::fs;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::{fs, thread};
 
 use lapidary::api::Amendment;
 use lapidary::catalogue::{Catalogue, Content, NewEntry, Prepared};
@@ -19,6 +20,8 @@ use crate::support::{
 
 on_every_engine! {
     a_book_is_emptied_by_nobody_who_did_not_ask_for_it
+    a_new_version_may_lack_the_gems_of_one_recipe
+    books_are_written_while_maintenance_goes_on
     many_may_write_and_read_at_once
     what_a_recipe_cannot_have_is_refused_whole
 }
@@ -125,7 +128,12 @@ fn texts_go_with_their_books() {
     store.put(&Actor::Local, vec![keeping(book(3), text(9)), book(5)]).unwrap();
     assert_eq!(texts(&store), [true, false, false, false, true, false]);
     assert_eq!(store.snapshot().text(BookNo(3)).unwrap(), Some(text(9)));
-    store.amend(&Actor::Local, &key("lib", "4"), &mut |record| record.text_kept = false).unwrap();
+    store
+        .amend(&Actor::Local, &key("lib", "4"), &mut |record| {
+            record.text_kept = false;
+            Ok(())
+        })
+        .unwrap();
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     let summary = store.snapshot().library(&"lib".parse().unwrap()).unwrap().unwrap();
     assert_eq!((summary.kept_texts, summary.kept_bytes), (3, [0, 9, 4].map(|id| text(id).len() as u64).iter().sum()));
@@ -145,7 +153,7 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
     let key = key("lib", "1");
     let prepared = |text: u64, rights: Rights| -> Prepared {
         let entry = NewEntry::new(key.clone(), rights, Content::text(prose(text, 2_000)));
-        catalogue.prepare(entry, &catalogue.by(Actor::Local).ensure_recipes(&[]).unwrap()).unwrap()
+        catalogue.by(Actor::Local).prepare(entry, &catalogue.by(Actor::Local).ensure_recipes(&[]).unwrap()).unwrap()
     };
     let amend = |amendment: Amendment| catalogue.by(Actor::Local).amend(&key, &amendment).unwrap().unwrap();
     let (disabled, note) = (|disabled| Amendment { disabled: Some(disabled), ..Amendment::default() }, "held back");
@@ -171,6 +179,43 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
     catalogue.by(Actor::Local).commit(vec![second]).unwrap();
     assert_eq!(catalogue.book(&key).unwrap().unwrap().rights, Rights::PublicDomain);
     assert_eq!(catalogue.verify().unwrap(), Vec::<String>::new());
+}
+
+/// Each step of dropping a recipe and of a compaction waits until somebody has added a book.
+fn books_are_written_while_maintenance_goes_on<E: Engine>() {
+    let engine = E::create();
+    let store = engine.store();
+    let of = |name: &'static str| (name, (0..50).map(|i| placed(name, i)).collect::<Vec<_>>());
+    let old = |id: u64| book(key("lib", &format!("old{id}")), &[of("documented"), of("released")]);
+    store.put(&Actor::Local, (0..20).map(old).collect()).unwrap();
+    let added = AtomicU64::new(0);
+    let watch = |_: u64, _: u64| {
+        let id = added.fetch_add(1, Ordering::Relaxed);
+        let add = || store.put(&Actor::Local, vec![simple("lib", &format!("new{id}"), [id])]);
+        thread::scope(|scope| scope.spawn(add).join().unwrap())
+    };
+    store.drop_recipe(&Actor::Local, &recipe_name("released"), &watch).unwrap();
+    let while_dropped = added.load(Ordering::Relaxed);
+    store.administration().unwrap().compact(&watch).unwrap();
+    assert!((1..added.load(Ordering::Relaxed)).contains(&while_dropped));
+    assert_eq!(store.administration().unwrap().verify(UNWATCHED).unwrap(), Vec::<String>::new());
+    assert_eq!(store.snapshot().libraries().unwrap()[0].books, 20 + added.into_inner());
+}
+
+/// Few words more or less, and a recipe finds nothing in a short text, while others do.
+fn a_new_version_may_lack_the_gems_of_one_recipe<E: Engine>() {
+    let engine = E::create();
+    let store = engine.store();
+    let version = |gems: [&[u64]; 2]| {
+        let of = |name: &'static str, gems: &[u64]| (name, gems.iter().map(|i| placed(name, *i)).collect());
+        let gems = [of("documented", gems[0]), of("released", gems[1])];
+        NewBook { allow_empty: false, ..book(key("lib", "a"), &gems) }
+    };
+    store.put(&Actor::Local, vec![version([&[1, 2], &[3]])]).unwrap();
+    store.put(&Actor::Local, vec![version([&[4, 5], &[]])]).unwrap();
+    store.put(&Actor::Local, vec![version([&[], &[6]])]).unwrap();
+    let refused = store.put(&Actor::Local, vec![version([&[], &[]])]).unwrap_err();
+    assert!(refused.to_string().contains("lib/a has gems of released and would have none at all"), "{refused}");
 }
 
 fn a_book_is_emptied_by_nobody_who_did_not_ask_for_it<E: Engine>() {

@@ -200,7 +200,19 @@ impl Model {
         for name in RECIPES {
             self.compare_recipe(snapshot, name);
         }
+        self.compare_coverage(snapshot);
         self.compare_searches(snapshot);
+    }
+
+    /// How many books have gems of one recipe, or of one of two.
+    fn compare_coverage(&self, snapshot: &dyn Snapshot) {
+        for (one, other) in RECIPES.iter().flat_map(|one| RECIPES.iter().map(move |other| (one, other))) {
+            let names = [recipe_name(one), recipe_name(other)];
+            let has = |book: &&NewBook| names.iter().any(|name| book.gems.contains_key(name));
+            let expected = (self.books.values().filter(has).count() as u64, self.books.len() as u64);
+            let coverage = snapshot.coverage_of_any(&names).unwrap();
+            assert_eq!((coverage.books, coverage.of), expected);
+        }
     }
 
     /// Each term by itself or with another, in all libraries and in some, in pages of any size.

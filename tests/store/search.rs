@@ -98,7 +98,10 @@ fn a_book_is_found_by_its_new_title_alone<E: Engine>() {
     let store = engine.store();
     store.put(&Actor::Local, vec![titled("lib", "1", "Old man"), titled("lib", "2", "Old sea")]).unwrap();
     store.put(&Actor::Local, vec![titled("lib", "1", "New man")]).unwrap();
-    let change = &mut |record: &mut lapidary::index::Record| record.description.title = Some("Young sea".to_owned());
+    let change = &mut |record: &mut lapidary::index::Record| {
+        record.description.title = Some("Young sea".to_owned());
+        Ok(())
+    };
     store.amend(&Actor::Local, &key("lib", "2"), change).unwrap();
     let snapshot = &*store.snapshot();
     let counts = ["old", "new", "man", "sea", "young"].map(|word| page(snapshot, word, None, 9).books.len());

@@ -7,8 +7,8 @@ use std::path::Path;
 use jiff::Timestamp;
 use lapidary::description::Description;
 use lapidary::index::{
-    Actor, BookKey, BookNo, Cursor, Found, Library, LibraryTally, Limits, NewBook, Record, Rights, RocksStore, Search,
-    Snapshot, Standing, Store, StoreError, Tally, Term,
+    Actor, BookKey, BookNo, Condition, Cursor, Found, Library, LibraryTally, Limits, NewBook, Record, Rights,
+    RocksStore, Search, Snapshot, Standing, Store, StoreError, Tally, Term,
 };
 use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use rocksdb::{DB, IteratorMode};
@@ -72,7 +72,16 @@ pub fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         fetched: None,
         standing: Standing::default(),
     };
-    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
+    NewBook {
+        record,
+        gems,
+        folds: Vec::new(),
+        text: None,
+        allow_empty: true,
+        complete: false,
+        turn: None,
+        condition: Condition::default(),
+    }
 }
 
 /// The book with a text that is kept.

@@ -66,7 +66,8 @@ impl Selection {
             self.behind = gram.number + 1;
             next = at + 1;
         }
-        if waiting.last().is_some_and(|last| last.number - self.behind >= self.window) {
+        // What was pushed is behind, and the last of all if nothing waits.
+        if waiting[next..].last().is_some_and(|last| last.number - self.behind >= self.window) {
             for gram in waiting.drain(next..) {
                 self.push(gram);
             }

@@ -1,32 +1,37 @@
 //! The job that finds duplicates.
 //!
 //! What it finds is kept in [`Table::Duplicates`]: first the pairs of each batch of books, so that it resumes after the last
-//! batch, then the groups. The next job of this kind removes them.
+//! batch and what it left out, then the groups and overlaps. The next job of this kind removes them.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::job::{Job, Outcome, SoughtDuplicates};
 use super::{Work, put};
-use crate::api::{BookRef, DuplicateGroup, DuplicateGroups, DuplicatePair, JobResult};
+use crate::api::{
+    BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, DuplicateOverlaps, DuplicatePair,
+    Grouped as FoundGroups, JobResult,
+};
 use crate::catalogue::check::today;
-use crate::catalogue::duplicates::{Search, Wanted};
+use crate::catalogue::duplicates::{FoundPairs, Search, Wanted};
 use crate::catalogue::pages::Batches;
 use crate::catalogue::{Catalogue, CatalogueError, DuplicateOptions, Duplicates, Editor};
-use crate::duplicates::{Copy, Group, Grouping, Pair, best};
+use crate::duplicates::{Copy, Group, Grouped, Grouping, LeftOut, Pair, best};
 use crate::index::{BookNo, Row, RowChange, Table};
 
 /// Number of rows read or written at a time.
 const BATCH: usize = 1_000;
 /// Number of pairs in a row. A book has at most a hundred, so the books of a batch have fewer rows than numbers.
 const PAIRS_IN_ROW: usize = 10_000;
-/// Number of rows of pairs read at a time.
-const PAIR_ROWS: usize = 10;
+/// Number of such rows read at a time.
+const ROWS_READ: usize = 10;
 /// Most books of a group that are kept by name, with the pairs between them.
 const MOST_KEPT: usize = 1_000;
 /// What the keys of rows have after the number of the job.
 const PAIRS: u8 = b'p';
+const LEFT_OUT: u8 = b'l';
 const GROUPS: u8 = b'g';
+const OVERLAPS: u8 = b'o';
 
 /// A group, as kept.
 #[derive(Serialize, Deserialize)]
@@ -79,17 +84,61 @@ impl Catalogue {
         after: Option<u32>,
         limit: usize,
     ) -> Result<DuplicateGroups, CatalogueError> {
+        let (rows, next) = self.found_rows(id, GROUPS, after, limit, |found| found.groups)?;
+        let groups = rows.iter().map(|row| self.shown(row)).collect::<Result<Vec<_>, _>>()?;
+        Ok(DuplicateGroups { groups: groups.into_iter().flatten().collect(), next })
+    }
+
+    /// A page of the overlaps that a job found, from the first after the one of number `after` on.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchJob`], and [`CatalogueError::BadTask`] if the job has none to show.
+    pub fn duplicate_overlaps(
+        &self,
+        id: u32,
+        after: Option<u32>,
+        limit: usize,
+    ) -> Result<DuplicateOverlaps, CatalogueError> {
+        let (rows, next) = self.found_rows(id, OVERLAPS, after, limit, |found| found.overlaps)?;
+        let pairs: Vec<Pair<u32>> = rows.iter().map(|(_, value)| read(value)).collect::<Result<_, _>>()?;
+        let numbers: Vec<BookNo> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).map(BookNo).collect();
+        let mut records = self.store.snapshot().fetch(&numbers)?.into_iter();
+        let (mut overlaps, day) = (Vec::new(), today());
+        for pair in pairs {
+            let (a, b) = (records.next().flatten(), records.next().flatten());
+            // Books that are gone overlap with none.
+            let Some((a, b)) = a.zip(b) else { continue };
+            overlaps.push(DuplicateOverlap {
+                a: BookRef::on(day, a),
+                b: BookRef::on(day, b),
+                relation: pair.relation_name().into(),
+                share_of_a: pair.share_of_a,
+                share_of_b: pair.share_of_b,
+            });
+        }
+        Ok(DuplicateOverlaps { overlaps, next })
+    }
+
+    /// A page of the rows that a job has kept of a kind, and the number behind which the next one begins. `count` says how many
+    /// it found.
+    fn found_rows(
+        &self,
+        id: u32,
+        kind: u8,
+        after: Option<u32>,
+        limit: usize,
+        count: impl Fn(&FoundGroups) -> u64,
+    ) -> Result<(Vec<Row>, Option<u32>), CatalogueError> {
         let Some(JobResult::Grouped(found)) = self.job(id)?.result else {
             return Err(CatalogueError::BadTask(format!("job {id} has not found duplicates")));
         };
-        let after = after.map(|after| key(id, GROUPS, after));
-        let rows = self.store.page(Table::Duplicates, &prefix(id, GROUPS), after.as_deref(), limit)?;
-        if rows.is_empty() && after.is_none() && found.groups > 0 {
+        let after = after.map(|after| key(id, kind, after));
+        let rows = self.store.page(Table::Duplicates, &prefix(id, kind), after.as_deref(), limit)?;
+        if rows.is_empty() && after.is_none() && count(&found) > 0 {
             return Err(CatalogueError::BadTask(format!("a later job replaced the groups of job {id}")));
         }
         let next = rows.last().filter(|_| rows.len() == limit).map(|(key, _)| number(key));
-        let groups = rows.iter().map(|row| self.shown(row)).collect::<Result<Vec<_>, _>>()?;
-        Ok(DuplicateGroups { groups: groups.into_iter().flatten().collect(), next })
+        Ok((rows, next))
     }
 
     /// A group as it is now; `None` if all its books are gone.
@@ -121,7 +170,7 @@ impl Editor<'_> {
         job: &Job,
         work: &Work<'_>,
     ) -> Result<Outcome, CatalogueError> {
-        let mut done = job.done;
+        let mut done = job.checkpoint.done.unwrap_or(job.done);
         match job.checkpoint.book.checked_sub(1) {
             None => {
                 self.forget(b"", None)?;
@@ -135,15 +184,18 @@ impl Editor<'_> {
         while let (Some(wanted), Some(BookNo(from))) = (&wanted, batches.next()) {
             let (snapshot, there) = (self.store.snapshot(), self.books_there()?);
             let Some(books) = batches.read(&*snapshot)? else { break };
-            let halt = || work.step(done, there.max(done));
-            let pairs = Search { snapshot: &*snapshot, wanted }.pairs(&books, &halt)?;
+            let halt = |of_batch| work.step(done + of_batch, there.max(done + of_batch));
+            let FoundPairs { pairs, left_out } = Search { snapshot: &*snapshot, wanted }.pairs(&books, &halt)?;
+            self.store.apply(&self.actor, &[put(Table::Duplicates, key(job.id, LEFT_OUT, from), &left_out)], &[])?;
             for (pairs, row) in pairs.chunks(PAIRS_IN_ROW).zip(from..) {
                 let row = put(Table::Duplicates, key(job.id, PAIRS, row), &pairs);
                 self.store.apply(&self.actor, &[row], &[])?;
             }
             done += books.len() as u64;
             if let Some(BookNo(book)) = batches.next() {
-                work.checkpoint(false, |job| (job.checkpoint.book, job.done) = (book, done))?;
+                work.checkpoint(false, |job| {
+                    (job.checkpoint.book, job.checkpoint.done, job.done) = (book, Some(done), done);
+                })?;
             }
             work.step(done, there.max(done))?;
         }
@@ -152,25 +204,45 @@ impl Editor<'_> {
 
     /// Makes groups of the pairs that were found.
     fn group_duplicates(&self, job: u32) -> Result<Outcome, CatalogueError> {
-        let (mut grouping, mut after) = (Grouping::default(), None);
+        let (mut grouping, mut left_out) = (Grouping::default(), LeftOut::default());
+        self.each_row(job, PAIRS, |pairs: Vec<Pair<u32>>| pairs.into_iter().for_each(|pair| grouping.add(pair)))?;
+        self.each_row(job, LEFT_OUT, |of_batch: LeftOut| left_out += of_batch)?;
+        let Grouped { groups, overlaps, left_out: pairs } = grouping.grouped();
+        left_out.pairs += pairs;
+        let duplicates = groups.iter().map(|group| group.members.len() as u64).sum();
+        self.keep_found(job, GROUPS, &groups, kept)?;
+        self.keep_found(job, OVERLAPS, &overlaps, |pair| *pair)?;
+        let (groups, overlaps) = (groups.len() as u64, overlaps.len() as u64);
+        Ok(Outcome::Grouped { groups, duplicates, overlaps, left_out })
+    }
+
+    /// Reads the rows of a kind.
+    fn each_row<T: DeserializeOwned>(&self, job: u32, kind: u8, mut each: impl FnMut(T)) -> Result<(), CatalogueError> {
+        let mut after = None;
         loop {
-            let rows = self.store.page(Table::Duplicates, &prefix(job, PAIRS), after.as_deref(), PAIR_ROWS)?;
-            let Some((last, _)) = rows.last() else { break };
+            let rows = self.store.page(Table::Duplicates, &prefix(job, kind), after.as_deref(), ROWS_READ)?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
             after = Some(last.clone());
             for (_, value) in &rows {
-                read::<Vec<Pair<u32>>>(value)?.into_iter().for_each(|pair| grouping.add(pair));
+                each(read(value)?);
             }
         }
-        let groups = grouping.groups();
-        let duplicates = groups.iter().map(|group| group.members.len() as u64).sum();
-        for (batch, first) in groups.chunks(BATCH).zip((0_u32..).step_by(BATCH)) {
-            let rows = batch
-                .iter()
-                .zip(first..)
-                .map(|(group, number)| put(Table::Duplicates, key(job, GROUPS, number), &kept(group)));
+    }
+
+    /// Keeps each of what was found in a row.
+    fn keep_found<T, K: Serialize>(
+        &self,
+        job: u32,
+        kind: u8,
+        found: &[T],
+        kept: impl Fn(&T) -> K,
+    ) -> Result<(), CatalogueError> {
+        for (batch, first) in found.chunks(BATCH).zip((0_u32..).step_by(BATCH)) {
+            let rows = batch.iter().zip(first..);
+            let rows = rows.map(|(one, number)| put(Table::Duplicates, key(job, kind, number), &kept(one)));
             self.store.apply(&self.actor, &rows.collect::<Vec<_>>(), &[])?;
         }
-        Ok(Outcome::Grouped { groups: groups.len() as u64, duplicates })
+        Ok(())
     }
 
     /// Removes the rows with a prefix, or those behind a key.
@@ -258,7 +330,7 @@ mod tests {
         // written.
         let (number, value) = catalogue.store.table(Table::Jobs).expect("jobs").remove(0);
         let mut killed: serde_json::Value = serde_json::from_slice(&value).expect("JSON");
-        (killed["checkpoint"]["book"], killed["done"]) = (5.into(), 5.into());
+        (killed["checkpoint"]["book"], killed["checkpoint"]["done"]) = (5.into(), 5.into());
         let (relation, identical) = (Relation::SameText, false);
         let gone = Pair { a: 0_u32, b: 1, identical, relation, share_of_a: 1.0, share_of_b: 1.0 };
         let rows = [put(Table::Jobs, number, &killed), put(Table::Duplicates, key(id, PAIRS, 6), &[gone])];

@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use lapidary_gems::{Recipe, RecipeName};
 use serde::{Deserialize, Deserializer, Serialize};
+use walkdir::{DirEntry, WalkDir};
 
 use crate::api::{self, BackedUp, Compacted, Dropped, Grouped, JobResult, JobState, RecipeChoice, Reindexed, Verified};
 use crate::catalogue::CatalogueError;
+use crate::duplicates::LeftOut;
 use crate::index::Library;
 
 /// Where backups may be written.
@@ -22,25 +24,47 @@ pub enum Backups {
 }
 
 impl Backups {
-    /// The folder for a backup.
+    /// # Errors
+    /// [`CatalogueError::BadTask`] if there is no folder.
+    pub(super) fn configured(&self) -> Result<(), CatalogueError> {
+        let sentence =
+            "no folder for backups is configured; set 'backups' in the server's settings (serve --backups DIR)";
+        if *self == Self::Nowhere { Err(CatalogueError::BadTask(sentence.to_owned())) } else { Ok(()) }
+    }
+
+    /// The folder for a backup. Below the configured one, nothing in it may lead elsewhere.
     pub(super) fn folder(&self, to: &Path) -> Result<PathBuf, CatalogueError> {
+        self.configured()?;
         match self {
-            Self::Nowhere => {
-                let sentence = "no folder for backups is configured";
-                Err(CatalogueError::BadTask(sentence.to_owned()))
-            }
-            Self::Anywhere => Ok(to.to_owned()),
+            Self::Nowhere | Self::Anywhere => Ok(to.to_owned()),
             Self::Below(folder) => {
                 let name = to.to_str().unwrap_or_default();
                 let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
                 if (1..=64).contains(&name.len()) && name.chars().all(allowed) {
-                    return Ok(folder.join(name));
+                    let folder = folder.join(name);
+                    return link_in(&folder).map_or(Ok(folder), |link| {
+                        let link = link.display();
+                        let sentence = "is a symbolic link, which a backup does not follow; replace it with a folder";
+                        Err(CatalogueError::BadTask(format!("{link} {sentence}")))
+                    });
                 }
                 let sentence = "a backup's name must have 1 to 64 letters, digits, '-' and '_'";
                 Err(CatalogueError::BadTask(sentence.to_owned()))
             }
         }
     }
+}
+
+/// What the names of folders begin with in which backups are verified.
+const VERIFIED: &str = ".lapidary-";
+
+/// A symbolic link at this path or below it, except those that a verification left.
+fn link_in(path: &Path) -> Option<PathBuf> {
+    let is_of_verification =
+        |entry: &DirEntry| entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with(VERIFIED);
+    let entries =
+        WalkDir::new(path).follow_root_links(false).into_iter().filter_entry(|entry| !is_of_verification(entry));
+    entries.flatten().find(DirEntry::path_is_symlink).map(DirEntry::into_path)
 }
 
 /// A job.
@@ -106,6 +130,9 @@ pub(super) enum CutFrom {
 pub(super) struct Checkpoint {
     /// Number of the next book to process.
     pub book: u32,
+    /// How much was done by then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<u64>,
     /// The default recipe when the job was started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<RecipeName>,
@@ -134,12 +161,37 @@ pub(super) enum State {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Outcome {
-    Reindexed { before: RecipeName, books_without: u64, default: RecipeName, dropped: Option<RecipeName> },
-    Dropped { dropped: RecipeName },
-    Verified { faults: Vec<String>, found: Option<Vec<String>>, lost: Option<Vec<String>> },
-    BackedUp { backup: u32, bytes: u64, kept: usize },
-    Compacted { bytes: u64, bytes_before: u64 },
-    Grouped { groups: u64, duplicates: u64 },
+    Reindexed {
+        before: RecipeName,
+        books_without: u64,
+        default: RecipeName,
+        dropped: Option<RecipeName>,
+    },
+    Dropped {
+        dropped: RecipeName,
+    },
+    Verified {
+        faults: Vec<String>,
+        found: Option<Vec<String>>,
+        lost: Option<Vec<String>>,
+    },
+    BackedUp {
+        backup: u32,
+        bytes: u64,
+        kept: usize,
+    },
+    Compacted {
+        bytes: u64,
+        bytes_before: u64,
+    },
+    Grouped {
+        groups: u64,
+        duplicates: u64,
+        #[serde(default)]
+        overlaps: u64,
+        #[serde(default)]
+        left_out: LeftOut,
+    },
 }
 
 /// Reads a recipe from its definition, or from its name, which earlier versions stored for a built-in recipe.
@@ -247,7 +299,9 @@ impl From<Outcome> for JobResult {
             Outcome::Verified { faults, found, lost } => Self::Verified(Verified { faults, found, lost }),
             Outcome::BackedUp { backup, bytes, kept } => Self::BackedUp(BackedUp { backup, bytes, kept }),
             Outcome::Compacted { bytes, bytes_before } => Self::Compacted(Compacted { bytes, bytes_before }),
-            Outcome::Grouped { groups, duplicates } => Self::Grouped(Grouped { groups, duplicates }),
+            Outcome::Grouped { groups, duplicates, overlaps, left_out } => {
+                Self::Grouped(Grouped { groups, duplicates, overlaps, left_out: left_out.into() })
+            }
         }
     }
 }
@@ -308,7 +362,8 @@ mod tests {
             (json!({ "kind": "compact" }), done(json!({ "bytes": 5, "bytes_before": 9 }))),
             (
                 json!({ "kind": "duplicates", "library": "mine", "recipe": null, "since": null }),
-                done(json!({ "groups": 1, "duplicates": 2 })),
+                done(json!({ "groups": 1, "duplicates": 2, "overlaps": 3,
+                    "left_out": { "texts_with_many": 4, "texts_with_common_gems": 5, "pairs": 6 } })),
             ),
         ];
         for (task, end) in jobs {

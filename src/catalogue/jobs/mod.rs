@@ -91,7 +91,7 @@ impl Catalogue {
     pub fn start(self: &Arc<Self>, actor: Actor, task: api::Task) -> Result<api::Job, CatalogueError> {
         let task = self.with_known_recipe(task).try_into()?;
         self.approve(&task)?;
-        let _turn = self.turn(&self.jobs.starting, SETTINGS)?;
+        let turn = self.turn(&self.jobs.starting, SETTINGS)?;
         let mut begun = lock(&self.jobs.begun);
         let kept = self.kept_jobs()?;
         let current = |job: &Job| begun.iter().find(|begun| lock(&begun.job).id == job.id).map(|begun| begun.job());
@@ -117,9 +117,18 @@ impl Catalogue {
             return Err(CatalogueError::JobRuns { id: job.id, kind: job.task.kind() });
         };
         changes.push(row(&job));
-        self.store.apply(&actor, &changes, &[Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() }])?;
+        turn.apply(&actor, &changes, &[Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() }])?;
         self.begin(actor, &mut begun, job.clone(), lease);
         Ok(job.into())
+    }
+
+    /// Whether jobs can make backups.
+    ///
+    /// # Errors
+    /// [`StoreError::NotOffered`] if the engine of the store has none; [`CatalogueError::BadTask`] if no folder is configured.
+    pub fn offers_backups(&self) -> Result<(), CatalogueError> {
+        self.files().ok_or(StoreError::NotOffered(BACKUPS))?;
+        self.backups.configured()
     }
 
     /// The task with the definition of its recipe, if that is named and the catalogue has it: a name alone does not say the
@@ -226,7 +235,7 @@ impl Catalogue {
                 "the number of backups to keep must be from 1 to {MOST_BACKUPS}, not {keep}"
             ))),
             Task::Backup { to, .. } => {
-                self.files().ok_or(StoreError::NotOffered(BACKUPS))?;
+                self.offers_backups()?;
                 self.backups.folder(to).map(|_| ())
             }
             Task::Verify { .. } => Ok(self.administration(VERIFICATION).map(|_| ())?),
@@ -268,7 +277,7 @@ impl Catalogue {
     /// Stores a job that runs here, unless another process has taken it over.
     fn keep(&self, job: &Job, begun: &RunningJob) -> Result<(), CatalogueError> {
         let Some(sharing) = self.store.sharing() else { return Ok(self.store.apply(&Actor::Local, &[row(job)], &[])?) };
-        if !sharing.apply_under(&lease_of(job.id), begun.lease, &Actor::Local, &[row(job)])? {
+        if !sharing.apply_under(&lease_of(job.id), begun.lease, &Actor::Local, &[row(job)], &[])? {
             begun.lost.store(true, Ordering::Relaxed);
             return Err(StoreError::Stopped.into());
         }
@@ -282,7 +291,7 @@ impl Editor<'_> {
     /// # Errors
     /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
     pub fn cancel(&self, id: u32) -> Result<api::Job, CatalogueError> {
-        let _turn = self.turn(&self.jobs.starting, SETTINGS)?;
+        let turn = self.turn(&self.jobs.starting, SETTINGS)?;
         let all = lock(&self.jobs.begun);
         let begun = all.iter().find(|begun| lock(&begun.job).id == id);
         // Held to the end, so that the job cannot overwrite this with its own progress.
@@ -302,7 +311,7 @@ impl Editor<'_> {
             self.end_lease(&lease_of(id), LeaseEnd::Revoked);
         }
         let cancelled = Job { state: State::Cancelled { ended: Timestamp::now() }, ..job.clone() };
-        self.store.apply(&self.actor, &[row(&cancelled)], &[Action::JobCancelled { job: id }])?;
+        turn.apply(&self.actor, &[row(&cancelled)], &[Action::JobCancelled { job: id }])?;
         let Some(begun) = begun else { return Ok(cancelled.into()) };
         begun.cancelled.store(true, Ordering::Relaxed);
         Ok(job.into())

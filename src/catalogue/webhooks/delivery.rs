@@ -36,7 +36,7 @@ pub(super) enum Undelivered {
 impl Sender {
     /// Creates a sender for public addresses, and for private ones if allowed.
     pub(super) fn new(private: bool) -> Self {
-        let addresses = Addresses { private, allow: "the server's setting private-webhooks allows others" };
+        let addresses = addresses(private);
         let name = concat!("lapidary/", env!("CARGO_PKG_VERSION"));
         Self(addresses.agent(|config| config.timeout_global(Some(PATIENCE)).user_agent(name).max_idle_connections(0)))
     }
@@ -62,6 +62,11 @@ impl Sender {
             Err(error) => Err(Undelivered::Failed(unanswered(&error))),
         }
     }
+}
+
+/// The addresses that events are sent to.
+pub(super) fn addresses(private: bool) -> Addresses {
+    Addresses { private, allow: "the server's setting private-webhooks allows others" }
 }
 
 /// Creates a secret.

@@ -16,7 +16,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use ureq::http::Uri;
 
-use self::delivery::{Sender, Undelivered, new_secret};
+use self::delivery::{Sender, Undelivered, addresses, new_secret};
 use super::rows::put;
 use super::{Catalogue, CatalogueError, CheckOptions, Editor};
 use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
@@ -182,7 +182,7 @@ impl Catalogue {
             let progress = [put(Table::WebhookProgress, library.as_str(), &reached)];
             match self.store.sharing() {
                 // If another process delivers now, it will send the event again.
-                Some(sharing) => drop(sharing.apply_under(DELIVERY, lease, &Actor::Local, &progress)?),
+                Some(sharing) => drop(sharing.apply_under(DELIVERY, lease, &Actor::Local, &progress, &[])?),
                 None => self.store.apply(&Actor::Local, &progress, &[])?,
             }
         }
@@ -230,7 +230,8 @@ impl Catalogue {
         let Some(record) = record.filter(|record| record.digest == *digest && !record.is_disabled()) else {
             return Ok(None);
         };
-        let report = self.check_book(snapshot, number, &record, &CheckOptions::default())?;
+        let options = CheckOptions { own: [library.clone()].into(), ..CheckOptions::default() };
+        let report = self.check_book(snapshot, number, &record, &options)?;
         Ok(report.filter(|report| report.total > 0).map(|report| {
             let book = BookRef::on(report.day, record);
             let data = Matched { book, change: entry.number, report };
@@ -285,15 +286,17 @@ impl Editor<'_> {
     /// earlier webhook.
     ///
     /// # Errors
-    /// [`CatalogueError::BadWebhook`] if this is not an HTTP address.
+    /// [`CatalogueError::BadWebhook`] if this is not an HTTP address; [`CatalogueError::UnreachableWebhook`] if no event would be
+    /// sent there.
     pub fn set_webhook(&self, library: Library, url: String) -> Result<(MadeWebhook, bool), CatalogueError> {
         let parsed = url.parse::<Uri>().ok().filter(|_| url.len() <= URL_BYTES);
-        let good = parsed.is_some_and(|url| {
+        let good = parsed.filter(|url| {
             let web = matches!(url.scheme_str(), Some("http" | "https"));
             web && url.authority().is_some_and(|host| !host.host().is_empty() && !host.as_str().contains('@'))
         });
-        if !good {
-            return Err(CatalogueError::BadWebhook);
+        let refusal = addresses(self.webhooks.private).refusal(&good.ok_or(CatalogueError::BadWebhook)?);
+        if let Some(why) = refusal {
+            return Err(CatalogueError::UnreachableWebhook(why));
         }
         let secret = new_secret().map_err(CatalogueError::NoRandom)?;
         let since = Timestamp::now();

@@ -3,17 +3,18 @@
 mod pages;
 mod texts;
 
+use std::collections::BTreeSet;
 use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
 use lapidary::api::Report;
 use lapidary::catalogue::{Case, CheckOptions, Query, Recipes, TextGems};
-use lapidary::extract::Whole;
+use lapidary::extract::{HiddenWords, Whole};
 use lapidary::index::Library;
 use lapidary::language::Language;
 use lapidary::position::Locator;
-use lapidary::report::{Checked, Summary, Texts, print_report, read_in_part, summary};
+use lapidary::report::{Checked, Summary, Texts, not_checked, print_report, summary};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -31,7 +32,7 @@ const AT_ONCE: usize = 16;
 /// Check texts against a catalogue.
 ///
 /// Exit status: 0 no protected or forbidden text was found; 1 such text was found, whatever else happened; 2 something could not be
-/// checked, such as a missing file, or only in part (--partial); 3 the catalogue or the server failed.
+/// checked, such as a missing file, a text that is too short, or only in part (--partial); 3 the catalogue or the server failed.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Check {
@@ -104,11 +105,13 @@ impl Check {
         let options = CheckOptions {
             recipes: self.boundaries.recipes(self.recipes.as_ref())?,
             library: self.library.clone(),
+            own: BTreeSet::new(),
             limit: self.limit,
             detail: true,
             day: self.day,
             allow_incomplete: self.allow_incomplete,
             text_language: self.of.language.clone(),
+            hidden: HiddenWords::default(),
             partial: self.partial,
             record: self.record.then(|| Case { name: None, reference: self.case.clone() }),
             language: self.language.lang,
@@ -158,15 +161,15 @@ impl Check {
         path: &Path,
         options: &CheckOptions,
     ) -> Result<Result<Found, String>, Failure> {
-        let Whole { text, headings } = match self.input.text.reading.whole(path) {
+        let Whole { text, headings, hidden } = match self.input.text.reading.whole(path) {
             Ok(whole) => whole,
             Err(why) => return Ok(Err(why)),
         };
         let query = Query::Text { text, clean: self.input.text.clean };
         let name = path.display().to_string();
         let record = options.record.clone().map(|case| Case { name: Some(name.clone()), ..case });
-        let options = &CheckOptions { record, ..options.clone() };
-        let unfiled = CheckOptions { record: None, ..options.clone() };
+        let options = &CheckOptions { record, hidden, ..options.clone() };
+        let unfiled = CheckOptions { record: None, hidden: HiddenWords::default(), ..options.clone() };
         let mut report = match catalogue.check(&query, options) {
             // Distinguish a text that cannot be checked from options with which no text can be checked.
             Err(Failure::Input(why)) => {
@@ -211,7 +214,7 @@ impl Output {
         }
         // Recorded first: a page that cannot be written does not hide that a text is protected.
         let outcome = checked.as_ref().map_err(Clone::clone);
-        let outcome = outcome.and_then(|found| read_in_part(self.language, &found.report).map_or(Ok(of(found)), Err));
+        let outcome = outcome.map(|found| of(self.language, &found.report));
         self.rows.push(Checked { name: file.clone(), outcome });
         if self.json {
             let (report, error) = (checked.as_ref().ok().map(|found| &found.report), checked.as_ref().err());
@@ -247,7 +250,7 @@ impl Output {
         let is_protected = |row: &Checked| row.outcome.as_ref().is_ok_and(|summary| summary.verdict.forbids());
         if self.rows.iter().any(is_protected) {
             Status::Found
-        } else if self.rows.iter().any(|row| row.outcome.is_err()) {
+        } else if self.rows.iter().any(Checked::is_not_checked) {
             Status::WrongInput
         } else {
             Status::Done
@@ -256,6 +259,12 @@ impl Output {
 }
 
 /// What an index shows of a report.
-fn of(Found { report, .. }: &Found) -> Summary {
-    Summary { page: String::new(), verdict: report.verdict, covered: report.covered, matches: report.total }
+fn of(language: Language, report: &Report) -> Summary {
+    Summary {
+        page: String::new(),
+        verdict: report.verdict,
+        not_checked: not_checked(language, report),
+        covered: report.covered,
+        matches: report.total,
+    }
 }

@@ -106,7 +106,7 @@ fn kept(catalogue: &dyn Access, library: &str, id: &str) -> Result<Option<Whole>
     let named = |error: BadName| error.to_string();
     let key = BookKey { library: library.parse().map_err(named)?, id: id.parse().map_err(named)? };
     match catalogue.text(&key) {
-        Ok(text) => Ok(Some(Whole { text, headings: Vec::new() })),
+        Ok(text) => Ok(Some(Whole { text, ..Whole::default() })),
         Err(Failure::Input(_)) => Ok(None),
         Err(error) => Err(error.to_string()),
     }

@@ -101,6 +101,7 @@ fn filled(name: String, known: NewEntry, book: Book, clean: Option<bool>) -> Loa
     let entry = NewEntry {
         description: known.description.or(read.metadata),
         content: Content::Text { text: read.text, clean },
+        hidden: read.hidden,
         ..known
     };
     (Name { name, format: Some(read.format) }, Ok(entry))

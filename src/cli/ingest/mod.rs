@@ -72,7 +72,7 @@ pub(super) struct Ingest {
     /// "identifiers", "validity"}
     #[arg(long, value_name = "FILE.ndjson")]
     metadata: Option<PathBuf>,
-    /// Take metadata from this ONIX for Books 3.0 feed. Files are matched by the ISBN in their names
+    /// Take metadata from this feed in ONIX for Books 3.0 or 3.1. Files are matched by the ISBN in their names
     #[arg(long, value_name = "FILE.xml", conflicts_with = "metadata")]
     onix: Option<PathBuf>,
     /// Use the sales rights for this country or region, such as DE, RU or GB-SCT [default: any]
@@ -93,7 +93,7 @@ pub(super) struct Ingest {
     allow_empty: bool,
     /// Refuse books that others may not publish: those for which `check` would find protected text [possible value:
     /// protected]
-    #[arg(long, value_name = "VERDICT", value_parser = unless)]
+    #[arg(long, value_name = "VERDICT")]
     unless: Option<Unless>,
     /// With --unless: a book of the same library that does not count, such as an earlier edition, or `same-library` for all
     /// of them. Can be given several times
@@ -339,10 +339,6 @@ impl Sink {
             }
         }
     }
-}
-
-pub(super) fn unless(word: &str) -> Result<Unless, String> {
-    if word == "protected" { Ok(Unless::Protected) } else { Err("it must be protected".to_owned()) }
 }
 
 fn parsed(id: String) -> Result<BookId, String> {

@@ -8,6 +8,8 @@ use std::time::Instant;
 use hashbrown::HashMap;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use lapidary::api::{Added, Outcome, Report};
+use lapidary::language::Language;
+use lapidary::report::hidden_words;
 use serde::Serialize;
 
 use super::super::failure::{Failure, Status};
@@ -32,8 +34,12 @@ struct Counts {
     unchanged: u64,
     /// Books read from files, by format.
     formats: BTreeMap<&'static str, u64>,
+    /// Books that decide for keys of their own libraries only.
+    own_tenant_only: u64,
     /// Books without gems, which no check can find.
     gemless: Vec<String>,
+    /// Books whose files have words that no reader sees, with what is said of it.
+    hidden: Vec<String>,
     bytes: u64,
     refused: Vec<(String, String)>,
     /// Whether others match a refused book.
@@ -75,7 +81,8 @@ impl Progress {
         }
         self.bar.inc(1);
         match added {
-            Ok(Added { outcome, book }) => {
+            Ok(Added { outcome, book, hidden, decides, .. }) => {
+                counts.own_tenant_only += u64::from(decides.is_some());
                 *match outcome {
                     Outcome::Added => &mut counts.added,
                     Outcome::Replaced => &mut counts.replaced,
@@ -85,6 +92,9 @@ impl Progress {
                     *counts.formats.entry(format.as_str()).or_default() += 1;
                 }
                 counts.bytes += if outcome == Outcome::Unchanged { 0 } else { book.bytes };
+                if let Some(hidden) = hidden {
+                    counts.hidden.push(format!("{file}: {}", hidden_words(Language::English, &hidden)));
+                }
                 if book.gems.values().all(|&gems| gems == 0) {
                     counts.gemless.push(file);
                 }
@@ -99,7 +109,7 @@ impl Progress {
 
     pub(super) fn finish(self) -> Result<Status, Failure> {
         self.bar.finish_and_clear();
-        let Counts { added, replaced, unchanged, formats, gemless, bytes, refused, matched } =
+        let Counts { added, replaced, unchanged, formats, own_tenant_only, gemless, hidden, bytes, refused, matched } =
             self.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
         let seconds = self.begun.elapsed().as_secs_f64().max(1e-3);
         let (bytes, rate) = (HumanBytes(bytes), HumanBytes((bytes as f64 / seconds) as u64));
@@ -116,9 +126,19 @@ impl Progress {
             let skipped = counted(&self.skipped);
             lines.push(format!("skipped, not books: {skipped}; to add them, name them or give --include"));
         }
+        if own_tenant_only > 0 {
+            lines.push(format!(
+                "{own_tenant_only} do not count for others, because their library is not trusted; an administrator can change that \
+                 with lapidary libraries trust"
+            ));
+        }
         if !gemless.is_empty() {
             lines.push(format!("{} are too short for a gem, so no check can find them", gemless.len()));
             lines.extend(gemless.iter().map(|file| format!("  {file}")));
+        }
+        if !hidden.is_empty() {
+            lines.push(format!("{} have words that their readers do not see", hidden.len()));
+            lines.extend(hidden.iter().map(|line| format!("  {line}")));
         }
         let summary = lines.join("\n");
         if self.json {

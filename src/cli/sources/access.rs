@@ -46,15 +46,15 @@ impl SourceAccess for Catalogue {
     }
 
     fn set_source(&self, name: &BookId, definition: SourceDefinition) -> Result<bool, Failure> {
-        let source = harvest::Source::try_from(definition)?.checked()?;
+        let source = harvest::Source::try_from(definition)?.checked()?.checked_on_disk()?;
         let editor = self.by(Actor::Local);
         editor.ensure_recipes(&[])?;
-        Ok(editor.set_source(name, &source)?)
+        Ok(editor.set_source(name, &source, &|_| true)?)
     }
 
     fn pause_source(&self, name: &BookId, paused: bool) -> Result<(), Failure> {
         let source = harvest::Sources::source(self, name)?;
-        self.by(Actor::Local).set_source(name, &harvest::Source { paused, ..source })?;
+        self.by(Actor::Local).set_source(name, &harvest::Source { paused, ..source }, &|_| true)?;
         Ok(())
     }
 
@@ -64,7 +64,7 @@ impl SourceAccess for Catalogue {
 
     fn remove_source(&self, name: &BookId) -> Result<bool, Failure> {
         let editor = self.by(Actor::Local);
-        let existed = editor.remove_source(name)?;
+        let existed = editor.remove_source(name, &|_| true)?;
         // A server may be clearing it, too.
         while !editor.clear_source(name)? {
             sleep(Duration::from_millis(1));

@@ -15,7 +15,9 @@ use lapidary::catalogue::Catalogue;
 use lapidary::count::count;
 use lapidary::error::{Classified as _, ErrorCode};
 use lapidary::extract::MainText;
-use lapidary::harvest::{Credentials, Every, Gone, Harvest, HarvestError, Kind, Pattern, Tally, Watched};
+use lapidary::harvest::{
+    Credentials, Every, Gone, Harvest, HarvestError, Kind, Pattern, Reason, Sources as _, Tally, Watched,
+};
 use lapidary::index::{Actor, BookId, Library, Rights};
 use lapidary::report::clean;
 use serde::Serialize;
@@ -23,7 +25,6 @@ use serde::Serialize;
 use self::access::{SourceAccess, opened};
 use super::arguments::{Days, Listing, Place, Removal, Target};
 use super::failure::{Failure, Status};
-use super::ingest::unless;
 use super::limits::LimitArguments;
 use super::remote::Remote;
 use super::terminal::{json_line, lines, out, tell};
@@ -167,14 +168,14 @@ struct Add {
     #[arg(long, value_name = "N")]
     rate: Option<f64>,
     /// The most addresses to fetch in a run
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
+    #[arg(long, value_name = "N", default_value_t = SourceDefinition::MOST)]
     most: u64,
     /// Have servers run it again this long after the beginning of a run, such as 30m, 6h or 7d. Otherwise only `run` does
     #[arg(long, value_name = "TIME")]
     every: Option<Every>,
     /// Refuse books that others may not publish: those for which `check` would find protected text [possible value:
     /// protected]
-    #[arg(long, value_name = "VERDICT", value_parser = unless)]
+    #[arg(long, value_name = "VERDICT")]
     unless: Option<Unless>,
     /// A URL; with --kind folder a path, with --kind list also a file
     address: String,
@@ -295,14 +296,33 @@ fn summary(source: &Source) -> String {
 }
 
 fn tally(run: &SourceRun) -> Tally {
-    let SourceRun { fetched, added, unchanged, refused, gone, .. } = *run;
-    Tally { fetched, added, unchanged, refused, gone }
+    let SourceRun { fetched, added, unchanged, refused, pages_unchanged, gone, skipped, .. } = *run;
+    Tally { fetched, added, unchanged, refused, pages_unchanged, gone, skipped }
 }
 
 fn words(tally: &Tally) -> String {
-    let Tally { fetched, added, unchanged, refused, gone } = tally;
-    let gone = if *gone == 0 { String::new() } else { format!(", {gone} gone") };
-    format!("{fetched} fetched, {added} added, {unchanged} unchanged, {refused} refused{gone}")
+    let Tally { fetched, added, unchanged, refused, pages_unchanged, gone, skipped } = tally;
+    let mut words = format!("{fetched} fetched, {added} added, {unchanged} unchanged, {refused} refused");
+    for (count, what) in [(skipped, "skipped"), (gone, "gone"), (pages_unchanged, "pages unchanged")] {
+        if *count > 0 {
+            words.extend([", ", &count.to_string(), " ", what]);
+        }
+    }
+    words
+}
+
+/// What a run skipped and left out, a line for each reason.
+fn not_taken(run: &SourceRun) -> Vec<String> {
+    let skipped = run.skipped_by.iter().map(|(reason, count)| {
+        let what = match reason {
+            Reason::Format => "in no format that can be read",
+            Reason::NoFile => "without a file that can be fetched",
+            _ => "links, and what is no file",
+        };
+        format!("skipped {count} {what}: `lapidary sources errors` lists them")
+    });
+    let left_out = run.left_out.iter().map(|(limit, count)| format!("left out {count} beyond {}", limit.words()));
+    skipped.chain(left_out).collect()
 }
 
 /// A source with its last runs, and some of the addresses that failed.
@@ -332,6 +352,9 @@ fn show(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Statu
             run.refused_by.iter().map(|(why, count)| format!("{count} {}", why.as_str())).collect();
         let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
         writeln!(out, "run {} from {:.0} {ended}: {}{reasons}", run.number, run.begun, words(&tally(run)))?;
+        for line in not_taken(run) {
+            writeln!(out, "    {line}")?;
+        }
     }
     for error in &errors.errors {
         writeln!(out, "{}", failed(error))?;
@@ -343,7 +366,8 @@ fn show(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Statu
 }
 
 fn failed(error: &SourceError) -> String {
-    let what = error.next_try.map_or_else(|| "refused".to_owned(), |at| format!("tried again {at:.0}"));
+    let never = if error.reason.is_skipped() { "skipped" } else { "refused" };
+    let what = error.next_try.map_or_else(|| never.to_owned(), |at| format!("tried again {at:.0}"));
     format!("{what}\t{}\t{}", clean(&error.address), clean(&error.why))
 }
 
@@ -373,9 +397,15 @@ fn run_here(target: &Target, name: &BookId, limits: LimitArguments) -> Result<Ta
             bar.suspend(|| tell(format_args!("refused {address}: {why}")));
         }
     };
-    let tally = Harvest::new(&editor, name, limits.limits(), &mut watch)?.run();
+    let ended = Harvest::new(&editor, name, limits.limits(), &mut watch)?.run();
     bar.finish_and_clear();
-    Ok(tally?)
+    let tally = ended?;
+    if let Some(run) = catalogue.shown_source(name)?.run {
+        for line in not_taken(&run) {
+            tell(line);
+        }
+    }
+    Ok(tally)
 }
 
 /// Has a server run a source, and shows how far it is.
@@ -388,8 +418,12 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
         if let Some(run) = source.run.as_ref().filter(|run| is_done(run, ended)) {
             bar.finish_and_clear();
             let refused = server.source_errors(name, None, SHOWN)?.errors;
-            for error in refused.iter().filter(|error| error.at >= run.begun && error.next_try.is_none()) {
+            let is_refusal = |error: &&SourceError| error.next_try.is_none() && !error.reason.is_skipped();
+            for error in refused.iter().filter(|error| error.at >= run.begun).filter(is_refusal) {
                 tell(format_args!("refused {}: {}", error.address, error.why));
+            }
+            for line in not_taken(run) {
+                tell(line);
             }
             return Ok(tally(run));
         }
@@ -407,7 +441,7 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
 }
 
 fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
-    let SourceTest { items, begins, error } = tested;
+    let SourceTest { items, skipped, begins, error } = tested;
     for item @ SourceItem { address, title, .. } in &items {
         if json {
             json_line(&mut out(true), item)?;
@@ -417,6 +451,9 @@ fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
     }
     if let Some(error) = error {
         return Err(Failure::Input(error));
+    }
+    if skipped > 0 {
+        tell(format_args!("{skipped} others cannot be used: `lapidary sources errors` lists them after a run"));
     }
     if items.is_empty() {
         tell("lapidary: no book was found on the first pages");

@@ -102,7 +102,8 @@
 
   const post = async (address, body) => {
     const kind = typeof body === 'string' ? { 'Content-Type': 'application/json' } : {};
-    const answer = await fetch(address, { method: 'POST', body, headers: { 'HX-Request': 'true', ...kind } });
+    const token = { 'X-Console-Token': document.querySelector('[name=token]').value };
+    const answer = await fetch(address, { method: 'POST', body, headers: { 'HX-Request': 'true', ...token, ...kind } });
     const elsewhere = answer.headers.get('hx-redirect');
     if (elsewhere) location.assign(elsewhere);
     return elsewhere ? undefined : answer;
@@ -177,7 +178,7 @@
         data.append('file', file);
         try {
           const sent = stays?.checked ? gemsOf(await queryOf(file), file.name, action) : data;
-          const answer = await post(`${action}&row=${encodeURIComponent(file.name)}`, sent);
+          const answer = await post(`${action}${action.includes('?') ? '&' : '?'}row=${encodeURIComponent(file.name)}`, sent);
           if (!answer) return;
           const row = document.createElement('tbody');
           row.innerHTML = await answer.text();

@@ -5,6 +5,9 @@
 mod huffman;
 mod palmdoc;
 
+use std::ops::Range;
+use std::rc::Rc;
+
 use self::huffman::Huffman;
 use super::encoding::Encoding;
 use super::limits::Budget;
@@ -24,7 +27,7 @@ const UTF_8: u32 = 65_001;
 const HAS_EXTH: u32 = 0x40;
 
 /// Reads a MOBI file without DRM.
-pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Extracted, ExtractError> {
     let palm = Palm { bytes, count: usize::from(short(bytes, 76)?) };
     let head = palm.record(0)?;
     let (packing, records) = (short(head, 0)?, usize::from(short(head, 8)?));
@@ -53,19 +56,37 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         }
     }
     let encoding = if long(head, 28)? == UTF_8 { Encoding::UTF_8 } else { Encoding::web(encoding_rs::WINDOWS_1252) };
-    if let Some(end) = end_of_pages(&palm, head) {
-        text.truncate(end);
+    let flows = flows(&palm, head);
+    let sheets =
+        flows.iter().skip(1).map(|flow| encoding.decode_part(text.get(flow.clone()).unwrap_or_default()).into());
+    let sheets: Vec<Rc<str>> = sheets.collect();
+    if let Some(flow) = flows.first() {
+        text.truncate(flow.end);
     }
+    let mut linked = html::Linked::new(Box::new(|address, _, _| {
+        Ok(flow_number(address).and_then(|n| sheets.get(n.checked_sub(1)?)).cloned())
+    }));
     let metadata = about(head, encoding);
-    let html::Page { text, headings, .. } = html::page(&encoding.decode_part(&text), budget)?;
-    Ok(Extracted { format: Format::Mobi, text, headings, metadata, encoding: None })
+    Ok(Extracted { format: Format::Mobi, metadata, ..html::page(&encoding.decode_part(&text), &mut linked, budget)? })
 }
 
-/// Where the pages end in an AZW3 file; style sheets follow.
-fn end_of_pages(palm: &Palm<'_>, head: &[u8]) -> Option<usize> {
-    let is_kf8 = long(head, 36).ok()? == 8;
-    let flows = palm.record(long(head, 192).ok().filter(|_| is_kf8)? as usize).ok()?;
-    Some(long(flows.strip_prefix(b"FDST")?, 12).ok()? as usize)
+/// Where the pages are in the text of an AZW3 file, and the style sheets that follow.
+fn flows(palm: &Palm<'_>, head: &[u8]) -> Vec<Range<usize>> {
+    /// More are not numbered.
+    const MOST: usize = 1_000;
+    let is_kf8 = long(head, 36).is_ok_and(|version| version == 8);
+    let number = long(head, 192).ok().filter(|_| is_kf8);
+    let Some(list) = number.and_then(|number| palm.record(number as usize).ok()?.strip_prefix(b"FDST")) else {
+        return Vec::new();
+    };
+    let place = |at: usize| Some(long(list, at).ok()? as usize);
+    (0..MOST).map_while(|flow| Some(place(8 + 8 * flow)?..place(12 + 8 * flow)?)).collect()
+}
+
+/// The number of a flow in an address such as `kindle:flow:000A?mime=text/css`.
+fn flow_number(address: &str) -> Option<usize> {
+    let number = address.strip_prefix("kindle:flow:")?.split('?').next()?;
+    usize::from_str_radix(number, 32).ok()
 }
 
 fn damaged(why: &str) -> ExtractError {

@@ -8,7 +8,8 @@ use std::rc::Rc;
 use encoding_rs::{BIG5, EUC_JP, EUC_KR, Encoding, GB18030, SHIFT_JIS};
 use hashbrown::HashMap;
 use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream};
-use ttf_parser::Face;
+use read_fonts::tables::cmap::{CmapIterLimits, PlatformId};
+use read_fonts::{FontRef, TableProvider as _};
 
 use super::cmap::{CMap, Codes, encoding, to_unicode};
 
@@ -30,6 +31,8 @@ pub(super) struct Font {
     /// For a composite font: how its codes are separated; empty for single-byte codes.
     codes: Vec<Codes>,
     characters: Characters,
+    /// Whether the widths of its characters are known, and all are written from left to right.
+    is_measured: bool,
 }
 
 /// Which characters codes stand for.
@@ -98,6 +101,11 @@ impl InUse {
         (self.shown, self.unread)
     }
 
+    /// Whether it is known where each character of a string is.
+    pub(super) fn is_measured(&self) -> bool {
+        self.font.is_measured
+    }
+
     /// Adds the font to the document.
     pub(super) fn write(self, document: &mut Document, made: &mut Vec<ObjectId>) {
         let Self { id, font, used, .. } = self;
@@ -131,10 +139,11 @@ impl Font {
         if !font.has(b"BaseFont") {
             dictionary.set("BaseFont", "Unnamed");
         }
-        let subtype = font.get(b"Subtype").map(|object| resolve(document, object)).and_then(Object::as_name);
-        if subtype.ok() != Some(b"Type0") {
+        let subtype = font.get(b"Subtype").map(|object| resolve(document, object)).and_then(Object::as_name).ok();
+        if subtype != Some(b"Type0") {
             let characters = map.map_or(Characters::AsIs, |map| Characters::Map(map.characters));
-            return Self { dictionary, codes: Vec::new(), characters };
+            let is_measured = subtype != Some(b"Type3");
+            return Self { dictionary, codes: Vec::new(), characters, is_measured };
         }
         let mut descendant = descendant(document, font);
         let encoding = font.get(b"Encoding").ok().map(|object| resolve(document, object));
@@ -154,12 +163,19 @@ impl Font {
         };
         // Widths are per glyph, and two-byte codes are glyph numbers.
         let widths = if two_bytes { widths(document, &descendant) } else { Vec::new() };
+        let has_widths = !widths.is_empty();
         descendant.set("W", widths);
         let width = descendant.get(b"DW").map(|object| resolve(document, object)).and_then(Object::as_float);
         descendant.set("DW", width.map_or(WIDTH, |width| width as i64));
         descendant.set("FontDescriptor", Dictionary::new());
         dictionary.set("DescendantFonts", vec![descendant.into()]);
-        Self { dictionary, codes, characters }
+        let is_vertical = name.ends_with(b"V")
+            || encoding.is_some_and(|encoding| {
+                encoding
+                    .as_stream()
+                    .is_ok_and(|stream| stream.dict.get(b"WMode").and_then(Object::as_i64).ok() == Some(1))
+            });
+        Self { dictionary, codes, characters, is_measured: has_widths && !is_vertical }
     }
 
     /// The first code in some bytes, and its length.
@@ -228,15 +244,23 @@ fn glyphs(document: &Document, descendant: &Dictionary) -> Option<HashMap<u32, c
     let descriptor = get(descendant, b"FontDescriptor")?;
     let file = get(descriptor.as_dict().ok()?, b"FontFile2")?;
     let font = content(file.as_stream().ok()?);
-    let face = Face::parse(&font, 0).ok()?;
+    let face = FontRef::from_index(&font, 0).ok()?;
+    let table = face.cmap().ok()?;
     let to_glyph = get(descendant, b"CIDToGIDMap").and_then(|map| map.as_stream().ok().map(content));
     let mut of_glyph: HashMap<u32, char> = HashMap::new();
-    for table in face.tables().cmap?.subtables.into_iter().filter(ttf_parser::cmap::Subtable::is_unicode) {
-        table.codepoints(|point| {
-            if let (Some(glyph), Some(char)) = (table.glyph_index(point), char::from_u32(point)) {
-                of_glyph.entry(glyph.0.into()).or_insert(char);
+    for record in table.encoding_records() {
+        let is_unicode = match record.platform_id() {
+            PlatformId::Unicode => true,
+            PlatformId::Windows => matches!(record.encoding_id(), 1 | 10),
+            _ => false,
+        };
+        let Some(Ok(subtable)) = is_unicode.then(|| record.subtable(table.offset_data())) else { continue };
+        let limits = CmapIterLimits::default_for_font(&face);
+        for (point, glyph) in subtable.iter_with_limits(limits) {
+            if let Some(char) = char::from_u32(point).filter(|_| glyph.to_u32() != 0) {
+                of_glyph.entry(glyph.to_u32()).or_insert(char);
             }
-        });
+        }
     }
     let Some(to_glyph) = to_glyph else { return Some(of_glyph) };
     let glyph = |pair: &[u8]| of_glyph.get(&u32::from(u16::from_be_bytes([pair[0], pair[1]]))).copied();

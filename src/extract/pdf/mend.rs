@@ -8,10 +8,13 @@ use hashbrown::HashMap;
 use pdf_extract::content::{Content, Operation};
 use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream, dictionary};
 
+use super::canvas::{Canvas, Names};
 use super::fonts::{Font, InUse, content, resolve};
+use super::layers::Layers;
+use super::scene::Scene;
 
 /// The maximum nesting depth of forms and of page trees.
-const DEEPEST: usize = 50;
+pub(super) const DEEPEST: usize = 50;
 
 /// Why a page has no text.
 pub(super) enum Unread {
@@ -28,34 +31,41 @@ impl From<pdf_extract::Error> for Unread {
 }
 
 /// The dictionary of this name, or an empty one.
-fn sub_dictionary(document: &Document, dictionary: &Dictionary, key: &[u8]) -> Dictionary {
+pub(super) fn sub_dictionary(document: &Document, dictionary: &Dictionary, key: &[u8]) -> Dictionary {
     let found = dictionary.get(key).map(|object| resolve(document, object)).and_then(Object::as_dict);
     found.cloned().unwrap_or_default()
 }
 
-/// The fonts of a document that have been read.
-#[derive(Default)]
-pub(super) struct Fonts(HashMap<ObjectId, Rc<Font>>);
+/// What is read of a document once for all pages.
+pub(super) struct Shared {
+    fonts: HashMap<ObjectId, Rc<Font>>,
+    layers: Rc<Layers>,
+}
 
-impl Fonts {
-    fn get(&mut self, document: &Document, object: &Object) -> Option<Rc<Font>> {
+impl Shared {
+    pub(super) fn of(document: &Document) -> Self {
+        Self { fonts: HashMap::new(), layers: Rc::new(Layers::of(document)) }
+    }
+
+    fn font(&mut self, document: &Document, object: &Object) -> Option<Rc<Font>> {
         let read = || Some(Rc::new(Font::read(document, resolve(document, object).as_dict().ok()?)));
         let Ok(id) = object.as_reference() else { return read() };
-        if !self.0.contains_key(&id) {
-            self.0.insert(id, read()?);
+        if !self.fonts.contains_key(&id) {
+            self.fonts.insert(id, read()?);
         }
-        self.0.get(&id).cloned()
+        self.fonts.get(&id).cloned()
     }
 }
 
 /// A page being rewritten.
 pub(super) struct Mended<'a> {
     document: &'a mut Document,
-    fonts: &'a mut Fonts,
+    shared: &'a mut Shared,
     in_use: Vec<InUse>,
     /// The index in `in_use` of each font.
     known: HashMap<ObjectId, usize>,
     operations: Vec<Operation>,
+    canvas: Canvas,
     /// The forms that enclose the current content.
     within: Vec<ObjectId>,
     /// How many more bytes may be read: forms can show others many times over.
@@ -70,7 +80,7 @@ impl<'a> Mended<'a> {
     /// Replaces the original page until this is dropped.
     pub(super) fn page(
         document: &'a mut Document,
-        fonts: &'a mut Fonts,
+        shared: &'a mut Shared,
         page: ObjectId,
         room: u64,
     ) -> Result<Self, Unread> {
@@ -79,7 +89,9 @@ impl<'a> Mended<'a> {
         let resources = inherited_resources(document, page);
         let (in_use, known, operations, within, made) =
             (Vec::new(), HashMap::new(), Vec::new(), Vec::new(), Vec::new());
-        let mut mended = Self { document, fonts, in_use, known, operations, within, room, made, page, original };
+        let canvas = Canvas::new(document, original.as_dict()?, shared.layers.clone());
+        let mut mended =
+            Self { document, shared, in_use, known, operations, canvas, within, room, made, page, original };
         mended.read(&bytes, &resources, None)?;
         mended.write()?;
         Ok(mended)
@@ -87,6 +99,10 @@ impl<'a> Mended<'a> {
 
     pub(super) fn document(&self) -> &Document {
         self.document
+    }
+
+    pub(super) fn scene(&self) -> &Scene {
+        self.canvas.scene()
     }
 
     fn write(&mut self) -> Result<(), Unread> {
@@ -125,8 +141,10 @@ impl<'a> Mended<'a> {
         self.room = self.room.checked_sub(bytes.len() as u64).ok_or(Unread::TooMuch)?;
         let fonts = sub_dictionary(self.document, resources, b"Font");
         let forms = sub_dictionary(self.document, resources, b"XObject");
-        let (mut font, mut outer) = (font, Vec::new());
+        let mut names = Names::of(self.document, resources);
+        let (mut font, mut outer, marks) = (font, Vec::new(), self.canvas.marks());
         for mut operation in Content::decode(bytes)?.operations {
+            self.canvas.operate(self.document, &operation, &mut names);
             if !is_well_formed(&operation) {
                 continue;
             }
@@ -139,11 +157,13 @@ impl<'a> Mended<'a> {
                 }
                 "q" => {
                     outer.push(font);
+                    self.canvas.save();
                     self.operations.push(operation);
                 }
                 "Q" => {
                     if let Some(before) = outer.pop() {
                         font = before;
+                        self.canvas.restore();
                         self.operations.push(operation);
                     }
                 }
@@ -155,15 +175,22 @@ impl<'a> Mended<'a> {
                 }
                 "Tj" | "TJ" | "'" | "\"" => {
                     let (Some(font), Some(shown)) = (font, operation.operands.pop()) else { continue };
+                    let mut strings = 0;
                     for string in shown.as_array().map_or(std::slice::from_ref(&shown), Vec::as_slice) {
+                        strings += usize::from(matches!(string, Object::String(..)));
                         self.in_use[font].show(string.as_str().unwrap_or_default());
                     }
+                    self.canvas.show(strings, self.in_use[font].is_measured());
                     self.operations.extend(shows(operation, shown));
                 }
                 _ => self.operations.push(operation),
             }
         }
         self.operations.extend(outer.iter().map(|_| Operation::new("Q", Vec::new())));
+        for _ in &outer {
+            self.canvas.restore();
+        }
+        self.canvas.end_marks(marks);
         Ok(())
     }
 
@@ -173,7 +200,7 @@ impl<'a> Mended<'a> {
         if let Some(&place) = id.and_then(|id| self.known.get(&id)) {
             return place;
         }
-        let font = object.and_then(|object| self.fonts.get(self.document, object)).unwrap_or_else(|| {
+        let font = object.and_then(|object| self.shared.font(self.document, object)).unwrap_or_else(|| {
             let common = dictionary! {
                 "Type" => "Font", "Subtype" => "Type1", "BaseFont" => "Helvetica", "Encoding" => "WinAnsiEncoding",
             };
@@ -191,8 +218,11 @@ impl<'a> Mended<'a> {
     /// Inlines the content of a form.
     fn form(&mut self, id: ObjectId, outer: &Dictionary, font: Option<usize>) -> Result<(), Unread> {
         let Ok(stream) = self.document.get_object(id).and_then(Object::as_stream) else { return Ok(()) };
-        let subtype = stream.dict.get(b"Subtype").and_then(Object::as_name);
-        if subtype.ok() != Some(b"Form") || self.within.contains(&id) || self.within.len() == DEEPEST {
+        let subtype = stream.dict.get(b"Subtype").and_then(Object::as_name).ok();
+        if subtype == Some(b"Image") {
+            self.canvas.picture(self.document, stream);
+        }
+        if subtype != Some(b"Form") || self.within.contains(&id) || self.within.len() == DEEPEST {
             return Ok(());
         }
         let bytes = content(stream);
@@ -201,9 +231,13 @@ impl<'a> Mended<'a> {
         let matrix = matrix.map(|numbers| Operation::new("cm", numbers.clone())).ok().filter(is_well_formed);
         self.operations.push(Operation::new("q", Vec::new()));
         self.operations.extend(matrix);
+        let marks = self.canvas.marks();
+        self.canvas.enter(self.document, &stream.dict);
         self.within.push(id);
         self.read(&bytes, own.as_ref().unwrap_or(outer), font)?;
         self.within.pop();
+        self.canvas.end_marks(marks);
+        self.canvas.restore();
         self.operations.push(Operation::new("Q", Vec::new()));
         Ok(())
     }

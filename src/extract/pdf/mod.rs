@@ -1,19 +1,27 @@
 //! PDF: the characters of each page in drawing order, as lines, with a form feed between pages. Line ends are not
 //! part of the text: hyphenated words are joined.
 
+mod area;
+mod canvas;
 mod cmap;
+mod colour;
+mod eye;
 mod fonts;
+mod layers;
 mod mend;
+mod password;
+mod scene;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use lapidary_gems::Lines;
-use pdf_extract::{Dictionary, Document, Object, ObjectId, PlainTextOutput, decode_text_string, output_doc_page};
+use pdf_extract::{Dictionary, Document, Object, ObjectId, decode_text_string, output_doc_page};
 
-use self::mend::{Fonts, Mended, Unread};
+use self::eye::Eye;
+use self::mend::{Mended, Shared, Unread};
 use super::limits::Budget;
 use super::prose::phrase;
-use super::{ExtractError, Extracted, Format};
+use super::{ExtractError, Extracted, Format, HiddenWords};
 use crate::description::Description;
 
 /// One page in this many may be unreadable; if more were allowed, half of a book might go unseen.
@@ -24,22 +32,17 @@ const SHORTER: usize = 4;
 
 /// Reads a PDF file.
 pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
-    let mut document = Document::load_mem(bytes).map_err(|error| {
-        let why = error.to_string();
-        let is_encrypted = why.contains("ncrypt") || why.contains("assword");
-        if is_encrypted { encrypted() } else { damaged("it is incomplete or invalid") }
-    })?;
-    // Many documents that anybody can open are encrypted with the empty password.
-    if document.is_encrypted() && document.decrypt("").is_err() {
-        return Err(encrypted());
-    }
+    let mut document = password::open(bytes)?;
     let (room, met) = budget.room();
     let numbers = document.get_pages();
     let (mut pages, mut lost, mut size) = (Vec::new(), Vec::new(), 0);
-    let mut fonts = Fonts::default();
+    let (mut shared, mut hidden) = (Shared::of(&document), HiddenWords::default());
     for (&number, &id) in &numbers {
-        let page = match page(&mut document, &mut fonts, number, id, room) {
-            Ok(page) => page,
+        let page = match page(&mut document, &mut shared, number, id, room) {
+            Ok((page, hidden_there)) => {
+                hidden.extend(&hidden_there);
+                page
+            }
             Err(Unread::TooMuch) => return Err(met.into()),
             Err(Unread::Page) => {
                 lost.push(number);
@@ -65,6 +68,7 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         format: Format::Pdf,
         text: text(&pages),
         headings: Vec::new(),
+        hidden,
         metadata: about(&document),
         encoding: None,
     })
@@ -92,25 +96,35 @@ fn text(pages: &[String]) -> String {
     text
 }
 
-/// The text of a page. If the parser panics, as it does on much unexpected input, only that page is lost.
-fn page(document: &mut Document, fonts: &mut Fonts, number: u32, id: ObjectId, room: u64) -> Result<String, Unread> {
-    let mut text = String::new();
-    let page = Mended::page(document, fonts, id, room)?;
-    let output = &mut PlainTextOutput::new(&mut text);
-    let read = AssertUnwindSafe(|| output_doc_page(page.document(), output, number));
-    match catch_unwind(read) {
-        Ok(read) => read.map_err(|_| Unread::Page)?,
-        Err(_) => return Err(Unread::Page),
+/// The text of a page, and what is hidden on it. If the parser panics, as it does on much unexpected input, only that
+/// page is lost.
+fn page(
+    document: &mut Document,
+    shared: &mut Shared,
+    number: u32,
+    id: ObjectId,
+    room: u64,
+) -> Result<(String, HiddenWords), Unread> {
+    let page = Mended::page(document, shared, id, room)?;
+    let read = |reads_pictures: bool| {
+        let mut text = String::new();
+        let mut eye = Eye::new(page.scene(), &mut text, reads_pictures);
+        match catch_unwind(AssertUnwindSafe(|| output_doc_page(page.document(), &mut eye, number))) {
+            Ok(read) => read.map_err(|_| Unread::Page)?,
+            Err(_) => return Err(Unread::Page),
+        }
+        let (is_scan, hidden) = (eye.saw_scan(), eye.hidden);
+        Ok((text, hidden, is_scan))
+    };
+    let (text, hidden, is_scan) = read(false)?;
+    if !is_scan {
+        return Ok((text, hidden));
     }
-    Ok(text)
+    read(true).map(|(text, hidden, _)| (text, hidden))
 }
 
 fn damaged(why: &str) -> ExtractError {
     ExtractError::damaged(format!("the PDF document: {why}"))
-}
-
-fn encrypted() -> ExtractError {
-    ExtractError::Encrypted { what: "a PDF document that needs a password".to_owned() }
 }
 
 fn about(document: &Document) -> Description {

@@ -29,7 +29,7 @@ impl Shared {
         let failed =
             |e: std::io::Error| StoreError::Io { path: "the temporary folder".to_owned(), detail: e.to_string() };
         let folder = tempfile::tempdir().map_err(failed)?;
-        let total: u64 = self.summaries(&self.totals()?)?.iter().map(|library| library.books).sum();
+        let total: u64 = self.summaries(&self.totals()?, &recipes)?.iter().map(|library| library.books).sum();
         for recipe in &recipes.0 {
             let mut runs = Runs::new(folder.path(), recipe, folder.path(), 1);
             let mut read = 0;

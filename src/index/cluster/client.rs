@@ -135,6 +135,7 @@ impl Client {
             counters: Counters::default(),
         };
         client.refresh(0).map_err(|why| unavailable(address, &why))?;
+        client.confirm_one_cluster()?;
         if client.on_disk {
             for (node, answer) in client.on_each_primary(redis::cmd("WAITAOF").arg(1).arg(0).arg(1))? {
                 read::<(usize, usize)>(answer).ok_or_else(|| unavailable(address, &format!("{node} keeps no log")))?;

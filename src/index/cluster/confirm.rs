@@ -6,8 +6,9 @@
 //!
 //! Then it must know that no bucket was dropped with its recipe before it was read. The drop begins once every shard has been
 //! told the version of the recipes in which the recipe is hidden. So each node is asked, after its buckets, for the version in
-//! one of its shards: if it is still that of the check, the drop had not begun.
+//! one of its shards: if it is still that of the check, the drop had not begun. If there is none, the node has lost its data.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use redis::Value;
@@ -24,16 +25,7 @@ pub(super) enum Confirmed {
     Same,
     Changed,
     /// They could not be read, so nothing else can.
-    Unread(String),
-}
-
-impl Confirmed {
-    pub(super) fn unread(error: &StoreError) -> Self {
-        Self::Unread(match error {
-            StoreError::Unavailable { detail, .. } => detail.clone(),
-            other => other.to_string(),
-        })
-    }
+    Unread(StoreError),
 }
 
 /// Answers, and the nodes that gave them ([`Client::read_in_order`](super::Client::read_in_order)).
@@ -46,9 +38,7 @@ impl ClusterSnapshot<'_> {
             self.read_confirming(Vec::new())?;
         }
         match self.confirmed.get() {
-            Some(Confirmed::Unread(detail)) => {
-                Err(StoreError::Unavailable { store: self.shared.address().to_string(), detail: detail.clone() })
-            }
+            Some(Confirmed::Unread(error)) => Err(error.clone()),
             Some(Confirmed::Changed) => Err(StoreError::Changed("the recipes".to_owned())),
             Some(Confirmed::Same) | None => Ok(&*self.recipes),
         }
@@ -60,7 +50,7 @@ impl ClusterSnapshot<'_> {
         commands.extend([self.shared.recipes_command(), self.shared.totals_command()]);
         let read = self.shared.client.read_in_order(&commands, true);
         let (mut answers, nodes) = read.inspect_err(|error| {
-            let _ = self.confirmed.set(Confirmed::unread(error));
+            let _ = self.confirmed.set(Confirmed::Unread(error.clone()));
         })?;
         let [recipes, totals] = answers.split_off(count).try_into().unwrap_or_default();
         let same = self.shared.recipes_in(recipes)?.is(&self.recipes);
@@ -75,12 +65,12 @@ impl ClusterSnapshot<'_> {
     pub(super) fn read_buckets(&self, buckets: Vec<Command>) -> Result<(Vec<Option<Value>>, bool), StoreError> {
         let topology = self.shared.client.topology();
         let (count, mut commands) = (buckets.len(), buckets);
-        let versions = if self.is_partial() { None } else { self.shared.versions_command(&topology, &commands) };
-        let Some(versions) = versions else {
+        let stamps: Option<BTreeSet<u32>> = super::Shared::stamps_of(&topology, &commands).into_iter().collect();
+        let Some(stamps) = stamps.filter(|_| !self.is_partial()) else {
             self.known()?;
-            return Ok((self.read(&commands)?, false));
+            return Ok((self.read(commands)?, false));
         };
-        commands.extend(versions);
+        commands.extend(stamps.iter().map(|shard| self.shared.stamp_command(*shard)));
         let (mut answers, nodes) = if self.confirmed.get().is_none() {
             self.read_confirming(commands)?
         } else {
@@ -89,9 +79,10 @@ impl ClusterSnapshot<'_> {
         };
         // Each node has read its version after its buckets.
         let mut is_before = nodes.is_some_and(|nodes| Arc::ptr_eq(&nodes, &topology));
-        for version in answers.split_off(count) {
+        for (shard, version) in stamps.into_iter().zip(answers.split_off(count)) {
             let version: Option<u64> = answer(self.shared.address(), version)?;
-            is_before &= version.unwrap_or(0) <= self.recipes.version;
+            let Some(version) = version else { return Err(self.shared.lost(shard)) };
+            is_before &= version <= self.recipes.version;
         }
         Ok((answers.into_iter().map(Some).collect(), is_before))
     }

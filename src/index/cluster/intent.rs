@@ -105,8 +105,7 @@ impl Shared {
 
     /// The numbers of books by their ids.
     pub(super) fn find_all(&self, keys: &[(u32, &BookKey)]) -> Result<Vec<Option<BookNo>>, StoreError> {
-        let commands: Vec<Command> = keys.iter().map(|(library, key)| self.find_command(*library, key)).collect();
-        let found = self.client.read(&commands)?;
+        let found = self.read_stamped(keys.iter().map(|(library, key)| self.find_command(*library, key)).collect())?;
         let read = found.into_iter().map(|found| {
             let found: Vec<Vec<u8>> = answer(self.address(), found)?;
             let number = found.first().map(|member| read_member(member).map(|(_, number)| number));

@@ -54,6 +54,11 @@ pub(super) fn slot_of_shard(shard: u32) -> u16 {
     shard as u16 * SLOTS_OF_SHARD
 }
 
+/// The shard that has this slot.
+pub(super) fn shard_of_slot(slot: u16) -> Option<u32> {
+    slot.is_multiple_of(SLOTS_OF_SHARD).then_some(u32::from(slot / SLOTS_OF_SHARD))
+}
+
 /// The shard of a book's key.
 pub(super) fn shard_of_key(key: &BookKey) -> u32 {
     let mut hasher = blake3::Hasher::new();
@@ -151,7 +156,7 @@ impl Keys {
     /// ids:LIBRARY   sorted set of id, 0x00, number u32
     /// next          hash: library → the number of its next book
     /// owners        string: the library (u32) of each 64 numbers
-    /// recipes       the version of the recipes that changes of books must know
+    /// recipes       the version of the recipes that changes of books must know; never missing (`stamp.rs`)
     /// turn          the turn of the gate before which no book may be put
     /// intents       hash: library, 0x00, id → the change of this book that is being made
     /// outbox        hash: number → what is not in the audit log and the totals yet; `n` → the last number

@@ -14,7 +14,6 @@ use super::Shared;
 use super::command::Command;
 use super::error::{answer, damaged};
 use super::scripts::{APPLY, MOVE, PAGE};
-use super::topology::Topology;
 use crate::index::audit::Audited;
 use crate::index::recipes::{KnownRecipe, Recipes};
 use crate::index::summary::counts;
@@ -71,6 +70,11 @@ impl RecipesThen {
         Some(Self { recipes: Recipes(known.collect()), version, next, text })
     }
 
+    /// Whether all shards have been told a version of them.
+    pub(super) fn is_stamped(&self) -> bool {
+        self.version > 0
+    }
+
     pub(super) fn is(&self, other: &Self) -> bool {
         self.text == other.text
     }
@@ -111,12 +115,16 @@ impl Sums {
         for (i, count) in counts(record).into_iter().enumerate() {
             *self.sums.entry(format!("l:{library}:{i}")).or_default() += sign * count.cast_signed();
         }
+        let mut numbers: Vec<String> = Vec::new();
         for (name, gems) in &record.gems {
             let Ok(recipe) = recipes.named(name) else { continue };
+            numbers.push(recipe.number.to_string());
             let class = format!("s:{}:{}", recipe.number, Sizes::class(*gems));
             *self.sums.entry(format!("{class}:0")).or_default() += sign;
             *self.sums.entry(format!("{class}:1")).or_default() += sign * i64::from(*gems);
         }
+        numbers.sort_unstable();
+        *self.sums.entry(format!("r:{library}:{}", numbers.join("."))).or_default() += sign;
     }
 
     /// Notes when the library changed.
@@ -129,7 +137,7 @@ impl Sums {
     /// Compares these, as sums of all books, with the totals. Returns by how much each is wrong.
     pub(super) fn compared(&self, totals: &HashMap<String, String>) -> Vec<(String, i64)> {
         let kept = |key: &String| totals.get(key).and_then(|sum| sum.parse().ok()).unwrap_or(0);
-        let of_books = totals.keys().filter(|key| key.starts_with("l:") || key.starts_with("s:"));
+        let of_books = totals.keys().filter(|key| ["l:", "s:", "r:"].iter().any(|kind| key.starts_with(kind)));
         let all: BTreeSet<&String> = of_books.chain(self.sums.keys()).collect();
         let wrong = all.into_iter().map(|key| (key.clone(), self.sums.get(key).unwrap_or(&0) - kept(key)));
         let mut wrong: Vec<(String, i64)> = wrong.filter(|(_, by)| *by != 0).collect();
@@ -192,18 +200,13 @@ impl Shared {
         if last.text == text {
             return Ok(last);
         }
+        if text.is_empty() {
+            return Err(self.lost_recipes());
+        }
         let recipes = RecipesThen::read(text).ok_or_else(|| damaged(self.address(), "the recipes cannot be read"))?;
         let recipes = Arc::new(recipes);
         *self.last_recipes.write().unwrap_or_else(PoisonError::into_inner) = recipes.clone();
         Ok(recipes)
-    }
-
-    /// For every node that some commands go to, one that reads which version of the recipes changes of books must know.
-    /// `None` if there is a node without a shard.
-    pub(super) fn versions_command(&self, topology: &Topology, commands: &[Command]) -> Option<Vec<Command>> {
-        let nodes: Option<BTreeSet<u16>> = commands.iter().map(|command| topology.index(command.slot)).collect();
-        let version = |shard| Command::bare("GET", &self.keys.shard(shard, "recipes"));
-        nodes?.into_iter().map(|node| topology.a_shard(node).map(version)).collect()
     }
 
     /// Changes the recipes. `change` gets them and an unused number; it returns the entries of the audit log, or `None` to
@@ -235,6 +238,13 @@ impl Shared {
         Err(StoreError::Changed("the list of recipes".to_owned()))
     }
 
+    /// Reads something of the catalogue as a whole, from a node that has its data still.
+    fn read_meta(&self, command: Command) -> Result<Value, StoreError> {
+        let mut answers = self.client.read_now(&[command, self.recipes_command()])?;
+        self.recipes_in(answers.pop().unwrap_or_default())?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+
     fn table_keys(&self, table: Table) -> [Vec<u8>; 2] {
         ["keys", "rows"].map(|part| self.keys.meta(&format!("{part}:{}", table.as_str())))
     }
@@ -249,10 +259,19 @@ impl Shared {
     ) -> Result<Vec<Row>, StoreError> {
         let [first, last] = range(prefix, after);
         let limit = i64::try_from(limit).unwrap_or(-1).to_string().into_bytes();
-        let page = self.read_now(Command::script(&PAGE, &self.table_keys(table), &[first, last, limit][..]))?;
+        let page = self.read_meta(Command::script(&PAGE, &self.table_keys(table), &[first, last, limit][..]))?;
         let page: Vec<Vec<u8>> = answer(self.address(), page)?;
         let mut page = page.into_iter();
         Ok(std::iter::from_fn(|| page.next().zip(page.next())).collect())
+    }
+
+    /// Reads the values of the rows of a table with these keys.
+    pub(super) fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let [_, rows] = self.table_keys(table);
+        answer(self.address(), self.read_now(Command::new("HMGET", &rows, keys))?)
     }
 
     /// Changes rows, and perhaps the recipes, from one text to another, perhaps under a lease with a token. Returns whether
@@ -321,7 +340,7 @@ impl Shared {
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let range = (first.to_string(), "+", "COUNT", limit).to_redis_args();
-        let entries = self.read_now(Command::new("XRANGE", &self.keys.meta("audit"), range))?;
+        let entries = self.read_meta(Command::new("XRANGE", &self.keys.meta("audit"), range))?;
         let entries: Vec<(String, Vec<String>)> = answer(self.address(), entries)?;
         let read = entries.into_iter().map(|(id, fields)| {
             let number = id.split('-').next().and_then(|number| number.parse().ok());
@@ -337,7 +356,7 @@ impl Shared {
     /// The number of the last entry of the audit log, or 0.
     pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
         let range = ("+", "-", "COUNT", 1).to_redis_args();
-        let last = self.read_now(Command::new("XREVRANGE", &self.keys.meta("audit"), range))?;
+        let last = self.read_meta(Command::new("XREVRANGE", &self.keys.meta("audit"), range))?;
         let last: Vec<(String, Vec<String>)> = answer(self.address(), last)?;
         Ok(last.first().and_then(|(id, _)| id.split('-').next()?.parse().ok()).unwrap_or(0))
     }
@@ -357,7 +376,7 @@ impl Shared {
     }
 
     pub(super) fn totals(&self) -> Result<Totals, StoreError> {
-        answer(self.address(), self.read_one(self.totals_command())?)
+        answer(self.address(), self.read_meta(self.totals_command())?)
     }
 
     pub(super) fn totals_command(&self) -> Command {
@@ -365,13 +384,14 @@ impl Shared {
     }
 
     /// The summaries of all libraries that hold books, sorted by name.
-    pub(super) fn summaries(&self, totals: &Totals) -> Result<Vec<LibrarySummary>, StoreError> {
+    pub(super) fn summaries(&self, totals: &Totals, recipes: &Recipes) -> Result<Vec<LibrarySummary>, StoreError> {
+        let mut by_recipes = by_recipes(totals, recipes);
         let sum =
             |key: String| totals.get(&key).and_then(|sum| sum.parse::<i64>().ok()).unwrap_or(0).max(0).cast_unsigned();
         let mut summaries = Vec::new();
         for number in totals.keys().filter_map(|key| key.strip_prefix("l:")?.strip_suffix(":0")?.parse::<u32>().ok()) {
-            let [books, disabled, bytes, kept_texts, kept_bytes] =
-                [0, 1, 2, 3, 4].map(|i| sum(format!("l:{number}:{i}")));
+            let [books, disabled, bytes, kept_texts, kept_bytes, quarantined] =
+                [0, 1, 2, 3, 4, 5].map(|i| sum(format!("l:{number}:{i}")));
             if books == 0 {
                 continue;
             }
@@ -383,7 +403,17 @@ impl Shared {
             let at = totals.get(&format!("c:{number}")).and_then(|at| at.parse::<i128>().ok());
             let changed = at.and_then(|at| Timestamp::from_nanosecond(at - (1 << 100)).ok());
             let changed = changed.unwrap_or(Timestamp::UNIX_EPOCH);
-            summaries.push(LibrarySummary { library, books, disabled, bytes, kept_texts, kept_bytes, changed });
+            summaries.push(LibrarySummary {
+                library,
+                books,
+                disabled,
+                quarantined,
+                bytes,
+                kept_texts,
+                kept_bytes,
+                recipes: by_recipes.remove(&number).unwrap_or_default(),
+                changed,
+            });
         }
         summaries.sort_by(|a, b| a.library.cmp(&b.library));
         Ok(summaries)
@@ -408,6 +438,23 @@ impl Shared {
         }
         Ok(sizes)
     }
+}
+
+/// How many books of each library have gems of which recipes, as in [`LibrarySummary::recipes`].
+fn by_recipes(totals: &Totals, recipes: &Recipes) -> HashMap<u32, BTreeMap<String, u64>> {
+    let mut all: HashMap<u32, BTreeMap<String, u64>> = HashMap::new();
+    for (key, sum) in totals {
+        let of = key.strip_prefix("r:").and_then(|rest| rest.split_once(':'));
+        let Some((library, numbers)) = of.and_then(|(library, numbers)| Some((library.parse().ok()?, numbers))) else {
+            continue;
+        };
+        let Some(sum) = sum.parse::<u64>().ok().filter(|sum| *sum > 0) else { continue };
+        let of_number = |number: &str| recipes.numbered(number.parse().ok()?).map(|recipe| recipe.name().as_str());
+        let mut names: Vec<&str> = numbers.split('.').filter_map(of_number).collect();
+        names.sort_unstable();
+        *all.entry(library).or_default().entry(names.join(" ")).or_default() += sum;
+    }
+    all
 }
 
 /// A new token or id: 32 hexadecimal digits.

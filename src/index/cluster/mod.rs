@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `address` | `redis://HOST:PORT,…/PREFIX` |
 //! | `login` | user, password, and TLS |
+//! | `members` | whether the nodes of an address are of one cluster |
 //! | `client`, `pool`, `topology`, `command` | pipelines to the nodes; connections; which node serves a slot; commands and answers |
 //! | `keys` | all keys, and where they are |
 //! | `scripts`, `lua/` | the scripts, each of which is atomic |
@@ -22,6 +23,7 @@
 //! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
 //! | `confirm` | what a check takes for granted, and how that is confirmed |
+//! | `stamp` | nodes that came back without their data |
 //! | `partial` | reading on without what does not answer |
 
 mod address;
@@ -36,6 +38,7 @@ mod error;
 mod intent;
 mod keys;
 mod login;
+mod members;
 mod merge;
 mod meta;
 mod owners;
@@ -45,6 +48,7 @@ mod scripts;
 mod search;
 mod sharing;
 mod snapshot;
+mod stamp;
 mod tally;
 #[cfg(test)]
 mod tests;
@@ -71,8 +75,8 @@ use self::meta::RecipesThen;
 use self::owners::Owners;
 use self::snapshot::ClusterSnapshot;
 use super::{
-    Actor, Administration, AuditEntry, AuditFrom, BookKey, LateGems, NewBook, Record, RecordChange, Row, RowChange,
-    Sharing, Snapshot, Store, StoreError, Table, Watch,
+    Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange, Row,
+    RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// How often to look for what servers that are gone have left.
@@ -124,6 +128,7 @@ impl Shared {
             self.sweep()?;
             self.merge_due()?;
             self.refuse_eviction()?;
+            self.confirm_stamps()?;
         }
         Ok(())
     }
@@ -167,7 +172,9 @@ impl ClusterStore {
             later: Mutex::default(),
         });
         let keeps_keys = shared.refuse_eviction();
-        shared.recipes()?;
+        if !shared.recipes()?.is_stamped() {
+            shared.confirm_stamps()?;
+        }
         // All of this is looked at again later. Without a part of the cluster, the other parts can still be read.
         match keeps_keys.and_then(|()| shared.learn_all_owners()).and_then(|()| shared.sweep()) {
             Err(error @ StoreError::Unavailable { .. }) => tracing::warn!("the store needs attention: {error}"),
@@ -232,6 +239,10 @@ impl Store for ClusterStore {
         self.shared.page(table, prefix, after, limit)
     }
 
+    fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        self.shared.rows(table, keys)
+    }
+
     fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[super::Action]) -> Result<(), StoreError> {
         self.shared.apply(by, changes, actions, None, None).map(drop)
     }
@@ -248,8 +259,8 @@ impl Store for ClusterStore {
         self.shared.build(watch)
     }
 
-    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
-        self.shared.remove(by, keys)
+    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+        self.shared.remove(by, keys, condition)
     }
 
     fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {

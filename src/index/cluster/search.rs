@@ -38,7 +38,7 @@ pub(super) fn search(snapshot: &ClusterSnapshot<'_>, search: &Search<'_>) -> Res
     let commands: Vec<Command> =
         (0..SHARDS).map(|shard| command(snapshot, search.terms, allowed.as_ref(), from, shard, limit)).collect();
     let (mut found, mut reached): (Vec<Place>, Option<Place>) = (Vec::new(), None);
-    for page in shared.client.read(&commands)? {
+    for page in shared.read_stamped(commands)? {
         let (books, next): (Vec<Vec<u8>>, Vec<u8>) = answer(shared.address(), page)?;
         for book in books {
             found.push(place(&book).ok_or_else(|| snapshot.damaged("a term has an invalid entry"))?);

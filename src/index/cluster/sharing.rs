@@ -7,13 +7,21 @@ use super::error::answer;
 use super::keys::SHARDS;
 use super::scripts::{FENCE, LEASE, SPEND};
 use super::{ClusterStore, Shared};
-use crate::index::{Actor, Lease, LeaseEnd, RowChange, Sharing, Spending, Spent, StoreError};
+use crate::index::{Action, Actor, Lease, LeaseEnd, RowChange, Sharing, Spending, Spent, StoreError};
 
 impl Shared {
     /// Raises a version that changes of books must know: nobody can make one any more who knows an earlier one.
     pub(super) fn fence(&self, name: &str, version: u64) -> Result<(), StoreError> {
-        let fence = |shard| Command::script(&FENCE, &[self.keys.shard(shard, name)], version);
-        self.client.write(&(0..SHARDS).map(fence).collect::<Vec<_>>()).map(drop)
+        // The version of the recipes is a stamp, which only a new catalogue may be given.
+        let must_exist = i32::from(name == "recipes" && version > 0).to_string();
+        let arguments = [version.to_string(), must_exist];
+        let fence = |shard| Command::script(&FENCE, &[self.keys.shard(shard, name)], &arguments);
+        for (shard, done) in (0..SHARDS).zip(self.client.write(&(0..SHARDS).map(fence).collect::<Vec<_>>())?) {
+            if answer::<i64>(self.address(), done)? == 0 {
+                return Err(self.lost(shard));
+            }
+        }
+        Ok(())
     }
 
     fn lease_command(&self, name: &str, holder: &str, time: i64) -> Command {
@@ -40,8 +48,15 @@ impl Sharing for ClusterStore {
         self.shared.write_one(self.shared.lease_command(name, holder, end)).map(drop)
     }
 
-    fn apply_under(&self, name: &str, token: u64, by: &Actor, changes: &[RowChange]) -> Result<bool, StoreError> {
-        self.shared.apply(by, changes, &[], None, Some((name, token)))
+    fn apply_under(
+        &self,
+        name: &str,
+        token: u64,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<bool, StoreError> {
+        self.shared.apply(by, changes, actions, None, Some((name, token)))
     }
 
     fn spend(&self, who: &str, spending: &Spending) -> Result<Spent, StoreError> {

@@ -68,7 +68,7 @@ impl<'a> ClusterSnapshot<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
         let (recipes, confirmed) = match shared.recipes() {
             Ok(recipes) => (recipes, Confirmed::Same),
-            Err(error) => (shared.last_recipes(), Confirmed::unread(&error)),
+            Err(error) => (shared.last_recipes(), Confirmed::Unread(error)),
         };
         Self { recipes, confirmed: confirmed.into(), ..Self::unconfirmed(shared) }
     }
@@ -89,11 +89,12 @@ impl<'a> ClusterSnapshot<'a> {
     }
 
     /// Reads. Only in a partial snapshot, answers may be missing.
-    pub(super) fn read(&self, commands: &[Command]) -> Result<Vec<Option<Value>>, StoreError> {
-        match &self.partial {
-            None => self.shared.client.read_all(commands),
-            Some(partial) => partial.read(&self.shared.client, commands),
-        }
+    pub(super) fn read(&self, commands: Vec<Command>) -> Result<Vec<Option<Value>>, StoreError> {
+        let Some(partial) = &self.partial else {
+            return Ok(self.shared.read_stamped(commands)?.into_iter().map(Some).collect());
+        };
+        let read = |commands: &[Command]| partial.read(&self.shared.client, commands);
+        Ok(self.shared.read_stamped_by(commands, read)?.answers)
     }
 
     /// Notes what was asked for, and whether it was read.
@@ -133,7 +134,7 @@ impl<'a> ClusterSnapshot<'a> {
         let needed: Vec<BookNo> = books.iter().copied().filter(|book| !more.is_empty() || !is_seen(book)).collect();
         let commands: Vec<Command> = needed.iter().map(command).collect();
         let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
-        for (book, value) in needed.iter().zip(self.read(&commands)?) {
+        for (book, value) in needed.iter().zip(self.read(commands)?) {
             self.note(|| Sought::Book(*book), value.is_some());
             let Some(value) = value else {
                 // It stays away, as if it had not been there.
@@ -256,7 +257,7 @@ impl<'a> ClusterSnapshot<'a> {
                 Command::new("ZRANGEBYLEX", &self.shared.keys.ids(*shard, library), &range[..])
             };
             let commands: Vec<Command> = open.iter().map(command).collect();
-            let pages = self.shared.client.read(&commands)?;
+            let pages = self.shared.read_stamped(commands)?;
             for (shard, page) in open.iter().zip(pages) {
                 let page: Vec<Vec<u8>> = answer(self.shared.address(), page)?;
                 let more = page.len() == at_once;
@@ -294,7 +295,7 @@ impl Snapshot for ClusterSnapshot<'_> {
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
         self.known()?;
         let Some(half) = half(digest) else { return Ok(Vec::new()) };
-        let fields = self.read(&[Command::bare("HKEYS", &self.shared.keys.digest(half))])?.pop().flatten();
+        let fields = self.read(vec![Command::bare("HKEYS", &self.shared.keys.digest(half))])?.pop().flatten();
         self.note(|| Sought::Digest(half.to_owned()), fields.is_some());
         let Some(fields) = fields else { return Ok(Vec::new()) };
         let fields: Vec<Vec<u8>> = answer(self.shared.address(), fields)?;
@@ -423,7 +424,7 @@ impl Snapshot for ClusterSnapshot<'_> {
             };
             let commands: Vec<Command> = (shard..end).map(command).collect();
             let (mut numbers, mut next) = (Vec::new(), (end, 0));
-            for (of, page) in (shard..end).zip(self.shared.client.read(&commands)?) {
+            for (of, page) in (shard..end).zip(self.shared.read_stamped(commands)?) {
                 let page: Vec<u32> = answer(self.shared.address(), page)?;
                 numbers.extend(page.iter().map(|number| join(of, *number)));
                 // What follows in this shard precedes what was read of the later ones.
@@ -453,7 +454,7 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
-        self.shared.summaries(self.totals()?)
+        self.shared.summaries(self.totals()?, &self.recipes)
     }
 
     fn is_ready(&self, recipe: &RecipeName) -> bool {

@@ -19,6 +19,7 @@ use super::snapshot::ClusterSnapshot;
 use crate::index::gem_list;
 use crate::index::postings::Unreadable;
 use crate::index::recipes::KnownRecipe;
+use crate::index::tally::keep_most;
 use crate::index::{BookNo, Each, LibraryTally, Limits, StoreError, Tally};
 
 /// What the buckets say of a library.
@@ -84,7 +85,7 @@ fn by_owner(
 ) -> Result<(), StoreError> {
     let shared = snapshot.shared;
     let listed = lists.iter().flat_map(|(_, listed)| listed.books.iter().chain(&listed.doubtful).copied());
-    shared.learn_owners_by(listed, |reads| snapshot.read(reads))?;
+    shared.learn_owners_by(listed, |reads| snapshot.read(reads.to_vec()))?;
     let owner = |book: &BookNo| shared.owners.read().unwrap_or_else(PoisonError::into_inner).of(*book);
     for (gem, Listed { books, doubtful }) in lists {
         let mut of_libraries: BTreeMap<u32, Listed> = BTreeMap::new();
@@ -186,9 +187,12 @@ pub(super) fn by_library(
     is_before: bool,
 ) -> Result<Tally, StoreError> {
     let asked: HashSet<Gem> = gems.iter().copied().collect();
-    let enough =
-        |count: &Count| count.books.iter().filter(|(_, n)| **n >= fewest).map(|(book, _)| *book).collect::<Vec<_>>();
-    let candidates: Vec<BookNo> = counts.values().flat_map(enough).collect();
+    let enough = |count: &Count| {
+        count.books.iter().filter(|(_, n)| **n >= fewest).map(|(book, n)| (*book, *n)).collect::<Vec<_>>()
+    };
+    let mut enough: Vec<Vec<(BookNo, u32)>> = counts.values().map(enough).collect();
+    let left_out = keep_most(&mut enough);
+    let candidates: Vec<BookNo> = enough.iter().flatten().map(|(book, _)| *book).collect();
     let states = snapshot.states(&candidates, &[gem_field(recipe.number)])?;
     let there = states.iter().flatten().count();
     let mut present: HashMap<BookNo, HashSet<Gem>> = HashMap::new();
@@ -204,7 +208,10 @@ pub(super) fn by_library(
         snapshot.still_has(recipe)?;
     }
     let mut tallies = Vec::new();
-    for (library, mut count) in counts.into_iter().filter(|(library, _)| *library != UNREAD) {
+    for (((library, mut count), kept), left_out) in counts.into_iter().zip(enough).zip(left_out) {
+        if library == UNREAD {
+            continue;
+        }
         for (gem, _) in
             count.doubtful.iter().filter(|(gem, book)| present.get(book).is_some_and(|gems| gems.contains(gem)))
         {
@@ -218,17 +225,17 @@ pub(super) fn by_library(
             let counted = gems.iter().filter(|gem| !count.common.contains(*gem)).count() as u32;
             (counted > 0 && counted >= fewest).then_some((book, counted))
         };
-        let books: Vec<(BookNo, u32)> = count.books.keys().filter_map(|book| has(*book)).collect();
+        let books: Vec<(BookNo, u32)> = kept.iter().filter_map(|(book, _)| has(*book)).collect();
         if books.is_empty() && count.common.is_empty() {
             continue;
         }
         let owners = snapshot.shared.owners.read().unwrap_or_else(PoisonError::into_inner);
         let name = owners.name(library).cloned();
-        let name = name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))?;
+        let library = name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))?;
         let mut named = HashSet::new();
         // Each gem where it first occurs in the query.
         let common = gems.iter().copied().filter(|gem| count.common.contains(gem) && named.insert(*gem)).collect();
-        tallies.push(LibraryTally { library: name, books, common, holders: count.holders });
+        tallies.push(LibraryTally { library, books, common, holders: count.holders, left_out });
     }
     Ok(Tally { libraries: tallies })
 }

@@ -14,7 +14,7 @@ use super::change::{Committed, Plan};
 use super::keys::slot;
 use super::*;
 use crate::description::Description;
-use crate::index::{AuditFrom, BookNo, Limits, Rights, Standing, UNWATCHED};
+use crate::index::{AuditFrom, BookNo, Condition, Limits, Rights, Standing, UNWATCHED};
 
 #[path = "../../../tests/common/cluster.rs"]
 #[allow(dead_code, reason = "some of it is for other tests")]
@@ -75,7 +75,16 @@ fn book(id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
         standing: Standing::default(),
     };
     let gems = [(name(), gems)].into();
-    NewBook { record, gems, folds: Vec::new(), text: None, allow_empty: true, complete: false, turn: None }
+    NewBook {
+        record,
+        gems,
+        folds: Vec::new(),
+        text: None,
+        allow_empty: true,
+        complete: false,
+        turn: None,
+        condition: Condition::default(),
+    }
 }
 
 const ALL: Limits<'_> = Limits { cap: 99, fewest: 1, library: None };

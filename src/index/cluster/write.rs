@@ -17,12 +17,12 @@ use super::snapshot::ClusterSnapshot;
 use crate::index::change::{amended, audited as told, keep_amendments, last_of_each_key, make_distinct};
 use crate::index::recipes::{KnownRecipe, Recipes};
 use crate::index::{
-    Action, Actor, Amended, AuditedBook, BookKey, BookNo, LateGems, NewBook, Record, RecordChange, Snapshot as _,
-    StoreError, Watch, gem_list,
+    Action, Actor, Amended, AuditedBook, BookKey, BookNo, Condition, LateGems, NewBook, Record, RecordChange,
+    Snapshot as _, StoreError, Watch, gem_list,
 };
 
 /// Number of books changed at a time while a recipe is dropped.
-const BATCH: usize = 256;
+const BATCH: usize = 64;
 
 fn json(record: &Record) -> (Vec<u8>, Vec<u8>) {
     (b"r".to_vec(), serde_json::to_vec(record).unwrap_or_default())
@@ -169,10 +169,12 @@ impl Shared {
         books.iter().try_for_each(|book| book.has_all(staying()))?;
         let keys: Vec<BookKey> = books.iter().map(|book| book.record.key.clone()).collect();
         let locked = self.lock(&recipes, &keys, true)?;
-        let emptied = locked.iter().zip(&books).filter(|(_, book)| !book.allow_empty).try_for_each(|(locked, book)| {
-            locked.old.as_ref().map_or(Ok(()), |old| old.record.not_emptied_by(&book.record, staying()))
+        let allowed = locked.iter().zip(&books).try_for_each(|(locked, book)| {
+            let old = locked.old.as_ref().map(|old| &old.record);
+            book.condition.holds(&book.record.key, old)?;
+            old.filter(|_| !book.allow_empty).map_or(Ok(()), |old| old.not_emptied_by(&book.record, staying()))
         });
-        let plans = emptied.and_then(|()| {
+        let plans = allowed.and_then(|()| {
             let plans =
                 books.into_iter().zip(&locked).map(|(book, locked)| self.plan_put(by, &recipes, book, locked, posted));
             plans.collect::<Result<Vec<_>, _>>()
@@ -220,10 +222,15 @@ impl Shared {
         Ok(move |book| Plan { book, kind: Kind::Replace, fields, added, removed, records, audit, turn })
     }
 
-    pub(super) fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+    pub(super) fn remove(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
         let recipes = self.recipes()?;
         let distinct: BTreeSet<BookKey> = keys.iter().cloned().collect();
         let locked = self.lock(&recipes, &distinct.into_iter().collect::<Vec<_>>(), false)?;
+        let mut present = locked.iter().filter_map(|book| Some((book, book.old.as_ref()?)));
+        if let Err(refused) = present.try_for_each(|(book, old)| condition.holds(&book.key, Some(&old.record))) {
+            self.end(&locked)?;
+            return Err(refused);
+        }
         let there: BTreeSet<BookKey> = locked.iter().map(|book| book.key.clone()).collect();
         let mut plans = Vec::new();
         for book in locked {
@@ -257,7 +264,13 @@ impl Shared {
         let mut locked = self.lock(&recipes, std::slice::from_ref(key), false)?;
         let Some(mut book) = locked.pop() else { return Ok(None) };
         let Some(Old { record: old, .. }) = book.old.take() else { return Ok(None) };
-        let new = amended(&old, change);
+        let new = match amended(&old, change) {
+            Ok(new) => new,
+            Err(refused) => {
+                self.end(&[book])?;
+                return Err(refused);
+            }
+        };
         let changes = Amended::between(&old, &new);
         let audit = vec![audited(by, Action::Amended(AuditedBook { changes, ..told(&new) }))];
         let (fields, records) = (vec![json(&new)], [Some(old), Some(new.clone())]);

@@ -19,7 +19,8 @@ use crate::index::change::{audited, keep_amendments, make_distinct};
 use crate::index::gem_list;
 use crate::index::recipes::KnownRecipe;
 use crate::index::{
-    Action, Actor, BookKey, BookNo, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot, StoreError,
+    Action, Actor, BookKey, BookNo, Condition, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
+    StoreError,
 };
 
 /// A change being assembled. Each key is changed at most once, so all it reads is the state before.
@@ -68,7 +69,7 @@ impl<'a> Change<'a> {
     pub(super) fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
         let known = self.before.known();
         book.has_all(known.0.iter().filter(|known| !known.leaving).map(KnownRecipe::name))?;
-        let NewBook { mut record, mut gems, folds, text, allow_empty, complete: _, turn: _ } = book;
+        let NewBook { mut record, mut gems, folds, text, allow_empty, complete: _, turn: _, condition } = book;
         // The gems may have been computed before dropping the recipe started.
         gems.retain(|name, _| known.named(name).map_or(true, |recipe| !recipe.leaving));
         for (name, gems) in &mut gems {
@@ -83,6 +84,7 @@ impl<'a> Change<'a> {
             None => self.take_number(&record.key.library)?,
         };
         let old = present.map(|present| present.record);
+        condition.holds(&record.key, old.as_ref())?;
         if let Some(old) = old.as_ref().filter(|_| !allow_empty) {
             let staying = self.before.known().0.iter().filter(|known| !known.leaving);
             old.not_emptied_by(&record, staying.map(KnownRecipe::name))?;
@@ -122,7 +124,9 @@ impl<'a> Change<'a> {
         make_distinct(self.before.known().named(name)?, &record.key, &mut gems)?;
         self.change_gems(name, book, Some(&record), Some(&gems))?;
         self.sizes(name)?.add(gems.len() as u32);
+        let before = record.clone();
         record.gems.insert(name.clone(), gems.len() as u32);
+        self.touch(&before.key.library, before.changed)?.count_recipes(Some(&before), Some(&record));
         if let Some(fold) = fold {
             self.put_fold(book, &fold);
         }
@@ -154,10 +158,11 @@ impl<'a> Change<'a> {
         }
     }
 
-    pub(super) fn remove(&mut self, key: &BookKey) -> Result<bool, StoreError> {
+    pub(super) fn remove(&mut self, key: &BookKey, condition: &Condition) -> Result<bool, StoreError> {
         let Some(Present { number, record }) = self.present(key)? else {
             return Ok(false);
         };
+        condition.holds(key, Some(&record))?;
         for recipe in record.gems.keys() {
             self.change_gems(recipe, number, Some(&record), None)?;
         }

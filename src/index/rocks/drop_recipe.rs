@@ -5,21 +5,26 @@
 //! was marked, except for changed books whose records still named it. The number of postings to delete is counted in
 //! the last step.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError};
 
 use lapidary_gems::RecipeName;
-use rocksdb::{ReadOptions, WriteBatch};
+use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
 use super::durable::durably;
 use super::read::RocksSnapshot;
-use super::schema::{self, Family, MetaKey, Postings};
+use super::schema::{self, Family, MetaKey};
 use super::{RocksStore, audit};
 use crate::index::postings::{Reader, Unreadable};
 use crate::index::recipes::KnownRecipe;
-use crate::index::{Action, Actor, BookNo, Snapshot, StoreError, UNWATCHED, Watch};
+use crate::index::{Action, Actor, BookNo, Library, LibrarySummary, Snapshot, StoreError, UNWATCHED, Watch};
 
 /// Number of records rewritten in one batch.
 const BATCH: usize = 1000;
+/// Number of changes of the delta that are deleted in one batch.
+const CHANGES: usize = 20_000;
+/// Number of buckets that are counted between two looks at whether to stop.
+const BUCKETS: u64 = 1_000;
 
 pub(super) fn drop_recipe(
     store: &RocksStore,
@@ -29,7 +34,7 @@ pub(super) fn drop_recipe(
 ) -> Result<(), StoreError> {
     let Some(recipe) = mark(store, by, name)? else { return Ok(()) };
     strip_all(store, name, watch)?;
-    erase(store, &recipe)
+    erase(store, &recipe, watch)
 }
 
 /// Removes the gems of recipes that were changed before they were released, because this version cannot compute such gems.
@@ -44,7 +49,7 @@ pub(super) fn renew(store: &RocksStore) -> Result<(), StoreError> {
             recipe.name()
         );
         strip_all(store, recipe.name(), UNWATCHED)?;
-        erase(store, &recipe)?;
+        erase(store, &recipe, UNWATCHED)?;
     }
     Ok(())
 }
@@ -53,9 +58,13 @@ pub(super) fn renew(store: &RocksStore) -> Result<(), StoreError> {
 fn strip_all(store: &RocksStore, name: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
     let end = store.view().next_book()?;
     let mut from = BookNo(0);
-    while let Some(last) = strip(store, name, from)? {
+    // Books that are added meanwhile do not have it.
+    while from < end
+        && let Some(last) = strip(store, name, from)?
+    {
         from = BookNo(last.0.saturating_add(1));
         watch(u64::from(from.0), u64::from(end.0))?;
+        RocksStore::let_others_write();
     }
     Ok(())
 }
@@ -83,29 +92,47 @@ pub(super) fn mark(store: &RocksStore, by: &Actor, name: &RecipeName) -> Result<
 /// Removes the name from some records, starting at `from`. Returns the last book processed, or `None` at the end.
 fn strip(store: &RocksStore, name: &RecipeName, from: BookNo) -> Result<Option<BookNo>, StoreError> {
     let _turn = store.turn();
-    let books = store.view().books(from, BATCH)?;
+    let view = store.view();
+    let books = view.books(from, BATCH)?;
     let mut batch = WriteBatch::default();
+    let mut libraries: BTreeMap<Library, LibrarySummary> = BTreeMap::new();
     let last = books.last().map(|(book, _)| *book);
-    for (book, mut record) in books {
-        if record.gems.remove(name).is_some() {
-            batch.put_cf(store.family(Family::Books), schema::book_key(book), schema::json(&record));
+    for (book, before) in books {
+        let mut record = before.clone();
+        if record.gems.remove(name).is_none() {
+            continue;
         }
+        batch.put_cf(store.family(Family::Books), schema::book_key(book), schema::json(&record));
+        let library = &record.key.library;
+        if !libraries.contains_key(library) {
+            libraries.extend(view.summary(library)?.map(|summary| (library.clone(), summary)));
+        }
+        if let Some(summary) = libraries.get_mut(library) {
+            summary.count_recipes(Some(&before), Some(&record));
+        }
+    }
+    for (library, summary) in &libraries {
+        batch.put_cf(store.family(Family::Meta), MetaKey::library(library).bytes(), schema::json(summary));
     }
     store.db.write(batch).map_err(|e| store.failed(&e))?;
     Ok(last)
 }
 
-/// Deletes everything that is left, except for the definition of a recipe to renew.
-fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
+/// Deletes everything that is left, except for the definition of a recipe to renew. No book has the recipe any more, so without
+/// its changes in the delta, its postings stay as they are, and can be counted while others write.
+fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(), StoreError> {
+    while erase_changes(store, recipe)? {
+        watch(0, 1)?;
+        RocksStore::let_others_write();
+    }
+    let gone = count(&store.view(), recipe, watch)?;
     let _turn = store.turn();
     let snapshot = store.view();
     let (first, end) = (recipe.number.to_be_bytes(), recipe.number.checked_add(1).map(u16::to_be_bytes));
     // The last number is only assigned when all others are used up.
     let end = end.as_ref().map_or(&[0xff; 3][..], |end| end.as_slice());
     let mut counts = snapshot.postings()?;
-    let gone = count(&snapshot, recipe)?;
-    counts.main = counts.main.saturating_sub(gone.main);
-    counts.delta = counts.delta.saturating_sub(gone.delta);
+    counts.main = counts.main.saturating_sub(gone);
 
     let mut batch = WriteBatch::default();
     for family in [Family::Gems, Family::Postings, Family::Lists, Family::Delta] {
@@ -131,36 +158,122 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Counts the postings of a recipe by reading the lengths of its lists. The books' gem counts are no substitute,
-/// because not every gem has a posting.
-fn count(snapshot: &RocksSnapshot<'_>, recipe: &KnownRecipe) -> Result<Postings, StoreError> {
+/// Deletes some changes of a recipe from the delta. Returns whether there were any.
+fn erase_changes(store: &RocksStore, recipe: &KnownRecipe) -> Result<bool, StoreError> {
+    let _turn = store.turn();
+    let snapshot = store.view();
     let first = recipe.number.to_be_bytes();
-    let of_recipe = |family| {
-        let mut options = ReadOptions::default();
-        options.set_total_order_seek(true);
-        options.fill_cache(false);
-        let mut entries = snapshot.iterator(family, options);
-        entries.seek(first);
-        entries
-    };
-    let mut counts = Postings::default();
-    let mut buckets = of_recipe(Family::Postings);
+    let mut batch = WriteBatch::default();
+    let mut delta = entries(&snapshot, Family::Delta, first);
+    while let Some(key) = delta.key().filter(|key| key.starts_with(&first) && batch.len() < CHANGES) {
+        batch.delete_cf(store.family(Family::Delta), key);
+        delta.next();
+    }
+    snapshot.end(&delta)?;
+    if batch.is_empty() {
+        return Ok(false);
+    }
+    let mut counts = snapshot.postings()?;
+    counts.delta = counts.delta.saturating_sub(batch.len() as u64);
+    batch.put_cf(store.family(Family::Meta), MetaKey::Postings.bytes(), counts.write());
+    store.db.write(batch).map_err(|e| store.failed(&e))?;
+    Ok(true)
+}
+
+/// The entries of a family from a recipe on.
+fn entries<'a>(snapshot: &'a RocksSnapshot<'_>, family: Family, first: [u8; 2]) -> DBRawIterator<'a> {
+    let mut options = ReadOptions::default();
+    options.set_total_order_seek(true);
+    options.fill_cache(false);
+    let mut entries = snapshot.iterator(family, options);
+    entries.seek(first);
+    entries
+}
+
+/// Counts the postings of a recipe in the main index by reading the lengths of its lists. The books' gem counts are no substitute,
+/// because not every gem has a posting.
+fn count(snapshot: &RocksSnapshot<'_>, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<u64, StoreError> {
+    let first = recipe.number.to_be_bytes();
+    let (mut postings, mut read) = (0, 0_u64);
+    let mut buckets = entries(snapshot, Family::Postings, first);
     while let Some((_, value)) = buckets.item().filter(|(key, _)| key.starts_with(&first)) {
         let lists = Reader::new(value, schema::rest_bits(recipe));
         let sum = |lists: Reader<'_>| {
             lists.into_iter().try_fold(0, |sum, list| list.map(|(_, list)| sum + u64::from(list.len())))
         };
-        counts.main += lists.and_then(sum).map_err(|Unreadable| {
+        postings += lists.and_then(sum).map_err(|Unreadable| {
             snapshot.damaged(format!("the postings of recipe {} cannot be read", recipe.name()))
         })?;
         buckets.next();
+        if read.is_multiple_of(BUCKETS) {
+            watch(0, 1)?;
+        }
+        read += 1;
     }
     snapshot.end(&buckets)?;
-    let mut delta = of_recipe(Family::Delta);
-    while delta.key().is_some_and(|key| key.starts_with(&first)) {
-        counts.delta += 1;
-        delta.next();
+    Ok(postings)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU8, Ordering};
+    use std::thread;
+
+    use jiff::Timestamp;
+    use lapidary_gems::{Gem, PlacedGem, Recipe};
+
+    use super::super::verify::verify;
+    use super::*;
+    use crate::description::Description;
+    use crate::index::{BookKey, NewBook, Record, Rights, Standing, Store as _};
+
+    fn book(id: u8, recipes: &[&Recipe]) -> NewBook {
+        let key = BookKey { library: "lib".parse().unwrap(), id: id.to_string().parse().unwrap() };
+        let gems: Vec<PlacedGem> = (0..2_000_u64).map(|gem| PlacedGem { gem: Gem(gem << 20), place: None }).collect();
+        let record = Record {
+            key,
+            rights: Rights::Free,
+            description: Description::default(),
+            digest: String::new(),
+            clean_digest: None,
+            bytes: 0,
+            clean: None,
+            text_kept: false,
+            gems: std::collections::BTreeMap::new(),
+            changed: Timestamp::UNIX_EPOCH,
+            fetched: None,
+            standing: Standing::default(),
+        };
+        let gems = recipes.iter().map(|recipe| (recipe.name().clone(), gems.clone())).collect();
+        NewBook { gems, ..NewBook::without_gems(record, true) }
     }
-    snapshot.end(&delta)?;
-    Ok(counts)
+
+    /// The scans of the last step wait until a book was added.
+    #[test]
+    fn books_are_written_while_a_recipe_is_counted_and_erased() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        let (kept, dropped) = (Recipe::documented(), Recipe::released());
+        for recipe in [&kept, &dropped] {
+            store.add_recipe(&Actor::Local, recipe).unwrap();
+        }
+        store.put(&Actor::Local, vec![book(0, &[&kept, &dropped])]).unwrap();
+        crate::index::Administration::compact(&store, UNWATCHED).unwrap();
+        store.put(&Actor::Local, vec![book(1, &[&kept, &dropped])]).unwrap();
+        let recipe = mark(&store, &Actor::Local, dropped.name()).unwrap().unwrap();
+        strip_all(&store, dropped.name(), UNWATCHED).unwrap();
+        let steps = AtomicU8::new(2);
+        let watch = |_, _| {
+            let step = steps.fetch_add(1, Ordering::Relaxed);
+            thread::scope(|scope| scope.spawn(|| store.put(&Actor::Local, vec![book(step, &[&kept])])).join().unwrap())
+        };
+        erase(&store, &recipe, &watch).unwrap();
+        // While changes were deleted, and while postings were counted.
+        let added = u64::from(steps.into_inner() - 2);
+        assert!(added > 1);
+        assert_eq!(verify(&store.view(), UNWATCHED).unwrap(), Vec::<String>::new());
+        let counts = store.view().postings().unwrap();
+        assert_eq!((counts.main, counts.delta), (2_000, (1 + added) * 2_000));
+        assert!(store.view().known().named(dropped.name()).is_err());
+    }
 }

@@ -15,7 +15,7 @@ use super::read::RocksSnapshot;
 use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
 use crate::index::postings::{LONG, List, Reader, Unreadable, Writer};
 use crate::index::recipes::KnownRecipe;
-use crate::index::{BookNo, StoreError};
+use crate::index::{BookNo, StoreError, Watch};
 
 /// A delta up to this size is left alone: it fits into memory.
 const SMALL: u64 = 1 << 19;
@@ -42,15 +42,29 @@ pub(super) fn keep_up(store: &RocksStore, cursor: &mut Cursor, changed: u64) -> 
     merge(&snapshot, cursor, 2 * PART * changed)
 }
 
-/// Merges the whole delta.
-pub(super) fn merge_all(store: &RocksStore, cursor: &mut Cursor) -> Result<(), StoreError> {
-    loop {
-        let snapshot = store.view();
-        if snapshot.postings()?.delta == 0 {
-            return Ok(());
+/// Merges as many changes as the delta has now, some at a time. Between them, others write. `watch` is called with the number
+/// of changes that are merged, and of all.
+pub(super) fn merge_in_turns(store: &RocksStore, watch: Watch<'_>) -> Result<(), StoreError> {
+    merge_in_steps(store, BATCH, watch)
+}
+
+fn merge_in_steps(store: &RocksStore, budget: u64, watch: Watch<'_>) -> Result<(), StoreError> {
+    let all = store.view().postings()?.delta;
+    let mut merged = 0;
+    while merged < all {
+        {
+            let mut turn = store.turn();
+            let before = store.view().postings()?.delta;
+            if before == 0 {
+                break;
+            }
+            merge(&store.view(), &mut turn, budget)?;
+            merged += before.saturating_sub(store.view().postings()?.delta);
         }
-        merge(&snapshot, cursor, BATCH)?;
+        watch(merged.min(all), all)?;
+        RocksStore::let_others_write();
     }
+    Ok(())
 }
 
 /// A change of a bucket in the delta: the lower bits of the gem, added or removed, and the book.
@@ -194,6 +208,9 @@ impl Merge<'_> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::sync::atomic::AtomicU8;
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::thread;
 
     use jiff::Timestamp;
     use proptest::prelude::*;
@@ -202,7 +219,8 @@ mod tests {
     use super::*;
     use crate::description::Description;
     use crate::index::{
-        Actor, BookKey, LibraryTally, Limits, NewBook, Record, Rights, Snapshot as _, Standing, Store, Tally, UNWATCHED,
+        Actor, BookKey, Condition, LibraryTally, Limits, NewBook, Record, Rights, Snapshot as _, Standing, Store,
+        Tally, UNWATCHED,
     };
     use lapidary_gems::{PlacedGem, Recipe};
 
@@ -232,6 +250,7 @@ mod tests {
             allow_empty: true,
             complete: false,
             turn: None,
+            condition: Condition::default(),
         }
     }
 
@@ -293,6 +312,25 @@ mod tests {
         }
     }
 
+    /// Each step of a compaction waits until a book was added.
+    #[test]
+    fn books_are_written_while_the_delta_is_merged() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        store.add_recipe(&Actor::Local, &Recipe::documented()).unwrap();
+        store.put(&Actor::Local, vec![book(0, &(0..3_000).collect::<Vec<u64>>())]).unwrap();
+        let (steps, partly) = (AtomicU8::new(1), AtomicU8::new(0));
+        let watch = |merged: u64, all: u64| {
+            let step = steps.fetch_add(1, Relaxed);
+            partly.fetch_add(u8::from(merged < all && store.view().postings()?.delta > 0), Relaxed);
+            // Others can write now: this waits for one of them.
+            thread::scope(|scope| scope.spawn(|| store.put(&Actor::Local, vec![book(step, &[1])])).join().unwrap())
+        };
+        merge_in_steps(&store, 1_000, &watch).unwrap();
+        assert!(partly.into_inner() > 1);
+        assert_eq!(verify(&store.view(), UNWATCHED).unwrap(), Vec::<String>::new());
+    }
+
     #[test]
     fn every_change_pays_for_a_part_of_the_merge() {
         let dir = tempfile::tempdir().unwrap();
@@ -307,7 +345,7 @@ mod tests {
         let Postings { main, delta } = store.view().postings().unwrap();
         assert!(largest < SMALL + 12_000, "{largest}");
         assert!(main > 0 && delta > 0, "{main} {delta}");
-        merge_all(&store, &mut store.turn()).unwrap();
+        merge_in_turns(&store, UNWATCHED).unwrap();
         let merged = store.view().postings().unwrap();
         assert_eq!((merged.main, merged.delta), (main + delta, 0));
         assert_eq!(verify(&store.view(), UNWATCHED).unwrap(), Vec::<String>::new());

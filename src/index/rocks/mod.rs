@@ -61,9 +61,12 @@ mod vitals;
 mod write;
 
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread;
+use std::time::Duration;
 
 use lapidary_gems::{Recipe, RecipeName};
 use rocksdb::{
@@ -80,13 +83,15 @@ use self::reserve::Reserve;
 use self::schema::{Family, MetaKey};
 use crate::index::recipes::Recipes;
 use crate::index::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, LateGems, NewBook, Record, RecordChange,
-    Row, RowChange, Snapshot, Store, StoreError, Table, Vitals, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, Condition, LateGems, NewBook, Record,
+    RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table, Vitals, Watch,
 };
 
 /// Default size of the read cache: four fifths of the posting lists of 100 million postings.
 pub const CACHE_BYTES: usize = 300 << 20;
 
+/// How long maintenance pauses between its steps.
+const PAUSE: Duration = Duration::from_millis(2);
 /// `RocksDB`'s default for [`RocksStore::collect_texts`].
 const COLLECTED: &str = "0.25";
 
@@ -251,6 +256,11 @@ impl RocksStore {
         self.db.set_options_cf(self.family(Family::Texts), &options).map_err(|e| self.failed(&e))
     }
 
+    /// Lets those write who wait for their turn. A lock that is taken again at once would keep them waiting.
+    fn let_others_write() {
+        thread::sleep(PAUSE);
+    }
+
     fn failed(&self, error: &rocksdb::Error) -> StoreError {
         error::from_rocksdb(&self.dir, error)
     }
@@ -289,6 +299,10 @@ impl Store for RocksStore {
         rows::page(self, table, prefix, after, limit)
     }
 
+    fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        rows::get(self, table, keys)
+    }
+
     fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
         rows::apply(self, by, changes, actions)
     }
@@ -297,8 +311,8 @@ impl Store for RocksStore {
         write::put(self, by, books)
     }
 
-    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
-        write::remove(self, by, keys)
+    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+        write::remove(self, by, keys, condition)
     }
 
     fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
@@ -343,9 +357,11 @@ impl Administration for RocksStore {
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
         let steps = 1 + Family::ALL.len() as u64;
         watch(0, steps)?;
-        merge::merge_all(self, &mut self.turn())?;
+        merge::merge_in_turns(self, &|_, _| watch(0, steps))?;
         self.flush()?;
         let mut options = CompactOptions::default();
+        // Otherwise nothing else is compacted meanwhile, and writes are slowed down.
+        options.set_exclusive_manual_compaction(false);
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
         for (family, done) in Family::ALL.into_iter().zip(1..) {
             watch(done, steps)?;
@@ -384,7 +400,8 @@ impl Administration for RocksStore {
 
     fn hold_reserve(&self) -> Result<(), StoreError> {
         let free = vitals::disk(self)?.free;
-        self.reserve.hold(free).map_err(|e| error::from_io(&self.dir, &e))
+        let failed = |e: io::Error| StoreError::Io { path: error::show(&self.dir), detail: e.to_string() };
+        self.reserve.hold(free).map_err(failed)
     }
 
     fn wants_reopening(&self) -> bool {

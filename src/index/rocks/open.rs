@@ -1,6 +1,7 @@
 //! Opening a folder: what it contains, who has it open, and its version.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::fmt::Display;
 use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, ErrorKind, Read, Write};
@@ -23,7 +24,7 @@ use super::search::term_keys;
 use super::{RocksStore, drop_recipe, options, rebuild};
 use crate::description::Description;
 use crate::index::recipes::{FORMER_GEM_BITS, KnownRecipe, Recipes};
-use crate::index::{StoreError, UNWATCHED};
+use crate::index::{Library, LibrarySummary, Record, Snapshot as _, StoreError, UNWATCHED};
 use lapidary_gems::Recipe;
 
 /// The lock file. It is locked while the folder is in use and contains the number of the process that holds it. It is
@@ -104,7 +105,36 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
         rebuild::postings(&store, &mut store.turn(), UNWATCHED)?;
     }
     drop_recipe::renew(&store)?;
+    count_recipes(&store)?;
     Ok(store)
+}
+
+/// Counts which recipes the books have gems of, in libraries whose books were changed by a version that did not.
+fn count_recipes(store: &RocksStore) -> Result<(), StoreError> {
+    // Unreadable summaries are reported by `verify`.
+    let Ok(mut summaries) = store.view().libraries() else { return Ok(()) };
+    summaries.retain(|summary| !summary.counts_recipes());
+    if summaries.is_empty() {
+        return Ok(());
+    }
+    let mut libraries: BTreeMap<Library, LibrarySummary> = BTreeMap::new();
+    for mut summary in summaries {
+        summary.recipes.clear();
+        libraries.insert(summary.library.clone(), summary);
+    }
+    for entry in store.db.iterator_cf(store.family(Family::Books), IteratorMode::Start) {
+        let (_, value) = entry.map_err(|e| store.failed(&e))?;
+        // Unreadable records are reported by `verify`.
+        let Ok(record) = serde_json::from_slice::<Record>(&value) else { continue };
+        if let Some(summary) = libraries.get_mut(&record.key.library) {
+            summary.count_recipes(None, Some(&record));
+        }
+    }
+    let mut batch = WriteBatch::default();
+    for (library, summary) in &libraries {
+        batch.put_cf(store.family(Family::Meta), MetaKey::library(library).bytes(), schema::json(summary));
+    }
+    durably(store, batch)
 }
 
 /// Creates a store on an opened database. Its recipes are not loaded yet.

@@ -12,6 +12,8 @@ use rustix::fs::{FallocateFlags, fallocate};
 pub(super) const FILE: &str = "lapidary.reserve";
 /// Enough to flush memory to disk, which `RocksDB` does before any other write after a full disk.
 const BYTES: u64 = 64 << 20;
+/// How much must be free to reserve it.
+const NEEDED: u64 = 2 * BYTES;
 /// A file written to test whether there is space.
 const TRIAL: &str = "lapidary.trial";
 /// Its size.
@@ -49,15 +51,27 @@ impl Reserve {
     /// first time.
     pub(super) fn hold(&self, free: u64) -> io::Result<()> {
         let mut state = self.state();
-        if *state == State::Held || free < 2 * BYTES {
+        if *state == State::Held {
             return Ok(());
         }
-        match allocate(&self.dir.join(FILE), BYTES) {
+        let allocated = if free < NEEDED {
+            let needed = format!("{} MiB are free, and {} MiB are needed", free >> 20, NEEDED >> 20);
+            Err(io::Error::new(io::ErrorKind::StorageFull, needed))
+        } else {
+            allocate(&self.dir.join(FILE), BYTES)
+        };
+        match allocated {
             Ok(()) => *state = State::Held,
-            Err(_) if self.told.swap(true, Ordering::Relaxed) => {}
+            // A reserve that is in use was told of then.
+            Err(_) if *state == State::Released || self.told.swap(true, Ordering::Relaxed) => {}
             Err(error) => return Err(error),
         }
         Ok(())
+    }
+
+    /// Whether there is none, and too little free space for one.
+    pub(super) fn is_lacking(&self, free: u64) -> bool {
+        *self.state() != State::Held && free < NEEDED
     }
 
     /// Releases the space. Returns whether there was any.

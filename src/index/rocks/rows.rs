@@ -22,6 +22,7 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         Table::Folds => (Family::Meta, MetaKey::Folds.bytes()),
         Table::Access
         | Table::AllowLists
+        | Table::Libraries
         | Table::Webhooks
         | Table::WebhookProgress
         | Table::Sources
@@ -60,6 +61,14 @@ pub(super) fn page(
         rows.push((key.to_vec(), value.into_vec()));
     }
     Ok(rows)
+}
+
+/// Reads the values of the rows with these keys.
+pub(super) fn get(store: &RocksStore, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    let (family, place) = place(table);
+    let family = store.family(family);
+    let keys = keys.iter().map(|key| (family, [place.as_slice(), key].concat()));
+    store.db.multi_get_cf(keys).into_iter().map(|value| value.map_err(|e| store.failed(&e))).collect()
 }
 
 /// Writes the changes. On a full disk, uses its reserve.

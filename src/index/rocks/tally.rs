@@ -27,7 +27,7 @@ pub(super) fn tally(
     sorted.dedup();
     let mut counts = Counts::default();
     lists.read(&sorted, &mut |library, gem, books| counts.add(library, gem, books))?;
-    counts.by_library(snapshot, gems, limits.fewest)
+    Ok(counts.by_library(snapshot, gems, limits.fewest)?.within_bounds())
 }
 
 /// Counts the books of the gems of many queries.
@@ -81,12 +81,7 @@ impl Counts {
         let tally_of = |library: LibraryNo| {
             let name = owners.name(library).cloned();
             let name = name.ok_or_else(|| snapshot.damaged(format!("the name of library {} is lost", library.0)))?;
-            Ok::<_, StoreError>(LibraryTally {
-                library: name,
-                books: Vec::new(),
-                common: Vec::new(),
-                holders: Vec::new(),
-            })
+            Ok::<_, StoreError>(LibraryTally::empty(name))
         };
         let mut walk = owners.walk();
         let mut books: Vec<(BookNo, u32)> = self.books.into_iter().filter(|(_, count)| *count >= fewest).collect();

@@ -67,7 +67,8 @@ pub(super) fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
         let size = store.db.property_int_value_cf(store.family(family), properties::TOTAL_SST_FILES_SIZE);
         postings += size.map_err(|e| store.failed(&e))?.unwrap_or(0);
     }
-    Ok(Disk { used: files(store)?, postings, free: bytes(system.f_bavail), size: bytes(system.f_blocks), read_only })
+    let (free, size) = (bytes(system.f_bavail), bytes(system.f_blocks));
+    Ok(Disk { used: files(store)?, postings, free, size, read_only, lacks_reserve: store.reserve.is_lacking(free) })
 }
 
 /// Size of all files, except reserved space.

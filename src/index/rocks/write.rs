@@ -12,7 +12,8 @@ use super::{RocksStore, error};
 use crate::index::change::{amended, audited, last_of_each_key};
 use crate::index::recipes::KnownRecipe;
 use crate::index::{
-    Action, Actor, Amended, AuditedBook, BookKey, LateGems, NewBook, Record, RecordChange, Snapshot, StoreError,
+    Action, Actor, Amended, AuditedBook, BookKey, Condition, LateGems, NewBook, Record, RecordChange, Snapshot,
+    StoreError,
 };
 
 /// Assumed number of postings of a removed book.
@@ -101,14 +102,19 @@ pub(super) fn put(store: &RocksStore, by: &Actor, books: Vec<NewBook>) -> Result
     change.commit(by)
 }
 
-pub(super) fn remove(store: &RocksStore, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+pub(super) fn remove(
+    store: &RocksStore,
+    by: &Actor,
+    keys: &[BookKey],
+    condition: &Condition,
+) -> Result<Vec<bool>, StoreError> {
     let mut turn = store.turn();
     merge::keep_up(store, &mut turn, REMOVED_GEMS * keys.len() as u64)?;
     let mut change = Change::begin(store, turn);
     let mut there = BTreeMap::new();
     for key in keys {
         if !there.contains_key(key) {
-            there.insert(key, change.remove(key)?);
+            there.insert(key, change.remove(key, condition)?);
         }
     }
     change.commit(by)?;
@@ -125,7 +131,7 @@ pub(super) fn amend(
     let Some(Present { number, record: old }) = amendment.present(key)? else {
         return Ok(None);
     };
-    let new = amended(&old, change);
+    let new = amended(&old, change)?;
     amendment.change_terms(number, Some(&old), Some(&new));
     amendment.uncount(&old)?;
     amendment.count(&new)?;
@@ -158,6 +164,6 @@ mod tests {
             writer.join().is_err()
         });
         assert!(panicked && store.writing.is_poisoned());
-        assert_eq!(remove(&store, &Actor::Local, &[key]).unwrap(), [false]);
+        assert_eq!(remove(&store, &Actor::Local, &[key], &Condition::default()).unwrap(), [false]);
     }
 }

@@ -6,9 +6,11 @@ p_bad_gems = The list of gems cannot be read.
 p_bad_json = The request is not as the server expects it.
 p_bad_limit = A list cannot have that many entries.
 p_bad_path = The address is not valid.
+p_bad_precondition = A condition of the request cannot be read.
 p_bad_query = Some field has a value that is not possible here.
 p_bad_ref = The mark of a line is too long.
 p_broken_body = The upload broke off; try again.
+p_no_preconditions = This cannot be asked for under a condition.
 p_undecodable = The upload cannot be unpacked.
 
 p_bad_key = There is no such key; sign in with another one.
@@ -16,7 +18,9 @@ p_key_expired = The key has expired; ask an administrator for a new one.
 p_no_key = This needs a key; sign in.
 
 p_cross_site = The form was not sent by a page of this console, or its session has ended; load the page again.
+p_may_not_forbid = Your key may not forbid texts; ask an administrator.
 p_not_allowed = The role of your key does not include this.
+p_set_by_administrator = An administrator set this, and only an administrator may change it.
 p_not_your_library = Your key is for another library.
 
 p_no_such_allow_list = There is no such allow-list.
@@ -34,7 +38,7 @@ p_not_found = There is no such page.
 p_method_not_allowed = This address does not take such requests.
 p_body_stalled = The upload was too slow; try again on a better connection.
 
-p_check_incomplete = Some books cannot be found by this check yet; an administrator has to give them gems of the recipe first.
+p_check_incomplete = Some books have no gems of the recipes of this check, so it could miss a match; send the text instead of gems.
 p_duplicate = The book has the same text as another one.
 p_is_default = This is the default recipe; make another one the default first.
 p_job_ended = The job has already ended.
@@ -49,7 +53,10 @@ p_recipe_incomplete = Not all books have gems of this recipe yet, so a check wit
 p_source_exists = There is a source of this name already; choose another name.
 p_source_paused = The source is paused; let it go on first.
 p_source_runs = The source is being fetched; wait until it is done.
+p_trust_stated = A library of this key was trusted or distrusted before; change that first, on the page of the catalogue.
 p_would_be_empty = The book would have no gems any more, and no check could find it.
+
+p_precondition_failed = Somebody else has changed, added or removed the book; load the page and try again.
 
 p_body_too_large = The upload is larger than this server takes.
 p_too_many_checks = Too many checks at once; send fewer.
@@ -72,7 +79,7 @@ p_bad_key_request = A key cannot be made like this; check its role, limits and d
 p_bad_name = The name is not valid: it is empty, too long or has control characters.
 p_bad_recipe = There is no recipe of this name, or its parameters are not possible.
 p_bad_source = A source cannot be defined like this; check its address and its options.
-p_bad_task = There is no such kind of job, or its options are not possible.
+p_bad_task = The job cannot be done like this.
 p_bad_validity = The first day is after the last one.
 p_bad_webhook = Events cannot be sent to this address; give one that begins with https://.
 p_damaged = The file is damaged.
@@ -109,8 +116,10 @@ p_starting = The server is starting; try again in a moment.
 p_stopping = The server is stopping; try again in a moment.
 p_store_full = The store is full; its administrator has to make room.
 p_store_silent = The store answers too slowly; try again in a moment.
+p_store_emptied = A part of the catalogue was lost, so no answer would be complete; its administrator has to restore it.
 p_store_unavailable = The store cannot be reached; try again in a moment.
 
+p_revoked_in_memory = The key is refused from now on, but the server could not write that yet and tries again.
 p_disk_full = The disk of the server is full; its administrator has to make room.
 
 p_export_failed = The export failed; the reason is in the log of the server.

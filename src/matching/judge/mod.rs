@@ -8,12 +8,19 @@ use std::cmp::Ordering;
 
 use hashbrown::HashMap;
 use lapidary_gems::{Gem, Recipe, Rule};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
 
 use super::{LookedUp, Question, Reader, Score, verdict};
+use crate::index::tally::fair_shares;
 use crate::index::{BookKey, BookNo, Library, LibraryTally, Limits, Outline, Rights, StoreError, Tally};
 
 /// Maximum number of exact copies considered per library.
-const MOST_COPIES: u32 = 10_000;
+const MOST_COPIES: u32 = 1_000;
+/// Maximum number of books whose gems are read for a check in one recipe, of all libraries together.
+pub const MOST_COMPARED: usize = 300;
+/// As many of them a library may have in any case.
+const COMPARED_OF_ONE: usize = 10;
 /// Number of outlines read at a time.
 const READ_AT_ONCE: usize = 1_000;
 
@@ -60,6 +67,16 @@ fn add(tally: &mut Tally, library: Library, number: BookNo) {
     }
 }
 
+/// Why a matching book is only information: it decides nothing in this answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Informs {
+    /// Its library is not trusted, and belongs to somebody else.
+    UntrustedLibrary,
+    /// It may be a collage of other books, which an administrator has not confirmed, and belongs to somebody else.
+    Quarantined,
+}
+
 /// A book that matches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judged {
@@ -77,8 +94,18 @@ pub struct Judged {
     pub identical: bool,
     /// How much it has in common with the query.
     pub score: Score,
-    /// Whether it does not affect the verdict.
+    /// Whether it is in an allow-list, and so does not affect the verdict.
     pub allowed: bool,
+    /// Why it is only information, if it is.
+    pub informs: Option<Informs>,
+}
+
+impl Judged {
+    /// Whether it affects the verdict.
+    #[must_use]
+    pub fn decides(&self) -> bool {
+        !self.allowed && self.informs.is_none()
+    }
 }
 
 /// The matching books, in no particular order.
@@ -86,8 +113,52 @@ pub struct Judged {
 pub struct Judgements {
     /// Those that count.
     pub matches: Vec<Judged>,
-    /// The disabled books that would match.
+    /// The disabled books that would match, without those that would only inform.
     pub disabled: Vec<BookNo>,
+    /// Number of books with common gems that were not compared with the query, because there were too many.
+    pub left_out: usize,
+}
+
+impl Judgements {
+    /// Adds a book that meets the rule or is identical.
+    fn add(&mut self, question: &Question<'_>, found: Candidate, score: Score) {
+        let Candidate { number, library, outline, identical, informs, rights, .. } = found;
+        if outline.standing.disabled_since.is_some() {
+            self.disabled.extend(informs.is_none().then_some(number));
+            return;
+        }
+        let key = BookKey { library: outline.library, id: outline.id };
+        // No allow-list lifts a ban.
+        let allowed = rights != Rights::Forbidden && (question.is_allowed)(&key);
+        let recipes = vec![0];
+        self.matches.push(Judged { number, key, library, recipes, rights, identical, score, allowed, informs });
+    }
+}
+
+/// A book that may match.
+struct Candidate {
+    number: BookNo,
+    /// The position of its library.
+    library: usize,
+    /// The number of query gems with a posting for it.
+    posted: u32,
+    /// How likely this makes a match.
+    promise: f64,
+    outline: Outline,
+    identical: bool,
+    informs: Option<Informs>,
+    /// Its rights on the day of the question.
+    rights: Rights,
+}
+
+impl Candidate {
+    /// Who is compared first: books with the same text, then those with the strictest rights, because these decide, then those
+    /// that most likely match. Disabled books, and those that decide nothing, are last.
+    fn order(&self, other: &Self) -> Ordering {
+        let is_last = |of: &Self| of.informs.is_some() || of.outline.standing.disabled_since.is_some();
+        let rank = |of: &Self| (is_last(of), !of.identical, of.rights);
+        rank(self).cmp(&rank(other)).then(other.promise.total_cmp(&self.promise)).then(self.number.cmp(&other.number))
+    }
 }
 
 /// Combines what several recipes found. A book found by more than one is shown as the first of them found it, preferably
@@ -96,8 +167,9 @@ pub struct Judgements {
 pub fn merge(of_recipes: Vec<Judgements>) -> Judgements {
     let mut all = Judgements::default();
     let mut places: HashMap<BookNo, usize> = HashMap::new();
-    for (recipe, Judgements { matches, disabled }) in of_recipes.into_iter().enumerate() {
+    for (recipe, Judgements { matches, disabled, left_out }) in of_recipes.into_iter().enumerate() {
         all.disabled.extend(disabled);
+        all.left_out = all.left_out.max(left_out);
         for found in matches {
             let place = *places.entry(found.number).or_insert(all.matches.len());
             match all.matches.get_mut(place) {
@@ -115,39 +187,75 @@ pub fn merge(of_recipes: Vec<Judgements>) -> Judgements {
     all
 }
 
-/// Decides which candidates match. `looked_up` has the libraries of the candidates, in the same order.
+/// Decides which candidates match. `looked_up` has the libraries of the candidates, in the same order. Reads the gems of at most
+/// `most` books, and a fair part of them from each library, so that the books of one displace none of another.
 pub fn judge(
     reader: &dyn Reader,
     question: &Question<'_>,
     looked_up: &[LookedUp<'_>],
+    most: usize,
 ) -> Result<Judgements, StoreError> {
     let mut all = Judgements::default();
+    let mut undecided: Vec<Vec<Candidate>> = Vec::with_capacity(looked_up.len());
     for (library, query) in looked_up.iter().enumerate() {
-        for some in query.candidates().chunks(READ_AT_ONCE) {
-            let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
-            for (outline, &(number, posted)) in reader.outline(&numbers)?.into_iter().zip(some) {
-                let Some(outline) = outline.filter(|outline| !(question.is_left_out)(number, outline)) else {
-                    continue;
-                };
-                let identical = outline.is_of(question.digests);
-                let of_book = outline.gems.get(question.recipe.name()).copied().unwrap_or_default();
-                let (score, meets) = query.judge(question.rule, number, posted, of_book)?;
-                if !(meets || identical) {
-                    continue;
-                }
-                if outline.standing.disabled_since.is_some() {
-                    all.disabled.push(number);
-                    continue;
-                }
-                let Outline { library: name, id, rights, standing, .. } = outline;
-                let (key, rights) = (BookKey { library: name, id }, standing.rights_on(question.day, rights));
-                // No allow-list lifts a ban.
-                let allowed = rights != Rights::Forbidden && (question.is_allowed)(&key);
-                all.matches.push(Judged { number, key, library, recipes: vec![0], rights, identical, score, allowed });
+        all.left_out += query.left_out();
+        undecided.push(sift(reader, question, library, query, &mut all)?);
+    }
+    let needs: Vec<usize> = undecided.iter().map(Vec::len).collect();
+    let shares = fair_shares(&needs, most, COMPARED_OF_ONE);
+    for ((query, mut candidates), share) in looked_up.iter().zip(undecided).zip(shares) {
+        candidates.sort_unstable_by(Candidate::order);
+        for (at, found) in candidates.into_iter().enumerate() {
+            let Candidate { number, posted, ref outline, identical, .. } = found;
+            let of_book = gems_of(outline, question);
+            let (score, meets) = if at < share {
+                query.judge(question.rule, number, posted, of_book)?
+            } else {
+                all.left_out += usize::from(!identical);
+                (query.score(posted, of_book), false)
+            };
+            if meets || identical {
+                all.add(question, found, score);
             }
         }
     }
     Ok(all)
+}
+
+/// Decides about the candidates of a library for which the numbers of gems are enough, and returns the others.
+fn sift(
+    reader: &dyn Reader,
+    question: &Question<'_>,
+    library: usize,
+    query: &LookedUp<'_>,
+    all: &mut Judgements,
+) -> Result<Vec<Candidate>, StoreError> {
+    let mut undecided = Vec::new();
+    for some in query.candidates().chunks(READ_AT_ONCE) {
+        let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
+        for (outline, &(number, posted)) in reader.outline(&numbers)?.into_iter().zip(some) {
+            let Some(outline) = outline.filter(|outline| !(question.is_left_out)(number, outline)) else {
+                continue;
+            };
+            let identical = outline.is_of(question.digests);
+            let rights = outline.standing.rights_on(question.day, outline.rights);
+            let of_book = gems_of(&outline, question);
+            let promise = query.promise(question.rule, posted, of_book);
+            let informs = (question.informs)(&outline);
+            let found = Candidate { number, library, posted, promise, outline, identical, informs, rights };
+            match query.decided(question.rule, posted, of_book) {
+                None => undecided.push(found),
+                Some((score, meets)) if meets || identical => all.add(question, found, score),
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(undecided)
+}
+
+/// The number of a book's gems.
+fn gems_of(outline: &Outline, question: &Question<'_>) -> u32 {
+    outline.gems.get(question.recipe.name()).copied().unwrap_or_default()
 }
 
 /// The matches in order, and the verdict.
@@ -158,18 +266,19 @@ pub struct Ranked {
     matches: Vec<Judged>,
 }
 
-/// Orders matches, best first: identical texts, then by number of common gems, then by score.
+/// Orders matches: first those that are more than information; then identical texts, by number of common gems, and by score.
 #[must_use]
 pub fn rank(mut matches: Vec<Judged>) -> Ranked {
     fn order(a: &Judged, b: &Judged) -> Ordering {
+        let informs = a.informs.is_some().cmp(&b.informs.is_some());
         let identical = b.identical.cmp(&a.identical);
         let common = b.score.common.cmp(&a.score.common);
         let alike = b.score.score.total_cmp(&a.score.score);
-        identical.then(common).then(alike).then_with(|| a.key.cmp(&b.key))
+        informs.then(identical).then(common).then(alike).then_with(|| a.key.cmp(&b.key))
     }
 
     matches.sort_by(order);
-    let verdict = verdict(matches.iter().filter(|found| !found.allowed).map(|found| found.rights));
+    let verdict = verdict(matches.iter().filter(|found| found.decides()).map(|found| found.rights));
     Ranked { verdict, matches }
 }
 
@@ -186,14 +295,20 @@ impl Ranked {
     /// Up to `most` matches that others must not publish and that [`Ranked::shown`] leaves out with this limit.
     #[must_use]
     pub fn hidden(&self, limit: usize, most: usize) -> Vec<Judged> {
-        let forbids = |found: &&Judged| !found.allowed && found.rights.forbids();
+        let forbids = |found: &&Judged| found.decides() && found.rights.forbids();
         self.matches.iter().skip(limit).filter(forbids).take(most).cloned().collect()
     }
 
-    /// The number of matches.
+    /// The number of matches, without those that only inform.
     #[must_use]
     pub fn total(&self) -> usize {
-        self.matches.len()
+        self.matches.partition_point(|found| found.informs.is_none())
+    }
+
+    /// The number of matches that only inform.
+    #[must_use]
+    pub fn informing(&self) -> usize {
+        self.matches.len() - self.total()
     }
 
     /// Up to `limit` matches. The best one behind the verdict takes the last place if it would not be shown, so that
@@ -201,7 +316,7 @@ impl Ranked {
     #[must_use]
     pub fn shown(self, limit: usize) -> ToShow {
         let Self { verdict, mut matches } = self;
-        let at = matches.iter().position(|found| !found.allowed && found.rights == verdict);
+        let at = matches.iter().position(|found| found.decides() && found.rights == verdict);
         let decisive = at.map(|at| matches[at].clone());
         if let (Some(at), Some(last)) = (at, limit.checked_sub(1))
             && at > last

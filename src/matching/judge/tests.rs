@@ -61,7 +61,7 @@ impl Reader for Books {
                     books.push((BookNo(number as u32), shared));
                 }
             }
-            tally.libraries.push(LibraryTally { library: library.clone(), books, common, holders });
+            tally.libraries.push(LibraryTally { books, common, holders, ..LibraryTally::empty(library.clone()) });
         }
         Ok(tally)
     }
@@ -165,7 +165,9 @@ proptest! {
         (min_common, half, common_cap) in (0..4_u32, any::<bool>(), 1..6_u32),
         except in prop::option::of(0..10_usize),
         limit in 0..6_usize,
+        untrusted in any::<bool>(),
     ) {
+        let only_informs = |book: &Book| untrusted && book.library == 1;
         let recipe = Recipe::documented();
         let rule = Rule { min_common, min_share: if half { 0.5 } else { 0.0 }, common_cap, ..Rule::EXACT };
         let reader = stored(&recipe, &books);
@@ -182,27 +184,33 @@ proptest! {
             is_left_out: &|number, _| except == Some(number.0 as usize),
             day: DAY,
             is_allowed: &|book| allowed.contains(book),
+            informs: &|book| (untrusted && book.library.as_str() == "l1").then_some(Informs::UntrustedLibrary),
         };
         let candidates = candidates(&reader, &question).unwrap();
         let look_up = |of_library| LookedUp::new(&reader, &question, of_library).unwrap();
         let looked_up: Vec<LookedUp<'_>> = candidates.libraries.iter().map(look_up).collect();
-        let Judgements { matches, disabled } = judge(&reader, &question, &looked_up).unwrap();
+        let Judgements { matches, disabled, left_out } = judge(&reader, &question, &looked_up, MOST_COMPARED).unwrap();
+        prop_assert_eq!(left_out, 0);
         prop_assert_eq!(reader.gem_lists_read.get(), 0, "the score decides, so no list of gems is read");
 
         let (off, mut expected): (Vec<_>, Vec<_>) =
             by_hand(&books, &query, &rule, except).into_iter().partition(|(number, ..)| books[*number].disabled);
-        prop_assert_eq!(disabled.len(), off.len());
+        prop_assert_eq!(disabled.len(), off.iter().filter(|(number, ..)| !only_informs(&books[*number])).count());
         expected.sort_by(|(a, a_identical, a_common, a_alike), (b, b_identical, b_common, b_alike)| {
             let key = |number: usize| key(number, &books[number]);
-            (b_identical, b_common).cmp(&(a_identical, a_common))
+            only_informs(&books[*a]).cmp(&only_informs(&books[*b]))
+                .then((b_identical, b_common).cmp(&(a_identical, a_common)))
                 .then(b_alike.total_cmp(a_alike))
                 .then_with(|| key(*a).cmp(&key(*b)))
         });
         let is_allowed = |book: &Book| book.allowed && book.rights != Rights::Forbidden;
-        let counts: Vec<usize> = expected.iter().map(|found| found.0).filter(|number| !is_allowed(&books[*number])).collect();
+        let decides = |book: &Book| !is_allowed(book) && !only_informs(book);
+        let counts: Vec<usize> = expected.iter().map(|found| found.0).filter(|number| decides(&books[*number])).collect();
         let strictest = counts.iter().map(|number| books[*number].rights).min().unwrap_or(Rights::Unknown);
         let ranked = rank(matches);
-        prop_assert_eq!((ranked.verdict, ranked.total()), (strictest, expected.len()));
+        let informing = expected.iter().filter(|found| only_informs(&books[found.0])).count();
+        prop_assert_eq!((ranked.verdict, ranked.total()), (strictest, expected.len() - informing));
+        prop_assert_eq!(ranked.informing(), informing);
 
         let all = ranked.clone().shown(usize::MAX);
         let found: Vec<_> = all.matches.iter().map(|m| (m.number.0 as usize, m.identical, m.score.common)).collect();
@@ -275,11 +283,12 @@ proptest! {
             is_left_out: &|_, _| false,
             day: DAY,
             is_allowed: &|_| false,
+            informs: &|_| None,
         };
         let tally = candidates(&reader, &question).unwrap();
         let looked_up: Vec<_> =
             tally.libraries.iter().map(|of_library| LookedUp::new(&reader, &question, of_library).unwrap()).collect();
-        let matches = judge(&reader, &question, &looked_up).unwrap().matches;
+        let matches = judge(&reader, &question, &looked_up, MOST_COMPARED).unwrap().matches;
         // No gems overlap.
         let (relation, spans, apart) = (Relation::Overlap, Vec::new(), score.common);
         let alignment = Alignment { relation, spans, evidence: 0.0, support: 0.0, apart };
@@ -313,10 +322,12 @@ fn what_several_recipes_found_is_combined() {
         identical: common == 0,
         score: Score::new(common, 10, 10),
         allowed: false,
+        informs: None,
     };
     let judged = |matches: Vec<Judged>, disabled: &[u32]| Judgements {
         matches,
         disabled: disabled.iter().copied().map(BookNo).collect(),
+        left_out: 0,
     };
     let all = merge(vec![
         judged(vec![of(1, 5), of(2, 0)], &[8]),
@@ -326,4 +337,46 @@ fn what_several_recipes_found_is_combined() {
     let found: Vec<_> = all.matches.iter().map(|of| (of.number.0, of.recipes.clone(), of.score.common)).collect();
     assert_eq!(found, [(1, vec![0, 2], 5), (2, vec![2, 0], 7), (3, vec![2], 2)]);
     assert_eq!(all.disabled, [BookNo(8), BookNo(9)]);
+}
+
+/// However many books have the gems, few are compared: a fair part of each library, those that decide first.
+#[test]
+fn a_flood_is_compared_in_part_and_displaces_nothing() {
+    const FLOOD: usize = 2_000;
+    let (recipe, rule) = (Recipe::documented(), Rule { min_evidence: 0.000_1, ..Rule::EXACT });
+    let gems: Vec<u64> = (0..20).collect();
+    let book = |library, rights, digest, gems: &[u64]| Book {
+        library,
+        rights,
+        gems: gems.to_vec(),
+        digest,
+        disabled: false,
+        allowed: false,
+    };
+    let mut books: Vec<Book> = (0..FLOOD).map(|_| book(0, Rights::Free, 1, &gems)).collect();
+    books.push(book(0, Rights::Protected, 1, &gems[..9]));
+    books.push(book(0, Rights::Free, 0, &[]));
+    books.push(book(1, Rights::Unknown, 1, &gems[..4]));
+    let reader = stored(&recipe, &books);
+    let probes: Vec<Probe> = placed(&gems).into_iter().map(|placed| Probe { placed, kept: true }).collect();
+    let digests = ["0".to_owned()];
+    let question = Question {
+        recipe: &recipe,
+        rule: &rule,
+        probes: &probes,
+        positions: None,
+        digests: &digests,
+        library: None,
+        is_left_out: &|_, _| false,
+        day: DAY,
+        is_allowed: &|_| false,
+        informs: &|_| None,
+    };
+    let tally = candidates(&reader, &question).unwrap();
+    let looked_up: Vec<_> = tally.libraries.iter().map(|of| LookedUp::new(&reader, &question, of).unwrap()).collect();
+    let judged = judge(&reader, &question, &looked_up, 50).unwrap();
+    assert!(reader.gem_lists_read.get() <= 50, "{}", reader.gem_lists_read.get());
+    let is_found = |number: usize| judged.matches.iter().any(|found| found.number.0 as usize == number);
+    assert!((FLOOD..FLOOD + 3).all(is_found), "protected, the same text, of another library");
+    assert_eq!(judged.matches.len() + judged.left_out, FLOOD + 3);
 }

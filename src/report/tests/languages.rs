@@ -2,11 +2,11 @@
 
 use lapidary_gems::Trick;
 
-use super::{disguised, example, found, page, printed_in, report};
+use super::{disguised, example, found, hidden_in_all_ways, page, printed_in, report};
 use crate::api::{Disguise, Match, Report};
 use crate::index::Rights;
 use crate::language::Language::{English, Russian};
-use crate::matching::{Reason, Relation};
+use crate::matching::{Informs, Reason, Relation};
 use crate::report::{Checked, Summary, Texts, html_index, print_comparison, summary};
 
 /// A report with everything that a report can say, and with names in Cyrillic.
@@ -21,19 +21,21 @@ fn full() -> Report {
     (report.rule.min_support, report.rule.min_share) = (2.0, 0.03);
     (report.error_probability, report.matches[0].error_probability) = (Some(2.5e-10), Some(1.3e-4));
     (report.matches[1].error_probability, report.matches[1].work, report.matches[1].allowed) = (Some(1.0), 1, true);
-    (report.matches[2].chance, report.matches[2].book.title) = (1.7, None);
+    (report.matches[2].chance, report.matches[2].book.title) = (Some(1.7), None);
     report.matches[3].spans[0].query.bytes = None;
+    (report.informing, report.matches[3].informs) = (3, Some(Informs::UntrustedLibrary));
     for (found, relation) in report.matches.iter_mut().zip([
         Relation::SameText,
         Relation::PartOfBook,
         Relation::ContainsBook,
         Relation::Quotations,
     ]) {
-        found.relation = relation;
+        found.relation = Some(relation);
     }
     let word = example(Trick::Digits, "в ящике лежал ", "кла4", ", и");
     report.disguise =
         Some(Disguise { invisible: 1, marks: 21, letter_spaced: 2, digits: 5, hyphens: 11, ..disguised(vec![word]) });
+    report.disguise.iter_mut().for_each(|signs| signs.hidden = Some(hidden_in_all_ways()));
     report.note = Some("оговорка".into());
     report
 }
@@ -48,7 +50,13 @@ fn in_russian() {
     Текст замаскирован: 1 невидимый знак, 1_204 буквы чужого алфавита, 21
     надстрочный или подстрочный знак, 2 слова вразрядку, 5 цифр вместо букв и 11
     дефисов внутри слов в 38_% слов
+    12_066 слов (61_%) этого файла скрыто от читателя и не учтено: помечены как
+    скрытые (1_000), не отображаются (1_001), начертаны невидимо (1_002),
+    прозрачные (1_003), цвета фона (1_004), крошечными буквами (1_005), обрезаны
+    (1_006), за пределами страницы (1_007), закрыты (1_008), на скрытом слое
+    (1_009), удалены в режиме правки (1_010) и отклонённые вставки (1_011)
     не учтено: 2 отключённые книги, которые совпали бы
+    не учтено: 3 совпавшие книги, которые приведены только для сведения
     примечание: оговорка
 
 1. Море
@@ -65,7 +73,8 @@ fn in_russian() {
         "другое издание книги 1",
         "в списке разрешённых: на вывод не влияет",
         "(без названия)",
-        "… и ещё 1_296",
+        "только для сведения: этой библиотеке не доверяют",
+        "… и ещё 1_297",
         "алгоритм «documented»; для совпадения нужно не менее 3 общих отпечатков (отдельно стоящий считается за \
          половину) и 3_% текста или книги; вероятность случайного совпадения при такой проверке: 1 на 77_000",
         "1. доказательная сила 14,5; у посторонних книг такая бывает реже, чем 1 раз на 7_700",
@@ -81,7 +90,8 @@ fn in_russian() {
 fn nothing_is_left_untranslated() {
     let report = full();
     let rows = |outcome| Checked { name: "роман".into(), outcome };
-    let listed = |verdict| rows(Ok(Summary { page: "1".into(), verdict, covered: 0.3, matches: 5 }));
+    let listed =
+        |verdict| rows(Ok(Summary { page: "1".into(), verdict, not_checked: None, covered: Some(0.3), matches: 5 }));
     let rows = [
         listed(Rights::Forbidden),
         listed(Rights::Protected),
@@ -92,6 +102,7 @@ fn nothing_is_left_untranslated() {
     ];
     let verdicts = Rights::ALL;
     let reasons = [
+        Reason::NoneDecides,
         Reason::NoMatch,
         Reason::Partial,
         Reason::TooShort,

@@ -8,7 +8,8 @@ use jiff::Timestamp;
 use lapidary_gems::{Place, Rule, Trick};
 
 use super::{Page, Texts, html_report, report_part};
-use crate::api::{BookRef, Disguise, DisguisedWord, Match, Report};
+use crate::api::{BookRef, Disguise, DisguisedWord, HiddenText, Match, Report};
+use crate::extract::{HiddenCount, Hiding};
 use crate::index::Rights;
 use crate::language::Language::{self, English};
 use crate::matching::{Extent, Range, Reason, Relation, Score, Span};
@@ -33,9 +34,9 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
         recipes: vec!["documented".parse().expect("a name")],
         work: 1,
         score: Score::new(15, 20, 40),
-        relation: Relation::PartOfBook,
+        relation: Some(Relation::PartOfBook),
         identical: false,
-        chance: 2.5e-10,
+        chance: Some(2.5e-10),
         evidence: 14.5,
         error_probability: None,
         spans: vec![Span {
@@ -48,6 +49,8 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
         exact: None,
         passages: Vec::new(),
         allowed: false,
+        informs: None,
+        disputed: false,
     }
 }
 
@@ -56,10 +59,11 @@ fn report(mut matches: Vec<Match>) -> Report {
     Report {
         verdict: matches.iter().map(|found| found.book.rights).min().unwrap_or(Rights::Unknown),
         reason: if matches.is_empty() { Reason::NoMatch } else { Reason::Match },
-        covered: if matches.is_empty() { 0.0 } else { 0.375 },
+        covered: Some(if matches.is_empty() { 0.0 } else { 0.375 }),
         recipe: "documented".parse().expect("a name"),
         recipes: vec!["documented".parse().expect("a name")],
         coverage: None,
+        uncompared: 0,
         partial: None,
         gems: 20,
         looked_up: 20,
@@ -67,8 +71,9 @@ fn report(mut matches: Vec<Match>) -> Report {
         allowed_gems: 0,
         day: jiff::civil::date(2026, 1, 31),
         rule: Rule::default(),
-        chance: 1.3e-5,
+        chance: Some(1.3e-5),
         total: matches.len(),
+        informing: 0,
         disabled: 0,
         error_probability: None,
         matches,
@@ -97,6 +102,12 @@ fn example(trick: Trick, before: &str, word: &str, after: &str) -> DisguisedWord
     DisguisedWord { trick, bytes, at: None, before: before.into(), word: word.into(), after: after.into() }
 }
 
+/// Words hidden in every way.
+fn hidden_in_all_ways() -> HiddenText {
+    let ways = (1_000..).zip(Hiding::ALL).map(|(words, how)| HiddenCount { how, words }).collect();
+    HiddenText { words: 12_066, share: 0.61, ways }
+}
+
 fn disguised(examples: Vec<DisguisedWord>) -> Disguise {
     Disguise {
         disguised: true,
@@ -108,5 +119,6 @@ fn disguised(examples: Vec<DisguisedWord>) -> Disguise {
         digits: 0,
         hyphens: 0,
         examples,
+        hidden: None,
     }
 }

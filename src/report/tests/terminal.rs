@@ -3,7 +3,8 @@
 use lapidary_gems::Trick;
 
 use super::{disguised, example, extent, found, page, printed, report};
-use crate::api::Disguise;
+use crate::api::{Disguise, HiddenText};
+use crate::extract::{HiddenCount, Hiding};
 use crate::index::Rights;
 use crate::language::Language::English;
 use crate::report::terminal::map;
@@ -33,7 +34,7 @@ PROTECTED: 38 % of this text is in protected books
     A. Author, B. Author
     north/17, protected
     most of the text is in this book
-    15 gems in common: 75 % of the text's, 38 % of the book's
+    15 gems in common: 75 % of the text's gems, 38 % of the book's
     text  ░░░░░░░░░░░░░░░░░█████████████████████████████████████████████████████
     book  ███████████████████████████████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░
 
@@ -78,7 +79,7 @@ fn one_measure_of_certainty() {
 fn narrow_long_and_missing() {
     let mut untitled = found(None, Rights::Unknown);
     untitled.book.authors.clear();
-    untitled.chance = 1.7;
+    untitled.chance = Some(1.7);
     untitled.spans.clear();
     let long = "A Very Long Title ".repeat(20);
     let mut report = report(vec![found(Some(&long), Rights::PublicDomain), untitled]);
@@ -100,7 +101,7 @@ Very Long Title A Very Long Title A Ver…
     north/17, public domain
     most of the text is in this book
     15 gems in common: 75 % of the
-    text's, 38 % of the book's
+    text's gems, 38 % of the book's
     text  ░░░░░░░░██████████████████████
     book  ███████████████░░░░░░░░░░░░░░░
 
@@ -108,7 +109,7 @@ Very Long Title A Very Long Title A Ver…
     north/17, rights unknown
     most of the text is in this book
     15 gems in common: 75 % of the
-    text's, 38 % of the book's
+    text's gems, 38 % of the book's
 
 … and 498 more
 
@@ -158,6 +159,25 @@ Method
     report.disguise = Some(Disguise { disguised: false, ..several });
     let text = printed(80, "novel.txt", &report, Some(50_000));
     assert!(!text.contains("disguise") && !text.contains("U+"), "{text}");
+}
+
+#[test]
+fn hidden_words_are_told_however_few() {
+    let way = |how, words| HiddenCount { how, words };
+    let mut report = report(vec![]);
+    let one = HiddenText { words: 1, share: 0.01, ways: vec![way(Hiding::Tiny, 1)] };
+    let signs = Disguise { disguised: false, share: 0.0, look_alikes: 0, ..disguised(vec![]) };
+    report.disguise = Some(Disguise { hidden: Some(one), ..signs.clone() });
+    let sentence = "1 word (1 %) of this file is hidden from its readers and was left out: in tiny letters (1)";
+    assert!(printed(140, "novel.txt", &report, Some(50_000)).replace("\n    ", " ").contains(sentence));
+    assert!(page(English, "novel.txt", &report, Some(50_000), &Texts::default()).contains(sentence));
+
+    let ways = vec![way(Hiding::SameColour, 1_500), way(Hiding::OffPage, 30)];
+    report.disguise = Some(Disguise { hidden: Some(HiddenText { words: 1_530, share: 0.61, ways }), ..signs });
+    let sentence = "1,530 words (61 %) of this file are hidden from its readers and were left out: in the colour of the \
+                    background (1,500) and beyond the page (30)";
+    let text = printed(140, "novel.txt", &report, Some(50_000)).replace("\n    ", " ");
+    assert!(text.contains(sentence) && !text.contains("disguised"), "{text}");
 }
 
 #[test]

@@ -273,6 +273,8 @@ mod tests {
             name: "shop".to_owned(),
             role: Role::Check,
             libraries: [].into(),
+            may_forbid: false,
+            must_gate: None,
             rate: None,
             quota: "2/day".parse().ok(),
             expires: None,

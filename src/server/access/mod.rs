@@ -8,6 +8,7 @@ mod hosts;
 mod meter;
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -27,12 +28,12 @@ use self::hosts::Hosts;
 pub(crate) use self::hosts::is_from_own_page;
 use self::meter::Allowance;
 pub(super) use self::meter::Meter;
-use super::State;
 use super::inside::Insider;
 use super::parameters;
 use super::problem::Problem;
 use super::requests::{caller, is_work_of, made_by};
 use super::turns::{Client, Lane};
+use super::{State, conditions};
 use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Usage};
 use crate::error::ErrorCode;
 use crate::index::Library;
@@ -62,6 +63,14 @@ pub(super) enum Needs {
     AnyIngest,
     /// An administrator's key.
     Admin,
+}
+
+/// What a call is admitted by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rule {
+    pub(super) needs: Needs,
+    /// Whether it takes `If-Match` and `If-None-Match`.
+    pub(super) conditional: bool,
 }
 
 /// The access rules.
@@ -108,7 +117,7 @@ impl Access {
             made_by(Client::Local);
             return Ok(Admitted::Anyone);
         }
-        if self.is_open(catalogue)? {
+        if self.is_open_to(request.peer_addr(), catalogue)? {
             self.approve(request.headers())?;
             request.extensions_mut().insert(Visible(None));
             return Ok(Admitted::Anyone);
@@ -127,14 +136,17 @@ impl Access {
             let libraries = (key.role != Role::Admin).then(|| key.libraries.clone());
             request.extensions_mut().insert(Visible(libraries));
         }
+        if key.must_gate.is_some() {
+            request.extensions_mut().insert(GateRequired);
+        }
         let meter = self.meter(catalogue, &key)?;
         request.extensions_mut().insert(Arc::clone(&meter));
         Ok(Admitted::Key(key, meter))
     }
 
-    /// Whether calls need no key.
-    pub(super) fn is_open(&self, catalogue: &Catalogue) -> Result<bool, CatalogueError> {
-        Ok(self.loopback && catalogue.is_open()?)
+    /// Whether calls of this client need no key: it is on this machine, and there are no keys.
+    pub(super) fn is_open_to(&self, client: Option<SocketAddr>, catalogue: &Catalogue) -> Result<bool, CatalogueError> {
+        Ok(self.loopback && is_here(client) && catalogue.is_open()?)
     }
 
     /// Refuses requests without a key that a page of another site may have sent.
@@ -144,7 +156,9 @@ impl Access {
 
     fn without_key(&self, catalogue: &Catalogue, needs: Needs) -> Result<Admitted<'_>, Refusal> {
         let Some(limit) = self.keyless.as_ref().filter(|_| needs == Needs::CheckUnlessOpen) else {
-            let detail = if catalogue.has_no_keys()? {
+            let detail = if catalogue.is_open()? {
+                "this server has no keys, and is open to clients on its own machine only; add a key (lapidary keys add)"
+            } else if catalogue.has_no_keys()? {
                 "the last key was revoked, and this call needs one; stop the server and add a key (lapidary keys add \
                  --data DIR --role admin NAME)"
             } else {
@@ -241,6 +255,10 @@ impl Visible {
     }
 }
 
+/// The key of the request requires a gate for each book.
+#[derive(Clone, Copy)]
+pub(super) struct GateRequired;
+
 /// Why a request was refused.
 struct Refusal {
     problem: Box<Problem>,
@@ -254,10 +272,10 @@ impl<P: Into<Problem>> From<P> for Refusal {
 }
 
 /// A resource with the access that its calls need. The resource itself refuses methods that are not listed.
-pub(super) fn guarded(resource: Resource, needs: Vec<(Method, Needs)>) -> impl HttpServiceFactory {
-    let needs: Arc<[(Method, Needs)]> = needs.into();
+pub(super) fn guarded(resource: Resource, rules: Vec<(Method, Rule)>) -> impl HttpServiceFactory {
+    let rules: Arc<[(Method, Rule)]> = rules.into();
     resource.wrap(from_fn(move |request: ServiceRequest, next: Next<BoxBody>| {
-        let found = needs.iter().find(|(method, _)| method == request.method()).map(|(_, needs)| *needs);
+        let found = rules.iter().find(|(method, _)| method == request.method()).map(|(_, rule)| *rule);
         enter(request, next, found)
     }))
 }
@@ -269,10 +287,13 @@ async fn count_keyless(limit: &AddressLimit, catalogue: &Arc<Catalogue>) -> Resu
     Err(too_many(&detail, wait).into())
 }
 
-async fn enter(request: ServiceRequest, next: Next<BoxBody>, needs: Option<Needs>) -> Result<ServiceResponse, Error> {
-    let (Some(needs), Some(state)) = (needs, request.app_data::<Data<State>>().cloned()) else {
+async fn enter(request: ServiceRequest, next: Next<BoxBody>, rule: Option<Rule>) -> Result<ServiceResponse, Error> {
+    let (Some(Rule { needs, conditional }), Some(state)) = (rule, request.app_data::<Data<State>>().cloned()) else {
         return next.call(request).await;
     };
+    if !conditional && let Err(problem) = conditions::none(request.headers()) {
+        return Ok(request.error_response(problem));
+    }
     is_work_of(match (needs, request.method()) {
         (Needs::Admin, _) => Lane::Administration,
         (Needs::Texts, _) => Lane::Heavy,
@@ -356,6 +377,11 @@ fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem>
     };
     let detail = || format!("the role of the key '{}' ({}) does not allow this call", key.name, key.role);
     if enough { Ok(()) } else { Err(Problem::new(ErrorCode::NotAllowed, detail())) }
+}
+
+/// Whether a client is on this machine.
+pub(crate) fn is_here(client: Option<SocketAddr>) -> bool {
+    client.is_some_and(|client| client.ip().to_canonical().is_loopback())
 }
 
 /// The problem for a key that is not for the library in question.

@@ -72,11 +72,14 @@ struct Check<'a> {
 impl Shared {
     /// See [`Administration::verify`](crate::index::Administration::verify).
     pub(super) fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        self.confirm_stamps()?;
         Ok(Check::run(self, watch)?.faults.finish())
     }
 
     /// See [`Administration::repair`](crate::index::Administration::repair).
     pub(super) fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        // What the others have of an emptied shard is all that is left of it.
+        self.confirm_stamps()?;
         Check::run(self, watch)?.repair()
     }
 }
@@ -101,7 +104,7 @@ impl<'a> Check<'a> {
             wrong: BTreeMap::new(),
             amiss: Vec::new(),
         };
-        let books: u64 = shared.summaries(&shared.totals()?)?.iter().map(|library| library.books).sum();
+        let books: u64 = shared.summaries(&shared.totals()?, &check.recipes)?.iter().map(|library| library.books).sum();
         check.to_read = 2 * books;
         let before = shared.last_audited()?;
         check.each_book(Self::book)?;

@@ -217,14 +217,19 @@ impl Check<'_> {
                 continue;
             };
             let sums = |of: &LibrarySummary| {
-                let LibrarySummary { books, disabled, bytes, kept_texts, kept_bytes, .. } = of;
+                let LibrarySummary { books, disabled, quarantined, bytes, kept_texts, kept_bytes, .. } = of;
                 format!(
-                    "{books} books, {disabled} of them disabled, with {bytes} bytes, and {kept_texts} texts of \
-                     {kept_bytes} bytes"
+                    "{books} books, {disabled} of them disabled and {quarantined} in quarantine, with {bytes} bytes, and \
+                     {kept_texts} texts of {kept_bytes} bytes"
                 )
             };
             if sums(&kept) != sums(&made) {
                 self.fault(format!("library {library} holds {}, but its summary says {}", sums(&made), sums(&kept)));
+            }
+            if kept.recipes != made.recipes {
+                self.fault(format!(
+                    "the summary of library {library} does not say which recipes its books have gems of"
+                ));
             }
             if kept.changed < made.changed || kept.library != library {
                 self.fault(format!("the summary of library {library} does not match its books"));

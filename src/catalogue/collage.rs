@@ -1,0 +1,88 @@
+//! Collages wait in quarantine: a book that a library's key adds, and that shares passages with several unrelated works of other
+//! libraries, decides nothing for others until an administrator confirms it.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use lapidary_gems::{PlacedGem, Probe, Recipe, Rule};
+
+use super::add::GemsByRecipe;
+use super::authority::Authority;
+use super::check::today;
+use super::checking::{Checking, InRecipe};
+use super::choice::reaching_all;
+use super::{CatalogueError, Editor};
+use crate::index::{BookNo, Field, Outline, Quarantine, Record, Term};
+use crate::matching::is_collage;
+
+/// Shorter passages in common do not count, in characters.
+const PASSAGE: u32 = 1_500;
+/// Shorter words of names are initials and particles.
+const SHORTEST_NAME: usize = 3;
+
+impl Editor<'_> {
+    /// The quarantine of a book with a new content, unless it is no collage, or an administrator adds it. Books of the actor's own
+    /// libraries, and those that decide nothing, do not make it one.
+    pub(super) fn quarantine_of(
+        &self,
+        record: &Record,
+        gems: &GemsByRecipe,
+    ) -> Result<Option<Quarantine>, CatalogueError> {
+        let authority = self.authority()?;
+        if authority == Authority::Administrator {
+            return Ok(None);
+        }
+        let (key, own, snapshot) = (&record.key, authority.own_libraries(), self.store.snapshot());
+        let asked = queries(reaching_all(&*snapshot, snapshot.recipes())?, snapshot.recipes(), gems);
+        if asked.is_empty() {
+            return Ok(None);
+        }
+        let deciding = self.deciding_for(BTreeSet::new())?;
+        let is_left_out = |_: BookNo, outline: &Outline| {
+            key.library == outline.library || own.contains(&outline.library) || deciding.informs(outline).is_some()
+        };
+        let checking = Checking {
+            snapshot: &*snapshot,
+            asked: asked.iter().map(|(recipe, gems)| InRecipe { recipe, rule: passages(recipe), gems }).collect(),
+            digests: &[],
+            bytes: None,
+            allowances: &*self.allowances()?,
+            deciding: &deciding,
+            day: today(),
+            is_left_out: &is_left_out,
+        };
+        let works = checking.shared_works()?;
+        let quarantine = Quarantine { since: Timestamp::now(), works: works.len() as u32, confirmed: None };
+        Ok(is_collage(&works, record.bytes > 0).then_some(quarantine))
+    }
+}
+
+/// A book that has a passage in common, however small a share of either it is: a diluted collage is one, too.
+fn passages(recipe: &Recipe) -> Rule {
+    let rule = recipe.rule();
+    let min_common = rule.fewest().max(PASSAGE / recipe.characters_per_gem());
+    Rule { min_common, min_share: 0.0, min_share_of_few: 0.0, min_score: 0.0, ..rule }
+}
+
+/// The book as a query in the recipes that reach all books, or else in all that it has gems of.
+fn queries(reaching: Vec<Recipe>, known: Vec<Recipe>, gems: &GemsByRecipe) -> Vec<(Recipe, Vec<Probe>)> {
+    let in_each = |recipes: Vec<Recipe>| -> Vec<(Recipe, Vec<Probe>)> {
+        let of = |recipe: Recipe| {
+            let probes = probes(gems.get(recipe.name())?);
+            Some((recipe, probes))
+        };
+        recipes.into_iter().filter_map(of).collect()
+    };
+    let asked = in_each(reaching);
+    if asked.is_empty() { in_each(known) } else { asked }
+}
+
+fn probes(gems: &[PlacedGem]) -> Vec<Probe> {
+    gems.iter().map(|&placed| Probe { placed, kept: true }).collect()
+}
+
+/// The words of authors' names that tell them apart.
+pub(super) fn author_words(authors: &[String]) -> BTreeSet<Term> {
+    let words = authors.iter().flat_map(|author| Term::words(Field::Author, author));
+    words.filter(|word| word.text().chars().count() >= SHORTEST_NAME).collect()
+}

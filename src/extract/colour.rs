@@ -1,0 +1,69 @@
+//! Colours, and which of them a reader cannot tell apart.
+
+/// A colour without its opacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Colour {
+    pub(super) red: u8,
+    pub(super) green: u8,
+    pub(super) blue: u8,
+}
+
+impl Colour {
+    pub(super) const BLACK: Self = Self { red: 0, green: 0, blue: 0 };
+    pub(super) const WHITE: Self = Self { red: 255, green: 255, blue: 255 };
+
+    /// Six hexadecimal digits, with or without `#`.
+    pub(super) fn of_hex(digits: &str) -> Option<Self> {
+        let digits = digits.trim().trim_start_matches('#');
+        if digits.len() != 6 || !digits.is_ascii() {
+            return None;
+        }
+        let part = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
+        Some(Self { red: part(0)?, green: part(2)?, blue: part(4)? })
+    }
+
+    /// Whether letters in this colour cannot be seen on the other one.
+    pub(super) fn is_lost_on(self, other: Self) -> bool {
+        /// The largest difference in each part, and the smallest contrast that can be seen: `#e6e6e6` is lost on white, light
+        /// yellow is not.
+        const LARGEST: u8 = 32;
+        const SMALLEST: f64 = 1.25;
+        let pairs = [(self.red, other.red), (self.green, other.green), (self.blue, other.blue)];
+        if pairs.into_iter().any(|(a, b)| a.abs_diff(b) > LARGEST) {
+            return false;
+        }
+        let (a, b) = (self.luminance() + 0.05, other.luminance() + 0.05);
+        a.max(b) / a.min(b) < SMALLEST
+    }
+
+    /// The relative luminance, as WCAG 2 defines it.
+    fn luminance(self) -> f64 {
+        let linear = |part: u8| {
+            let part = f64::from(part) / 255.0;
+            if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * linear(self.red) + 0.7152 * linear(self.green) + 0.0722 * linear(self.blue)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Colour;
+
+    #[test]
+    fn colours_that_cannot_be_told_apart() {
+        let colour = |hex| Colour::of_hex(hex).expect("a colour");
+        for (letters, paper, is_lost) in [
+            ("ffffff", "#FFFFFF", true),
+            ("f0f0f0", "ffffff", true),
+            ("000000", "0a0a0a", true),
+            ("ffff00", "ffffff", false),
+            ("cccccc", "ffffff", false),
+            ("000000", "ffffff", false),
+            ("333333", "000000", false),
+        ] {
+            assert_eq!(colour(letters).is_lost_on(colour(paper)), is_lost, "{letters} on {paper}");
+        }
+        assert_eq!([Colour::of_hex("auto"), Colour::of_hex("ффф")], [None, None]);
+    }
+}

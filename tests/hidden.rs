@@ -1,0 +1,386 @@
+//! Text that the readers of a file do not see: it is left out, counted and told. Text that they see never is.
+
+#![allow(clippy::format_collect, clippy::format_push_string, reason = "files are put together as they are read")]
+
+mod common;
+#[path = "common/makers.rs"]
+mod makers;
+
+use common::{Folder, Random, Server, run};
+use lapidary::extract::{self, ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
+use lapidary_gems::Recipe;
+use makers::{docx, docx_with, epub_with, html_with, mobi, odt, odt_with, rtf, rtf_with};
+use serde_json::{Value, json};
+
+/// A text of more than 6,000 characters, in paragraphs.
+fn honest() -> Vec<String> {
+    let words = common::prose(35, 1_100);
+    let words: Vec<&str> = words.split_whitespace().collect();
+    words.chunks(110).map(|words| words.join(" ")).collect()
+}
+
+/// One or two words of junk after every four, each time between `open` and `close`, and how many they are.
+fn with_junk(paragraphs: &[String], open: &str, close: &str) -> (Vec<String>, u64) {
+    let (mut random, mut count) = (Random(7), 0);
+    let mut paragraph = |paragraph: &String| {
+        let mut mixed = String::new();
+        for four in paragraph.split(' ').collect::<Vec<_>>().chunks(4) {
+            let junk = 1 + random.below(2);
+            let words: String = (0..junk).map(|_| format!("zq{} ", random.below(1_000_000))).collect();
+            count += junk;
+            mixed.push_str(&format!("{} {open}{words}{close}", four.join(" ")));
+        }
+        mixed
+    };
+    let mixed = paragraphs.iter().map(&mut paragraph).collect();
+    (mixed, count)
+}
+
+fn read(bytes: Vec<u8>) -> Extracted {
+    let file = File { bytes: bytes.into(), name: None, encoding: None };
+    extract::read_one(file, Limits::default()).expect("a book")
+}
+
+fn words(text: &str) -> Vec<&str> {
+    text.split_whitespace().collect()
+}
+
+/// The text is found as if nothing were hidden, and what is hidden is counted.
+fn assert_seen_through(what: &str, how: Hiding, make: &dyn Fn(&[String]) -> Vec<u8>, (open, close): (&str, &str)) {
+    let honest = honest();
+    let (mixed, count) = with_junk(&honest, open, close);
+    let (clean, found) = (read(make(&honest)), read(make(&mixed)));
+    assert!(words(&clean.text) == words(&found.text), "{what}: {:.300}\n{:.300}", clean.text, found.text);
+    for recipe in [Recipe::documented(), Recipe::hardened()] {
+        let gems = |text: &str| recipe.gems(text).iter().map(|placed| placed.gem).collect::<Vec<_>>();
+        assert!(gems(&clean.text) == gems(&found.text), "{what}, {}", recipe.name());
+    }
+    assert_eq!(found.hidden.counts().collect::<Vec<_>>(), [HiddenCount { how, words: count }], "{what}");
+    assert!(clean.hidden.is_empty(), "{what}: {:?}", clean.hidden);
+}
+
+/// All of the text is seen, and nothing is told.
+fn assert_seen(what: &str, make: &dyn Fn(&[String]) -> Vec<u8>, (open, close): (&str, &str)) {
+    let (mixed, count) = with_junk(&honest(), open, close);
+    let found = read(make(&mixed));
+    let seen = words(&found.text).iter().filter(|word| word.starts_with("zq")).count() as u64;
+    assert_eq!((seen, found.hidden.words()), (count, 0), "{what}");
+}
+
+/// Attributes of an element that hide what is in it.
+const ATTRIBUTES: &[(&str, Hiding)] = &[
+    ("hidden=\"\"", Hiding::HiddenAttribute),
+    ("style=\"display:none\"", Hiding::DisplayNone),
+    ("style=\"DISPLAY: none !important; display: block\"", Hiding::DisplayNone),
+    ("style=\"visibility:hidden\"", Hiding::InvisibleRendering),
+    ("style=\"visibility:collapse\"", Hiding::InvisibleRendering),
+    ("style=\"opacity:0\"", Hiding::Transparent),
+    ("style=\"opacity:1%\"", Hiding::Transparent),
+    ("style=\"color:transparent\"", Hiding::Transparent),
+    ("style=\"color:rgba(0,0,0,0)\"", Hiding::Transparent),
+    ("style=\"color:white\"", Hiding::SameColour),
+    ("style=\"color:#FeFeFe\"", Hiding::SameColour),
+    ("style=\"color:rgb(100%, 100%, 100%)\"", Hiding::SameColour),
+    ("style=\"color:hsl(0 0% 98%)\"", Hiding::SameColour),
+    ("style=\"background:black\"", Hiding::SameColour),
+    ("style=\"color:red;background-color:#f00\"", Hiding::SameColour),
+    ("style=\"font-size:0\"", Hiding::Tiny),
+    ("style=\"font-size:1px\"", Hiding::Tiny),
+    ("style=\"font-size:.01em\"", Hiding::Tiny),
+    ("style=\"font:0/0 a\"", Hiding::Tiny),
+    ("style=\"position:absolute;left:-9999px\"", Hiding::OffPage),
+    ("style=\"position:fixed;top:-100em\"", Hiding::OffPage),
+    ("style=\"display:inline-block;text-indent:-9999px\"", Hiding::OffPage),
+    ("style=\"position:absolute;clip:rect(0,0,0,0)\"", Hiding::Clipped),
+    ("style=\"clip-path:inset(50%)\"", Hiding::Clipped),
+    ("style=\"display:inline-block;transform:scale(0)\"", Hiding::Clipped),
+    ("style=\"display:inline-block;transform:translateX(-200vw)\"", Hiding::Clipped),
+    ("style=\"display:inline-block;width:0;height:0;overflow:hidden\"", Hiding::Clipped),
+    ("style=\"display:inline-block;content-visibility:hidden\"", Hiding::DisplayNone),
+];
+
+/// Style sheets that hide what is in a `span` of the class `j`.
+const SHEETS: &[(&str, Hiding)] = &[
+    (".j { display: none }", Hiding::DisplayNone),
+    ("p > span.j:not(.k) { display: none }", Hiding::DisplayNone),
+    ("body p .j { font-size: 0 } .j { font-size: 1em }", Hiding::Tiny),
+    (".j { color: #fff !important } .j { color: black }", Hiding::SameColour),
+    ("p { background: #222; color: #eee } .j { color: #232323 }", Hiding::SameColour),
+    ("@media screen { .j { opacity: 0 } }", Hiding::Transparent),
+    ("@supports (display: grid) { .j { visibility: hidden } }", Hiding::InvisibleRendering),
+    ("p { color: white; background: black } .j { background: white }", Hiding::SameColour),
+    ("span:nth-child(n) { display: none }", Hiding::DisplayNone),
+    ("[class~=j] { display: none }", Hiding::DisplayNone),
+];
+
+#[test]
+fn pages_hide_text_by_attributes_and_sheets() {
+    for (attributes, how) in ATTRIBUTES {
+        let open = format!("<span {attributes}>");
+        for (format, make) in [("html", html_with as fn(&str, &[String]) -> Vec<u8>), ("epub", epub_with)] {
+            assert_seen_through(&format!("{format}, {attributes}"), *how, &|text| make("", text), (&open, "</span>"));
+        }
+        assert_seen_through(&format!("mobi, {attributes}"), *how, &mobi, (&open, "</span>"));
+    }
+    for (sheet, how) in SHEETS {
+        for (format, make) in [("html", html_with as fn(&str, &[String]) -> Vec<u8>), ("epub", epub_with)] {
+            let open_close = ("<span class=\"j\">", "</span>");
+            assert_seen_through(&format!("{format}, {sheet}"), *how, &|text| make(sheet, text), open_close);
+        }
+    }
+    // As browsers read unclosed elements, and old HTML.
+    let html = |text: &[String]| html_with("", text);
+    assert_seen_through("font", Hiding::SameColour, &html, ("<font color=ffffff>", "</font>"));
+    assert_seen_through("unclosed", Hiding::Transparent, &html, ("<b style='opacity:0'><i>", "</b></i>"));
+    assert_seen_through("nested", Hiding::Tiny, &html, (&"<small>".repeat(13), &"</small>".repeat(13)));
+}
+
+#[test]
+fn pages_show_what_only_looks_hidden() {
+    for attributes in [
+        "aria-hidden=\"true\"",
+        "class=\"hidden\"",
+        "style=\"color:#333;background:#eee\"",
+        "style=\"color:white;background:#333\"",
+        "style=\"color:white;background:url(dark.png)\"",
+        "style=\"opacity:.7;font-size:60%\"",
+        "style=\"text-indent:-9999px\"",
+        "style=\"width:0;height:0;overflow:hidden\"",
+        "style=\"left:-9999px\"",
+        "style=\"transform:scale(0)\"",
+        "style=\"margin-left:-2em\"",
+        "hidden=\"\" style=\"display:inline\"",
+    ] {
+        let open = format!("<span {attributes}>");
+        assert_seen(attributes, &|text| html_with("", text), (&open, "</span>"));
+        assert_seen(attributes, &|text| epub_with("", text), (&open, "</span>"));
+    }
+    for sheet in [
+        "@media print { .j { display: none } }",
+        "@media (max-width: 600px) { .j { display: none } }",
+        ".j::before { display: none } .j:hover { display: none }",
+        ".k, .j:unknown { display: none }",
+        ".j { display: none } p .j { display: inline }",
+        "p { visibility: hidden } .j { visibility: visible }",
+    ] {
+        let find = |text: &str| words(text).iter().filter(|word| word.starts_with("zq")).count() as u64;
+        let (mixed, count) = with_junk(&honest(), "<span class=\"j\">", "</span>");
+        for make in [html_with as fn(&str, &[String]) -> Vec<u8>, epub_with] {
+            assert_eq!(find(&read(make(sheet, &mixed)).text), count, "{sheet}");
+        }
+    }
+    assert_seen("details", &|text| html_with("", text), ("<details>", "</details>"));
+}
+
+/// A run of a DOCX file with these properties, within another one.
+fn run_of(properties: &str) -> (String, String) {
+    let open = format!("</w:t></w:r><w:r><w:rPr>{properties}</w:rPr><w:t xml:space=\"preserve\">");
+    (open, "</w:t></w:r><w:r><w:t xml:space=\"preserve\">".to_owned())
+}
+
+#[test]
+fn word_documents_hide_text() {
+    let styles = "<w:docDefaults><w:rPrDefault><w:rPr><w:sz w:val=\"22\"/></w:rPr></w:rPrDefault></w:docDefaults>\
+                  <w:style w:type=\"character\" w:styleId=\"a\"><w:rPr><w:vanish/></w:rPr></w:style>\
+                  <w:style w:type=\"character\" w:styleId=\"b\"><w:basedOn w:val=\"a\"/></w:style>\
+                  <w:style w:type=\"character\" w:styleId=\"c\"><w:rPr><w:color w:val=\"FEFEFE\"/></w:rPr></w:style>";
+    let make = |text: &[String]| docx_with(styles, text);
+    for (properties, how) in [
+        ("<w:vanish/>", Hiding::HiddenAttribute),
+        ("<w:rStyle w:val=\"b\"/>", Hiding::HiddenAttribute),
+        ("<w:rStyle w:val=\"c\"/>", Hiding::SameColour),
+        ("<w:color w:val=\"FFFFFF\"/><w:sz w:val=\"2\"/>", Hiding::SameColour),
+        ("<w:color w:val=\"000000\" w:themeColor=\"background1\"/>", Hiding::SameColour),
+        ("<w:color w:val=\"FF0000\"/><w:highlight w:val=\"red\"/>", Hiding::SameColour),
+        ("<w:color w:val=\"101010\"/><w:shd w:val=\"clear\" w:fill=\"000000\"/>", Hiding::SameColour),
+        ("<w:sz w:val=\"2\"/>", Hiding::Tiny),
+    ] {
+        let (open, close) = run_of(properties);
+        assert_seen_through(properties, how, &make, (&open, &close));
+    }
+    let (open, close) = run_of("");
+    let (deleted, drawn) =
+        ("<w:del w:id=\"1\">", "<wp:anchor><wp:positionH><wp:posOffset>-99000000</wp:posOffset></wp:positionH>");
+    let in_run = |before: &str, after: &str| {
+        (open.replacen("<w:r>", &format!("{before}<w:r>"), 1), close.replacen("</w:r>", &format!("</w:r>{after}"), 1))
+    };
+    let (open, close) = in_run(deleted, "</w:del>");
+    assert_seen_through("deleted", Hiding::Deleted, &make, (&open, &close));
+    let (open, close) = in_run(drawn, "</wp:anchor>");
+    assert_seen_through("off the page", Hiding::OffPage, &make, (&open, &close));
+
+    for properties in [
+        "<w:vanish w:val=\"0\"/>",
+        "<w:webHidden/>",
+        "<w:color w:val=\"auto\"/>",
+        "<w:color w:val=\"FFFFFF\"/><w:highlight w:val=\"black\"/>",
+        "<w:sz w:val=\"8\"/>",
+        "<w:rPr><w:ins w:id=\"1\"/></w:rPr>",
+    ] {
+        let (open, close) = run_of(properties);
+        assert_seen(properties, &make, (&open, &close));
+    }
+    // A hidden row, and a style for all paragraphs.
+    let row =
+        "<w:tbl><w:tr><w:trPr><w:hidden/></w:trPr><w:tc><w:p><w:r><w:t>zq zq</w:t></w:r></w:p></w:tc></w:tr></w:tbl>";
+    let read_row = read(docx(&["One stone.".to_owned(), format!("</w:t></w:r></w:p>{row}<w:p><w:r><w:t>")]));
+    assert_eq!((read_row.text.trim(), read_row.hidden.words()), ("One stone.", 2));
+    let white = "<w:style w:type=\"paragraph\" w:default=\"1\" w:styleId=\"n\"><w:rPr><w:vanish/></w:rPr></w:style>";
+    let (open, close) = run_of("<w:vanish w:val=\"false\"/>");
+    let some = read(docx_with(white, &[format!("two words{open}seen{close}")]));
+    assert_eq!((some.text.trim(), some.hidden.words()), ("seen", 2));
+}
+
+#[test]
+fn open_documents_hide_text() {
+    let style = |properties: &str| {
+        format!(
+            "<style:style style:name=\"P\" style:family=\"text\"><style:text-properties {properties}/></style:style>\
+             <style:style style:name=\"T\" style:family=\"text\" style:parent-style-name=\"P\"/>"
+        )
+    };
+    for (properties, how) in [
+        ("text:display=\"none\"", Hiding::DisplayNone),
+        ("fo:color=\"#ffffff\"", Hiding::SameColour),
+        ("fo:color=\"#ff0000\" fo:background-color=\"#ff0000\"", Hiding::SameColour),
+        ("fo:font-size=\"1pt\"", Hiding::Tiny),
+        ("fo:font-size=\"5%\"", Hiding::Tiny),
+    ] {
+        let styles = style(properties);
+        let open_close = ("<text:span text:style-name=\"T\">", "</text:span>");
+        assert_seen_through(properties, how, &|text| odt_with(&styles, text), open_close);
+    }
+    for (open, close, how) in [
+        ("<text:hidden-text text:is-hidden=\"true\">", "</text:hidden-text>", Hiding::HiddenAttribute),
+        ("<text:section text:display=\"none\">", "</text:section>", Hiding::DisplayNone),
+        ("<draw:frame svg:x=\"-100cm\">", "</draw:frame>", Hiding::OffPage),
+        (
+            "<text:tracked-changes><text:changed-region><text:deletion><office:change-info><dc:creator>A B</dc:creator>\
+             </office:change-info>",
+            "</text:deletion></text:changed-region></text:tracked-changes>",
+            Hiding::Deleted,
+        ),
+    ] {
+        assert_seen_through(open, how, &odt, (open, close));
+    }
+    for properties in ["fo:color=\"#333333\"", "style:use-window-font-color=\"true\"", "fo:font-size=\"70%\""] {
+        let styles = style(properties);
+        let open_close = ("<text:span text:style-name=\"T\">", "</text:span>");
+        assert_seen(properties, &|text| odt_with(&styles, text), open_close);
+    }
+    let hidden = "zq zq<text:hidden-paragraph text:is-hidden=\"true\"/>".to_owned();
+    let some = read(odt(&["One stone.".to_owned(), hidden]));
+    assert_eq!((some.text.as_str(), some.hidden.words()), ("One stone.", 2));
+}
+
+#[test]
+fn rich_texts_hide_text() {
+    let head = "{\\colortbl;\\red255\\green255\\blue255;\\red255\\green0\\blue0;\\red0\\green0\\blue0;}\
+                {\\stylesheet{\\s0 Normal;}{\\*\\cs1 \\additive\\v Hidden;}}";
+    let make = |text: &[String]| rtf_with(head, text);
+    for (open, close, how) in [
+        ("{\\v ", "}", Hiding::HiddenAttribute),
+        ("\\v ", "\\v0 ", Hiding::HiddenAttribute),
+        ("\\v ", "\\plain ", Hiding::HiddenAttribute),
+        ("{\\cs1 ", "}", Hiding::HiddenAttribute),
+        ("{\\cf1 ", "}", Hiding::SameColour),
+        ("{\\cf1\\fs2 ", "}", Hiding::SameColour),
+        ("{\\cf2\\highlight2 ", "}", Hiding::SameColour),
+        ("{\\fs0 ", "}", Hiding::Tiny),
+        ("{\\fs3 ", "}", Hiding::Tiny),
+        ("{\\deleted ", "}", Hiding::Deleted),
+    ] {
+        assert_seen_through(open, how, &make, (open, close));
+    }
+    for (open, close) in
+        [("{\\v0 ", "}"), ("{\\cf3 ", "}"), ("{\\cf1\\cb3 ", "}"), ("{\\fs8 ", "}"), ("{\\revised ", "}")]
+    {
+        assert_seen(open, &make, (open, close));
+    }
+    let off_page = "zq zq\\par\\pard\\li-30000 zq zq".to_owned();
+    assert_eq!(read(rtf(&[off_page])).hidden.words(), 2);
+}
+
+#[test]
+fn reports_and_ingests_tell_what_is_hidden() {
+    let (folder, honest) = (Folder::new(), honest());
+    let (open, close) = run_of("<w:vanish/>");
+    let (mixed, count) = with_junk(&honest, &open, &close);
+    folder.file("shelf/book.txt", honest.join("\n\n"));
+    let copy = folder.file("copy.docx", docx(&mixed));
+    run("ingest --data {} --library l --rights protected {}", &[folder.data(), folder.path("shelf")]).expect(0);
+
+    let report = &run("check --data {} --json {}", &[folder.data(), copy.clone()]).expect(1).json()[0];
+    let hidden = &report["disguise"]["hidden"];
+    assert_eq!(report["matches"][0]["relation"], "same_text", "{report}");
+    assert_eq!(hidden["ways"], json!([{"how": "hidden_attribute", "words": count}]));
+    let share = count as f64 / (count + honest.join(" ").split(' ').count() as u64) as f64;
+    assert!((hidden["share"].as_f64().expect("a share") - share).abs() < 1e-9 && hidden["words"] == count, "{hidden}");
+    let said = run("check --data {} {}", &[folder.data(), copy.clone()]).expect(1).out.replace("\n    ", " ");
+    assert!(said.contains("of this file are hidden from its readers and were left out: marked as hidden ("), "{said}");
+    let said = run("text {}", std::slice::from_ref(&copy)).expect(0);
+    assert!(said.err.contains("are hidden from its readers"), "{}", said.err);
+    assert_eq!(words(&said.out), words(&honest.join(" ")));
+
+    let said = run("ingest --data {} --library m --rights free {}", &[folder.data(), copy]).expect(0).out;
+    assert!(said.contains("1 have words that their readers do not see") && said.contains("copy.docx: "), "{said}");
+}
+
+#[test]
+fn servers_tell_what_is_hidden() {
+    let (folder, honest) = (Folder::new(), honest());
+    let (mixed, count) = with_junk(&honest, "<span hidden>", "</span>");
+    let (book, copy) = (folder.file("shelf/book.txt", honest.join("\n\n")), html_with("", &mixed));
+    let file = folder.file("copy.html", &copy);
+    let server = Server::start(&folder.data());
+    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let put = |query: &str| {
+        let request = agent.put(format!("{}/v1/libraries/l/books/a?{query}", server.url)).content_type("text/html");
+        let mut answer = request.send(&copy[..]).expect("an answer");
+        (answer.status().as_u16(), answer.body_mut().read_json::<Value>().expect("JSON"))
+    };
+    let (status, added) = put("rights=free");
+    assert_eq!((status, &added["hidden"]["words"]), (201, &json!(count)), "{added}");
+    run(&format!("ingest --server {} --library m --rights protected {{}}", server.url), &[book]).expect(0);
+    let (status, refused) = put("rights=free&unless=protected");
+    assert_eq!((status, &refused["report"]["disguise"]["hidden"]["words"]), (409, &json!(count)), "{refused}");
+    // The file is read here, and checked there.
+    let report = &run(&format!("check --server {} --json {{}}", server.url), &[file]).expect(1).json()[0];
+    assert_eq!(report["disguise"]["hidden"]["ways"], json!([{"how": "hidden_attribute", "words": count}]), "{report}");
+}
+
+#[test]
+fn style_bombs_meet_a_limit() {
+    let attempt = |page: String| {
+        let file = File { bytes: page.into_bytes().into(), name: None, encoding: None };
+        match extract::read_one(file, Limits::default()) {
+            Ok(read) => Ok(read.hidden.words()),
+            Err(ExtractError::NoText(_)) => Ok(0),
+            Err(ExtractError::OverLimit(Met { limit, .. })) => Err(limit),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let rules = |selector: &str, count: usize| {
+        (0..count).map(|i| format!("{selector}{i} {{display:none}}")).collect::<String>()
+    };
+    let page = |style: &str, body: &str| format!("<html><head><style>{style}</style></head><body>{body}</body></html>");
+    // Rules of other classes cost nothing.
+    assert_eq!(attempt(page(&rules(".a", 50_000), &"<p class=b>x</p>".repeat(20_000))), Ok(0));
+    assert_eq!(attempt(page(&rules("p ~ *:not(#a) > .b", 2), &"<p class=b1>x</p>".repeat(9_000))), Ok(0));
+    // Each of these is compared with all elements.
+    assert_eq!(
+        attempt(page(&rules("* > [a] *#x ~ p:not(.a)", 40_000).replace("p:not(.a)", "p.z"), "<p class=z0>x</p>")),
+        Ok(0)
+    );
+    let all = (0..40_000).map(|i| format!("p:not(p):not(#a{i}) {{display:none}}")).collect::<String>();
+    assert_eq!(attempt(page(&all, &"<p>x</p>".repeat(20_000))), Err(Limit::Time));
+    assert_eq!(attempt(page(&".a {opacity:0}".repeat(100_001), "<p>x</p>")), Err(Limit::Time));
+    // Nests of a page whose styles matter.
+    let nest = |depth: usize| format!("{}x{}", "<div>".repeat(depth), "</div>".repeat(depth));
+    assert_eq!(attempt(page(".a {opacity:0}", &nest(5_000))), Ok(0));
+    assert_eq!(attempt(page(".a {opacity:0}", &nest(50_000))), Err(Limit::Depth));
+    let sheet = format!("{}{}", "@media all {".repeat(10_000), "p {display:none}");
+    assert_eq!(attempt(page(&sheet, "<p>x</p>")), Ok(0));
+    let _ = attempt(page(&format!("p {{color:{}", "rgb(".repeat(50_000)), "<p>x</p>"));
+    let _ = attempt(format!("<html><p style='{}'>x", "color:white;".repeat(50_000)));
+}

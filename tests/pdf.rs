@@ -1,0 +1,321 @@
+//! What readers of PDF files see, and what they do not: hidden words are left out and counted, in whatever way they
+//! are hidden; whatever can be seen is read. And documents that are encrypted.
+
+#[path = "common/makers.rs"]
+mod makers;
+#[path = "common/words.rs"]
+mod words;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use lapidary::extract::{self, Extracted, File, HiddenCount, Hiding, Limits};
+use makers::{pdf_of, stream};
+use pdf_extract::encryption::crypt_filters::{Aes128CryptFilter, Aes256CryptFilter, CryptFilter};
+use pdf_extract::{Dictionary, Document, EncryptionState, EncryptionVersion, Object, Permissions};
+
+/// The width of a letter of the font, and the height of a line, in points.
+const LETTER: usize = 6;
+const LINE: usize = 14;
+
+fn prose(seed: u64, words: usize) -> String {
+    let mut state = seed;
+    let below = |most| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % most
+    };
+    words::text_of_words(below, words)
+}
+
+fn read(what: &str, bytes: Vec<u8>) -> Extracted {
+    let file = File { bytes: bytes.into(), name: None, encoding: None };
+    extract::read_one(file, Limits::default()).unwrap_or_else(|error| panic!("{what}: {error}"))
+}
+
+/// A document whose pages have this content, and these further entries.
+fn document(pages: &[String], entries: &str) -> Vec<u8> {
+    let layers = "/OCProperties<</OCGs[6 0 R 7 0 R]/D<</Order[6 0 R 7 0 R]/OFF[6 0 R]>>>>";
+    let page_tree = |kids: &str| format!("<</Type/Pages/Kids[{kids}]/Count {}>>", pages.len());
+    let tint = "<</FunctionType 2/Domain[0 1]/C0[0 0 0 0]/C1[0 0 0 1]/N 1>>";
+    let resources = format!(
+        "<</Font<</F1 3 0 R>>/XObject<</Scan 4 0 R/Off 5 0 R>>/Properties<</Off 6 0 R/On 7 0 R/Both 8 0 R>>\
+         /ExtGState<</Clear<</ca 0/CA 0>>/Multiply<</BM/Multiply>>/Half<</ca 0.5>>>>\
+         /ColorSpace<</Black[/Separation/Black/DeviceCMYK {tint}]/Icc[/ICCBased 9 0 R]>>\
+         /Shading<</Fade<</ShadingType 2/ColorSpace/DeviceRGB/Coords[0 0 595 0]/Function<</FunctionType 2/Domain[0 1]\
+         /C0[0 0 0]/C1[1 0 0]/N 1>>>>>>>>"
+    );
+    let mut objects = vec![
+        format!("<</Type/Catalog/Pages 2 0 R{layers}>>").into_bytes(),
+        Vec::new(),
+        b"<</Type/Font/Subtype/Type1/BaseFont/Courier/Encoding/WinAnsiEncoding>>".to_vec(),
+        stream("/Type/XObject/Subtype/Image/Width 1/Height 1/BitsPerComponent 8/ColorSpace/DeviceGray", b"\xd0", 1),
+        stream(
+            "/Type/XObject/Subtype/Form/BBox[0 0 595 842]/OC 6 0 R/Resources<</Font<</F1 3 0 R>>>>",
+            b"BT /F1 10 Tf 50 50 Td (opal) Tj ET",
+            1,
+        ),
+        b"<</Type/OCG/Name(Off)>>".to_vec(),
+        b"<</Type/OCG/Name(On)>>".to_vec(),
+        b"<</Type/OCMD/OCGs[6 0 R 7 0 R]/P/AllOn>>".to_vec(),
+        stream("/N 3", b"", 1),
+    ];
+    let mut kids = String::new();
+    for page in pages {
+        let number = objects.len() + 1;
+        let _ = write!(kids, "{number} 0 R ");
+        let about = format!("/MediaBox[0 0 595 842]/Resources{resources}{entries}/Contents {} 0 R", number + 1);
+        objects.push(format!("<</Type/Page/Parent 2 0 R{about}>>").into_bytes());
+        objects.push(stream("", page.as_bytes(), 1));
+    }
+    objects[1] = page_tree(&kids).into_bytes();
+    pdf_of(&objects, 1)
+}
+
+/// How something is shown at a place.
+type Show = fn(usize, usize, &str) -> String;
+
+fn shown(x: usize, y: usize, text: &str) -> String {
+    format!("BT /F1 10 Tf 1 0 0 1 {x} {y} Tm ({text}) Tj ET\n")
+}
+
+/// A box around what is shown at this place.
+fn around(x: usize, y: usize, text: &str) -> String {
+    format!("{x} {} {} {LINE} re\n", y - 4, text.len() * LETTER)
+}
+
+/// A way to hide words: how they are shown, what is painted at the end, and how it is called.
+struct Way {
+    name: &'static str,
+    how: Hiding,
+    junk: Show,
+    later: Show,
+}
+
+const fn way(name: &'static str, how: Hiding, junk: Show) -> Way {
+    Way { name, how, junk, later: |_, _, _| String::new() }
+}
+
+const WAYS: [Way; 24] = [
+    way("render mode 3", Hiding::InvisibleRendering, |x, y, junk| format!("q 3 Tr {} Q\n", shown(x, y, junk))),
+    way("render mode 7", Hiding::InvisibleRendering, |x, y, junk| format!("q 7 Tr {} Q\n", shown(x, y, junk))),
+    way("white", Hiding::SameColour, |x, y, junk| format!("1 g {} 0 g\n", shown(x, y, junk))),
+    way("nearly white", Hiding::SameColour, |x, y, junk| format!("0.98 0.97 1 rg {} 0 g\n", shown(x, y, junk))),
+    way("white in CMYK", Hiding::SameColour, |x, y, junk| format!("0 0 0 0 k {} 0 g\n", shown(x, y, junk))),
+    way("white in an ICC profile", Hiding::SameColour, |x, y, junk| {
+        format!("/Icc cs 1 1 1 sc {} 0 g\n", shown(x, y, junk))
+    }),
+    way("no ink", Hiding::SameColour, |x, y, junk| format!("/Black cs 0 scn {} 0 g\n", shown(x, y, junk))),
+    way("white lines", Hiding::SameColour, |x, y, junk| format!("q 1 Tr 1 G {} Q\n", shown(x, y, junk))),
+    way("black on black", Hiding::SameColour, |x, y, junk| {
+        format!("0 g {} f {}\n", around(x, y, junk), shown(x, y, junk))
+    }),
+    way("multiplied white", Hiding::SameColour, |x, y, junk| format!("q /Multiply gs 1 g {} Q\n", shown(x, y, junk))),
+    way("white on a clear box", Hiding::SameColour, |x, y, junk| {
+        format!("q q /Clear gs 0 g {} f Q 1 g {} Q\n", around(x, y, junk), shown(x, y, junk))
+    }),
+    way("off the page", Hiding::OffPage, |_, y, junk| shown(700, y, junk)),
+    way("moved off the page", Hiding::OffPage, |x, y, junk| format!("q 1 0 0 1 0 -900 cm {} Q\n", shown(x, y, junk))),
+    way("tiny", Hiding::Tiny, |x, y, junk| format!("BT /F1 0.5 Tf {x} {y} Td ({junk}) Tj ET\n")),
+    way("tiny by its matrix", Hiding::Tiny, |x, y, junk| {
+        format!("BT /F1 10 Tf .05 0 0 .05 {x} {y} Tm ({junk}) Tj ET\n")
+    }),
+    way("squeezed", Hiding::Tiny, |x, y, junk| format!("q 1 Tz {} Q\n", shown(x, y, junk))),
+    Way {
+        name: "under a box",
+        how: Hiding::Covered,
+        junk: shown,
+        later: |x, y, junk| format!("1 g {} f 0 g\n", around(x, y, junk)),
+    },
+    Way {
+        name: "under a picture",
+        how: Hiding::Covered,
+        junk: shown,
+        later: |x, y, junk| format!("q {} 0 0 {LINE} {x} {} cm /Scan Do Q\n", junk.len() * LETTER, y - 4),
+    },
+    way("clipped to nothing", Hiding::Clipped, |x, y, junk| format!("q 0 0 0 0 re W n {} Q\n", shown(x, y, junk))),
+    way("clipped elsewhere", Hiding::Clipped, |x, y, junk| {
+        format!("q 10 10 m 20 10 l 10 20 l h W* n {} Q\n", shown(x, y, junk))
+    }),
+    way("transparent", Hiding::Transparent, |x, y, junk| format!("q /Clear gs {} Q\n", shown(x, y, junk))),
+    way("on a layer that is off", Hiding::HiddenLayer, |x, y, junk| {
+        format!("/OC /Off BDC {} EMC\n", shown(x, y, junk))
+    }),
+    way("on several layers, one of them off", Hiding::HiddenLayer, |x, y, junk| {
+        format!("/OC /Both BDC {} EMC\n", shown(x, y, junk))
+    }),
+    way("in a form on a layer that is off", Hiding::HiddenLayer, |_, _, junk| {
+        "/Off Do\n".repeat(junk.split(' ').count())
+    }),
+];
+
+/// Pages of words. After every four, there is room for one or two others, which are shown in this way.
+fn broken_up(words: &[&str], way: Option<&Way>) -> (Vec<String>, u64) {
+    let (mut pages, mut page, mut later, mut hidden) = (Vec::new(), String::new(), String::new(), 0);
+    let (mut x, mut y) = (50, 780);
+    for (place, four) in words.chunks(4).enumerate() {
+        let junk = ["opal", "opal beryl"][place % 2];
+        let text = four.join(" ");
+        let width = (text.len() + junk.len() + 2) * LETTER;
+        if x + width > 560 {
+            (x, y) = (50, y - LINE);
+        }
+        if y < 60 {
+            pages.push(std::mem::take(&mut page) + &std::mem::take(&mut later));
+            y = 780;
+        }
+        page.push_str(&shown(x, y, &text));
+        let at = x + (text.len() + 1) * LETTER;
+        if let Some(Way { junk: show, later: cover, .. }) = way {
+            page.push_str(&show(at, y, junk));
+            later.push_str(&cover(at, y, junk));
+            hidden += junk.split(' ').count() as u64;
+        }
+        x += width;
+    }
+    pages.push(page + &later);
+    (pages, hidden)
+}
+
+#[test]
+fn hidden_words_are_left_out_and_counted() {
+    let text = prose(7, 1_000);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let as_if = read("nothing", document(&broken_up(&words, None).0, ""));
+    assert!(as_if.hidden.is_empty() && as_if.text.len() > 5_000);
+    assert_eq!(as_if.text.split_whitespace().collect::<Vec<_>>(), words);
+    for way in &WAYS {
+        let (pages, words) = broken_up(&words, Some(way));
+        let read = read(way.name, document(&pages, ""));
+        assert_eq!(read.text, as_if.text, "{}", way.name);
+        let counts: Vec<HiddenCount> = read.hidden.counts().collect();
+        assert_eq!(counts, [HiddenCount { how: way.how, words }], "{}", way.name);
+    }
+}
+
+/// A way to show a text that can be seen: what is before and after it, and entries of the page.
+const SEEN: [(&str, &str, &str, &str); 20] = [
+    ("a scan whose text was recognised", "q 595 0 0 842 0 0 cm /Scan Do Q 3 Tr", "", ""),
+    ("a scan over its text", "", "q 595 0 0 842 0 0 cm /Scan Do Q", ""),
+    ("a stamped scan", "BT /F1 8 Tf 50 20 Td (Stamp) Tj ET q 595 0 0 842 0 0 cm /Scan Do Q 3 Tr", "", ""),
+    ("white on a dark box", "0.1 g 0 0 595 842 re f 1 g", "", ""),
+    (
+        "white on a dark circle",
+        "0 g 300 2000 m 2300 2000 2300 -1500 300 -1500 c -1700 -1500 -1700 2000 300 2000 c f 1 g",
+        "",
+        "",
+    ),
+    ("white on a broad line", "0 0 0.5 RG 900 w 0 400 m 595 400 l S 1 g", "", ""),
+    ("white on a picture", "q 595 0 0 842 0 0 cm /Scan Do Q 1 g", "", ""),
+    ("white on a box in a darkening colour", "q /Half gs 0 g 0 0 595 842 re f Q 1 g", "", ""),
+    ("grey", "0.5 g", "", ""),
+    ("a rotated page", "", "", "/Rotate 90"),
+    ("a cropped page", "", "", "/CropBox[40 50 570 800]"),
+    ("a box upside down", "", "", "/CropBox[595 842 0 0]"),
+    ("a layer that is on", "/OC /On BDC", "EMC", ""),
+    ("a part that is marked", "/P <</MCID 0>> BDC /Span BMC", "EMC EMC", ""),
+    ("lines around letters", "2 Tr 1 g 0 G", "", ""),
+    ("a highlighted text", "", "q /Multiply gs 1 1 0 rg 0 0 595 842 re f Q", ""),
+    ("under a thin veil", "", "q /Half gs 1 g 0 0 595 842 re f Q", ""),
+    ("under a frame", "", "0 G 2 w 20 20 550 800 re S", ""),
+    ("in a clip", "10 10 570 820 re W n", "", ""),
+    ("a small text in large units", "0.05 0 0 0.05 0 0 cm", "", "/UserUnit 20"),
+];
+
+#[test]
+fn what_can_be_seen_is_read() {
+    let text = prose(8, 400);
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (pages, _) = broken_up(&words, None);
+    for (what, before, after, entries) in SEEN {
+        let wrapped: Vec<String> = pages.iter().map(|page| format!("{before}\n{page}\n{after}")).collect();
+        let read = read(what, document(&wrapped, entries));
+        let without_stamps: Vec<&str> = read.text.split_whitespace().filter(|word| *word != "Stamp").collect();
+        let hidden: Vec<HiddenCount> = read.hidden.counts().collect();
+        assert!(hidden.is_empty(), "{what}: {hidden:?}");
+        assert_eq!(without_stamps, words, "{what}");
+    }
+    let faded = format!("q 7 Tr {} /Fade sh Q", shown(50, 500, "granite"));
+    let faded = read("letters as a clip", document(&[faded], ""));
+    assert!(faded.text == "granite" && faded.hidden.is_empty());
+    // Letters that are drawn twice to look bold hide nothing.
+    let twice: Vec<String> = pages.iter().map(|page| format!("{page}q 1 0 0 1 0.3 0 cm {page} Q")).collect();
+    assert!(read("bold", document(&twice, "")).hidden.is_empty());
+}
+
+/// A page on which so much is painted that not all of it is remembered: its text counts as visible.
+#[test]
+fn text_on_a_page_of_many_shapes_is_read() {
+    let shapes = "0 0 1 rg 5 5 3 3 re f\n".repeat(25_000);
+    let page = format!("{shapes} 1 g {} 0 g {}", shown(50, 500, "white"), shown(50, 400, "black"));
+    let read = read("many", document(&[page], ""));
+    let words: Vec<&str> = read.text.split_whitespace().collect();
+    assert!(words == ["white", "black"] && read.hidden.is_empty(), "{words:?}");
+}
+
+/// A document that is encrypted in this way for this user, changed before it is written.
+fn encrypted(version: u8, user: &str, change: impl Fn(&mut Document, Dictionary)) -> Vec<u8> {
+    let mut document = Document::load_mem(&document(&[shown(50, 500, "granite")], "")).expect("a document");
+    document.trailer.set("ID", vec![Object::string_literal(""); 2]);
+    let filters = |filter: Arc<dyn CryptFilter>| BTreeMap::from([(b"StdCF".to_vec(), filter)]);
+    let (owner_password, user_password, permissions, name) = ("owner", user, Permissions::all(), b"StdCF".to_vec());
+    let key = [7; 32];
+    let version = match version {
+        1 => EncryptionVersion::V1 { document: &document, owner_password, user_password, permissions },
+        2 => EncryptionVersion::V2 { document: &document, owner_password, user_password, key_length: 128, permissions },
+        4 => EncryptionVersion::V4 {
+            document: &document,
+            encrypt_metadata: true,
+            crypt_filters: filters(Arc::new(Aes128CryptFilter)),
+            stream_filter: name.clone(),
+            string_filter: name,
+            owner_password,
+            user_password,
+            permissions,
+        },
+        _ => EncryptionVersion::V5 {
+            encrypt_metadata: true,
+            crypt_filters: filters(Arc::new(Aes256CryptFilter)),
+            file_encryption_key: &key,
+            stream_filter: name.clone(),
+            string_filter: name,
+            owner_password,
+            user_password,
+            permissions,
+        },
+    };
+    let state = EncryptionState::try_from(version).expect("a key");
+    document.encrypt(&state).expect("encryption");
+    let encryption = document.get_encrypted().expect("a dictionary").clone();
+    change(&mut document, encryption);
+    let mut file = Vec::new();
+    document.save_to(&mut file).expect("memory");
+    file
+}
+
+/// A change of an encrypted document, and its name.
+type Change = (&'static str, fn(&mut Document, Dictionary));
+
+#[test]
+fn documents_without_a_password_are_decrypted() {
+    let changes: [Change; 4] = [
+        ("as it should be", |_, _| {}),
+        ("a dictionary in the trailer", |document, encryption| document.trailer.set("Encrypt", encryption)),
+        ("no identifier", |document, _| _ = document.trailer.remove(b"ID")),
+        ("no length of the key", |document, mut encryption| {
+            if encryption.get(b"V").and_then(Object::as_i64).ok() == Some(4) {
+                encryption.remove(b"Length");
+                document.trailer.set("Encrypt", encryption);
+            }
+        }),
+    ];
+    for version in [1, 2, 4, 5] {
+        for (what, change) in changes {
+            let what = format!("{version}, {what}");
+            assert_eq!(read(&what, encrypted(version, "", change)).text, "granite", "{what}");
+            let file = File { bytes: encrypted(version, "secret", change).into(), name: None, encoding: None };
+            let error = extract::read_one(file, Limits::default()).expect_err("a refusal").to_string();
+            assert_eq!(error, "encrypted: a PDF document that needs a password; remove the protection first", "{what}");
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! How many addresses a source may queue, and what is told of those that are left out.
+
+use super::common::network::{ip, is_own};
+use super::common::{Server, key};
+use super::served::{send_with, until};
+use super::*;
+
+#[test]
+fn what_is_beyond_the_most_of_a_run_is_counted() {
+    let site = Site::new();
+    site.books(0..50);
+    site.set("/list.txt", site.list(0..50));
+    let harvest =
+        Harvest::new("sitemap", &format!("{}/list.txt", site.url), "--allow-private --disable-gone --most 21");
+    let data = harvest.folder.data();
+    let done = run("sources run --data {} it", &[&data]).expect(0);
+    assert!(done.out.starts_with("20 fetched, 20 added"), "{}", done.out);
+    assert!(done.err.contains("left out 30 beyond the most addresses of a run (--most)"), "{}", done.err);
+    assert_eq!(harvest.summary()["runs"][0]["left_out"], json!({ "most": 30 }));
+    let shown = run("sources show --data {} it", &[&data]).expect(0).out;
+    assert!(shown.contains("    left out 30 beyond"), "{shown}");
+    // Without a limit of its own, a source has the usual one.
+    run(&add("sitemap", &format!("{}/list.txt", site.url), "--allow-private"), &[&data]).expect(0);
+    assert_eq!(harvest.summary()["definition"]["most"], 100_000);
+}
+
+/// An index of sitemaps that leads to more addresses than anybody wants. In a network of its own, this machine has public
+/// addresses, as the sources of ingest keys need.
+#[test]
+fn no_key_queues_without_bound() {
+    if !is_own("limits::no_key_queues_without_bound", &[]) {
+        return;
+    }
+    ip("link set lo up");
+    ip("addr add 8.8.8.8/32 dev lo");
+    let site = Site::at("8.8.8.8");
+    let index: Vec<String> = (0..10).map(|n| format!("<sitemap><loc>/{n}.txt</loc></sitemap>")).collect();
+    site.set("/index.xml", found(format!("<sitemapindex>{}</sitemapindex>", index.concat())));
+    for n in 0..10 {
+        let lines: Vec<String> = (0..400).map(|i| format!("{}/none/{n}/{i}", site.url)).collect();
+        site.set(&format!("/{n}.txt"), found(lines.join("\n")));
+    }
+    let folder = Folder::new();
+    let admin = key(&folder.data(), "--role admin admin");
+    let theirs = key(&folder.data(), "--role ingest --untrusted --library lib theirs");
+    let server = Server::start_with("--sources-queue 1000", &[], &folder.data());
+    let definition = |most: u64| {
+        json!({ "kind": "sitemap", "address": format!("{}/index.xml", site.url), "library": "lib", "rights": "unknown",
+                "contact": "a@b.invalid", "most": most })
+    };
+    let (status, answer) = send_with(&server, &theirs, "PUT", "/v1/sources/a", &definition(100_001));
+    assert_eq!((status, &answer["code"]), (403, &json!("not_allowed")), "{answer}");
+    for name in ["a", "b"] {
+        let at = format!("/v1/sources/{name}");
+        assert_eq!(send_with(&server, &theirs, "PUT", &at, &definition(100_000)).0, 201);
+        let (status, answer) = send_with(&server, &theirs, "PATCH", &at, &json!({ "most": 100_001 }));
+        assert_eq!((status, &answer["code"]), (403, &json!("not_allowed")), "{answer}");
+    }
+    let run = |name: &str| send_with(&server, &theirs, "POST", &format!("/v1/sources/{name}/run"), &Value::Null).0;
+    let shown = |name: &str| send_with(&server, &theirs, "GET", &format!("/v1/sources/{name}"), &Value::Null).1;
+    assert_eq!(run("a"), 202);
+    until("its queue is full", || shown("a")["run"]["left_out"]["key"].as_u64().is_some_and(|count| count > 0));
+    assert!(shown("a")["queued"].as_u64().is_some_and(|queued| queued <= 1_000), "{}", shown("a"));
+    // What waits for one source of the key counts for the others.
+    assert_eq!(send_with(&server, &theirs, "PATCH", "/v1/sources/a", &json!({ "paused": true })).0, 200);
+    assert_eq!(run("b"), 202);
+    until("it leaves out", || shown("b")["run"]["left_out"]["key"].as_u64().is_some_and(|count| count > 0));
+    let queued: u64 = ["a", "b"].iter().map(|name| shown(name)["queued"].as_u64().expect("a number")).sum();
+    assert!(queued <= 1_000, "{queued}");
+    // An administrator may have more.
+    assert_eq!(send_with(&server, &admin, "PUT", "/v1/sources/c", &definition(5_000)).0, 201);
+    assert_eq!(send_with(&server, &theirs, "PATCH", "/v1/sources/b", &json!({ "paused": true })).0, 200);
+    assert_eq!(send_with(&server, &admin, "POST", "/v1/sources/c/run", &Value::Null).0, 202);
+    let of_admin = || send_with(&server, &admin, "GET", "/v1/sources/c", &Value::Null).1;
+    until("it queues all", || of_admin()["queued"].as_u64().is_some_and(|queued| queued > 1_000));
+    assert_eq!(of_admin()["run"]["left_out"], json!({}));
+}

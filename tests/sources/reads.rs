@@ -1,0 +1,147 @@
+//! How often a run reads the store: the links of a page are looked up together.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use lapidary::api::SourceDefinition;
+use lapidary::catalogue::Catalogue;
+use lapidary::extract::Limits;
+use lapidary::harvest;
+use lapidary::index::{
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, ClusterStore, Condition, LateGems, NewBook, Record,
+    RecordChange, RocksStore, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+};
+use lapidary_gems::{Recipe, RecipeName};
+
+use super::common::cluster::Nodes;
+use super::*;
+
+/// How often what is known of sources was read.
+static READS: AtomicUsize = AtomicUsize::new(0);
+
+fn count(table: Table) {
+    READS.fetch_add(usize::from(table == Table::Harvests), Ordering::Relaxed);
+}
+
+struct Counting(Box<dyn Store>);
+
+impl Store for Counting {
+    fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
+        self.0.add_recipe(by, recipe)
+    }
+
+    fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        self.0.put(by, books)
+    }
+
+    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
+        self.0.remove(by, keys)
+    }
+
+    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+        self.0.remove_if(by, keys, condition)
+    }
+
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
+        self.0.amend(by, key, change)
+    }
+
+    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
+        count(table);
+        self.0.table(table)
+    }
+
+    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        count(table);
+        self.0.page(table, prefix, after, limit)
+    }
+
+    fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        count(table);
+        self.0.rows(table, keys)
+    }
+
+    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+        self.0.apply(by, changes, actions)
+    }
+
+    fn snapshot(&self) -> Box<dyn Snapshot + '_> {
+        self.0.snapshot()
+    }
+
+    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        self.0.make_default(by, recipe, anyway)
+    }
+
+    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.0.make_ready(by, recipe)
+    }
+
+    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.0.hide_recipe(by, recipe)
+    }
+
+    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.0.drop_recipe(by, recipe, watch)
+    }
+
+    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        self.0.add_gems(by, recipe, books)
+    }
+
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        self.0.audit(from, limit)
+    }
+
+    fn last_audited(&self) -> Result<u64, StoreError> {
+        self.0.last_audited()
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        self.0.writable()
+    }
+
+    fn administration(&self) -> Option<&dyn Administration> {
+        self.0.administration()
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        self.0.sharing()
+    }
+}
+
+/// Runs a source with this catalogue, and returns how often it read the store.
+fn reads(catalogue: &Catalogue, site: &Site) -> usize {
+    let name = "it".parse().expect("a name");
+    let address = format!("{}/list.txt", site.url);
+    let library = "lib".parse().expect("a name");
+    let definition = SourceDefinition {
+        allow_private: true,
+        ..SourceDefinition::new(harvest::Kind::Sitemap, &address, library, lapidary::index::Rights::Unknown)
+    };
+    let editor = catalogue.by(Actor::Local);
+    editor.set_source(&name, &definition.try_into().expect("a source"), &|_| true).expect("it is added");
+    let before = READS.load(Ordering::Relaxed);
+    let mut watch = |_: &harvest::Watched<'_>| {};
+    let run = harvest::Harvest::new(&editor, &name, Limits::default(), &mut watch).and_then(harvest::Harvest::run);
+    assert_eq!(run.expect("a run").refused, LINKS);
+    READS.load(Ordering::Relaxed) - before
+}
+
+const LINKS: u64 = 960;
+
+#[test]
+fn the_links_of_a_page_are_looked_up_together() {
+    let site = Site::new();
+    site.set("/list.txt", site.list(0..LINKS));
+    let folder = Folder::new();
+    let store = RocksStore::open_or_create(&folder.data()).expect("a store");
+    // A batch of the queue is read, and what is known of its addresses: 15 times two reads, and some for the run.
+    let in_folder = reads(&Catalogue::with_store(Box::new(Counting(Box::new(store)))), &site);
+    assert!(in_folder <= 45, "{in_folder} reads for {LINKS} links");
+    let Some(nodes) = Nodes::start(3, 0) else { return };
+    let address = format!("redis://{}/reads", nodes.addresses).parse().expect("an address");
+    let store = ClusterStore::open(&address).expect("a store");
+    let in_cluster = reads(&Catalogue::with_store(Box::new(Counting(Box::new(store)))), &site);
+    assert!(in_cluster <= 45, "{in_cluster} reads for {LINKS} links");
+    println!("{LINKS} links: {in_folder} reads of a folder, {in_cluster} of a cluster");
+}

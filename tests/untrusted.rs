@@ -1,0 +1,294 @@
+//! Whatever a tenant writes that is not trusted, others are told the same: compared with a catalogue without its writes.
+
+mod common;
+
+use jiff::SignedDuration;
+use lapidary::api::{Amendment, NewKey, Report};
+use lapidary::catalogue::{
+    Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Gate, NewEntry, Query,
+};
+use lapidary::error::Classified as _;
+use lapidary::index::{Actor, BookKey, Rights};
+use lapidary::permission::Role;
+use lapidary_gems::{Recipe, WrittenGem};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use common::cluster::Nodes;
+use common::{Folder, prose};
+
+/// The number of texts, of ids in a library, and of allow-lists.
+const TEXTS: usize = 4;
+const IDS: u8 = 3;
+
+/// Who writes: the tenants `bad`, which is not trusted, and `good`, which is, each in its library, and an administrator in any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Writer {
+    Bad,
+    Good,
+    Boss,
+}
+
+impl Writer {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bad => "bad",
+            Self::Good => "good",
+            Self::Boss => "boss",
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Write {
+    writer: Writer,
+    /// Where an administrator writes: a tenant's library, or its own.
+    library: Writer,
+    id: u8,
+    what: What,
+}
+
+#[derive(Debug, Clone)]
+enum What {
+    /// Adds a text, or some of its gems of one recipe, perhaps with those of another text.
+    Put {
+        text: usize,
+        other: Option<usize>,
+        gems: Option<bool>,
+        rights: Rights,
+        gated: bool,
+    },
+    Amend {
+        disabled: Option<bool>,
+        noted: Option<bool>,
+        rights: Option<Rights>,
+    },
+    Remove,
+    Rotate,
+    Allow {
+        text: Option<usize>,
+    },
+    Disallow,
+}
+
+fn writes() -> impl Strategy<Value = Vec<Write>> {
+    let writer = || prop::sample::select(vec![Writer::Bad, Writer::Bad, Writer::Good, Writer::Boss]);
+    let rights = || prop::sample::select(Rights::ALL.to_vec());
+    let put = (0..TEXTS, prop::option::of(0..TEXTS), prop::option::of(any::<bool>()), rights(), any::<bool>())
+        .prop_map(|(text, other, gems, rights, gated)| What::Put { text, other, gems, rights, gated });
+    let amend = (prop::option::of(any::<bool>()), prop::option::of(any::<bool>()), prop::option::of(rights()))
+        .prop_map(|(disabled, noted, rights)| What::Amend { disabled, noted, rights });
+    let allow = prop::option::of(0..TEXTS).prop_map(|text| What::Allow { text });
+    let what = prop_oneof![
+        8 => put, 3 => amend, 2 => Just(What::Remove), 1 => Just(What::Rotate), 1 => allow, 1 => Just(What::Disallow),
+    ];
+    let write = (writer(), writer(), 0..IDS, what).prop_map(|(writer, library, id, what)| {
+        let library = if writer == Writer::Boss { library } else { writer };
+        Write { writer, library, id, what }
+    });
+    prop::collection::vec(write, 6..16)
+}
+
+fn text(number: usize) -> String {
+    prose(number as u64, 700)
+}
+
+fn gems(recipe: &Recipe, text: &str) -> Vec<WrittenGem> {
+    recipe.gems(text).iter().map(|placed| recipe.write(placed.gem)).collect()
+}
+
+fn book(library: Writer, id: u8) -> BookKey {
+    BookKey { library: library.name().parse().unwrap(), id: id.to_string().parse().unwrap() }
+}
+
+/// A catalogue with two tenants, of which one is not trusted, and two books of an administrator, one of them known only by its
+/// gems. The tenants may do all that tenants can be allowed to do.
+fn market(catalogue: Catalogue) -> Catalogue {
+    let editor = catalogue.by(Actor::Local);
+    editor.add(NewEntry::new(book(Writer::Boss, 8), Rights::Protected, Content::text(text(0)))).unwrap();
+    let recipe = Recipe::released();
+    let known = Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: gems(&recipe, &text(1)) });
+    editor.add(NewEntry::new(book(Writer::Boss, 9), Rights::Free, known)).unwrap();
+    for (name, role, trusted) in
+        [("boss", Role::Admin, None), ("bad", Role::Ingest, Some(false)), ("good", Role::Ingest, Some(true))]
+    {
+        let libraries = trusted.iter().map(|_| name.parse().unwrap()).collect();
+        let (name, may_forbid) = (name.to_owned(), trusted.is_some());
+        let (must_gate, rate, quota, expires) = (None, None, None, None);
+        editor.add_key(NewKey { name, role, libraries, trusted, may_forbid, must_gate, rate, quota, expires }).unwrap();
+    }
+    catalogue
+}
+
+/// Makes a write, and returns what its writer is told.
+fn write(catalogue: &Catalogue, write: &Write) -> Value {
+    let Write { writer, library, id, what } = write;
+    let (editor, key) = (catalogue.by(Actor::Key(writer.name().to_owned())), book(*library, *id));
+    let list = || format!("list-{id}").parse().unwrap();
+    match what {
+        What::Put { text: first, other, gems: of, rights, gated } => {
+            let mut both = text(*first);
+            both.extend(other.map(text));
+            let content = match of {
+                None => Content::text(both),
+                Some(hardened) => {
+                    // A book without gems of both recipes counts in the coverage of checks, whosever it is.
+                    let hardened = *hardened && *writer != Writer::Bad;
+                    let recipe = if hardened { Recipe::hardened() } else { Recipe::released() };
+                    Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: gems(&recipe, &both) })
+                }
+            };
+            let gate = gated.then(Gate::default);
+            told(editor.add(NewEntry { gate, allow_empty: true, ..NewEntry::new(key, *rights, content) }).map(|_| ()))
+        }
+        What::Amend { disabled, noted, rights } => {
+            let note = noted.map(|noted| if noted { "seen".to_owned() } else { String::new() });
+            let amendment = Amendment { disabled: *disabled, note, rights: *rights, ..Amendment::default() };
+            told(editor.amend(&key, &amendment).map(|_| ()))
+        }
+        What::Remove => told(editor.remove(&[key]).map(|_| ())),
+        What::Rotate => told(catalogue.by(Actor::Local).rotate_key(writer.name(), SignedDuration::ZERO).map(|_| ())),
+        // Only administrators can, which the server decides.
+        What::Allow { .. } | What::Disallow if *writer != Writer::Boss => json!("not_allowed"),
+        What::Allow { text: Some(number) } => {
+            told(editor.allow(list(), Allowable::Gems(Content::text(text(*number))), None).map(|_| ()))
+        }
+        What::Allow { text: None } => told(editor.allow(list(), Allowable::Book(key), None).map(|_| ())),
+        What::Disallow => told(editor.disallow(&list()).map(|_| ())),
+    }
+}
+
+/// What a writer is told.
+fn told(done: Result<(), CatalogueError>) -> Value {
+    match done {
+        Ok(()) => json!("done"),
+        Err(CatalogueError::Matches(report)) => deciding(&report),
+        Err(error) => json!(error.code().as_str()),
+    }
+}
+
+/// What a report says, without what is only information, and without probabilities, which describe the whole index.
+fn deciding(report: &Report) -> Value {
+    let mut shown = serde_json::to_value(report).unwrap();
+    let decides = |found: &Value| found["informs"].is_null();
+    let mut matches: Vec<Value> =
+        shown["matches"].as_array().unwrap().iter().filter(|of| decides(of)).cloned().collect();
+    for found in &mut matches {
+        found.as_object_mut().unwrap().retain(|name, _| !["chance", "error_probability"].contains(&name.as_str()));
+    }
+    let fields = [
+        "verdict",
+        "covered",
+        "recipe",
+        "recipes",
+        "gems",
+        "looked_up",
+        "common_gems",
+        "allowed_gems",
+        "total",
+        "disabled",
+    ];
+    let mut said: serde_json::Map<String, Value> =
+        fields.into_iter().map(|name| (name.to_owned(), shown[name].take())).collect();
+    said.insert("matches".to_owned(), matches.into());
+    said.into()
+}
+
+/// What others are told of some texts.
+fn answers(catalogue: &Catalogue) -> Vec<Value> {
+    let mut answers = Vec::new();
+    let parts = |number| {
+        let text = text(number);
+        let half = text[..text.len() / 2].to_owned();
+        [text, half]
+    };
+    for (at, asked) in (0..TEXTS).flat_map(parts).enumerate() {
+        let limit = if at % 3 == 0 { 1 } else { 100 };
+        for who in ["shop", "boss", "good"] {
+            let own = catalogue.by(Actor::Key(who.to_owned())).own_libraries().unwrap();
+            let options = CheckOptions { limit, own, ..CheckOptions::default() };
+            answers.push(deciding(&catalogue.check(&Query::text(asked.clone()), &options).unwrap()));
+        }
+    }
+    // What the trusted tenant's gate says, of a book that is then taken out again.
+    for number in 0..TEXTS {
+        let (editor, key) = (catalogue.by(Actor::Key("good".to_owned())), book(Writer::Good, 7));
+        let entry = NewEntry::new(key.clone(), Rights::Unknown, Content::text(text(number)));
+        answers.push(told(editor.add(NewEntry { gate: Some(Gate::default()), ..entry }).map(|_| ())));
+        editor.remove(&[key]).unwrap();
+    }
+    answers
+}
+
+/// Runs random writes on two catalogues, on one of them without those of the tenant that is not trusted.
+fn same_without_the_untrusted(open: impl Fn(u32) -> Catalogue, cases: u32) {
+    let config = ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 40, ..ProptestConfig::default() };
+    let count = std::cell::Cell::new(0);
+    proptest!(config, |(all in writes())| {
+        let fresh = || {
+            count.set(count.get() + 1);
+            market(open(count.get()))
+        };
+        let (with, without) = (fresh(), fresh());
+        for one in &all {
+            let said = write(&with, one);
+            if one.writer != Writer::Bad {
+                let alone = write(&without, one);
+                // Of its own library, an administrator sees what there is.
+                prop_assert!(one.library == Writer::Bad || said == alone, "{one:?}: {said} {alone}");
+            }
+        }
+        let (answered, expected) = (answers(&with), answers(&without));
+        for (at, (one, other)) in answered.iter().zip(&expected).enumerate() {
+            prop_assert_eq!(one, other, "answer {}", at);
+        }
+    });
+}
+
+#[test]
+fn an_untrusted_tenant_changes_nothing_that_others_are_told() {
+    let folder = Folder::new();
+    same_without_the_untrusted(|count| Catalogue::open_or_create(&folder.path(&count.to_string())).unwrap(), 20);
+}
+
+#[test]
+fn an_untrusted_tenant_changes_nothing_that_others_are_told_on_a_cluster() {
+    let Some(nodes) = Nodes::start(3, 0) else { return };
+    let open = |count: u32| {
+        let address = format!("redis://{}/market-{count}", nodes.addresses).parse().unwrap();
+        Catalogue::open_cluster(&address).unwrap()
+    };
+    same_without_the_untrusted(open, 10);
+}
+
+/// The attack: a list of neighbouring gems of the books of many others, and a collage of a novel.
+#[test]
+fn a_list_of_the_gems_of_others_accuses_nobody() {
+    const BOOKS: u64 = 12;
+    let folder = Folder::new();
+    let catalogue = market(Catalogue::open_or_create(&folder.path("catalogue")).unwrap());
+    let long = |number: u64| prose(100 + number, 6_000);
+    let recipe = Recipe::released();
+    let mut stolen = Vec::new();
+    for number in 0..BOOKS {
+        let (key, rights) = (book(Writer::Boss, 20 + number as u8), Rights::PublicDomain);
+        catalogue.by(Actor::Local).add(NewEntry::new(key, rights, Content::text(long(number)))).unwrap();
+        stolen.extend(gems(&recipe, &long(number)).into_iter().skip(20).take(45));
+    }
+    let novel = prose(999, 12_000);
+    let collage: String = (0..8).map(|part| &novel[part * novel.len() / 8..][..novel.len() / 60]).collect();
+    let bad = catalogue.by(Actor::Key("bad".to_owned()));
+    for (id, rights) in [(1, Rights::Forbidden), (2, Rights::Protected)] {
+        let list = Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: stolen.clone() });
+        bad.add(NewEntry::new(book(Writer::Bad, id), rights, list)).unwrap();
+    }
+    bad.add(NewEntry::new(book(Writer::Bad, 3), Rights::Protected, Content::text(collage))).unwrap();
+    for number in 0..BOOKS {
+        let report = catalogue.check(&Query::text(long(number)), &CheckOptions::default()).unwrap();
+        assert_eq!((report.verdict, report.total), (Rights::PublicDomain, 1), "book {number}");
+        assert!(report.informing > 0, "the list matches: {report:?}");
+    }
+    // The publisher of the novel adds it, with a gate.
+    let entry = NewEntry::new(book(Writer::Good, 1), Rights::Protected, Content::text(novel));
+    catalogue.by(Actor::Key("good".to_owned())).add(NewEntry { gate: Some(Gate::default()), ..entry }).unwrap();
+}
