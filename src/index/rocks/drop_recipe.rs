@@ -121,7 +121,8 @@ fn strip(store: &RocksStore, name: &RecipeName, from: BookNo) -> Result<Option<B
 /// Deletes everything that is left, except for the definition of a recipe to renew. No book has the recipe any more, so without
 /// its changes in the delta, its postings stay as they are, and can be counted while others write.
 fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(), StoreError> {
-    while erase_changes(store, recipe)? {
+    let mut from = recipe.number.to_be_bytes().to_vec();
+    while erase_changes(store, recipe, &mut from, CHANGES)? {
         watch(0, 1)?;
         RocksStore::let_others_write();
     }
@@ -158,15 +159,22 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(
     Ok(())
 }
 
-/// Deletes some changes of a recipe from the delta. Returns whether there were any.
-fn erase_changes(store: &RocksStore, recipe: &KnownRecipe) -> Result<bool, StoreError> {
+/// Deletes up to `limit` changes of a recipe from the delta, beginning at `from`, which becomes the last of them: the next call
+/// does not walk over what was deleted before. Returns whether there were any.
+fn erase_changes(
+    store: &RocksStore,
+    recipe: &KnownRecipe,
+    from: &mut Vec<u8>,
+    limit: usize,
+) -> Result<bool, StoreError> {
     let _turn = store.turn();
     let snapshot = store.view();
     let first = recipe.number.to_be_bytes();
     let mut batch = WriteBatch::default();
-    let mut delta = entries(&snapshot, Family::Delta, first);
-    while let Some(key) = delta.key().filter(|key| key.starts_with(&first) && batch.len() < CHANGES) {
+    let mut delta = entries(&snapshot, Family::Delta, from);
+    while let Some(key) = delta.key().filter(|key| key.starts_with(&first) && batch.len() < limit) {
         batch.delete_cf(store.family(Family::Delta), key);
+        key.clone_into(from);
         delta.next();
     }
     snapshot.end(&delta)?;
@@ -180,13 +188,13 @@ fn erase_changes(store: &RocksStore, recipe: &KnownRecipe) -> Result<bool, Store
     Ok(true)
 }
 
-/// The entries of a family from a recipe on.
-fn entries<'a>(snapshot: &'a RocksSnapshot<'_>, family: Family, first: [u8; 2]) -> DBRawIterator<'a> {
+/// The entries of a family from a key on.
+fn entries<'a>(snapshot: &'a RocksSnapshot<'_>, family: Family, from: &[u8]) -> DBRawIterator<'a> {
     let mut options = ReadOptions::default();
     options.set_total_order_seek(true);
     options.fill_cache(false);
     let mut entries = snapshot.iterator(family, options);
-    entries.seek(first);
+    entries.seek(from);
     entries
 }
 
@@ -195,7 +203,7 @@ fn entries<'a>(snapshot: &'a RocksSnapshot<'_>, family: Family, first: [u8; 2]) 
 fn count(snapshot: &RocksSnapshot<'_>, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<u64, StoreError> {
     let first = recipe.number.to_be_bytes();
     let (mut postings, mut read) = (0, 0_u64);
-    let mut buckets = entries(snapshot, Family::Postings, first);
+    let mut buckets = entries(snapshot, Family::Postings, &first);
     while let Some((_, value)) = buckets.item().filter(|(key, _)| key.starts_with(&first)) {
         let lists = Reader::new(value, schema::rest_bits(recipe));
         let sum = |lists: Reader<'_>| {
@@ -221,6 +229,7 @@ mod tests {
 
     use jiff::Timestamp;
     use lapidary_gems::{Gem, PlacedGem, Recipe};
+    use rocksdb::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
 
     use super::super::verify::verify;
     use super::*;
@@ -246,6 +255,34 @@ mod tests {
         };
         let gems = recipes.iter().map(|recipe| (recipe.name().clone(), gems.clone())).collect();
         NewBook { gems, ..NewBook::without_gems(record, true) }
+    }
+
+    /// Otherwise the time that others wait for a step grows with the number of steps before it.
+    #[test]
+    fn no_step_passes_what_the_steps_before_it_have_deleted() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        let (kept, dropped) = (Recipe::documented(), Recipe::released());
+        for recipe in [&kept, &dropped] {
+            store.add_recipe(&Actor::Local, recipe).unwrap();
+        }
+        store.put(&Actor::Local, vec![book(0, &[&kept, &dropped])]).unwrap();
+        let recipe = mark(&store, &Actor::Local, dropped.name()).unwrap().unwrap();
+        strip_all(&store, dropped.name(), UNWATCHED).unwrap();
+        set_perf_stats(PerfStatsLevel::EnableCount);
+        let mut from = recipe.number.to_be_bytes().to_vec();
+        let mut passed = Vec::new();
+        loop {
+            let mut counts = PerfContext::default();
+            counts.reset();
+            if !erase_changes(&store, &recipe, &mut from, 100).unwrap() {
+                break;
+            }
+            passed.push(counts.metric(PerfMetric::InternalDeleteSkippedCount));
+        }
+        set_perf_stats(PerfStatsLevel::Disable);
+        assert_eq!(passed.len(), 20, "of 2,000 changes");
+        assert!(passed.iter().all(|passed| *passed <= 1), "{passed:?}");
     }
 
     /// The scans of the last step wait until a book was added.
