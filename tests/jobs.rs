@@ -6,11 +6,15 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, sleep};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use common::watched::{Call, Stop, Watched};
 use common::{Folder, Server, database, prose, run, set_earlier_hardened};
+use lapidary::catalogue::{Catalogue, Content, NewEntry};
+use lapidary::index::{Actor, BookKey, Rights, RocksStore};
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 use ureq::Agent;
@@ -851,4 +855,38 @@ fn a_backup_follows_no_link_below_its_folder() {
         assert_eq!(fs::read_dir(elsewhere.join("private")).expect("a folder").count(), before);
     }
     assert_eq!(fs::read_dir(&elsewhere).expect("a folder").count(), 1);
+}
+
+/// A change of the recipes waits for books that are being added, and nobody waits for that.
+#[test]
+fn books_are_added_while_a_change_of_the_recipes_waits_for_one() {
+    let folder = Folder::new();
+    let stop = Arc::new(Stop::default());
+    let on_call = Arc::clone(&stop);
+    let store = RocksStore::open_or_create(&folder.data()).unwrap();
+    let catalogue = Catalogue::with_store(Box::new(Watched(Box::new(store), move |call| on_call.on(call))));
+    let add = |book: u64| {
+        let key = BookKey { library: "l".parse().unwrap(), id: book.to_string().parse().unwrap() };
+        catalogue.by(Actor::Local).add(NewEntry::new(key, Rights::Free, Content::text(text(book)))).unwrap();
+    };
+    add(1);
+    stop.at(Call::Put, 0);
+    thread::scope(|scope| {
+        let slow = scope.spawn(|| add(2));
+        stop.reached();
+        let change = scope.spawn(|| catalogue.by(Actor::Local).ensure_recipes(&[Recipe::documented()]).unwrap());
+        // It waits by now, unless this machine is very slow. Then the test proves nothing.
+        sleep(Duration::from_millis(500));
+        let quick = scope.spawn(|| add(3));
+        let since = Instant::now();
+        while !quick.is_finished() && since.elapsed() < Duration::from_secs(10) {
+            sleep(Duration::from_millis(10));
+        }
+        let (was_added, waits) = (quick.is_finished(), !change.is_finished());
+        stop.release();
+        assert!(was_added, "another book waits");
+        assert!(waits, "recipes are changed while a book is being added");
+        slow.join().unwrap();
+        assert_eq!(change.join().unwrap().len(), 3);
+    });
 }

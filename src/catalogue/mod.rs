@@ -71,7 +71,9 @@ use text::memory_for;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use uuid::Uuid;
 
@@ -89,6 +91,9 @@ const COMPACTION: &str = "compaction";
 const VERIFICATION: &str = "verification";
 /// Number of records fetched at a time while filling a page.
 const READ_AT_ONCE: usize = 100;
+/// How long a change of the recipes looks for a moment in which no books are being added.
+const FEEDS: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(2);
 /// How much of the audit log is read for those entries of it that are about some books.
 const AUDIT_PAGES: usize = 50;
 const AUDIT_PAGE: usize = 1_000;
@@ -218,8 +223,22 @@ impl Catalogue {
 
     /// Runs a change of the set of recipes while no books are being added.
     fn between_feeds<T>(&self, change: impl FnOnce() -> T) -> T {
-        let _alone = self.feeding.write().unwrap_or_else(PoisonError::into_inner);
+        let _alone = self.alone_between_feeds();
         change()
+    }
+
+    /// Waits until no books are being added. Those who begin to add some wait for whoever waits for the lock, as long as the
+    /// longest of those who have begun. So this looks for a moment without any before it waits.
+    fn alone_between_feeds(&self) -> RwLockWriteGuard<'_, ()> {
+        let since = Instant::now();
+        while since.elapsed() < FEEDS {
+            match self.feeding.try_write() {
+                Ok(alone) => return alone,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => sleep(PAUSE),
+            }
+        }
+        self.feeding.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The recipes of the catalogue, the default first.

@@ -4,6 +4,7 @@
 pub mod cluster;
 pub mod hook;
 pub mod network;
+pub mod watched;
 mod words;
 
 use std::fs;

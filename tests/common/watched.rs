@@ -1,0 +1,165 @@
+//! A store whose calls can be watched and held up.
+
+use std::sync::{Condvar, Mutex};
+use std::time::Duration;
+
+use lapidary::index::{
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange,
+    Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+};
+use lapidary_gems::{Recipe, RecipeName};
+
+/// Calls that are watched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Call {
+    Put,
+    Snapshot,
+    Audit,
+}
+
+/// A store that tells of calls before it makes them.
+pub struct Watched<F>(pub Box<dyn Store>, pub F);
+
+impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
+    fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
+        self.0.add_recipe(by, recipe)
+    }
+
+    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        self.0.make_default(by, recipe, anyway)
+    }
+
+    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.0.make_ready(by, recipe)
+    }
+
+    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.0.hide_recipe(by, recipe)
+    }
+
+    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.0.drop_recipe(by, recipe, watch)
+    }
+
+    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        self.0.add_gems(by, recipe, books)
+    }
+
+    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
+        self.0.table(table)
+    }
+
+    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        self.0.page(table, prefix, after, limit)
+    }
+
+    fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        self.0.rows(table, keys)
+    }
+
+    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+        self.0.apply(by, changes, actions)
+    }
+
+    fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        (self.1)(Call::Put);
+        self.0.put(by, books)
+    }
+
+    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+        self.0.remove_if(by, keys, condition)
+    }
+
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
+        self.0.amend(by, key, change)
+    }
+
+    fn snapshot(&self) -> Box<dyn Snapshot + '_> {
+        (self.1)(Call::Snapshot);
+        self.0.snapshot()
+    }
+
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        (self.1)(Call::Audit);
+        self.0.audit(from, limit)
+    }
+
+    fn last_audited(&self) -> Result<u64, StoreError> {
+        self.0.last_audited()
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        self.0.writable()
+    }
+
+    fn administration(&self) -> Option<&dyn Administration> {
+        self.0.administration()
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        self.0.sharing()
+    }
+}
+
+/// Holds up a call where it is told to, once.
+#[derive(Default)]
+pub struct Stop {
+    at: Mutex<Option<(Call, usize)>>,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default, PartialEq, Eq, Clone, Copy)]
+enum State {
+    #[default]
+    Running,
+    Stopped,
+    Released,
+}
+
+impl Stop {
+    /// Stops at the next call of this kind but for so many.
+    pub fn at(&self, call: Call, but: usize) {
+        *self.state.lock().unwrap() = State::Running;
+        *self.at.lock().unwrap() = Some((call, but));
+    }
+
+    /// To be called by a [`Watched`] store.
+    pub fn on(&self, call: Call) {
+        {
+            let mut at = self.at.lock().unwrap();
+            match &mut *at {
+                Some((awaited, 0)) if *awaited == call => *at = None,
+                Some((awaited, but)) if *awaited == call => {
+                    *but -= 1;
+                    return;
+                }
+                _ => return,
+            }
+        }
+        self.becomes(State::Stopped);
+        self.wait_for(State::Released);
+    }
+
+    /// Waits until it is there.
+    pub fn reached(&self) {
+        self.wait_for(State::Stopped);
+    }
+
+    /// Lets it go on.
+    pub fn release(&self) {
+        self.becomes(State::Released);
+    }
+
+    fn becomes(&self, state: State) {
+        *self.state.lock().unwrap() = state;
+        self.changed.notify_all();
+    }
+
+    fn wait_for(&self, wanted: State) {
+        let state = self.state.lock().unwrap();
+        let long = Duration::from_secs(30);
+        let waited = self.changed.wait_timeout_while(state, long, |state| *state != wanted).unwrap().1;
+        assert!(!waited.timed_out(), "not reached, or not released");
+    }
+}
