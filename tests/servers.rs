@@ -4,14 +4,18 @@ mod common;
 
 use std::collections::BTreeSet;
 use std::path::Path;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 use common::cluster::Nodes;
 use common::hook::Hook;
+use common::watched::{Call, Stop, Watched};
 use common::{Server, prose, run};
+use lapidary::api::Outcome;
+use lapidary::catalogue::{Catalogue, CatalogueError, Content, Gate, NewEntry};
+use lapidary::index::{Actor, BookKey, ClusterAddress, ClusterStore, Rights};
 use serde_json::{Value, json};
 use ureq::Agent;
 
@@ -125,6 +129,56 @@ fn of_twin_uploads_through_two_servers_one_is_added() {
     until("the gate opens again", || matches!(put(&other, "last?unless=protected", &text).0, 201 | 409));
     sleep(Duration::from_millis(100));
     assert_eq!(books(&other), 4);
+}
+
+/// A gate that is slow in one server holds up no gate of another text in another, and what others add meanwhile is found.
+#[test]
+fn a_slow_check_holds_up_no_other_gate_and_misses_no_new_twin() {
+    let Some(store) = catalogue() else { return };
+    let address: ClusterAddress = store.parse().unwrap();
+    let stop = Arc::new(Stop::default());
+    let on_call = Arc::clone(&stop);
+    let watched = Watched(Box::new(ClusterStore::open(&address).unwrap()), move |call| on_call.on(call));
+    let slow = Catalogue::with_store(Box::new(watched));
+    let other = Catalogue::open_cluster(&address).unwrap();
+    let book = |id: &str, text: u64, gate: bool| {
+        let key = BookKey { library: "lib".parse().unwrap(), id: id.parse().unwrap() };
+        let gate = gate.then(Gate::default);
+        NewEntry { gate, ..NewEntry::new(key, Rights::Protected, Content::text(prose(text, 600))) }
+    };
+    let add = |book: NewEntry| other.by(Actor::Local).add(book).unwrap().outcome;
+    assert_eq!(add(book("first", 1, true)), Outcome::Added);
+    // While it checks; after that; and in its turn, in which others can add books without a gate.
+    for (round, (call, but, gate)) in
+        [(Call::Snapshot, 0, true), (Call::Audit, 0, true), (Call::Audit, 1, false)].into_iter().enumerate()
+    {
+        for twin in [false, true] {
+            let texts = 10 * (1 + round as u64) + 5 * u64::from(twin);
+            let name = |what: &str| format!("{what}{texts}");
+            let editor = slow.by(Actor::Local);
+            let prepared =
+                editor.prepare(book(&name("slow"), texts, true), &editor.ensure_recipes(&[]).unwrap()).unwrap();
+            stop.at(call, but);
+            let (added, took) = scope(|scope| {
+                let added = scope.spawn(|| editor.commit(vec![prepared]));
+                stop.reached();
+                let since = Instant::now();
+                for i in 1..4 {
+                    assert_eq!(add(book(&name(&format!("other{i}-")), texts + i, gate)), Outcome::Added);
+                }
+                if twin {
+                    assert_eq!(add(book(&name("twin"), texts, gate)), Outcome::Added);
+                }
+                let took = since.elapsed();
+                stop.release();
+                (added.join().unwrap(), took)
+            });
+            // A turn that is not ended lasts for 10 s.
+            assert!(took < Duration::from_secs(5), "{call:?}: {took:?}");
+            assert_eq!(matches!(added, Err(CatalogueError::Matches(_))), twin, "{call:?}: {added:?}");
+            assert_eq!(added.is_ok(), !twin, "{call:?}: {added:?}");
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,9 @@
 //!
 //! Of books that could match one another, the gate decides about one at a time, from the check until the book is on disk. So
 //! the first is added, and the others find it. Other books do not wait ([`super::gate_queue`]), nor do those without a gate.
-//! Servers that share a store take turns, whatever the books are.
+//!
+//! Servers that share a store take turns to write, but not to check. In its turn, a server compares its book with those that
+//! were added since the check began, which the audit log names. If one of them could match, the check is made again.
 
 use std::collections::BTreeSet;
 
@@ -13,21 +15,27 @@ use super::answer::{CheckOptions, Recipes};
 use super::check::{Asked, today};
 use super::checking::{Checking, InRecipe, Verdict};
 use super::disguise::signs;
-use super::gate_queue::{CouldMatch, OfRecipe};
+use super::gate_queue::{CouldMatch, GatePlace, OfRecipe};
 use super::sharing::Turn;
 use super::{BookGems, CatalogueError, Content, Editor, Text};
 use crate::api::{Disguise, Report, Unless};
 use crate::extract::HiddenWords;
-use crate::index::{BookId, BookKey, BookNo, Coverage, Library, Outline, Rights, Snapshot};
+use crate::index::{
+    Action, Actor, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, Outline, Rights, Snapshot, StoreError,
+};
 use crate::language::Language;
 use crate::metrics::METRICS;
 
 /// Excludes all books of the library.
 const SAME_LIBRARY: &str = "same-library";
+/// How often a book is checked outside its turn, if each time others add what could match it. Then it is checked within.
+const CHECKS: usize = 3;
+/// Number of changes since a check that are looked at. After more of them, it is made again.
+const MOST_CHANGES: usize = 1_000;
 
 /// Refuses a book if the verdict of its check is `protected` or `forbidden`.
 ///
-/// The check is the usual one, with one difference: it must reach every book. A book never matches the version of itself
+/// The check is the usual one, with one difference: it must reach every book of the library. A book never matches the version of itself
 /// that it replaces.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Gate {
@@ -110,21 +118,32 @@ impl Gated {
         Ok(Self { gate, asked: Asked::of_gems(gems, None, vec![recipe])?, of_gems, disguise: None })
     }
 
-    /// Whether a check may miss this, so that the book is refused: any book, for a text, because a text has gems of all recipes.
-    /// Gems can be compared only with gems of their recipe. Then only books of the same library count: what another library
-    /// lacks keeps nobody out.
+    /// How much of its own library a check with these recipes reaches, if not all, so that the book is refused. What another
+    /// library lacks keeps nobody out, nor does the version that it replaces. `all`: how much of all libraries the check reaches.
     fn lacks(
         &self,
         snapshot: &dyn Snapshot,
         library: &Library,
-        coverage: Coverage,
+        replaced: Option<BookNo>,
+        recipes: &[RecipeName],
+        all: Coverage,
     ) -> Result<Option<Coverage>, CatalogueError> {
-        let Some(recipe) = &self.of_gems else { return Ok(Some(coverage)) };
+        if self.of_gems.is_none() {
+            return Ok(Some(all));
+        }
         if self.gate.except_library {
             return Ok(None);
         }
-        let own = snapshot.library(library)?.and_then(|own| own.coverage(std::slice::from_ref(recipe)));
-        Ok(own.filter(|own| own.lacking() > 0))
+        let Some(own) = snapshot.library(library)? else { return Ok(None) };
+        // Where the books were not counted by recipe, any of those that are missed may be of this library.
+        let mut coverage = own.coverage(recipes).unwrap_or(all);
+        if coverage.lacking() > 0
+            && let Some(replaced) = snapshot.fetch(&replaced.into_iter().collect::<Vec<_>>())?.pop().flatten()
+            && recipes.iter().all(|recipe| !replaced.gems.contains_key(recipe))
+        {
+            coverage.of -= 1;
+        }
+        Ok(Some(coverage).filter(|coverage| coverage.lacking() > 0))
     }
 }
 
@@ -135,16 +154,91 @@ impl Editor<'_> {
     /// would wait for the gate.
     pub(super) fn admit(&self, prepared: Prepared, gated: &Gated) -> Result<Verdict, CatalogueError> {
         let key = prepared.record().key.clone();
-        let place = self.gate_queue.enter(&self.actor, self.could_match(gated));
+        let could_match = self.could_match(gated);
+        let mut place = Some(self.gate_queue.enter(&self.in_line(), could_match.clone()));
+        let (verdict, mut turn) = self.pass(&key, gated, &could_match, &mut place)?;
+        // If this fails, it may still succeed.
+        if let Some(turn) = &mut turn {
+            turn.is_open(true);
+        }
+        self.write(vec![prepared.within(turn.as_ref().and_then(Turn::number))])?;
+        if let Some(turn) = &mut turn {
+            turn.is_open(false);
+        }
+        Ok(verdict)
+    }
+
+    /// Who waits in the queue.
+    fn in_line(&self) -> Actor {
+        self.principal.clone().map_or_else(|| self.actor.clone(), Actor::Key)
+    }
+
+    /// Checks a book. Returns the turn to write it in, if others share the store.
+    fn pass(
+        &self,
+        key: &BookKey,
+        gated: &Gated,
+        could_match: &CouldMatch,
+        place: &mut Option<GatePlace<'_>>,
+    ) -> Result<(Verdict, Option<Turn<'_>>), CatalogueError> {
+        if !self.is_shared() {
+            return Ok((self.judge(key, gated, || drop(place.take()))?, None));
+        }
+        for _ in 0..CHECKS {
+            let mut since = self.store.last_audited()?;
+            let verdict = self.judge(key, gated, || drop(place.take()))?;
+            // Most of what was added meanwhile is compared before others wait for it.
+            if self.has_new_rival(key, could_match, &mut since)? {
+                continue;
+            }
+            let turn = self.gate_turn()?;
+            if !self.has_new_rival(key, could_match, &mut since)? {
+                return Ok((verdict, turn));
+            }
+        }
         let mut turn = self.gate_turn()?;
-        // Taken in turn, so that it has every book that the gate let in.
+        let verdict = self.judge(key, gated, || drop((turn.take(), place.take())))?;
+        Ok((verdict, turn))
+    }
+
+    /// Whether a book that could match was added or changed after this entry of the audit log, which becomes the last one.
+    fn has_new_rival(&self, key: &BookKey, could_match: &CouldMatch, since: &mut u64) -> Result<bool, CatalogueError> {
+        let entries = self.store.audit(AuditFrom::Behind(*since), MOST_CHANGES)?;
+        let Some(last) = entries.last() else { return Ok(false) };
+        *since = last.number;
+        if entries.len() == MOST_CHANGES {
+            return Ok(true);
+        }
+        let mut changed = BTreeSet::new();
+        for entry in &entries {
+            if let Action::Added(book) | Action::Replaced(book) | Action::Amended(book) = &entry.action {
+                changed.insert(BookKey { library: book.library.parse()?, id: book.id.parse()? });
+            }
+        }
+        changed.remove(key);
         let snapshot = self.store.snapshot();
-        let (own, day) = (snapshot.find(&key)?, today());
+        for other in &changed {
+            match could_match.could_match_stored(&*snapshot, other) {
+                Ok(false) => {}
+                Ok(true) | Err(StoreError::Changed(_)) => return Ok(true),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(false)
+    }
+
+    /// Decides about a book. `refused` is called before the report of a refusal, which takes longer than the verdict: nobody needs
+    /// to wait for it.
+    fn judge(&self, key: &BookKey, gated: &Gated, refused: impl FnOnce()) -> Result<Verdict, CatalogueError> {
+        // Taken now, so that it has every book that could match and was let in here before.
+        let snapshot = self.store.snapshot();
+        let (own, day) = (snapshot.find(key)?, today());
         let is_left_out = |number: BookNo, outline: &Outline| {
             let is_banned = outline.standing.rights_on(day, outline.rights) == Rights::Forbidden;
-            own == Some(number) || !is_banned && gated.gate.excludes(&key, &outline.library, &outline.id)
+            own == Some(number) || !is_banned && gated.gate.excludes(key, &outline.library, &outline.id)
         };
         let asked = self.needed(&*snapshot, gated)?;
+        let recipes: Vec<RecipeName> = asked.iter().map(|of| of.recipe.name().clone()).collect();
         let (allowances, deciding) = (self.allowances()?, self.deciding_for(self.own_libraries()?)?);
         let checking = Checking {
             snapshot: &*snapshot,
@@ -156,43 +250,28 @@ impl Editor<'_> {
             day,
             is_left_out: &is_left_out,
         };
-        match checking.verdict()? {
-            Verdict { rights, .. } if rights.forbids() => {
-                // The report takes longer than the verdict.
-                drop((turn, place));
-                METRICS.refused();
-                Err(CatalogueError::Matches(Box::new(gated.report(&checking)?)))
-            }
-            verdict => {
-                let lacks =
-                    verdict.coverage.map(|coverage| gated.lacks(&*snapshot, &key.library, coverage)).transpose()?;
-                if let Some(coverage) = lacks.flatten() {
-                    return Err(CatalogueError::CheckIncomplete { coverage });
-                }
-                // If this fails, it may still succeed.
-                if let Some(turn) = &mut turn {
-                    turn.is_open(true);
-                }
-                self.write(vec![prepared.within(turn.as_ref().and_then(Turn::number))])?;
-                if let Some(turn) = &mut turn {
-                    turn.is_open(false);
-                }
-                Ok(verdict)
-            }
+        let verdict = checking.verdict()?;
+        if verdict.rights.forbids() {
+            refused();
+            METRICS.refused();
+            return Err(CatalogueError::Matches(Box::new(gated.report(&checking)?)));
         }
+        if let Some(all) = verdict.coverage
+            && let Some(coverage) = gated.lacks(&*snapshot, &key.library, own, &recipes, all)?
+        {
+            return Err(CatalogueError::CheckIncomplete { coverage });
+        }
+        Ok(verdict)
     }
 
     /// What decides whether a book could match another that is checked at the same time.
     fn could_match(&self, gated: &Gated) -> CouldMatch {
-        if self.store.sharing().is_some() {
-            return CouldMatch::Anything;
-        }
         let of_recipe = |of: InRecipe<'_>| {
             let gems = of.gems.iter().map(|probe| probe.placed.gem).collect();
             (of.recipe.name().clone(), OfRecipe::new(of.rule.fewest(), gems))
         };
         let recipes = self.in_recipes(&gated.asked.recipes).into_iter().map(of_recipe).collect();
-        CouldMatch::These { recipes, digests: gated.asked.digests.clone() }
+        CouldMatch::new(recipes, gated.asked.digests.clone())
     }
 
     /// The query in the recipes that a check of all books needs now.
@@ -227,5 +306,20 @@ impl Gated {
             report.note = Some(notes.collect::<Vec<_>>().join("; "));
         }
         Ok(report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+
+    #[test]
+    fn books_of_a_source_wait_as_those_of_the_key_that_defined_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let catalogue = Catalogue::open_or_create(folder.path()).unwrap();
+        let source = |key| catalogue.by(Actor::Local).on_behalf_of(key).in_line();
+        assert_eq!(source(Some("shop")), catalogue.by(Actor::Key("shop".to_owned())).in_line());
+        assert_eq!(source(None), Actor::Local);
     }
 }

@@ -8,14 +8,15 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use lapidary_gems::{Gem, RecipeName};
 
-use crate::index::Actor;
+use crate::index::{Actor, BookKey, Snapshot, StoreError};
 
-/// What a book could match.
-pub(super) enum CouldMatch {
-    /// Any other book.
-    Anything,
-    /// Books with some of its gems, or with its digest.
-    These { recipes: BTreeMap<RecipeName, OfRecipe>, digests: Vec<String> },
+/// What a book could match: books with some of its gems, or with its digest.
+#[derive(Clone)]
+pub(super) struct CouldMatch(Arc<Sought>);
+
+struct Sought {
+    recipes: BTreeMap<RecipeName, OfRecipe>,
+    digests: Vec<String>,
 }
 
 /// All gems of a recipe that are looked up for a book.
@@ -42,14 +43,32 @@ impl OfRecipe {
 }
 
 impl CouldMatch {
+    pub(super) fn new(recipes: BTreeMap<RecipeName, OfRecipe>, digests: Vec<String>) -> Self {
+        Self(Arc::new(Sought { recipes, digests }))
+    }
+
     fn could_match(&self, other: &Self) -> bool {
-        let (Self::These { recipes, digests }, Self::These { recipes: of_other, digests: other }) = (self, other)
-        else {
-            return true;
-        };
+        let (Sought { recipes, digests }, Sought { recipes: of_other, digests: other }) = (&*self.0, &*other.0);
         let in_recipe =
             |(name, of): (&RecipeName, &OfRecipe)| of_other.get(name).is_some_and(|other| of.could_match(other));
         digests.iter().any(|digest| other.contains(digest)) || recipes.iter().any(in_recipe)
+    }
+
+    /// Whether it could match a stored book, if that exists.
+    pub(super) fn could_match_stored(&self, snapshot: &dyn Snapshot, book: &BookKey) -> Result<bool, StoreError> {
+        let Some(number) = snapshot.find(book)? else { return Ok(false) };
+        let outline = snapshot.outline(&[number])?.pop().flatten();
+        let digests = outline.into_iter().flat_map(|outline| [Some(outline.digest), outline.clean_digest]);
+        if digests.flatten().any(|digest| self.0.digests.contains(&digest)) {
+            return Ok(true);
+        }
+        for (name, sought) in &self.0.recipes {
+            let gems = snapshot.gems(name, number)?.unwrap_or_default().into_iter().map(|placed| placed.gem);
+            if sought.could_match(&OfRecipe::new(sought.fewest, gems.collect())) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -76,7 +95,7 @@ struct Queued {
     number: u64,
     by: String,
     runs: bool,
-    could_match: Arc<CouldMatch>,
+    could_match: CouldMatch,
     /// The others in the queue that it could match.
     rivals: Vec<u64>,
 }
@@ -90,8 +109,17 @@ pub(super) struct GatePlace<'q> {
 impl GateQueue {
     /// Waits until no book runs that this one could match.
     pub(super) fn enter(&self, by: &Actor, could_match: CouldMatch) -> GatePlace<'_> {
-        let mut books = self.lock();
-        let place = GatePlace { queue: self, number: books.add(by.to_string(), could_match) };
+        let (mut books, mut rivals, mut compared) = (self.lock(), Vec::new(), 0);
+        // Gems are compared while others enter and leave, until there is nobody left to compare with.
+        while compared < books.last {
+            let others = books.behind(compared);
+            compared = books.last;
+            drop(books);
+            rivals
+                .extend(others.iter().filter(|(_, other)| other.could_match(&could_match)).map(|(number, _)| *number));
+            books = self.lock();
+        }
+        let place = GatePlace { queue: self, number: books.add(by.to_string(), could_match, rivals) };
         while !books.begins(place.number) {
             books = self.changed.wait(books).unwrap_or_else(PoisonError::into_inner);
         }
@@ -113,13 +141,17 @@ impl Drop for GatePlace<'_> {
 }
 
 impl Books {
-    fn add(&mut self, by: String, could_match: CouldMatch) -> u64 {
+    /// The books that entered after this one.
+    fn behind(&self, number: u64) -> Vec<(u64, CouldMatch)> {
+        let later = self.queued.iter().filter(|queued| queued.number > number);
+        later.map(|queued| (queued.number, queued.could_match.clone())).collect()
+    }
+
+    fn add(&mut self, by: String, could_match: CouldMatch, rivals: Vec<u64>) -> u64 {
         self.last += 1;
-        let (number, could_match) = (self.last, Arc::new(could_match));
-        let mut rivals = Vec::new();
-        for other in self.queued.iter_mut().filter(|other| other.could_match.could_match(&could_match)) {
+        let number = self.last;
+        for other in self.queued.iter_mut().filter(|other| rivals.contains(&other.number)) {
             other.rivals.push(number);
-            rivals.push(other.number);
         }
         self.queued.push(Queued { number, by, runs: false, could_match, rivals });
         number
@@ -160,12 +192,14 @@ mod tests {
 
     fn these(gems: &[u64]) -> CouldMatch {
         let of_recipe = OfRecipe::new(2, gems.iter().copied().map(Gem).collect());
-        CouldMatch::These { recipes: [("hardened".parse().unwrap(), of_recipe)].into(), digests: Vec::new() }
+        CouldMatch::new([("hardened".parse().unwrap(), of_recipe)].into(), Vec::new())
     }
 
     /// Adds a book and says whether the gate begins with it.
     fn add(books: &mut Books, by: &str, could_match: CouldMatch) -> (u64, bool) {
-        let number = books.add(by.to_owned(), could_match);
+        let others = books.behind(0).into_iter().filter(|(_, other)| other.could_match(&could_match));
+        let rivals = others.map(|(number, _)| number).collect();
+        let number = books.add(by.to_owned(), could_match, rivals);
         (number, books.begins(number))
     }
 
@@ -175,8 +209,7 @@ mod tests {
         assert!(add(&mut books, "a", these(&[1, 2, 3])).1);
         assert!(add(&mut books, "a", these(&[3, 4, 5])).1, "one gem in common is no match");
         assert!(!add(&mut books, "b", these(&[9, 3, 2])).1);
-        assert!(!add(&mut books, "b", CouldMatch::Anything).1);
-        let digest = || CouldMatch::These { recipes: BTreeMap::new(), digests: vec!["d".to_owned()] };
+        let digest = || CouldMatch::new(BTreeMap::new(), vec!["d".to_owned()]);
         let mut books = Books::default();
         assert!(add(&mut books, "a", digest()).1);
         assert!(!add(&mut books, "b", digest()).1, "the same text, without gems");

@@ -71,5 +71,6 @@ pub trait Sharing: Send + Sync {
     fn spend(&self, who: &str, spending: &Spending) -> Result<Spent, StoreError>;
 
     /// Refuses from now on books of earlier turns ([`NewBook::turn`](super::NewBook::turn)), wherever they are on their way.
+    /// Those that were stored before are in the audit log when this returns.
     fn refuse_before(&self, turn: u64) -> Result<(), StoreError>;
 }

@@ -292,8 +292,6 @@ impl Shared {
 
     /// Does what servers that are gone have left.
     pub(super) fn sweep(&self) -> Result<(), StoreError> {
-        let outboxes: Vec<Command> =
-            (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "outbox"))).collect();
         let intents: Vec<Command> =
             (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "intents"))).collect();
         for (shard, intents) in (0..SHARDS).zip(self.client.read(&intents)?) {
@@ -302,6 +300,13 @@ impl Shared {
                 self.take_over(shard)?;
             }
         }
+        self.empty_outboxes()
+    }
+
+    /// Moves everything in the outboxes, so that the audit log has all that was committed before.
+    pub(super) fn empty_outboxes(&self) -> Result<(), StoreError> {
+        let outboxes: Vec<Command> =
+            (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "outbox"))).collect();
         for (shard, entries) in (0..SHARDS).zip(self.client.read(&outboxes)?) {
             if answer::<i64>(self.address(), entries)? > 1 {
                 self.empty_outbox(shard)?;

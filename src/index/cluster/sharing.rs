@@ -76,6 +76,7 @@ impl Sharing for ClusterStore {
     }
 
     fn refuse_before(&self, turn: u64) -> Result<(), StoreError> {
-        self.shared.fence("turn", turn)
+        self.shared.fence("turn", turn)?;
+        self.shared.empty_outboxes()
     }
 }
