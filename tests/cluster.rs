@@ -323,6 +323,40 @@ fn certify(folder: &Folder) {
     folder.file("tls/key.pem", key.serialize_pem());
 }
 
+/// Earlier versions did not count which recipes the books of a cluster have gems of.
+#[test]
+fn a_cluster_that_does_not_count_by_recipe_is_told_and_repaired() {
+    let Some(nodes) = Nodes::start(1, 0) else { return };
+    let store = format!("redis://{}/books", nodes.addresses);
+    let server = Server::start_on(&store);
+    let gate = |id: u64| {
+        let url = format!("{}/v1/libraries/house/books/{id}?unless=protected", server.url);
+        send("PUT", &url, &json!({ "rights": "free", "text": prose(id, 600) }))
+    };
+    assert_eq!(gate(1).0, 201);
+    for (library, recipe, gem) in [("one", "released", json!(1)), ("two", "hardened", json!("00000000000000ff"))] {
+        let url = format!("{}/v1/libraries/{library}/books/1", server.url);
+        assert_eq!(send("PUT", &url, &json!({ "rights": "free", "recipe": recipe, "gems": [gem] })).0, 201);
+    }
+    assert_eq!(gate(2).0, 201);
+    let totals = "books{meta}totals";
+    let counts: Vec<String> = nodes.ask(0, &["HKEYS", totals]).lines().map(str::to_owned).collect();
+    let counts: Vec<&str> = counts.iter().map(String::as_str).filter(|key| key.starts_with("r:")).collect();
+    assert_eq!(nodes.ask(0, &[&["HDEL", totals], &counts[..]].concat()), "3");
+    let (status, _, problem) = gate(3);
+    assert_eq!((status, &problem["code"]), (409, &json!("check_incomplete")), "{problem}");
+    let none: &[&str] = &[];
+    let found = run(&format!("doctor --json --store {store}"), none).expect(1).json()[0]["findings"].take();
+    let found = found.as_array().unwrap().iter().find(|found| found["concern"] == "inconsistent").expect("a finding");
+    let what = found["what"].as_str().unwrap();
+    assert!(what.ends_with("not counted by recipe: 'house', 'one', 'two'"), "{what}");
+    let fix = found["fix"].as_str().unwrap();
+    assert_eq!(fix, format!("lapidary verify --store {store} --fix"));
+    run(fix.strip_prefix("lapidary ").unwrap(), none).expect(0);
+    assert!(!run(&format!("doctor --store {store}"), none).expect(1).out.contains("counted by recipe"));
+    assert_eq!(gate(3).0, 201);
+}
+
 #[test]
 fn changes_are_on_disk_if_they_must_be() {
     let Some(program) = Nodes::program_with_logs() else { return };

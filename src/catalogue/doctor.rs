@@ -16,7 +16,7 @@ use crate::api::Concern::{
 use crate::api::{Concern, CutFrom, Finding, Job, JobResult, JobState, Key, LibraryListing, Task, Webhook};
 use crate::count::count;
 use crate::error::{Classified as _, ErrorCode};
-use crate::index::{Coverage, Library, Snapshot, StoreError, Vitals};
+use crate::index::{Coverage, Library, LibrarySummary, Snapshot, StoreError, Vitals};
 use crate::permission::{Role, Unless};
 use crate::shell::quoted;
 
@@ -62,6 +62,7 @@ impl Catalogue {
         findings.extend(of_trust(&keys, &trust));
         findings.extend(of_bans(&*snapshot, &keys, &trust)?);
         findings.extend(self.libraries()?.iter().filter_map(of_quarantine));
+        findings.extend(of_counts(&snapshot.libraries()?));
         findings.extend(self.webhooks()?.iter().filter_map(of_webhook));
         findings.extend(self.vitals()?.iter().flat_map(|vitals| of_store(vitals, min_free)));
         if let Some(cluster) = self.cluster() {
@@ -91,6 +92,15 @@ fn of_quarantine(listing: &LibraryListing) -> Option<Finding> {
          `lapidary books confirm --library {library} ID`, and disable or remove the others"
     );
     (*quarantined > 0).then(|| Finding::new(Quarantine, what, why, fix))
+}
+
+/// The books of libraries in a cluster that a version has written which did not count them by recipe.
+fn of_counts(libraries: &[LibrarySummary]) -> Option<Finding> {
+    let uncounted: BTreeSet<&Library> =
+        libraries.iter().filter(|of| !of.counts_recipes()).map(|of| &of.library).collect();
+    let what = format!("the books of libraries are not counted by recipe: {}", some_of(&uncounted));
+    let why = "checks and the gate count books as not reached that they do reach";
+    (!uncounted.is_empty()).then(|| Finding::new(Inconsistent, what, why, "lapidary verify TARGET --fix"))
 }
 
 /// `any`: how many books have gems of any of them.
@@ -300,14 +310,19 @@ fn of_trust(keys: &[Key], trust: &Trust) -> Option<Finding> {
     let silent: BTreeSet<&Library> =
         ingest.flat_map(|key| &key.libraries).filter(|library| trust.stated(library).is_none()).collect();
     let first = silent.first()?;
-    let named: Vec<String> = silent.iter().take(NAMED).map(|library| format!("'{library}'")).collect();
-    let more = if silent.len() > NAMED { ", …" } else { "" };
-    let what = format!("nobody said whether the libraries of ingest keys are trusted: {}{more}", named.join(", "));
+    let what = format!("nobody said whether the libraries of ingest keys are trusted: {}", some_of(&silent));
     let why = "their books decide what everybody is told, whoever holds the keys";
     let library = quoted(first.as_str());
     let fix =
         format!("lapidary libraries trust TARGET {library}, or lapidary libraries distrust TARGET {library}, for each");
     Some(Finding::new(UnstatedTrust, what, why, fix))
+}
+
+/// The names of the first of these libraries.
+fn some_of(libraries: &BTreeSet<&Library>) -> String {
+    let named: Vec<String> = libraries.iter().take(NAMED).map(|library| format!("'{library}'")).collect();
+    let more = if libraries.len() > NAMED { ", …" } else { "" };
+    named.join(", ") + more
 }
 
 /// Keys that may not change the forbidden books that their libraries have.

@@ -54,10 +54,10 @@ pub enum CatalogueError {
     /// The gate refused the book, because others match it.
     #[error("{}", refusal(.0))]
     Matches(Box<Report>),
-    /// The gate refused the book, because its check could not find all books.
+    /// The gate refused the book, because its check could not find all books of its library.
     #[error(
-        "only {} of {} books have gems of the recipes of this check, so it could miss a match, and the book was not added; \
-         send the text instead of gems, or add the book without 'unless'",
+        "only {} of {} books of the library have gems of the recipes of this check, so it could miss a match, and the book was not added; \
+         send the text instead of gems, give those books gems again, or add the book without 'unless'",
         coverage.books, coverage.of
     )]
     CheckIncomplete {

@@ -128,9 +128,6 @@ impl Gated {
         recipes: &[RecipeName],
         all: Coverage,
     ) -> Result<Option<Coverage>, CatalogueError> {
-        if self.of_gems.is_none() {
-            return Ok(Some(all));
-        }
         if self.gate.except_library {
             return Ok(None);
         }

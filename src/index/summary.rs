@@ -101,7 +101,7 @@ impl LibrarySummary {
     }
 
     /// Whether the recipes of all books were counted. Older versions did not.
-    pub(super) fn counts_recipes(&self) -> bool {
+    pub(crate) fn counts_recipes(&self) -> bool {
         self.recipes.values().sum::<u64>() == self.books
     }
 

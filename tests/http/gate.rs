@@ -2,6 +2,7 @@
 
 use std::sync::Barrier;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
@@ -206,6 +207,34 @@ fn what_one_library_lacks_keeps_no_other_out() {
     let all = server.get("/v1/stats").expect(200);
     let of_one = all["libraries"].as_array().unwrap().iter().find(|library| library["library"] == "one").unwrap();
     assert_eq!(of_one["recipes"], json!({ "released": 1 }));
+}
+
+/// A book that lost its only recipe can be found by nobody. That is a matter of its own library.
+#[test]
+fn what_one_library_loses_with_a_recipe_keeps_no_other_out() {
+    let server = Running::start();
+    let of_gems = |recipe: &Recipe, seed| json!({ "rights": "protected", "recipe": recipe.name(), "gems": gems(recipe, &text(seed)) });
+    let of_text = |seed| json!({ "rights": "protected", "text": text(seed) });
+    let put = |path: &str, body: Value| server.put(&format!("/v1/libraries/{path}"), JSON, body.to_string());
+    put("house/books/1?unless=protected", of_text(1)).expect(201);
+    put("other/books/1", of_gems(&Recipe::released(), 2)).expect(201);
+    let job = json!({ "kind": "drop_recipe", "recipe": "released" }).to_string();
+    let job = server.post("/v1/jobs", JSON, job).expect(202)["id"].clone();
+    let since = Instant::now();
+    while server.get(&format!("/v1/jobs/{job}")).expect(200)["state"] != "done" {
+        assert!(since.elapsed() < Duration::from_secs(60), "{}", server.get("/v1/jobs").expect(200));
+        thread::sleep(Duration::from_millis(50));
+    }
+    let added = put("house/books/2?unless=protected", of_text(3)).expect(201);
+    assert_eq!(added["coverage"], json!({ "books": 1, "of": 2 }), "the answer says that one was not compared");
+    put("house/books/3?unless=protected", of_text(1)).problem(409, "matches", "a match is a match");
+    let refused = put("other/books/2?unless=protected", of_text(4));
+    let detail = refused.problem(409, "check_incomplete", "a book of this library");
+    assert!(detail.contains("0 of 1 books of the library"), "{detail}");
+    put("other/books/2?unless=protected&except=same-library", of_text(4)).expect(201);
+    // What lacks a recipe can be replaced, which ends it.
+    put("other/books/1?unless=protected", of_text(2)).expect(200);
+    assert_eq!(put("other/books/3?unless=protected", of_text(5)).expect(201)["coverage"], Value::Null);
 }
 
 /// Books that cannot match one another do not wait for one another, and of those that can, one is added.

@@ -38,7 +38,7 @@ p_not_found = There is no such page.
 p_method_not_allowed = This address does not take such requests.
 p_body_stalled = The upload was too slow; try again on a better connection.
 
-p_check_incomplete = Some books have no gems of the recipes of this check, so it could miss a match; send the text instead of gems.
+p_check_incomplete = Some books of the library have no gems of the recipes of this check, so it could miss a match; send the text instead of gems, or give those books gems again.
 p_duplicate = The book has the same text as another one.
 p_is_default = This is the default recipe; make another one the default first.
 p_job_ended = The job has already ended.
