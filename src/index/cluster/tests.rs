@@ -284,6 +284,19 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     assert_eq!(tally(&other, 0..20).0.values().sum::<u32>(), 3 * all.len() as u32);
 }
 
+/// The gate learns from the audit log what others have added.
+#[test]
+fn what_was_stored_in_an_abandoned_turn_is_in_the_audit_log() {
+    let Some([store, other]) = servers() else { return };
+    let told = store.last_audited().unwrap();
+    let mut change = Change::begin(&store, "a", Some(book("a", 0..10)));
+    STEPS[..=COMMIT].iter().for_each(|step| change.step(step).unwrap());
+    let entries = || other.audit(AuditFrom::Behind(told), 9).unwrap().len();
+    assert_eq!(entries(), 0);
+    other.refuse_before(1).unwrap();
+    assert_eq!(entries(), 1);
+}
+
 #[test]
 fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
     let Some([store, other]) = servers() else { return };
