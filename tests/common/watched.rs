@@ -159,7 +159,7 @@ impl Stop {
     fn wait_for(&self, wanted: State) {
         let state = self.state.lock().unwrap();
         let long = Duration::from_secs(30);
-        let waited = self.changed.wait_timeout_while(state, long, |state| *state != wanted).unwrap().1;
-        assert!(!waited.timed_out(), "not reached, or not released");
+        let timeout = self.changed.wait_timeout_while(state, long, |state| *state != wanted).unwrap().1;
+        assert!(!timeout.timed_out(), "not reached, or not released");
     }
 }
