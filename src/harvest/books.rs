@@ -263,23 +263,43 @@ impl<'c> Harvest<'c> {
         Ok(NewEntry { description, validity, hidden, fetched, gate, ..NewEntry::new(key, self.source.rights, content) })
     }
 
-    /// Loses the books that this run did not list.
-    pub(super) fn lose_unlisted(&mut self) -> Result<(), HarvestError> {
-        let mut after = None;
+    /// Forgets the addresses without a book that this run did not list. If its list is complete, their pages and books are gone, too.
+    pub(super) fn lose_unlisted(&mut self, is_complete: bool) -> Result<(), HarvestError> {
+        let (mut after, mut refused) = (None, 0);
         loop {
             let known = self.frontier.known_after(after.as_deref(), ROWS)?;
-            let Some((last, _)) = known.last() else { return Ok(()) };
+            let Some((last, _)) = known.last() else { break };
             after = Some(last.clone());
             let mut rows = Vec::new();
             for (_, known) in known {
+                let (is_listed, is_of_book) = (known.run == self.state.run, known.id.is_some());
                 match known.state {
-                    _ if known.run == self.state.run => {}
+                    Seen::Refused(_) if is_listed || is_of_book => {
+                        refused += 1;
+                        rows.extend((!is_listed && is_complete).then(|| self.frontier.drop_fault(&known.address)));
+                    }
+                    Seen::Refused(_) => {
+                        rows.push(self.frontier.drop_fault(&known.address));
+                        self.forget(&known, &mut rows);
+                    }
+                    _ if is_listed || !is_complete => {}
                     Seen::Book => self.lose(known, &mut rows)?,
-                    Seen::Refused(_) => rows.push(self.frontier.drop_fault(&known.address)),
+                    Seen::Page if !is_of_book => self.forget(&known, &mut rows),
                     Seen::Queued | Seen::Page | Seen::Gone => {}
                 }
             }
             self.write(rows)?;
+        }
+        self.state.refused = refused;
+        Ok(())
+    }
+
+    /// Forgets an address, and what is kept of it.
+    fn forget(&mut self, known: &Known, rows: &mut Vec<RowChange>) {
+        rows.push(self.frontier.drop_known(&known.address));
+        if let Some(links) = &known.links {
+            self.state.kept_bytes = self.state.kept_bytes.saturating_sub(links.bytes());
+            rows.push(self.frontier.drop_links(&known.address));
         }
     }
 

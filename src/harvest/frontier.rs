@@ -68,12 +68,25 @@ pub(super) struct State {
     /// The number of entries in the queue.
     #[serde(default)]
     pub(super) queued: u64,
+    /// The number of addresses that are known as refused.
+    #[serde(default)]
+    pub(super) refused: u64,
     /// How many addresses were done per second lately.
     #[serde(default)]
     pub(super) per_second: f64,
     /// The current or last run.
     #[serde(default)]
     pub(super) last: Option<Run>,
+}
+
+/// What some sources have.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Held {
+    /// The addresses in their queues, and those that are known as refused.
+    pub(super) queued: u64,
+    pub(super) refused: u64,
+    /// The bytes of what is kept of their pages.
+    pub(super) kept_bytes: u64,
 }
 
 /// A run.
@@ -173,6 +186,10 @@ impl Known {
     pub(super) fn ids(&self) -> impl Iterator<Item = &String> {
         self.id.iter().chain(&self.more)
     }
+
+    pub(super) fn is_refused(&self) -> bool {
+        matches!(self.state, Seen::Refused(_))
+    }
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -255,11 +272,20 @@ impl<'c> Frontier<'c> {
         RowChange::delete(Table::Harvests, self.address_key(b'l', address))
     }
 
-    /// How many addresses are in the queues of some sources.
-    pub(super) fn queued_of<'a>(&self, names: impl Iterator<Item = &'a BookId>) -> Result<u64, HarvestError> {
-        let keys: Vec<Vec<u8>> = names.map(|name| Self::new(self.catalogue, name).key(b's', b"")).collect();
-        let rows = self.catalogue.rows_of(Table::Harvests, &keys)?;
-        rows.into_iter().flatten().map(|row| Ok(self.read::<State>(&row)?.queued)).sum()
+    /// What some sources have.
+    pub(super) fn held_by(&self, names: &[BookId]) -> Result<Held, HarvestError> {
+        let mut held = Held::default();
+        if names.is_empty() {
+            return Ok(held);
+        }
+        let keys: Vec<Vec<u8>> = names.iter().map(|name| Self::new(self.catalogue, name).key(b's', b"")).collect();
+        for row in self.catalogue.rows_of(Table::Harvests, &keys)?.into_iter().flatten() {
+            let State { queued, refused, kept_bytes, .. } = self.read(&row)?;
+            held.queued += queued;
+            held.refused += refused;
+            held.kept_bytes += kept_bytes;
+        }
+        Ok(held)
     }
 
     /// Entries of the queue, in order, after one of them.
@@ -326,6 +352,10 @@ impl<'c> Frontier<'c> {
 
     pub(super) fn put_known(&self, known: &Known) -> RowChange {
         put(Table::Harvests, self.address_key(b'k', &known.address), known)
+    }
+
+    pub(super) fn drop_known(&self, address: &str) -> RowChange {
+        RowChange::delete(Table::Harvests, self.address_key(b'k', address))
     }
 
     /// Adds an entry to the end of the queue.

@@ -14,9 +14,10 @@ use super::web::Validators;
 use super::{Entry, HarvestError, Kind, Source};
 use crate::index::RowChange;
 
-/// How many bytes are kept of a page, and of all pages of a source.
+/// How many bytes are kept of a page, of all pages of a source, and of all sources of an ingest key.
 const PAGE_BYTES: usize = 1 << 20;
 const SOURCE_BYTES: u64 = 64 << 20;
+const KEY_BYTES: u64 = 16 * SOURCE_BYTES;
 /// Changes when pages are read otherwise.
 const READING: u32 = 1;
 
@@ -36,6 +37,12 @@ pub(super) fn reading_of(source: &Source) -> String {
     let Source { kind, address, contains, matches, .. } = source;
     let decisive = serde_json::to_vec(&(READING, kind, address, contains, matches)).unwrap_or_default();
     blake3::hash(&decisive).to_hex().as_str()[..32].to_owned()
+}
+
+impl KeptLinks {
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
 }
 
 /// Packs the entries of a page, as long as they are not too many to be kept.
@@ -58,6 +65,11 @@ impl Packing {
     pub(super) fn finish(self) -> Option<Vec<u8>> {
         self.0?.finish().ok().filter(|packed| packed.len() <= PAGE_BYTES)
     }
+}
+
+/// Whether a source may keep so many bytes, while the other sources of its key keep these.
+fn has_room(bytes: u64, of_others: u64) -> bool {
+    bytes <= SOURCE_BYTES && bytes + of_others <= KEY_BYTES
 }
 
 fn unpacked(packed: &[u8]) -> impl Iterator<Item = io::Result<Entry>> {
@@ -86,11 +98,14 @@ impl Harvest<'_> {
         rows: &mut Vec<RowChange>,
     ) {
         let before = known.links.take();
-        self.state.kept_bytes = self.state.kept_bytes.saturating_sub(before.as_ref().map_or(0, |kept| kept.bytes));
+        self.state.kept_bytes = self.state.kept_bytes.saturating_sub(before.as_ref().map_or(0, KeptLinks::bytes));
+        let of_others = self.of_key.as_ref().map_or(0, |of_key| of_key.held.kept_bytes);
         // The pages of a repository are answers to questions that cannot be asked twice.
         let packed = packed.filter(|packed| {
             let is_known = validators.etag.is_some() || validators.modified.is_some();
-            is_known && self.source.kind != Kind::Oai && self.state.kept_bytes + packed.len() as u64 <= SOURCE_BYTES
+            is_known
+                && self.source.kind != Kind::Oai
+                && has_room(self.state.kept_bytes + packed.len() as u64, of_others)
         });
         if let Some(packed) = packed {
             let bytes = packed.len() as u64;
@@ -124,7 +139,13 @@ impl Harvest<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::Entry;
-    use super::{PAGE_BYTES, Packing, unpacked};
+    use super::{KEY_BYTES, PAGE_BYTES, Packing, SOURCE_BYTES, has_room, unpacked};
+
+    #[test]
+    fn the_sources_of_a_key_share_its_room() {
+        assert!(has_room(SOURCE_BYTES, 0) && !has_room(SOURCE_BYTES + 1, 0));
+        assert!(has_room(SOURCE_BYTES, KEY_BYTES - SOURCE_BYTES) && !has_room(SOURCE_BYTES, KEY_BYTES));
+    }
 
     #[test]
     fn what_is_packed_is_unpacked_and_bounded() {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::mem;
 use std::sync::Arc;
 
-use super::frontier::{Known, Queued, Seen};
+use super::frontier::{Held, Known, Queued, Seen};
 use super::kind::Page;
 use super::links::Packing;
 use super::pages::entries;
@@ -12,7 +12,7 @@ use super::run::{Harvest, ROWS};
 use super::sources::Sources as _;
 use super::web::Found;
 use super::{Entry, HarvestError, Kind, Mark, Source, SourceLimit, Unusable};
-use crate::index::RowChange;
+use crate::index::{BookId, RowChange};
 
 /// How many pages may lead to an entry.
 const DEPTH: u32 = 50;
@@ -25,6 +25,21 @@ pub(super) enum Listed {
     All { copy: bool, links: Option<Vec<u8>> },
     /// Not to its end, because the run is to stop.
     Stopped,
+}
+
+/// The sources of the key that defined a source.
+pub(super) struct OfKey {
+    /// How many addresses may wait for all of them.
+    pub(super) most: u64,
+    /// The others, and what they have.
+    others: Vec<BookId>,
+    pub(super) held: Held,
+}
+
+impl OfKey {
+    pub(super) fn new(most: u64) -> Self {
+        Self { most, others: Vec::new(), held: Held::default() }
+    }
 }
 
 impl Harvest<'_> {
@@ -75,6 +90,7 @@ impl Harvest<'_> {
     /// Queues entries of a page.
     pub(super) fn queue(&mut self, entries: Vec<Entry>, page: &Queued) -> Result<(), HarvestError> {
         let mut rows = Vec::new();
+        self.measure_others()?;
         self.consider(entries, page.depth + 1, &mut rows)?;
         self.write(rows)
     }
@@ -92,7 +108,6 @@ impl Harvest<'_> {
         let mut seen = HashSet::new();
         entries.retain(|entry| seen.insert(entry.address.clone()));
         let known = self.frontier.known(entries.iter().map(|entry| entry.address.as_str()))?;
-        self.measure_room_of_key()?;
         for (entry, known) in entries.into_iter().zip(known) {
             self.consider_one(entry, known, depth, rows);
         }
@@ -113,7 +128,7 @@ impl Harvest<'_> {
             // Paging leads from page to page, so only sites and catalogues are deep.
             _ if depth > DEPTH && self.source.kind == Kind::Site => return self.leave_out(SourceLimit::Depth),
             _ if self.state.listed >= self.source.most => return self.leave_out(SourceLimit::Most),
-            _ if self.room_of_key == Some(0) => return self.leave_out(SourceLimit::Key),
+            _ if !self.has_room_for(&entry, &known) => return self.leave_out(SourceLimit::Key),
             _ if entry.unusable.is_some() => {
                 self.state.listed += 1;
                 let Unusable { reason, why } = entry.unusable.expect("it was just looked at");
@@ -122,8 +137,8 @@ impl Harvest<'_> {
             }
             _ => {
                 self.state.listed += 1;
-                self.room_of_key = self.room_of_key.map(|room| room - 1);
-                if matches!(known.state, Seen::Refused(_)) {
+                if known.is_refused() {
+                    self.state.refused = self.state.refused.saturating_sub(1);
                     rows.push(self.frontier.drop_fault(&known.address));
                 }
                 known.state = Seen::Queued;
@@ -142,15 +157,33 @@ impl Harvest<'_> {
         *self.state.last.get_or_insert_default().left_out.entry(limit).or_default() += 1;
     }
 
-    /// Measures how many more addresses may wait for the sources of the key that defined this one.
-    fn measure_room_of_key(&mut self) -> Result<(), HarvestError> {
-        let Some(most) = self.most_of_key.filter(|_| !self.source.is_of_administrator()) else { return Ok(()) };
-        let sources = self.editor.sources()?;
-        let is_of_key = |source: &Source| source.by == self.source.by && !source.is_of_administrator();
-        let others = sources.iter().filter(|(name, source)| **name != self.name && is_of_key(source));
-        let queued = self.frontier.queued_of(others.map(|(name, _)| name))? + self.state.queued;
-        self.room_of_key = Some(most.saturating_sub(queued));
+    /// Looks which sources the key that defined this one has besides, and what they have.
+    pub(super) fn find_others(&mut self) -> Result<(), HarvestError> {
+        if let Some(of_key) = &mut self.of_key {
+            let sources = self.editor.sources()?;
+            let is_of_key = |source: &Source| source.by == self.source.by && !source.is_of_administrator();
+            let others = sources.into_iter().filter(|(name, source)| *name != self.name && is_of_key(source));
+            of_key.others = others.map(|(name, _)| name).collect();
+        }
+        self.measure_others()
+    }
+
+    /// Measures what the other sources of the key have now.
+    fn measure_others(&mut self) -> Result<(), HarvestError> {
+        let Some(of_key) = &mut self.of_key else { return Ok(()) };
+        of_key.held = self.frontier.held_by(&of_key.others)?;
         Ok(())
+    }
+
+    /// Whether the sources of the key may have one more address. Those that can be fetched wait for that, and only for a while. What
+    /// cannot be used costs its source nothing and stays, so it needs room besides all that was refused.
+    fn has_room_for(&self, entry: &Entry, known: &Known) -> bool {
+        let Some(OfKey { most, held, .. }) = &self.of_key else { return true };
+        let waiting = held.queued + self.state.queued;
+        match entry.unusable {
+            None => waiting < *most,
+            Some(_) => known.is_refused() || waiting + held.refused + self.state.refused < *most,
+        }
     }
 }
 

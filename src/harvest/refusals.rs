@@ -45,6 +45,7 @@ impl Harvest<'_> {
             known.text.clone_from(&self.source.text);
             (known.digest, known.etag, known.modified) = (None, None, None);
         }
+        self.state.refused += u64::from(!known.is_refused());
         (known.state, known.at) = (Seen::Refused(reason), Timestamp::now());
         rows.push(self.frontier.put_known(&known));
         let Known { address, at, .. } = known;

@@ -10,7 +10,7 @@ use super::books::{Book, digest};
 use super::fetch::fetch;
 use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
 use super::links::reading_of;
-use super::listed::Listed;
+use super::listed::{Listed, OfKey};
 use super::plan::{drop_wanted, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::walk::{Walk, is_guess};
@@ -73,9 +73,8 @@ pub struct Harvest<'c> {
     counted: Run,
     /// What counts its books.
     quotas: Option<Quotas>,
-    /// How many addresses may wait for all sources of the key that defined it, and how many more those are now.
-    pub(super) most_of_key: Option<u64>,
-    pub(super) room_of_key: Option<u64>,
+    /// The sources of the key that defined it, unless it is an administrator's.
+    pub(super) of_key: Option<OfKey>,
     /// What decides about the entries of its pages.
     pub(super) reading: String,
 }
@@ -105,8 +104,7 @@ impl<'c> Harvest<'c> {
         Ok(Self {
             counted,
             quotas: None,
-            most_of_key: None,
-            room_of_key: None,
+            of_key: None,
             reading: reading_of(&source),
             readers,
             editor,
@@ -129,7 +127,8 @@ impl<'c> Harvest<'c> {
     /// that key.
     #[must_use]
     pub fn within(self, quotas: Quotas, most_of_key: u64) -> Self {
-        Self { quotas: Some(quotas), most_of_key: Some(most_of_key), ..self }
+        let of_key = (!self.source.is_of_administrator()).then(|| OfKey::new(most_of_key));
+        Self { quotas: Some(quotas), of_key, ..self }
     }
 
     /// Runs until the source is exhausted.
@@ -210,6 +209,7 @@ impl<'c> Harvest<'c> {
         (self.state.listed, self.state.new, self.state.restarts) = (0, 0, 0);
         (self.state.incomplete, self.state.now, self.state.walk) = (false, None, Walk::default());
         self.state.last = Some(Run { number: self.state.run, begun: Timestamp::now(), ..Run::default() });
+        self.find_others()?;
         let mut rows = Vec::from_iter(self.state.run.checked_sub(RUNS).map(|old| self.frontier.drop_run(old)));
         self.consider(vec![first], 0, &mut rows)?;
         self.write(rows)
@@ -275,6 +275,7 @@ impl<'c> Harvest<'c> {
     /// Fetches entries and writes what became of them. Returns their number.
     fn batch(&mut self, batch: Vec<QueueRow>) -> Result<usize, HarvestError> {
         let (mut rows, mut books, mut bytes, mut done, begun) = (Vec::new(), Vec::new(), 0, 0, Instant::now());
+        self.find_others()?;
         let known = self.frontier.known(batch.iter().map(|(_, queued)| queued.entry.address.as_str()))?;
         for ((key, queued), known) in batch.into_iter().zip(known) {
             if bytes > BATCH_BYTES || self.failures >= FAILURES || begun.elapsed() > BATCH_TIME {
@@ -429,12 +430,14 @@ impl<'c> Harvest<'c> {
         Ok(Done::Other)
     }
 
-    /// Ends a run whose queue is empty. What a complete list no longer has is gone.
+    /// Ends a run whose queue is empty. What a complete list no longer has is gone. A list that is never complete could name ever
+    /// new addresses that are refused; of those, a source keeps about as many as a run may list.
     fn finish(&mut self) -> Result<Tally, HarvestError> {
         // An empty list is a fault of the source rather than the loss of all its books.
         let Tally { fetched, unchanged, .. } = *self.tally();
-        if self.source.kind.lists_all() && !self.state.incomplete && fetched + unchanged > 0 {
-            self.lose_unlisted()?;
+        let is_complete = self.source.kind.lists_all() && !self.state.incomplete && fetched + unchanged > 0;
+        if is_complete || self.state.refused > self.source.most {
+            self.lose_unlisted(is_complete)?;
         }
         if !self.state.incomplete && self.state.now.is_some() {
             self.state.since = self.state.now.take();

@@ -39,10 +39,7 @@ pub trait Sources {
     ///
     /// # Errors
     /// [`HarvestError::NoSuchSource`].
-    fn source(&self, name: &BookId) -> Result<Source, HarvestError> {
-        let none = || HarvestError::NoSuchSource(name.as_str().to_owned());
-        self.sources()?.remove(name).ok_or_else(none)
-    }
+    fn source(&self, name: &BookId) -> Result<Source, HarvestError>;
 
     /// All sources that `wanted` takes, with what they are doing.
     fn shown_sources(&self, wanted: &dyn Fn(&Source) -> bool) -> Result<Vec<api::Source>, HarvestError>;
@@ -60,6 +57,11 @@ pub trait Sources {
 impl Sources for Catalogue {
     fn sources(&self) -> Result<BTreeMap<BookId, Source>, HarvestError> {
         Ok(self.rows(Table::Sources)?)
+    }
+
+    fn source(&self, name: &BookId) -> Result<Source, HarvestError> {
+        let row = self.row(Table::Sources, name.as_str().as_bytes())?;
+        read(name, &row.ok_or_else(|| HarvestError::NoSuchSource(name.as_str().to_owned()))?)
     }
 
     fn shown_sources(&self, wanted: &dyn Fn(&Source) -> bool) -> Result<Vec<api::Source>, HarvestError> {
@@ -189,11 +191,16 @@ impl Source {
 /// Whether a source may be changed by whoever asks for it.
 pub type Permits<'a> = &'a dyn Fn(&Source) -> bool;
 
+/// A definition as it is stored.
+fn read(name: &BookId, row: &[u8]) -> Result<Source, HarvestError> {
+    let unreadable = |_| CatalogueError::BadSetting { kind: Table::Sources.as_str(), name: name.as_str().to_owned() };
+    Ok(serde_json::from_slice(row).map_err(unreadable)?)
+}
+
 /// Whether the stored definition of a source may be changed.
 fn permitted(name: &BookId, before: Option<&[u8]>, permits: Permits<'_>) -> Result<(), HarvestError> {
     let Some(before) = before else { return Ok(()) };
-    let unreadable = |_| CatalogueError::BadSetting { kind: Table::Sources.as_str(), name: name.as_str().to_owned() };
-    let known: Source = serde_json::from_slice(before).map_err(unreadable)?;
+    let known = read(name, before)?;
     if permits(&known) { Ok(()) } else { Err(HarvestError::NotYours(name.as_str().to_owned())) }
 }
 
@@ -204,8 +211,14 @@ impl Editor<'_> {
     /// [`HarvestError::Input`] if its library has too many; [`HarvestError::Clearing`] if one of this name was just removed;
     /// [`HarvestError::NotYours`].
     pub fn set_source(&self, name: &BookId, source: &Source, may_replace: Permits<'_>) -> Result<bool, HarvestError> {
-        let of_library = |(other, known): &(BookId, Source)| other != name && known.library == source.library;
-        if self.sources()?.into_iter().filter(of_library).count() >= MOST {
+        let known = match self.source(name) {
+            Err(HarvestError::NoSuchSource(_)) => None,
+            known => Some(known?),
+        };
+        // Only one more of a library has all of them counted.
+        let is_one_more = known.is_none_or(|known| known.library != source.library);
+        let of_library = |known: &Source| known.library == source.library;
+        if is_one_more && self.sources()?.into_values().filter(of_library).count() >= MOST {
             return Err(HarvestError::Input(format!("the library has {MOST} sources; remove some")));
         }
         let asked = Instant::now();

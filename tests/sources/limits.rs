@@ -1,5 +1,7 @@
 //! How many addresses a source may queue, and what is told of those that are left out.
 
+use lapidary::index::{RocksStore, Store as _, Table};
+
 use super::common::network::{ip, is_own};
 use super::common::{Server, key};
 use super::served::{send_with, until};
@@ -22,6 +24,28 @@ fn what_is_beyond_the_most_of_a_run_is_counted() {
     // Without a limit of its own, a source has the usual one.
     run(&add("sitemap", &format!("{}/list.txt", site.url), "--allow-private"), &[&data]).expect(0);
     assert_eq!(harvest.summary()["definition"]["most"], 100_000);
+}
+
+/// A list that names ever new addresses, none of which can be fetched, costs its site nothing.
+#[test]
+fn no_list_of_useless_addresses_is_kept_without_bound() {
+    const RUNS: usize = 12;
+    let site = Site::new();
+    let list = |run: usize| (0..100).map(|i| format!("x:{run}/{i}")).collect::<Vec<_>>().join("\n");
+    site.set_all("/list.txt", (0..RUNS).map(|run| found(list(run))).collect());
+    let harvest = Harvest::new("sitemap", &format!("{}/list.txt", site.url), "--allow-private --most 51");
+    let data = harvest.folder.data();
+    for _ in 0..RUNS {
+        run("sources run --data {} it", &[&data]).expect(2);
+    }
+    let run_of = |at: usize| harvest.summary()["runs"][at].clone();
+    assert_eq!((&run_of(0)["refused"], &run_of(0)["left_out"]), (&json!(50), &json!({ "most": 50 })));
+    let errors = run("sources errors --data {} it", &[&data]).expect(0).out;
+    let newest = format!("x:{}/", RUNS - 1);
+    assert!(errors.contains(&newest) && errors.lines().count() <= 100, "{errors}");
+    // Of each address two rows, and some of the source and its runs.
+    let rows = RocksStore::open(&data).and_then(|store| store.table(Table::Harvests)).expect("rows").len();
+    assert!(rows <= 2 * 100 + RUNS + 5, "{rows} rows");
 }
 
 /// An index of sitemaps that leads to more addresses than anybody wants. In a network of its own, this machine has public
@@ -74,4 +98,20 @@ fn no_key_queues_without_bound() {
     let of_admin = || send_with(&server, &admin, "GET", "/v1/sources/c", &Value::Null).1;
     until("it queues all", || of_admin()["queued"].as_u64().is_some_and(|queued| queued > 1_000));
     assert_eq!(of_admin()["run"]["left_out"], json!({}));
+    // What cannot be used takes room, too, and that of one source counts for the others.
+    for name in ["a", "b", "c"] {
+        assert_eq!(send_with(&server, &admin, "DELETE", &format!("/v1/sources/{name}"), &Value::Null).0, 204);
+    }
+    for (name, refused) in [("d", 900..=1_000), ("e", 0..=100)] {
+        let path = format!("/{name}.txt");
+        site.set(&path, found((0..3_000).map(|i| format!("x:{name}/{i}")).collect::<Vec<_>>().join("\n")));
+        let mut definition = definition(100_000);
+        definition["address"] = json!(format!("{}{path}", site.url));
+        assert_eq!(send_with(&server, &theirs, "PUT", &format!("/v1/sources/{name}"), &definition).0, 201);
+        assert_eq!(run(name), 202);
+        until("it has run", || shown(name)["run"]["ended"].is_string());
+        let shown = shown(name);
+        assert!(shown["run"]["refused"].as_u64().is_some_and(|count| refused.contains(&count)), "{shown}");
+        assert!(shown["run"]["left_out"]["key"].as_u64().is_some_and(|count| count >= 2_000), "{shown}");
+    }
 }

@@ -18,6 +18,12 @@ use super::*;
 /// How often what is known of sources was read.
 static READS: AtomicUsize = AtomicUsize::new(0);
 
+/// How often all sources were read.
+static ALL_SOURCES: AtomicUsize = AtomicUsize::new(0);
+
+/// Held by a test that counts.
+static COUNTING: Mutex<()> = Mutex::new(());
+
 fn count(table: Table) {
     READS.fetch_add(usize::from(table == Table::Harvests), Ordering::Relaxed);
 }
@@ -47,6 +53,7 @@ impl Store for Counting {
 
     fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
         count(table);
+        ALL_SOURCES.fetch_add(usize::from(table == Table::Sources), Ordering::Relaxed);
         self.0.table(table)
     }
 
@@ -129,8 +136,42 @@ fn reads(catalogue: &Catalogue, site: &Site) -> usize {
 
 const LINKS: u64 = 960;
 
+/// All sources are read to count those of a library when it gets one more, and once in a while to find those of a key.
+#[test]
+fn one_source_is_changed_without_reading_all() {
+    const MANY: u64 = 5_000;
+    let _alone = COUNTING.lock().expect("no panic");
+    let site = Site::new();
+    site.set("/list.txt", found((0..MANY).map(|i| format!("x:{i}")).collect::<Vec<_>>().join("\n")));
+    let folder = Folder::new();
+    let store = RocksStore::open_or_create(&folder.data()).expect("a store");
+    let catalogue = Catalogue::with_store(Box::new(Counting(Box::new(store))));
+    let (name, library) = ("it".parse().expect("a name"), "lib".parse().expect("a name"));
+    let address = format!("{}/list.txt", site.url);
+    let definition = SourceDefinition {
+        allow_private: true,
+        ..SourceDefinition::new(harvest::Kind::Sitemap, &address, library, lapidary::index::Rights::Unknown)
+    };
+    let mut source: harvest::Source = definition.try_into().expect("a source");
+    source.by = Some("a key".to_owned());
+    let editor = catalogue.by(Actor::Local);
+    let all = || ALL_SOURCES.swap(0, Ordering::Relaxed);
+    editor.set_source(&name, &source, &|_| true).expect("it is added");
+    assert!(all() > 0);
+    source.rate = Some(0.5);
+    editor.set_source(&name, &source, &|_| true).expect("it is changed");
+    assert_eq!(all(), 0);
+    let mut watch = |_: &harvest::Watched<'_>| {};
+    let run = harvest::Harvest::new(&editor, &name, Limits::default(), &mut watch).expect("a harvest");
+    let run = run.within(Arc::new(|_, _| Ok(true)), 100_000).run().expect("a run");
+    assert_eq!(run.refused, MANY);
+    // When it begins, and for each batch of the queue: the page.
+    assert_eq!(all(), 2);
+}
+
 #[test]
 fn the_links_of_a_page_are_looked_up_together() {
+    let _alone = COUNTING.lock().expect("no panic");
     let site = Site::new();
     site.set("/list.txt", site.list(0..LINKS));
     let folder = Folder::new();
