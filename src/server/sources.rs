@@ -191,8 +191,7 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
         let paused_by_administrator = administrator && source.paused;
         let source = Source { by, administrator, paused_by_administrator, ..source };
         managed.may_define(&source)?;
-        let source = permitted(catalogue, source)?;
-        let source = source.checked_on_disk()?;
+        let source = permitted(catalogue, source)?.checked_on_disk()?;
         if let Ok(known) = catalogue.source(&name)
             && managed.has(&known)
         {
@@ -220,7 +219,7 @@ async fn change(request: HttpRequest, payload: Payload, state: Data<State>) -> R
         if !is_pause {
             source = source.checked_for_server()?;
             managed.may_define(&source)?;
-            source = permitted(catalogue, source)?;
+            source = permitted(catalogue, source)?.checked_on_disk()?;
             source.administrator |= managed.is_administrator();
             // Whoever changes what it reaches answers for it.
             if !managed.is_administrator() {

@@ -120,9 +120,13 @@ fn sources_are_defined_run_and_shown_over_http() {
     assert_eq!((status, &changed["state"], &changed["definition"]["rights"]), (200, &json!("paused"), &json!("free")));
     let (status, problem) = send(&server, "POST", "/v1/sources/it/run", &Value::Null);
     assert_eq!((status, &problem["code"]), (409, &json!("source_paused")));
-    for wrong in
-        [json!({ "every": "soon" }), json!({ "kind": "shop" }), json!({ "unknown": 1 }), json!({ "library": null })]
-    {
+    for wrong in [
+        json!({ "every": "soon" }),
+        json!({ "kind": "shop" }),
+        json!({ "unknown": 1 }),
+        json!({ "library": null }),
+        json!({ "kind": "folder", "address": "/no/such/folder" }),
+    ] {
         let (status, problem) = send(&server, "PATCH", "/v1/sources/it", &wrong);
         assert_eq!((status, &problem["code"]), (422, &json!("bad_source")), "{wrong}");
     }
