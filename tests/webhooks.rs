@@ -167,7 +167,16 @@ fn an_address_that_is_not_served_is_not_set() {
     for url in urls {
         assert!(set(&format!("--data {}", data.display()), url).expect(2).err.contains("private-webhooks"));
     }
-    assert_eq!(list(&format!("--data {}", data.display())), Vec::<Value>::new());
+    let of_folder = format!("--data {}", data.display());
+    assert_eq!(list(&of_folder), Vec::<Value>::new());
+    // Whose servers send to private addresses says so, as they are told.
+    set(&format!("{of_folder} {PRIVATE}=false"), urls[0]).expect(2);
+    set(&format!("{of_folder} {PRIVATE}"), urls[0]).expect(0);
+    assert_eq!(list(&of_folder)[0]["url"], urls[0]);
+    let mut by_variable =
+        common::command(&format!("webhooks set {of_folder} --library theirs {}", urls[1]), &[] as &[&Path]);
+    let set = by_variable.env("LAPIDARY_PRIVATE_WEBHOOKS", "true").output().expect("it runs");
+    assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
 }
 
 #[test]

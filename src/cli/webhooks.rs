@@ -1,12 +1,14 @@
 //! `lapidary webhooks list|set|remove`.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use clap::{Args, Subcommand};
 use lapidary::api::Webhook;
 use lapidary::count::count;
 use lapidary::index::Library;
 
+use super::access::Access as _;
 use super::arguments::{Listing, Target};
 use super::failure::{Failure, Status};
 use super::terminal::{lines, out};
@@ -31,6 +33,10 @@ enum WebhooksCommand {
         /// The library
         #[arg(long)]
         library: Library,
+        /// Allow a private address in a catalogue that is not behind a server. Give it if the servers that send events have this
+        /// setting
+        #[arg(long, value_name = "BOOL", env = "LAPIDARY_PRIVATE_WEBHOOKS", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+        private_webhooks: Option<bool>,
         /// The URL to post events to, such as `https://books.example/lapidary`
         url: String,
     },
@@ -48,8 +54,14 @@ impl Webhooks {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             WebhooksCommand::List(Listing { target, json }) => list(&target, json),
-            WebhooksCommand::Set { target, library, url } => {
-                let made = target.open()?.set_webhook(library, url)?;
+            WebhooksCommand::Set { target, library, private_webhooks, url } => {
+                let made = if target.server.is_some() {
+                    target.open()?.set_webhook(library, url)?
+                } else {
+                    let catalogue = target.open_existing()?;
+                    let catalogue = catalogue.with_private_webhooks(private_webhooks.unwrap_or_default());
+                    Arc::new(catalogue).set_webhook(library, url)?
+                };
                 let Webhook { library, url, .. } = made.webhook;
                 writeln!(out(false), "{library}\t{url}\tset; nothing is sent until a book matches\n{}", made.secret)?;
                 Ok(Status::Done)
