@@ -166,8 +166,8 @@ pub enum CatalogueError {
     NoSuchKey(String),
     /// A key was revoked, but only in the memory of this process.
     #[error(
-        "the key {name:?} is refused from now on, but that is not on disk: {why}. The server tries again until it is; if it is \
-         restarted before that, the key is good again"
+        "the key {name:?} is refused from now on, but that is not on disk: {why}. The server tries again until it is; until then, other \
+         servers of a cluster may accept the key, and so does this one if it is restarted"
     )]
     RevokedInMemory {
         /// Its name.

@@ -350,7 +350,7 @@ impl Editor<'_> {
     }
 
     /// Revokes a key immediately, also if that cannot be written: it is then refused by this process, which tries again until it
-    /// is written ([`Catalogue::write_revocations`]). Returns whether it existed.
+    /// is written ([`Catalogue::write_revocations`]). Others that share the store accept it until then. Returns whether it existed.
     ///
     /// # Errors
     /// [`CatalogueError::RevokedInMemory`] as long as it is not written.
@@ -361,21 +361,21 @@ impl Editor<'_> {
             }
             other => other,
         };
-        if self.keyring.unwritten().iter().any(|revoked| revoked.name == name) {
-            return self.write_revocations().map(|()| true).map_err(in_memory);
+        let was_held = self.keyring.unwritten().iter().any(|revoked| revoked.name == name);
+        if was_held {
+            self.write_revocations().map_err(in_memory)?;
         }
         let kept = self.kept_keys()?;
         let of_name = kept.values().filter(|kept| kept.key.name == name);
         let ids: BTreeSet<String> = of_name.map(|kept| kept.key.id.clone()).collect();
         match self.revoke_key(name) {
-            // Of a store that others share, the memory of one process is not enough.
-            Err(CatalogueError::Store(why)) if self.store.sharing().is_none() => {
+            Err(CatalogueError::Store(why)) => {
                 let (name, by) = (name.to_owned(), self.actor.clone());
                 self.keyring.unwritten().push(UnwrittenRevocation { name, ids, by });
                 *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
                 Err(in_memory(CatalogueError::Store(why)))
             }
-            done => done,
+            done => Ok(done? || was_held),
         }
     }
 

@@ -38,8 +38,8 @@ pub(super) fn calls() -> Vec<Call> {
         Call::new(Delete, "/v1/keys/{name}", Admin, revoke)
             .named("revoke_key", "Revoke a key immediately")
             .about(
-                "If that cannot be written, the answer is 507 `revoked_in_memory`: the key is refused from now on, and good again if the \
-                 server is restarted before it could write that.",
+                "If that cannot be written, the answer is 507 `revoked_in_memory`: this server refuses the key from now on, and tries again \
+                 to write that. Until then, other servers of a cluster may accept the key, and so does this one if it is restarted.",
             )
             .answers(204, "The key was revoked, and that is on disk", []),
     ]

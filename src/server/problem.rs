@@ -219,8 +219,8 @@ impl<E: Classified> From<E> for Problem {
             ErrorKind::DiskFull => {
                 tracing::error!("{error}");
                 let detail = if code == ErrorCode::RevokedInMemory {
-                    "the key is refused from now on, but that is not on disk; the server tries again until it is, and if it is \
-                     restarted before that, the key is good again"
+                    "the key is refused from now on, but that is not on disk; the server tries again until it is. Until then, other servers \
+                     of a cluster may accept the key, and so does this one if it is restarted"
                 } else {
                     "the server's disk is full: nothing of this change was kept; try again when its administrator has freed \
                      some space"

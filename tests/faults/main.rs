@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use common::cluster::Nodes;
 use common::{Folder, Random, run};
 use load::{Client, PATIENCE, Servers, faults, heal, is_primary, print_delays, text, under_load};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Kills a primary, waits until a replica has taken its place, and starts it again.
 fn replace(nodes: &Nodes, node: usize) {
@@ -150,13 +150,35 @@ fn without_replicas_nothing_is_acknowledged_and_checks_go_on() {
     for _ in 0..10 {
         client.act();
     }
+    let (status, made) = servers.ask("POST", "/v1/keys", &json!({ "name": "shop", "role": "check" }));
+    assert_eq!(status, 201, "{made}");
+    let check = || {
+        let secret = made["secret"].as_str().expect("a secret");
+        servers.ask_as(secret, "POST", "/v1/checks", &json!({ "text": "gems" })).0
+    };
+    assert_eq!(check(), 200);
     (3..6).for_each(|replica| nodes.signal(replica, "-KILL"));
     let book = json!({ "rights": "protected", "text": text(99, 0) });
     let (status, problem) = servers.ask("PUT", "/v1/libraries/lib/books/x", &book);
     assert_eq!((status, &problem["code"]), (503, &json!("not_replicated")), "{problem}");
+    // A key that is revoked is refused by the server that was asked, which says what others may do.
+    let (status, problem) = servers.ask("DELETE", "/v1/keys/shop", &json!(null));
+    assert_eq!((status, &problem["code"]), (507, &json!("revoked_in_memory")), "{problem}");
+    assert!(
+        problem["detail"].as_str().is_some_and(|why| why.contains("other servers of a cluster may accept the key"))
+    );
+    assert_eq!(check(), 401);
     for book in client.books.keys().copied().collect::<Vec<_>>() {
         client.check(book);
     }
     (3..6).for_each(|replica| nodes.restart(replica));
     client.act();
+    let since = Instant::now();
+    let is_of_shop = |entry: &Value| entry["action"] == "key_revoked" && entry["name"] == "shop";
+    let audited = || servers.ask("GET", "/v1/audit?limit=1000", &json!(null)).1;
+    while !audited()["entries"].as_array().is_some_and(|entries| entries.iter().any(is_of_shop)) {
+        assert!(since.elapsed() < PATIENCE, "it is never written");
+        sleep(Duration::from_millis(100));
+    }
+    assert_eq!(check(), 401);
 }
