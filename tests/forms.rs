@@ -72,6 +72,13 @@ fn a_file_in_a_form_is_like_a_body() {
 
     let (status, of_form) = client.json("POST", "/v1/checks?limit=1", &[("one.epub", &epub)]);
     let (_, _, of_body) = client.send("POST", "/v1/checks?limit=1", &[("Content-Type", "application/epub+zip")], &epub);
+    // An encoding that nobody knows says nothing of a file that is no text.
+    let kind = [("Content-Type", "application/epub+zip; charset=klingon")];
+    assert_eq!(client.send("POST", "/v1/checks?limit=1", &kind, &epub).2, of_body);
+    let head = "--x\r\nContent-Disposition: form-data; name=\"file\"\r\nContent-Type: application/epub+zip; charset=klingon\r\n\r\n";
+    let part = [head.as_bytes(), &epub, b"\r\n--x--\r\n"].concat();
+    let kind = [("Content-Type", "multipart/form-data; boundary=x")];
+    assert_eq!(client.send("POST", "/v1/checks?limit=1", &kind, &part).2, of_body);
     assert_eq!((status, &of_form), (200, &serde_json::from_str(&of_body).expect("JSON")));
     assert_eq!(of_form["verdict"], "protected");
     // A page has the name of the file.

@@ -74,7 +74,7 @@ pub use main_text::{BadSelector, MainText};
 pub use named::{ending, is_book};
 pub(crate) use named::{rank, why_no_book};
 pub use pieces::Pieces;
-pub(crate) use read::reads_apart;
+pub(crate) use read::{reads_apart, takes_encoding};
 pub(crate) use worker::Readers;
 pub use worker::{isolate, readers};
 

@@ -28,6 +28,11 @@ pub(crate) fn reads_apart(bytes: &[u8], name: Option<&str>) -> bool {
     sniff::kind(bytes, name) != FileKind::Plain
 }
 
+/// Whether what the caller says of the encoding of a file counts, because the file may not say it itself: it is plain text or HTML.
+pub(crate) fn takes_encoding(bytes: &[u8], name: Option<&str>) -> bool {
+    matches!(sniff::kind(bytes, name), FileKind::Plain | FileKind::Html)
+}
+
 fn books(file: File, main: Option<&MainText>, budget: &mut Budget, depth: u64) -> Result<Vec<Book>, ExtractError> {
     let File { bytes, name, encoding } = file;
     let at = budget.limits.archives;

@@ -63,23 +63,23 @@ pub(super) enum Body {
 }
 
 /// What a client says of a file. It counts only where the content does not tell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub(super) struct Declared {
-    /// The encoding of its text.
-    pub(super) encoding: Option<Encoding>,
+    /// The encoding of its text, or why that is unknown.
+    pub(super) encoding: Result<Option<Encoding>, Problem>,
     /// Whether markup without a root is HTML.
     is_html: bool,
 }
 
 impl Declared {
     /// By its content type, and the charset in that.
-    pub(super) fn new(kind: &str, charset: Option<&str>) -> Result<Self, Problem> {
+    pub(super) fn new(kind: &str, charset: Option<&str>) -> Self {
         let is_html = ["text/html", "application/xhtml+xml"].contains(&kind);
-        Ok(Self { encoding: charset.map(encoding).transpose()?, is_html })
+        Self { encoding: charset.map(encoding).transpose(), is_html }
     }
 
     /// The name by which to decide what the content does not tell.
-    fn name_instead_of(self, name: Option<String>) -> Option<String> {
+    fn name_instead_of(&self, name: Option<String>) -> Option<String> {
         name.or_else(|| self.is_html.then(|| "page.html".to_owned()))
     }
 }
@@ -94,9 +94,9 @@ pub(super) struct Raw {
 
 impl Raw {
     /// A file of a form.
-    pub(super) fn of_form(part: Part, room: Room, limits: Limits) -> Result<Self, Problem> {
+    pub(super) fn of_form(part: Part, room: Room, limits: Limits) -> Self {
         let Part { name, declared, bytes } = part;
-        Ok(Self { sent: Sent { bytes: bytes.into(), room }, name, declared: declared?, limits })
+        Self { sent: Sent { bytes: bytes.into(), room }, name, declared, limits }
     }
 
     /// Its name, if it has one.
@@ -123,7 +123,12 @@ impl Raw {
         let mut room = of_file.another();
         let size = bytes.len();
         let name = self.declared.name_instead_of(self.name);
-        let file = File { bytes: bytes.into(), name, encoding: self.declared.encoding };
+        // Whoever names an encoding that nobody knows may have a file that needs none.
+        let encoding = match self.declared.encoding {
+            Err(_) if !extract::takes_encoding(&bytes, name.as_deref()) => None,
+            declared => declared?,
+        };
+        let file = File { bytes: bytes.into(), name, encoding };
         let mut refused = None;
         let books = extract::read_charged(file, self.limits, &mut |more| {
             room.grow(usize::try_from(more).unwrap_or(usize::MAX)).map_err(|problem| {
@@ -146,13 +151,13 @@ pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: 
         "application/json" => Ok(Body::Json(read(request, payload, state, state.max_body).await?)),
         FORM_DATA => {
             let (file, room) = in_turn(form_of_files(request, payload, state).await?, state, Form::only_file).await?;
-            Ok(Body::Raw(Raw::of_form(file, room, state.limits)?))
+            Ok(Body::Raw(Raw::of_form(file, room, state.limits)))
         }
         kind if NO_FILES.contains(&kind) || LINES.contains(&kind) || kind.starts_with("multipart/") => {
             Err(unknown(kind, "application/json, multipart/form-data, and any type of a text or file"))
         }
         kind => {
-            let declared = Declared::new(kind, charset.as_deref())?;
+            let declared = Declared::new(kind, charset.as_deref());
             let sent = read(request, payload, state, state.max_body).await?;
             if extract::reads_apart(&sent.bytes, declared.name_instead_of(None).as_deref()) {
                 is_work_of(Lane::Files);

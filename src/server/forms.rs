@@ -39,8 +39,8 @@ pub(super) struct Form {
 pub(super) struct Part {
     /// Its name, without folders.
     pub(super) name: Option<String>,
-    /// What the form says of it, or why it is refused for that.
-    pub(super) declared: Result<Declared, Problem>,
+    /// What the form says of it.
+    pub(super) declared: Declared,
     pub(super) bytes: Bytes,
 }
 
@@ -80,7 +80,7 @@ pub(super) async fn answer<A: Serialize + 'static>(
     Ok(lines::answer_files(request, state, files.into_iter(), room, move |catalogue, files, room| {
         let files = files.into_iter().map(|StreamLine { number, content }| {
             let at = number as usize - 1;
-            let raw = content.and_then(|bytes| {
+            let raw = content.map(|bytes| {
                 let part = Part { name: names[at].clone(), declared: declared[at].clone(), bytes };
                 Raw::of_form(part, room.lock().unwrap_or_else(PoisonError::into_inner).another(), limits)
             });
@@ -233,7 +233,9 @@ mod tests {
         let parts = read(&(form.concat() + "--x--\r\n")).expect("a form");
         let shown: Vec<_> = parts
             .iter()
-            .map(|part| (part.name.as_deref(), part.declared.is_ok(), str::from_utf8(&part.bytes).expect("text")))
+            .map(|part| {
+                (part.name.as_deref(), part.declared.encoding.is_ok(), str::from_utf8(&part.bytes).expect("text"))
+            })
             .collect();
         assert_eq!(
             shown,
@@ -246,7 +248,7 @@ mod tests {
                 (Some("a"), false, "sixth"),
             ]
         );
-        let encoding = parts[1].declared.as_ref().expect("a known one").encoding.expect("a named one");
+        let encoding = parts[1].declared.encoding.clone().expect("a known one").expect("a named one");
         assert_eq!(encoding.to_string().to_lowercase(), "koi8-r");
     }
 

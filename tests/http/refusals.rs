@@ -93,6 +93,10 @@ fn bad_bodies_and_forms_are_refused() {
         // Raw bodies.
         ("POST", CHECKS, TEXT, b"fine \xff broken".to_vec(), 400, "undecodable"),
         ("POST", CHECKS, "text/plain; charset=klingon", "a".into(), 415, "unknown_charset"),
+        ("POST", CHECKS, "text/html; charset=klingon", "<p>a".into(), 415, "unknown_charset"),
+        ("POST", CHECKS, "application/pdf; charset=klingon", zip.clone(), 422, "damaged"),
+        // Plain text, whatever it is called.
+        ("POST", CHECKS, "application/pdf; charset=klingon", "a".into(), 415, "unknown_charset"),
         ("POST", CHECKS, BYTES, zip, 422, "damaged"),
         ("POST", CHECKS, BYTES, vec![0; 10_000], 422, "not_text"),
         ("POST", "/v1/checks?colour=red", TEXT, "a".into(), 400, "bad_query"),
