@@ -655,6 +655,7 @@ fn the_unit_starts_the_program_with_the_sample_settings() {
     let settings = include_str!("../deploy/lapidary.toml").replace("#: backups", "backups");
     let state: Vec<String> = of("StateDirectory").join(" ").split(' ').map(|name| format!("/var/lib/{name}")).collect();
     let table: toml::Table = settings.parse().expect("settings");
+    assert_eq!(table["log-format"].as_str(), Some("json"), "what collects logs reads JSON");
     for name in ["data", "backups"] {
         let path = table[name].as_str().expect("a path");
         let writable = state.iter().any(|folder| Path::new(path).starts_with(folder));
@@ -673,7 +674,8 @@ fn the_unit_starts_the_program_with_the_sample_settings() {
     let arguments: Vec<String> =
         arguments[2..].iter().map(|one| if one.starts_with('/') { below(one) } else { (*one).to_owned() }).collect();
     let mut serve = command("serve", &[] as &[&Path]);
-    serve.args(arguments).env("LAPIDARY_LISTEN", "127.0.0.1:0");
+    // Its address is read from the log.
+    serve.args(arguments).env("LAPIDARY_LISTEN", "127.0.0.1:0").env("LAPIDARY_LOG_FORMAT", "text");
     let server = Server::of(serve);
     run(&format!("backup --server {}", server.url), &[] as &[&Path]).expect(0);
     assert_eq!(server.stop(), Some(0));
