@@ -690,8 +690,8 @@ fn systemd_understands_the_unit() {
     let unit = include_str!("../deploy/systemd/lapidary.service").replace("/usr/local/bin/lapidary", common::LAPIDARY);
     let file = folder.file("lapidary.service", unit);
     let Ok(verified) = Process::new("systemd-analyze").args(["verify", "--man=no"]).arg(file).output() else {
-        assert!(std::env::var_os("LAPIDARY_REQUIRE").is_none(), "no systemd-analyze");
-        println!("no systemd-analyze here: skipped");
+        assert!(std::env::var_os("LAPIDARY_REQUIRE").is_none(), "no systemd-analyze: install systemd");
+        println!("no systemd-analyze (of the package systemd) here: skipped");
         return;
     };
     let said = String::from_utf8_lossy(&verified.stderr);
