@@ -698,6 +698,31 @@ fn systemd_understands_the_unit() {
     assert!(verified.status.success() && !said.contains("lapidary.service"), "{said}");
 }
 
+/// In the cluster of the samples, clients come through a TLS proxy on the host and the balancer: both are believed, and nobody else.
+#[test]
+fn the_balancer_of_the_cluster_says_who_asks() {
+    let compose = include_str!("../deploy/compose.cluster.yml");
+    let balancer = include_str!("../deploy/cluster/haproxy.cfg");
+    let after = |text: &'static str, name: &str| {
+        let value = text.lines().find_map(|line| Some(line.trim().split_once(name)?.1));
+        let end = |value: &'static str| value.split([' ', ',', '}']).next().expect("a word");
+        end(value.unwrap_or_else(|| panic!("{name} is not set")))
+    };
+    let host = after(balancer, "acl host_proxy src ");
+    assert_eq!(host, after(compose, "subnet: 172.30.94.0/24, gateway: "));
+    let own = after(compose, "networks: {front: {ipv4_address: ");
+    assert!(compose.contains(&format!("LAPIDARY_TRUSTED_PROXIES: {own},{host}\n")));
+    // Nobody but the host reaches the balancer from outside.
+    assert!(compose.contains("ports: [\"127.0.0.1:8093:8093\"]"));
+    let rules: Vec<&str> = balancer.lines().map(str::trim).filter(|line| line.contains("Forwarded")).collect();
+    let rules: Vec<&str> = rules.into_iter().filter(|line| !line.starts_with('#')).collect();
+    assert_eq!(
+        rules,
+        ["http-request del-header X-Forwarded-For unless host_proxy", "http-request del-header Forwarded"]
+    );
+    assert!(balancer.lines().any(|line| line.trim() == "option forwardfor"));
+}
+
 /// The sample settings of nginx pass on who asks, and nothing that clients make up.
 #[test]
 fn nginx_says_who_asks() {
