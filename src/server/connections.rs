@@ -129,7 +129,7 @@ async fn introduction(
     let peer = stream.peer_addr().ok();
     let Some(proxy) = peer.filter(|peer| is_trusted(&proxies, peer.ip())) else { return Ok((stream, peer)) };
     match within(HEAD_PATIENCE, header(&mut stream)).await {
-        Ok(client) => Ok((stream, client.or(peer))),
+        Ok(said) => Ok((stream, Some(client(proxy, said)))),
         Err(error) => {
             tracing::warn!(
                 "a connection of the proxy {} is closed, because it does not begin with a header of the PROXY protocol ({error}); \
@@ -139,6 +139,12 @@ async fn introduction(
             Err(())
         }
     }
+}
+
+/// The client that a proxy names. Loopback of another machine is not this one's, and stands for that machine.
+fn client(proxy: SocketAddr, said: Option<SocketAddr>) -> SocketAddr {
+    let is_loopback = |address: SocketAddr| address.ip().to_canonical().is_loopback();
+    said.filter(|said| is_loopback(proxy) || !is_loopback(*said)).unwrap_or(proxy)
 }
 
 async fn within<T>(time: Duration, reading: impl Future<Output = io::Result<T>>) -> io::Result<T> {
@@ -187,6 +193,24 @@ mod tests {
             let client = client.map(|client| client.map_or_else(String::new, |client| client.to_string()));
             (client.map_err(|error| error.kind()), rest.to_vec())
         })
+    }
+
+    #[test]
+    fn loopback_of_another_machine_is_that_machine() {
+        let [here, there, v4, v6, mapped] =
+            ["127.0.0.1:1", "10.0.0.1:1", "192.0.2.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"]
+                .map(|at| at.parse().unwrap());
+        for (proxy, said, expected) in [
+            (here, Some(v4), v4),
+            (there, Some(v4), v4),
+            (there, None, there),
+            (here, Some(v6), v6),
+            (there, Some(here), there),
+            (there, Some(v6), there),
+            (there, Some(mapped), there),
+        ] {
+            assert_eq!(client(proxy, said), expected);
+        }
     }
 
     fn second(version: u8, family: u8, addresses: &[u8], length: usize) -> Vec<u8> {

@@ -3,6 +3,9 @@
 //! Only the proxies that the settings name are believed: what anyone else sends in `X-Forwarded-For` or `Forwarded` (RFC 7239) means
 //! nothing. Each proxy adds to the end of the list whom it was asked by, so the list is read from its end, as far as the proxies in
 //! it are trusted. The first address of anybody else is the client.
+//!
+//! A loopback address is of this machine only if all that passed it on are on this machine too: another machine's is not, and whoever is
+//! trusted there could make it up.
 
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;
@@ -59,8 +62,8 @@ pub(super) fn client(trusted: &[ProxyNetwork], peer: SocketAddr, headers: &Heade
         return Some(direct);
     }
     let found = [
-        listed(headers, &X_FORWARDED_FOR).map(|list| first(&forwarded_for(&list), trusts)),
-        listed(headers, &FORWARDED).map(|list| first(&forwarded(&list).unwrap_or_default(), trusts)),
+        listed(headers, &X_FORWARDED_FOR).map(|list| first(&forwarded_for(&list), direct.ip(), trusts)),
+        listed(headers, &FORWARDED).map(|list| first(&forwarded(&list).unwrap_or_default(), direct.ip(), trusts)),
     ];
     let found = match found {
         [None, None] => return Some(direct),
@@ -77,10 +80,13 @@ fn listed(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join(","))
 }
 
-/// The last address that is not a trusted proxy's, or else the first one. `None` is whoever is not named by an address.
-fn first(hops: &[Option<IpAddr>], trusts: impl Fn(IpAddr) -> bool) -> Option<IpAddr> {
-    let client = hops.iter().rev().find(|hop| hop.is_none_or(|address| !trusts(address)));
-    *client.or(hops.first())?
+/// The last address that is not a trusted proxy's, or else the first one. `None` is whoever is not named by an address. Loopback that
+/// came through another machine is that machine's, and stands for it.
+fn first(hops: &[Option<IpAddr>], peer: IpAddr, trusts: impl Fn(IpAddr) -> bool) -> Option<IpAddr> {
+    let at = hops.iter().rposition(|hop| hop.is_none_or(|address| !trusts(address))).unwrap_or(0);
+    let client = (*hops.get(at)?)?;
+    let mut passed_on = hops[at..].iter().flatten().copied().chain([peer]);
+    passed_on.find(|address| !address.is_loopback()).filter(|_| client.is_loopback()).or(Some(client))
 }
 
 /// The hops in `X-Forwarded-For`.
@@ -222,6 +228,26 @@ mod tests {
         ];
         for (lines, client) in table {
             assert_eq!(found("10.0.0.1:1", lines), client, "{lines:?}");
+        }
+    }
+
+    /// What is for this machine only is for no other one's loopback.
+    #[test]
+    fn loopback_of_another_machine_is_that_machine() {
+        let (xff, fwd) = (&X_FORWARDED_FOR, &FORWARDED);
+        let table: [(&str, &HeaderName, &str, &str); 9] = [
+            ("127.0.0.1:1", xff, "127.0.0.1", "127.0.0.1"),
+            ("127.0.0.1:1", xff, "127.0.0.5, 127.0.0.1", "127.0.0.5"),
+            ("10.5.5.5:1", xff, "127.0.0.1", "10.5.5.5"),
+            ("10.5.5.5:1", fwd, "for=127.0.0.1", "10.5.5.5"),
+            ("10.5.5.5:1", xff, "127.0.0.5", "10.5.5.5"),
+            ("10.5.5.5:1", xff, "::1", "10.5.5.5"),
+            ("127.0.0.1:1", xff, "127.0.0.1, 10.5.5.5", "10.5.5.5"),
+            ("127.0.0.1:1", fwd, "for=127.0.0.1, for=\"[fd00::7]\", for=10.5.5.5", "fd00::7"),
+            ("10.0.0.1:1", xff, "6.6.6.6, ::1, 127.0.0.1", "10.0.0.1"),
+        ];
+        for (peer, name, line, client) in table {
+            assert_eq!(found(peer, &[(name, line)]), client, "{peer} {line}");
         }
     }
 
