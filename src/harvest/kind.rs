@@ -108,17 +108,19 @@ impl Offers {
         ranked.min().map(|(_, address)| address.clone())
     }
 
-    /// The book, of which none can be used. Without files, it is called `name`, for this reason. `None` if the source does not take
-    /// it.
+    /// The book, of which none can be used. Without files, it is called `name`, for this reason. `None` if the source takes none of
+    /// its files.
     pub(super) fn unusable(self, page: &Page<'_>, name: String, without: (Reason, &str)) -> Option<Entry> {
         let (reason, why) = without;
-        let Some((_, first)) = self.0.first() else {
+        if self.0.is_empty() {
             return Some(Entry::unusable(name, reason, why));
-        };
-        let kinds: BTreeSet<&str> = self.0.iter().filter_map(|(kind, _)| kind.as_deref()).collect();
+        }
+        let taken: Vec<_> = self.0.iter().filter(|(_, address)| page.source.takes(address)).collect();
+        let (_, first) = taken.first()?;
+        let kinds: BTreeSet<&str> = taken.iter().filter_map(|(kind, _)| kind.as_deref()).collect();
         let kinds: Vec<&str> = kinds.into_iter().take(KINDS_SHOWN).collect();
         let why = format!("it is only there as {}, which cannot be read", kinds.join(", "));
-        page.source.takes(first).then(|| Entry::unusable(first, Reason::Format, why))
+        Some(Entry::unusable(first, Reason::Format, why))
     }
 }
 

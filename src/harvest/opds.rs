@@ -14,7 +14,7 @@ const ACQUISITION: &str = "http://opds-spec.org/acquisition";
 const NOT_FILES: [&str; 4] = ["/buy", "/borrow", "/subscribe", "/sample"];
 /// Why a book without a file cannot be used.
 const NO_FILE: (Reason, &str) =
-    (Reason::NoFile, "the catalogue gives no file of it: it must be bought, borrowed or subscribed to");
+    (Reason::NoFile, "the catalogue gives no file of it; perhaps it must be bought, borrowed or subscribed to");
 
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     let start = page.bytes.trim_ascii_start();
@@ -31,18 +31,24 @@ fn atom(page: &Page<'_>) -> Result<Vec<Entry>, String> {
     let root = document.root_element();
     match root.tag_name().name() {
         "feed" => {
-            let mut listed: Vec<Entry> = children(root, "entry").flat_map(|entry| atom_entry(page, entry)).collect();
+            let entries = children(root, "entry").enumerate();
+            let mut listed: Vec<Entry> = entries.flat_map(|(at, entry)| atom_entry(page, entry, at)).collect();
             let next = children(root, "link").find(|link| link.attribute("rel") == Some("next"));
             listed.extend(next.and_then(|link| page.link(link.attribute("href")?)).map(Entry::page));
             Ok(listed)
         }
-        "entry" => Ok(atom_entry(page, root)),
+        "entry" => Ok(atom_entry(page, root, 0)),
         other => Err(format!("it is not an OPDS catalogue, but <{other}>")),
     }
 }
 
-/// A book, or else the pages that an entry leads to.
-fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>) -> Vec<Entry> {
+/// What a book is called that has neither an id nor a title: the number of its entry on the page.
+fn nameless(page: &Page<'_>, at: usize) -> String {
+    format!("{}#{at}", page.address)
+}
+
+/// A book, or else the pages that an entry leads to. An entry that leads to nothing is a book without a file.
+fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>, at: usize) -> Vec<Entry> {
     let links: Vec<_> = children(entry, "link").collect();
     let acquisitions =
         || links.iter().filter(|link| link.attribute("rel").is_some_and(|rel| rel.starts_with(ACQUISITION)));
@@ -68,8 +74,8 @@ fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>) -> Vec<Entry> {
     let mut listed: Vec<Entry> = pages.map(Entry::page).collect();
     // The whole entry may be elsewhere.
     let is_whole = entry.parent_element().is_none() || !links.iter().any(|link| kind(link).contains("type=entry"));
-    if acquisitions().next().is_some() && is_whole {
-        let name = text("id").or_else(|| text("title")).unwrap_or_default();
+    if listed.is_empty() || acquisitions().next().is_some() && is_whole {
+        let name = text("id").or_else(|| text("title")).unwrap_or_else(|| nameless(page, at));
         listed.extend(offers.unusable(page, name, NO_FILE));
     }
     listed
@@ -83,7 +89,8 @@ fn json(page: &Page<'_>) -> Result<Vec<Entry>, String> {
     let feed: Value = serde_json::from_slice(page.bytes).map_err(|_| "it is not valid JSON".to_owned())?;
     let mut listed = Vec::new();
     if feed.get("publications").or_else(|| feed.get("navigation")).or_else(|| feed.get("groups")).is_none() {
-        listed.extend(publication(page, &feed));
+        let is_publication = feed.get("metadata").or_else(|| feed.get("links")).is_some();
+        listed.extend(is_publication.then(|| publication(page, &feed, 0)).flatten());
     }
     section(page, &feed, &mut listed);
     for group in array(&feed, "groups") {
@@ -99,7 +106,9 @@ fn json(page: &Page<'_>) -> Result<Vec<Entry>, String> {
 fn section(page: &Page<'_>, section: &Value, listed: &mut Vec<Entry>) {
     let pages = array(section, "navigation").filter_map(|link| page.link(link.get("href")?.as_str()?));
     listed.extend(pages.map(Entry::page));
-    listed.extend(array(section, "publications").filter_map(|book| publication(page, book)));
+    for book in array(section, "publications") {
+        listed.extend(publication(page, book, listed.len()));
+    }
 }
 
 /// The page that a feed or a group links to in this relation.
@@ -108,8 +117,8 @@ fn linked(page: &Page<'_>, section: &Value, relation: &str) -> Option<Entry> {
     page.link(link.get("href")?.as_str()?).map(Entry::page)
 }
 
-fn publication(page: &Page<'_>, book: &Value) -> Option<Entry> {
-    let metadata = book.get("metadata")?;
+fn publication(page: &Page<'_>, book: &Value, at: usize) -> Option<Entry> {
+    let metadata = book.get("metadata").unwrap_or(&Value::Null);
     let files = array(book, "links").filter(|link| relations(link).any(is_file));
     let of = |link: &Value| Some((link.get("type").and_then(words), page.link(link.get("href")?.as_str()?)?));
     let offers: Offers = files.filter_map(of).collect();
@@ -122,7 +131,7 @@ fn publication(page: &Page<'_>, book: &Value) -> Option<Entry> {
         published: text("published").and_then(|published| Published::of_file(&published)),
     };
     let Some(address) = offers.best(page) else {
-        let name = text("identifier").or(description.title).unwrap_or_default();
+        let name = text("identifier").or(description.title).unwrap_or_else(|| nameless(page, at));
         return offers.unusable(page, name, NO_FILE);
     };
     Some(Entry { id: text("identifier"), version: text("modified"), description, ..Entry::book(address) })
@@ -211,6 +220,58 @@ mod tests {
         assert_eq!(pages_and_books(&shelf), (page, vec!["https://x.y/opds/1.epub".to_owned()]));
         let reasons: Vec<Reason> = read(&shelf).into_iter().filter_map(|entry| Some(entry.unusable?.reason)).collect();
         assert_eq!(reasons, [Reason::NoFile, Reason::Format, Reason::NoFile, Reason::NoFile], "the others are told");
+    }
+
+    /// Whatever an entry lacks, it is not passed over in silence.
+    #[test]
+    fn an_entry_that_leads_to_nothing_is_told() {
+        let told = |bytes: &str| -> Vec<(String, Option<Reason>)> {
+            let source = source(Kind::Opds, "https://x.y/opds/");
+            let page = Page { source: &source, address: "https://x.y/opds", bytes: bytes.as_bytes(), since: None };
+            let listed = entries(&page).expect("a feed").map(|entry| entry.expect("an entry"));
+            listed.map(|entry| (entry.address, entry.unusable.map(|unusable| unusable.reason))).collect()
+        };
+        let no_file = |name: &str| (name.to_owned(), Some(Reason::NoFile));
+        let atom = "<feed xmlns='http://www.w3.org/2005/Atom'>
+            <entry><id>urn:1</id><title>T</title><link rel='alternate' type='text/html' href='1.html'/></entry>
+            <entry><title>Two</title></entry>
+            <entry/>
+            <entry/>
+            <entry><id>urn:5</id><link type='application/atom+xml;type=entry' href='mailto:a@b.c'/></entry>
+            <entry><id>urn:6</id><link type='application/atom+xml;type=entry' href='6'/></entry>
+        </feed>";
+        let elsewhere = ("https://x.y/6".to_owned(), None);
+        let nameless = |at: u32| no_file(&format!("https://x.y/opds#{at}"));
+        assert_eq!(
+            told(atom),
+            [no_file("urn:1"), no_file("Two"), nameless(2), nameless(3), no_file("urn:5"), elsewhere]
+        );
+        let file = json!({"rel": "http://opds-spec.org/acquisition", "href": "b.epub", "type": "application/epub+zip"});
+        let feed = json!({"publications": [{"links": []}, {}, {"links": [file]}, {"metadata": {"title": "Four"}}]});
+        let book = ("https://x.y/b.epub".to_owned(), None);
+        assert_eq!(told(&feed.to_string()), [nameless(0), nameless(1), book, no_file("Four")]);
+        assert_eq!(told("{}"), [], "neither a feed nor a publication");
+    }
+
+    /// A source takes a book if it takes any of its files.
+    #[test]
+    fn a_file_that_the_source_does_not_take_hides_no_other() {
+        let source = json!({"kind": "opds", "address": "https://x.y/", "library": "l", "rights": "free", "most": 9, "matches": ["/taken/"]});
+        let source = serde_json::from_value(source).expect("a source");
+        let link =
+            |href: &str, kind: &str| json!({"rel": "http://opds-spec.org/acquisition", "href": href, "type": kind});
+        let publication = |links: &[Value]| json!({"metadata": {"title": "T"}, "links": links});
+        let feed = json!({"publications": [
+            publication(&[link("/other/1.mp3", "audio/mpeg"), link("/taken/1.mp4", "video/mp4")]),
+            publication(&[link("/other/2.mp3", "audio/mpeg")]),
+        ]});
+        let bytes = feed.to_string();
+        let page = Page { source: &source, address: "https://x.y/", bytes: bytes.as_bytes(), since: None };
+        let listed: Vec<Entry> = entries(&page).expect("a feed").map(|entry| entry.expect("an entry")).collect();
+        let [only] = &listed[..] else { panic!("{listed:?}") };
+        assert_eq!(only.address, "https://x.y/taken/1.mp4");
+        let why = &only.unusable.as_ref().expect("it cannot be read").why;
+        assert!(why.contains("video/mp4") && !why.contains("audio"), "{why}");
     }
 
     #[test]
