@@ -122,7 +122,6 @@ fn without_a_part_of_the_index_there_is_no_verdict() {
     }
 }
 
-/// All nodes of a shard are gone. Whoever accepts it gets an answer that says that it is partial, and how much was read.
 /// Of two clusters, each has its own part of no catalogue.
 #[test]
 fn nodes_of_two_clusters_are_refused() {
@@ -170,6 +169,17 @@ fn a_node_that_came_back_empty_is_not_believed() {
             let is_partial = answer["partial"]["read"].as_f64().is_some_and(|read| read < 1.0);
             assert!(status == 503 || is_partial, "{emptied} {i}: {answer}");
         }
+        // Nothing is put into the place of keys and settings that are gone.
+        let slot: usize = nodes.ask((emptied + 1) % 3, &["cluster", "keyslot", "books{meta}"]).parse().unwrap();
+        if slot / (16384 / 3 + 1) == emptied {
+            let source =
+                json!({ "kind": "list", "address": "https://example.org/list", "library": "lib", "rights": "free" });
+            for (path, body) in [("/v1/sources/it", source), ("/v1/allow/it", json!({ "gems": [1, 2, 3] }))] {
+                let (status, _, answer) = call("PUT", path, &body);
+                let code = answer["code"].as_str().unwrap_or_default();
+                assert!(status == 503 && code.starts_with("store_"), "{path}: {answer}");
+            }
+        }
         // Not even what all shards have a part of is shown without that of one.
         assert_eq!(get("/v1/libraries/lib/books"), 503);
         let folder = Folder::new();
@@ -185,6 +195,7 @@ fn a_node_that_came_back_empty_is_not_believed() {
     }
 }
 
+/// All nodes of a shard are gone. Whoever accepts it gets an answer that says that it is partial, and how much was read.
 #[test]
 fn a_partial_answer_says_how_much_was_read() {
     const BOOKS: u64 = 12;

@@ -52,8 +52,11 @@ pub(super) struct Plan {
 pub(super) struct Committed {
     /// Those that were made.
     pub(super) done: Vec<Plan>,
-    /// Those that were planned with recipes that have changed since, or in a turn that another server has ended.
+    /// Those that were planned with recipes that have changed since, or in a turn that another server has ended, or are of a shard
+    /// that has lost its data.
     stale: Vec<Plan>,
+    /// Such a shard.
+    emptied: Option<u32>,
     /// A book whose change another server has taken over.
     lost: Option<String>,
     /// What was made, with its entries for the audit log: the shard, the number of the entry, and itself.
@@ -119,7 +122,7 @@ impl Shared {
                 return Err(error);
             }
         };
-        let Committed { done, stale, lost, outgoing } = self.commit(recipes, plans)?;
+        let Committed { done, stale, emptied, lost, outgoing } = self.commit(recipes, plans)?;
         self.tell(outgoing)?;
         self.doubt(&done)?;
         self.end(&done.into_iter().map(|plan| plan.book).collect::<Vec<_>>())?;
@@ -127,7 +130,8 @@ impl Shared {
         let recipes_changed = (!stale.is_empty()).then(changed);
         self.take_back(stale);
         self.merge_full(recipes, &grown)?;
-        lost.map(StoreError::Changed).or(recipes_changed).map_or(Ok(()), Err)
+        let emptied = emptied.map(|shard| self.lost(shard));
+        emptied.or(lost.map(StoreError::Changed)).or(recipes_changed).map_or(Ok(()), Err)
     }
 
     /// Prepares the next states.
@@ -158,6 +162,10 @@ impl Shared {
         let mut committed = Committed::default();
         for ((plan, entry), number) in plans.into_iter().zip(entries).zip(self.client.write(&commits)?) {
             match answer::<i64>(self.address(), number)? {
+                -2 => {
+                    committed.emptied = Some(plan.book.shard());
+                    committed.stale.push(plan);
+                }
                 -1 => committed.stale.push(plan),
                 0 => committed.lost = Some(plan.book.key.to_string()),
                 number => {

@@ -271,7 +271,7 @@ impl Shared {
             return Ok(Vec::new());
         }
         let [_, rows] = self.table_keys(table);
-        answer(self.address(), self.read_now(Command::new("HMGET", &rows, keys))?)
+        answer(self.address(), self.read_meta(Command::new("HMGET", &rows, keys))?)
     }
 
     /// Changes rows, and perhaps the recipes, from one text to another, perhaps under a lease with a token. Returns whether
@@ -290,6 +290,8 @@ impl Shared {
         arguments.extend([before, after].map(|text| text.as_bytes().to_vec()));
         let (lease, token) = lease.map_or(("", String::new()), |(name, token)| (name, token.to_string()));
         arguments.extend([lease, &token].map(|text| text.as_bytes().to_vec()));
+        // A node that has lost them has lost everything else of the catalogue.
+        arguments.push(u8::from(self.last_recipes().is_stamped()).to_string().into_bytes());
         arguments.push(changes.len().to_string().into_bytes());
         let mut tables: Vec<Table> = Vec::new();
         for RowChange { table, key, value } in changes {
@@ -310,7 +312,10 @@ impl Shared {
         } else {
             Some(self.write_one(command)?)
         };
-        Ok(answer::<i64>(self.address(), done.unwrap_or_default())? == 1)
+        match answer::<i64>(self.address(), done.unwrap_or_default())? {
+            -1 => Err(self.lost_recipes()),
+            done => Ok(done == 1),
+        }
     }
 
     /// Reads entries of the audit log.

@@ -125,10 +125,11 @@ impl Shared {
         self.client.look_around()?;
         if swept.elapsed() >= SWEEP {
             *swept = Instant::now();
+            // First, so that nothing is done by what an emptied node says.
+            self.confirm_stamps()?;
             self.sweep()?;
             self.merge_due()?;
             self.refuse_eviction()?;
-            self.confirm_stamps()?;
         }
         Ok(())
     }

@@ -202,6 +202,47 @@ fn states(store: &ClusterStore) -> Vec<String> {
     keys.unwrap().into_iter().flat_map(|(_, keys)| answer::<Vec<String>>(address, keys).unwrap()).collect()
 }
 
+/// A node that comes back empty after a new book was looked for, and before it is written, is not believed that it has none.
+#[test]
+fn no_book_is_put_into_a_shard_without_its_data() {
+    let Some([store, _]) = servers() else { return };
+    let shared = &*store.shared;
+    let recipes = shared.recipes().unwrap();
+    let new = book("new", 0..10);
+    let locked = shared.lock(&recipes, &[key("new")], true).unwrap().pop().unwrap();
+    let shard = locked.shard();
+    let plan = shared.plan_put(&Actor::Local, &recipes, new, &locked, true).unwrap()(locked);
+    // As if it had been empty since before the lock.
+    let stamp = shared.keys.shard(shard, "recipes");
+    shared.write_one(Command::bare("DEL", &stamp)).unwrap();
+    let refused = shared.make(&recipes, vec![plan]).unwrap_err();
+    assert!(matches!(refused, StoreError::Emptied { .. }), "{refused:?}");
+    shared.write_one(Command::new("SET", &stamp, recipes.version)).unwrap();
+    assert_eq!(tally(&store, 0..10), (BTreeMap::new(), 0));
+    assert_eq!((states(&store), intents(&store)), (Vec::new(), 1), "all of it is taken back");
+    store.put(&Actor::Local, vec![book("new", 0..10)]).unwrap();
+    assert_eq!(tally(&store, 0..10).0["new"], 10);
+}
+
+/// The same of what belongs to the catalogue as a whole.
+#[test]
+fn no_row_is_read_or_written_without_the_recipes() {
+    let Some([store, _]) = servers() else { return };
+    let shared = &*store.shared;
+    let row = |key: &str| RowChange { table: Table::Sources, key: key.into(), value: Some(b"{}".to_vec()) };
+    store.apply(&Actor::Local, &[row("one")], &[]).unwrap();
+    let keys = [b"one".to_vec(), b"two".to_vec()];
+    assert_eq!(store.rows(Table::Sources, &keys).unwrap(), [Some(b"{}".to_vec()), None]);
+    shared.write_one(Command::bare("DEL", &shared.keys.meta("recipes"))).unwrap();
+    let refused = [
+        store.rows(Table::Sources, &keys).map(drop),
+        store.table(Table::Sources).map(drop),
+        store.apply(&Actor::Local, &[row("two")], &[]),
+        store.apply_under("lease", 1, &Actor::Local, &[row("two")], &[]).map(drop),
+    ];
+    assert!(refused.iter().all(|of| matches!(of, Err(StoreError::Emptied { .. }))), "{refused:?}");
+}
+
 #[test]
 fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     let Some([store, other]) = servers() else { return };

@@ -1,14 +1,18 @@
 -- Changes small records and the recipes, together with their entries in the audit log.
 -- KEYS: recipes, audit log, ids of finished changes, leases; for each table its sorted keys and its rows
 -- ARGV: id of the change, entries kept, recipes before, recipes after (nothing: unchanged), a lease (nothing: none) and the
---       token that it must have, number of rows;
+--       token that it must have, whether there must be recipes, number of rows;
 --       for each row: index of its table's keys, whether it is put, key, value; then the entries
+-- Returns 0 if the recipes or the lease are others, -1 if there are no recipes.
 local now = tonumber(redis.call('TIME')[1])
 local known = redis.call('ZSCORE', KEYS[3], ARGV[1])
 if known then
     -- Sent again, because its answer was lost. This writes, so that WAIT has something to wait for.
     redis.call('ZADD', KEYS[3], now, ARGV[1])
     return 1
+end
+if ARGV[7] == '1' and redis.call('EXISTS', KEYS[1]) == 0 then
+    return -1
 end
 if ARGV[5] ~= '' and string.match(redis.call('HGET', KEYS[4], ARGV[5]) or '', ' (%d+) ') ~= ARGV[6] then
     return 0
@@ -19,8 +23,8 @@ if ARGV[4] ~= '' then
     end
     redis.call('SET', KEYS[1], ARGV[4])
 end
-local at = 8
-for _ = 1, tonumber(ARGV[7]) do
+local at = 9
+for _ = 1, tonumber(ARGV[8]) do
     local sorted, rows = KEYS[tonumber(ARGV[at])], KEYS[tonumber(ARGV[at]) + 1]
     if ARGV[at + 1] == '1' then
         redis.call('ZADD', sorted, 0, ARGV[at + 2])

@@ -4,7 +4,8 @@
 -- ARGV: book, token, how long the rest may take in ms, `replace`, `patch` or `remove`, member in the ids, number,
 --       member in the terms, how many terms it loses, entry for the outbox, version of the recipes that it was planned with,
 --       turn that it was checked in (nothing: none)
--- Returns the number of the entry; 0 if another server has taken over; -1 if the recipes have changed, or the turn is over.
+-- Returns the number of the entry; 0 if another server has taken over; -1 if the recipes have changed, or the turn is over;
+-- -2 if the version of the recipes is gone, and so the data of the shard.
 local intent = redis.call('HGET', KEYS[1], ARGV[1])
 if not intent or string.sub(intent, 1, 32) ~= ARGV[2] then
     return 0
@@ -13,7 +14,11 @@ local generation, phase, number, entry = string.match(intent, '^%x+ %d+ (%d+) (%
 local time = redis.call('TIME')
 local deadline = time[1] * 1000 + math.floor(time[2] / 1000) + ARGV[3]
 if phase == 'a' then
-    if tonumber(redis.call('GET', KEYS[8]) or '0') > tonumber(ARGV[10])
+    local version = redis.call('GET', KEYS[8])
+    if not version and tonumber(ARGV[10]) > 0 then
+        return -2
+    end
+    if tonumber(version or '0') > tonumber(ARGV[10])
         or ARGV[11] ~= '' and tonumber(redis.call('GET', KEYS[9]) or '0') > tonumber(ARGV[11]) then
         return -1
     end
