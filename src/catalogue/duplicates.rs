@@ -270,6 +270,7 @@ impl Search<'_> {
             }
         };
         leave(&mut tally);
+        let has_many_more = tally.libraries.iter().any(|library| library.left_out > 0);
         let dropped = drop_all_but(self.wanted.most_compared, &mut tally);
         // Copies to the letter are paired in any case.
         let mut tally = with_identical(&reader, &question, tally)?;
@@ -278,7 +279,7 @@ impl Search<'_> {
             let is_there = |of: &LibraryTally| of.books.binary_search_by_key(number, |(number, _)| *number).is_ok();
             tally.libraries.iter().any(is_there)
         };
-        let has_many = dropped.iter().any(|number| !has(number));
+        let has_many = has_many_more || dropped.iter().any(|number| !has(number));
         let looked_up: Vec<LookedUp<'_>> =
             tally.libraries.iter().map(|of| LookedUp::new(&reader, &question, of)).collect::<Result<_, _>>()?;
         let mut pairs = Vec::new();

@@ -9,8 +9,8 @@ use super::{
     StoreError, Tally,
 };
 
-/// Takes a gem, and the books of a library that have it.
-pub type Each<'a> = &'a mut dyn FnMut(Gem, &[BookNo]);
+/// Takes a gem, and the books of a library that have it; `None` if they are more than the limit.
+pub type Each<'a> = &'a mut dyn FnMut(Gem, Option<&[BookNo]>);
 
 /// What one check, export or job reads of a [`Store`](super::Store).
 ///
@@ -46,15 +46,14 @@ pub trait Snapshot: Send + Sync {
     fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError>;
 
     /// Like [`tally`](Self::tally), for many queries. If they have very many gems, an engine may read the lists faster, because in
-    /// order.
+    /// order. It may leave out no books where there are too many candidates.
     fn tallies(&self, recipe: &RecipeName, queries: &[Vec<Gem>], limits: Limits<'_>) -> Result<Vec<Tally>, StoreError> {
         queries.iter().map(|gems| self.tally(recipe, gems, limits)).collect()
     }
 
-    /// Calls `each` with the books of a gem in a library, for each of `gems` and each library of the limits in which no more
-    /// books than [`Limits::cap`] have a posting of it. `gems` are in ascending order and have no duplicates. These are the books
-    /// that [`tally`](Self::tally) counts, and perhaps some that have just lost the gem. Of very many gems, it reads
-    /// their lists faster, because in order.
+    /// Calls `each` for each of `gems` and each library of the limits that has it, with its books there if they are no more than
+    /// [`Limits::cap`]. `gems` are in ascending order and have no duplicates. These are the books that [`tally`](Self::tally)
+    /// counts, and perhaps some that have just lost the gem. Of very many gems, it reads their lists faster, because in order.
     fn holders(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>, each: Each<'_>) -> Result<(), StoreError>;
 
     /// Returns the books whose text may have this digest: up to [`Limits::cap`] per library. Only the first half of

@@ -293,21 +293,26 @@ impl Model {
         assert_eq!(snapshot.tallies(name, &queries, limits).unwrap(), queries.iter().map(tally).collect::<Vec<_>>());
         let sorted: BTreeSet<Gem> = asked.iter().copied().collect();
         let sorted: Vec<Gem> = sorted.into_iter().collect();
-        let mut found: Vec<(Gem, Vec<BookNo>)> = Vec::new();
-        let each = &mut |gem, books: &[BookNo]| found.push((gem, books.to_vec()));
+        let mut called: Vec<(Gem, Option<Vec<BookNo>>)> = Vec::new();
+        let each = &mut |gem, books: Option<&[BookNo]>| called.push((gem, books.map(<[BookNo]>::to_vec)));
         snapshot.holders(name, &sorted, limits, each).unwrap();
-        assert!(found.is_sorted_by_key(|(gem, _)| *gem));
+        assert!(called.is_sorted_by_key(|(gem, _)| *gem));
+        let common: Vec<Gem> = called.iter().filter(|(_, books)| books.is_none()).map(|(gem, _)| *gem).collect();
+        let found = called.into_iter().filter_map(|(gem, books)| Some((gem, books?)));
         let all = || libraries.iter().filter(|(library, _)| limits.library.is_none_or(|only| only == *library));
         let has =
             |gem: &Gem, book: &BookNo| all().any(|(_, lists)| lists.get(gem).is_some_and(|list| list.contains(book)));
         // Some may just have lost the gem.
         let found: BTreeSet<(Gem, BookNo)> = found
-            .into_iter()
             .flat_map(|(gem, books)| books.into_iter().map(move |book| (gem, book)))
             .filter(|(gem, book)| has(gem, book))
             .collect();
-        let lists = all().flat_map(|(_, lists)| lists).filter(|(gem, _)| sorted.binary_search(gem).is_ok());
-        let few = lists.filter(|(_, list)| list.len() <= limits.cap as usize);
+        let lists = || all().flat_map(|(_, lists)| lists).filter(|(gem, _)| sorted.binary_search(gem).is_ok());
+        let many = lists().filter(|(_, list)| list.len() > limits.cap as usize);
+        let mut of_many: Vec<Gem> = many.map(|(gem, _)| *gem).collect();
+        of_many.sort_unstable();
+        assert_eq!(common, of_many);
+        let few = lists().filter(|(_, list)| list.len() <= limits.cap as usize);
         let expected: BTreeSet<(Gem, BookNo)> =
             few.flat_map(|(gem, list)| list.iter().map(|book| (*gem, *book))).collect();
         assert_eq!(found, expected);

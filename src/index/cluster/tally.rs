@@ -106,7 +106,7 @@ fn by_owner(
     Ok(())
 }
 
-/// The books of gems that are not in too many books of a library, and those that may have lost them.
+/// The books of gems in each library, and those that may have lost them; `None` for a gem in too many books of a library.
 pub(super) fn holders(
     snapshot: &ClusterSnapshot<'_>,
     recipe: &KnownRecipe,
@@ -119,10 +119,11 @@ pub(super) fn holders(
         let asked = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
         let (lists, _) = read_lists(snapshot, recipe, &asked)?;
         by_owner(snapshot, lists, only, |_, gem, Listed { mut books, doubtful }| {
-            if books.len() <= limits.cap as usize {
-                books.extend(doubtful);
-                each(gem, &books);
+            if books.len() > limits.cap as usize {
+                return each(gem, None);
             }
+            books.extend(doubtful);
+            each(gem, Some(&books));
         })?;
     }
     snapshot.still_has(recipe)

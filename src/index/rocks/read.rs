@@ -298,7 +298,7 @@ impl Snapshot for RocksSnapshot<'_> {
         let recipe = self.recipes.staying(recipe)?;
         let Some(mut lists) = Lists::new(self, recipe, limits, true)? else { return Ok(()) };
         let fit = gems.partition_point(|gem| recipe.fits(*gem));
-        lists.read(&gems[..fit], &mut |_, gem, books| books.into_iter().for_each(|books| each(gem, books)))
+        lists.read(&gems[..fit], &mut |_, gem, books| each(gem, books))
     }
 
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
