@@ -173,11 +173,11 @@ impl Editor<'_> {
         let mut done = job.checkpoint.done.unwrap_or(job.done);
         match job.checkpoint.book.checked_sub(1) {
             None => {
-                self.forget(b"", None)?;
+                self.forget(work, b"", None)?;
                 done = 0;
             }
             // The batch that was interrupted may have left rows that are not written again.
-            Some(before) => self.forget(&prefix(job.id, PAIRS), Some(&key(job.id, PAIRS, before)))?,
+            Some(before) => self.forget(work, &prefix(job.id, PAIRS), Some(&key(job.id, PAIRS, before)))?,
         }
         let wanted = Wanted::new(&*self.store.snapshot(), &sought.options())?;
         let mut batches = Batches::from(BookNo(job.checkpoint.book));
@@ -186,10 +186,9 @@ impl Editor<'_> {
             let Some(books) = batches.read(&*snapshot)? else { break };
             let halt = |of_batch| work.step(done + of_batch, there.max(done + of_batch));
             let FoundPairs { pairs, left_out } = Search { snapshot: &*snapshot, wanted }.pairs(&books, &halt)?;
-            self.store.apply(&self.actor, &[put(Table::Duplicates, key(job.id, LEFT_OUT, from), &left_out)], &[])?;
+            work.apply(&[put(Table::Duplicates, key(job.id, LEFT_OUT, from), &left_out)])?;
             for (pairs, row) in pairs.chunks(PAIRS_IN_ROW).zip(from..) {
-                let row = put(Table::Duplicates, key(job.id, PAIRS, row), &pairs);
-                self.store.apply(&self.actor, &[row], &[])?;
+                work.apply(&[put(Table::Duplicates, key(job.id, PAIRS, row), &pairs)])?;
             }
             done += books.len() as u64;
             if let Some(BookNo(book)) = batches.next() {
@@ -199,19 +198,19 @@ impl Editor<'_> {
             }
             work.step(done, there.max(done))?;
         }
-        self.group_duplicates(job.id)
+        self.group_duplicates(job.id, work)
     }
 
     /// Makes groups of the pairs that were found.
-    fn group_duplicates(&self, job: u32) -> Result<Outcome, CatalogueError> {
+    fn group_duplicates(&self, job: u32, work: &Work<'_>) -> Result<Outcome, CatalogueError> {
         let (mut grouping, mut left_out) = (Grouping::default(), LeftOut::default());
         self.each_row(job, PAIRS, |pairs: Vec<Pair<u32>>| pairs.into_iter().for_each(|pair| grouping.add(pair)))?;
         self.each_row(job, LEFT_OUT, |of_batch: LeftOut| left_out += of_batch)?;
         let Grouped { groups, overlaps, left_out: pairs } = grouping.grouped();
         left_out.pairs += pairs;
         let duplicates = groups.iter().map(|group| group.members.len() as u64).sum();
-        self.keep_found(job, GROUPS, &groups, kept)?;
-        self.keep_found(job, OVERLAPS, &overlaps, |pair| *pair)?;
+        keep_found(work, job, GROUPS, &groups, kept)?;
+        keep_found(work, job, OVERLAPS, &overlaps, |pair| *pair)?;
         let (groups, overlaps) = (groups.len() as u64, overlaps.len() as u64);
         Ok(Outcome::Grouped { groups, duplicates, overlaps, left_out })
     }
@@ -229,33 +228,33 @@ impl Editor<'_> {
         }
     }
 
-    /// Keeps each of what was found in a row.
-    fn keep_found<T, K: Serialize>(
-        &self,
-        job: u32,
-        kind: u8,
-        found: &[T],
-        kept: impl Fn(&T) -> K,
-    ) -> Result<(), CatalogueError> {
-        for (batch, first) in found.chunks(BATCH).zip((0_u32..).step_by(BATCH)) {
-            let rows = batch.iter().zip(first..);
-            let rows = rows.map(|(one, number)| put(Table::Duplicates, key(job, kind, number), &kept(one)));
-            self.store.apply(&self.actor, &rows.collect::<Vec<_>>(), &[])?;
-        }
-        Ok(())
-    }
-
     /// Removes the rows with a prefix, or those behind a key.
-    fn forget(&self, prefix: &[u8], after: Option<&[u8]>) -> Result<(), CatalogueError> {
+    fn forget(&self, work: &Work<'_>, prefix: &[u8], after: Option<&[u8]>) -> Result<(), CatalogueError> {
         loop {
             let rows = self.store.page(Table::Duplicates, prefix, after, BATCH)?;
             if rows.is_empty() {
                 return Ok(());
             }
             let rows: Vec<RowChange> = rows.iter().map(|(key, _)| RowChange::delete(Table::Duplicates, key)).collect();
-            self.store.apply(&self.actor, &rows, &[])?;
+            work.apply(&rows)?;
         }
     }
+}
+
+/// Keeps each of what was found in a row.
+fn keep_found<T, K: Serialize>(
+    work: &Work<'_>,
+    job: u32,
+    kind: u8,
+    found: &[T],
+    kept: impl Fn(&T) -> K,
+) -> Result<(), CatalogueError> {
+    for (batch, first) in found.chunks(BATCH).zip((0_u32..).step_by(BATCH)) {
+        let rows = batch.iter().zip(first..);
+        let rows = rows.map(|(one, number)| put(Table::Duplicates, key(job, kind, number), &kept(one)));
+        work.apply(&rows.collect::<Vec<_>>())?;
+    }
+    Ok(())
 }
 
 fn kept(group: &Group) -> Kept {
@@ -280,17 +279,25 @@ fn read<T: DeserializeOwned>(value: &[u8]) -> Result<T, CatalogueError> {
 }
 
 #[cfg(test)]
+#[path = "../../../tests/common/cluster.rs"]
+#[allow(dead_code, reason = "some of it is for other tests")]
+mod nodes;
+
+#[cfg(test)]
 mod tests {
     use std::sync::Arc;
+    use std::sync::atomic::Ordering;
     use std::thread::sleep;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use lapidary_gems::Recipe;
 
-    use super::{BATCH, PAIRS, Pair, Table, key, put};
+    use super::super::{RunningJob, Work, lease_of};
+    use super::nodes::Nodes;
+    use super::{BATCH, GROUPS, Job, PAIRS, Pair, SoughtDuplicates, Table, keep_found, key, put};
     use crate::api::{JobState, Task};
     use crate::catalogue::{Catalogue, CatalogueError, Content, NewEntry};
-    use crate::index::{Actor, BookKey, Rights};
+    use crate::index::{Actor, BookKey, LeaseEnd, Rights, StoreError};
     use crate::matching::Relation;
 
     const BOOKS: usize = 2 * BATCH + BATCH / 2;
@@ -314,6 +321,42 @@ mod tests {
         );
         added.expect("books");
         (folder, catalogue)
+    }
+
+    /// A server that was stopped for longer than its lease, while another one has done its job, changes none of the results.
+    #[test]
+    fn a_server_that_has_lost_its_job_writes_nothing_of_it() {
+        let Some(nodes) = Nodes::start(3, 0) else { return };
+        let address = format!("redis://{}/books", nodes.addresses).parse().expect("an address");
+        let [stalled, other] = [(); 2].map(|()| Arc::new(Catalogue::open_cluster(&address).expect("a catalogue")));
+        let sought = SoughtDuplicates { library: None, recipe: None, since: None };
+        let job = Job::new(1, super::super::Task::Duplicates(sought.clone()));
+        let lease = stalled.lease(&lease_of(1)).expect("a lease").expect("it is free");
+        let begun = RunningJob {
+            job: job.clone().into(),
+            cancelled: false.into(),
+            lease,
+            renewed: Instant::now().into(),
+            lost: false.into(),
+        };
+        let work = Work { catalogue: &stalled, begun: &begun, saved: Instant::now().into() };
+        let row = |kind: u8| put(Table::Duplicates, key(1, kind, 0), &Vec::<Pair<u32>>::new());
+        work.apply(&[row(PAIRS)]).expect("it has the lease");
+        stalled.end_lease(&lease_of(1), LeaseEnd::Revoked);
+        assert!(other.lease(&lease_of(1)).expect("a lease").is_some_and(|token| token != lease));
+        let before = other.store.table(Table::Duplicates).expect("rows");
+        let editor = stalled.by(Actor::Local);
+        let ended = [
+            work.apply(&[row(GROUPS)]),
+            editor.forget(&work, b"", None),
+            editor.find_duplicates(&sought, &job, &work).map(drop),
+            keep_found(&work, 1, GROUPS, &[1, 2], |one| *one),
+        ];
+        for ended in ended {
+            assert!(matches!(ended, Err(CatalogueError::Store(StoreError::Stopped))), "{ended:?}");
+        }
+        assert_eq!(other.store.table(Table::Duplicates).expect("rows"), before);
+        assert!(before.len() == 1 && begun.lost.load(Ordering::Relaxed));
     }
 
     #[test]

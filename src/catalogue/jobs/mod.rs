@@ -276,8 +276,13 @@ impl Catalogue {
 
     /// Stores a job that runs here, unless another process has taken it over.
     fn keep(&self, job: &Job, begun: &RunningJob) -> Result<(), CatalogueError> {
-        let Some(sharing) = self.store.sharing() else { return Ok(self.store.apply(&Actor::Local, &[row(job)], &[])?) };
-        if !sharing.apply_under(&lease_of(job.id), begun.lease, &Actor::Local, &[row(job)], &[])? {
+        self.apply_of_job(job.id, begun, &[row(job)])
+    }
+
+    /// Changes rows of a job that runs here, unless another process has taken it over.
+    fn apply_of_job(&self, id: u32, begun: &RunningJob, rows: &[RowChange]) -> Result<(), CatalogueError> {
+        let Some(sharing) = self.store.sharing() else { return Ok(self.store.apply(&Actor::Local, rows, &[])?) };
+        if !sharing.apply_under(&lease_of(id), begun.lease, &Actor::Local, rows, &[])? {
             begun.lost.store(true, Ordering::Relaxed);
             return Err(StoreError::Stopped.into());
         }
@@ -424,6 +429,15 @@ impl Work<'_> {
             return Err(StoreError::Stopped);
         }
         Ok(())
+    }
+
+    /// Changes rows of the job, unless another process has taken it over.
+    ///
+    /// # Errors
+    /// [`StoreError::Stopped`] if one has.
+    fn apply(&self, rows: &[RowChange]) -> Result<(), CatalogueError> {
+        let id = lock(&self.begun.job).id;
+        self.catalogue.apply_of_job(id, self.begun, rows)
     }
 
     /// Updates the checkpoint, and how much is done by then. It is saved at once if `now`, otherwise from time to time.
