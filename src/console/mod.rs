@@ -43,7 +43,7 @@ use self::visitor::{Failure, Visitor};
 use crate::api::Stats;
 use crate::error::ErrorCode;
 use crate::permission::Role;
-use crate::server::inside::{AddressLimit, Inside};
+use crate::server::inside::{ClientLimit, Inside};
 
 /// The largest form without files: a note of the greatest length, each character of it encoded.
 const FORM: usize = 64 << 10;
@@ -51,7 +51,7 @@ const FORM: usize = 64 << 10;
 /// What all workers share.
 pub(crate) struct Console {
     sessions: Sessions,
-    attempts: AddressLimit,
+    attempts: ClientLimit,
     links: Links,
     /// The token of forms on a server where nobody signs in, and whose store takes no changes.
     token: String,

@@ -19,18 +19,18 @@ use crate::error::ErrorCode;
 use crate::language::Language;
 use crate::permission::{Rate, Unit};
 use crate::report::clean;
-use crate::server::inside::{AddressLimit, Insider, is_from_own_page, is_here, of_address};
+use crate::server::inside::{Client, ClientLimit, Insider, is_from_own_page, is_here, of_address};
 use crate::server::language::preferred;
 
 /// The cookie, which a browser keeps for this host alone where it came over TLS.
 const SECURE: &str = "__Host-lapidary";
 const PLAIN: &str = "lapidary";
-/// How often an address may try to sign in.
+/// How often a key may sign in, and how often an address may try to without one.
 const ATTEMPTS: Rate = Rate { count: 20, per: Unit::Minute };
 
-/// Attempts to sign in, by address.
-pub(super) fn attempts() -> AddressLimit {
-    AddressLimit::new("sign-ins", ATTEMPTS)
+/// Attempts to sign in, by key or else by address.
+pub(super) fn attempts() -> ClientLimit {
+    ClientLimit::new("sign-ins", ATTEMPTS)
 }
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -103,16 +103,21 @@ async fn sign_in(request: HttpRequest, query: Query<Next>, given: Form<Given>) -
     if !is_from_own_page(request.headers()) {
         return Err(failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, String::new()).into()));
     }
-    // A valid key opens a session, whatever others at its address have tried. None can be guessed: they are 256 random bits.
-    let told = match inside.key_of(given.key.trim()).map_err(failed)? {
+    // A valid key opens a session, whatever others at its address have tried: its own attempts count for it alone. None can be
+    // guessed: they are 256 random bits.
+    let (who, key) = match inside.key_of(given.key.trim()).map_err(failed)? {
+        Ok(key) => (Client::Key(key.name.clone()), Ok(key)),
+        Err(denied) => (of_address(request.peer_addr()), Err(denied)),
+    };
+    if !inside.is_within(&console.attempts, &who).await.map_err(failed)? {
+        let detail = language.c_too_many_attempts();
+        return Err(failed(problem(ErrorCode::TooManyRequests, StatusCode::TOO_MANY_REQUESTS, detail).into()));
+    }
+    let told = match key {
         Ok(key) => return begin(&request, Insider::Key(key.id.clone()), here(&query.next)).await,
         Err(AccessDenied::Unknown) => language.c_unknown_key(),
         Err(AccessDenied::Expired) => language.c_expired_key(),
     };
-    if !inside.is_within(&console.attempts, &of_address(request.peer_addr())).await.map_err(failed)? {
-        let detail = language.c_too_many_attempts();
-        return Err(failed(problem(ErrorCode::TooManyRequests, StatusCode::TOO_MANY_REQUESTS, detail).into()));
-    }
     let mut page = form(language, &query.next, Some(&told));
     *page.status_mut() = StatusCode::FORBIDDEN;
     Ok(page)

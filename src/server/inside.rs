@@ -19,7 +19,7 @@ use lapidary_gems::{Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
 
-pub(crate) use super::access::{AddressLimit, is_from_own_page, is_here};
+pub(crate) use super::access::{ClientLimit, is_from_own_page, is_here};
 use super::outgoing::{Outgoing, PIECE};
 use super::problem::Problem;
 pub(crate) use super::requests::of_address;
@@ -144,8 +144,8 @@ impl Inside {
         self.state.catalogue.key_of(secret).map_err(told)
     }
 
-    /// Counts what a client does, in all servers together. Returns whether it is within a limit of its address.
-    pub(crate) async fn is_within(&self, limit: &AddressLimit, client: &Client) -> Result<bool, Box<api::Problem>> {
+    /// Counts what a client does, in all servers together. Returns whether it is within its limit.
+    pub(crate) async fn is_within(&self, limit: &ClientLimit, client: &Client) -> Result<bool, Box<api::Problem>> {
         let counted = limit.count(&self.state.catalogue, client).await;
         counted.map(|wait| wait.is_none()).map_err(told)
     }

@@ -113,6 +113,21 @@ fn attempts_to_sign_in_are_limited_and_lock_nobody_out() {
     web.sign_in("lap_00000000_0").expect(429);
 }
 
+/// Each session is written to the store, so a key does not begin as many as it likes. That concerns no other key, and no address.
+#[test]
+fn a_key_signs_in_only_so_often() {
+    let folder = Folder::new();
+    let data = folder.data();
+    let [shop, boss] = ["check shop", "admin boss"].map(|role| key(&data, &format!("--role {role}")));
+    let server = Server::start(&data);
+    let web = Web::of(&server);
+    let statuses: Vec<u16> = (0..25).map(|_| web.sign_in(&shop).status).collect();
+    assert_eq!(&statuses[..20], [303; 20]);
+    assert!(statuses.iter().filter(|status| **status == 429).count() >= 4, "{statuses:?}");
+    web.sign_in(&boss).expect(303);
+    web.sign_in("lap_00000000_0").expect(403);
+}
+
 /// Behind a proxy, the attempts of one client do not count for the others.
 #[test]
 fn attempts_behind_a_proxy_are_those_of_each_client() {

@@ -3,7 +3,7 @@
 //! Every route declares what it [`Needs`] beside its method. A request passes through here before its handler runs
 //! and before its body is read.
 
-mod addresses;
+mod clients;
 mod hosts;
 mod meter;
 
@@ -23,7 +23,7 @@ use actix_web::{Error, HttpMessage, HttpRequest, Resource};
 use governor::Quota;
 use hashbrown::HashMap;
 
-pub(crate) use self::addresses::AddressLimit;
+pub(crate) use self::clients::ClientLimit;
 use self::hosts::Hosts;
 pub(crate) use self::hosts::is_from_own_page;
 use self::meter::Allowance;
@@ -79,7 +79,7 @@ pub(super) struct Access {
     loopback: bool,
     hosts: Hosts,
     /// The limits by address for clients without a key; `None` if they may not check.
-    keyless: Option<AddressLimit>,
+    keyless: Option<ClientLimit>,
     /// By key name.
     meters: RwLock<HashMap<String, Arc<Meter>>>,
 }
@@ -89,14 +89,14 @@ enum Admitted<'a> {
     /// Whoever sends it.
     Anyone,
     /// Any client without a key, within the limit of its address.
-    Keyless(&'a AddressLimit),
+    Keyless(&'a ClientLimit),
     /// A key, with its meter.
     Key(Arc<Key>, Arc<Meter>),
 }
 
 impl Access {
     pub(super) fn new(loopback: bool, hosts: &[String], keyless: Option<Rate>) -> Self {
-        let keyless = keyless.map(|rate| AddressLimit::new("checks", rate));
+        let keyless = keyless.map(|rate| ClientLimit::new("checks", rate));
         Self { loopback, hosts: Hosts::new(hosts), keyless, meters: RwLock::default() }
     }
 
@@ -281,7 +281,7 @@ pub(super) fn guarded(resource: Resource, rules: Vec<(Method, Rule)>) -> impl Ht
 }
 
 /// Counts a request without a key, if it is within the limit of its address.
-async fn count_keyless(limit: &AddressLimit, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
+async fn count_keyless(limit: &ClientLimit, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
     let Some(wait) = limit.count(catalogue, &caller().client).await? else { return Ok(()) };
     let detail = format!("more than {} from this address; wait, or ask the administrator for a key", limit.rate);
     Err(too_many(&detail, wait).into())
