@@ -2,12 +2,14 @@
 //!
 //! `cargo bench --bench duplicates -- 10000 100000 1000000`. Books have 150 gems of `documented`. Every tenth book begins with
 //! the same five gems, a notice; every hundredth is another copy of the book before it, with a tenth of its gems changed.
-//! Arguments such as `hardened gems=700 copies=3` choose the recipe, the number of gems, and that every third is a copy.
+//! Arguments such as `hardened gems=700 copies=3` choose the recipe, the number of gems, and that every third is a copy. With
+//! `pool=1000`, the gems of all books are of so few, as if somebody had made them up to keep a search busy.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::env;
 use std::error::Error;
 use std::fs;
+use std::iter;
 use std::time::Instant;
 
 use jiff::Timestamp;
@@ -32,14 +34,19 @@ struct Kind {
     gems: u64,
     /// One of so many is a copy of the one before it.
     copies: u32,
+    /// The number of different gems that there are.
+    pool: u64,
 }
 
 fn main() -> Outcome<()> {
     let sizes: Vec<u32> = env::args().filter_map(|argument| argument.parse().ok()).collect();
     let recipe = env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or_else(Recipe::documented);
     let option = |name: &str| env::args().find_map(|argument| argument.strip_prefix(name)?.parse().ok());
-    let kind = Kind { recipe, gems: option("gems=").unwrap_or(150), copies: option("copies=").unwrap_or(100) as u32 };
-    println!("{} gems of {} in each book, of which one of {} is a copy\n", kind.gems, kind.recipe.name(), kind.copies);
+    let (gems, copies) = (option("gems=").unwrap_or(150), option("copies=").unwrap_or(100) as u32);
+    let pool = option("pool=").unwrap_or(1 << recipe.gem_bits()).max(gems);
+    let kind = Kind { recipe, gems, copies, pool };
+    let name = kind.recipe.name();
+    println!("{gems} gems of {name}, of {pool}, in each book, of which one of {copies} is a copy\n");
     println!("| books | time | processor time | books/s | groups | peak memory |\n|---|---|---|---|---|---|");
     for books in sizes {
         let folder = TempDir::with_prefix_in("duplicates-", env!("CARGO_TARGET_TMPDIR"))?;
@@ -71,18 +78,18 @@ fn processor_time() -> Outcome<f64> {
     Ok(ticks.iter().sum::<f64>() / 100.0)
 }
 
+fn distinct(gems: impl Iterator<Item = Gem>) -> impl Iterator<Item = Gem> {
+    let mut known = HashSet::new();
+    gems.filter(move |gem| known.insert(*gem))
+}
+
 impl Kind {
     /// The gems of a book that is no copy.
     fn own(&self, number: u32) -> Vec<Gem> {
         let mut random = Random::new(number.into());
-        let mut gem = || Gem(random.below(1 << self.recipe.gem_bits()) as u64);
-        let mut gems: Vec<Gem> = (0..self.gems).map(|_| gem()).collect();
-        if number.is_multiple_of(WITH_NOTICE) {
-            for (place, gem) in (0..NOTICE).zip(&mut gems) {
-                *gem = Gem(place);
-            }
-        }
-        gems
+        let notice = if number.is_multiple_of(WITH_NOTICE) { NOTICE } else { 0 };
+        let drawn = iter::repeat_with(|| Gem(random.below(self.pool as usize) as u64));
+        distinct((0..notice).map(Gem).chain(drawn)).take(self.gems as usize).collect()
     }
 
     fn gems(&self, number: u32) -> Vec<Gem> {
@@ -90,7 +97,7 @@ impl Kind {
             return self.own(number);
         }
         let changed = self.own(number).into_iter().zip(self.own(number - 1)).zip(0_u32..);
-        changed.map(|((own, copied), place)| if place % 10 == 9 { own } else { copied }).collect()
+        distinct(changed.map(|((own, copied), place)| if place % 10 == 9 { own } else { copied })).collect()
     }
 
     fn book(&self, number: u32) -> NewBook {
