@@ -3,12 +3,13 @@
 mod common;
 
 use jiff::SignedDuration;
-use lapidary::api::{Amendment, NewKey, Report};
+use jiff::civil::Date;
+use lapidary::api::{Added, Amendment, NewKey, Report};
 use lapidary::catalogue::{
-    Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Gate, NewEntry, Query,
+    Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Gate, NewEntry, Query, Recipes,
 };
 use lapidary::error::Classified as _;
-use lapidary::index::{Actor, BookKey, Rights};
+use lapidary::index::{Actor, BookKey, Rights, Validity};
 use lapidary::permission::Role;
 use lapidary_gems::{Recipe, WrittenGem};
 use proptest::prelude::*;
@@ -19,6 +20,8 @@ use common::{Folder, prose};
 
 /// The number of texts, of ids in a library, and of allow-lists.
 const TEXTS: usize = 4;
+/// The length of a text. A third of it is long enough for a part of a collage.
+const WORDS: usize = 1_100;
 const IDS: u8 = 3;
 
 /// Who writes: the tenants `bad`, which is not trusted, and `good`, which is, each in its library, and an administrator in any.
@@ -58,10 +61,21 @@ enum What {
         rights: Rights,
         gated: bool,
     },
+    /// Adds parts of several texts, or their gems.
+    Collage {
+        gems: Option<bool>,
+        rights: Rights,
+    },
     Amend {
         disabled: Option<bool>,
         noted: Option<bool>,
+        confirmed: bool,
         rights: Option<Rights>,
+        /// Whether the rights are in effect, and what they are otherwise.
+        validity: Option<(bool, Rights)>,
+    },
+    Trust {
+        trusted: bool,
     },
     Remove,
     Rotate,
@@ -76,11 +90,17 @@ fn writes() -> impl Strategy<Value = Vec<Write>> {
     let rights = || prop::sample::select(Rights::ALL.to_vec());
     let put = (0..TEXTS, prop::option::of(0..TEXTS), prop::option::of(any::<bool>()), rights(), any::<bool>())
         .prop_map(|(text, other, gems, rights, gated)| What::Put { text, other, gems, rights, gated });
-    let amend = (prop::option::of(any::<bool>()), prop::option::of(any::<bool>()), prop::option::of(rights()))
-        .prop_map(|(disabled, noted, rights)| What::Amend { disabled, noted, rights });
+    let collage = (prop::option::of(any::<bool>()), rights()).prop_map(|(gems, rights)| What::Collage { gems, rights });
+    let maybe = || prop::option::of(any::<bool>());
+    let validity = prop::option::of((any::<bool>(), rights()));
+    let amend = (maybe(), maybe(), any::<bool>(), prop::option::of(rights()), validity).prop_map(
+        |(disabled, noted, confirmed, rights, validity)| What::Amend { disabled, noted, confirmed, rights, validity },
+    );
+    let trust = any::<bool>().prop_map(|trusted| What::Trust { trusted });
     let allow = prop::option::of(0..TEXTS).prop_map(|text| What::Allow { text });
     let what = prop_oneof![
-        8 => put, 3 => amend, 2 => Just(What::Remove), 1 => Just(What::Rotate), 1 => allow, 1 => Just(What::Disallow),
+        8 => put, 2 => collage, 4 => amend, 2 => Just(What::Remove), 1 => Just(What::Rotate), 1 => allow,
+        1 => Just(What::Disallow), 1 => trust,
     ];
     let write = (writer(), writer(), 0..IDS, what).prop_map(|(writer, library, id, what)| {
         let library = if writer == Writer::Boss { library } else { writer };
@@ -90,7 +110,7 @@ fn writes() -> impl Strategy<Value = Vec<Write>> {
 }
 
 fn text(number: usize) -> String {
-    prose(number as u64, 700)
+    prose(number as u64, WORDS)
 }
 
 fn gems(recipe: &Recipe, text: &str) -> Vec<WrittenGem> {
@@ -101,14 +121,14 @@ fn book(library: Writer, id: u8) -> BookKey {
     BookKey { library: library.name().parse().unwrap(), id: id.to_string().parse().unwrap() }
 }
 
-/// A catalogue with two tenants, of which one is not trusted, and two books of an administrator, one of them known only by its
-/// gems. The tenants may do all that tenants can be allowed to do.
+/// A catalogue with two tenants, of which one is not trusted, and books of an administrator. The tenants may do all that tenants
+/// can be allowed to do.
 fn market(catalogue: Catalogue) -> Catalogue {
     let editor = catalogue.by(Actor::Local);
-    editor.add(NewEntry::new(book(Writer::Boss, 8), Rights::Protected, Content::text(text(0)))).unwrap();
-    let recipe = Recipe::released();
-    let known = Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: gems(&recipe, &text(1)) });
-    editor.add(NewEntry::new(book(Writer::Boss, 9), Rights::Free, known)).unwrap();
+    for (number, rights) in [Rights::Protected, Rights::Free, Rights::PublicDomain].into_iter().enumerate() {
+        let key = book(Writer::Boss, 7 + number as u8);
+        editor.add(NewEntry::new(key, rights, Content::text(text(number)))).unwrap();
+    }
     for (name, role, trusted) in
         [("boss", Role::Admin, None), ("bad", Role::Ingest, Some(false)), ("good", Role::Ingest, Some(true))]
     {
@@ -129,54 +149,87 @@ fn write(catalogue: &Catalogue, write: &Write) -> Value {
         What::Put { text: first, other, gems: of, rights, gated } => {
             let mut both = text(*first);
             both.extend(other.map(text));
-            let content = match of {
-                None => Content::text(both),
-                Some(hardened) => {
-                    // A book without gems of both recipes counts in the coverage of checks, whosever it is.
-                    let hardened = *hardened && *writer != Writer::Bad;
-                    let recipe = if hardened { Recipe::hardened() } else { Recipe::released() };
-                    Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: gems(&recipe, &both) })
-                }
-            };
             let gate = gated.then(Gate::default);
-            told(editor.add(NewEntry { gate, allow_empty: true, ..NewEntry::new(key, *rights, content) }).map(|_| ()))
+            let entry = NewEntry::new(key, *rights, content(both, *of));
+            told(editor.add(NewEntry { gate, allow_empty: true, ..entry }).map(added))
         }
-        What::Amend { disabled, noted, rights } => {
+        What::Collage { gems: of, rights } => {
+            let parts: String = (0..3).map(|number| text(number)[..2_500].to_owned()).collect();
+            let entry = NewEntry::new(key, *rights, content(parts, *of));
+            told(editor.add(NewEntry { allow_empty: true, ..entry }).map(added))
+        }
+        What::Amend { disabled, noted, confirmed, rights, validity } => {
             let note = noted.map(|noted| if noted { "seen".to_owned() } else { String::new() });
-            let amendment = Amendment { disabled: *disabled, note, rights: *rights, ..Amendment::default() };
-            told(editor.amend(&key, &amendment).map(|_| ()))
+            let validity = validity.map(|(holds, otherwise)| {
+                let until = Some(if holds { Date::MAX } else { Date::MIN });
+                Validity { from: None, until, otherwise }
+            });
+            let (disabled, rights, confirmed) = (*disabled, *rights, confirmed.then_some(true));
+            done(editor.amend(&key, &Amendment { disabled, note, confirmed, rights, validity }))
         }
-        What::Remove => told(editor.remove(&[key]).map(|_| ())),
-        What::Rotate => told(catalogue.by(Actor::Local).rotate_key(writer.name(), SignedDuration::ZERO).map(|_| ())),
+        What::Remove => done(editor.remove(&[key])),
+        What::Rotate => done(catalogue.by(Actor::Local).rotate_key(writer.name(), SignedDuration::ZERO)),
         // Only administrators can, which the server decides.
-        What::Allow { .. } | What::Disallow if *writer != Writer::Boss => json!("not_allowed"),
+        What::Allow { .. } | What::Disallow | What::Trust { .. } if *writer != Writer::Boss => json!("not_allowed"),
         What::Allow { text: Some(number) } => {
-            told(editor.allow(list(), Allowable::Gems(Content::text(text(*number))), None).map(|_| ()))
+            done(editor.allow(list(), Allowable::Gems(Content::text(text(*number))), None))
         }
-        What::Allow { text: None } => told(editor.allow(list(), Allowable::Book(key), None).map(|_| ())),
-        What::Disallow => told(editor.disallow(&list()).map(|_| ())),
+        What::Allow { text: None } => done(editor.allow(list(), Allowable::Book(key), None)),
+        What::Disallow => done(editor.disallow(&list())),
+        // While its books decide, the tenant writes nothing, and nobody asks.
+        What::Trust { .. } if *library == Writer::Bad => {
+            done([true, false].into_iter().try_for_each(|trusted| editor.set_trust(&key.library, trusted).map(|_| ())))
+        }
+        What::Trust { trusted } => done(editor.set_trust(&book(Writer::Good, 0).library, *trusted)),
     }
+}
+
+/// A text, or its gems: of `hardened`, or else of `released`.
+fn content(text: String, hardened: Option<bool>) -> Content {
+    let Some(hardened) = hardened else { return Content::text(text) };
+    let recipe = if hardened { Recipe::hardened() } else { Recipe::released() };
+    Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: gems(&recipe, &text) })
+}
+
+/// What is said of an added book, except when.
+fn added(Added { outcome, decides, coverage, uncompared, unless, hidden, book }: Added) -> Value {
+    json!([outcome, decides, coverage, uncompared, unless, hidden, book.gems, book.standing.is_quarantined()])
+}
+
+fn done<T>(done: Result<T, CatalogueError>) -> Value {
+    told(done.map(|_| json!("done")))
 }
 
 /// What a writer is told.
-fn told(done: Result<(), CatalogueError>) -> Value {
+fn told(done: Result<Value, CatalogueError>) -> Value {
     match done {
-        Ok(()) => json!("done"),
+        Ok(said) => said,
         Err(CatalogueError::Matches(report)) => deciding(&report),
-        Err(error) => json!(error.code().as_str()),
+        Err(error) => json!([error.code().as_str(), error.to_string()]),
     }
 }
 
-/// What a report says, without what is only information, and without probabilities, which describe the whole index.
+/// What a report says, without what is only information, and without the probabilities that depend on how many gems the index
+/// has.
 fn deciding(report: &Report) -> Value {
     let mut shown = serde_json::to_value(report).unwrap();
     let decides = |found: &Value| found["informs"].is_null();
     let mut matches: Vec<Value> =
         shown["matches"].as_array().unwrap().iter().filter(|of| decides(of)).cloned().collect();
     for found in &mut matches {
-        found.as_object_mut().unwrap().retain(|name, _| !["chance", "error_probability"].contains(&name.as_str()));
+        found.as_object_mut().unwrap().remove("chance");
+    }
+    // That a match which decides nothing was found is told as such.
+    if shown["reason"] == "none_decides" {
+        shown["reason"] = json!("no_match");
     }
     let fields = [
+        "reason",
+        "coverage",
+        "uncompared",
+        "note",
+        "rule",
+        "disguise",
         "verdict",
         "covered",
         "recipe",
@@ -207,14 +260,24 @@ fn answers(catalogue: &Catalogue) -> Vec<Value> {
         for who in ["shop", "boss", "good"] {
             let own = catalogue.by(Actor::Key(who.to_owned())).own_libraries().unwrap();
             let options = CheckOptions { limit, own, ..CheckOptions::default() };
-            answers.push(deciding(&catalogue.check(&Query::text(asked.clone()), &options).unwrap()));
+            let check = |query: &Query, recipes: Recipes| {
+                let options = CheckOptions { recipes, ..options.clone() };
+                told(catalogue.check(query, &options).map(|report| deciding(&report)))
+            };
+            answers.push(check(&Query::text(asked.clone()), Recipes::Usual));
+            answers.push(check(&Query::text(asked.clone()), Recipes::All));
+            for recipe in [Recipe::hardened(), Recipe::released()] {
+                let query = Query::Gems(gems(&recipe, &asked).into());
+                answers.push(check(&query, Recipes::Usual));
+                answers.push(check(&query, Recipes::Named(vec![recipe.name().clone()])));
+            }
         }
     }
     // What the trusted tenant's gate says, of a book that is then taken out again.
     for number in 0..TEXTS {
         let (editor, key) = (catalogue.by(Actor::Key("good".to_owned())), book(Writer::Good, 7));
         let entry = NewEntry::new(key.clone(), Rights::Unknown, Content::text(text(number)));
-        answers.push(told(editor.add(NewEntry { gate: Some(Gate::default()), ..entry }).map(|_| ())));
+        answers.push(told(editor.add(NewEntry { gate: Some(Gate::default()), ..entry }).map(added)));
         editor.remove(&[key]).unwrap();
     }
     answers
@@ -291,4 +354,28 @@ fn a_list_of_the_gems_of_others_accuses_nobody() {
     // The publisher of the novel adds it, with a gate.
     let entry = NewEntry::new(book(Writer::Good, 1), Rights::Protected, Content::text(novel));
     catalogue.by(Actor::Key("good".to_owned())).add(NewEntry { gate: Some(Gate::default()), ..entry }).unwrap();
+}
+
+/// A list of gems of a recipe that no other book needs: it is shown, and changes nothing else, whatever the recipe finds.
+#[test]
+fn gems_of_another_recipe_are_information_only() {
+    let folder = Folder::new();
+    let catalogue = market(Catalogue::open_or_create(&folder.path("catalogue")).unwrap());
+    let query = Query::text(text(0));
+    let ask = || catalogue.check(&query, &CheckOptions::default()).unwrap();
+    let before = ask();
+    assert_eq!(before.recipes, [Recipe::hardened().name().clone()]);
+    let bad = catalogue.by(Actor::Key("bad".to_owned()));
+    bad.add(NewEntry::new(book(Writer::Bad, 1), Rights::Forbidden, content(text(0), Some(false)))).unwrap();
+    let mut after = ask();
+    let list = after.matches.pop().unwrap();
+    assert_eq!((list.book.library.as_str(), list.recipes), ("bad", vec![Recipe::released().name().clone()]));
+    assert_eq!(std::mem::take(&mut after.informing), 1);
+    assert_eq!(after, before);
+    // Its own keys are told that it decides.
+    let own = bad.own_libraries().unwrap();
+    let report = catalogue.check(&query, &CheckOptions { own, ..CheckOptions::default() }).unwrap();
+    assert_eq!((report.verdict, report.recipes.len()), (Rights::Forbidden, 2));
+    // Another book is compared with others by the gems that it has.
+    assert_eq!(catalogue.matches_of(&book(Writer::Bad, 1)).unwrap().unwrap().verdict, Rights::Protected);
 }

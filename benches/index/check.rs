@@ -28,7 +28,7 @@ pub fn tally(index: &Index<'_>, table: &mut Table) -> Outcome<()> {
     let tally = |query: &Query| {
         let snapshot = store.snapshot();
         let begun = Instant::now();
-        let tally = snapshot.tally(recipe.name(), &query.gems, Limits { cap, fewest: 1, library: None })?;
+        let tally = snapshot.tally(recipe.name(), &query.gems, Limits { cap, fewest: 1, ..Limits::NONE })?;
         let took = begun.elapsed();
         let most = tally.libraries.iter().flat_map(|of| &of.books).map(|(_, count)| *count).max().unwrap_or_default();
         let commons: usize = tally.libraries.iter().map(|of| of.common.len()).sum();

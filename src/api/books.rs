@@ -147,7 +147,7 @@ pub struct Added {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decides: Option<Decides>,
     /// How many books the check of its gate could compare it with, if not all: those of other libraries that are known only by
-    /// gems of another recipe.
+    /// gems of another recipe. Books of libraries that only inform are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// Number of books with gems of the text that the check of its gate did not compare with it, because there were too many of

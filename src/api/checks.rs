@@ -145,10 +145,11 @@ pub struct Report {
     /// The recipe behind the verdict. The number of gems, the rule and the probabilities are of this recipe.
     #[schema(value_type = String)]
     pub recipe: RecipeName,
-    /// All recipes that were used.
+    /// All recipes that were used, without those that only books which inform need.
     #[schema(value_type = Vec<String>)]
     pub recipes: Vec<RecipeName>,
-    /// How many books have gems of the recipes used, if some may have none. The check could not find the others.
+    /// How many books have gems of the recipes used, if some may have none. The check could not find the others. Books of
+    /// libraries that only inform are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
     /// How much could be read, if the check was allowed to be `partial` and not everything could. Matches may be missing, and
@@ -172,7 +173,7 @@ pub struct Report {
     /// The rule that decides what is a match.
     pub rule: Rule,
     /// Expected number of unrelated books in this index that reach the rule's minimum of common gems by chance. Absent with a
-    /// signature: texts share frequent words and phrases, so its gems are not random.
+    /// signature: texts share frequent words and phrases, so its gems are not random. Books that only inform are included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chance: Option<f64>,
     /// Number of matching books, including those not shown, but without those that only inform.
@@ -180,7 +181,8 @@ pub struct Report {
     /// Number of matching books that are only information: they decide nothing ([`Match::informs`]).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub informing: usize,
-    /// Number of books with gems of the text that were not compared with it, because there were too many of their library.
+    /// Number of books with gems of the text that were not compared with it, because there were too many of their library. Those
+    /// that only inform are not counted.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub uncompared: usize,
     /// Number of disabled books that would match. They do not count. Those that would only inform are left out.

@@ -12,7 +12,7 @@ use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule, WrittenGem};
 
 use super::answer::{CheckOptions, Comparison, Query, TextGems};
 use super::checking::{Checking, InRecipe};
-use super::choice::reaching_all;
+use super::choice::{Chosen, reaching_all};
 use super::disguise::signs;
 use super::given::distinct;
 use super::{Catalogue, CatalogueError, Text};
@@ -70,21 +70,23 @@ impl Catalogue {
         {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
-        let recipes = self.recipes_for(snapshot, query.as_gems(), options)?;
+        let deciding = self.deciding_for(snapshot, options.own.clone())?;
+        let chosen = self.recipes_for(snapshot, &deciding, query.as_gems(), options)?;
         let asked = match query {
             Query::Text { text, clean } => {
                 let read = Text::bounded(text, *clean)?.in_language(options.text_language.as_deref());
-                Asked::of_text(text, &read, recipes)
+                Asked::of_text(text, &read, chosen)
             }
-            Query::Gems(TextGems { gems, own }) => Asked::of_gems(gems, own.as_deref(), recipes)?,
+            Query::Gems(TextGems { gems, own }) => Asked::of_gems(gems, own.as_deref(), chosen.recipes)?,
         };
         let checking = Checking {
             snapshot,
             asked: self.in_recipes(&asked.recipes),
+            aside: self.in_recipes(&asked.aside),
             digests: &asked.digests,
             bytes: asked.bytes,
             allowances: &*self.allowances()?,
-            deciding: &self.deciding_for(options.own.clone())?,
+            deciding: &deciding,
             day: options.day.unwrap_or_else(today),
             is_left_out: &|_, _| false,
         };
@@ -96,14 +98,16 @@ impl Catalogue {
 
     /// The books that a text matches under one recipe: what a measurement needs of a report.
     pub(crate) fn matching(&self, text: &Text<'_>, recipe: &Recipe) -> Result<Vec<BookKey>, CatalogueError> {
-        let asked = Asked::of_text(text.original(), text, vec![recipe.clone()]);
+        let asked = Asked::of_text(text.original(), text, vec![recipe.clone()].into());
+        let snapshot = self.store.snapshot();
         let checking = Checking {
-            snapshot: &*self.store.snapshot(),
+            snapshot: &*snapshot,
             asked: self.in_recipes(&asked.recipes),
+            aside: Vec::new(),
             digests: &asked.digests,
             bytes: asked.bytes,
             allowances: &*self.allowances()?,
-            deciding: &self.deciding_for(BTreeSet::new())?,
+            deciding: &self.deciding_for(&*snapshot, BTreeSet::new())?,
             day: today(),
             is_left_out: &|_, _| false,
         };
@@ -130,13 +134,17 @@ impl Catalogue {
         record: &Record,
         options: &CheckOptions,
     ) -> Result<Option<Report>, CatalogueError> {
-        let recipes = reaching_all(snapshot, snapshot.recipes())?;
-        let mut asked = Vec::with_capacity(recipes.len());
-        for recipe in recipes {
-            if let Some(gems) = snapshot.gems(recipe.name(), book)? {
-                asked.push((recipe, gems.into_iter().map(|placed| Probe { placed, kept: true }).collect()));
-            }
-        }
+        let deciding = self.deciding_for(snapshot, options.own.clone())?;
+        let Chosen { recipes, aside } = reaching_all(&deciding, snapshot.recipes())?;
+        let gems = |recipe: Recipe| -> Result<Option<(Recipe, Vec<Probe>)>, StoreError> {
+            let Some(gems) = snapshot.gems(recipe.name(), book)? else { return Ok(None) };
+            Ok(Some((recipe, gems.into_iter().map(|placed| Probe { placed, kept: true }).collect())))
+        };
+        let of_book = |recipes: Vec<Recipe>| recipes.into_iter().filter_map(|recipe| gems(recipe).transpose());
+        let asked: Vec<_> = of_book(recipes).collect::<Result<_, _>>()?;
+        let aside: Vec<_> = of_book(aside).collect::<Result<_, _>>()?;
+        // A book that is known by other gems than those that decide.
+        let [asked, aside] = if asked.is_empty() { [aside, asked] } else { [asked, aside] };
         if asked.is_empty() {
             return Ok(None);
         }
@@ -144,10 +152,11 @@ impl Catalogue {
         let checking = Checking {
             snapshot,
             asked: self.in_recipes(&asked),
+            aside: self.in_recipes(&aside),
             digests: &digests,
             bytes: Some(record.bytes).filter(|bytes| *bytes > 0),
             allowances: &*self.allowances()?,
-            deciding: &self.deciding_for(options.own.clone())?,
+            deciding: &deciding,
             day: today(),
             is_left_out: &|number, _| number == book,
         };
@@ -170,6 +179,8 @@ impl Catalogue {
 pub(super) struct Asked {
     /// The query in each recipe.
     pub(super) recipes: Vec<(Recipe, Vec<Probe>)>,
+    /// The query in those that only books which inform need.
+    pub(super) aside: Vec<(Recipe, Vec<Probe>)>,
     /// The digests that an identical text may have.
     pub(super) digests: Vec<String>,
     /// The length of the text in bytes.
@@ -177,13 +188,13 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub(super) fn of_text(stands: &str, text: &Text<'_>, recipes: Vec<Recipe>) -> Self {
+    pub(super) fn of_text(stands: &str, text: &Text<'_>, Chosen { recipes, aside }: Chosen) -> Self {
         let probes = |recipe: Recipe| {
             let probes = text.probes(&recipe);
             (recipe, probes)
         };
-        let recipes = recipes.into_iter().map(probes).collect();
-        Self { recipes, digests: text.digests(), bytes: Some(stands.len() as u64) }
+        let [recipes, aside] = [recipes, aside].map(|recipes| recipes.into_iter().map(probes).collect());
+        Self { recipes, aside, digests: text.digests(), bytes: Some(stands.len() as u64) }
     }
 
     /// `own`: the positions of the gems that a book with the same text would have, if not all.
@@ -200,7 +211,7 @@ impl Asked {
             Ok((recipe, distinct.into_iter().map(probe).collect()))
         };
         let recipes = recipes.into_iter().map(probes).collect::<Result<_, CatalogueError>>()?;
-        Ok(Self { recipes, digests: Vec::new(), bytes: None })
+        Ok(Self { recipes, aside: Vec::new(), digests: Vec::new(), bytes: None })
     }
 }
 

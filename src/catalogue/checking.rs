@@ -47,12 +47,14 @@ pub(super) struct Checking<'a> {
     pub(super) snapshot: &'a dyn Snapshot,
     /// The query in each recipe. Not empty.
     pub(super) asked: Vec<InRecipe<'a>>,
+    /// The query in recipes that no book needs which decides. They find only books that inform.
+    pub(super) aside: Vec<InRecipe<'a>>,
     /// The digests that an identical text may have.
     pub(super) digests: &'a [String],
     /// The length of the text in bytes, if it is known.
     pub(super) bytes: Option<u64>,
     pub(super) allowances: &'a Allowances,
-    pub(super) deciding: &'a Deciding,
+    pub(super) deciding: &'a Deciding<'a>,
     pub(super) day: Date,
     /// Whether to leave out a book, such as the one that is being checked.
     pub(super) is_left_out: &'a dyn Fn(BookNo, &Outline) -> bool,
@@ -130,7 +132,7 @@ impl Checking<'_> {
             let records = self.snapshot.fetch(&numbers)?;
             let (mut shared, mut sketches) = (Vec::new(), Vec::new());
             for (found, record) in matches.iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
-                let (_, query) = answering.of_match(found);
+                let (answered, query) = answering.of_match(found);
                 let (Alignment { spans, .. }, gems) = query.compared(found.number)?;
                 sketches.push((first_recipe(found), Sketch::of(&gems)));
                 let authors = author_words(&record.description.authors);
@@ -149,25 +151,22 @@ impl Checking<'_> {
         answer: impl FnOnce(&Answering<'_>) -> Result<T, CatalogueError>,
     ) -> Result<T, CatalogueError> {
         let is_new = self.snapshot.recipes().is_empty();
-        let stored: Vec<Stored<'_>> = self
-            .asked
-            .iter()
-            .map(|asked| Stored { snapshot: self.snapshot, recipe: asked.recipe.name(), is_new })
-            .collect();
-        let probes: Vec<Vec<Probe>> = self
-            .asked
-            .iter()
+        let all = || self.asked.iter().chain(&self.aside);
+        let stored: Vec<Stored<'_>> =
+            all().map(|asked| Stored { snapshot: self.snapshot, recipe: asked.recipe.name(), is_new }).collect();
+        let probes: Vec<Vec<Probe>> = all()
             .map(|asked| asked.gems.iter().filter(|probe| !self.is_allowed(asked, probe)).copied().collect())
             .collect();
-        let positions: Vec<_> = self.asked.iter().map(|asked| self.positions(asked)).collect();
+        let positions: Vec<_> = all().map(|asked| self.positions(asked)).collect();
         let is_allowed = |book: &_| self.allowances.book(book);
         let informs = |book: &Outline| self.deciding.informs(book);
         let is_no_ban = |number, outline: &Outline| {
             let rights = outline.standing.rights_on(self.day, outline.rights);
             rights != Rights::Forbidden || (self.is_left_out)(number, outline)
         };
-        let (mut questions, mut bans) = (Vec::with_capacity(self.asked.len()), Vec::new());
-        for (((asked, stored), probes), positions) in self.asked.iter().zip(&stored).zip(&probes).zip(&positions) {
+        let [mut questions, mut bans, mut aside]: [Vec<(&InRecipe<'_>, &Stored<'_>, Question<'_>)>; 3] =
+            Default::default();
+        for (((asked, stored), probes), positions) in all().zip(&stored).zip(&probes).zip(&positions) {
             let question = Question {
                 recipe: asked.recipe,
                 rule: &asked.rule,
@@ -180,7 +179,12 @@ impl Checking<'_> {
                 day: self.day,
                 is_allowed: &is_allowed,
                 informs: &informs,
+                informing: self.deciding.informing(),
             };
+            if questions.len() == self.asked.len() {
+                aside.push((asked, stored, question));
+                continue;
+            }
             questions.push((asked, stored, question));
             // No allow-list lifts a ban, so forbidden books are compared with all gems.
             if probes.len() < asked.gems.len() {
@@ -190,23 +194,31 @@ impl Checking<'_> {
             }
         }
         questions.append(&mut bans);
+        let deciding = questions.len();
+        questions.append(&mut aside);
         let tallies = questions.iter().map(|(_, stored, question)| candidates(*stored, question));
-        let tallies: Vec<Tally> = tallies.collect::<Result<_, _>>()?;
+        let mut tallies: Vec<Tally> = tallies.collect::<Result<_, _>>()?;
+        for tally in &mut tallies[deciding..] {
+            tally.libraries.retain(|of| self.deciding.informing().contains(&of.library));
+        }
         let mut in_recipes = Vec::with_capacity(questions.len());
         for ((asked, stored, question), tally) in questions.iter().zip(&tallies) {
             let stored: &Stored<'_> = stored;
             let of_libraries = tally.libraries.iter().map(|of_library| LookedUp::new(stored, question, of_library));
             let looked_up = of_libraries.collect::<Result<Vec<_>, _>>()?;
-            in_recipes.push(Answered { asked, stored, question, looked_up, sizes: stored.sizes()? });
+            let sizes = stored.sizes()?;
+            let has_books = sizes.classes.iter().any(|class| class.books > 0);
+            let is_empty = !has_books || self.deciding.only_inform(asked.recipe.name());
+            in_recipes.push(Answered { asked, stored, question, looked_up, sizes, is_empty });
         }
         let coverage = if is_new { None } else { self.coverage()? };
-        answer(&Answering { checking: self, in_recipes, coverage })
+        answer(&Answering { checking: self, in_recipes, deciding, coverage })
     }
 
-    /// How many books have gems of at least one of the recipes, if not all do. No other book can be found.
+    /// How many of the books that decide have gems of at least one of the recipes, if not all do. No others can be found.
     fn coverage(&self) -> Result<Option<Coverage>, StoreError> {
         let recipes: Vec<RecipeName> = self.asked.iter().map(|asked| asked.recipe.name().clone()).collect();
-        Ok(Some(self.snapshot.coverage_of_any(&recipes)?).filter(|coverage| coverage.lacking() > 0))
+        Ok(Some(self.deciding.coverage(&recipes)?).filter(|coverage| coverage.lacking() > 0))
     }
 
     /// Where each gem is in a query without a text.
@@ -227,6 +239,8 @@ struct Answered<'a> {
     /// By library.
     looked_up: Vec<LookedUp<'a>>,
     sizes: Sizes,
+    /// Whether no book that decides has gems of the recipe.
+    is_empty: bool,
 }
 
 impl Answered<'_> {
@@ -235,8 +249,8 @@ impl Answered<'_> {
     }
 
     /// The gems that some library did not count, of those whose books are more than information.
-    fn common(&self, deciding: &Deciding) -> HashSet<Gem> {
-        let decide = self.looked_up.iter().filter(|of| !deciding.is_information(of.library()));
+    fn common(&self, deciding: &Deciding<'_>) -> HashSet<Gem> {
+        let decide = self.looked_up.iter().filter(|of| !deciding.informing().contains(of.library()));
         decide.flat_map(LookedUp::common).collect()
     }
 
@@ -302,13 +316,21 @@ struct AllMatches {
 /// What the index says to a query in all recipes.
 struct Answering<'a> {
     checking: &'a Checking<'a>,
-    /// First in each recipe that was asked for; then in those where gems are in allow-lists, about forbidden books.
+    /// First in each recipe that was asked for; then in those where gems are in allow-lists, about forbidden books; then in
+    /// those that find only books that inform.
     in_recipes: Vec<Answered<'a>>,
-    /// How many books can be found, if not all.
+    /// The number of those before the last ones.
+    deciding: usize,
+    /// How many of the books that decide can be found, if not all.
     coverage: Option<Coverage>,
 }
 
 impl Answering<'_> {
+    /// In the recipes that find books that decide.
+    fn deciding(&self) -> &[Answered<'_>] {
+        &self.in_recipes[..self.deciding]
+    }
+
     fn ranked(&self) -> Result<AllMatches, StoreError> {
         let judged = self.in_recipes.iter().map(Answered::judge).collect::<Result<_, _>>()?;
         let Judgements { matches, disabled, left_out } = merge(judged);
@@ -332,7 +354,7 @@ impl Answering<'_> {
             let spans = query.aligned(found.number)?.spans;
             covering.add(found, answered.has_places(&spans).then_some(&spans));
         }
-        let commons: Vec<HashSet<Gem>> = self.in_recipes.iter().map(|of| of.common(self.checking.deciding)).collect();
+        let commons: Vec<HashSet<Gem>> = self.deciding().iter().map(|of| of.common(self.checking.deciding)).collect();
         let common_of = |at: usize| self.in_recipes[at].count(|probe| commons[at].contains(&probe.placed.gem));
         let asked = self.checking.asked.len();
         let notes = self.in_recipes[..asked]
@@ -351,7 +373,7 @@ impl Answering<'_> {
             reason: self.reason([total, informing], partial.is_some(), common_of),
             covered: covering.share(),
             recipe: main.asked.recipe.name().clone(),
-            recipes: self.names(0..self.in_recipes.len()),
+            recipes: self.names(0..self.deciding),
             coverage,
             partial,
             gems: kept(main.asked.gems),
@@ -375,11 +397,10 @@ impl Answering<'_> {
 
     /// Warns of the books that no recipe could find, and of recipes that no book has gems of.
     fn missed(&self, language: Language, coverage: Option<Coverage>) -> impl Iterator<Item = String> {
-        let has_no_book = |of: &Answered<'_>| of.sizes.classes.iter().all(|class| class.books == 0);
-        let is_empty = coverage.is_none() && self.in_recipes.iter().all(has_no_book);
-        let is_unused = |at: &usize| !is_empty && has_no_book(&self.in_recipes[*at]);
-        let all = self.names(0..self.in_recipes.len());
-        let unused = self.names((0..self.in_recipes.len()).filter(is_unused));
+        let is_empty = coverage.is_none() && self.deciding().iter().all(|of| of.is_empty);
+        let is_unused = |at: &usize| !is_empty && self.in_recipes[*at].is_empty;
+        let all = self.names(0..self.deciding);
+        let unused = self.names((0..self.deciding).filter(is_unused));
         let missed = match coverage {
             Some(coverage) => {
                 let names = language.names(&all);
@@ -411,14 +432,14 @@ impl Answering<'_> {
     /// `matches`: how many there are, and how many only inform.
     fn reason(&self, matches: [usize; 2], is_partial: bool, common: impl Fn(usize) -> u32) -> Reason {
         let all =
-            |is: &dyn Fn(usize, &Answered<'_>) -> bool| self.in_recipes.iter().enumerate().all(|(at, of)| is(at, of));
+            |is: &dyn Fn(usize, &Answered<'_>) -> bool| self.deciding().iter().enumerate().all(|(at, of)| is(at, of));
         let [deciding, informing] = matches;
         if deciding > 0 {
             Reason::Match
         } else if is_partial {
             Reason::Partial
-        } else if all(&|_, of| of.sizes.classes.iter().all(|class| class.books == 0)) {
-            Reason::NothingToCompare
+        } else if all(&|_, of| of.is_empty) {
+            if informing > 0 { Reason::NoneDecides } else { Reason::NothingToCompare }
         } else if all(&|_, of| of.is_short()) {
             Reason::TooShort
         } else if all(&|at, of| of.is_short() || of.is_common(common(at))) {
@@ -488,7 +509,7 @@ impl Answering<'_> {
         let (answered, query) = self.of_match(found);
         let all_gems = answered.sizes.classes.iter().map(|class| class.gems).sum();
         let error = answered.error(query, all_gems, query.aligned(found.number)?.evidence);
-        Ok(error.map(|error| (error * self.in_recipes.len() as f64).min(1.0)))
+        Ok(error.map(|error| (error * self.deciding as f64).min(1.0)))
     }
 }
 

@@ -3,8 +3,9 @@
 use lapidary_gems::{Recipe, RecipeName, WrittenGem};
 
 use super::answer::{CheckOptions, Recipes};
+use super::trust::Deciding;
 use super::{Catalogue, CatalogueError};
-use crate::index::Snapshot;
+use crate::index::{Coverage, Snapshot, StoreError};
 
 /// Maximum number of recipes in a check.
 const MOST_RECIPES: usize = 8;
@@ -42,15 +43,17 @@ impl Catalogue {
     pub(super) fn recipes_for(
         &self,
         snapshot: &dyn Snapshot,
+        deciding: &Deciding<'_>,
         gems: Option<&[WrittenGem]>,
         options: &CheckOptions,
-    ) -> Result<Vec<Recipe>, CatalogueError> {
+    ) -> Result<Chosen, CatalogueError> {
         let known = snapshot.recipes();
         let usual = || match gems {
-            None => reaching_all(snapshot, known.clone()),
+            None => Ok(reaching_all(deciding, known.clone())?),
             Some(gems) => {
                 let known = known_or_new(known.clone());
-                Ok(self.belonging(&known, gems).or(known.first()).into_iter().cloned().collect())
+                let belonging = self.belonging(&known, gems).or(known.first());
+                Ok(belonging.into_iter().cloned().collect::<Vec<_>>().into())
             }
         };
         match &options.recipes {
@@ -62,7 +65,7 @@ impl Catalogue {
                 };
                 let all: Vec<Recipe> =
                     known.iter().filter(|recipe| answers(recipe)).take(MOST_RECIPES).cloned().collect();
-                if all.is_empty() { usual() } else { Ok(all) }
+                if all.is_empty() { usual() } else { Ok(all.into()) }
             }
             Recipes::Named(names) if names.len() > MOST_RECIPES => {
                 Err(CatalogueError::TooManyRecipes { limit: MOST_RECIPES })
@@ -72,12 +75,12 @@ impl Catalogue {
                 for name in names {
                     let found = known.iter().find(|recipe| recipe.name() == name);
                     let recipe = found.ok_or_else(|| CatalogueError::no_such_recipe(name, &known))?;
-                    may_answer(snapshot, recipe, options)?;
+                    may_answer(snapshot, deciding, recipe, options)?;
                     if !chosen.contains(recipe) {
                         chosen.push(recipe.clone());
                     }
                 }
-                if chosen.is_empty() { usual() } else { Ok(chosen) }
+                if chosen.is_empty() { usual() } else { Ok(chosen.into()) }
             }
         }
     }
@@ -89,28 +92,60 @@ pub(super) fn new_catalogue() -> Vec<Recipe> {
     vec![Recipe::hardened(), Recipe::released()]
 }
 
+/// The recipes of a check.
+pub(super) struct Chosen {
+    /// At least one.
+    pub(super) recipes: Vec<Recipe>,
+    /// Those of the others that reach more books, all of which only inform.
+    pub(super) aside: Vec<Recipe>,
+}
+
+impl From<Vec<Recipe>> for Chosen {
+    fn from(recipes: Vec<Recipe>) -> Self {
+        Self { recipes, aside: Vec::new() }
+    }
+}
+
 /// The default of the known recipes, and those of the others that find books which the ones before do not. A book is covered
 /// by any of its recipes, so one that is known only by gems needs no other than that of its gems.
-pub(super) fn reaching_all(snapshot: &dyn Snapshot, known: Vec<Recipe>) -> Result<Vec<Recipe>, CatalogueError> {
+pub(super) fn reaching_all(deciding: &Deciding<'_>, known: Vec<Recipe>) -> Result<Chosen, StoreError> {
     if known.is_empty() {
-        return Ok(vec![Recipe::hardened()]);
+        return Ok(vec![Recipe::hardened()].into());
     }
-    let (mut used, mut names, mut lacking) = (Vec::new(), Vec::new(), None);
-    for recipe in &known {
+    let mut names = Vec::new();
+    let (recipes, lacking) = reaching(&known, &mut names, u64::MAX, |names| deciding.coverage(names))?;
+    if lacking > 0 {
+        // Which of them have gems of which recipes may not have been counted.
+        return Ok(known.into());
+    }
+    let Some(all) = deciding.coverage_of_all(&names)? else { return Ok(recipes.into()) };
+    let of_all = |names: &[RecipeName]| Ok(deciding.coverage_of_all(names)?.unwrap_or(all));
+    let (aside, _) = reaching(&known, &mut names, all.lacking(), of_all)?;
+    Ok(Chosen { recipes, aside })
+}
+
+/// The recipes that leave fewer books uncovered than those in `names` and the ones before, and how many all leave. Adds their names.
+fn reaching(
+    known: &[Recipe],
+    names: &mut Vec<RecipeName>,
+    mut lacking: u64,
+    coverage: impl Fn(&[RecipeName]) -> Result<Coverage, StoreError>,
+) -> Result<(Vec<Recipe>, u64), StoreError> {
+    let mut used = Vec::new();
+    for recipe in known {
+        if lacking == 0 {
+            break;
+        }
         names.push(recipe.name().clone());
-        let now = snapshot.coverage_of_any(&names)?.lacking();
-        if lacking.is_none_or(|before| now < before) {
+        let now = coverage(names)?.lacking();
+        if now < lacking {
             used.push(recipe.clone());
-            lacking = Some(now);
+            lacking = now;
         } else {
             names.pop();
         }
-        if now == 0 {
-            return Ok(used);
-        }
     }
-    // Which of them have gems of which recipes may not have been counted.
-    Ok(known)
+    Ok((used, lacking))
 }
 
 fn known_or_new(known: Vec<Recipe>) -> Vec<Recipe> {
@@ -124,9 +159,14 @@ fn fits(recipe: &Recipe, gems: &[WrittenGem]) -> bool {
 }
 
 /// Refuses a recipe that was named although a check with it would silently miss books.
-fn may_answer(snapshot: &dyn Snapshot, recipe: &Recipe, options: &CheckOptions) -> Result<(), CatalogueError> {
+fn may_answer(
+    snapshot: &dyn Snapshot,
+    deciding: &Deciding<'_>,
+    recipe: &Recipe,
+    options: &CheckOptions,
+) -> Result<(), CatalogueError> {
     if !snapshot.is_ready(recipe.name()) && !options.allow_incomplete {
-        let coverage = snapshot.coverage(recipe.name())?;
+        let coverage = deciding.coverage(std::slice::from_ref(recipe.name()))?;
         if coverage.lacking() > 0 {
             return Err(CatalogueError::RecipeIncomplete { recipe: recipe.name().clone(), coverage });
         }

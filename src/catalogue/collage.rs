@@ -33,17 +33,18 @@ impl Editor<'_> {
             return Ok(None);
         }
         let (key, own, snapshot) = (&record.key, authority.own_libraries(), self.store.snapshot());
-        let asked = queries(reaching_all(&*snapshot, snapshot.recipes())?, snapshot.recipes(), gems);
+        let deciding = self.deciding_for(&*snapshot, BTreeSet::new())?;
+        let asked = queries(reaching_all(&deciding, snapshot.recipes())?.recipes, snapshot.recipes(), gems);
         if asked.is_empty() {
             return Ok(None);
         }
-        let deciding = self.deciding_for(BTreeSet::new())?;
         let is_left_out = |_: BookNo, outline: &Outline| {
             key.library == outline.library || own.contains(&outline.library) || deciding.informs(outline).is_some()
         };
         let checking = Checking {
             snapshot: &*snapshot,
             asked: asked.iter().map(|(recipe, gems)| InRecipe { recipe, rule: passages(recipe), gems }).collect(),
+            aside: Vec::new(),
             digests: &[],
             bytes: None,
             allowances: &*self.allowances()?,

@@ -263,6 +263,7 @@ impl Search<'_> {
             day: today(),
             is_allowed: &|_| false,
             informs: &|_| None,
+            informing: Limits::NONE.informing,
         };
         let leave = |tally: &mut Tally| {
             for library in &mut tally.libraries {
@@ -302,7 +303,7 @@ impl Search<'_> {
     /// The first of very many earlier books with the same text that are not disabled.
     fn first_of_many(&self, number: BookNo, digests: &[String]) -> Result<Option<BookNo>, CatalogueError> {
         for digest in digests {
-            let limits = Limits { cap: MANY_COPIES, fewest: 0, library: self.wanted.library.as_ref() };
+            let limits = Limits { cap: MANY_COPIES, library: self.wanted.library.as_ref(), ..Limits::NONE };
             let copies = self.snapshot.with_digest(digest, limits)?;
             let earlier: Vec<BookNo> = copies.into_iter().filter(|copy| *copy < number).collect();
             if earlier.len() < MANY_COPIES as usize {

@@ -14,9 +14,11 @@ use super::add::Prepared;
 use super::answer::{CheckOptions, Recipes};
 use super::check::{Asked, today};
 use super::checking::{Checking, InRecipe, Verdict};
+use super::choice::Chosen;
 use super::disguise::signs;
 use super::gate_queue::{CouldMatch, GatePlace, OfRecipe};
 use super::sharing::Turn;
+use super::trust::Deciding;
 use super::{BookGems, CatalogueError, Content, Editor, Text};
 use crate::api::{Disguise, Report, Unless};
 use crate::extract::HiddenWords;
@@ -107,7 +109,7 @@ pub(super) struct Gated {
 impl Gated {
     /// The query for a text, in all recipes of the catalogue. Which of them are needed depends on the other books.
     pub(super) fn of_text(gate: Gate, text: &Text<'_>, hidden: &HiddenWords, recipes: Vec<Recipe>) -> Self {
-        let asked = Asked::of_text(text.original(), text, recipes);
+        let asked = Asked::of_text(text.original(), text, recipes.into());
         Self { gate, asked, of_gems: None, disguise: signs(text.original(), hidden) }
     }
 
@@ -234,12 +236,13 @@ impl Editor<'_> {
             let is_banned = outline.standing.rights_on(day, outline.rights) == Rights::Forbidden;
             own == Some(number) || !is_banned && gated.gate.excludes(key, &outline.library, &outline.id)
         };
-        let asked = self.needed(&*snapshot, gated)?;
+        let (allowances, deciding) = (self.allowances()?, self.deciding_for(&*snapshot, self.own_libraries()?)?);
+        let [asked, aside] = self.needed(&*snapshot, &deciding, gated)?;
         let recipes: Vec<RecipeName> = asked.iter().map(|of| of.recipe.name().clone()).collect();
-        let (allowances, deciding) = (self.allowances()?, self.deciding_for(self.own_libraries()?)?);
         let checking = Checking {
             snapshot: &*snapshot,
             asked,
+            aside,
             digests: &gated.asked.digests,
             bytes: gated.asked.bytes,
             allowances: &allowances,
@@ -271,16 +274,21 @@ impl Editor<'_> {
         CouldMatch::new(recipes, gated.asked.digests.clone())
     }
 
-    /// The query in the recipes that a check of all books needs now.
-    fn needed<'g>(&self, snapshot: &dyn Snapshot, gated: &'g Gated) -> Result<Vec<InRecipe<'g>>, CatalogueError> {
+    /// The query in the recipes that a check of all books needs now, and in those that only books which inform need.
+    fn needed<'g>(
+        &self,
+        snapshot: &dyn Snapshot,
+        deciding: &Deciding<'_>,
+        gated: &'g Gated,
+    ) -> Result<[Vec<InRecipe<'g>>; 2], CatalogueError> {
         let recipes = gated.of_gems.clone().map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
         let options = CheckOptions { recipes, ..CheckOptions::default() };
-        let needed = self.recipes_for(snapshot, None, &options)?;
+        let Chosen { recipes, aside } = self.recipes_for(snapshot, deciding, None, &options)?;
         let find = |recipe: &Recipe| gated.asked.recipes.iter().find(|(asked, _)| asked.name() == recipe.name());
-        let found: Option<Vec<&(Recipe, Vec<Probe>)>> = needed.iter().map(find).collect();
+        let found: Option<Vec<&(Recipe, Vec<Probe>)>> = recipes.iter().map(find).collect();
         // No recipe is added while a book is.
         let found = found.ok_or(CatalogueError::CheckIncomplete { coverage: Coverage { books: 0, of: 0 } })?;
-        Ok(self.in_recipes(found))
+        Ok([self.in_recipes(found), self.in_recipes(aside.iter().filter_map(find))])
     }
 }
 

@@ -106,7 +106,7 @@ impl Search<'_> {
     /// Whether another book, which this one is compared with, may have the same text.
     fn has_digest_of_another(&self, number: BookNo, record: &Record) -> Result<bool, StoreError> {
         // Of each library the first two, and so one before this book if there is any.
-        let limits = Limits { cap: 2, fewest: 0, library: self.wanted.library.as_ref() };
+        let limits = Limits { cap: 2, library: self.wanted.library.as_ref(), ..Limits::NONE };
         let may_be_paired = |other: &BookNo| *other < number || (*other > number && self.wanted.recent.is_some());
         for digest in [Some(&record.digest), record.clean_digest.as_ref()].into_iter().flatten() {
             if self.snapshot.with_digest(digest, limits)?.iter().any(may_be_paired) {

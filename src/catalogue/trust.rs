@@ -9,13 +9,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
 use jiff::Timestamp;
+use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
 
 use super::rows::put;
 use super::sharing::{Read, SETTINGS};
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decides, LibraryListing};
-use crate::index::{Action, Library, LibrarySummary, Outline, RowChange, Table};
+use crate::index::{Action, Coverage, Library, LibrarySummary, Outline, RowChange, Snapshot, StoreError, Table};
 use crate::matching::Informs;
 
 /// What an administrator said of a library, as stored.
@@ -45,27 +46,51 @@ impl Trust {
 pub(super) type TrustRead = RwLock<Read<Trust>>;
 
 /// Which books decide in what somebody is told.
-pub(super) struct Deciding {
-    trust: Arc<Trust>,
+pub(super) struct Deciding<'a> {
+    snapshot: &'a dyn Snapshot,
     /// The libraries of whoever is told.
     own: BTreeSet<Library>,
+    /// The libraries of others that are not trusted.
+    informing: BTreeSet<Library>,
+    /// All others, if there are any that are not.
+    libraries: Option<Vec<LibrarySummary>>,
 }
 
-impl Deciding {
+impl Deciding<'_> {
     /// Why a book is only information, if it is.
     pub(super) fn informs(&self, book: &Outline) -> Option<Informs> {
         if self.own.contains(&book.library) {
             None
-        } else if !self.trust.is_trusted(&book.library) {
+        } else if self.informing.contains(&book.library) {
             Some(Informs::UntrustedLibrary)
         } else {
             book.standing.is_quarantined().then_some(Informs::Quarantined)
         }
     }
 
-    /// Whether the books of a library are only information.
-    pub(super) fn is_information(&self, library: &Library) -> bool {
-        !self.own.contains(library) && !self.trust.is_trusted(library)
+    /// The libraries of which all books are only information.
+    pub(super) fn informing(&self) -> &BTreeSet<Library> {
+        &self.informing
+    }
+
+    /// How many of the books have gems of at least one of these recipes, without libraries that only inform.
+    pub(super) fn coverage(&self, recipes: &[RecipeName]) -> Result<Coverage, StoreError> {
+        self.counted(recipes).map_or_else(|| self.snapshot.coverage_of_any(recipes), Ok)
+    }
+
+    /// How many of all books have gems of at least one of these recipes, if there are libraries that only inform.
+    pub(super) fn coverage_of_all(&self, recipes: &[RecipeName]) -> Result<Option<Coverage>, StoreError> {
+        self.libraries.as_ref().map(|_| self.snapshot.coverage_of_any(recipes)).transpose()
+    }
+
+    /// Whether all books with gems of a recipe are of libraries that only inform.
+    pub(super) fn only_inform(&self, recipe: &RecipeName) -> bool {
+        self.counted(std::slice::from_ref(recipe)).is_some_and(|coverage| coverage.books == 0)
+    }
+
+    /// The coverage, if some libraries are not counted. Catalogues of older versions may not know it.
+    fn counted(&self, recipes: &[RecipeName]) -> Option<Coverage> {
+        Coverage::of_libraries(self.libraries.as_ref()?, recipes)
     }
 }
 
@@ -98,8 +123,18 @@ impl Catalogue {
     }
 
     /// Which books decide in what whoever has these libraries is told.
-    pub(super) fn deciding_for(&self, own: BTreeSet<Library>) -> Result<Deciding, CatalogueError> {
-        Ok(Deciding { trust: self.trust()?, own })
+    pub(super) fn deciding_for<'a>(
+        &self,
+        snapshot: &'a dyn Snapshot,
+        own: BTreeSet<Library>,
+    ) -> Result<Deciding<'a>, CatalogueError> {
+        let trust = self.trust()?;
+        let of_others = trust.0.keys().filter(|library| !trust.is_trusted(library) && !own.contains(*library));
+        let informing: BTreeSet<Library> = of_others.cloned().collect();
+        let decide = |of: &LibrarySummary| !informing.contains(&of.library);
+        let libraries =
+            if informing.is_empty() { None } else { Some(snapshot.libraries()?.into_iter().filter(decide).collect()) };
+        Ok(Deciding { snapshot, own, informing, libraries })
     }
 
     /// For whom the books of a library decide, if not for everybody.

@@ -143,7 +143,7 @@ impl Coverage {
     }
 
     /// How much of all these libraries at least one of the recipes covers; `None` if that is not known.
-    pub(super) fn of_libraries(libraries: &[LibrarySummary], recipes: &[RecipeName]) -> Option<Self> {
+    pub(crate) fn of_libraries(libraries: &[LibrarySummary], recipes: &[RecipeName]) -> Option<Self> {
         libraries.iter().try_fold(Self { books: 0, of: 0 }, |all, library| {
             let Self { books, of } = library.coverage(recipes)?;
             Some(Self { books: all.books + books, of: all.of + of })

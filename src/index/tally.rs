@@ -1,6 +1,7 @@
 //! How many of a text's gems each book has.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use lapidary_gems::Gem;
 
@@ -15,10 +16,19 @@ pub struct Limits<'a> {
     pub fewest: u32,
     /// Count only the books of this library.
     pub library: Option<&'a Library>,
+    /// Libraries whose books are only information. If there are too many books, theirs leave no others out.
+    pub informing: &'a BTreeSet<Library>,
+}
+
+impl Limits<'_> {
+    /// Leaves out nothing.
+    pub const NONE: Self = Self { cap: u32::MAX, fewest: 0, library: None, informing: &BTreeSet::new() };
 }
 
 /// Maximum number of books in the tally of a check, of all libraries together.
 pub const MOST_CANDIDATES: usize = 10_000;
+/// Maximum number besides these, of all libraries whose books are only information.
+const MOST_INFORMING: usize = 1_000;
 /// As many of them a library may have in any case.
 const CANDIDATES_OF_ONE: usize = 100;
 
@@ -31,9 +41,10 @@ pub struct Tally {
 
 impl Tally {
     /// Leaves out books, if there are too many.
-    pub(super) fn within_bounds(mut self) -> Self {
+    pub(super) fn within_bounds(mut self, informing: &BTreeSet<Library>) -> Self {
+        let informs: Vec<bool> = self.libraries.iter().map(|of| informing.contains(&of.library)).collect();
         let mut books: Vec<_> = self.libraries.iter_mut().map(|of| std::mem::take(&mut of.books)).collect();
-        let left_out = keep_most(&mut books);
+        let left_out = keep_most(&mut books, &informs);
         for (of, (books, left_out)) in self.libraries.iter_mut().zip(books.into_iter().zip(left_out)) {
             (of.books, of.left_out) = (books, left_out);
         }
@@ -53,7 +64,8 @@ pub struct LibraryTally {
     /// Number of books with a posting for each counted gem, sorted by gem. Gems without a posting are absent.
     pub holders: Vec<(Gem, u32)>,
     /// Number of books with enough of the gems that are left out because there are too many (`MOST_CANDIDATES`): those with the
-    /// fewest gems. How many others have never matters to a library that has fewer than its part.
+    /// fewest gems. How many others have never matters to a library that has fewer than its part. Those that are only
+    /// information are not counted.
     pub left_out: usize,
 }
 
@@ -80,15 +92,27 @@ pub(crate) fn fair_shares(needs: &[usize], most: usize, of_one: usize) -> Vec<us
 }
 
 /// Keeps the books with the most gems, if the libraries have too many candidates. Returns how many of each are left out.
-pub(super) fn keep_most(libraries: &mut [Vec<(BookNo, u32)>]) -> Vec<usize> {
-    let needs: Vec<usize> = libraries.iter().map(Vec::len).collect();
-    let shares = fair_shares(&needs, MOST_CANDIDATES, CANDIDATES_OF_ONE);
-    for (books, share) in libraries.iter_mut().zip(&shares).filter(|(books, share)| books.len() > **share) {
-        books.sort_unstable_by_key(|(book, count)| (Reverse(*count), *book));
-        books.truncate(*share);
-        books.sort_unstable();
+/// `informs`: whose books are only information. Theirs are not counted, and take nothing from the others.
+pub(super) fn keep_most(libraries: &mut [Vec<(BookNo, u32)>], informs: &[bool]) -> Vec<usize> {
+    let needs = |of_informing: bool| -> Vec<usize> {
+        libraries
+            .iter()
+            .zip(informs)
+            .map(|(books, informs)| if *informs == of_informing { books.len() } else { 0 })
+            .collect()
+    };
+    let needed = needs(false);
+    let shares = fair_shares(&needed, MOST_CANDIDATES, CANDIDATES_OF_ONE);
+    let left_out = needed.iter().zip(&shares).map(|(need, share)| need - share).collect();
+    let aside = fair_shares(&needs(true), MOST_INFORMING, CANDIDATES_OF_ONE);
+    for (books, share) in libraries.iter_mut().zip(shares.into_iter().zip(aside).map(|(share, aside)| share + aside)) {
+        if books.len() > share {
+            books.sort_unstable_by_key(|(book, count)| (Reverse(*count), *book));
+            books.truncate(share);
+            books.sort_unstable();
+        }
     }
-    needs.iter().zip(shares).map(|(need, share)| need - share).collect()
+    left_out
 }
 
 #[cfg(test)]
@@ -121,9 +145,23 @@ mod tests {
         let flood: Vec<(BookNo, u32)> = (0..20_000).map(|book| (BookNo(book), 50 + book % 2)).collect();
         let few = vec![(BookNo(30_000), 1), (BookNo(30_001), 2)];
         let mut libraries = [flood, few.clone()];
-        assert_eq!(keep_most(&mut libraries), [20_000 - (MOST_CANDIDATES - 2), 0]);
+        assert_eq!(keep_most(&mut libraries, &[false; 2]), [20_000 - (MOST_CANDIDATES - 2), 0]);
         assert_eq!(libraries[1], few);
         assert!(libraries[0].iter().all(|(_, count)| *count == 51), "those with the most gems");
         assert!(libraries[0].is_sorted());
+    }
+
+    #[test]
+    fn what_only_informs_takes_nothing_from_what_decides() {
+        let books = |first: u32, count: u32| (first..first + count).map(|book| (BookNo(book), 50)).collect::<Vec<_>>();
+        let deciding = [books(0, 12_000), books(12_000, 10)];
+        let mut alone = deciding.clone();
+        let left_out = keep_most(&mut alone, &[false; 2]);
+        let mut flooded = [books(20_000, 30_000), deciding[0].clone(), deciding[1].clone(), books(60_000, 7)];
+        assert_eq!(keep_most(&mut flooded, &[true, false, false, true])[1..3], left_out);
+        assert_eq!(flooded[1..3], alone);
+        assert_eq!([flooded[0].len(), flooded[3].len()], [MOST_INFORMING - 7, 7]);
+        let left_out = keep_most(&mut [books(0, 30_000)], &[true]);
+        assert_eq!(left_out, [0], "nothing is missed");
     }
 }

@@ -1,5 +1,7 @@
 //! The input of judging: a query, and a reader of books.
 
+use std::collections::BTreeSet;
+
 use hashbrown::HashMap;
 use jiff::civil::Date;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
@@ -45,4 +47,6 @@ pub struct Question<'a> {
     pub is_allowed: &'a dyn Fn(&BookKey) -> bool,
     /// Why a book is only information, if it is.
     pub informs: &'a dyn Fn(&Outline) -> Option<Informs>,
+    /// The libraries of which all books are only information.
+    pub informing: &'a BTreeSet<Library>,
 }

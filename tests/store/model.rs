@@ -262,7 +262,7 @@ impl Model {
             // Each library is as if it were alone.
             let each = libraries.iter().map(|(library, lists)| Self::tally(library, lists, &asked, cap, fewest));
             let each: Vec<LibraryTally> = each.filter(|of| !of.books.is_empty() || !of.common.is_empty()).collect();
-            let limits = Limits { cap, fewest, library: None };
+            let limits = Limits { cap, fewest, ..Limits::NONE };
             let mut all = snapshot.tally(&name, &asked, limits).unwrap();
             all.libraries.sort_by(|a, b| a.library.cmp(&b.library));
             assert_eq!(all.libraries, each);

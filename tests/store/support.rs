@@ -20,7 +20,7 @@ pub const RECIPES: [&str; 3] = ["documented", "released", "hardened"];
 /// How many gems there are.
 pub const POOL: u64 = 24;
 pub const NO_CAP: u32 = u32::MAX;
-pub const ALL: Limits<'static> = Limits { cap: NO_CAP, fewest: 1, library: None };
+pub const ALL: Limits<'static> = Limits { cap: NO_CAP, fewest: 1, ..Limits::NONE };
 
 pub fn recipe(name: &str) -> Recipe {
     match name {

@@ -42,7 +42,7 @@ pub(super) fn tally(
     let asked: BTreeSet<Gem> = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
     let (lists, is_before) = read_lists(snapshot, recipe, &asked)?;
     let counts = count(snapshot, lists, only, limits.cap)?;
-    by_library(snapshot, recipe, gems, counts, limits.fewest, is_before)
+    by_library(snapshot, recipe, gems, counts, limits, is_before)
 }
 
 /// Number of gems whose lists are read at a time, if they are very many.
@@ -184,15 +184,20 @@ pub(super) fn by_library(
     recipe: &KnownRecipe,
     gems: &[Gem],
     counts: BTreeMap<u32, Count>,
-    fewest: u32,
+    limits: Limits<'_>,
     is_before: bool,
 ) -> Result<Tally, StoreError> {
     let asked: HashSet<Gem> = gems.iter().copied().collect();
+    let Limits { fewest, informing, .. } = limits;
     let enough = |count: &Count| {
         count.books.iter().filter(|(_, n)| **n >= fewest).map(|(book, n)| (*book, *n)).collect::<Vec<_>>()
     };
     let mut enough: Vec<Vec<(BookNo, u32)>> = counts.values().map(enough).collect();
-    let left_out = keep_most(&mut enough);
+    let informs = |library: &u32| {
+        let owners = snapshot.shared.owners.read().unwrap_or_else(PoisonError::into_inner);
+        owners.name(*library).is_some_and(|library| informing.contains(library))
+    };
+    let left_out = keep_most(&mut enough, &counts.keys().map(informs).collect::<Vec<_>>());
     let candidates: Vec<BookNo> = enough.iter().flatten().map(|(book, _)| *book).collect();
     let states = snapshot.states(&candidates, &[gem_field(recipe.number)])?;
     let there = states.iter().flatten().count();

@@ -87,7 +87,7 @@ fn book(id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
     }
 }
 
-const ALL: Limits<'_> = Limits { cap: 99, fewest: 1, library: None };
+const ALL: Limits<'_> = Limits { cap: 99, fewest: 1, ..Limits::NONE };
 
 /// How many of these gems each book has, by id, and how many books each gem has.
 fn tally(store: &ClusterStore, gems: impl IntoIterator<Item = u64>) -> (BTreeMap<String, u32>, u32) {
@@ -359,7 +359,7 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
         lists.sort_by_key(|(gem, _)| *gem);
         let counts = tally::count(&snapshot, lists, None, 99).unwrap();
         let gems: Vec<Gem> = (0..20).map(gem).collect();
-        let tally = tally::by_library(&snapshot, recipe, &gems, counts, 8, true).unwrap();
+        let tally = tally::by_library(&snapshot, recipe, &gems, counts, Limits { fewest: 8, ..ALL }, true).unwrap();
         let [library] = tally.libraries.as_slice() else { panic!("the book is not found: {replacing}") };
         assert_eq!(library.books.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [10]);
         // Doubts that are settled leave nothing behind.
@@ -463,7 +463,7 @@ fn a_recipe_that_is_being_dropped_hides_no_book() {
         new
     };
     store.put(&Actor::Local, (0..BOOKS).map(book).collect()).unwrap();
-    let limits = Limits { library: None, cap: 999, fewest: 1 };
+    let limits = Limits { cap: 999, ..ALL };
     let found = |snapshot: &dyn Snapshot| {
         let tally = snapshot.tally(released.name(), &[Gem(7)], limits)?;
         Ok::<_, StoreError>(tally.libraries.iter().map(|library| library.books.len()).sum::<usize>())

@@ -302,7 +302,7 @@ mod tests {
                         if !expected.books.is_empty() {
                             expected.holders.push((gem_of(gem), expected.books.len() as u32));
                         }
-                        let limits = Limits { cap: 4, fewest: 1, library: None };
+                        let limits = Limits { cap: 4, fewest: 1, ..Limits::NONE };
                         let tally = view.tally(recipe.name(), &[gem_of(gem)], limits).unwrap();
                         let libraries = if expected.books.is_empty() { vec![] } else { vec![expected] };
                         prop_assert_eq!(tally, Tally { libraries });

@@ -27,7 +27,7 @@ pub(super) fn tally(
     sorted.dedup();
     let mut counts = Counts::default();
     lists.read(&sorted, &mut |library, gem, books| counts.add(library, gem, books))?;
-    Ok(counts.by_library(snapshot, gems, limits.fewest)?.within_bounds())
+    Ok(counts.by_library(snapshot, gems, limits.fewest)?.within_bounds(limits.informing))
 }
 
 /// Counts the books of the gems of many queries.

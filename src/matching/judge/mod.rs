@@ -19,6 +19,8 @@ use crate::index::{BookKey, BookNo, Library, LibraryTally, Limits, Outline, Righ
 const MOST_COPIES: u32 = 1_000;
 /// Maximum number of books whose gems are read for a check in one recipe, of all libraries together.
 pub const MOST_COMPARED: usize = 300;
+/// Maximum number of books besides these that are only information.
+const MOST_INFORMING: usize = 50;
 /// As many of them a library may have in any case.
 const COMPARED_OF_ONE: usize = 10;
 /// Number of outlines read at a time.
@@ -29,6 +31,7 @@ const READ_AT_ONCE: usize = 1_000;
 pub fn candidates(reader: &dyn Reader, question: &Question<'_>) -> Result<Tally, StoreError> {
     let gems: Vec<Gem> = question.probes.iter().map(|probe| probe.placed.gem).collect();
     let limits = limits(question.recipe, question.rule, question.library);
+    let limits = Limits { informing: question.informing, ..limits };
     with_identical(reader, question, reader.tally(&gems, limits)?)
 }
 
@@ -37,7 +40,7 @@ pub fn candidates(reader: &dyn Reader, question: &Question<'_>) -> Result<Tally,
 pub fn limits<'a>(recipe: &Recipe, rule: &Rule, library: Option<&'a Library>) -> Limits<'a> {
     // If not all gems are posted, only one of the common gems may have a posting.
     let fewest = if recipe.posts_all() { rule.fewest() } else { 1 };
-    Limits { cap: rule.common_cap, fewest, library }
+    Limits { cap: rule.common_cap, fewest, library, ..Limits::NONE }
 }
 
 /// Adds the books with an identical text to what looking up the gems of a query has found.
@@ -115,7 +118,8 @@ pub struct Judgements {
     pub matches: Vec<Judged>,
     /// The disabled books that would match, without those that would only inform.
     pub disabled: Vec<BookNo>,
-    /// Number of books with common gems that were not compared with the query, because there were too many.
+    /// Number of books with common gems that were not compared with the query, because there were too many. Those that would
+    /// only inform are not counted.
     pub left_out: usize,
 }
 
@@ -153,10 +157,9 @@ struct Candidate {
 
 impl Candidate {
     /// Who is compared first: books with the same text, then those with the strictest rights, because these decide, then those
-    /// that most likely match. Disabled books, and those that decide nothing, are last.
+    /// that most likely match. Disabled books are last.
     fn order(&self, other: &Self) -> Ordering {
-        let is_last = |of: &Self| of.informs.is_some() || of.outline.standing.disabled_since.is_some();
-        let rank = |of: &Self| (is_last(of), !of.identical, of.rights);
+        let rank = |of: &Self| (of.outline.standing.disabled_since.is_some(), !of.identical, of.rights);
         rank(self).cmp(&rank(other)).then(other.promise.total_cmp(&self.promise)).then(self.number.cmp(&other.number))
     }
 }
@@ -188,7 +191,8 @@ pub fn merge(of_recipes: Vec<Judgements>) -> Judgements {
 }
 
 /// Decides which candidates match. `looked_up` has the libraries of the candidates, in the same order. Reads the gems of at most
-/// `most` books, and a fair part of them from each library, so that the books of one displace none of another.
+/// `most` books, and a fair part of them from each library, so that the books of one displace none of another. A few books
+/// that are only information are read besides.
 pub fn judge(
     reader: &dyn Reader,
     question: &Question<'_>,
@@ -196,26 +200,31 @@ pub fn judge(
     most: usize,
 ) -> Result<Judgements, StoreError> {
     let mut all = Judgements::default();
-    let mut undecided: Vec<Vec<Candidate>> = Vec::with_capacity(looked_up.len());
+    let [mut deciding, mut informing]: [Vec<Vec<Candidate>>; 2] = Default::default();
     for (library, query) in looked_up.iter().enumerate() {
         all.left_out += query.left_out();
-        undecided.push(sift(reader, question, library, query, &mut all)?);
+        let undecided = sift(reader, question, library, query, &mut all)?;
+        let (decide, inform) = undecided.into_iter().partition(|found| found.informs.is_none());
+        deciding.push(decide);
+        informing.push(inform);
     }
-    let needs: Vec<usize> = undecided.iter().map(Vec::len).collect();
-    let shares = fair_shares(&needs, most, COMPARED_OF_ONE);
-    for ((query, mut candidates), share) in looked_up.iter().zip(undecided).zip(shares) {
-        candidates.sort_unstable_by(Candidate::order);
-        for (at, found) in candidates.into_iter().enumerate() {
-            let Candidate { number, posted, ref outline, identical, .. } = found;
-            let of_book = gems_of(outline, question);
-            let (score, meets) = if at < share {
-                query.judge(question.rule, number, posted, of_book)?
-            } else {
-                all.left_out += usize::from(!identical);
-                (query.score(posted, of_book), false)
-            };
-            if meets || identical {
-                all.add(question, found, score);
+    for (undecided, most) in [(deciding, most), (informing, MOST_INFORMING)] {
+        let needs: Vec<usize> = undecided.iter().map(Vec::len).collect();
+        let shares = fair_shares(&needs, most, COMPARED_OF_ONE);
+        for ((query, mut candidates), share) in looked_up.iter().zip(undecided).zip(shares) {
+            candidates.sort_unstable_by(Candidate::order);
+            for (at, found) in candidates.into_iter().enumerate() {
+                let Candidate { number, posted, ref outline, identical, informs, .. } = found;
+                let of_book = gems_of(outline, question);
+                let (score, meets) = if at < share {
+                    query.judge(question.rule, number, posted, of_book)?
+                } else {
+                    all.left_out += usize::from(!identical && informs.is_none());
+                    (query.score(posted, of_book), false)
+                };
+                if meets || identical {
+                    all.add(question, found, score);
+                }
             }
         }
     }
@@ -297,6 +306,11 @@ impl Ranked {
     pub fn hidden(&self, limit: usize, most: usize) -> Vec<Judged> {
         let forbids = |found: &&Judged| found.decides() && found.rights.forbids();
         self.matches.iter().skip(limit).filter(forbids).take(most).cloned().collect()
+    }
+
+    /// The first matches that are more than information.
+    pub fn deciding(&self, most: usize) -> impl Iterator<Item = &Judged> {
+        self.matches[..self.total()].iter().take(most)
     }
 
     /// The number of matches, without those that only inform.

@@ -185,6 +185,7 @@ proptest! {
             day: DAY,
             is_allowed: &|book| allowed.contains(book),
             informs: &|book| (untrusted && book.library.as_str() == "l1").then_some(Informs::UntrustedLibrary),
+            informing: Limits::NONE.informing,
         };
         let candidates = candidates(&reader, &question).unwrap();
         let look_up = |of_library| LookedUp::new(&reader, &question, of_library).unwrap();
@@ -284,6 +285,7 @@ proptest! {
             day: DAY,
             is_allowed: &|_| false,
             informs: &|_| None,
+            informing: Limits::NONE.informing,
         };
         let tally = candidates(&reader, &question).unwrap();
         let looked_up: Vec<_> =
@@ -371,6 +373,7 @@ fn a_flood_is_compared_in_part_and_displaces_nothing() {
         day: DAY,
         is_allowed: &|_| false,
         informs: &|_| None,
+        informing: Limits::NONE.informing,
     };
     let tally = candidates(&reader, &question).unwrap();
     let looked_up: Vec<_> = tally.libraries.iter().map(|of| LookedUp::new(&reader, &question, of).unwrap()).collect();
@@ -379,4 +382,56 @@ fn a_flood_is_compared_in_part_and_displaces_nothing() {
     let is_found = |number: usize| judged.matches.iter().any(|found| found.number.0 as usize == number);
     assert!((FLOOD..FLOOD + 3).all(is_found), "protected, the same text, of another library");
     assert_eq!(judged.matches.len() + judged.left_out, FLOOD + 3);
+}
+
+/// Thousands of books that only inform, of another library or in quarantine, take no comparison from those that decide, and
+/// nothing of them counts as left out.
+#[test]
+fn a_flood_that_only_informs_changes_nothing() {
+    const MOST: usize = 50;
+    let (recipe, rule) = (Recipe::documented(), Rule { min_evidence: 0.000_1, ..Rule::EXACT });
+    let gems: Vec<u64> = (0..20).collect();
+    let book =
+        |library, rights| Book { library, rights, gems: gems.clone(), digest: 1, disabled: false, allowed: false };
+    // One more than may be compared.
+    let mut books: Vec<Book> = (0..=MOST as u8).map(|at| book(2 * (at % 2), Rights::Free)).collect();
+    let deciding = books.len();
+    let probes: Vec<Probe> = placed(&gems).into_iter().map(|placed| Probe { placed, kept: true }).collect();
+    let judged = |books: &[Book]| {
+        let reader = stored(&recipe, books);
+        let is_flood = |id: &str| id[1..].parse::<usize>().unwrap() >= deciding;
+        let question = Question {
+            recipe: &recipe,
+            rule: &rule,
+            probes: &probes,
+            positions: None,
+            digests: &[],
+            library: None,
+            is_left_out: &|_, _| false,
+            day: DAY,
+            is_allowed: &|_| false,
+            informs: &|book| is_flood(book.id.as_str()).then_some(Informs::Quarantined),
+            informing: Limits::NONE.informing,
+        };
+        let tally = candidates(&reader, &question).unwrap();
+        let looked_up: Vec<_> =
+            tally.libraries.iter().map(|of| LookedUp::new(&reader, &question, of).unwrap()).collect();
+        let Judgements { matches, left_out, .. } = judge(&reader, &question, &looked_up, MOST).unwrap();
+        let (decide, inform): (Vec<Judged>, _) = matches.into_iter().partition(Judged::decides);
+        (
+            decide.iter().map(|found| found.number).collect::<Vec<_>>(),
+            left_out,
+            inform.len(),
+            reader.gem_lists_read.get(),
+        )
+    };
+    let (expected, left_out, informing, _) = judged(&books);
+    assert_eq!((expected.len(), left_out, informing), (MOST, 1, 0));
+    for library in [1, 0] {
+        books.truncate(deciding);
+        books.extend((0..3_000).map(|_| book(library, Rights::Forbidden)));
+        let (found, left_out, informing, read) = judged(&books);
+        assert_eq!((found, left_out), (expected.clone(), 1));
+        assert_eq!((informing, read), (MOST_INFORMING, MOST + MOST_INFORMING));
+    }
 }
