@@ -4,6 +4,7 @@ mod common;
 
 use std::path::Path;
 
+use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
 use common::{Folder, Run, Server, command, key, prose, run};
@@ -117,6 +118,30 @@ fn an_untrusted_library_decides_for_its_own_keys_only() {
     let line = json!({ "text": novel }).to_string();
     let batch = |client: &Client| client.call("POST", "/v1/checks:batch", "application/x-ndjson", line.clone()).1;
     assert!(batch(&shop).contains("none_decides") && batch(&reviewer).contains("\"verdict\":\"protected\""));
+    // Nor in forms, of files or of gems.
+    let form =
+        format!("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"1.txt\"\r\n\r\n{novel}\r\n--b--\r\n");
+    let files =
+        |client: &Client| client.call("POST", "/v1/checks:batch", "multipart/form-data; boundary=b", form.clone()).1;
+    let recipe = Recipe::released();
+    let gems =
+        recipe.gems(&novel).iter().map(|placed| recipe.write(placed.gem).to_string()).collect::<Vec<_>>().join(",");
+    let gems = |client: &Client| {
+        let body = format!("gems={gems}");
+        client.call("POST", "/copyright_check_by_gems/", "application/x-www-form-urlencoded", body).1
+    };
+    for answer in [&files as &dyn Fn(&Client) -> String, &gems] {
+        let read = |client: &Client| {
+            let answer = answer(client);
+            let said: Value = serde_json::from_str(&answer).expect("one answer");
+            let report = said.get("report").unwrap_or(&said);
+            [&report["verdict"], &report["reason"], &report["total"], &report["informing"]].map(Clone::clone)
+        };
+        for other in [&shop, &admin] {
+            assert_eq!(read(other), [json!("unknown"), json!("none_decides"), json!(0), json!(1)]);
+        }
+        assert_eq!(read(&reviewer), [json!("protected"), json!("match"), json!(1), Value::Null]);
+    }
 
     // A check of the command line does not find it, either, and says so in words.
     let file = folder.file("novel.txt", &novel);
