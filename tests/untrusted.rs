@@ -4,7 +4,7 @@ mod common;
 
 use jiff::SignedDuration;
 use jiff::civil::Date;
-use lapidary::api::{Added, Amendment, NewKey, Report};
+use lapidary::api::{Added, Amendment, Match, NewKey, Report};
 use lapidary::catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Gate, NewEntry, Query, Recipes,
 };
@@ -378,4 +378,36 @@ fn gems_of_another_recipe_are_information_only() {
     assert_eq!((report.verdict, report.recipes.len()), (Rights::Forbidden, 2));
     // Another book is compared with others by the gems that it has.
     assert_eq!(catalogue.matches_of(&book(Writer::Bad, 1)).unwrap().unwrap().verdict, Rights::Protected);
+}
+
+/// Each recipe numbers its own gems, so a claim and a book that were found by different ones are compared by their places in the
+/// text; and it does not matter whether the book is shown.
+#[test]
+fn a_claim_is_disputed_by_a_book_with_the_same_passage() {
+    let folder = Folder::new();
+    let parts: Vec<String> = (0..4).map(|part| prose(500 + part, 3_000)).collect();
+    let asked = Query::text(parts.join("\n\n"));
+    for hardened in [true, false] {
+        for (claimed, known) in (0..4).flat_map(|claimed| (0..4).map(move |known| (claimed, known))) {
+            let catalogue = Catalogue::open_or_create(&folder.path(&format!("{hardened}-{claimed}-{known}"))).unwrap();
+            let add = |library, content| {
+                let entry = NewEntry::new(book(library, 1), Rights::Protected, content);
+                catalogue.by(Actor::Local).add(entry).unwrap();
+            };
+            add(Writer::Good, content(parts[claimed].clone(), Some(hardened)));
+            // A little less of it, so that the claim is the best match.
+            add(Writer::Boss, Content::text(parts[known][..parts[known].len() * 3 / 4].to_owned()));
+            for (limit, detail) in [(1, false), (1, true), (9, false), (9, true)] {
+                let options = CheckOptions { limit, detail, ..CheckOptions::default() };
+                let report = catalogue.check(&asked, &options).unwrap();
+                let is_claim = |found: &&Match| found.book.library == "good";
+                let claim = report.matches.iter().find(is_claim);
+                let what = format!("{hardened} {claimed} {known} {limit}: {report:?}");
+                assert_eq!((report.total, report.matches.len()), (2, limit.min(2)), "{what}");
+                assert!(claim.is_some() || limit == 1, "{what}");
+                assert!(claim.is_none_or(|claim| claim.disputed == (claimed == known)), "{what}");
+                assert!(report.matches.iter().all(|found| is_claim(&found) || !found.disputed), "{what}");
+            }
+        }
+    }
 }

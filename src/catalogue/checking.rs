@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
 use jiff::civil::Date;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
@@ -13,12 +14,10 @@ use super::collage::author_words;
 use super::shown::Shown;
 use super::trust::Deciding;
 use crate::api::{BookRef, Match, Partial, Report};
-use crate::index::{
-    BookKey, BookNo, Coverage, Library, Limits, Outline, Record, Rights, Sizes, Snapshot, StoreError, Tally,
-};
+use crate::index::{BookKey, BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
 use crate::language::Language;
 use crate::matching::{
-    Alignment, Calibration, Covered, Extent, Judged, Judgements, LookedUp, MOST_COMPARED, Question, Range, Ranked,
+    Alignment, Calibration, Claimed, Covered, Extent, Judged, Judgements, LookedUp, MOST_COMPARED, Question, Ranked,
     Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow, candidates, chance, judge, kept, merge, rank, works,
 };
 
@@ -136,7 +135,7 @@ impl Checking<'_> {
                 let (Alignment { spans, .. }, gems) = query.compared(found.number)?;
                 sketches.push((first_recipe(found), Sketch::of(&gems)));
                 let authors = author_words(&record.description.authors);
-                let passages = spans.iter().map(|span| span.query.gems).collect();
+                let passages = answered.claimed(&spans);
                 shared.push(SharedWork { authors, share: found.score.share_of_book, passages });
             }
             let all = sketches.len();
@@ -280,6 +279,12 @@ impl Answered<'_> {
         !self.asked.recipe.is_signature() || (!spans.is_empty() && spans.iter().all(is_placed))
     }
 
+    /// The passages of the query in these spans.
+    fn claimed(&self, spans: &[Span]) -> Vec<Claimed> {
+        let recipe = self.asked.recipe.name();
+        spans.iter().map(|span| Claimed { recipe: recipe.clone(), extent: span.query }).collect()
+    }
+
     /// Upper bound on the probability that unrelated gems, of which there are `among`, reach this evidence.
     fn error(&self, query: &LookedUp<'_>, among: u64, evidence: f64) -> Option<f64> {
         Calibration::built_in().error_probability(self.asked.recipe.name(), kept(query.probes()), among, evidence)
@@ -341,6 +346,7 @@ impl Answering<'_> {
         let AllMatches { ranked, disabled, uncompared } = self.ranked()?;
         let (verdict, total, informing) = (ranked.verdict, ranked.total(), ranked.informing());
         let hidden = ranked.hidden(options.limit, MOST_COVERING);
+        let rivals: Vec<Judged> = ranked.deciding(MOST_COVERING).cloned().collect();
         let to_show = ranked.shown(options.limit);
         let error_probability =
             to_show.decisive.as_ref().map(|found| self.error_of_verdict(found)).transpose()?.flatten();
@@ -348,7 +354,7 @@ impl Answering<'_> {
         let at = to_show.decisive.as_ref().map_or(0, first_recipe);
         let main = &self.in_recipes[at];
         let mut covering = Covering::new(self.in_recipes[0].asked, self.checking.bytes);
-        let (matches, left_out) = self.described(to_show, options, &mut covering)?;
+        let (matches, left_out) = self.described(to_show, &rivals, options, &mut covering)?;
         for found in &hidden {
             let (answered, query) = self.of_match(found);
             let spans = query.aligned(found.number)?.spans;
@@ -453,16 +459,19 @@ impl Answering<'_> {
     }
 
     /// The matches as a report shows them, as far as they fit, and a note on what was left out. Adds their passages in the
-    /// text to `covered`.
+    /// text to `covered`. `rivals`: the first matches that decide, which may dispute what is shown.
     fn described(
         &self,
         ToShow { matches, decisive }: ToShow,
+        rivals: &[Judged],
         options: &CheckOptions,
         covered: &mut Covering,
     ) -> Result<(Vec<Match>, Option<String>), CatalogueError> {
         let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
         let records = self.checking.snapshot.fetch(&numbers)?;
-        let (mut shown, mut sketches, mut joining, mut claims) = (Shown::default(), Vec::new(), 0, Vec::new());
+        let (mut shown, mut sketches, mut joining) = (Shown::default(), Vec::new(), 0);
+        // The claims of books, and for each match that is shown, its book if only the gems of it are known.
+        let (mut claims, mut by_gems): (HashMap<BookNo, Claim>, Vec<Option<BookNo>>) = Default::default();
         // A record whose outline was read exists in the same snapshot.
         for (found, record) in matches.into_iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
             let (answered, query) = self.of_match(&found);
@@ -471,7 +480,8 @@ impl Answering<'_> {
             covered.add(&found, has_places.then_some(&spans));
             let sketch = (first_recipe(&found), Sketch::of(&gems));
             let Judged { number, recipes, score, identical, allowed, informs, .. } = found;
-            let claim = Claim::new(&record, informs.is_none(), &spans);
+            claims.insert(number, Claim { library: record.key.library.clone(), passages: answered.claimed(&spans) });
+            let has_text = record.bytes > 0;
             let found = Match {
                 book: BookRef::on(self.checking.day, record),
                 recipes: self.names(recipes),
@@ -492,13 +502,24 @@ impl Answering<'_> {
             if shown.add(found, decisive.as_ref().is_some_and(|decisive| decisive.number == number)) {
                 sketches.push(sketch);
                 joining += usize::from(informs.is_none());
-                claims.push(claim);
+                by_gems.push((!has_text).then_some(number));
             }
         }
+        if by_gems.iter().any(Option::is_some) {
+            for rival in rivals {
+                if let Entry::Vacant(claim) = claims.entry(rival.number) {
+                    let (answered, query) = self.of_match(rival);
+                    let passages = answered.claimed(&query.aligned(rival.number)?.spans);
+                    claim.insert(Claim { library: rival.key.library.clone(), passages });
+                }
+            }
+        }
+        let is_disputed =
+            |book: BookNo| rivals.iter().any(|rival| claims[&book].is_disputed_by(&claims[&rival.number]));
         let (mut matches, left_out) = shown.finish(options.language);
-        for ((found, work), claim) in matches.iter_mut().zip(works(&sketches, joining)).zip(&claims) {
+        for ((found, work), by_gems) in matches.iter_mut().zip(works(&sketches, joining)).zip(by_gems) {
             found.work = work;
-            found.disputed = claims.iter().any(|other| claim.is_disputed_by(other));
+            found.disputed = by_gems.is_some_and(is_disputed);
         }
         Ok((matches, left_out))
     }
@@ -573,26 +594,13 @@ fn unread(language: Language, Partial { unread_gems, unread_digests, unread_book
 /// What a matching book claims of the text.
 struct Claim {
     library: Library,
-    /// Whether only the gems of the book are known.
-    by_gems: bool,
-    decides: bool,
-    /// Its passages, as gems of the text.
-    passages: Vec<Range>,
+    passages: Vec<Claimed>,
 }
 
 impl Claim {
-    fn new(record: &Record, decides: bool, spans: &[Span]) -> Self {
-        let passages = spans.iter().map(|span| span.query.gems).collect();
-        Self { library: record.key.library.clone(), by_gems: record.bytes == 0, decides, passages }
-    }
-
-    /// Whether a book of another library has a passage that this one claims without a text.
+    /// Whether a book of another library has a passage that this one claims, too.
     fn is_disputed_by(&self, other: &Self) -> bool {
-        let overlap = |a: &Range, b: &Range| a.start < b.end && b.start < a.end;
-        self.by_gems
-            && other.decides
-            && other.library != self.library
-            && self.passages.iter().any(|passage| other.passages.iter().any(|theirs| overlap(passage, theirs)))
+        other.library != self.library && Claimed::any_overlap(&self.passages, &other.passages)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Alignment: which parts of a query match which parts of a book, and how the two relate.
 
 use hashbrown::HashMap;
-use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -54,6 +54,35 @@ pub struct Extent {
     pub gems: Range,
     /// The range of bytes in the text as UTF-8; `null` if only the gems are known.
     pub bytes: Option<Place>,
+}
+
+/// A passage of a query that was made in several recipes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// The recipe whose gems are counted.
+    pub recipe: RecipeName,
+    /// The passage.
+    pub extent: Extent,
+}
+
+impl Claimed {
+    /// Whether two passages have a part in common: of the text, or else of the gems. Gems of two recipes are not counted alike.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        match (self.extent.bytes, other.extent.bytes) {
+            (Some(a), Some(b)) => a.start < b.end && b.start < a.end,
+            _ => {
+                let (a, b) = (self.extent.gems, other.extent.gems);
+                self.recipe == other.recipe && a.start < b.end && b.start < a.end
+            }
+        }
+    }
+
+    /// Whether some of these passages have a part in common with some of the others.
+    #[must_use]
+    pub fn any_overlap(some: &[Self], others: &[Self]) -> bool {
+        some.iter().any(|passage| others.iter().any(|other| passage.overlaps(other)))
+    }
 }
 
 /// A half-open range of gems.

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Range;
+use super::Claimed;
 use crate::index::Term;
 
 /// A work is there as a whole if a book shares at least this part of its gems, and else in part.
@@ -28,15 +28,14 @@ pub struct SharedWork {
     pub authors: BTreeSet<Term>,
     /// The largest share of its gems that the new book has, over all editions.
     pub share: f64,
-    /// The parts of the new book that it has, as gems.
-    pub passages: Vec<Range>,
+    /// The parts of the new book that it has.
+    pub passages: Vec<Claimed>,
 }
 
 impl SharedWork {
     /// Whether the new book has other passages of it than of another work. Many works have the same licence.
     fn is_apart_from(&self, other: &Self) -> bool {
-        let overlap = |a: &Range, b: &Range| a.start < b.end && b.start < a.end;
-        !self.passages.iter().any(|passage| other.passages.iter().any(|theirs| overlap(passage, theirs)))
+        !Claimed::any_overlap(&self.passages, &other.passages)
     }
 
     /// Whether it has no author in common with another work, either. Names are compared by their words, because they are written
@@ -72,14 +71,23 @@ fn number(works: &[&SharedWork], apart: impl Fn(&SharedWork, &SharedWork) -> boo
 
 #[cfg(test)]
 mod tests {
-    use super::{Range, SharedWork, is_collage};
+    use lapidary_gems::{Place, Recipe};
+
+    use super::{Claimed, SharedWork, is_collage};
     use crate::index::{Field, Term};
+    use crate::matching::{Extent, Range};
+
+    fn passage(recipe: &Recipe, start: u32, bytes: Option<u64>) -> Claimed {
+        let bytes = bytes.map(|start| Place { start, end: start + 9 });
+        let extent = Extent { gems: Range { start, end: start + 9 }, bytes };
+        Claimed { recipe: recipe.name().clone(), extent }
+    }
 
     fn works(of: &[(&str, f64)]) -> Vec<SharedWork> {
         let work = |(at, &(authors, share)): (u32, &(&str, f64))| SharedWork {
             authors: Term::words(Field::Author, authors).collect(),
             share,
-            passages: vec![Range { start: 10 * at, end: 10 * at + 9 }],
+            passages: vec![passage(&Recipe::hardened(), 10 * at, None)],
         };
         (0..).zip(of).map(work).collect()
     }
@@ -99,9 +107,27 @@ mod tests {
     fn a_passage_that_many_works_have_is_no_collage() {
         let mut boilerplate = works(&[("Gogol", 0.4), ("Dickens", 0.4), ("Verne", 0.4)]);
         for work in &mut boilerplate {
-            work.passages = vec![Range { start: 3, end: 90 }];
+            work.passages = vec![passage(&Recipe::hardened(), 3, None)];
         }
         assert!(!is_collage(&boilerplate, true));
+    }
+
+    /// Each recipe counts its own gems, so what two of them found is compared by the bytes of the text.
+    #[test]
+    fn passages_of_two_recipes_are_compared_in_the_text() {
+        let (hardened, released) = (Recipe::hardened(), Recipe::released());
+        let table = [
+            ((&hardened, 10, Some(500)), (&released, 90, Some(505)), true),
+            ((&hardened, 10, Some(500)), (&released, 10, Some(900)), false),
+            ((&hardened, 10, Some(500)), (&hardened, 10, Some(900)), false),
+            ((&hardened, 10, None), (&released, 10, None), false),
+            ((&hardened, 10, None), (&hardened, 15, None), true),
+            ((&hardened, 10, Some(500)), (&hardened, 15, None), true),
+        ];
+        for (a, b, expected) in table {
+            let [one, other] = [a, b].map(|(recipe, start, bytes)| passage(recipe, start, bytes));
+            assert_eq!((one.overlaps(&other), other.overlaps(&one)), (expected, expected), "{one:?} {other:?}");
+        }
     }
 
     #[test]

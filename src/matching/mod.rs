@@ -15,7 +15,7 @@ mod lookup;
 mod question;
 mod works;
 
-pub use align::{Alignment, Extent, Range, Relation, Span, align};
+pub use align::{Alignment, Claimed, Extent, Range, Relation, Span, align};
 pub use calibration::{Calibration, Level};
 pub use chance::chance;
 pub use collage::{SharedWork, is_collage};
