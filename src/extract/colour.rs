@@ -22,6 +22,12 @@ impl Colour {
         Some(Self { red: part(0)?, green: part(2)?, blue: part(4)? })
     }
 
+    /// This colour, with a share of the other one.
+    pub(super) fn mixed(self, other: Self, share: f32) -> Self {
+        let mix = |a: u8, b: u8| (f32::from(a) + share.clamp(0.0, 1.0) * (f32::from(b) - f32::from(a))).round() as u8;
+        Self { red: mix(self.red, other.red), green: mix(self.green, other.green), blue: mix(self.blue, other.blue) }
+    }
+
     /// Whether letters in this colour cannot be seen on the other one.
     pub(super) fn is_lost_on(self, other: Self) -> bool {
         /// The largest difference in each part, and the smallest contrast that can be seen: `#e6e6e6` is lost on white, light

@@ -3,7 +3,7 @@
 use quick_xml::events::BytesStart;
 
 use super::archive::Archive;
-use super::docx_format::{DocxFormat, Styles};
+use super::docx_format::{Behind, DocxFormat, Settings, Styles};
 use super::limits::Budget;
 use super::office::{Body, Elements, about};
 use super::xml::{self, Visitor, attribute};
@@ -31,25 +31,37 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     if let Some((_, what)) = [("xl", "an Excel"), ("ppt", "a PowerPoint")].iter().find(|(other, _)| *other == folder) {
         return Err(ExtractError::NotText { what: format!("{what} file, which is not supported") });
     }
-    let mut parts = vec![main.clone()];
+    let mut notes = Vec::new();
     let relations = format!("{folder}/_rels/{file}.rels");
-    for notes in ["/footnotes", "/endnotes"] {
-        let related = related(archive, relations.trim_start_matches('/'), notes, budget)?;
-        parts.extend(related.into_iter().map(|part| format!("{folder}/{part}").trim_start_matches('/').to_owned()));
+    for kind in ["/footnotes", "/endnotes"] {
+        let related = related(archive, relations.trim_start_matches('/'), kind, budget)?;
+        notes.extend(related.into_iter().map(|part| format!("{folder}/{part}").trim_start_matches('/').to_owned()));
     }
-    let mut styles = Styles::default();
-    for part in related(archive, relations.trim_start_matches('/'), "/styles", budget)? {
-        if let Some(bytes) = archive.read(format!("{folder}/{part}").trim_start_matches('/'), budget)? {
-            xml::walk(&xml::decode(&bytes, None), budget, &mut styles)?;
+    // Relations can also point to external files: those are never fetched.
+    let mut visit = |kind, visitor: &mut dyn Visitor| {
+        for part in related(archive, relations.trim_start_matches('/'), kind, budget)? {
+            if let Some(bytes) = archive.read(format!("{folder}/{part}").trim_start_matches('/'), budget)? {
+                xml::walk(&xml::decode(&bytes, None), budget, visitor)?;
+            }
         }
+        Ok::<_, ExtractError>(())
+    };
+    let (mut styles, mut settings) = (Styles::default(), Settings::default());
+    visit("/theme", &mut styles.theme)?;
+    visit("/settings", &mut settings)?;
+    visit("/styles", &mut styles)?;
+    styles.finish();
+    styles.shows_page = settings.shows_page;
+    let text = archive.read(main, budget)?.ok_or_else(|| ExtractError::damaged(format!("it has no {main:?}")))?;
+    let mut behind = Behind::default();
+    if ["behindDoc", "z-index"].iter().any(|mark| memchr::memmem::find(&text, mark.as_bytes()).is_some()) {
+        xml::walk(&xml::decode(&text, None), budget, &mut behind)?;
     }
-    let mut body = Body::new(ELEMENTS, DocxFormat::new(styles));
-    for part in parts {
-        // Relations can also point to external files: those are never fetched.
+    let mut body = Body::new(ELEMENTS, DocxFormat::new(styles, !behind.found));
+    body.read(&text, budget)?;
+    for part in notes {
         if let Some(bytes) = archive.read(&part, budget)? {
             body.read(&bytes, budget)?;
-        } else if part == *main {
-            return Err(ExtractError::damaged(format!("it has no {part:?}")));
         }
     }
     let metadata = about(archive, "docProps/core.xml", budget)?;

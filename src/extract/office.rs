@@ -1,5 +1,8 @@
 //! What DOCX and ODT share: a body of paragraphs with notes, and Dublin Core.
 
+use std::hash::Hash;
+
+use hashbrown::{HashMap, HashSet};
 use quick_xml::events::BytesStart;
 
 use super::archive::Archive;
@@ -27,6 +30,39 @@ pub(super) struct Elements {
     pub(super) notes: &'static [&'static str],
     /// These paragraphs are headings; in DOCX, a paragraph's style says so.
     pub(super) headings: &'static [&'static str],
+}
+
+/// A style that takes from another one what it does not say itself.
+pub(super) trait Inherits<K>: Clone {
+    /// The other one, of this style with this name.
+    fn parent(&self, name: &K) -> Option<K>;
+    /// Takes what it does not say itself.
+    fn inherit(&mut self, parent: &Self);
+}
+
+/// Gives each style what those say that it is based on, however many they are.
+pub(super) fn inherit<K: Clone + Eq + Hash, S: Inherits<K>>(styles: &mut HashMap<K, S>) {
+    let names: Vec<K> = styles.keys().cloned().collect();
+    let mut done = HashSet::new();
+    for name in names {
+        let mut chain = Vec::new();
+        let mut next = Some(name);
+        while let Some(name) = next.take()
+            && let Some(style) = styles.get(&name)
+        {
+            let parent = style.parent(&name);
+            let is_new = done.insert(name.clone());
+            chain.push(name);
+            next = parent.filter(|_| is_new);
+        }
+        for pair in chain.windows(2).rev() {
+            if let Some(parent) = styles.get(&pair[1]).cloned()
+                && let Some(style) = styles.get_mut(&pair[0])
+            {
+                style.inherit(&parent);
+            }
+        }
+    }
 }
 
 /// How the text being read is formatted.
@@ -141,7 +177,8 @@ impl<F: Formatting> Visitor for Body<F> {
         let is_text = self.runs > 0 || self.elements.runs.is_empty();
         match self.formatting.hiding().filter(|_| is_text) {
             None if is_text && self.skipped == 0 => self.prose().text(text),
-            Some(how) if self.skipped == 0 || how == Hiding::Deleted => self.prose().hide_in_place(how, text),
+            Some(how @ (Hiding::Deleted | Hiding::RejectedInsertion)) => self.prose().hide_in_place(how, text),
+            Some(how) if self.skipped == 0 => self.prose().hide_in_place(how, text),
             _ => {}
         }
     }

@@ -28,7 +28,7 @@ pub(super) trait Visitor {
 ///
 /// # Errors
 /// If its elements are nested too deeply, or it is cut off within a tag.
-pub(super) fn walk(document: &str, budget: &Budget, visitor: &mut impl Visitor) -> Result<(), ExtractError> {
+pub(super) fn walk(document: &str, budget: &Budget, visitor: &mut (impl Visitor + ?Sized)) -> Result<(), ExtractError> {
     let mut reader = Reader::from_str(document);
     let config = reader.config_mut();
     config.check_end_names = false;
