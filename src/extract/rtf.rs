@@ -60,6 +60,9 @@ enum Place {
     Fonts,
     Colours,
     Styles,
+    /// The name and the value of a property of a shape.
+    PropertyName,
+    PropertyValue,
     Nowhere,
 }
 
@@ -73,7 +76,9 @@ struct Group {
     font: i32,
     letters: Letters,
     paragraph: Paragraph,
-    /// How they hide text, if they do.
+    /// How the shape that the text is in is hidden, if it is.
+    shape: Option<Hiding>,
+    /// How all of these hide text, if they do.
     hiding: Option<Hiding>,
 }
 
@@ -82,10 +87,23 @@ struct Group {
 struct Letters {
     is_hidden: bool,
     is_deleted: bool,
+    is_inserted: bool,
     /// In half points.
     size: i64,
+    /// In percent.
+    width: i64,
     colour: usize,
-    background: usize,
+    /// Of highlighting, and of the shade.
+    highlight: usize,
+    shade: Shade,
+}
+
+/// Paper, and a pattern on it: which colours they have, and the share of the pattern, in hundredths of a percent.
+#[derive(Clone, Copy, Default)]
+struct Shade {
+    paper: usize,
+    ink: usize,
+    share: i64,
 }
 
 /// Letters of at most this size, in half points, are not seen.
@@ -94,13 +112,22 @@ const SMALLEST: i64 = 3;
 const FAR: i64 = 15_000;
 
 impl Letters {
-    const USUAL: Self = Self { is_hidden: false, is_deleted: false, size: 24, colour: 0, background: 0 };
+    const USUAL: Self = Self {
+        is_hidden: false,
+        is_deleted: false,
+        is_inserted: false,
+        size: 24,
+        width: 100,
+        colour: 0,
+        highlight: 0,
+        shade: Shade { paper: 0, ink: 0, share: 0 },
+    };
 }
 
 /// How a paragraph is formatted.
 #[derive(Clone, Copy, Default)]
 struct Paragraph {
-    background: usize,
+    shade: Shade,
     is_off_page: bool,
     /// Whether its style hides it.
     is_hidden: bool,
@@ -129,6 +156,8 @@ struct Reader<'a> {
     /// The styles that hide text, and the one being read.
     hidden_styles: HashSet<i64>,
     style: i64,
+    /// A property of a shape: its name and its value.
+    property: (String, String),
     /// Whether cells of the row have a shade.
     has_shades: bool,
     text: Prose,
@@ -146,6 +175,7 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         font: -1,
         letters: Letters::USUAL,
         paragraph: Paragraph::default(),
+        shape: None,
         hiding: None,
     };
     let mut reader = Reader {
@@ -163,6 +193,7 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         colour: None,
         hidden_styles: HashSet::new(),
         style: 0,
+        property: (String::new(), String::new()),
         has_shades: false,
         text: Prose::default(),
         notes: Prose::default(),
@@ -196,6 +227,9 @@ impl Reader<'_> {
                     let place = self.group.place;
                     let Some(group) = self.groups.pop() else { continue };
                     self.group = group;
+                    if place == Place::PropertyValue {
+                        self.end_property();
+                    }
                     if place == Place::Note && group.place != Place::Note {
                         self.notes.paragraph();
                     }
@@ -305,6 +339,15 @@ impl Reader<'_> {
             "rdblquote" => self.char('”'),
             "bullet" => self.char('•'),
             // The text of a box is inside a drawing, which is otherwise skipped.
+            "sn" | "sv" if self.group.place == Place::Nowhere => {
+                let (name, value) = &mut self.property;
+                if word == "sn" {
+                    name.clear()
+                } else {
+                    value.clear()
+                }
+                self.group.place = if word == "sn" { Place::PropertyName } else { Place::PropertyValue };
+            }
             "shptxt" if self.group.place == Place::Nowhere => {
                 (self.group.place, self.group.paragraph.is_on_unknown) = (Place::Text, true);
                 self.group.hiding = self.hiding_now();
@@ -321,6 +364,17 @@ impl Reader<'_> {
                 self.group.place = Place::Nowhere;
             }
             _ => self.format(word, number),
+        }
+    }
+
+    /// The end of a property of a shape, of which the group is around the one that is open.
+    fn end_property(&mut self) {
+        let (name, value) = &self.property;
+        if name == "fHidden"
+            && value.trim() == "1"
+            && let Some(shape) = self.groups.last_mut()
+        {
+            shape.shape = Some(Hiding::HiddenAttribute);
         }
     }
 
@@ -346,11 +400,19 @@ impl Reader<'_> {
             (_, "v") => self.group.letters.is_hidden = is_on,
             (_, "cs") => self.group.letters.is_hidden |= self.hidden_styles.contains(&value),
             (_, "s") => self.group.paragraph.is_hidden = self.hidden_styles.contains(&value),
-            (_, "deleted") => self.group.letters.is_deleted = is_on,
+            (_, "deleted" | "mvf") => self.group.letters.is_deleted = is_on,
+            (_, "revised") => self.group.letters.is_inserted = is_on,
             (_, "fs") => self.group.letters.size = number.unwrap_or(Letters::USUAL.size),
             (_, "cf") => self.group.letters.colour = index,
-            (_, "cb" | "chcbpat" | "highlight") => self.group.letters.background = index,
-            (_, "cbpat") => self.group.paragraph.background = index,
+            (_, "charscalex") => self.group.letters.width = number.filter(|width| *width > 0).unwrap_or(100),
+            (_, "cb" | "highlight") => self.group.letters.highlight = index,
+            (_, "chcbpat") => self.group.letters.shade.paper = index,
+            (_, "chcfpat") => self.group.letters.shade.ink = index,
+            (_, "chshdng") => self.group.letters.shade.share = value,
+            (_, "cbpat") => self.group.paragraph.shade.paper = index,
+            (_, "cfpat") => self.group.paragraph.shade.ink = index,
+            (_, "shading") => self.group.paragraph.shade.share = value,
+            (Place::Nowhere, "shpleft" | "shptop") if value.abs() > FAR => self.group.shape = Some(Hiding::OffPage),
             (_, "pard") => {
                 self.group.paragraph = Paragraph {
                     is_on_unknown: self.group.paragraph.is_on_unknown && !self.has_shades,
@@ -370,16 +432,26 @@ impl Reader<'_> {
 
     /// How the text being read is hidden, if it is.
     fn hiding_now(&self) -> Option<Hiding> {
-        let Group { letters, paragraph, .. } = self.group;
+        let Group { letters, paragraph, shape, .. } = self.group;
         // The first colour is the usual one.
         let colour = |index: usize| *self.colours.get(index).filter(|_| index > 0)?;
-        let background = colour(letters.background)
-            .or_else(|| colour(paragraph.background))
+        let shade = |Shade { paper, ink, share }: Shade| match share {
+            0 => colour(paper),
+            share => {
+                let (paper, ink) = (colour(paper).unwrap_or(Colour::WHITE), colour(ink).unwrap_or(Colour::BLACK));
+                Some(paper.mixed(ink, share as f32 / 10_000.0))
+            }
+        };
+        let background = colour(letters.highlight)
+            .or_else(|| shade(letters.shade))
+            .or_else(|| shade(paragraph.shade))
             .or_else(|| (!paragraph.is_on_unknown).then_some(Colour::WHITE));
         let is_lost =
             || colour(letters.colour).zip(background).is_some_and(|(letters, paper)| letters.is_lost_on(paper));
         if letters.is_deleted {
-            Some(Hiding::Deleted)
+            Some(if letters.is_inserted { Hiding::RejectedInsertion } else { Hiding::Deleted })
+        } else if shape.is_some() {
+            shape
         } else if letters.is_hidden || paragraph.is_hidden {
             Some(Hiding::HiddenAttribute)
         } else if paragraph.is_off_page {
@@ -387,7 +459,7 @@ impl Reader<'_> {
         } else if is_lost() {
             Some(Hiding::SameColour)
         } else {
-            (letters.size <= SMALLEST).then_some(Hiding::Tiny)
+            (letters.size.saturating_mul(letters.width.min(100)) <= SMALLEST * 100).then_some(Hiding::Tiny)
         }
     }
 
@@ -440,6 +512,8 @@ impl Reader<'_> {
             Place::Note => &mut self.notes,
             Place::Title => return self.title.push(char),
             Place::Author => return self.author.push(char),
+            Place::PropertyName => return self.property.0.push(char),
+            Place::PropertyValue => return self.property.1.push(char),
             Place::Colours if char == ';' => return self.colours.push(self.colour.take()),
             Place::Fonts | Place::Colours | Place::Styles | Place::Nowhere => return,
         };
