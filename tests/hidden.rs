@@ -9,7 +9,9 @@ mod makers;
 use common::{Folder, Random, Server, run};
 use lapidary::extract::{self, ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
 use lapidary_gems::Recipe;
-use makers::{docx, docx_with, epub_with, html_with, mobi, odt, odt_with, rtf, rtf_with};
+use makers::{
+    doc_with, docx, docx_of, docx_with, epub_with, fb2, fb3, html_with, mobi, odt, odt_of, odt_with, rtf, rtf_with, tei,
+};
 use serde_json::{Value, json};
 
 /// A text of more than 6,000 characters, in paragraphs.
@@ -231,6 +233,182 @@ fn word_documents_hide_text() {
     assert_eq!((some.text.trim(), some.hidden.words()), ("seen", 2));
 }
 
+/// A paragraph of its own between those of a DOCX file.
+fn apart(content: &str) -> String {
+    format!("</w:t></w:r></w:p>{content}<w:p><w:r><w:t>")
+}
+
+const THEME: &str = "<a:clrScheme><a:lt1><a:sysClr val=\"window\" lastClr=\"FFFFFF\"/></a:lt1>\
+                     <a:lt2><a:srgbClr val=\"FAFAFA\"/></a:lt2><a:accent1><a:srgbClr val=\"203864\"/></a:accent1></a:clrScheme>";
+
+/// Further ways to hide a run of a DOCX file, each of which once was read as visible.
+#[test]
+fn word_documents_hide_text_in_clever_ways() {
+    let chain: String = (1..100)
+        .map(|place| format!("<w:style w:styleId=\"s{place}\"><w:basedOn w:val=\"s{}\"/></w:style>", place - 1))
+        .collect();
+    let styles = format!("<w:style w:styleId=\"s0\"><w:rPr><w:vanish/></w:rPr></w:style>{chain}");
+    let make = |text: &[String]| docx_of(&[("styles", &styles), ("theme", THEME), ("settings", "")], text);
+    for (properties, how) in [
+        ("<w:vanish/><w:rPrChange><w:rPr><w:vanish w:val=\"0\"/></w:rPr></w:rPrChange>", Hiding::HiddenAttribute),
+        ("<w:rStyle w:val=\"s99\"/>", Hiding::HiddenAttribute),
+        ("<w:color w:val=\"000000\" w:themeColor=\"background2\"/>", Hiding::SameColour),
+        ("<w:color w:val=\"000000\" w:themeColor=\"accent1\" w:themeTint=\"08\"/>", Hiding::SameColour),
+        ("<w:color w:val=\"000000\" w:themeColor=\"background1\" w:themeShade=\"F2\"/>", Hiding::SameColour),
+        ("<w:color w:themeColor=\"accent1\"/><w:shd w:val=\"clear\" w:themeFill=\"accent1\"/>", Hiding::SameColour),
+        (
+            "<w:color w:val=\"808080\"/><w:shd w:val=\"pct50\" w:color=\"000000\" w:fill=\"FFFFFF\"/>",
+            Hiding::SameColour,
+        ),
+        ("<w14:textFill><w14:noFill/></w14:textFill>", Hiding::Transparent),
+        (
+            "<w14:textFill><w14:solidFill><w14:srgbClr w14:val=\"FFFFFF\"/></w14:solidFill></w14:textFill>",
+            Hiding::SameColour,
+        ),
+        (
+            "<w14:textFill><w14:solidFill><w14:srgbClr w14:val=\"000000\"><w14:alpha w14:val=\"100000\"/></w14:srgbClr>\
+             </w14:solidFill></w14:textFill>",
+            Hiding::Transparent,
+        ),
+        ("<w:w w:val=\"1\"/>", Hiding::Tiny),
+    ] {
+        let (open, close) = run_of(properties);
+        assert_seen_through(properties, how, &make, (&open, &close));
+    }
+    // A box within the run, and a paragraph whose mark is shaded.
+    let (open, close) = run_of("<w:vanish/>");
+    let boxed =
+        open.replace("<w:t ", "<w:drawing><w:txbxContent><w:p><w:r></w:r></w:p></w:txbxContent></w:drawing><w:t ");
+    assert_seen_through("after a box", Hiding::HiddenAttribute, &make, (&boxed, &close));
+    let (open, close) = run_of("<w:color w:val=\"FFFFFF\"/>");
+    let mark = "<w:pPr><w:rPr><w:shd w:val=\"clear\" w:fill=\"000000\"/></w:rPr></w:pPr>";
+    let marked = |text: &[String]| {
+        make(
+            &text
+                .iter()
+                .map(|text| apart(&format!("<w:p>{mark}<w:r><w:t>{text}</w:t></w:r></w:p>")))
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert_seen_through("a shaded mark", Hiding::SameColour, &marked, (&open, &close));
+    let around = |before: &str, after: &str| {
+        let (open, close) = run_of("");
+        (open.replacen("<w:r>", &format!("{before}<w:r>"), 1), close.replacen("</w:r>", &format!("</w:r>{after}"), 1))
+    };
+    for (before, after, how) in [
+        ("<w:ins w:id=\"1\"><w:del w:id=\"2\">", "</w:del></w:ins>", Hiding::RejectedInsertion),
+        ("<wp:inline><wp:extent cx=\"0\" cy=\"0\"/>", "</wp:inline>", Hiding::Clipped),
+        ("<wp:inline><wp:docPr/><wps:cNvPr hidden=\"1\"/>", "</wp:inline>", Hiding::HiddenAttribute),
+    ] {
+        let (open, close) = around(before, after);
+        assert_seen_through(before, how, &make, (&open, &close));
+    }
+}
+
+/// Tables, pages and changes of a DOCX file, with how many of the words `zq zq` are hidden.
+#[test]
+fn word_documents_show_text_on_dark_places() {
+    let white = "<w:r><w:rPr><w:color w:val=\"FFFFFF\"/></w:rPr><w:t>zq zq</w:t></w:r>";
+    let dark = "<w:tcPr><w:shd w:val=\"clear\" w:fill=\"203864\"/></w:tcPr>";
+    let clear = "<w:tcPr><w:shd w:val=\"clear\" w:fill=\"auto\"/></w:tcPr>";
+    let cell = |properties: &str, content: &str| format!("<w:tc>{properties}{content}</w:tc>");
+    let paragraph = format!("<w:p>{white}</w:p>");
+    let table =
+        |properties: &str, cell: String| format!("<w:tbl><w:tblPr>{properties}</w:tblPr><w:tr>{cell}</w:tr></w:tbl>");
+    let change = |kind: &str, now: &str, before: &str| {
+        format!("<w:{kind}>{now}<w:{kind}Change><w:{kind}>{before}</w:{kind}></w:{kind}Change></w:{kind}>")
+    };
+    let run = |properties: &str| format!("<w:p><w:r>{properties}<w:t>zq zq</w:t></w:r></w:p>");
+    let styles = "<w:style w:type=\"table\" w:styleId=\"Plain\"><w:tblPr/></w:style>\
+                  <w:style w:type=\"table\" w:styleId=\"Dark\"><w:tcPr><w:shd w:fill=\"000000\"/></w:tcPr></w:style>\
+                  <w:style w:type=\"table\" w:styleId=\"Head\"><w:tblStylePr w:type=\"firstRow\"><w:tcPr><w:shd w:fill=\"000000\"/>\
+                  </w:tcPr></w:tblStylePr></w:style>\
+                  <w:style w:type=\"table\" w:styleId=\"Gone\"><w:rPr><w:vanish/></w:rPr></w:style>";
+    let styled =
+        |name: &str, properties: &str| table(&format!("<w:tblStyle w:val=\"{name}\"/>"), cell(properties, &paragraph));
+    let nested = table("", cell(dark, &table("", cell("", &paragraph))));
+    let behind = |size: u32| {
+        format!(
+            "<w:p><w:r><wp:anchor behindDoc=\"1\"><wp:extent cx=\"{size}\" cy=\"{size}\"/></wp:anchor></w:r></w:p>{paragraph}"
+        )
+    };
+    let shows_page = [("settings", "<w:displayBackgroundShape/>")];
+    for (what, settings, content, hidden) in [
+        ("nested in a dark cell", &[][..], nested, 0),
+        ("in a dark cell", &[], table("", cell(dark, &paragraph)), 0),
+        ("in a cell", &[], table("", cell("", &paragraph)), 2),
+        ("in a table without shades", &[], styled("Plain", ""), 2),
+        ("in a table of a style that there is not", &[], styled("None", ""), 2),
+        ("in a dark table", &[], styled("Dark", ""), 0),
+        ("in a table with dark rows", &[], styled("Head", ""), 0),
+        ("in a cell without the shade of its table", &[], styled("Dark", clear), 2),
+        ("in a table whose style hides it", &[], styled("Gone", ""), 2),
+        ("on a page whose colour is not shown", &[], paragraph.clone(), 2),
+        ("on a black page", &shows_page, paragraph.clone(), 0),
+        ("on a picture", &[], behind(2_000_000), 0),
+        ("near a dot behind the text", &[], behind(10_000), 2),
+        ("hidden before a change", &[], run(&change("rPr", "", "<w:vanish/>")), 0),
+        (
+            "indented before a change",
+            &[],
+            format!("<w:p>{}<w:r><w:t>zq zq</w:t></w:r></w:p>", change("pPr", "", "<w:ind w:left=\"-30000\"/>")),
+            0,
+        ),
+        (
+            "in a cell that was white",
+            &[],
+            table("", cell(&change("tcPr", "<w:shd w:fill=\"000000\"/>", "<w:shd w:fill=\"FFFFFF\"/>"), &paragraph)),
+            0,
+        ),
+        (
+            "in a row that was hidden",
+            &[],
+            format!("<w:tbl><w:tr>{}{}</w:tr></w:tbl>", change("trPr", "", "<w:hidden/>"), cell("", &run(""))),
+            0,
+        ),
+        (
+            "outlined",
+            &[],
+            run(
+                "<w:rPr><w14:textOutline><w14:solidFill/></w14:textOutline><w14:textFill><w14:noFill/></w14:textFill></w:rPr>",
+            ),
+            0,
+        ),
+    ] {
+        let parts: Vec<(&str, &str)> = [("styles", styles)].into_iter().chain(settings.iter().copied()).collect();
+        let found = read(docx_of(&parts, &["One stone.".to_owned(), apart(&content)]));
+        assert_eq!((words(&found.text).len() as u64, found.hidden.words()), (4 - hidden, hidden), "{what}: {found:?}");
+    }
+}
+
+#[test]
+fn old_word_documents_hide_text() {
+    const HIDDEN: u16 = 0x083C;
+    const DELETED: u16 = 0x0800;
+    const BOLD: u16 = 0x0835;
+    for (property, how) in [(HIDDEN, Hiding::HiddenAttribute), (DELETED, Hiding::Deleted)] {
+        let make = |text: &[String]| doc_with(property, text);
+        assert_seen_through(&format!("{property:x}"), how, &make, ("{", "}"));
+    }
+    assert_seen("bold", &|text| doc_with(BOLD, text), ("{", "}"));
+}
+
+/// These have no way to hide a text, but for what an edition deletes.
+#[test]
+fn books_in_plain_markup_hide_little() {
+    for (open, close) in
+        [("<strikethrough>", "</strikethrough>"), ("<sup>", "</sup>"), ("<style name=\"hidden\">", "</style>")]
+    {
+        assert_seen(open, &fb2, (open, close));
+        assert_seen(open, &fb3, (open, close));
+    }
+    assert_seen_through("del", Hiding::Deleted, &tei, ("<subst><del>", "</del></subst>"));
+    for (open, close) in [("<sic>", "</sic>"), ("<choice><sic>a</sic><corr>", "</corr></choice>"), ("<add>", "</add>")]
+    {
+        assert_seen(open, &tei, (open, close));
+    }
+}
+
 #[test]
 fn open_documents_hide_text() {
     let style = |properties: &str| {
@@ -245,15 +423,41 @@ fn open_documents_hide_text() {
         ("fo:color=\"#ff0000\" fo:background-color=\"#ff0000\"", Hiding::SameColour),
         ("fo:font-size=\"1pt\"", Hiding::Tiny),
         ("fo:font-size=\"5%\"", Hiding::Tiny),
+        ("fo:color=\"#000000\" loext:opacity=\"0%\"", Hiding::Transparent),
+        ("style:text-scale=\"1%\"", Hiding::Tiny),
+        ("style:text-position=\"0% 1%\"", Hiding::Tiny),
+        ("text:display=\"condition\" text:condition=\"none\"", Hiding::DisplayNone),
     ] {
         let styles = style(properties);
-        let open_close = ("<text:span text:style-name=\"T\">", "</text:span>");
-        assert_seen_through(properties, how, &|text| odt_with(&styles, text), open_close);
+        let deep: String = (0..100)
+            .map(|place| {
+                let parent = if place == 0 { "T".to_owned() } else { format!("D{}", place - 1) };
+                format!(
+                    "<style:style style:name=\"D{place}\" style:family=\"text\" style:parent-style-name=\"{parent}\"/>"
+                )
+            })
+            .collect();
+        for (open, close) in [
+            ("<text:span text:style-name=\"T\">", "</text:span>"),
+            ("<text:a text:style-name=\"T\">", "</text:a>"),
+            ("<text:span text:style-name=\"D99\">", "</text:span>"),
+        ] {
+            let all = format!("{styles}{deep}");
+            assert_seen_through(properties, how, &|text| odt_with(&all, text), (open, close));
+            assert_seen_through(properties, how, &|text| odt_of("", &all, text), (open, close));
+        }
     }
     for (open, close, how) in [
         ("<text:hidden-text text:is-hidden=\"true\">", "</text:hidden-text>", Hiding::HiddenAttribute),
         ("<text:section text:display=\"none\">", "</text:section>", Hiding::DisplayNone),
         ("<draw:frame svg:x=\"-100cm\">", "</draw:frame>", Hiding::OffPage),
+        ("<text:hidden-text text:condition=\"ooow:1==1\">", "</text:hidden-text>", Hiding::HiddenAttribute),
+        ("<text:section text:display=\"condition\" text:condition=\"ooow:1\">", "</text:section>", Hiding::DisplayNone),
+        (
+            "<draw:frame svg:width=\"0cm\" svg:height=\"0cm\"><draw:text-box>",
+            "</draw:text-box></draw:frame>",
+            Hiding::Clipped,
+        ),
         (
             "<text:tracked-changes><text:changed-region><text:deletion><office:change-info><dc:creator>A B</dc:creator>\
              </office:change-info>",
@@ -263,7 +467,20 @@ fn open_documents_hide_text() {
     ] {
         assert_seen_through(open, how, &odt, (open, close));
     }
-    for properties in ["fo:color=\"#333333\"", "style:use-window-font-color=\"true\"", "fo:font-size=\"70%\""] {
+    for (open, close) in [
+        ("<text:hidden-text text:condition=\"ooow:page==7\">", "</text:hidden-text>"),
+        ("<text:section text:display=\"condition\" text:condition=\"ooow:1==2\">", "</text:section>"),
+        ("<draw:frame svg:height=\"0.01cm\"><draw:text-box fo:min-height=\"0.5cm\">", "</draw:text-box></draw:frame>"),
+    ] {
+        assert_seen(open, &odt, (open, close));
+    }
+    for properties in [
+        "fo:color=\"#333333\"",
+        "style:use-window-font-color=\"true\"",
+        "loext:opacity=\"0%\" style:use-window-font-color=\"true\"",
+        "fo:font-size=\"70%\"",
+        "style:text-position=\"super 58%\"",
+    ] {
         let styles = style(properties);
         let open_close = ("<text:span text:style-name=\"T\">", "</text:span>");
         assert_seen(properties, &|text| odt_with(&styles, text), open_close);
@@ -271,6 +488,61 @@ fn open_documents_hide_text() {
     let hidden = "zq zq<text:hidden-paragraph text:is-hidden=\"true\"/>".to_owned();
     let some = read(odt(&["One stone.".to_owned(), hidden]));
     assert_eq!((some.text.as_str(), some.hidden.words()), ("One stone.", 2));
+}
+
+/// Tables, sections and pages of an ODT file, with how many of the words `zq zq` are hidden.
+#[test]
+fn open_documents_show_text_on_dark_places() {
+    let style = |name: &str, family: &str, more: &str, properties: &str| {
+        format!("<style:style style:name=\"{name}\" style:family=\"{family}\" {more}>{properties}</style:style>")
+    };
+    let dark = |family: &str| {
+        style("Dark", family, "", &format!("<style:{family}-properties fo:background-color=\"#203864\"/>"))
+    };
+    let image = "<style:section-properties><style:background-image xlink:href=\"a.png\"/></style:section-properties>";
+    let styles = [
+        style("White", "text", "", "<style:text-properties fo:color=\"#ffffff\"/>"),
+        style("First", "paragraph", "style:master-page-name=\"Black\"", ""),
+        style("Behind", "graphic", "", "<style:graphic-properties style:run-through=\"background\"/>"),
+        style("Image", "section", "", image),
+        ["table", "table-row", "table-cell", "section", "paragraph"].map(dark).concat(),
+    ]
+    .concat();
+    let page = |name: &str, colour: &str| {
+        format!(
+            "<style:page-layout style:name=\"{name}\"><style:page-layout-properties fo:background-color=\"{colour}\"/></style:page-layout>\
+             <style:master-page style:name=\"{name}\" style:page-layout-name=\"{name}\"/>"
+        )
+    };
+    let pages = [page("Standard", "#ffffff"), page("Black", "#000000")].concat();
+    let black = page("Standard", "#000000");
+    let white = "<text:p><text:span text:style-name=\"White\">zq zq</text:span></text:p>";
+    let table = |table: &str, row: &str, cell: &str| {
+        let name = |name: &str| format!("table:style-name=\"{name}\"");
+        format!(
+            "<table:table {}><table:table-row {}><table:table-cell {}>{white}</table:table-cell></table:table-row></table:table>",
+            name(table),
+            name(row),
+            name(cell)
+        )
+    };
+    let section = |name: &str| format!("<text:section text:style-name=\"{name}\">{white}</text:section>");
+    let image = format!("<draw:frame draw:style-name=\"Behind\"><draw:image/></draw:frame>{white}");
+    for (what, pages, content, hidden) in [
+        ("on a white page, while a black one is not used", &pages, white.to_owned(), 2),
+        ("on a black page", &black, white.to_owned(), 0),
+        ("on the page of a paragraph", &pages, white.replace("<text:p>", "<text:p text:style-name=\"First\">"), 0),
+        ("in a table", &pages, table("", "", ""), 2),
+        ("in a dark table", &pages, table("Dark", "", ""), 0),
+        ("in a dark row", &pages, table("", "Dark", ""), 0),
+        ("in a dark cell", &pages, table("", "", "Dark"), 0),
+        ("in a dark section", &pages, section("Dark"), 0),
+        ("in a section with a picture", &pages, section("Image"), 0),
+        ("on a picture", &pages, image, 0),
+    ] {
+        let found = read(odt_of(&styles, pages, &["One stone.".to_owned(), format!("</text:p>{content}<text:p>")]));
+        assert_eq!((words(&found.text).len() as u64, found.hidden.words()), (4 - hidden, hidden), "{what}: {found:?}");
+    }
 }
 
 #[test]
@@ -289,12 +561,25 @@ fn rich_texts_hide_text() {
         ("{\\fs0 ", "}", Hiding::Tiny),
         ("{\\fs3 ", "}", Hiding::Tiny),
         ("{\\deleted ", "}", Hiding::Deleted),
+        ("{\\mvf ", "}", Hiding::Deleted),
+        ("{\\revised\\deleted ", "}", Hiding::RejectedInsertion),
+        ("{\\charscalex1 ", "}", Hiding::Tiny),
+        ("{\\cf1\\chshdng10000\\chcfpat1\\chcbpat3 ", "}", Hiding::SameColour),
+        ("{\\shp{\\*\\shpinst\\shpleft-30000{\\sp{\\sn a}{\\sv 0}}{\\shptxt ", "}}}", Hiding::OffPage),
+        ("{\\shp{\\*\\shpinst{\\sp{\\sn fHidden}{\\sv 1}}{\\shptxt ", "}}}", Hiding::HiddenAttribute),
     ] {
         assert_seen_through(open, how, &make, (open, close));
     }
-    for (open, close) in
-        [("{\\v0 ", "}"), ("{\\cf3 ", "}"), ("{\\cf1\\cb3 ", "}"), ("{\\fs8 ", "}"), ("{\\revised ", "}")]
-    {
+    for (open, close) in [
+        ("{\\v0 ", "}"),
+        ("{\\cf3 ", "}"),
+        ("{\\cf1\\cb3 ", "}"),
+        ("{\\fs8 ", "}"),
+        ("{\\revised ", "}"),
+        ("{\\charscalex66 ", "}"),
+        ("{\\cf1\\chshdng5000\\chcfpat3 ", "}"),
+        ("{\\shp{\\*\\shpinst\\shpleft300{\\sp{\\sn fHidden}{\\sv 0}}{\\shptxt ", "}}}"),
+    ] {
         assert_seen(open, &make, (open, close));
     }
     let off_page = "zq zq\\par\\pard\\li-30000 zq zq".to_owned();

@@ -4,8 +4,11 @@ use std::io::Cursor;
 
 use office_oxide::cfb::CfbReader;
 use office_oxide::doc::DocDocument;
+use office_oxide::options::ParseOptions;
+use office_oxide::{Document, DocumentFormat};
 
 use super::encoding::code_page;
+use super::hidden::{HiddenCount, HiddenWords, Hiding};
 use super::limits::{Limit, Limits, Met};
 use super::prose::{Prose, phrase};
 use super::{ExtractError, Extracted, Format};
@@ -31,11 +34,36 @@ pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Extracted, ExtractErr
         return Err(Met { limit: Limit::Time, at: limits.time }.into());
     }
     let mut text = Prose::default();
-    for paragraph in document.plain_text().split('\n') {
+    let plain = document.plain_text();
+    for paragraph in plain.split('\n') {
         text.text(paragraph);
         text.paragraph();
     }
-    Ok(Extracted { metadata: about(&document, bytes), ..text.finish(Format::Doc) })
+    let hidden = left_out(bytes, words(&plain));
+    Ok(Extracted { metadata: about(&document, bytes), hidden, ..text.finish(Format::Doc) })
+}
+
+fn words(text: &str) -> u64 {
+    text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric)).count() as u64
+}
+
+/// The words that the parser left out of a document in which it found so many: it is asked for them, and they are counted.
+fn left_out(bytes: &[u8], seen: u64) -> HiddenWords {
+    let found = |hidden, deleted| {
+        let mut options = ParseOptions::default();
+        (options.include_hidden_text, options.include_deleted_text) = (hidden, deleted);
+        let document = Document::from_reader_with(Cursor::new(bytes.to_vec()), DocumentFormat::Doc, &options);
+        document.map_or(seen, |document| words(&document.plain_text()))
+    };
+    let all = found(true, true);
+    if all <= seen {
+        return HiddenWords::default();
+    }
+    let marked = found(true, false).clamp(seen, all);
+    HiddenWords::from(vec![
+        HiddenCount { how: Hiding::HiddenAttribute, words: marked - seen },
+        HiddenCount { how: Hiding::Deleted, words: all - marked },
+    ])
 }
 
 fn about(document: &DocDocument, bytes: &[u8]) -> Description {

@@ -3,6 +3,7 @@
 use quick_xml::events::BytesStart;
 
 use super::encoding::Encoding;
+use super::hidden::Hiding;
 use super::limits::Budget;
 use super::prose::{Prose, phrase};
 use super::xml::{self, Visitor, attribute};
@@ -48,8 +49,11 @@ const BLOCKS: &[&str] = &[
     "titlePage",
     "milestone",
 ];
-/// Of two alternative readings, these are the ones that readers do not see.
-const SKIPPED: &[&str] = &["sic", "orig", "abbr", "del", "fw"];
+/// Of two alternative readings, these are the ones that readers do not see. Outside of a `choice` they see them.
+const ALTERNATIVES: &[&str] = &["sic", "orig", "abbr"];
+/// Deleted text, and running heads.
+const SKIPPED: &[&str] = &[DELETED, "fw"];
+const DELETED: &str = "del";
 
 #[derive(Default)]
 struct Reader {
@@ -98,7 +102,9 @@ impl Visitor for Reader {
         if self.metadata.language.is_none() && (self.path.is_empty() || name == "text") {
             self.metadata.language = attribute(tag, "lang");
         }
-        self.skipped += usize::from(self.skipped > 0 || SKIPPED.contains(&name));
+        let is_choice = self.path.last().is_some_and(|parent| parent == "choice");
+        let is_skipped = SKIPPED.contains(&name) || is_choice && ALTERNATIVES.contains(&name);
+        self.skipped += usize::from(self.skipped > 0 || is_skipped);
         self.path.push(name.to_owned());
         if self.is_in("teiHeader") {
             if matches!(name, "title" | "author" | "idno") {
@@ -130,8 +136,12 @@ impl Visitor for Reader {
     fn text(&mut self, text: &str) {
         if self.is_in("teiHeader") {
             self.captured.push_str(text);
-        } else if self.skipped == 0 && self.is_in("text") {
-            self.prose.text(text);
+        } else if self.is_in("text") {
+            if self.skipped == 0 {
+                self.prose.text(text);
+            } else if self.is_in(DELETED) {
+                self.prose.hide(Hiding::Deleted, text);
+            }
         }
     }
 }

@@ -128,24 +128,36 @@ pub fn docx(paragraphs: &[String]) -> Vec<u8> {
 
 /// A document with these styles.
 pub fn docx_with(styles: &str, paragraphs: &[String]) -> Vec<u8> {
-    let body = elements(paragraphs, "<w:p><w:r><w:t xml:space=\"preserve\">", "</w:t></w:r></w:p>");
-    let document = format!("<w:document><w:body>{body}</w:body></w:document>");
-    let core =
-        format!("<cp:coreProperties><dc:title>{TITLE}</dc:title><dc:creator>{AUTHOR}</dc:creator></cp:coreProperties>");
-    let relations = "<Relationships><Relationship Id=\"r1\" Type=\"http://schemas.openxmlformats.org/officeDocument/2006/\
-                     relationships/officeDocument\" Target=\"word/document.xml\"/></Relationships>";
-    zip(&[
-        ("[Content_Types].xml", b"<Types/>"),
-        ("_rels/.rels", relations.as_bytes()),
-        ("word/document.xml", document.as_bytes()),
-        ("word/_rels/document.xml.rels", DOCX_RELATIONS.as_bytes()),
-        ("word/styles.xml", format!("<w:styles>{styles}</w:styles>").as_bytes()),
-        ("docProps/core.xml", core.as_bytes()),
-    ])
+    docx_of(&[("styles", styles)], paragraphs)
 }
 
-const DOCX_RELATIONS: &str = "<Relationships><Relationship Id=\"r1\" Type=\"http://schemas.openxmlformats.org/officeDocument/\
-                              2006/relationships/styles\" Target=\"styles.xml\"/></Relationships>";
+/// A document with these further parts: the kind of each, and its content.
+pub fn docx_of(parts: &[(&str, &str)], paragraphs: &[String]) -> Vec<u8> {
+    let body = elements(paragraphs, "<w:p><w:r><w:t xml:space=\"preserve\">", "</w:t></w:r></w:p>");
+    let document = format!("<w:document><w:background w:color=\"000000\"/><w:body>{body}</w:body></w:document>");
+    let core =
+        format!("<cp:coreProperties><dc:title>{TITLE}</dc:title><dc:creator>{AUTHOR}</dc:creator></cp:coreProperties>");
+    let relation = |kind: &str, target: &str| {
+        let kind = format!("http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}");
+        format!("<Relationship Id=\"{target}\" Type=\"{kind}\" Target=\"{target}\"/>")
+    };
+    let relations = |inner: String| format!("<Relationships>{inner}</Relationships>");
+    let main = relations(relation("officeDocument", "word/document.xml"));
+    let further = relations(parts.iter().map(|(kind, _)| relation(kind, &format!("{kind}.xml"))).collect());
+    let parts: Vec<(String, String)> = parts
+        .iter()
+        .map(|(kind, content)| (format!("word/{kind}.xml"), format!("<w:{kind}>{content}</w:{kind}>")))
+        .collect();
+    let mut entries: Vec<(&str, &[u8])> = vec![
+        ("[Content_Types].xml", b"<Types/>"),
+        ("_rels/.rels", main.as_bytes()),
+        ("word/document.xml", document.as_bytes()),
+        ("word/_rels/document.xml.rels", further.as_bytes()),
+        ("docProps/core.xml", core.as_bytes()),
+    ];
+    entries.extend(parts.iter().map(|(name, content)| (name.as_str(), content.as_bytes())));
+    zip(&entries)
+}
 
 pub fn odt(paragraphs: &[String]) -> Vec<u8> {
     odt_with("", paragraphs)
@@ -153,6 +165,12 @@ pub fn odt(paragraphs: &[String]) -> Vec<u8> {
 
 /// A text with these styles.
 pub fn odt_with(styles: &str, paragraphs: &[String]) -> Vec<u8> {
+    odt_of(styles, "", paragraphs)
+}
+
+/// A text with these styles of its own, and these in a part for styles.
+pub fn odt_of(styles: &str, common: &str, paragraphs: &[String]) -> Vec<u8> {
+    let common = format!("<office:document-styles>{common}</office:document-styles>");
     let body = elements(paragraphs, "<text:p>", "</text:p>");
     let content = format!(
         "<office:document-content><office:automatic-styles>{styles}</office:automatic-styles><office:body><office:text>{body}</office:text></office:body></office:document-content>"
@@ -164,6 +182,7 @@ pub fn odt_with(styles: &str, paragraphs: &[String]) -> Vec<u8> {
         ("mimetype", b"application/vnd.oasis.opendocument.text"),
         ("META-INF/manifest.xml", b"<manifest/>"),
         ("content.xml", content.as_bytes()),
+        ("styles.xml", common.as_bytes()),
         ("meta.xml", meta.as_bytes()),
     ])
 }
@@ -348,8 +367,45 @@ pub fn mobi(paragraphs: &[String]) -> Vec<u8> {
 
 /// A Word 97 document: a file information block, the text as one 8-bit piece, and the piece table.
 pub fn doc(paragraphs: &[String]) -> Vec<u8> {
-    let text = elements(paragraphs, "", "\r").replace('\n', "");
+    doc_with(0, paragraphs)
+}
+
+/// A document in which the text between `{` and `}` has a property: the operation that sets it to 1.
+pub fn doc_with(property: u16, paragraphs: &[String]) -> Vec<u8> {
+    /// The number of runs on a page of properties: it has their borders, where the properties of each are, and at its end
+    /// this number.
+    const RUNS: usize = 60;
+    let marked = elements(paragraphs, "", "\r").replace('\n', "");
+    let text = marked.replace(['{', '}'], "");
     let start = 0x600;
+    // Where the property changes, in bytes of the stream.
+    let changes: Vec<u32> =
+        marked.match_indices(['{', '}']).enumerate().map(|(place, (at, _))| (start + at - place) as u32).collect();
+    let mut borders = vec![start as u32];
+    borders.extend(changes);
+    borders.push((start + text.len()) as u32);
+    let mut pages: Vec<Vec<u8>> = Vec::new();
+    let mut first_borders: Vec<u32> = Vec::new();
+    for (number, run) in (0..borders.len() - 1).collect::<Vec<_>>().chunks(RUNS).enumerate() {
+        let mut page = vec![0; 512];
+        for (place, &border) in borders[run[0]..=run[run.len() - 1] + 1].iter().enumerate() {
+            page[4 * place..4 * place + 4].copy_from_slice(&border.to_le_bytes());
+        }
+        for place in 0..run.len() {
+            let is_marked = (number * RUNS + place) % 2 == 1;
+            page[4 * (run.len() + 1) + place] = if is_marked && property != 0 { 250 } else { 0 };
+        }
+        page[500] = 3;
+        page[501..503].copy_from_slice(&property.to_le_bytes());
+        page[503] = 1;
+        page[511] = run.len() as u8;
+        pages.push(page);
+        first_borders.push(borders[run[0]]);
+    }
+    first_borders.push(borders[borders.len() - 1]);
+    let first_page = (start + text.len()).div_ceil(512);
+    let mut table: Vec<u8> = first_borders.iter().flat_map(|border| border.to_le_bytes()).collect();
+    table.extend((first_page..first_page + pages.len()).flat_map(|page| (page as u32).to_le_bytes()));
     let mut document = vec![0; start];
     let mut put = |at: usize, bytes: &[u8]| document[at..at + bytes.len()].copy_from_slice(bytes);
     let count = text.len() as u32;
@@ -375,7 +431,13 @@ pub fn doc(paragraphs: &[String]) -> Vec<u8> {
     // The offset and size of the piece table in the table stream: the 34th pair.
     put(0x9A + 8 * 33, &0_u32.to_le_bytes());
     put(0x9A + 8 * 33 + 4, &(pieces.len() as u32).to_le_bytes());
+    // The table of pages of properties: the 13th pair.
+    put(0x9A + 8 * 12, &(pieces.len() as u32).to_le_bytes());
+    put(0x9A + 8 * 12 + 4, &(table.len() as u32).to_le_bytes());
+    let pieces = [pieces, table].concat();
     document.extend(text.bytes());
+    document.resize(512 * first_page, 0);
+    document.extend(pages.concat());
     let mut file = cfb::CompoundFile::create(Cursor::new(Vec::new())).expect("memory");
     for (name, content) in [("WordDocument", document), ("1Table", pieces)] {
         file.create_stream(name).and_then(|mut stream| stream.write_all(&content)).expect("memory");
