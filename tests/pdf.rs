@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use lapidary::extract::{self, Extracted, File, HiddenCount, Hiding, Limits};
+use lapidary::extract::{self, ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
 use makers::{pdf_of, stream};
 use pdf_extract::encryption::crypt_filters::{Aes128CryptFilter, Aes256CryptFilter, CryptFilter};
 use pdf_extract::{Dictionary, Document, EncryptionState, EncryptionVersion, Object, Permissions};
@@ -35,21 +35,48 @@ fn read(what: &str, bytes: Vec<u8>) -> Extracted {
 
 /// A document whose pages have this content, and these further entries.
 fn document(pages: &[String], entries: &str) -> Vec<u8> {
-    let layers = "/OCProperties<</OCGs[6 0 R 7 0 R]/D<</Order[6 0 R 7 0 R]/OFF[6 0 R]>>>>";
+    document_with("6 0 R", pages, entries)
+}
+
+/// A document in which these layers are switched off.
+fn document_with(off: &str, pages: &[String], entries: &str) -> Vec<u8> {
+    let layers = format!("/OCProperties<</OCGs[6 0 R 7 0 R]/D<</Order[6 0 R 7 0 R]/OFF[{off}]>>>>");
+    let function = |from: &str, to: &str| format!("<</FunctionType 2/Domain[0 1]/C0[{from}]/C1[{to}]/N 1>>");
+    let axial = |function: &str, more: &str| {
+        format!("<</ShadingType 2/ColorSpace/DeviceRGB/Coords[0 0 595 0]/Function {function}{more}>>")
+    };
+    let [all_white, dark, open] = [
+        axial(&function("1 1 1", "1 1 1"), "/Extend[true true]"),
+        axial(&function("0 0 0", "1 0 0"), "/Extend[true true]"),
+        axial(&function("1 1 1", "1 1 1"), ""),
+    ];
+    let composite = |encoding: &str| {
+        format!(
+            "<</Type/Font/Subtype/Type0/BaseFont/Made/Encoding/{encoding}/ToUnicode/Identity-H\
+             /DescendantFonts[<</Type/Font/Subtype/CIDFontType2/BaseFont/Made>>]>>"
+        )
+    };
+    let members = |policy: &str| format!("<</Type/OCMD/OCGs[7 0 R]/P/{policy}>>");
     let page_tree = |kids: &str| format!("<</Type/Pages/Kids[{kids}]/Count {}>>", pages.len());
     let tint = "<</FunctionType 2/Domain[0 1]/C0[0 0 0 0]/C1[0 0 0 1]/N 1>>";
     let resources = format!(
-        "<</Font<</F1 3 0 R>>/XObject<</Scan 4 0 R/Off 5 0 R>>/Properties<</Off 6 0 R/On 7 0 R/Both 8 0 R>>\
+        "<</Font<</F1 3 0 R/Wide {}/Bytes {}>>/XObject<</Scan 4 0 R/Off 5 0 R/White 10 0 R/Veil 11 0 R/Dot 13 0 R/Black 14 0 R>>\
+         /Properties<</Off 6 0 R/On 7 0 R/Both 8 0 R/AllOff {}/AnyOff {}/Not<</Type/OCMD/VE[/Not 7 0 R]>>>>\
          /ExtGState<</Clear<</ca 0/CA 0>>/Multiply<</BM/Multiply>>/Half<</ca 0.5>>>>\
          /ColorSpace<</Black[/Separation/Black/DeviceCMYK {tint}]/Icc[/ICCBased 9 0 R]>>\
-         /Shading<</Fade<</ShadingType 2/ColorSpace/DeviceRGB/Coords[0 0 595 0]/Function<</FunctionType 2/Domain[0 1]\
-         /C0[0 0 0]/C1[1 0 0]/N 1>>>>>>>>"
+         /Shading<</Fade {open}/AllWhite {all_white}/Dark {dark}>>\
+         /Pattern<</AllWhite<</PatternType 2/Shading {all_white}>>/Dark<</PatternType 2/Shading {dark}>>>>>>",
+        composite("Identity-H"),
+        composite("90ms-RKSJ-H"),
+        members("AllOff"),
+        members("AnyOff"),
     );
+    let picture = "/Type/XObject/Subtype/Image/Height 1/BitsPerComponent 8/ColorSpace/DeviceGray";
     let mut objects = vec![
         format!("<</Type/Catalog/Pages 2 0 R{layers}>>").into_bytes(),
         Vec::new(),
         b"<</Type/Font/Subtype/Type1/BaseFont/Courier/Encoding/WinAnsiEncoding>>".to_vec(),
-        stream("/Type/XObject/Subtype/Image/Width 1/Height 1/BitsPerComponent 8/ColorSpace/DeviceGray", b"\xd0", 1),
+        stream(&format!("{picture}/Width 2"), b"\xd0\x10", 1),
         stream(
             "/Type/XObject/Subtype/Form/BBox[0 0 595 842]/OC 6 0 R/Resources<</Font<</F1 3 0 R>>>>",
             b"BT /F1 10 Tf 50 50 Td (opal) Tj ET",
@@ -59,6 +86,11 @@ fn document(pages: &[String], entries: &str) -> Vec<u8> {
         b"<</Type/OCG/Name(On)>>".to_vec(),
         b"<</Type/OCMD/OCGs[6 0 R 7 0 R]/P/AllOn>>".to_vec(),
         stream("/N 3", b"", 1),
+        stream(&format!("{picture}/Width 3"), b"\xff\xfe\xff", 1),
+        stream(&format!("{picture}/Width 2/SMask 12 0 R"), b"\xd0\x10", 1),
+        stream(&format!("{picture}/Width 1"), b"\xff", 1),
+        stream("/Type/XObject/Subtype/Image/Width 1/Height 1/ImageMask true/BitsPerComponent 1", b"\0", 1),
+        stream(&format!("{picture}/Width 1"), b"\x10", 1),
     ];
     let mut kids = String::new();
     for page in pages {
@@ -84,6 +116,22 @@ fn around(x: usize, y: usize, text: &str) -> String {
     format!("{x} {} {} {LINE} re\n", y - 4, text.len() * LETTER)
 }
 
+/// A picture, or what else fills a unit of space, in place of what is shown here.
+fn instead(x: usize, y: usize, text: &str, what: &str) -> String {
+    format!("q {} 0 0 {LINE} {x} {} cm {what} Q\n", text.len() * LETTER, y - 4)
+}
+
+/// Shown in a font of two-byte codes, each letter of which is as wide as it is high.
+fn wide(x: usize, y: usize, text: &str) -> String {
+    let codes: String = text.chars().map(|char| format!("{:04x}", u32::from(char))).collect();
+    format!("BT /Wide {LETTER} Tf 1 0 0 1 {x} {y} Tm <0020> Tj <{codes}> Tj ET\n")
+}
+
+/// Shown in a font of codes of which the widths are not known.
+fn bytes(x: usize, y: usize, text: &str) -> String {
+    format!("BT /Bytes {LETTER} Tf 1 0 0 1 {x} {y} Tm ( ) Tj ({text}) Tj ET\n")
+}
+
 /// A way to hide words: how they are shown, what is painted at the end, and how it is called.
 struct Way {
     name: &'static str,
@@ -96,7 +144,7 @@ const fn way(name: &'static str, how: Hiding, junk: Show) -> Way {
     Way { name, how, junk, later: |_, _, _| String::new() }
 }
 
-const WAYS: [Way; 24] = [
+const WAYS: [Way; 39] = [
     way("render mode 3", Hiding::InvisibleRendering, |x, y, junk| format!("q 3 Tr {} Q\n", shown(x, y, junk))),
     way("render mode 7", Hiding::InvisibleRendering, |x, y, junk| format!("q 7 Tr {} Q\n", shown(x, y, junk))),
     way("white", Hiding::SameColour, |x, y, junk| format!("1 g {} 0 g\n", shown(x, y, junk))),
@@ -144,6 +192,69 @@ const WAYS: [Way; 24] = [
     way("on several layers, one of them off", Hiding::HiddenLayer, |x, y, junk| {
         format!("/OC /Both BDC {} EMC\n", shown(x, y, junk))
     }),
+    way("on layers, none of which is off", Hiding::HiddenLayer, |x, y, junk| {
+        format!("/OC /AllOff BDC {} EMC\n", shown(x, y, junk))
+    }),
+    way("on a layer that is not off", Hiding::HiddenLayer, |x, y, junk| {
+        format!("/OC /AnyOff BDC {} EMC\n", shown(x, y, junk))
+    }),
+    way("on a layer that is on, turned around", Hiding::HiddenLayer, |x, y, junk| {
+        format!("/OC /Not BDC {} EMC\n", shown(x, y, junk))
+    }),
+    way("white on a white picture", Hiding::SameColour, |x, y, junk| {
+        format!("{} 1 g {} 0 g\n", instead(x, y, junk, "/White Do"), shown(x, y, junk))
+    }),
+    way("grey on a grey picture in the text", Hiding::SameColour, |x, y, junk| {
+        // The byte is a grey of about one half.
+        let picture = "BI /W 1 /H 1 /BPC 8 /CS /DeviceGray ID ~ EI";
+        format!("{} 0.49 g {} 0 g\n", instead(x, y, junk, picture), shown(x, y, junk))
+    }),
+    way("white on a white shading", Hiding::SameColour, |x, y, junk| {
+        format!("q {} W n /AllWhite sh Q 1 g {} 0 g\n", around(x, y, junk), shown(x, y, junk))
+    }),
+    way("white on a white pattern", Hiding::SameColour, |x, y, junk| {
+        format!("/Pattern cs /AllWhite scn {} f 1 g {} 0 g\n", around(x, y, junk), shown(x, y, junk))
+    }),
+    way("white in a font without widths", Hiding::SameColour, |x, y, junk| format!("1 g {} 0 g\n", wide(x, y, junk))),
+    way("white in a font of unknown widths", Hiding::SameColour, |x, y, junk| {
+        format!("1 g {} 0 g\n", bytes(x, y, junk))
+    }),
+    way("tiny in a font of unknown widths", Hiding::Tiny, |x, y, junk| {
+        bytes(x, y, junk).replace("1 0 0 1", ".1 0 0 .1")
+    }),
+    Way {
+        name: "under a picture with a full mask",
+        how: Hiding::Covered,
+        junk: shown,
+        later: |x, y, junk| instead(x, y, junk, "/Veil Do"),
+    },
+    Way {
+        name: "under a stencil",
+        how: Hiding::Covered,
+        junk: shown,
+        later: |x, y, junk| format!("1 g {} 0 g\n", instead(x, y, junk, "/Dot Do")),
+    },
+    Way {
+        name: "under a shading",
+        how: Hiding::Covered,
+        junk: shown,
+        later: |x, y, junk| format!("q {} W n /Dark sh Q\n", around(x, y, junk)),
+    },
+    Way {
+        name: "under a pattern",
+        how: Hiding::Covered,
+        junk: shown,
+        later: |x, y, junk| format!("/Pattern cs /Dark scn {} f 0 g\n", around(x, y, junk)),
+    },
+    Way {
+        name: "under clips in clips",
+        how: Hiding::Covered,
+        junk: shown,
+        later: |x, y, junk| {
+            let clips = "0 0 m 600 0 l 600 900 l 0 900 l 1 450 l h W n ".repeat(20);
+            format!("q {clips} 1 g {} f Q\n", around(x, y, junk))
+        },
+    },
     way("in a form on a layer that is off", Hiding::HiddenLayer, |_, _, junk| {
         "/Off Do\n".repeat(junk.split(' ').count())
     }),
@@ -187,14 +298,14 @@ fn hidden_words_are_left_out_and_counted() {
     for way in &WAYS {
         let (pages, words) = broken_up(&words, Some(way));
         let read = read(way.name, document(&pages, ""));
-        assert_eq!(read.text, as_if.text, "{}", way.name);
+        assert!(read.text == as_if.text, "{}: {:.300}", way.name, read.text);
         let counts: Vec<HiddenCount> = read.hidden.counts().collect();
         assert_eq!(counts, [HiddenCount { how: way.how, words }], "{}", way.name);
     }
 }
 
 /// A way to show a text that can be seen: what is before and after it, and entries of the page.
-const SEEN: [(&str, &str, &str, &str); 20] = [
+const SEEN: [(&str, &str, &str, &str); 27] = [
     ("a scan whose text was recognised", "q 595 0 0 842 0 0 cm /Scan Do Q 3 Tr", "", ""),
     ("a scan over its text", "", "q 595 0 0 842 0 0 cm /Scan Do Q", ""),
     ("a stamped scan", "BT /F1 8 Tf 50 20 Td (Stamp) Tj ET q 595 0 0 842 0 0 cm /Scan Do Q 3 Tr", "", ""),
@@ -207,6 +318,13 @@ const SEEN: [(&str, &str, &str, &str); 20] = [
     ),
     ("white on a broad line", "0 0 0.5 RG 900 w 0 400 m 595 400 l S 1 g", "", ""),
     ("white on a picture", "q 595 0 0 842 0 0 cm /Scan Do Q 1 g", "", ""),
+    ("white on a dark picture", "q 595 0 0 842 0 0 cm /Black Do Q 1 g", "", ""),
+    ("white on a picture in the text", "q 595 0 0 842 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID ~ EI Q 1 g", "", ""),
+    ("white on a dark shading", "/Dark sh 1 g", "", ""),
+    ("white on a dark pattern", "/Pattern cs /Dark scn 0 0 595 842 re f 1 g", "", ""),
+    ("under a shading that ends", "", "q 0 0 m 1 0 l 0 1 l h W n /Fade sh Q", ""),
+    ("under a clear stencil", "", "q /Clear gs 595 0 0 842 0 0 cm /Dot Do Q", ""),
+    ("under a small picture", "", "q 20 0 0 20 0 0 cm /White Do Q", ""),
     ("white on a box in a darkening colour", "q /Half gs 0 g 0 0 595 842 re f Q 1 g", "", ""),
     ("grey", "0.5 g", "", ""),
     ("a rotated page", "", "", "/Rotate 90"),
@@ -243,14 +361,36 @@ fn what_can_be_seen_is_read() {
     assert!(read("bold", document(&twice, "")).hidden.is_empty());
 }
 
-/// A page on which so much is painted that not all of it is remembered: its text counts as visible.
 #[test]
-fn text_on_a_page_of_many_shapes_is_read() {
-    let shapes = "0 0 1 rg 5 5 3 3 re f\n".repeat(25_000);
-    let page = format!("{shapes} 1 g {} 0 g {}", shown(50, 500, "white"), shown(50, 400, "black"));
-    let read = read("many", document(&[page], ""));
-    let words: Vec<&str> = read.text.split_whitespace().collect();
-    assert!(words == ["white", "black"] && read.hidden.is_empty(), "{words:?}");
+fn letters_of_unknown_widths_are_seen_on_a_dark_box() {
+    let page = "0 g 200 490 100 20 re f BT /Bytes 10 Tf 50 500 Td (granite ) Tj 1 g (opal) Tj ET".to_owned();
+    let read = read("unknown widths", document(&[page], ""));
+    assert!(read.text == "granite opal" && read.hidden.is_empty(), "{read:?}");
+}
+
+#[test]
+fn layers_hide_though_all_are_on() {
+    for layer in ["AllOff", "AnyOff", "Not"] {
+        let page = format!("{} /OC /{layer} BDC {} EMC", shown(50, 500, "granite"), shown(50, 400, "opal"));
+        let read = read(layer, document_with("", &[page], ""));
+        assert!(read.text == "granite" && read.hidden.words() == 1, "{layer}: {read:?}");
+    }
+}
+
+/// However many shapes are painted, white letters on white are found; a page with too many of them is refused.
+#[test]
+fn many_shapes_hide_nothing() {
+    let page = |shape: &str, count: usize| {
+        format!("{} 1 g {} 0 g {}", shape.repeat(count), shown(50, 500, "white"), shown(50, 400, "black"))
+    };
+    let found = read("many", document(&[page("0 0 1 rg 5 5 3 3 re f\n", 25_000)], ""));
+    assert!(found.text == "black" && found.hidden.words() == 1, "{found:?}");
+    for (shape, count) in [("5 5 3 3 re f\n", 200_001), ("0 0 m\n", 2_000_002)] {
+        let bytes = document(&[page(shape, count)], "").into();
+        let limits = Limits { ratio: 10_000, ..Limits::default() };
+        let error = extract::read_one(File { bytes, name: None, encoding: None }, limits).expect_err("a refusal");
+        assert!(matches!(error, ExtractError::OverLimit(Met { limit: Limit::Time, .. })), "{shape}: {error}");
+    }
 }
 
 /// A document that is encrypted in this way for this user, changed before it is written.

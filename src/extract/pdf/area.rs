@@ -8,7 +8,7 @@ pub(super) type Point = (f64, f64);
 /// The number of pieces that a curve is divided into.
 const PIECES: u32 = 8;
 /// How many clips of other shapes than boxes can be nested before further ones are ignored.
-const MOST_CLIPS: usize = 16;
+const MOST_CLIPS: usize = 64;
 
 /// A transformation from one space to another.
 #[derive(Clone, Copy, Debug)]

@@ -5,23 +5,26 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 use pdf_extract::content::Operation;
-use pdf_extract::{Dictionary, Document, Object, Stream};
+use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream};
 
 use super::area::{Area, Bounds, Clip, Matrix, Path, Rule};
 use super::colour::{Blend, Paint, Space};
 use super::fonts::resolve;
 use super::layers::Layers;
 use super::mend::sub_dictionary;
-use super::scene::{Measured, Painted, Scene, Stencil, Style};
+use super::picture::{self, Look};
+use super::scene::{Measured, Metrics, Painted, Scene, Stencil, Style};
 
-/// The maximum number of points in the paths of a page. What is painted after more of them is not remembered.
-const MOST_POINTS: usize = 400_000;
+/// The maximum number of points in the paths of a page with text.
+const MOST_POINTS: usize = 2_000_000;
 
 /// The names that a page or a form has for what its operations refer to.
 pub(super) struct Names {
     states: Dictionary,
     spaces: Dictionary,
     properties: Dictionary,
+    patterns: Dictionary,
+    shadings: Dictionary,
     /// Colour spaces that have been read.
     read: HashMap<Vec<u8>, Space>,
 }
@@ -30,7 +33,8 @@ impl Names {
     pub(super) fn of(document: &Document, resources: &Dictionary) -> Self {
         let part = |key: &[u8]| sub_dictionary(document, resources, key);
         let (states, spaces, properties) = (part(b"ExtGState"), part(b"ColorSpace"), part(b"Properties"));
-        Self { states, spaces, properties, read: HashMap::new() }
+        let (patterns, shadings) = (part(b"Pattern"), part(b"Shading"));
+        Self { states, spaces, properties, patterns, shadings, read: HashMap::new() }
     }
 
     fn space(&mut self, document: &Document, object: &Object) -> Space {
@@ -85,6 +89,8 @@ pub(super) struct Canvas {
     hidden: usize,
     /// Letters of the current text that will be a clip.
     stencil: Option<Stencil>,
+    /// Pictures that have been looked at.
+    pictures: HashMap<ObjectId, Look>,
     /// Whether the next string may have another style than the last one.
     is_changed: bool,
     /// Whether the place of the next string is given.
@@ -111,7 +117,22 @@ impl Canvas {
         let (outer, path, points, clip) = (Vec::new(), Path::default(), 0, None);
         let (marks, hidden, stencil, is_changed, is_placed) = (Vec::new(), 0, None, true, true);
         let scene = Scene::new(shown(document, page), unit);
-        Self { scene, layers, state, outer, path, points, clip, marks, hidden, stencil, is_changed, is_placed }
+        let pictures = HashMap::new();
+        Self {
+            scene,
+            layers,
+            state,
+            outer,
+            path,
+            points,
+            clip,
+            marks,
+            hidden,
+            stencil,
+            pictures,
+            is_changed,
+            is_placed,
+        }
     }
 
     pub(super) fn scene(&self) -> &Scene {
@@ -203,11 +224,15 @@ impl Canvas {
             ("f" | "F" | "f*" | "S" | "s" | "B" | "B*" | "b" | "b*" | "n", _) => self.paint_path(&operation.operator),
             ("sh", _) => {
                 let area = Area::of_box(self.state.clip.bounds);
-                self.paint(area, Paint::Unknown, self.state.fill.alpha, false, false);
+                let shading = operands.first().and_then(|name| names.shadings.get(name.as_name().ok()?).ok());
+                let paint = shading.map_or(Paint::Unknown, |object| picture::shading(document, object, &names.spaces));
+                self.paint(area, paint, self.state.fill.alpha, false, true);
             }
             ("BI", _) => {
-                if let Some(Object::Stream(picture)) = operands.first() {
-                    self.picture(document, picture);
+                match operands.first() {
+                    Some(Object::Stream(picture)) => self.picture(document, None, picture, names),
+                    // The parser does not know all of them.
+                    _ => self.look(Look::UNKNOWN),
                 }
             }
             ("BMC", _) => return self.mark(false),
@@ -257,7 +282,7 @@ impl Canvas {
 
     fn extend_path(&mut self, operator: &str, values: &[f64]) {
         if self.points > MOST_POINTS {
-            return;
+            return self.scene.fill();
         }
         let before = self.path.points;
         let (matrix, path) = (self.state.matrix, &mut self.path);
@@ -283,40 +308,48 @@ impl Canvas {
 
     fn paint_path(&mut self, operator: &str) {
         let (path, clip) = (std::mem::take(&mut self.path), self.clip.take());
-        let is_whole = self.points <= MOST_POINTS;
         let rule = if operator.ends_with('*') { Rule::EvenOdd } else { Rule::NonZero };
-        if is_whole && "fFbB".contains(&operator[..1]) {
+        if "fFbB".contains(&operator[..1]) {
             let GraphicsState { fill: Ink { paint, alpha, .. }, .. } = self.state;
             if let Some(area) = path.clone().area(rule) {
                 self.paint(area, paint, alpha, false, true);
             }
         }
-        if is_whole && "SsbB".contains(&operator[..1]) {
+        if "SsbB".contains(&operator[..1]) {
             let GraphicsState { line: Ink { paint, alpha, .. }, line_width, .. } = self.state;
             let (width, height) = self.state.matrix.scaled(line_width);
             if let Some(area) = path.clone().area(Rule::Line(width.max(height) / 2.0)) {
                 self.paint(area, paint, alpha, false, true);
             }
         }
-        match clip.and_then(|rule| path.area(rule)) {
-            Some(area) if is_whole => self.state.clip.add(area),
-            Some(_) => self.state.clip.is_exact = false,
-            None => {}
+        if let Some(area) = clip.and_then(|rule| path.area(rule)) {
+            self.state.clip.add(area);
+            if !self.state.clip.is_exact {
+                self.scene.fill();
+            }
         }
     }
 
     /// Paints a picture into the square of one unit.
-    pub(super) fn picture(&mut self, document: &Document, picture: &Stream) {
+    pub(super) fn picture(&mut self, document: &Document, id: Option<ObjectId>, picture: &Stream, names: &Names) {
         if self.is_off(document, &picture.dict) {
             return;
         }
-        let is_set = |key: &[u8]| picture.dict.get(key).is_ok_and(|value| resolve(document, value) != &Object::Null);
-        let is_true = |key: &[u8]| picture.dict.get(key).and_then(Object::as_bool).unwrap_or_default();
-        let is_stencil = is_true(b"ImageMask") || is_true(b"IM");
-        let is_opaque = !is_stencil && !["SMask", "Mask", "SMaskInData"].iter().any(|key| is_set(key.as_bytes()));
+        let known = id.and_then(|id| self.pictures.get(&id).copied());
+        let look = known.unwrap_or_else(|| picture::look(document, picture, &names.spaces));
+        if let Some(id) = id {
+            self.pictures.insert(id, look);
+        }
+        self.look(look);
+    }
+
+    /// Paints what looks like this into the square of one unit.
+    fn look(&mut self, look: Look) {
+        let paint = look.paint.unwrap_or(self.state.fill.paint);
+        let paint = if look.is_whole { paint } else { Paint::Unknown };
         let unit = Bounds { from: (0.0, 0.0), to: (1.0, 1.0) };
         let area = Area::of_square(&self.state.matrix, unit);
-        self.paint(area, Paint::Unknown, self.state.fill.alpha, true, is_opaque);
+        self.paint(area, paint, look.alpha * self.state.fill.alpha, look.has_parts, look.is_whole);
         self.is_changed = true;
     }
 
@@ -325,7 +358,7 @@ impl Canvas {
         let is_simple = state.blend == Blend::Normal && !state.is_masked && state.clip.is_exact;
         let is_lost = matches!(paint, Paint::Colour(colour) if state.blend.ignores(colour));
         let alpha = alpha * state.group;
-        if self.hidden > 0 || is_lost || alpha <= 0.0 || paint == Paint::Nothing || self.scene.is_full() {
+        if self.hidden > 0 || is_lost || alpha <= 0.0 || paint == Paint::Nothing {
             return;
         }
         if let Some(stencil) = &state.stencil {
@@ -337,24 +370,24 @@ impl Canvas {
         if clip.bounds.from.0 > clip.bounds.to.0 || clip.bounds.from.1 > clip.bounds.to.1 {
             return;
         }
-        let covers = covers && is_simple && !state.overprints && (is_picture || paint != Paint::Unknown);
+        let covers = covers && is_simple && !state.overprints && paint != Paint::Unknown;
         let paint = if is_simple { paint } else { Paint::Unknown };
         self.scene.paint(Painted { area, clip, paint, alpha, is_picture, covers });
         self.is_changed = true;
     }
 
     /// Strings are shown, in letters of which the widths are known or not.
-    pub(super) fn show(&mut self, strings: usize, is_measured: bool) {
-        if self.is_changed || !is_measured {
-            let style = self.style(is_measured);
+    pub(super) fn show(&mut self, strings: usize, metrics: Metrics) {
+        if self.is_changed || !metrics.has_widths {
+            let style = self.style(metrics);
             self.scene.style(style);
-            self.is_changed = !is_measured;
+            self.is_changed = !metrics.has_widths;
         }
         self.is_placed = false;
         self.scene.strings += strings;
     }
 
-    fn style(&mut self, is_measured: bool) -> Style {
+    fn style(&mut self, metrics: Metrics) -> Style {
         let clips = (4..=7).contains(&self.state.mode);
         let stencil = clips.then(|| self.stencil.get_or_insert_with(|| Rc::new(Cell::new(None))).clone());
         let state = &self.state;
@@ -365,7 +398,7 @@ impl Canvas {
             3 | 7 => [None, None],
             _ => [ink(&state.fill), None],
         };
-        let measured = match (is_measured, self.is_placed) {
+        let measured = match (metrics.has_widths, self.is_placed) {
             (true, _) => Measured::All,
             (false, true) => Measured::Start,
             (false, false) => Measured::Follows,
@@ -377,8 +410,8 @@ impl Canvas {
             clip: state.clip.clone(),
             is_off: self.hidden > 0,
             painted: self.scene.painted(),
-            is_complete: !self.scene.is_full() && self.points <= MOST_POINTS,
             measured,
+            metrics,
         }
     }
 }
@@ -395,8 +428,9 @@ fn set_colour(ink: &mut Ink, document: &Document, operation: &Operation, values:
         ("rg" | "RG", _) => ink.space = names.space(document, &Object::Name(b"DeviceRGB".to_vec())),
         ("k" | "K", _) => ink.space = names.space(document, &Object::Name(b"DeviceCMYK".to_vec())),
         // The name of a pattern.
-        (_, Some(Object::Name(_))) => {
-            ink.paint = Paint::Unknown;
+        (_, Some(Object::Name(name))) => {
+            let pattern = names.patterns.get(name).ok();
+            ink.paint = pattern.map_or(Paint::Unknown, |object| picture::pattern(document, object, &names.spaces));
             return;
         }
         _ => {}

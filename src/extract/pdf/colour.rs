@@ -30,6 +30,8 @@ pub(super) enum Paint {
     Colour(Colour),
     /// No ink at all.
     Nothing,
+    /// Colours that are not known, which leave nothing free.
+    Opaque,
     /// A pattern, or what is not understood.
     Unknown,
 }
@@ -99,7 +101,7 @@ impl Space {
     }
 
     /// The number of parts of a colour.
-    fn parts(&self) -> usize {
+    pub(super) fn parts(&self) -> usize {
         match self {
             Self::Gray | Self::Indexed(..) => 1,
             Self::Rgb | Self::Lab => 3,
@@ -162,7 +164,7 @@ fn numbers(document: &Document, dictionary: &Dictionary, key: &[u8]) -> Vec<f32>
 }
 
 impl Function {
-    fn read(document: &Document, object: &Object, depth: usize) -> Option<Self> {
+    pub(super) fn read(document: &Document, object: &Object, depth: usize) -> Option<Self> {
         let object = resolve(document, object);
         let dictionary = object.as_dict().or_else(|_| object.as_stream().map(|stream| &stream.dict)).ok()?;
         let numbers = |key: &[u8]| numbers(document, dictionary, key);
@@ -193,7 +195,7 @@ impl Function {
         }
     }
 
-    fn of(&self, values: &[f32]) -> Option<Vec<f32>> {
+    pub(super) fn of(&self, values: &[f32]) -> Option<Vec<f32>> {
         match self {
             Self::Exponential { from, to, exponent } => {
                 let power = values.first()?.powf(*exponent);

@@ -12,6 +12,7 @@ use read_fonts::tables::cmap::{CmapIterLimits, PlatformId};
 use read_fonts::{FontRef, TableProvider as _};
 
 use super::cmap::{CMap, Codes, encoding, to_unicode};
+use super::scene::Metrics;
 
 /// The object that a reference points to.
 pub(super) fn resolve<'a>(document: &'a Document, object: &'a Object) -> &'a Object {
@@ -31,8 +32,7 @@ pub(super) struct Font {
     /// For a composite font: how its codes are separated; empty for single-byte codes.
     codes: Vec<Codes>,
     characters: Characters,
-    /// Whether the widths of its characters are known, and all are written from left to right.
-    is_measured: bool,
+    metrics: Metrics,
 }
 
 /// Which characters codes stand for.
@@ -101,9 +101,9 @@ impl InUse {
         (self.shown, self.unread)
     }
 
-    /// Whether it is known where each character of a string is.
-    pub(super) fn is_measured(&self) -> bool {
-        self.font.is_measured
+    /// What is known of where the characters of a string are.
+    pub(super) fn metrics(&self) -> Metrics {
+        self.font.metrics
     }
 
     /// Adds the font to the document.
@@ -142,8 +142,9 @@ impl Font {
         let subtype = font.get(b"Subtype").map(|object| resolve(document, object)).and_then(Object::as_name).ok();
         if subtype != Some(b"Type0") {
             let characters = map.map_or(Characters::AsIs, |map| Characters::Map(map.characters));
-            let is_measured = subtype != Some(b"Type3");
-            return Self { dictionary, codes: Vec::new(), characters, is_measured };
+            let is_usual = subtype != Some(b"Type3");
+            let metrics = Metrics { has_widths: is_usual, has_size: is_usual, is_vertical: false };
+            return Self { dictionary, codes: Vec::new(), characters, metrics };
         }
         let mut descendant = descendant(document, font);
         let encoding = font.get(b"Encoding").ok().map(|object| resolve(document, object));
@@ -163,7 +164,8 @@ impl Font {
         };
         // Widths are per glyph, and two-byte codes are glyph numbers.
         let widths = if two_bytes { widths(document, &descendant) } else { Vec::new() };
-        let has_widths = !widths.is_empty();
+        // Without widths, all glyphs have the default one.
+        let has_widths = !widths.is_empty() || two_bytes && name.starts_with(b"Identity");
         descendant.set("W", widths);
         let width = descendant.get(b"DW").map(|object| resolve(document, object)).and_then(Object::as_float);
         descendant.set("DW", width.map_or(WIDTH, |width| width as i64));
@@ -175,7 +177,8 @@ impl Font {
                     .as_stream()
                     .is_ok_and(|stream| stream.dict.get(b"WMode").and_then(Object::as_i64).ok() == Some(1))
             });
-        Self { dictionary, codes, characters, is_measured: has_widths && !is_vertical }
+        let metrics = Metrics { has_widths: has_widths && !is_vertical, has_size: true, is_vertical };
+        Self { dictionary, codes, characters, metrics }
     }
 
     /// The first code in some bytes, and its length.

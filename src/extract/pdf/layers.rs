@@ -70,7 +70,7 @@ impl Layers {
             return true;
         }
         let Ok(group) = resolve(document, object).as_dict() else { return false };
-        if self.0.is_empty() || name(document, group, b"Type") != b"OCMD" {
+        if name(document, group, b"Type") != b"OCMD" {
             return false;
         }
         if group.has(b"VE") {

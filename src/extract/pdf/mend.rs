@@ -20,6 +20,8 @@ pub(super) const DEEPEST: usize = 50;
 pub(super) enum Unread {
     /// It decompresses to more than the limit.
     TooMuch,
+    /// So much is painted on it that it would take too long to say what is seen.
+    TooLong,
     /// It is damaged.
     Page,
 }
@@ -170,7 +172,7 @@ impl<'a> Mended<'a> {
                 "Do" => {
                     let form = operation.operands[0].as_name().and_then(|name| forms.get(name)).cloned();
                     if let Ok(form) = form.and_then(|form| form.as_reference()) {
-                        self.form(form, resources, font)?;
+                        self.form(form, resources, &names, font)?;
                     }
                 }
                 "Tj" | "TJ" | "'" | "\"" => {
@@ -180,7 +182,7 @@ impl<'a> Mended<'a> {
                         strings += usize::from(matches!(string, Object::String(..)));
                         self.in_use[font].show(string.as_str().unwrap_or_default());
                     }
-                    self.canvas.show(strings, self.in_use[font].is_measured());
+                    self.canvas.show(strings, self.in_use[font].metrics());
                     self.operations.extend(shows(operation, shown));
                 }
                 _ => self.operations.push(operation),
@@ -216,11 +218,11 @@ impl<'a> Mended<'a> {
     }
 
     /// Inlines the content of a form.
-    fn form(&mut self, id: ObjectId, outer: &Dictionary, font: Option<usize>) -> Result<(), Unread> {
+    fn form(&mut self, id: ObjectId, outer: &Dictionary, names: &Names, font: Option<usize>) -> Result<(), Unread> {
         let Ok(stream) = self.document.get_object(id).and_then(Object::as_stream) else { return Ok(()) };
         let subtype = stream.dict.get(b"Subtype").and_then(Object::as_name).ok();
         if subtype == Some(b"Image") {
-            self.canvas.picture(self.document, stream);
+            self.canvas.picture(self.document, Some(id), stream, names);
         }
         if subtype != Some(b"Form") || self.within.contains(&id) || self.within.len() == DEEPEST {
             return Ok(());

@@ -10,6 +10,7 @@ mod fonts;
 mod layers;
 mod mend;
 mod password;
+mod picture;
 mod scene;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +20,7 @@ use pdf_extract::{Dictionary, Document, Object, ObjectId, decode_text_string, ou
 
 use self::eye::Eye;
 use self::mend::{Mended, Shared, Unread};
-use super::limits::Budget;
+use super::limits::{Budget, Limit, Met};
 use super::prose::phrase;
 use super::{ExtractError, Extracted, Format, HiddenWords};
 use crate::description::Description;
@@ -44,6 +45,7 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
                 page
             }
             Err(Unread::TooMuch) => return Err(met.into()),
+            Err(Unread::TooLong) => return Err(Met { limit: Limit::Time, at: budget.limits.time }.into()),
             Err(Unread::Page) => {
                 lost.push(number);
                 String::new()
@@ -112,6 +114,9 @@ fn page(
         match catch_unwind(AssertUnwindSafe(|| output_doc_page(page.document(), &mut eye, number))) {
             Ok(read) => read.map_err(|_| Unread::Page)?,
             Err(_) => return Err(Unread::Page),
+        }
+        if page.scene().is_over() {
+            return Err(Unread::TooLong);
         }
         let (is_scan, hidden) = (eye.saw_scan(), eye.hidden);
         Ok((text, hidden, is_scan))

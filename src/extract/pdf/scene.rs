@@ -3,15 +3,20 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use hashbrown::HashMap;
+
 use super::super::hidden::Hiding;
 use super::area::{Area, Bounds, Clip, Matrix, Point};
 use super::colour::{Blend, Colour, Paint, WHITE, is_lost_on};
 
-/// The maximum number of painted shapes that are remembered of a page. Text that is painted after more of them
-/// counts as visible, whatever its colour.
-const MOST_PAINTED: usize = 20_000;
+/// The maximum number of painted shapes of a page with text.
+const MOST_PAINTED: usize = 200_000;
 /// The maximum amount of work for a page, in comparisons of a point with a side of a shape.
 const MOST_WORK: usize = 100_000_000;
+/// The side of the squares that a page is divided into, in its units, and the most squares of a shape that is found by
+/// them.
+const SQUARE: f64 = 24.0;
+const MOST_SQUARES: f64 = 16.0;
 /// The smallest size of letters that can be seen, in points.
 const SMALLEST: f64 = 1.0;
 /// Up to this opacity, nothing can be seen.
@@ -37,6 +42,45 @@ impl Painted {
     }
 }
 
+/// Where shapes are: those of each square, and larger ones, in the order of painting.
+#[derive(Debug, Default)]
+struct Places {
+    squares: HashMap<(i64, i64), Vec<usize>>,
+    large: Vec<usize>,
+}
+
+impl Places {
+    fn square((x, y): Point) -> (i64, i64) {
+        ((x / SQUARE).floor() as i64, (y / SQUARE).floor() as i64)
+    }
+
+    fn add(&mut self, place: usize, bounds: &Bounds) {
+        let (across, up) = ((bounds.to.0 - bounds.from.0) / SQUARE, (bounds.to.1 - bounds.from.1) / SQUARE);
+        let squares = (across + 2.0) * (up + 2.0);
+        if squares.is_nan() || squares > MOST_SQUARES {
+            return self.large.push(place);
+        }
+        let (from, to) = (Self::square(bounds.from), Self::square(bounds.to));
+        for x in from.0..=to.0 {
+            for y in from.1..=to.1 {
+                self.squares.entry((x, y)).or_default().push(place);
+            }
+        }
+    }
+
+    /// The shapes that may be at a point, the last one first.
+    fn at(&self, point: Point) -> impl Iterator<Item = usize> {
+        let (mut near, mut large) =
+            (self.squares.get(&Self::square(point)).map_or(&[][..], Vec::as_slice), &self.large[..]);
+        std::iter::from_fn(move || {
+            let list = if near.last() > large.last() { &mut near } else { &mut large };
+            let (last, rest) = list.split_last()?;
+            *list = rest;
+            Some(*last)
+        })
+    }
+}
+
 /// What is painted later through letters that are a clip.
 pub(super) type Stencil = Rc<Cell<Option<Paint>>>;
 
@@ -48,6 +92,16 @@ pub(super) enum Measured {
     Start,
     /// Nothing: they follow others of unknown width.
     Follows,
+}
+
+/// What is known of the letters of a font.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Metrics {
+    pub(super) has_widths: bool,
+    /// Whether they are about as high as their size says.
+    pub(super) has_size: bool,
+    /// Whether they may be written from top to bottom.
+    pub(super) is_vertical: bool,
 }
 
 /// How strings are shown.
@@ -62,9 +116,8 @@ pub(super) struct Style {
     pub(super) is_off: bool,
     /// How many shapes were painted before.
     pub(super) painted: usize,
-    /// Whether these are all.
-    pub(super) is_complete: bool,
     pub(super) measured: Measured,
+    pub(super) metrics: Metrics,
 }
 
 /// A letter on the page.
@@ -93,33 +146,38 @@ pub(super) struct Scene {
     /// The length of a unit in points.
     unit: f64,
     painted: Vec<Painted>,
-    /// The places of those that cover what is below, and of pictures.
-    covers: Vec<usize>,
-    pictures: Vec<usize>,
+    places: Places,
     /// Each style, and the number of the first string that has it.
     styles: Vec<(usize, Style)>,
     pub(super) strings: usize,
     work: Cell<usize>,
+    /// Whether more is painted than is remembered, and whether a letter could not be looked at for that or for the work.
+    is_full: bool,
+    is_over: Cell<bool>,
 }
 
 impl Scene {
     pub(super) fn new(page: Option<Bounds>, unit: f64) -> Self {
-        let (painted, covers, pictures, styles) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { page, unit, painted, covers, pictures, styles, strings: 0, work: Cell::new(MOST_WORK) }
+        let (painted, places, styles) = (Vec::new(), Places::default(), Vec::new());
+        let (work, is_over) = (Cell::new(MOST_WORK), Cell::new(false));
+        Self { page, unit, painted, places, styles, strings: 0, work, is_full: false, is_over }
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.painted.len() >= MOST_PAINTED
+    /// Says that not all of the page is remembered.
+    pub(super) fn fill(&mut self) {
+        self.is_full = true;
+    }
+
+    /// Whether it would take too long to say what is seen.
+    pub(super) fn is_over(&self) -> bool {
+        self.is_over.get()
     }
 
     pub(super) fn paint(&mut self, painted: Painted) {
-        let place = self.painted.len();
-        if painted.covers && painted.alpha >= OPAQUE {
-            self.covers.push(place);
+        if self.painted.len() >= MOST_PAINTED {
+            return self.fill();
         }
-        if painted.is_picture {
-            self.pictures.push(place);
-        }
+        self.places.add(self.painted.len(), &painted.clip.bounds);
         self.painted.push(painted);
     }
 
@@ -141,12 +199,19 @@ impl Scene {
     /// Whether a letter of this style cannot be seen, and why.
     pub(super) fn unseen(&self, style: &Style, letter: &Letter) -> Option<Unseen> {
         let points = letter.points(style.measured);
-        let is_placed = style.measured != Measured::Follows && points.iter().all(|(x, y)| (x + y).is_finite());
+        let is_finite = points.iter().all(|(x, y)| (x + y).is_finite());
+        let is_placed = style.measured != Measured::Follows && is_finite;
+        if self.is_full {
+            self.is_over.set(true);
+        }
         let unseen = |how| Unseen { how, is_of_picture: false, is_on_picture: false };
         if style.is_off {
             return Some(unseen(Hiding::HiddenLayer));
         }
-        let on_picture = || is_placed && self.pictures.iter().any(|&place| self.is_in(place, points[0]));
+        let on_picture = || {
+            let is_picture = |place: usize| self.painted[place].is_picture && self.is_in(place, points[0]);
+            is_placed && self.places.at(points[0]).any(is_picture)
+        };
         let scanned = |how| Unseen { how, is_of_picture: true, is_on_picture: on_picture() };
         let inks = style.inks();
         if inks.is_empty() {
@@ -156,11 +221,12 @@ impl Scene {
             return Some(scanned(Hiding::Transparent));
         }
         let (width, height) = letter.matrix.scaled(letter.size * self.unit);
-        if style.measured == Measured::All && (width < SMALLEST || height < SMALLEST) {
+        if style.metrics.has_size && (width < SMALLEST || height < SMALLEST) {
             return Some(unseen(Hiding::Tiny));
         }
+        let is_lost = |point: &Point| self.is_lost(style, &inks, *point);
         if !is_placed {
-            return None;
+            return self.is_row_lost(style, letter, is_lost).then(|| unseen(Hiding::SameColour));
         }
         if self.page.is_some_and(|page| !points.iter().any(|point| page.contains(*point))) {
             return Some(unseen(Hiding::OffPage));
@@ -173,14 +239,25 @@ impl Scene {
             let is_picture = covers.iter().all(|&place| self.painted[place].is_picture);
             return Some(if is_picture { scanned(Hiding::Covered) } else { unseen(Hiding::Covered) });
         }
-        let is_lost = |point: &Point| self.is_lost(style, &inks, *point);
-        (style.is_complete && points.iter().all(is_lost)).then(|| unseen(Hiding::SameColour))
+        let is_lost = match style.measured {
+            Measured::All => points.iter().all(is_lost),
+            _ => self.is_row_lost(style, letter, is_lost),
+        };
+        is_lost.then(|| unseen(Hiding::SameColour))
+    }
+
+    /// Whether a letter is lost wherever in its row it is.
+    fn is_row_lost(&self, style: &Style, letter: &Letter, is_lost: impl Fn(&Point) -> bool) -> bool {
+        let Some(page) = self.page.filter(|_| !style.metrics.is_vertical) else { return false };
+        let mut row = letter.row(&page).peekable();
+        row.peek().is_some() && row.all(|point| is_lost(&point))
     }
 
     /// Whether there is work left for so much; it is then done.
     fn may(&self, work: usize) -> bool {
         let left = self.work.get().checked_sub(work);
         self.work.set(left.unwrap_or_default());
+        self.is_over.set(self.is_over.get() || left.is_none());
         left.is_some()
     }
 
@@ -195,8 +272,10 @@ impl Scene {
 
     /// What covers this point after so many shapes.
     fn cover(&self, point: Point, after: usize) -> Option<usize> {
-        let first = self.covers.partition_point(|&place| place < after);
-        self.covers[first..].iter().copied().find(|&place| self.is_in(place, point))
+        self.places.at(point).take_while(|&place| place >= after).find(|&place| {
+            let painted = &self.painted[place];
+            painted.covers && painted.alpha >= OPAQUE && self.is_in(place, point)
+        })
     }
 
     /// Whether letters of these inks cannot be told from what is below at this point.
@@ -209,7 +288,7 @@ impl Scene {
                 is_lost_on([mixed(0), mixed(1), mixed(2)], below)
             }
             (Paint::Colour(colour), blend) => blend.ignores(*colour),
-            (Paint::Unknown, _) => false,
+            (Paint::Opaque | Paint::Unknown, _) => false,
         })
     }
 
@@ -221,18 +300,22 @@ impl Scene {
             left *= 1.0 - share;
             left > 1.0 - OPAQUE
         };
-        for place in (0..before.min(self.painted.len())).rev() {
+        for place in self.places.at(point) {
+            if place >= before {
+                self.may(1);
+                continue;
+            }
             if !self.is_in(place, point) {
                 continue;
             }
             let painted = &self.painted[place];
             let Paint::Colour(part) = painted.paint else { return None };
             if !add(part, painted.alpha) {
-                return (self.work.get() > 0).then_some(colour);
+                return Some(colour);
             }
         }
         add(WHITE, 1.0);
-        (self.work.get() > 0).then_some(colour)
+        Some(colour)
     }
 }
 
@@ -246,6 +329,21 @@ impl Style {
 }
 
 impl Letter {
+    /// Places on the page that are in one row with it.
+    fn row(&self, page: &Bounds) -> impl Iterator<Item = Point> {
+        /// The distance of the places, and how many there are to each side.
+        const STEP: f64 = 8.0;
+        const MOST: i32 = 200;
+        let ((x, y), width) = (self.matrix.point((0.0, 0.3 * self.size)), self.matrix.scaled(1.0).0);
+        let [a, b, ..] = self.matrix.0;
+        let page = *page;
+        let at = move |step: i32| {
+            let far = STEP * f64::from(step) / width;
+            (x + a * far, y + b * far)
+        };
+        (-MOST..=MOST).map(at).filter(move |point| page.contains(*point))
+    }
+
     /// Points that letters usually reach, the middle first.
     fn points(&self, measured: Measured) -> Vec<Point> {
         let at = |x: f64, y: f64| self.matrix.point((x * self.width * self.size, y * self.size));
