@@ -69,13 +69,11 @@ impl Claimed {
     /// Whether two passages have a part in common: of the text, or else of the gems. Gems of two recipes are not counted alike.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
-        match (self.extent.bytes, other.extent.bytes) {
-            (Some(a), Some(b)) => a.start < b.end && b.start < a.end,
-            _ => {
-                let (a, b) = (self.extent.gems, other.extent.gems);
-                self.recipe == other.recipe && a.start < b.end && b.start < a.end
-            }
+        if let Some((a, b)) = self.extent.bytes.zip(other.extent.bytes) {
+            return a.start < b.end && b.start < a.end;
         }
+        let (a, b) = (self.extent.gems, other.extent.gems);
+        self.recipe == other.recipe && a.start < b.end && b.start < a.end
     }
 
     /// Whether some of these passages have a part in common with some of the others.
