@@ -95,18 +95,22 @@ impl Catalogue {
 }
 
 impl<'c> Editor<'c> {
-    /// An editor with the same actor that works for the key of this name; `None`: for an administrator.
+    /// An editor with the same actor that works for the library's key of this name, and has no powers if there is none any more;
+    /// `None`: for an administrator.
     pub(crate) fn on_behalf_of(&self, key: Option<&str>) -> Editor<'c> {
         Editor { principal: key.map(str::to_owned), ..self.clone() }
     }
 
     /// On whose authority it makes changes. A key that is no longer there has no powers.
     pub(super) fn authority(&self) -> Result<Authority, CatalogueError> {
-        let key = match (&self.principal, &self.actor) {
-            (Some(key), _) | (None, Actor::Key(key)) => key,
+        let (key, is_library) = match (&self.principal, &self.actor) {
+            (Some(key), _) => (key, true),
+            (None, Actor::Key(key)) => (key, false),
             (None, Actor::Local | Actor::Anonymous) => return Ok(Authority::Administrator),
         };
-        Ok(self.authority_of(key)?.unwrap_or_else(|| Authority::Tenant(TenantPowers::default())))
+        // An administrator's key may have the name of a library's that was revoked.
+        let found = self.authority_of(key)?.filter(|found| !is_library || *found != Authority::Administrator);
+        Ok(found.unwrap_or_else(|| Authority::Tenant(TenantPowers::default())))
     }
 
     /// The libraries of the key that acts, unless it is an administrator's. Their books decide in what it is told.

@@ -16,7 +16,7 @@ use super::walk::is_guess;
 use super::web::{Found, Validators};
 use super::{Entry, HarvestError, Kind, Reason};
 use crate::api::Outcome;
-use crate::catalogue::{CatalogueError, Content, Editor, Gate, NewEntry};
+use crate::catalogue::{CatalogueError, Content, Gate, NewEntry};
 use crate::description::Description;
 use crate::error::Classified as _;
 use crate::extract::{self, ExtractError, Extracted, File};
@@ -50,7 +50,7 @@ pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
     blake3::Hasher::new().update(&described).update(bytes).finalize().to_hex().to_string()
 }
 
-impl<'c> Harvest<'c> {
+impl Harvest<'_> {
     /// Reads files on all processors and adds their books together.
     pub(super) fn add(&mut self, books: Vec<Book>, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
         let (limits, readers, mut books) = (self.limits, &*Arc::clone(&self.readers), books.into_iter());
@@ -121,7 +121,7 @@ impl<'c> Harvest<'c> {
                 Err(error) => self.refuse_entry(&book.queued, book.known, Reason::BadBook, error.to_string(), rows),
             }
         }
-        let mut added = self.editor_of_definer().add_some(entries).into_iter();
+        let mut added = self.source.editor_of_definer(self.editor).add_some(entries).into_iter();
         for (book, ids) in files {
             let (mut kept, mut refused) = (Vec::new(), Vec::new());
             for id in ids {
@@ -148,11 +148,6 @@ impl<'c> Harvest<'c> {
             (self.watch)(&Watched { tally, refused: None });
         }
         Ok(())
-    }
-
-    /// Adds books for whoever defined the source, who can let a server do no more than they may do themselves.
-    fn editor_of_definer(&self) -> Editor<'c> {
-        self.editor.on_behalf_of(self.source.by.as_deref().filter(|_| !self.source.administrator))
     }
 
     /// Whether another page of a site has the same text. `texts` has the addresses of this batch by the digests of their texts.
@@ -339,7 +334,8 @@ impl<'c> Harvest<'c> {
             return Ok(());
         }
         let key = BookKey { library: self.source.library.clone(), id: id.parse()? };
-        let (editor, lost) = (self.editor_of_definer(), format!("gone from the source {} on ", self.name));
+        let (editor, lost) =
+            (self.source.editor_of_definer(self.editor), format!("gone from the source {} on ", self.name));
         if disabled {
             let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
             editor.lose(&key, &format!("{lost}{today}"))?;

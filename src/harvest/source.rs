@@ -18,7 +18,7 @@ use super::kind::Page;
 use super::run::PAGE_BYTES;
 use super::{HarvestError, Kind};
 use crate::api::{SourceDefinition, Unless};
-use crate::catalogue::CatalogueError;
+use crate::catalogue::{CatalogueError, Editor};
 use crate::extract::MainText;
 use crate::index::{Library, Rights, Validity};
 
@@ -100,9 +100,12 @@ pub struct Source {
     /// The name of the key that defined it: its books count in that key's quota.
     #[serde(default)]
     pub by: Option<String>,
-    /// Whether an admin key defined or changed it.
+    /// Whether an admin key defined it: its books are an administrator's. Otherwise they are those of the key in `by`.
     #[serde(default)]
     pub administrator: bool,
+    /// Whether an admin key changed it.
+    #[serde(default)]
+    pub changed_by_administrator: bool,
     /// Whether an admin key paused it.
     #[serde(default)]
     pub paused_by_administrator: bool,
@@ -353,7 +356,12 @@ impl Source {
     /// Whether only an administrator changes it: one defined or changed it, or a command on the machine did.
     #[must_use]
     pub fn is_of_administrator(&self) -> bool {
-        self.administrator || self.by.is_none()
+        self.administrator || self.changed_by_administrator || self.by.is_none()
+    }
+
+    /// An editor for whoever defined the source, who can let a server do no more than they may do themselves.
+    pub(crate) fn editor_of_definer<'c>(&self, editor: &Editor<'c>) -> Editor<'c> {
+        editor.on_behalf_of(self.by.as_deref().filter(|_| !self.administrator))
     }
 
     /// Checks what may not be asked for from elsewhere, whoever asks.
@@ -419,6 +427,7 @@ impl TryFrom<SourceDefinition> for Source {
             paused: definition.paused,
             by: None,
             administrator: false,
+            changed_by_administrator: false,
             paused_by_administrator: false,
         })
     }

@@ -176,6 +176,7 @@ impl Source {
     pub fn changed(self, changes: Map<String, Value>) -> Result<Self, HarvestError> {
         let wrong = |error: serde_json::Error| HarvestError::Input(error.to_string());
         let (by, administrator) = (self.by.clone(), self.administrator);
+        let changed_by_administrator = self.changed_by_administrator;
         let paused_by_administrator = self.paused_by_administrator;
         let mut definition = serde_json::to_value(SourceDefinition::from(self)).map_err(wrong)?;
         if let Some(fields) = definition.as_object_mut() {
@@ -184,7 +185,7 @@ impl Source {
             }
         }
         let definition: SourceDefinition = serde_json::from_value(definition).map_err(wrong)?;
-        Ok(Self { by, administrator, paused_by_administrator, ..definition.try_into()? })
+        Ok(Self { by, administrator, changed_by_administrator, paused_by_administrator, ..definition.try_into()? })
     }
 }
 

@@ -219,12 +219,16 @@ async fn change(request: HttpRequest, payload: Payload, state: Data<State>) -> R
         if !is_pause {
             source = source.checked_for_server()?;
             managed.may_define(&source)?;
-            source = permitted(catalogue, source)?.checked_on_disk()?;
-            source.administrator |= managed.is_administrator();
-            // Whoever changes what it reaches answers for it.
-            if !managed.is_administrator() {
+            if managed.is_administrator() {
+                // Its books stay those of whoever defined it, who must be able to add them.
+                source = permitted(&source.editor_of_definer(catalogue), source)?;
+                source.changed_by_administrator = true;
+            } else {
+                source = permitted(catalogue, source)?;
+                // Whoever changes what it reaches answers for it.
                 source.by = catalogue.key().map(str::to_owned);
             }
+            source = source.checked_on_disk()?;
         }
         match catalogue.set_source(&name, &source, &|known| *known == before) {
             Err(HarvestError::NotYours(_)) => return Err(StoreError::Changed(format!("the source '{name}'")).into()),

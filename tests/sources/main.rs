@@ -17,6 +17,7 @@ mod sites;
 mod skipped;
 mod software;
 mod unchanged;
+mod whose;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
