@@ -325,6 +325,8 @@ impl Editor<'_> {
         if new.role != Role::Ingest && (new.may_forbid || new.must_gate.is_some()) {
             return bad("only keys of the role ingest may forbid texts or must pass a gate; other keys add no books");
         }
+        // Statements about libraries are settings. Whoever takes both locks takes this one first.
+        let _settings = self.changing_settings();
         let turn = self.changing_keys()?;
         if self.kept_keys()?.values().any(|kept| kept.key.name == new.name) {
             return Err(CatalogueError::KeyExists(new.name));
