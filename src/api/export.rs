@@ -9,6 +9,7 @@ use utoipa::openapi::schema::{AnyOfBuilder, ArrayBuilder, ObjectBuilder, Ref, Sc
 use utoipa::{PartialSchema, ToSchema};
 
 use super::{Decision, Record};
+use crate::index::Library;
 
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -21,6 +22,10 @@ pub struct ExportHeader {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(value_type = Vec<String>)]
     pub incomplete: Vec<RecipeName>,
+    /// The libraries that are not trusted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(value_type = Vec<String>)]
+    pub untrusted: Vec<Library>,
     /// Whether the catalogue keeps folds.
     pub keeps_folds: bool,
     /// The number of books.

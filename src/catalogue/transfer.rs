@@ -46,8 +46,14 @@ impl Catalogue {
         let recipes = snapshot.recipes();
         let keeps_folds = self.keeps_folds()?;
         let incomplete = recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)).cloned().collect();
-        let header =
-            ExportHeader { lapidary_export: VERSION, recipes: recipes.clone(), incomplete, keeps_folds, books };
+        let header = ExportHeader {
+            lapidary_export: VERSION,
+            recipes: recipes.clone(),
+            incomplete,
+            untrusted: self.trust()?.untrusted().cloned().collect(),
+            keeps_folds,
+            books,
+        };
         write_line(out, &header)?;
         let mut done = 0;
         for library in libraries {
@@ -84,6 +90,7 @@ impl Catalogue {
                 let header = reading.header()?;
                 let (store, staged) = RocksStore::stage(folder, &header.recipes, reading.books(header.books, watch))?;
                 let catalogue = Self::with_store(Box::new(store));
+                catalogue.by(Actor::Local).distrust(&header.untrusted)?;
                 reading.decisions(&catalogue.by(Actor::Local))?;
                 catalogue.by(Actor::Local).keep_folds(header.keeps_folds)?;
                 for name in header.ready() {
@@ -130,6 +137,7 @@ impl Editor<'_> {
     ) -> Result<u64, CatalogueError> {
         let mut reading = Reading::new(input, line, account);
         let header = reading.header()?;
+        self.distrust(&header.untrusted)?;
         self.between_feeds(|| self.take_recipes(&header))?;
         loop {
             let mut some = Vec::new();

@@ -36,6 +36,11 @@ impl Trust {
         self.stated(library) != Some(false)
     }
 
+    /// The libraries that are not trusted.
+    pub(super) fn untrusted(&self) -> impl Iterator<Item = &Library> {
+        self.0.iter().filter(|(_, statement)| !statement.trusted).map(|(library, _)| library)
+    }
+
     /// What was said of a library, if anything was.
     pub(super) fn stated(&self, library: &Library) -> Option<bool> {
         self.0.get(library).map(|statement| statement.trusted)
@@ -187,6 +192,15 @@ impl Catalogue {
 }
 
 impl Editor<'_> {
+    /// Distrusts libraries that another catalogue distrusts, unless something was said of them here.
+    pub(super) fn distrust(&self, libraries: &[Library]) -> Result<(), CatalogueError> {
+        let known = self.read_trust()?;
+        libraries.iter().filter(|library| known.stated(library).is_none()).try_for_each(|library| {
+            self.set_trust(library, false)?;
+            Ok(())
+        })
+    }
+
     /// Says of a library whether it is trusted. Returns whether that changed.
     pub fn set_trust(&self, library: &Library, trusted: bool) -> Result<bool, CatalogueError> {
         let turn = self.turn(&self.changing_settings, SETTINGS)?;
