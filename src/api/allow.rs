@@ -47,6 +47,9 @@ pub struct AllowList {
     /// Or the book: it is shown as a match but does not affect the verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub book: Option<BookKey>,
+    /// The digest of the book's content when the list was created: other books of its library with this content are allowed, too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
     /// The reason for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,

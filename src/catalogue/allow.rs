@@ -15,7 +15,7 @@ use super::rows::put;
 use super::sharing::Read;
 use super::{BookGems, Catalogue, CatalogueError, Content, Editor, Text};
 use crate::api::AllowList;
-use crate::index::{BookId, BookKey, NOTE_BYTES, RowChange, Table};
+use crate::index::{BookId, BookKey, Library, NOTE_BYTES, Outline, RowChange, Table};
 
 /// What to put in an allow-list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +32,9 @@ struct Kept {
     name: BookId,
     #[serde(flatten)]
     allowed: KeptContent,
+    /// The digest of the book's content when it was allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     since: Timestamp,
@@ -46,12 +49,12 @@ enum KeptContent {
 }
 
 impl From<Kept> for AllowList {
-    fn from(Kept { name, allowed, note, since }: Kept) -> Self {
+    fn from(Kept { name, allowed, digest, note, since }: Kept) -> Self {
         let (gems, book) = match allowed {
             KeptContent::Gems(gems) => (Some(gems), None),
             KeptContent::Book(book) => (None, Some(book)),
         };
-        Self { name, gems, book, note, since }
+        Self { name, gems, book, digest, note, since }
     }
 }
 
@@ -59,9 +62,16 @@ impl From<Kept> for AllowList {
 #[derive(Debug, Default)]
 pub(super) struct Allowances {
     gems: HashMap<RecipeName, HashSet<Gem>>,
-    books: HashSet<BookKey>,
+    books: HashMap<Library, AllowedBooks>,
     /// The names of the lists, and since when each is as it is.
     versions: Vec<(BookId, Timestamp)>,
+}
+
+/// The books of a library that are allowed: by their ids, and by the digests of their content.
+#[derive(Debug, Default)]
+struct AllowedBooks {
+    ids: HashSet<BookId>,
+    digests: HashSet<String>,
 }
 
 impl Allowances {
@@ -69,7 +79,11 @@ impl Allowances {
         let mut all = Self::default();
         for list in lists {
             all.versions.push((list.name, list.since));
-            all.books.extend(list.book);
+            if let Some(BookKey { library, id }) = list.book {
+                let of_library = all.books.entry(library).or_default();
+                of_library.ids.insert(id);
+                of_library.digests.extend(list.digest);
+            }
             for (recipe, gems) in list.gems.into_iter().flatten() {
                 all.gems.entry(recipe).or_default().extend(gems.into_iter().map(Gem::from));
             }
@@ -86,8 +100,9 @@ impl Allowances {
         self.gems.get(recipe).is_some_and(|gems| gems.contains(&gem))
     }
 
-    pub(super) fn book(&self, book: &BookKey) -> bool {
-        self.books.contains(book)
+    pub(super) fn book(&self, book: &Outline) -> bool {
+        let allowed = self.books.get(&book.library);
+        allowed.is_some_and(|allowed| allowed.ids.contains(&book.id) || allowed.digests.contains(&book.digest))
     }
 }
 
@@ -152,7 +167,12 @@ impl Editor<'_> {
                 KeptContent::Gems(gems)
             }
         };
-        let list = Kept { name, allowed, note, since: Timestamp::now() };
+        // The same content under another id is allowed, too.
+        let digest = match &allowed {
+            KeptContent::Book(book) => self.book(book)?.map(|record| record.digest),
+            KeptContent::Gems(_) => None,
+        };
+        let list = Kept { name, allowed, digest, note, since: Timestamp::now() };
         let replaced = self.change_allowances(put(Table::AllowLists, list.name.as_str(), &list))?;
         Ok((list.into(), replaced))
     }

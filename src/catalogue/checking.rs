@@ -157,7 +157,7 @@ impl Checking<'_> {
             .map(|asked| asked.gems.iter().filter(|probe| !self.is_allowed(asked, probe)).copied().collect())
             .collect();
         let positions: Vec<_> = all().map(|asked| self.positions(asked)).collect();
-        let is_allowed = |book: &_| self.allowances.book(book);
+        let is_allowed = |book: &Outline| self.allowances.book(book);
         let informs = |book: &Outline| self.deciding.informs(book);
         let is_no_ban = |number, outline: &Outline| {
             let rights = outline.standing.rights_on(self.day, outline.rights);

@@ -7,7 +7,7 @@ use jiff::civil::Date;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
 
 use super::Informs;
-use crate::index::{BookKey, BookNo, Library, Limits, Outline, StoreError, Tally};
+use crate::index::{BookNo, Library, Limits, Outline, StoreError, Tally};
 
 /// The data that judging reads from an index: the books with gems of one recipe. See
 /// [`Snapshot`](crate::index::Snapshot), whose methods these are.
@@ -44,7 +44,7 @@ pub struct Question<'a> {
     /// The day whose rights decide.
     pub day: Date,
     /// Whether a book is in an allow-list, and so does not affect the verdict.
-    pub is_allowed: &'a dyn Fn(&BookKey) -> bool,
+    pub is_allowed: &'a dyn Fn(&Outline) -> bool,
     /// Why a book is only information, if it is.
     pub informs: &'a dyn Fn(&Outline) -> Option<Informs>,
     /// The libraries of which all books are only information.

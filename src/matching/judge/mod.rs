@@ -131,9 +131,9 @@ impl Judgements {
             self.disabled.extend(informs.is_none().then_some(number));
             return;
         }
-        let key = BookKey { library: outline.library, id: outline.id };
         // No allow-list lifts a ban.
-        let allowed = rights != Rights::Forbidden && (question.is_allowed)(&key);
+        let allowed = rights != Rights::Forbidden && (question.is_allowed)(&outline);
+        let key = BookKey { library: outline.library, id: outline.id };
         let recipes = vec![0];
         self.matches.push(Judged { number, key, library, recipes, rights, identical, score, allowed, informs });
     }

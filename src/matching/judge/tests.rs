@@ -183,7 +183,7 @@ proptest! {
             library: None,
             is_left_out: &|number, _| except == Some(number.0 as usize),
             day: DAY,
-            is_allowed: &|book| allowed.contains(book),
+            is_allowed: &|book| allowed.contains(&BookKey { library: book.library.clone(), id: book.id.clone() }),
             informs: &|book| (untrusted && book.library.as_str() == "l1").then_some(Informs::UntrustedLibrary),
             informing: Limits::NONE.informing,
         };
