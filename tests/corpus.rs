@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use common::{Folder, Random, prose, run};
 use lapidary::api::Match;
-use lapidary::catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query, Recipes, Text, compare};
+use lapidary::catalogue::{BookGems, Catalogue, CheckOptions, Content, NewEntry, Query, Recipes, Text, compare};
 use lapidary::evaluate::ATTACKS;
 use lapidary::index::{Actor, BookKey, Rights};
 use lapidary::matching::RuleChanges;
-use lapidary_gems::{Recipe, Signs, Trick};
+use lapidary_gems::{Recipe, Signs, Trick, WrittenGem};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
@@ -370,49 +370,95 @@ fn the_groups_of_duplicates_are_the_known_ones() {
     assert_eq!(strangers, Vec::<BTreeSet<String>>::new());
 }
 
+/// A catalogue with books of others, to which a library's key adds its own.
+struct Collector {
+    catalogue: Catalogue,
+    recipe: Recipe,
+    _folder: Folder,
+}
+
+impl Collector {
+    fn entry(library: &str, id: &str, content: Content) -> NewEntry {
+        let key = BookKey { library: library.parse().expect("a library"), id: id.parse().expect("an id") };
+        NewEntry::new(key, Rights::Protected, content)
+    }
+
+    fn among<'a>(others: impl Iterator<Item = (&'a Vec<String>, &'a String)>) -> Self {
+        let folder = Folder::new();
+        let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
+        let others = others.map(|(row, text)| {
+            let mut other = Self::entry("others", &stem(&row[0]), Content::text(text.clone()));
+            other.description.authors = vec![row[3].clone()];
+            other
+        });
+        for added in catalogue.by(Actor::Local).add_some(others.collect()) {
+            added.expect("a book of others");
+        }
+        let key = json!({ "name": "collector", "role": "ingest", "libraries": ["collector"], "trusted": true });
+        catalogue.by(Actor::Local).add_key(serde_json::from_value(key).expect("a key")).expect("made");
+        Self { catalogue, recipe: Recipe::hardened(), _folder: folder }
+    }
+
+    /// How many of these books wait in quarantine, and how many there are.
+    fn waiting(&self, kind: &str, contents: Vec<Content>) -> (usize, usize) {
+        let of = contents.len();
+        let entries =
+            (0..).zip(contents).map(|(i, content)| Self::entry("collector", &format!("{kind} {i}"), content)).collect();
+        let added = self.catalogue.by(Actor::Key("collector".to_owned())).add_some(entries);
+        let waiting = added.into_iter().map(|added| added.expect("added").book.standing.is_quarantined());
+        let waiting = waiting.filter(|waiting| *waiting).count();
+        println!("{kind}: {waiting} of {of} wait in quarantine");
+        (waiting, of)
+    }
+
+    fn gems(&self, text: &str) -> Vec<WrittenGem> {
+        self.recipe.gems(text).iter().map(|placed| self.recipe.write(placed.gem)).collect()
+    }
+
+    fn list(&self, gems: Vec<WrittenGem>) -> Content {
+        Content::Gems(BookGems { recipe: Some(self.recipe.name().clone()), gems })
+    }
+
+    /// That none of these texts waits, nor a list of its gems.
+    fn none_waits(&self, kind: &str, texts: &[String]) {
+        let contents: Vec<Content> = texts.iter().cloned().map(Content::text).collect();
+        assert_eq!(self.waiting(kind, contents).0, 0);
+        let lists = texts.iter().map(|text| self.list(self.gems(text))).collect();
+        assert_eq!(self.waiting(&format!("{kind}, as lists of gems"), lists).0, 0);
+    }
+
+    fn all_wait(&self, kind: &str, contents: Vec<Content>) {
+        let (waiting, of) = self.waiting(kind, contents);
+        assert_eq!(waiting, of, "{kind}");
+    }
+}
+
 /// Books put together from passages of others wait in quarantine; other books and anthologies do not.
 #[test]
 fn collages_are_told_from_anthologies() {
     let Some(corpus) = corpus() else { return };
-    let folder = Folder::new();
-    let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
     let rows = rows(&corpus.join("catalogue.tsv"));
     let texts: Vec<String> = rows.iter().map(|row| fs::read_to_string(corpus.join(&row[0])).expect("a text")).collect();
-    let entry = |library: &str, id: String, text: String| {
-        let key = BookKey { library: library.parse().expect("a library"), id: id.parse().expect("an id") };
-        NewEntry::new(key, Rights::Protected, Content::text(text))
-    };
-    let others = rows.iter().zip(&texts).map(|(row, text)| {
-        let mut other = entry("others", stem(&row[0]), text.clone());
-        other.description.authors = vec![row[3].clone()];
-        other
-    });
-    for added in catalogue.by(Actor::Local).add_some(others.collect()) {
-        added.expect("a book of others");
+    let collector = Collector::among(rows.iter().zip(&texts));
+    collector.none_waits("books", &texts);
+    // Books that are not there yet, though books by the same authors and other editions are.
+    for half in 0..2 {
+        let (new, known): (Vec<usize>, Vec<usize>) = (0..texts.len()).partition(|at| at % 2 == half);
+        let new: Vec<String> = new.into_iter().map(|at| texts[at].clone()).collect();
+        Collector::among(known.into_iter().map(|at| (&rows[at], &texts[at]))).none_waits("new books", &new);
     }
-    let key = json!({ "name": "collector", "role": "ingest", "libraries": ["collector"], "trusted": true });
-    catalogue.by(Actor::Local).add_key(serde_json::from_value(key).expect("a key")).expect("made");
-    let collector = catalogue.by(Actor::Key("collector".to_owned()));
-    let waiting = |kind: &str, texts: Vec<String>| {
-        let of = texts.len();
-        let entries = (0..).zip(texts).map(|(i, text)| entry("collector", format!("{kind} {i}"), text)).collect();
-        let added = collector.add_some(entries).into_iter().map(|added| added.expect("added"));
-        let waiting = added.filter(|added| added.book.standing.is_quarantined()).count();
-        println!("{kind}: {waiting} of {of} wait in quarantine");
-        (waiting, of)
-    };
 
     let mut random = Random(1);
     let mut chosen = |from: usize, count: usize| -> Vec<usize> {
         let mut all: Vec<usize> = (0..from).collect();
         (0..count).map(|_| all.swap_remove(random.below(all.len() as u64) as usize)).collect()
     };
-    assert_eq!(waiting("books", texts.clone()).0, 0);
     let mut short: Vec<&String> = texts.iter().collect();
     short.sort_by_key(|text| text.len());
     let anthology = |works: Vec<usize>| works.into_iter().map(|at| short[at].as_str()).collect::<Vec<_>>().join("\n\n");
-    let anthologies = [3, 5, 10, 20].repeat(3).into_iter().map(|count| anthology(chosen(60, count))).collect();
-    assert_eq!(waiting("anthologies of 3 to 20 whole books", anthologies).0, 0);
+    let anthologies: Vec<String> =
+        [3, 5, 10, 20].repeat(3).into_iter().map(|count| anthology(chosen(60, count))).collect();
+    collector.none_waits("anthologies of 3 to 20 whole books", &anthologies);
     let passage = |text: &str, at: usize, characters: usize| {
         let from = text.chars().count().saturating_sub(characters) * at / 10;
         text.chars().skip(from).take(characters).collect::<String>()
@@ -422,9 +468,33 @@ fn collages_are_told_from_anthologies() {
         for characters in [2_000, 5_000, 10_000, 30_000] {
             let works = chosen(texts.len(), count).into_iter();
             let passages = works.map(|at| passage(&texts[at], at % 10, characters));
-            collages.push(passages.collect::<Vec<_>>().join("\n\n"));
+            collages.push(Content::text(passages.collect::<Vec<_>>().join("\n\n")));
         }
     }
-    let (waiting, of) = waiting("collages of 4 to 100 passages of 2,000 to 30,000 characters", collages);
-    assert_eq!(waiting, of);
+    collector.all_wait("collages of 4 to 100 passages of 2,000 to 30,000 characters", collages);
+    // Pieces of several books in turn.
+    let mut alternating = Vec::new();
+    for count in [4, 8, 20] {
+        for characters in [200, 500, 1_000] {
+            let works: Vec<usize> = chosen(texts.len(), count);
+            let parts: Vec<Vec<char>> =
+                works.iter().map(|&at| passage(&texts[at], 5, 4_000).chars().collect()).collect();
+            let pieces = (0..4_000 / characters)
+                .flat_map(|turn| parts.iter().map(move |part| part.chunks(characters).nth(turn).unwrap_or_default()));
+            let pieces: Vec<String> = pieces.map(|piece| piece.iter().collect()).collect();
+            alternating.push(Content::text(pieces.join("\n\n")));
+        }
+    }
+    collector.all_wait("collages of 4 to 20 passages of 4,000 characters, by turns", alternating);
+    let mut lists = Vec::new();
+    for count in [4, 20, 100] {
+        for most in [4, 6, 12] {
+            let neighbours = |at: usize| {
+                let gems = collector.gems(&texts[at]);
+                gems.into_iter().skip(at % 10).take(most).collect::<Vec<_>>()
+            };
+            lists.push(collector.list(chosen(texts.len(), count).into_iter().flat_map(neighbours).collect()));
+        }
+    }
+    collector.all_wait("lists of 4 to 12 gems of each of 4 to 100 books", lists);
 }

@@ -10,7 +10,6 @@ use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
 use super::CatalogueError;
 use super::allow::Allowances;
 use super::answer::CheckOptions;
-use super::collage::author_words;
 use super::shown::Shown;
 use super::trust::Deciding;
 use crate::api::{BookRef, Match, Partial, Report};
@@ -18,7 +17,8 @@ use crate::index::{BookKey, BookNo, Coverage, Library, Limits, Outline, Rights, 
 use crate::language::Language;
 use crate::matching::{
     Alignment, Calibration, Claimed, Covered, Extent, Judged, Judgements, LookedUp, MOST_COMPARED, Question, Ranked,
-    Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow, candidates, chance, judge, kept, merge, rank, works,
+    Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow, candidates, chance, judge, kept, merge, name_words,
+    rank, works,
 };
 
 /// Maximum number of matches, besides those shown, whose passages are combined into the share of the text that protected
@@ -123,23 +123,28 @@ impl Checking<'_> {
         })
     }
 
-    /// The works that match, with the largest share of each that the query has.
-    pub(super) fn shared_works(&self) -> Result<Vec<SharedWork>, CatalogueError> {
+    /// The works that match, with the largest share of each that the query has. `passage`: the number of gems of a passage.
+    pub(super) fn shared_works(&self, passage: &dyn Fn(&Recipe) -> usize) -> Result<Vec<SharedWork>, CatalogueError> {
         self.answer(None, |answering| {
-            let matches = answering.ranked()?.ranked.shown(MOST_COVERING).matches;
+            // A work can have many editions, so books are not counted before these are joined.
+            let matches = answering.ranked()?.ranked.shown(MOST_COMPARED).matches;
             let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
             let records = self.snapshot.fetch(&numbers)?;
             let (mut shared, mut sketches) = (Vec::new(), Vec::new());
             for (found, record) in matches.iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
                 let (answered, query) = answering.of_match(found);
-                let (Alignment { spans, .. }, gems) = query.compared(found.number)?;
-                sketches.push((first_recipe(found), Sketch::of(&gems)));
-                let authors = author_words(&record.description.authors);
-                let passages = answered.claimed(&spans);
-                shared.push(SharedWork { authors, share: found.score.share_of_book, passages });
+                let recipe = answered.asked.recipe;
+                let (places, gems) = query.shared(found.number)?;
+                // The same recipe can be asked with several rules.
+                let of_recipe = self.asked.iter().position(|asked| asked.recipe.name() == recipe.name());
+                sketches.push((of_recipe.unwrap_or_default(), Sketch::of(&gems)));
+                let (authors, share) = (name_words(&record.description.authors), found.score.share_of_book);
+                shared.push(SharedWork { authors, share, gems: places, passage: passage(recipe) });
             }
             let all = sketches.len();
-            Ok(by_work(shared, &works(&sketches, all)))
+            let mut shared = by_work(shared, &works(&sketches, all));
+            shared.truncate(MOST_COVERING);
+            Ok(shared)
         })
     }
 
@@ -611,7 +616,7 @@ fn by_work(editions: Vec<SharedWork>, numbers: &[u32]) -> Vec<SharedWork> {
         match works.get_mut(number) {
             Some(work) => {
                 work.authors.extend(edition.authors);
-                work.passages.extend(edition.passages);
+                work.gems.extend(edition.gems);
                 work.share = work.share.max(edition.share);
             }
             None => {
@@ -619,7 +624,12 @@ fn by_work(editions: Vec<SharedWork>, numbers: &[u32]) -> Vec<SharedWork> {
             }
         }
     }
-    works.into_values().collect()
+    let mut works: Vec<SharedWork> = works.into_values().collect();
+    for work in &mut works {
+        work.gems.sort_unstable_by_key(|place| (place.start, place.end));
+        work.gems.dedup();
+    }
+    works
 }
 
 /// The recipe that a match is shown with: the first that found it.

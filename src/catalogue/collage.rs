@@ -2,6 +2,7 @@
 //! libraries, decides nothing for others until an administrator confirms it.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use jiff::Timestamp;
 use lapidary_gems::{PlacedGem, Probe, Recipe, Rule};
@@ -12,13 +13,11 @@ use super::check::today;
 use super::checking::{Checking, InRecipe};
 use super::choice::reaching_all;
 use super::{CatalogueError, Editor};
-use crate::index::{BookNo, Field, Outline, Quarantine, Record, Term};
+use crate::index::{BookNo, Outline, Quarantine, Record};
 use crate::matching::is_collage;
 
 /// Shorter passages in common do not count, in characters.
 const PASSAGE: u32 = 1_500;
-/// Shorter words of names are initials and particles.
-const SHORTEST_NAME: usize = 3;
 
 impl Editor<'_> {
     /// The quarantine of a book with a new content, unless it is no collage, or an administrator adds it. Books of the actor's own
@@ -32,6 +31,7 @@ impl Editor<'_> {
         if authority == Authority::Administrator {
             return Ok(None);
         }
+        let has_text = record.bytes > 0;
         let (key, own, snapshot) = (&record.key, authority.own_libraries(), self.store.snapshot());
         let deciding = self.deciding_for(&*snapshot, BTreeSet::new())?;
         let asked = queries(reaching_all(&deciding, snapshot.recipes())?.recipes, snapshot.recipes(), gems);
@@ -43,7 +43,15 @@ impl Editor<'_> {
         };
         let checking = Checking {
             snapshot: &*snapshot,
-            asked: asked.iter().map(|(recipe, gems)| InRecipe { recipe, rule: passages(recipe), gems }).collect(),
+            asked: asked
+                .iter()
+                .flat_map(|(recipe, gems)| {
+                    let passages = passages(recipe, has_text);
+                    // Of a short work, a match needs fewer gems than a passage has.
+                    let of_short = Some(recipe.rule()).filter(|rule| rule.fewest() < passages.fewest());
+                    iter::once(passages).chain(of_short).map(|rule| InRecipe { recipe, rule, gems })
+                })
+                .collect(),
             aside: Vec::new(),
             digests: &[],
             bytes: None,
@@ -52,16 +60,19 @@ impl Editor<'_> {
             day: today(),
             is_left_out: &is_left_out,
         };
-        let works = checking.shared_works()?;
+        let passage = |recipe: &Recipe| passages(recipe, has_text).fewest() as usize;
+        let works = checking.shared_works(&passage)?;
         let quarantine = Quarantine { since: Timestamp::now(), works: works.len() as u32, confirmed: None };
-        Ok(is_collage(&works, record.bytes > 0).then_some(quarantine))
+        Ok(is_collage(&works, has_text).then_some(quarantine))
     }
 }
 
-/// A book that has a passage in common, however small a share of either it is: a diluted collage is one, too.
-fn passages(recipe: &Recipe) -> Rule {
+/// A book that has a passage in common, however small a share of either it is: a diluted collage is one, too. A list of gems needs
+/// no passages to match parts of a book: the fewest gems of a match are enough.
+fn passages(recipe: &Recipe, has_text: bool) -> Rule {
     let rule = recipe.rule();
-    let min_common = rule.fewest().max(PASSAGE / recipe.characters_per_gem());
+    let of_passage = if has_text { PASSAGE / recipe.characters_per_gem() } else { 0 };
+    let min_common = rule.fewest().max(of_passage);
     Rule { min_common, min_share: 0.0, min_share_of_few: 0.0, min_score: 0.0, ..rule }
 }
 
@@ -80,10 +91,4 @@ fn queries(reaching: Vec<Recipe>, known: Vec<Recipe>, gems: &GemsByRecipe) -> Ve
 
 fn probes(gems: &[PlacedGem]) -> Vec<Probe> {
     gems.iter().map(|&placed| Probe { placed, kept: true }).collect()
-}
-
-/// The words of authors' names that tell them apart.
-pub(super) fn author_words(authors: &[String]) -> BTreeSet<Term> {
-    let words = authors.iter().flat_map(|author| Term::words(Field::Author, author));
-    words.filter(|word| word.text().chars().count() >= SHORTEST_NAME).collect()
 }

@@ -229,8 +229,32 @@ fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
 
 #[cfg(test)]
 mod tests {
-    use super::{Alignment, Place, PlacedGem, Relation, align};
+    use super::{Alignment, Claimed, Extent, Place, PlacedGem, Range, Relation, align};
     use lapidary_gems::{Gem, Recipe};
+
+    fn passage(recipe: &Recipe, start: u32, bytes: Option<u64>) -> Claimed {
+        let bytes = bytes.map(|start| Place { start, end: start + 9 });
+        let extent = Extent { gems: Range { start, end: start + 9 }, bytes };
+        Claimed { recipe: recipe.name().clone(), extent }
+    }
+
+    /// Each recipe counts its own gems, so what two of them found is compared by the bytes of the text.
+    #[test]
+    fn passages_of_two_recipes_are_compared_in_the_text() {
+        let (hardened, released) = (Recipe::hardened(), Recipe::released());
+        let table = [
+            ((&hardened, 10, Some(500)), (&released, 90, Some(505)), true),
+            ((&hardened, 10, Some(500)), (&released, 10, Some(900)), false),
+            ((&hardened, 10, Some(500)), (&hardened, 10, Some(900)), false),
+            ((&hardened, 10, None), (&released, 10, None), false),
+            ((&hardened, 10, None), (&hardened, 15, None), true),
+            ((&hardened, 10, Some(500)), (&hardened, 15, None), true),
+        ];
+        for (a, b, expected) in table {
+            let [one, other] = [a, b].map(|(recipe, start, bytes)| passage(recipe, start, bytes));
+            assert_eq!((one.overlaps(&other), other.overlaps(&one)), (expected, expected), "{one:?} {other:?}");
+        }
+    }
 
     fn side_by_side(query: &[PlacedGem], book: &[PlacedGem]) -> Alignment {
         align(query, book, &Recipe::documented(), |_| Some(1.0))

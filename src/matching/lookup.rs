@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 
 use hashbrown::{HashMap, HashSet};
-use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule};
+use lapidary_gems::{Gem, Place, PlacedGem, Probe, Recipe, Rule};
 
 use super::{Alignment, Listed, Question, Range, Reader, Score, align, is_match, spread, weight};
 use crate::index::{BookNo, Library, LibraryTally, StoreError};
@@ -140,6 +140,19 @@ impl<'a> LookedUp<'a> {
     pub fn compared(&self, book: BookNo) -> Result<(Alignment, Vec<PlacedGem>), StoreError> {
         let beside = self.beside(book)?;
         Ok((self.align(&beside), beside.gems))
+    }
+
+    /// Where in the query the gems are that a book has, too: in bytes, or by their positions in a list. And all gems of the book.
+    pub fn shared(&self, book: BookNo) -> Result<(Vec<Place>, Vec<PlacedGem>), StoreError> {
+        let beside = self.beside(book)?;
+        let listed = |at: usize, gem: &Gem| {
+            let start = u64::from(self.positions.and_then(|all| all.get(gem)).copied().unwrap_or(at as u32));
+            Place { start, end: start + 1 }
+        };
+        let in_both =
+            self.probes.iter().enumerate().filter(|(_, Probe { placed, .. })| beside.holders.contains_key(&placed.gem));
+        let places = in_both.map(|(at, Probe { placed, .. })| placed.place.unwrap_or_else(|| listed(at, &placed.gem)));
+        Ok((places.collect(), beside.gems))
     }
 
     /// The assumed number of books that have each gem of a text.

@@ -18,7 +18,7 @@ mod works;
 pub use align::{Alignment, Claimed, Extent, Range, Relation, Span, align};
 pub use calibration::{Calibration, Level};
 pub use chance::chance;
-pub use collage::{SharedWork, is_collage};
+pub use collage::{SharedWork, is_collage, name_words};
 pub use covered::Covered;
 pub(crate) use exact::memory_to_compare;
 pub use exact::{Exact, Identity, Likeness, Passage, Piece, exact};
