@@ -127,7 +127,7 @@ impl Editor<'_> {
             // Fail early for this book alone. The store checks again when it writes.
             before.not_emptied_by(&record, self.recipes().iter().map(Recipe::name))?;
         }
-        if before.as_ref().is_none_or(|before| before.digest != record.digest) {
+        if before.as_ref().is_none_or(|before| !record.has_content_of(before)) {
             record.standing.quarantine = self.quarantine_of(&record, &gems)?;
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };

@@ -34,12 +34,12 @@ pub(super) fn amended(old: &Record, change: RecordChange<'_>) -> Result<Record, 
 /// Keeps amendments made to a book after the record that replaces it was created. Otherwise the new record decides
 /// the rights and their days; a disabled book stays disabled and keeps its note, unless it gets another one.
 pub(super) fn keep_amendments(record: &mut Record, old: &Record) {
+    let is_same = record.has_content_of(old);
     let (standing, before) = (&mut record.standing, &old.standing);
     if before.amended > standing.amended {
         record.rights = old.rights;
         // Quarantine is about the content.
-        let quarantine =
-            if record.digest == old.digest { before.quarantine.clone() } else { standing.quarantine.take() };
+        let quarantine = if is_same { before.quarantine.clone() } else { standing.quarantine.take() };
         *standing = Standing { quarantine, ..before.clone() };
     } else {
         if standing.disabled_since.is_none() {

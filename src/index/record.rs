@@ -121,6 +121,14 @@ impl Record {
             && (self.digest == blake3::hash(text.as_bytes()).to_string() || self.digest == former())
     }
 
+    /// Whether it has the content of another version of the book: the same text, read in the same way, or the same gems of the
+    /// same recipes. Rights and metadata may differ.
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+        let content = |record: &Self| (record.bytes, record.clean, record.digest.clone());
+        // A text gets gems of more recipes later.
+        content(self) == content(other) && (self.bytes > 0 || self.gems.keys().eq(other.gems.keys()))
+    }
+
     /// # Errors
     /// [`StoreError::WouldBeEmpty`] if the book has gems of one of these recipes and `after` has none of any. A new version may
     /// have none of a recipe that the former had some of, because not every recipe finds gems in each short text.
