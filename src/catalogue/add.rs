@@ -9,7 +9,7 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use super::amend::checked;
 use super::checking::Verdict;
 use super::choice::new_catalogue;
-use super::digest::{digest_after, digest_of};
+use super::digest::{digest_after, digest_of, digests_of};
 use super::entry::{BookGems, Content, NewEntry};
 use super::gate::Gated;
 use super::given::distinct;
@@ -129,6 +129,7 @@ impl Editor<'_> {
         }
         if before.as_ref().is_none_or(|before| !record.has_content_of(before)) {
             record.standing.quarantine = self.quarantine_of(&record, &gems)?;
+            self.keep_disabled(&mut record, &digests_of(&bytes), &*snapshot)?;
         }
         let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
         let known = snapshot.recipes();

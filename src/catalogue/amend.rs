@@ -5,7 +5,8 @@ use jiff::Timestamp;
 use super::{CatalogueError, Editor};
 use crate::api::Amendment;
 use crate::index::{
-    BookKey, Condition, Keeps, NOTE_BYTES, Note, Record, Rights, SetBy, Standing, StoreError, Validity,
+    BookKey, Condition, Keeps, Limits, NOTE_BYTES, Note, Outline, Record, Rights, SetBy, Snapshot, Standing,
+    StoreError, Validity,
 };
 
 impl Editor<'_> {
@@ -57,6 +58,38 @@ impl Editor<'_> {
             record.changed = now;
             Ok(())
         })?)
+    }
+
+    /// Disables a new book of a library's key if an administrator disabled one with the same content in the key's libraries, with the
+    /// administrator's note: what does not count under one id does not count under another. `digests`: those of its content.
+    pub(super) fn keep_disabled(
+        &self,
+        record: &mut Record,
+        digests: &[String],
+        snapshot: &dyn Snapshot,
+    ) -> Result<(), CatalogueError> {
+        if record.standing.is_disabled_by_administrator() {
+            return Ok(());
+        }
+        let digests: Vec<String> = digests.iter().chain(&record.clean_digest).cloned().collect();
+        for library in &self.own_libraries()? {
+            for digest in &digests {
+                let numbers =
+                    snapshot.with_digest(digest, Limits { cap: u32::MAX, fewest: 1, library: Some(library) })?;
+                let mut same =
+                    snapshot.outline(&numbers)?.into_iter().flatten().filter(|outline| outline.is_of(&digests));
+                if let Some(Outline { standing, .. }) = same.find(|same| same.standing.is_disabled_by_administrator()) {
+                    let is_noted = standing.is_noted_by_administrator();
+                    (record.standing.disabled_since, record.standing.disabled_by) =
+                        (standing.disabled_since, standing.disabled_by);
+                    if is_noted {
+                        record.standing.note = standing.note;
+                    }
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Disables a book that its source does not have any more, with a note. What an administrator said of it stays, and so does
