@@ -75,7 +75,7 @@ impl Editor<'_> {
         for library in &self.own_libraries()? {
             for digest in &digests {
                 let numbers =
-                    snapshot.with_digest(digest, Limits { cap: u32::MAX, fewest: 1, library: Some(library) })?;
+                    snapshot.with_digest(digest, Limits { fewest: 1, library: Some(library), ..Limits::NONE })?;
                 let mut same =
                     snapshot.outline(&numbers)?.into_iter().flatten().filter(|outline| outline.is_of(&digests));
                 if let Some(Outline { standing, .. }) = same.find(|same| same.standing.is_disabled_by_administrator()) {
