@@ -47,7 +47,7 @@ fn real_files_hold_their_books() {
                 continue;
             }
         };
-        // Notes that pop up, and a deletion: nobody sees them.
+        // Notes that are shown elsewhere and not displayed here, and a deletion: nobody sees them.
         let hides = ["idpf-epub3__internallinks.epub", "tika__testODFwithOOo3.odt"].contains(&name);
         assert_eq!(read.hidden.is_empty(), !hides, "{name}: {:?}", read.hidden);
         let signs = Signs::of(&read.text);

@@ -10,7 +10,7 @@ use common::{Folder, Random, Server, run};
 use lapidary::extract::{self, ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
 use lapidary_gems::Recipe;
 use makers::{
-    doc_with, docx, docx_of, docx_with, epub_with, fb2, fb3, html_with, mobi, odt, odt_of, odt_with, rtf, rtf_with, tei,
+    doc_with, docx, docx_of, docx_with, epub_of, epub_with, fb2, fb3, html_with, mobi, odt, odt_of, odt_with, rtf, rtf_with, tei,
 };
 use serde_json::{Value, json};
 
@@ -96,9 +96,40 @@ const ATTRIBUTES: &[(&str, Hiding)] = &[
     ("style=\"position:absolute;clip:rect(0,0,0,0)\"", Hiding::Clipped),
     ("style=\"clip-path:inset(50%)\"", Hiding::Clipped),
     ("style=\"display:inline-block;transform:scale(0)\"", Hiding::Clipped),
-    ("style=\"display:inline-block;transform:translateX(-200vw)\"", Hiding::Clipped),
+    ("style=\"display:inline-block;transform:translateX(-200vw)\"", Hiding::OffPage),
     ("style=\"display:inline-block;width:0;height:0;overflow:hidden\"", Hiding::Clipped),
     ("style=\"display:inline-block;content-visibility:hidden\"", Hiding::DisplayNone),
+    // Values that browsers do not understand count for nothing.
+    ("style=\"display:none;display:x\"", Hiding::DisplayNone),
+    ("style=\"visibility:hidden;visibility:x\"", Hiding::InvisibleRendering),
+    ("style=\"color:white;color:foo(1)\"", Hiding::SameColour),
+    ("style=\"font-size:0;font:12px\"", Hiding::Tiny),
+    ("style=\"font-size:0;font-size:-1px\"", Hiding::Tiny),
+    ("popover=\"\"", Hiding::HiddenAttribute),
+    ("style=\"color:rgba(255,255,255,.5)\"", Hiding::SameColour),
+    ("style=\"background:currentcolor\"", Hiding::SameColour),
+    ("style=\"color:oklch(1 0 0)\"", Hiding::SameColour),
+    ("style=\"color:Canvas\"", Hiding::SameColour),
+    ("style=\"color:color-mix(in srgb, white, white)\"", Hiding::SameColour),
+    ("style=\"color:transparent;text-shadow:0 0 white\"", Hiding::Transparent),
+    ("style=\"-webkit-text-fill-color:transparent\"", Hiding::Transparent),
+    ("style=\"color:transparent;-webkit-background-clip:text\"", Hiding::Transparent),
+    ("style=\"filter:opacity(0)\"", Hiding::Transparent),
+    ("style=\"font-size:calc(1px*0)\"", Hiding::Tiny),
+    ("style=\"zoom:.05\"", Hiding::Tiny),
+    ("style=\"display:inline-block;transform:scale(.05)\"", Hiding::Tiny),
+    ("style=\"display:inline-block;scale:0\"", Hiding::Clipped),
+    ("style=\"display:inline-block;inline-size:0;overflow:auto\"", Hiding::Clipped),
+    ("style=\"clip-path:inset(0 50%)\"", Hiding::Clipped),
+    ("style=\"clip-path:polygon(0 0, 100% 0, 50% 0)\"", Hiding::Clipped),
+    ("style=\"display:inline-block;translate:-9999px\"", Hiding::OffPage),
+    ("style=\"position:absolute;left:-400px\"", Hiding::OffPage),
+    ("style=\"position:absolute;right:1300px\"", Hiding::OffPage),
+    ("style=\"position:absolute;bottom:9999px\"", Hiding::OffPage),
+    ("style=\"position:absolute;inset:0 auto auto -9999px\"", Hiding::OffPage),
+    ("style=\"float:left;margin:0 0 0 -9999px\"", Hiding::OffPage),
+    ("style=\"--a:none;display:var(--a)\"", Hiding::DisplayNone),
+    ("style=\"display:var(--b, none)\"", Hiding::DisplayNone),
 ];
 
 /// Style sheets that hide what is in a `span` of the class `j`.
@@ -113,6 +144,64 @@ const SHEETS: &[(&str, Hiding)] = &[
     ("p { color: white; background: black } .j { background: white }", Hiding::SameColour),
     ("span:nth-child(n) { display: none }", Hiding::DisplayNone),
     ("[class~=j] { display: none }", Hiding::DisplayNone),
+    ("@media screen\nand/**/(min-width:1px) { .j { display: none } }", Hiding::DisplayNone),
+    ("@media (width>=1px) and (orientation:landscape) { .j { display: none } }", Hiding::DisplayNone),
+    (".j { &:hover { color: red } display: none }", Hiding::DisplayNone),
+    ("p { & > .j { display: none } }", Hiding::DisplayNone),
+    ("p { @media screen { .j { display: none } } }", Hiding::DisplayNone),
+    (":root { --h: none } .j { display: var(--h) }", Hiding::DisplayNone),
+    ("p { --c: white } .j { color: var(--d, var(--c)) }", Hiding::SameColour),
+    (".j:defined:not(:target):read-only { display: none }", Hiding::DisplayNone),
+    (".j, .k::before { display: none }", Hiding::DisplayNone),
+    (":is(.j, :bogus) { display: none }", Hiding::DisplayNone),
+    ("@layer a, b; @layer b { .j { display: none } } @layer a { p .j { display: inline } }", Hiding::DisplayNone),
+    ("@scope (p) { .j { display: none } }", Hiding::DisplayNone),
+];
+
+/// Old and new pages of which the words `zq` are seen, and nothing is hidden.
+const SEEN: &[&str] = &[
+    "<body background=dark.gif text=white>zq",
+    "<body text=white bgcolor=black>zq",
+    "<p bgcolor=black>zq",
+    "<noscript><style>p {display:none}</style></noscript><p>zq",
+    "<template><style>p {display:none}</style></template><p>zq",
+    "<style type=x>p {display:none}</style><p>zq",
+    "<style title=a>b {}</style><style title=b>p {display:none}</style><p>zq",
+    "<link rel=stylesheet disabled href='data:text/css,p{display:none}'><p>zq",
+    "<style>a {} @import url(\"data:text/css,p{display:none}\");</style><p>zq",
+    "<body text=white><a href=b>zq</a>",
+    "<body text=white><mark>zq</mark>",
+    "<div style='font-size:0'><font size=3>zq</font></div>",
+    "<p style='font-size:1'>zq",
+    "<div style='overflow:hidden;height:0'><p style='position:absolute'>zq</p></div>",
+    "<div style='display:flex'><div style='width:0;flex:1;overflow:hidden'>zq</div></div>",
+    "<div style='position:relative;left:-9999px'><p style='position:relative;left:9999px'>zq</div>",
+    "<div style='margin-left:-9999px;padding-left:9999px'>zq</div>",
+    "<p style='margin-left:-9999px;text-align:right'>zq",
+    "<a epub:type=noteref href=#n>1</a><aside id=n hidden>zq</aside>",
+    "<button popovertarget=n>more</button><div id=n popover>zq</div>",
+    "<img src=a.png><p style='color:transparent'>zq zq",
+    "<svg style='color:transparent'><text>zq</text></svg>",
+    "<svg><defs><text id=t>zq</text></defs><use href=#t></svg>",
+    "<p style='opacity:.99'><desc>zq</desc>",
+];
+
+/// Pages of which the words `zq` are not seen, but `seen` is.
+const UNSEEN: &[&str] = &[
+    "<link rel=stylesheet href='data:text/css,.j%7Bdisplay:none%7D'><p>seen <b class=j>zq</b>",
+    "<link rel=stylesheet href='data:text/css;base64,LmoKe2Rpc3BsYXk6bm9uZX0='><p>seen <b class=j>zq</b>",
+    "<style>@import url(\"data:text/css,.j{display:none}\");</style><p>seen <b class=j>zq</b>",
+    "<canvas>zq</canvas><p>seen",
+    "<p><video>zq</p><p>seen",
+    "<p>seen <meter>zq</meter> <progress>zq</progress>",
+    "<ruby>seen<rp>zq<rt>seen<rp>zq</ruby> seen",
+    "<svg><desc>zq</desc><text>seen</text></svg>",
+    "<svg><defs><text>zq</text></defs><text>seen</text></svg>",
+    "<math><semantics><mi>seen</mi><annotation>zq</annotation></semantics></math>",
+    "<body link=white>seen <a href=b>zq</a>",
+    "seen <a epub:type=noteref href=#n hidden>1</a><aside id=n hidden>zq</aside>",
+    "<img src=a.png>seen <p style='color:transparent'>zq zq",
+    "seen <span style='font-size:3px'><span style='font-size:.6em'>zq</span></span>",
 ];
 
 #[test]
@@ -135,6 +224,62 @@ fn pages_hide_text_by_attributes_and_sheets() {
     assert_seen_through("font", Hiding::SameColour, &html, ("<font color=ffffff>", "</font>"));
     assert_seen_through("unclosed", Hiding::Transparent, &html, ("<b style='opacity:0'><i>", "</b></i>"));
     assert_seen_through("nested", Hiding::Tiny, &html, (&"<small>".repeat(13), &"</small>".repeat(13)));
+    let faint = ("<span style='opacity:.85'>".repeat(15), "</span>".repeat(15));
+    assert_seen_through("faint", Hiding::Transparent, &html, (&faint.0, &faint.1));
+    // However many classes, and however deep the rule.
+    let classes: String = (0..150).map(|i| format!("c{i} ")).collect();
+    let sheet = format!("{}.j {{display:none}}{}", "@media all {".repeat(20), "}".repeat(20));
+    let open = format!("<span class='{classes}j'>");
+    assert_seen_through("many", Hiding::DisplayNone, &|text| html_with(&sheet, text), (&open, "</span>"));
+    assert_seen_through("many", Hiding::DisplayNone, &|text| epub_with(&sheet, text), (&open, "</span>"));
+}
+
+#[test]
+fn whole_pages_show_what_a_browser_shows() {
+    let read_page = |body: &str| read(format!("<!DOCTYPE html><html><head></head>{body}").into_bytes());
+    for body in SEEN {
+        let found = read_page(body);
+        assert!(found.text.contains("zq") && found.hidden.is_empty(), "{body}: {:?} {:?}", found.text, found.hidden);
+    }
+    for body in UNSEEN {
+        let text = read_page(body).text;
+        assert!(!text.contains("zq") && text.contains("seen"), "{body}: {text:?}");
+    }
+    // Old pages need no units.
+    let old = read(b"<html><p>seen <span style='font-size:1'>zq</span>".to_vec());
+    assert_eq!((old.text.as_str(), old.hidden.words()), ("seen", 1));
+}
+
+#[test]
+fn pages_of_books_show_what_their_readers_show() {
+    let read_page = |before: &str, head: &str, body: &str| {
+        let page = format!(
+            "<?xml version=\"1.0\"?>{before}<html xmlns=\"http://www.w3.org/1999/xhtml\" xmlns:x=\"x\" \
+             xmlns:epub=\"http://www.idpf.org/2007/ops\"><head>{head}</head><body><p>seen {body}</p></body></html>"
+        );
+        let read = read(epub_of(".j {display:none}", std::iter::once(page)));
+        (read.text.split_whitespace().collect::<Vec<_>>().join(" "), read.hidden.words())
+    };
+    let (junk, instruction) =
+        ("<b class=\"j\">zq</b>", "<?xml-stylesheet type=\"text/css\" href=\"../style/more.css\"?>");
+    let data = "<link rel=\"stylesheet\" href=\"data:text/css,.j{display:none}\"/>";
+    for (before, head, body, expected) in [
+        (instruction, "", junk, ("seen", 1)),
+        ("", data, junk, ("seen", 1)),
+        ("", "<noscript><style>.j {display:none}</style></noscript>", junk, ("seen", 1)),
+        ("", "<template><style>.j {display:none}</style></template>", junk, ("seen zq", 0)),
+        ("", "", "<b x:style=\"display:none\" x:hidden=\"\">zq</b>", ("seen zq", 0)),
+        ("", "", "<b style=\"font-size:1\">zq</b>", ("seen zq", 0)),
+        (
+            "",
+            "",
+            "<a epub:type=\"noteref\" href=\"c0.xhtml#n\">1</a><i id=\"n\" style=\"display:none\">zq</i>",
+            ("seen 1zq", 0),
+        ),
+    ] {
+        let found = read_page(before, head, body);
+        assert_eq!((found.0.as_str(), found.1), expected, "{before}{head}{body}");
+    }
 }
 
 #[test]
@@ -152,6 +297,27 @@ fn pages_show_what_only_looks_hidden() {
         "style=\"transform:scale(0)\"",
         "style=\"margin-left:-2em\"",
         "hidden=\"\" style=\"display:inline\"",
+        "bgcolor=\"black\"",
+        "color=\"white\"",
+        "text=\"white\"",
+        "style=\"background:rgba(0,0,0,.15)\"",
+        "style=\"background-color:black;background-image:none;color:white\"",
+        "style=\"background:linear-gradient(red, blue);-webkit-background-clip:text;color:transparent\"",
+        "style=\"color:transparent;text-shadow:0 0 1px black\"",
+        "style=\"color:white;-webkit-text-stroke:1px black\"",
+        "style=\"color:transparent;-webkit-text-fill-color:red\"",
+        "style=\"display:none none\"",
+        "style=\"opacity:0 0\"",
+        "style=\"font-size:-1px\"",
+        "style=\"font:0\"",
+        "style=\"display:none;display:initial\"",
+        "style=\"display:none;display:var(--a)\"",
+        "style=\"display:contents;opacity:0\"",
+        "style=\"display:inline-block;width:0;overflow:hidden;padding-left:90px\"",
+        "style=\"display:inline-block;height:0;overflow:hidden;min-height:2em\"",
+        "style=\"display:inline-block;font-size:1px;transform:scale(16)\"",
+        "style=\"display:inline-block;position:relative;left:-9999px;transform:translateX(9999px)\"",
+        "style=\"position:absolute;left:50%;top:50%;transform:translate(-50%, -50%)\"",
     ] {
         let open = format!("<span {attributes}>");
         assert_seen(attributes, &|text| html_with("", text), (&open, "</span>"));
@@ -164,6 +330,14 @@ fn pages_show_what_only_looks_hidden() {
         ".k, .j:unknown { display: none }",
         ".j { display: none } p .j { display: inline }",
         "p { visibility: hidden } .j { visibility: visible }",
+        "@starting-style { .j { display: none } }",
+        "@supports (bogus: x) { .j { display: none } } @supports not (bogus: x) { .j { display: none } }",
+        "@scope (.x) { .j { display: none } }",
+        "@layer a { p .j { display: none } } .j { display: inline }",
+        "@media not (bogus) { .j { display: none } }",
+        "p { color: white; background: black } .j { background: white; color: initial }",
+        "p { font-size: 0 } .j { font-size: initial }",
+        ".k { .j { display: none } } .j { &.k { display: none } }",
     ] {
         let find = |text: &str| words(text).iter().filter(|word| word.starts_with("zq")).count() as u64;
         let (mixed, count) = with_junk(&honest(), "<span class=\"j\">", "</span>");
@@ -665,7 +839,22 @@ fn style_bombs_meet_a_limit() {
     assert_eq!(attempt(page(".a {opacity:0}", &nest(5_000))), Ok(0));
     assert_eq!(attempt(page(".a {opacity:0}", &nest(50_000))), Err(Limit::Depth));
     let sheet = format!("{}{}", "@media all {".repeat(10_000), "p {display:none}");
-    assert_eq!(attempt(page(&sheet, "<p>x</p>")), Ok(0));
+    assert_eq!(attempt(page(&sheet, "<p>x</p>")), Err(Limit::Time), "what is not read is not guessed");
+    let xhtml = |attributes: &str| {
+        let root = "<html xmlns=\"http://www.w3.org/1999/xhtml\">";
+        format!("<?xml version=\"1.0\"?>{root}<body><p>x <b {attributes}hidden=\"\">y</b></p></body></html>")
+    };
+    let attributes = |count: usize| (0..count).map(|i| format!("a{i}=\"\" ")).collect::<String>();
+    assert_eq!((attempt(xhtml(&attributes(90))), attempt(xhtml(&attributes(200)))), (Ok(1), Err(Limit::Time)));
+    // Variables in variables.
+    let more: String = (1..40).map(|i| format!("--a{i}: var(--a{0}) var(--a{0});", i - 1)).collect();
+    assert_eq!(attempt(page(&format!("p {{--a0: none; {more} display: var(--a39)}}"), "<p>x</p>")), Err(Limit::Time));
+    let circle = "p {--a: var(--b); --b: var(--a); display: none; display: var(--a)}";
+    assert_eq!(attempt(page(circle, "<p>x</p>")), Ok(0));
+    let _ = attempt(page(&format!("{} {{display:none}}", ":is(".repeat(50_000)), "<p>x</p>"));
+    assert_eq!(attempt(page(&"a {& & ".repeat(50), "<p>x</p>")), Err(Limit::Time));
+    let list = "a, ".repeat(3_000);
+    assert_eq!(attempt(page(&format!("{list}b {{ {list}b {{display:none}} }}"), "<p>x</p>")), Err(Limit::Time));
     let _ = attempt(page(&format!("p {{color:{}", "rgb(".repeat(50_000)), "<p>x</p>"));
     let _ = attempt(format!("<html><p style='{}'>x", "color:white;".repeat(50_000)));
 }

@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::rc::Rc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
 use dom_query::Document;
 use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
@@ -13,7 +15,9 @@ use super::hidden::{HiddenWords, Hiding};
 use super::limits::Budget;
 use super::limits::{Limit, Met};
 use super::prose::{Prose, phrase};
-use super::style::{Sheets, Suspicion, TreeBuilder, applies, read_seen, remove_hidden};
+use super::style::{
+    ABOUT, ATTRIBUTES, REPLACED, Sheets, Suspicion, TreeBuilder, applies, read_seen, remove_hidden, usual_factor,
+};
 use super::xml::{self, Visitor};
 use super::{ExtractError, Extracted, Format, MainText, plain};
 use crate::description::Description;
@@ -21,6 +25,8 @@ use crate::description::Description;
 /// Elements that are not part of the text.
 const SKIPPED: &[&str] =
     &["script", "style", "nav", "template", "iframe", "noscript", "noembed", "noframes", "datalist"];
+/// Those in which styles do not count.
+const INERT: &[&str] = &["template", "iframe", "noscript", "noembed", "noframes"];
 /// Elements that begin and end a line, but not a paragraph.
 const LINES: &[&str] = &["br", "td", "th", "dt"];
 /// Inline elements; all others begin and end a paragraph.
@@ -59,7 +65,15 @@ pub(super) struct Reader {
 
 /// A style sheet of a page.
 #[derive(Debug)]
-enum StyleSource {
+struct StyleSource {
+    sheet: Written,
+    /// Whether only the readers of books apply it, in which there are no scripts.
+    in_books: bool,
+}
+
+/// Where a style sheet is written.
+#[derive(Debug)]
+enum Written {
     Inline(String),
     /// Elsewhere, at this address.
     Linked(String),
@@ -71,12 +85,23 @@ struct Styles {
     sources: Vec<StyleSource>,
     /// What styles there are outside of sheets.
     suspicion: Suspicion,
-    /// How deep elements are nested, now and at most.
+    /// How deep elements are nested, now and at most; of those that are closed, and of all.
     depth: usize,
     deepest: usize,
+    depth_of_all: usize,
+    deepest_of_all: usize,
+    /// The element being read.
+    name: String,
+    /// The element around it whose styles do not count, and its nesting depth.
+    inert: Option<(String, usize)>,
     /// The `link` or `style` being read.
     link: Option<Link>,
+    /// The title of the first sheet that has one: others with a title are not applied.
+    title: String,
     last_style: String,
+    has_picture: bool,
+    /// Whether lengths need no unit, as in old pages.
+    is_quirky: bool,
 }
 
 /// A `link` or `style` element.
@@ -84,37 +109,56 @@ struct Styles {
 struct Link {
     is_style: bool,
     is_sheet: bool,
+    is_disabled: bool,
     address: String,
     media: String,
+    kind: String,
+    title: String,
     sheet: String,
 }
 
 impl Styles {
     fn open(&mut self, name: &str) {
-        if !VOID.contains(&name) && !IMPLIED.contains(&name) {
-            self.depth += 1;
-            self.deepest = self.deepest.max(self.depth);
+        if !VOID.contains(&name) {
+            self.depth_of_all += 1;
+            self.deepest_of_all = self.deepest_of_all.max(self.depth_of_all);
+            if !IMPLIED.contains(&name) {
+                self.depth += 1;
+                self.deepest = self.deepest.max(self.depth);
+            }
+        }
+        name.clone_into(&mut self.name);
+        match &mut self.inert {
+            Some((inert, depth)) => *depth += usize::from(inert == name),
+            None if INERT.contains(&name) => self.inert = Some((name.to_owned(), 1)),
+            None => {}
         }
         match name {
             "link" => self.link = Some(Link::default()),
-            "style" => self.link = Some(Link { is_style: true, ..Link::default() }),
-            "small" | "sub" | "sup" => self.suspicion.shrink(0.83),
+            "style" => self.link = Some(Link { is_style: true, is_sheet: true, ..Link::default() }),
+            "img" | "image" => self.has_picture = true,
             "dialog" => self.suspicion.confirm(),
-            _ => {}
+            name if REPLACED.contains(&name) || ABOUT.contains(&name) => self.suspicion.confirm(),
+            name => self.suspicion.shrink(usual_factor(name)),
         }
     }
 
     fn attribute(&mut self, name: &str, value: &str) {
         match (name, &mut self.link) {
-            ("hidden", _) => self.suspicion.confirm(),
+            ("hidden" | "popover", _) => self.suspicion.confirm(),
             ("style", _) if value != self.last_style => {
                 self.suspicion.add_style(value);
                 value.clone_into(&mut self.last_style);
             }
-            ("color" | "text" | "bgcolor", _) => self.suspicion.add_colour(name, value),
+            ("color" | "text" | "link" | "bgcolor" | "background" | "size", _) => {
+                self.suspicion.add_attribute(&self.name, name, value);
+            }
             ("media", Some(link)) => value.clone_into(&mut link.media),
             ("href", Some(link)) => value.clone_into(&mut link.address),
-            ("rel", Some(link)) => {
+            ("type", Some(link)) => value.trim().clone_into(&mut link.kind),
+            ("title", Some(link)) => value.clone_into(&mut link.title),
+            ("disabled", Some(link)) => link.is_disabled = !link.is_style,
+            ("rel", Some(link)) if !link.is_style => {
                 let words: Vec<String> = value.split_ascii_whitespace().map(str::to_ascii_lowercase).collect();
                 link.is_sheet =
                     words.iter().any(|word| word == "stylesheet") && !words.iter().any(|word| word == "alternate");
@@ -125,23 +169,48 @@ impl Styles {
 
     /// The end of a start tag.
     fn opened(&mut self) {
-        if let Some(link) = self.link.take_if(|link| !link.is_style)
-            && link.is_sheet
-            && applies(&link.media)
-        {
-            self.sources.push(StyleSource::Linked(link.address));
+        if let Some(mut link) = self.link.take_if(|link| !link.is_style) {
+            let address = std::mem::take(&mut link.address);
+            self.add(&link, Written::Linked(address));
         }
     }
 
     fn close(&mut self, name: &str) {
-        if !VOID.contains(&name) && !IMPLIED.contains(&name) {
-            self.depth = self.depth.saturating_sub(1);
+        if !VOID.contains(&name) {
+            self.depth_of_all = self.depth_of_all.saturating_sub(1);
+            if !IMPLIED.contains(&name) {
+                self.depth = self.depth.saturating_sub(1);
+            }
+        }
+        if let Some((inert, depth)) = &mut self.inert
+            && inert == name
+        {
+            *depth -= 1;
+            if *depth == 0 {
+                self.inert = None;
+            }
         }
         if name == "style"
-            && let Some(link) = self.link.take()
-            && applies(&link.media)
+            && let Some(mut link) = self.link.take()
         {
-            self.sources.push(StyleSource::Inline(link.sheet));
+            let sheet = std::mem::take(&mut link.sheet);
+            self.add(&link, Written::Inline(sheet));
+        }
+    }
+
+    fn add(&mut self, link: &Link, sheet: Written) {
+        let is_css = link.kind.is_empty() || link.kind.to_ascii_lowercase().starts_with("text/css");
+        let in_books = self.inert.is_some();
+        // Without scripts, `noscript` is like any other element.
+        let is_inert = self.inert.as_ref().is_some_and(|(name, _)| name != "noscript");
+        if link.is_disabled || !link.is_sheet || !is_css || is_inert || !applies(&link.media) {
+            return;
+        }
+        if self.title.is_empty() {
+            self.title.clone_from(&link.title);
+        }
+        if link.title.is_empty() || link.title == self.title {
+            self.sources.push(StyleSource { sheet, in_books });
         }
     }
 
@@ -149,6 +218,29 @@ impl Styles {
         if let Some(link) = &mut self.link {
             link.sheet.push_str(text);
         }
+    }
+
+    /// An instruction of XML, before the page.
+    fn instruction(&mut self, content: &str) {
+        if self.depth_of_all > 0 || !content.starts_with("xml-stylesheet") {
+            return;
+        }
+        let mut link = Link { is_sheet: true, ..Link::default() };
+        let tag = BytesStart::from_content(content, "xml-stylesheet".len());
+        for attribute in tag.attributes().with_checks(false).flatten() {
+            let value = xml::unescaped(&attribute.value).into_owned();
+            match attribute.key.local_name().into_inner() {
+                "href" => link.address = value,
+                "media" => link.media = value,
+                "type" => link.kind = value,
+                "title" => link.title = value,
+                "alternate" => link.is_sheet = value != "yes",
+                _ => {}
+            }
+        }
+        let (address, before) = (std::mem::take(&mut link.address), self.sources.len());
+        self.add(&link, Written::Linked(address));
+        self.sources.iter_mut().skip(before).for_each(|source| source.in_books = true);
     }
 }
 
@@ -183,7 +275,8 @@ pub(super) fn read(
         let (seen, hidden) = seen(document, &mut linked, budget)?;
         // What the page says of itself is elsewhere.
         let metadata = std::mem::take(&mut read.metadata);
-        read = Extracted { hidden, metadata, ..page(&main.of(&seen)?, &mut linked, budget)? };
+        let main_part = format!("<!DOCTYPE html>{}", main.of(&seen)?);
+        read = Extracted { hidden, metadata, ..page(&main_part, &mut linked, budget)? };
         if !read.text.contains(char::is_alphanumeric) {
             return Err(main.missing());
         }
@@ -195,6 +288,8 @@ pub(super) fn read(
 pub(super) struct Linked<'a> {
     /// Finds the sheet with this address, which is relative to the page, or to the sheet that imports it.
     find: FindSheet<'a>,
+    /// Whether the pages are those of a book, in XHTML or nearly.
+    is_book: bool,
     /// The last sheets, which are often those of the next page too.
     last: Option<(Vec<Rc<str>>, Rc<Sheets>)>,
 }
@@ -204,24 +299,32 @@ pub(super) type FindSheet<'a> =
     Box<dyn FnMut(&str, Option<&str>, &mut Budget) -> Result<Option<Rc<str>>, ExtractError> + 'a>;
 
 impl<'a> Linked<'a> {
-    /// Sheets are where `find` finds them.
+    /// Sheets of a book are where `find` finds them.
     pub(super) fn new(find: FindSheet<'a>) -> Self {
-        Self { find, last: None }
+        Self { find, is_book: true, last: None }
     }
 
     /// Nothing that is linked is read.
     pub(super) fn nowhere() -> Self {
-        Self::new(Box::new(|_, _, _| Ok(None)))
+        Self { is_book: false, ..Self::new(Box::new(|_, _, _| Ok(None))) }
+    }
+
+    fn find(&mut self, address: &str, by: Option<&str>, budget: &mut Budget) -> Result<Option<Rc<str>>, ExtractError> {
+        match address.trim().get(..5) {
+            Some(scheme) if scheme.eq_ignore_ascii_case("data:") => Ok(in_address(&address.trim()[5..]).map(Rc::from)),
+            _ => (self.find)(address, by, budget),
+        }
     }
 
     /// The rules of the sheets of a page.
-    fn sheets(&mut self, sources: &[StyleSource], budget: &mut Budget) -> Result<Rc<Sheets>, ExtractError> {
+    fn sheets(&mut self, styles: &Styles, budget: &mut Budget) -> Result<Rc<Sheets>, ExtractError> {
         let mut found: Vec<(Rc<str>, Option<&str>)> = Vec::new();
-        for source in sources {
-            match source {
-                StyleSource::Inline(sheet) => found.push((sheet.as_str().into(), None)),
-                StyleSource::Linked(address) => {
-                    found.extend((self.find)(address, None, budget)?.map(|sheet| (sheet, Some(address.as_str()))));
+        let is_book = self.is_book;
+        for source in styles.sources.iter().filter(|source| is_book || !source.in_books) {
+            match &source.sheet {
+                Written::Inline(sheet) => found.push((sheet.as_str().into(), None)),
+                Written::Linked(address) => {
+                    found.extend(self.find(address, None, budget)?.map(|sheet| (sheet, Some(address.as_str()))));
                 }
             }
         }
@@ -232,8 +335,9 @@ impl<'a> Linked<'a> {
             return Ok(sheets.clone());
         }
         let (mut sheets, mut refused) = (Sheets::default(), None);
+        sheets.is_quirky = styles.is_quirky && !is_book;
         for (sheet, address) in found {
-            sheets.add(&sheet, &mut |imported| match (self.find)(imported, address, budget) {
+            sheets.add(&sheet, &mut |imported| match self.find(imported, address, budget) {
                 Ok(sheet) => sheet.map(|sheet| sheet.to_string()),
                 Err(why) => {
                     refused.get_or_insert(why);
@@ -250,6 +354,23 @@ impl<'a> Linked<'a> {
     }
 }
 
+/// The style sheet in a `data:` address, behind its scheme.
+fn in_address(address: &str) -> Option<String> {
+    let (kind, data) = address.split_once(',')?;
+    let kind = kind.to_ascii_lowercase();
+    if !kind.trim_start().starts_with("text/css") {
+        return None;
+    }
+    let data: Vec<u8> = percent_encoding::percent_decode_str(data).collect();
+    let bytes = if kind.trim_end().ends_with("base64") {
+        let data: Vec<u8> = data.into_iter().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        STANDARD_NO_PAD.decode(data.strip_suffix(b"==").or(data.strip_suffix(b"=")).unwrap_or(&data)).ok()?
+    } else {
+        data
+    };
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// Reads a page.
 pub(super) fn page(document: &str, linked: &mut Linked<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
     let reader = first_reading(document, budget)?;
@@ -258,9 +379,16 @@ pub(super) fn page(document: &str, linked: &mut Linked<'_>, budget: &mut Budget)
         Some(sheets) => {
             let mut seen = Reader::default();
             read_seen(&tree(document, budget)?, &sheets, budget, &mut seen)?;
-            Ok(seen.finish())
+            let (has_picture, seen) = (reader.styles.has_picture, seen.finish());
+            Ok(if has_picture && is_scan(&seen) { reader.finish() } else { seen })
         }
     }
+}
+
+/// Whether a page with a picture is one that was scanned: its text lies on the picture, and cannot be seen itself.
+fn is_scan(page: &Extracted) -> bool {
+    let is_drawn = |how| matches!(how, Hiding::InvisibleRendering | Hiding::Transparent);
+    !page.text.contains(char::is_alphanumeric) && page.hidden.counts().all(|count| is_drawn(count.how))
 }
 
 /// A page without the text that is not seen, and how much that is.
@@ -279,13 +407,13 @@ fn hiding_sheets(
     linked: &mut Linked<'_>,
     budget: &mut Budget,
 ) -> Result<Option<Rc<Sheets>>, ExtractError> {
-    let Styles { sources, suspicion, deepest, .. } = &reader.styles;
-    let sheets = linked.sheets(sources, budget)?;
-    if !sheets.may_hide(suspicion, *deepest) {
-        return Ok(None);
-    }
+    let Styles { suspicion, deepest, deepest_of_all, .. } = &reader.styles;
+    let sheets = linked.sheets(&reader.styles, budget)?;
     if sheets.is_cut {
         return Err(Met { limit: Limit::Time, at: budget.limits.time }.into());
+    }
+    if !sheets.may_hide(suspicion, *deepest_of_all) {
+        return Ok(None);
     }
     let at = budget.limits.depth;
     // The parser of HTML is slow in very deep trees; unclosed elements make many pages deeper than they look.
@@ -312,8 +440,17 @@ fn first_reading(document: &str, budget: &Budget) -> Result<Reader, ExtractError
             Err(_) => reader = Reader { is_xhtml, ..Reader::default() },
         }
     }
+    reader.styles.is_quirky = !is_xhtml && is_quirky(document);
     tokenize(document, is_xhtml, |event| reader.event(event));
     Ok(reader)
+}
+
+/// Whether browsers read a page as old ones did, because its document type is old or missing.
+fn is_quirky(document: &str) -> bool {
+    let start: String = document.chars().take(1_000).collect::<String>().to_ascii_lowercase();
+    let Some((_, kind)) = start.split_once("<!doctype html") else { return true };
+    let kind = kind.split('>').next().unwrap_or_default();
+    kind.contains("//dtd html") && !kind.contains("http:") && !kind.contains("strict")
 }
 
 fn tokenize(document: &str, is_xhtml: bool, mut told: impl FnMut(&CallbackEvent<'_>)) {
@@ -331,11 +468,13 @@ fn tree(document: &str, budget: &Budget) -> Result<Document, ExtractError> {
     if !is_xhtml(document) {
         return Ok(Document::from(document));
     }
-    let mut builder = XhtmlTree { tree: TreeBuilder::new(), name: String::new(), attributes: Vec::new() };
+    let mut builder =
+        XhtmlTree { tree: TreeBuilder::new(), name: String::new(), attributes: Vec::new(), is_cut: false };
+    let too_many = || Met { limit: Limit::Time, at: budget.limits.time };
     if xml::walk(document, budget, &mut builder).is_ok() {
-        return Ok(builder.tree.finish());
+        return if builder.is_cut { Err(too_many().into()) } else { Ok(builder.tree.finish()) };
     }
-    builder.tree = TreeBuilder::new();
+    (builder.tree, builder.is_cut) = (TreeBuilder::new(), false);
     let mut depth = Ok(());
     tokenize(document, true, |event| {
         builder.event(event);
@@ -344,7 +483,7 @@ fn tree(document: &str, budget: &Budget) -> Result<Document, ExtractError> {
         }
     });
     depth?;
-    Ok(builder.tree.finish())
+    if builder.is_cut { Err(too_many().into()) } else { Ok(builder.tree.finish()) }
 }
 
 /// Builds the tree of a page in XHTML, also of one with mistakes.
@@ -353,10 +492,13 @@ struct XhtmlTree {
     /// The tag being read.
     name: String,
     attributes: Vec<(String, String)>,
+    /// Whether an element has more attributes than are read.
+    is_cut: bool,
 }
 
 impl XhtmlTree {
     fn open(&mut self) {
+        self.is_cut |= self.attributes.len() > ATTRIBUTES;
         let attributes = self.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         self.tree.open(&self.name, attributes);
         self.attributes.clear();
@@ -389,7 +531,7 @@ impl Visitor for XhtmlTree {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         name.clone_into(&mut self.name);
         for attribute in tag.attributes().with_checks(false).flatten() {
-            let name = attribute.key.local_name().into_inner().to_owned();
+            let name = attribute.key.into_inner().to_owned();
             self.attributes.push((name, xml::unescaped(&attribute.value).into_owned()));
         }
         self.open();
@@ -436,8 +578,9 @@ impl Reader {
             }
             CallbackEvent::AttributeName { name } => {
                 self.meta.attribute = String::from_utf8_lossy(name).into_owned();
-                if self.meta.attribute == "hidden" {
-                    self.styles.attribute("hidden", "");
+                // They need no value.
+                if matches!(&*self.meta.attribute, "hidden" | "popover" | "disabled") {
+                    self.styles.attribute(&self.meta.attribute, "");
                 }
             }
             CallbackEvent::AttributeValue { value } => {
@@ -565,7 +708,10 @@ impl Visitor for Reader {
         if is_meta || name == "link" || name == "style" || may_have_style(tag) {
             for attribute in tag.attributes().with_checks(false).flatten() {
                 let (name, value) = (attribute.key.local_name().into_inner(), xml::unescaped(&attribute.value));
-                self.styles.attribute(name, &value);
+                // One with a prefix means nothing to a browser.
+                if attribute.key.prefix().is_none() {
+                    self.styles.attribute(name, &value);
+                }
                 if is_meta {
                     self.attribute(name, &value);
                 }
@@ -586,10 +732,17 @@ impl Visitor for Reader {
         self.styles.text(text);
         self.characters(text);
     }
+
+    fn instruction(&mut self, content: &str) {
+        self.styles.instruction(content);
+    }
 }
+
+/// Attributes that hide text, or parts of their names.
+const STYLING: &[&str] = &["style", "hidden", "popover", "color", "text", "link", "background", "size"];
 
 /// Whether a tag may have an attribute that hides text: most have not.
 fn may_have_style(tag: &BytesStart<'_>) -> bool {
     let attributes: &str = tag.attributes_raw();
-    !attributes.trim().is_empty() && ["style", "hidden", "color", "text"].iter().any(|name| attributes.contains(name))
+    !attributes.trim().is_empty() && STYLING.iter().any(|name| attributes.contains(name))
 }

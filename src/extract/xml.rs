@@ -21,6 +21,8 @@ pub(super) trait Visitor {
     fn end(&mut self, name: &str);
     /// Characters.
     fn text(&mut self, text: &str);
+    /// An instruction, such as `xml-stylesheet`.
+    fn instruction(&mut self, _: &str) {}
 }
 
 /// Reads a document. Errors that do not hide text are ignored, as e-book readers do: unclosed elements, or an `&`
@@ -63,7 +65,8 @@ pub(super) fn walk(document: &str, budget: &Budget, visitor: &mut (impl Visitor 
                 Err(_) => {}
             },
             Ok(Event::Eof) => return Ok(()),
-            Ok(Event::Comment(_) | Event::Decl(_) | Event::PI(_) | Event::DocType(_)) => {}
+            Ok(Event::PI(instruction)) => visitor.instruction(&instruction.into_inner()),
+            Ok(Event::Comment(_) | Event::Decl(_) | Event::DocType(_)) => {}
             Err(_) => {
                 let at = reader.error_position();
                 return Err(ExtractError::damaged(format!("the XML is not well-formed at byte {at}")));

@@ -86,20 +86,19 @@ pub fn epub(paragraphs: &[String]) -> Vec<u8> {
 
 /// An e-book whose pages link to a style sheet that imports this one.
 pub fn epub_with(style: &str, paragraphs: &[String]) -> Vec<u8> {
+    let page = |some: &[String]| {
+        let body = elements(some, "<p>", "</p>");
+        let link = "<link rel=\"stylesheet\" type=\"text/css\" href=\"../style/all.css\"/>";
+        let head = format!("<head><title>{TITLE}</title>{link}<style>p {{}}</style></head>");
+        format!("<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\">{head}<body>{body}</body></html>")
+    };
+    epub_of(style, paragraphs.chunks(40).map(page))
+}
+
+/// An e-book of these pages, with a style sheet in `../style/more.css`.
+pub fn epub_of(style: &str, pages: impl Iterator<Item = String>) -> Vec<u8> {
     let container = "<container><rootfiles><rootfile full-path=\"OEBPS/book.opf\"/></rootfiles></container>";
-    let chapters: Vec<(String, String)> = paragraphs
-        .chunks(40)
-        .enumerate()
-        .map(|(i, some)| {
-            let body = elements(some, "<p>", "</p>");
-            let link = "<link rel=\"stylesheet\" type=\"text/css\" href=\"../style/all.css\"/>";
-            let head = format!("<head><title>{TITLE}</title>{link}<style>p {{}}</style></head>");
-            let page = format!(
-                "<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\">{head}<body>{body}</body></html>"
-            );
-            (format!("c{i}.xhtml"), page)
-        })
-        .collect();
+    let chapters: Vec<(String, String)> = pages.enumerate().map(|(i, page)| (format!("c{i}.xhtml"), page)).collect();
     let items: String =
         chapters.iter().map(|(name, _)| format!("<item id=\"{name}\" href=\"text/{name}\"/>")).collect();
     let spine: String = chapters.iter().map(|(name, _)| format!("<itemref idref=\"{name}\"/>")).collect();

@@ -8,16 +8,21 @@
 //! `docs/reference/formats.md` lists what is.
 
 mod cascade;
+mod condition;
 mod declaration;
 mod look;
+mod paint;
+mod selector;
 mod sheet;
 mod tree;
 mod value;
 mod walk;
 
-pub(super) use self::sheet::{Sheets, Suspicion, applies};
-pub(super) use self::tree::TreeBuilder;
-pub(super) use self::walk::{read_seen, remove_hidden};
+pub(super) use self::condition::applies;
+pub(super) use self::look::usual_factor;
+pub(super) use self::sheet::{Sheets, Suspicion};
+pub(super) use self::tree::{ATTRIBUTES, TreeBuilder};
+pub(super) use self::walk::{ABOUT, REPLACED, read_seen, remove_hidden};
 
 /// What has less opacity is not seen.
 const FAINTEST: f32 = 0.1;

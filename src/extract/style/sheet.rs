@@ -1,28 +1,30 @@
 //! Style sheets: the rules that can hide text, and whether any of them may.
 
+use std::rc::Rc;
+
 use cssparser::{CowRcStr, Delimiter, Delimiters, ParseError, Parser, Token};
-use dom_query::Matcher;
 use hashbrown::HashMap;
 
 use super::super::colour::Colour;
-use super::declaration::{Declaration, Property, Setting, declarations};
-use super::value::{Length, Paint, USUAL_SIZE};
+use super::condition::{applies, is_supported};
+use super::declaration::{Declaration, Property, Says, Setting, declarations};
+use super::paint::Paint;
+use super::selector::{Key, Selector, Without, in_list, nested};
+use super::value::USUAL_SIZE;
 
 /// How deep rules are nested in others, such as `@media`.
-const DEPTH: usize = 8;
+const DEPTH: usize = 32;
 /// How many rules are read of all sheets of a page, and how many colours are compared.
 const RULES: usize = 100_000;
 const COLOURS: usize = 100;
-/// Selectors of our library that no browser knows.
-const UNKNOWN_TO_BROWSERS: [&str; 3] = [":contains(", ":has-text(", ":only-text"];
+/// How long the selectors of all nested rules may be, with those around them, in bytes.
+const NESTED: usize = 10_000_000;
 
 /// A selector with its declarations.
 #[derive(Debug)]
 pub(super) struct Rule {
-    pub(super) selector: Matcher,
-    pub(super) specificity: u32,
-    /// Whether it looks at what is inside an element.
-    pub(super) looks_inside: bool,
+    pub(super) selector: Rc<Selector>,
+    pub(super) layer: u64,
     pub(super) declarations: usize,
 }
 
@@ -33,18 +35,51 @@ pub(in crate::extract) struct Sheets {
     pub(super) declarations: Vec<Vec<Declaration>>,
     /// The rules by what the last part of their selectors needs.
     pub(super) by_key: HashMap<Key, Vec<usize>>,
+    layers: Layers,
+    /// How long the selectors of nested rules are, in bytes.
+    nested: usize,
     suspicion: Suspicion,
     /// Whether there are more rules than are read.
     pub(in crate::extract) is_cut: bool,
+    /// Whether lengths need no unit, as in old pages.
+    pub(in crate::extract) is_quirky: bool,
 }
 
-/// What an element must have for a selector to match it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Key {
-    Id(String),
-    Class(String),
-    Tag(String),
-    Any,
+/// The order of layers: rules in a later one win, and rules in none.
+#[derive(Debug, Default)]
+struct Layers {
+    names: HashMap<(u64, String), u64>,
+    counts: HashMap<u64, u64>,
+}
+
+/// A layer: how deep it is in others, and its place among all.
+#[derive(Debug, Clone, Copy)]
+struct Layer(u32, u64);
+
+impl Layer {
+    /// What is in no layer.
+    const NONE: Self = Self(0, u64::MAX);
+}
+
+impl Layers {
+    /// The layer with a name such as `a.b` in another one. One without a name is always new.
+    fn of(&mut self, around: Layer, name: &str) -> Layer {
+        /// How many bits tell the layers in one from each other: what is deeper than four is not told apart.
+        const BITS: u32 = 16;
+        let mut layer = around;
+        for name in name.split('.') {
+            let Layer(depth, place) = layer;
+            let Some(shift) = 48_u32.checked_sub(depth * BITS) else { return layer };
+            let name = if name.is_empty() { format!(" {}", self.names.len()) } else { name.to_owned() };
+            let count = self.counts.entry(place).or_default();
+            let inner = *self.names.entry((place, name)).or_insert_with(|| {
+                *count = (*count + 1).min(0xfffe);
+                place & !(0xffff << shift) | *count << shift
+            });
+            layer = Layer(depth + 1, inner);
+        }
+        layer
+    }
 }
 
 /// Whether any of some declarations may hide text.
@@ -53,14 +88,20 @@ pub(in crate::extract) struct Suspicion {
     is_certain: bool,
     letters: Vec<Colour>,
     backgrounds: Vec<Colour>,
-    /// The smallest factor by which letters get smaller within others.
+    /// The smallest letters, and the smallest factor by which letters get smaller within others.
+    smallest: f32,
     shrinks: f32,
+    /// The smallest opacity.
+    faintest: f32,
 }
 
 impl Default for Suspicion {
     fn default() -> Self {
-        let (letters, backgrounds) = (vec![Colour::BLACK], vec![Colour::WHITE]);
-        Self { is_certain: false, letters, backgrounds, shrinks: 1.0 }
+        let of_hex = |hex| Colour::of_hex(hex).unwrap_or(Colour::BLACK);
+        // The colours of a browser: of links, marks and buttons too.
+        let (letters, backgrounds) =
+            (vec![Colour::BLACK, of_hex("0000ee")], vec![Colour::WHITE, of_hex("ffff00"), of_hex("efefef")]);
+        Self { is_certain: false, letters, backgrounds, smallest: USUAL_SIZE, shrinks: 1.0, faintest: 1.0 }
     }
 }
 
@@ -71,13 +112,19 @@ impl Suspicion {
     }
 
     pub(super) fn add(&mut self, declaration: &Declaration) {
-        self.is_certain |= declaration.may_hide();
-        match declaration.setting {
-            Setting::Size(Length::Pixels(size)) => self.is_certain |= size < super::SMALLEST_LETTERS,
-            Setting::Size(size) => self.shrink(size.size(USUAL_SIZE) / USUAL_SIZE),
-            Setting::Paint(Paint::Colour(colour)) => {
-                let is_background = declaration.property == Property::Background;
-                let colours = if is_background { &mut self.backgrounds } else { &mut self.letters };
+        self.is_certain |= declaration.says.may_hide();
+        let Says::Set(property, setting) = declaration.says else { return };
+        match (property, setting) {
+            (_, Setting::Size(size)) if size.is_absolute() => self.smallest = self.smallest.min(size.size(0.0)),
+            (_, Setting::Size(size)) => self.shrink(size.size(USUAL_SIZE) / USUAL_SIZE),
+            (Property::Zoom, Setting::Number(factor)) => self.shrink(factor),
+            (_, Setting::Shape { scale, .. }) => self.shrink(scale),
+            (Property::Opacity | Property::Filter, Setting::Number(opacity)) => {
+                self.faintest = self.faintest.min(opacity);
+            }
+            (Property::Shadow | Property::Stroke, _) => {}
+            (_, Setting::Paint(Paint::Colour(colour, alpha))) if alpha > 0.0 => {
+                let colours = if property == Property::Background { &mut self.backgrounds } else { &mut self.letters };
                 if !colours.contains(&colour) {
                     colours.push(colour);
                 }
@@ -89,14 +136,14 @@ impl Suspicion {
 
     /// Adds the declarations of a `style` attribute.
     pub(in crate::extract) fn add_style(&mut self, style: &str) {
-        for declaration in in_style(style) {
+        for declaration in in_style(style, true) {
             self.add(&declaration);
         }
     }
 
-    /// Adds a colour of an attribute such as `bgcolor`.
-    pub(in crate::extract) fn add_colour(&mut self, name: &str, value: &str) {
-        for declaration in of_attribute(name, value) {
+    /// Adds an attribute of old HTML, such as `bgcolor`.
+    pub(in crate::extract) fn add_attribute(&mut self, element: &str, name: &str, value: &str) {
+        for declaration in of_attribute(element, name, value) {
             self.add(&declaration);
         }
     }
@@ -111,37 +158,95 @@ impl Suspicion {
         self.letters.extend(&other.letters);
         self.backgrounds.extend(&other.backgrounds);
         self.shrink(other.shrinks);
+        self.smallest = self.smallest.min(other.smallest);
+        self.faintest = self.faintest.min(other.faintest);
         self
     }
 
     /// Whether anything may be hidden on a page whose elements are nested this deep.
     fn holds(&self, depth: usize) -> bool {
-        let smallest = USUAL_SIZE * self.shrinks.max(0.0).powi(i32::try_from(depth).unwrap_or(i32::MAX));
+        let times = |factor: f32| factor.max(0.0).powi(i32::try_from(depth).unwrap_or(i32::MAX));
         let is_lost = |letters: &Colour| self.backgrounds.iter().any(|background| letters.is_lost_on(*background));
-        self.is_certain || smallest < super::SMALLEST_LETTERS || self.letters.iter().any(is_lost)
+        self.is_certain
+            || self.smallest * times(self.shrinks) < super::SMALLEST_LETTERS
+            || times(self.faintest) < super::FAINTEST
+            || self.letters.iter().any(is_lost)
     }
 }
 
 /// The declarations of a `style` attribute.
-pub(super) fn in_style(style: &str) -> Vec<Declaration> {
-    block(&mut Parser::new(style))
+pub(super) fn in_style(style: &str, is_quirky: bool) -> Vec<Declaration> {
+    let mut all = Vec::new();
+    let mut parser = Parser::new(style);
+    while !parser.is_exhausted() {
+        let start = parser.state();
+        if let Some(found) = declaration(&mut parser, is_quirky) {
+            all.extend(found);
+        } else {
+            parser.reset(&start);
+            skip_to(&mut parser, Delimiter::Semicolon);
+        }
+        let _ = parser.next();
+    }
+    all
 }
 
 /// What an attribute of old HTML says, such as `bgcolor`.
-pub(super) fn of_attribute(name: &str, value: &str) -> Vec<Declaration> {
-    let property = match name {
-        "color" | "text" => "color",
-        "bgcolor" => "background-color",
+pub(super) fn of_attribute(element: &str, name: &str, value: &str) -> Vec<Declaration> {
+    let has_background = matches!(element, "body" | "table" | "tr" | "td" | "th" | "tbody" | "thead" | "tfoot");
+    let property = match (element, name) {
+        ("font" | "basefont", "color") | ("body", "text") => Property::Colour,
+        ("body", "link") => Property::Links,
+        (_, "bgcolor") if has_background => Property::Background,
+        (_, "background") if has_background && !value.trim().is_empty() => {
+            let says = Says::Set(Property::BackgroundImage, Setting::Is(true));
+            return vec![Declaration { says, is_important: false }];
+        }
+        ("font" | "basefont", "size") => return font_size(value),
         _ => return Vec::new(),
     };
+    let value = value.trim();
     let is_bare = value.len() == 6 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if is_bare { declarations(property, &format!("#{value}")) } else { declarations(property, value) }
+    let mut found = declarations("color", &if is_bare { format!("#{value}") } else { value.to_owned() }, false);
+    for declaration in &mut found {
+        if let Says::Set(of, _) = &mut declaration.says {
+            *of = property;
+        }
+    }
+    found
 }
+
+/// The sizes of old HTML: 3 is the usual one, and `+1` one more.
+fn font_size(value: &str) -> Vec<Declaration> {
+    const SIZES: [&str; 7] = ["x-small", "small", "medium", "large", "x-large", "xx-large", "xxx-large"];
+    let value = value.trim();
+    let Ok(number) = value.parse::<i32>() else { return Vec::new() };
+    let number = if value.starts_with(['+', '-']) { number.saturating_add(3) } else { number };
+    declarations("font-size", SIZES[usize::try_from(number.clamp(1, 7) - 1).unwrap_or_default()], false)
+}
+
+/// What is around a rule.
+#[derive(Clone)]
+struct Around {
+    /// The selectors of the rule that it is nested in.
+    selectors: Option<Vec<String>>,
+    /// What its elements must match too.
+    scope: String,
+    layer: Layer,
+    depth: usize,
+    /// Imports come before all rules.
+    may_import: bool,
+}
+
+/// Finds an imported sheet.
+type Imported<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
 
 impl Sheets {
     /// Adds a style sheet. `imported` finds those that it imports.
-    pub(in crate::extract) fn add(&mut self, sheet: &str, imported: &mut dyn FnMut(&str) -> Option<String>) {
-        self.add_some(&mut Parser::new(sheet), imported, DEPTH);
+    pub(in crate::extract) fn add(&mut self, sheet: &str, imported: Imported<'_>) {
+        let around =
+            Around { selectors: None, scope: String::new(), layer: Layer::NONE, depth: DEPTH, may_import: true };
+        self.add_rules(&mut Parser::new(sheet), imported, &around);
     }
 
     /// Whether any text may be hidden on a page with these sheets and this suspicion of its own.
@@ -149,75 +254,147 @@ impl Sheets {
         of_page.clone().with(&self.suspicion).holds(depth)
     }
 
-    fn add_some(&mut self, parser: &mut Parser<'_>, imported: &mut dyn FnMut(&str) -> Option<String>, depth: usize) {
+    /// Adds the rules of a sheet or of a block, and the declarations of a block.
+    fn add_rules(&mut self, parser: &mut Parser<'_>, imported: Imported<'_>, around: &Around) {
+        let mut declared = Vec::new();
+        let mut around = around.clone();
         loop {
             parser.skip_whitespace();
             let start = parser.state();
-            let at_rule = match parser.next() {
-                Err(_) => return,
-                Ok(Token::CDO | Token::CDC | Token::Semicolon) => continue,
-                Ok(Token::AtKeyword(name)) => Some(name.to_ascii_lowercase()),
+            let name: Option<CowRcStr<'_>> = match parser.next() {
+                Err(_) => break,
+                Ok(Token::Semicolon | Token::CDO | Token::CDC) => continue,
+                Ok(Token::AtKeyword(name)) => Some(name.clone()),
                 Ok(_) => None,
             };
-            if at_rule.is_none() {
+            if let Some(name) = name {
+                self.add_rule(&around, std::mem::take(&mut declared));
+                around.may_import &= self.add_at_rule(&name.to_ascii_lowercase(), parser, imported, &around);
+                continue;
+            }
+            parser.reset(&start);
+            if around.selectors.is_some() {
+                if let Some(found) = declaration(parser, self.is_quirky) {
+                    declared.extend(found);
+                    continue;
+                }
                 parser.reset(&start);
             }
-            let from = parser.position();
-            let until = if at_rule.is_some() {
+            let until = if around.selectors.is_some() {
                 Delimiter::CurlyBracketBlock | Delimiter::Semicolon
             } else {
                 Delimiter::CurlyBracketBlock
             };
+            around.may_import = false;
+            let from = parser.position();
             skip_to(parser, until);
             let prelude = parser.slice_from(from).trim();
-            let has_block = matches!(parser.next(), Ok(Token::CurlyBracketBlock));
-            match at_rule.as_deref() {
-                None if has_block => {
-                    let block = parser.parse_nested_block(|inner| Ok::<_, ParseError<()>>(block(inner)));
-                    self.add_rule(prelude, block.unwrap_or_default());
-                }
-                Some("import") if !has_block && depth > 0 => {
-                    if let Some((address, media)) = import(prelude)
-                        && applies(&media)
-                        && let Some(sheet) = imported(&address)
-                    {
-                        self.add_some(&mut Parser::new(&sheet), imported, depth - 1);
-                    }
-                }
-                Some(name) if has_block && depth > 0 && holds_rules(name, prelude) => {
-                    let _ = parser.parse_nested_block(|inner| {
-                        self.add_some(inner, imported, depth - 1);
-                        Ok::<_, ParseError<()>>(())
-                    });
-                }
-                _ => {}
+            if matches!(parser.next(), Ok(Token::CurlyBracketBlock)) {
+                self.add_rule(&around, std::mem::take(&mut declared));
+                let inner = Around { selectors: Some(self.selectors(prelude, &around)), ..around.clone() };
+                self.add_block(parser, imported, inner);
             }
+        }
+        self.add_rule(&around, declared);
+    }
+
+    /// The selectors of a rule, which may be nested in another one.
+    fn selectors(&mut self, prelude: &str, around: &Around) -> Vec<String> {
+        let Some(others) = &around.selectors else { return in_list(prelude).into_iter().map(str::to_owned).collect() };
+        let (others, mut all) = (others.join(","), Vec::new());
+        for selector in in_list(prelude) {
+            let Some(selector) = nested(selector, &others).filter(|_| self.nested <= NESTED) else {
+                self.is_cut = true;
+                break;
+            };
+            self.nested += selector.len();
+            all.push(selector);
+        }
+        all
+    }
+
+    fn add_block(&mut self, parser: &mut Parser<'_>, imported: Imported<'_>, mut around: Around) {
+        around.may_import = false;
+        if self.enters(&mut around) {
+            let _ = parser.parse_nested_block(|inner| {
+                self.add_rules(inner, imported, &around);
+                Ok::<_, ParseError<()>>(())
+            });
         }
     }
 
-    fn add_rule(&mut self, selectors: &str, declarations: Vec<Declaration>) {
-        if declarations.is_empty() || UNKNOWN_TO_BROWSERS.iter().any(|unknown| selectors.contains(unknown)) {
-            return;
+    /// Whether there may be rules one deeper.
+    fn enters(&mut self, around: &mut Around) -> bool {
+        let depth = around.depth.checked_sub(1);
+        around.depth = depth.unwrap_or_default();
+        self.is_cut |= depth.is_none();
+        depth.is_some()
+    }
+
+    /// Adds what is in a rule such as `@media`, and tells whether imports may follow.
+    fn add_at_rule(&mut self, name: &str, parser: &mut Parser<'_>, imported: Imported<'_>, around: &Around) -> bool {
+        let from = parser.position();
+        skip_to(parser, Delimiter::CurlyBracketBlock | Delimiter::Semicolon);
+        let prelude = parser.slice_from(from).trim();
+        let has_block = matches!(parser.next(), Ok(Token::CurlyBracketBlock));
+        let mut inner = around.clone();
+        match name {
+            "import" if !has_block && around.may_import => {
+                if let Some((address, layer)) = import(prelude)
+                    && let Some(sheet) = imported(&address)
+                {
+                    inner.layer = layer.map_or(around.layer, |name| self.layers.of(around.layer, &name));
+                    if self.enters(&mut inner) {
+                        self.add_rules(&mut Parser::new(&sheet), imported, &inner);
+                    }
+                }
+                return true;
+            }
+            "layer" => {
+                for name in in_list(prelude) {
+                    inner.layer = self.layers.of(around.layer, name);
+                }
+            }
+            "scope" => match scope(prelude) {
+                Some(scope) => {
+                    inner.selectors = None;
+                    inner.scope.push_str(&scope);
+                }
+                None => return false,
+            },
+            "media" if applies(prelude) => {}
+            "supports" if is_supported(prelude) => {}
+            name => return name == "charset",
         }
-        // One selector that a browser does not know makes the whole rule invalid.
-        let known: Option<Vec<(&str, Matcher)>> = in_list(selectors)
-            .into_iter()
-            .map(|selector| Some((selector, Matcher::new(&selector.replace(":root", ":is(html)")).ok()?)))
-            .collect();
-        let Some(known) = known else { return };
+        if has_block {
+            self.add_block(parser, imported, inner);
+        }
+        name == "layer" && !has_block
+    }
+
+    fn add_rule(&mut self, around: &Around, declarations: Vec<Declaration>) {
+        let Some(selectors) = around.selectors.as_ref().filter(|_| !declarations.is_empty()) else { return };
+        let mut known = Vec::new();
+        for selector in selectors {
+            match Selector::of(&format!("{selector}{}", around.scope)) {
+                Ok(selector) => known.push(selector),
+                Err(Without::Match) => {}
+                // One selector that a browser does not know makes the whole rule invalid.
+                Err(Without::Meaning) => return,
+                Err(Without::End) => self.is_cut = true,
+            }
+        }
         for declaration in &declarations {
             self.suspicion.add(declaration);
         }
-        for (selector, matcher) in known {
+        for selector in known {
             if self.rules.len() >= RULES {
                 self.is_cut = true;
                 return;
             }
-            let (specificity, key) = anatomy(&mut Parser::new(selector));
-            self.by_key.entry(key).or_default().push(self.rules.len());
-            let looks_inside = selector.contains(":has(");
+            self.by_key.entry(selector.key.clone()).or_default().push(self.rules.len());
             let declarations = self.declarations.len();
-            self.rules.push(Rule { selector: matcher, specificity, looks_inside, declarations });
+            self.rules.push(Rule { selector: Rc::new(selector), layer: around.layer.1, declarations });
         }
         self.declarations.push(declarations);
     }
@@ -230,163 +407,73 @@ fn skip_to(parser: &mut Parser<'_>, until: Delimiters) {
     });
 }
 
-/// The declarations of a block. Rules nested in it are left out.
-fn block(parser: &mut Parser<'_>) -> Vec<Declaration> {
-    let mut all = Vec::new();
-    loop {
-        let name: Option<CowRcStr<'_>> = match parser.next() {
-            Err(_) => return all,
-            Ok(Token::Semicolon | Token::CurlyBracketBlock) => continue,
-            Ok(Token::Ident(name)) => Some(name.clone()),
-            Ok(_) => None,
-        };
-        let is_declaration = parser.try_parse(Parser::expect_colon).is_ok();
-        let from = parser.position();
-        skip_to(parser, Delimiter::Semicolon);
-        if let Some(name) = name.filter(|_| is_declaration) {
-            all.extend(declarations(&name, parser.slice_from(from)));
+/// The declaration that begins here, up to its semicolon, unless it is something else.
+fn declaration(parser: &mut Parser<'_>, is_quirky: bool) -> Option<Vec<Declaration>> {
+    let name = parser.expect_ident_cloned().ok()?;
+    parser.expect_colon().ok()?;
+    let from = parser.position();
+    let has_block = parser.parse_until_before(Delimiter::Semicolon, |inner| {
+        let mut has_block = false;
+        while let Ok(token) = inner.next() {
+            has_block |= *token == Token::CurlyBracketBlock;
         }
-    }
+        Ok::<_, ParseError<()>>(has_block)
+    });
+    // `a:hover {…}` is a rule.
+    let is_rule = has_block.unwrap_or_default() && !name.starts_with("--");
+    (!is_rule).then(|| declarations(&name, parser.slice_from(from), is_quirky))
 }
 
-/// The address of an imported sheet, and its media.
-fn import(prelude: &str) -> Option<(String, String)> {
+/// The address of an imported sheet, and its layer, unless its conditions do not hold.
+fn import(prelude: &str) -> Option<(String, Option<String>)> {
     let mut parser = Parser::new(prelude);
     let address = parser.expect_url_or_string().ok()?.to_string();
-    let from = parser.position();
-    while parser.next().is_ok() {}
-    Some((address, parser.slice_from(from).to_owned()))
-}
-
-fn holds_rules(name: &str, prelude: &str) -> bool {
-    match name {
-        "media" => applies(prelude),
-        "supports" => !prelude.trim_start().to_ascii_lowercase().starts_with("not"),
-        "layer" | "scope" | "starting-style" => true,
-        _ => false,
+    let all = |inner: &mut Parser<'_>| {
+        let from = inner.position();
+        while inner.next().is_ok() {}
+        Ok::<_, ParseError<()>>(inner.slice_from(from).trim().to_owned())
+    };
+    let function = |parser: &mut Parser<'_>, name: &str| {
+        parser.try_parse(|parser| {
+            parser.expect_function_matching(name)?;
+            parser.parse_nested_block(all)
+        })
+    };
+    let layer = match parser.try_parse(|parser| parser.expect_ident_matching("layer")) {
+        Ok(()) => Some(String::new()),
+        Err(_) => function(&mut parser, "layer").ok(),
+    };
+    if let Ok(asked) = function(&mut parser, "supports")
+        && !is_supported(&format!("({asked})"))
+        && !is_supported(&asked)
+    {
+        return None;
     }
+    applies(&all(&mut parser).ok()?).then_some((address, layer))
 }
 
-/// Whether a list of media includes a screen or a page of the usual size.
-pub(in crate::extract) fn applies(media: &str) -> bool {
-    let media = media.to_ascii_lowercase();
-    media.trim().is_empty() || media.split(',').any(|query| applies_one(query.trim()))
-}
-
-fn applies_one(query: &str) -> bool {
-    /// A screen that is this wide.
-    const WIDTH: f32 = 1_280.0;
-    let (query, negated) = query.strip_prefix("not ").map_or((query, false), |rest| (rest, true));
-    let query = query.strip_prefix("only ").unwrap_or(query);
-    let holds = query.split(" and ").all(|part| {
-        let part = part.trim();
-        let Some(feature) = part.strip_prefix('(').map(|part| part.trim_end_matches(')')) else {
-            return matches!(part, "all" | "screen");
-        };
-        let (name, value) =
-            feature.split_once(':').map_or((feature.trim(), ""), |(name, value)| (name.trim(), value.trim()));
-        let pixels = super::value::words(value).0.first().and_then(Length::of).map(|length| length.pixels(USUAL_SIZE));
-        match (name, pixels) {
-            ("min-width" | "min-device-width", Some(pixels)) => pixels <= WIDTH,
-            ("max-width" | "max-device-width", Some(pixels)) => pixels >= WIDTH,
-            ("prefers-color-scheme", _) => value == "light",
-            ("color" | "hover", _) => true,
-            _ => false,
-        }
-    });
-    holds != negated
-}
-
-/// The selectors of a list.
-fn in_list(selectors: &str) -> Vec<&str> {
-    let mut parser = Parser::new(selectors);
-    let mut all = Vec::new();
-    loop {
-        let from = parser.position();
-        skip_to(&mut parser, Delimiter::Comma);
-        all.push(parser.slice_from(from).trim());
-        if parser.next().is_err() {
-            return all;
-        }
-    }
-}
-
-/// The specificity of a selector, and what its last part needs.
-fn anatomy(parser: &mut Parser<'_>) -> (u32, Key) {
-    const ID: u32 = 1 << 20;
-    const CLASS: u32 = 1 << 10;
-    let (mut specificity, mut key, mut is_new) = (0_u32, Key::Any, false);
-    while let Ok(token) = parser.next_including_whitespace() {
-        let token = token.clone();
-        if is_new && !matches!(token, Token::WhiteSpace(_) | Token::Delim('>' | '+' | '~' | '|')) {
-            (key, is_new) = (Key::Any, false);
-        }
-        let more = match token {
-            Token::WhiteSpace(_) | Token::Delim('>' | '+' | '~' | '|') => {
-                is_new = true;
-                0
-            }
-            Token::IDHash(name) | Token::Hash(name) => {
-                key = Key::Id(name.to_string());
-                ID
-            }
-            Token::Delim('.') => {
-                if let Ok(Token::Ident(name)) = parser.next_including_whitespace()
-                    && !matches!(key, Key::Id(_))
-                {
-                    key = Key::Class(name.to_string());
-                }
-                CLASS
-            }
-            Token::Ident(name) => {
-                if key == Key::Any {
-                    key = Key::Tag(name.to_ascii_lowercase());
-                }
-                1
-            }
-            Token::SquareBracketBlock => CLASS,
-            Token::Colon => match parser.next_including_whitespace().cloned() {
-                Ok(Token::Function(name)) if name.eq_ignore_ascii_case("where") => 0,
-                Ok(Token::Function(name))
-                    if ["is", "not", "has"].iter().any(|other| name.eq_ignore_ascii_case(other)) =>
-                {
-                    let inner = parser.parse_nested_block(|inner| Ok::<_, ParseError<()>>(anatomy(inner).0));
-                    inner.unwrap_or_default()
-                }
-                _ => CLASS,
-            },
-            _ => 0,
-        };
-        specificity = specificity.saturating_add(more);
-    }
-    (specificity, key)
+/// What an element must match to be in a scope such as `(.a) to (.b)`, without weight.
+fn scope(prelude: &str) -> Option<String> {
+    let mut parser = Parser::new(prelude);
+    let list = |parser: &mut Parser<'_>| {
+        parser.expect_parenthesis_block().ok()?;
+        let list = parser.parse_nested_block(|inner| {
+            let from = inner.position();
+            while inner.next().is_ok() {}
+            Ok::<_, ParseError<()>>(inner.slice_from(from).to_owned())
+        });
+        list.ok()
+    };
+    let root = list(&mut parser)?;
+    let limit = if parser.expect_ident_matching("to").is_ok() { Some(list(&mut parser)?) } else { None };
+    let outside = limit.map_or(String::new(), |limit| format!(":not({limit}, :is({limit}) *)"));
+    Some(format!(":where(:is({root}, :is({root}) *){outside})"))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Parser, Sheets, Suspicion, anatomy, applies, in_list, in_style};
-
-    #[test]
-    fn selectors_are_weighed() {
-        let weigh = |selector: &str| {
-            let (specificity, key) = anatomy(&mut Parser::new(selector));
-            ([specificity >> 20, specificity >> 10 & 0x3ff, specificity & 0x3ff], key)
-        };
-        let (class, tag) = (|name: &str| Key::Class(name.into()), |name: &str| Key::Tag(name.into()));
-        for (selector, expected) in [
-            ("p", ([0, 0, 1], tag("p"))),
-            ("DIV  > p.a", ([0, 1, 2], class("a"))),
-            ("#a .b c", ([1, 1, 1], tag("c"))),
-            ("p#a.b", ([1, 1, 1], Key::Id("a".into()))),
-            ("p:first-child", ([0, 1, 1], tag("p"))),
-            ("[hidden]", ([0, 1, 0], Key::Any)),
-            (":not(#a) *", ([1, 0, 0], Key::Any)),
-            (":where(#a) em", ([0, 0, 1], tag("em"))),
-        ] {
-            assert_eq!(weigh(selector), expected, "{selector}");
-        }
-        assert_eq!(in_list("a, b:is(c, d) ,e"), ["a", "b:is(c, d)", "e"]);
-    }
+    use super::super::selector::Key;
+    use super::{Sheets, Suspicion, in_style};
 
     #[test]
     fn rules_are_found_wherever_they_are() {
@@ -402,33 +489,16 @@ mod tests {
         let mut classes: Vec<&Key> = sheets.by_key.keys().collect();
         classes.sort_by_key(|key| format!("{key:?}"));
         let class = |name: &str| Key::Class(name.into());
-        assert_eq!(classes, [&class("a"), &class("b"), &class("g"), &class("h")]);
+        assert_eq!(classes, [&class("a"), &class("b"), &class("g"), &class("h"), &Key::Tag("p".into())]);
         assert_eq!(asked, ["b.css"]);
-        assert_eq!(sheets.declarations.last().map(Vec::len), Some(2));
-    }
-
-    #[test]
-    fn media_of_a_usual_screen() {
-        for (media, expected) in [
-            ("", true),
-            ("all", true),
-            ("print, screen", true),
-            ("print", false),
-            ("only screen and (min-width: 600px)", true),
-            ("(max-width: 37em)", false),
-            ("not print", true),
-            ("amzn-kf8", false),
-            ("(prefers-color-scheme: dark)", false),
-        ] {
-            assert_eq!(applies(media), expected, "{media}");
-        }
+        assert_eq!(sheets.declarations.last().map(Vec::len), Some(1), "{:?}", sheets.declarations);
     }
 
     #[test]
     fn ordinary_styles_raise_no_suspicion() {
         for (style, expected) in [
             ("font-size: 0.9em; color: #333; margin-left: 2em; text-indent: -1em; line-height: 0", false),
-            ("background: #fff url(); width: 0.5in; position: absolute; left: 8%", false),
+            ("background: #fff url(a.png); width: 0.5in; position: absolute; left: 8%; margin: 0 auto", false),
             ("color: #fafafa", true),
             ("background-color: #000", true),
             ("font-size: 1px", true),
@@ -436,10 +506,11 @@ mod tests {
             ("text-indent: -9999px", true),
             ("display: none", true),
             ("max-height: 0", true),
+            ("background: currentcolor", true),
         ] {
             let mut suspicion = Suspicion::default();
             suspicion.add_style(style);
-            assert_eq!(Sheets::default().may_hide(&suspicion, 10), expected, "{style}: {:?}", in_style(style));
+            assert_eq!(Sheets::default().may_hide(&suspicion, 3), expected, "{style}: {:?}", in_style(style, false));
         }
     }
 }

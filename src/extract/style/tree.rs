@@ -2,8 +2,8 @@
 
 use dom_query::{Document, NodeId};
 
-/// How many attributes of an element are read.
-const ATTRIBUTES: usize = 100;
+/// How many attributes an element may have.
+pub(in crate::extract) const ATTRIBUTES: usize = 100;
 
 /// Builds the tree of a page from its tags, as they come. An unclosed element is closed with its parent.
 pub(in crate::extract) struct TreeBuilder {
@@ -21,7 +21,9 @@ impl TreeBuilder {
         let tree = &self.document.tree;
         let element = tree.new_element(name);
         for (name, value) in attributes.take(ATTRIBUTES) {
-            element.set_attr(name, value);
+            if !element.has_attr(name) {
+                element.set_attr(name, value);
+            }
         }
         let parent = self.open.last().map_or_else(|| tree.root().id, |(_, parent)| *parent);
         tree.append_child_of(&parent, &element.id);

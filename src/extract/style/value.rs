@@ -2,11 +2,10 @@
 
 use cssparser::{ParseError, Parser, Token};
 
-use super::super::colour::Colour;
-
 /// The size of letters without any style, and of a viewport, in pixels.
 pub(super) const USUAL_SIZE: f32 = 16.0;
-const VIEWPORT: f32 = 1_280.0;
+pub(super) const WIDTH: f32 = 1_280.0;
+pub(super) const HEIGHT: f32 = 800.0;
 /// How deep functions are read.
 const DEPTH: usize = 8;
 
@@ -18,19 +17,22 @@ pub(super) enum Word {
     Number(f32),
     /// 1 is 100 %.
     Percent(f32),
-    Length(f32, String),
+    Length(Length),
+    /// In degrees.
+    Angle(f32),
+    /// In dots per pixel.
+    Resolution(f32),
     Hash(String),
     Function(String, Vec<Word>),
-    Comma,
-    Slash,
+    Delim(char),
+    Text,
     Other,
 }
 
 /// The parts of a value, and whether it is important.
 pub(super) fn words(value: &str) -> (Vec<Word>, bool) {
-    let mut parser = Parser::new(value);
-    let mut all = read(&mut parser, DEPTH);
-    let is_important = matches!(all.as_slice(), [.., Word::Other, Word::Ident(last)] if last == "important");
+    let mut all = read(&mut Parser::new(value), DEPTH);
+    let is_important = matches!(all.as_slice(), [.., Word::Delim('!'), Word::Ident(last)] if last == "important");
     if is_important {
         all.truncate(all.len() - 2);
     }
@@ -44,19 +46,16 @@ fn read(parser: &mut Parser<'_>, depth: usize) -> Vec<Word> {
             Token::Ident(name) => Word::Ident(name.to_ascii_lowercase()),
             Token::Number { value, .. } => Word::Number(*value),
             Token::Percentage { unit_value, .. } => Word::Percent(*unit_value),
-            Token::Dimension { value, unit, .. } => Word::Length(*value, unit.to_ascii_lowercase()),
+            Token::Dimension { value, unit, .. } => dimension(*value, unit),
             Token::Hash(digits) | Token::IDHash(digits) => Word::Hash(digits.to_string()),
-            Token::Comma => Word::Comma,
-            Token::Delim('/') => Word::Slash,
+            Token::Comma => Word::Delim(','),
+            Token::Colon => Word::Delim(':'),
+            Token::Delim(char) => Word::Delim(*char),
+            Token::QuotedString(_) => Word::Text,
             Token::UnquotedUrl(_) => Word::Function("url".to_owned(), Vec::new()),
             Token::Function(name) => {
                 let name = name.to_ascii_lowercase();
-                let inner = parser.parse_nested_block(|inner| {
-                    let words = if depth > 0 { read(inner, depth - 1) } else { Vec::new() };
-                    while inner.next().is_ok() {}
-                    Ok::<_, ParseError<()>>(words)
-                });
-                Word::Function(name, inner.unwrap_or_default())
+                nested(parser, |inner| function(name, inner, depth)).unwrap_or(Word::Other)
             }
             _ => Word::Other,
         };
@@ -65,186 +64,232 @@ fn read(parser: &mut Parser<'_>, depth: usize) -> Vec<Word> {
     all
 }
 
-/// A length, of which some are relative.
+/// Reads the block that begins here, and all that is left of it.
+fn nested<T>(parser: &mut Parser<'_>, read: impl FnOnce(&mut Parser<'_>) -> T) -> Option<T> {
+    let found = parser.parse_nested_block(|inner| {
+        let found = read(inner);
+        while inner.next().is_ok() {}
+        Ok::<_, ParseError<()>>(found)
+    });
+    found.ok()
+}
+
+fn function(name: String, parser: &mut Parser<'_>, depth: usize) -> Word {
+    let start = parser.state();
+    if let Some(result) = calculation(&name, parser) {
+        return result;
+    }
+    parser.reset(&start);
+    let inner = if depth > 0 { read(parser, depth - 1) } else { Vec::new() };
+    Word::Function(name, inner)
+}
+
+fn dimension(number: f32, unit: &str) -> Word {
+    let (pixels, em) = match unit.to_ascii_lowercase().as_str() {
+        "em" | "ic" => (0.0, 1.0),
+        "ex" | "ch" | "cap" => (0.0, 0.5),
+        "lh" => (0.0, 1.2),
+        "rem" => (USUAL_SIZE, 0.0),
+        "rlh" => (1.2 * USUAL_SIZE, 0.0),
+        "rex" | "rch" => (0.5 * USUAL_SIZE, 0.0),
+        "px" => (1.0, 0.0),
+        "pt" => (4.0 / 3.0, 0.0),
+        "pc" => (16.0, 0.0),
+        "in" => (96.0, 0.0),
+        "cm" => (37.8, 0.0),
+        "mm" => (3.78, 0.0),
+        "q" => (0.945, 0.0),
+        "deg" => return Word::Angle(number),
+        "turn" => return Word::Angle(number * 360.0),
+        "rad" => return Word::Angle(number.to_degrees()),
+        "grad" => return Word::Angle(number * 0.9),
+        "dppx" | "x" => return Word::Resolution(number),
+        "dpi" => return Word::Resolution(number / 96.0),
+        "dpcm" => return Word::Resolution(number / 37.8),
+        unit if ["vw", "vi", "vmax"].iter().any(|end| unit.ends_with(end)) => (WIDTH / 100.0, 0.0),
+        unit if ["vh", "vb", "vmin"].iter().any(|end| unit.ends_with(end)) => (HEIGHT / 100.0, 0.0),
+        "cqw" | "cqi" | "cqmax" => (WIDTH / 100.0, 0.0),
+        "cqh" | "cqb" | "cqmin" => (HEIGHT / 100.0, 0.0),
+        _ => return Word::Other,
+    };
+    Word::Length(Length { pixels: number * pixels, em: number * em, share: 0.0 })
+}
+
+/// The result of `calc(…)`, `min(…)`, `max(…)` or `clamp(…)`.
+fn calculation(name: &str, parser: &mut Parser<'_>) -> Option<Word> {
+    if !matches!(name, "calc" | "-webkit-calc" | "min" | "max" | "clamp") {
+        return None;
+    }
+    let arguments = parser.parse_comma_separated(|one| sum(one).ok_or_else(|| one.new_error_for_next_token::<()>()));
+    let size = |word: &Word| match word {
+        Word::Number(number) | Word::Angle(number) => *number,
+        word => Length::of(word).map_or(0.0, |length| length.pixels(USUAL_SIZE)),
+    };
+    let smaller = |a: Word, b: Word| if size(&b) < size(&a) { b } else { a };
+    let larger = |a: Word, b: Word| if size(&b) > size(&a) { b } else { a };
+    let mut arguments = arguments.ok()?.into_iter();
+    match name {
+        "min" => arguments.reduce(smaller),
+        "max" => arguments.reduce(larger),
+        "clamp" => {
+            let (least, usual, most) = (arguments.next()?, arguments.next()?, arguments.next()?);
+            Some(larger(least, smaller(usual, most)))
+        }
+        _ => arguments.next(),
+    }
+}
+
+fn sum(parser: &mut Parser<'_>) -> Option<Word> {
+    let mut all = product(parser)?;
+    loop {
+        let sign = match parser.next() {
+            Err(_) => return Some(all),
+            Ok(Token::Delim('+')) => 1.0,
+            Ok(Token::Delim('-')) => -1.0,
+            Ok(_) => return None,
+        };
+        all = added(&all, &times(&product(parser)?, sign))?;
+    }
+}
+
+fn product(parser: &mut Parser<'_>) -> Option<Word> {
+    let mut all = operand(parser)?;
+    loop {
+        let start = parser.state();
+        match parser.next() {
+            Ok(Token::Delim('*')) => {
+                all = match (all, operand(parser)?) {
+                    (Word::Number(factor), other) | (other, Word::Number(factor)) => times(&other, factor),
+                    _ => return None,
+                };
+            }
+            Ok(Token::Delim('/')) => {
+                let Word::Number(divisor) = operand(parser)? else { return None };
+                all = times(&all, 1.0 / divisor);
+            }
+            _ => {
+                parser.reset(&start);
+                return Some(all);
+            }
+        }
+    }
+}
+
+fn operand(parser: &mut Parser<'_>) -> Option<Word> {
+    match parser.next().ok()? {
+        Token::Number { value, .. } => Some(Word::Number(*value)),
+        Token::Percentage { unit_value, .. } => Some(Word::Percent(*unit_value)),
+        Token::Dimension { value, unit, .. } => Some(dimension(*value, unit)),
+        Token::ParenthesisBlock => nested(parser, sum)?,
+        Token::Function(name) => {
+            let name = name.to_ascii_lowercase();
+            nested(parser, |inner| calculation(&name, inner))?
+        }
+        _ => None,
+    }
+}
+
+fn times(word: &Word, factor: f32) -> Word {
+    match word {
+        Word::Number(number) => Word::Number(number * factor),
+        Word::Percent(share) => Word::Percent(share * factor),
+        Word::Angle(angle) => Word::Angle(angle * factor),
+        Word::Length(Length { pixels, em, share }) => {
+            Word::Length(Length { pixels: pixels * factor, em: em * factor, share: share * factor })
+        }
+        _ => Word::Other,
+    }
+}
+
+fn added(one: &Word, other: &Word) -> Option<Word> {
+    Some(match (one, other) {
+        (Word::Number(a), Word::Number(b)) => Word::Number(a + b),
+        (Word::Angle(a), Word::Angle(b)) => Word::Angle(a + b),
+        (Word::Percent(a), Word::Percent(b)) => Word::Percent(a + b),
+        (Word::Number(_), _) | (_, Word::Number(_)) => return None,
+        (a, b) => {
+            let (a, b) = (Length::of(a)?, Length::of(b)?);
+            Word::Length(Length { pixels: a.pixels + b.pixels, em: a.em + b.em, share: a.share + b.share })
+        }
+    })
+}
+
+/// A length: the sum of pixels, of some times the size of letters, and of a share of the box around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Length {
-    Pixels(f32),
-    /// Times the size of letters.
-    Em(f32),
-    /// Times the size of the box around it.
-    Percent(f32),
+pub(super) struct Length {
+    pixels: f32,
+    em: f32,
+    share: f32,
 }
 
 impl Length {
+    pub(super) const ZERO: Self = Self::of_pixels(0.0);
+
+    pub(super) const fn of_pixels(pixels: f32) -> Self {
+        Self { pixels, em: 0.0, share: 0.0 }
+    }
+
+    /// So many times the size of letters.
+    pub(super) const fn of_em(em: f32) -> Self {
+        Self { pixels: 0.0, em, share: 0.0 }
+    }
+
+    /// The length that a word stands for. Only zero needs no unit.
     pub(super) fn of(word: &Word) -> Option<Self> {
         Some(match word {
-            // Only zero may have no unit; browsers allow others in old pages.
-            Word::Number(number) => Self::Pixels(*number),
-            Word::Percent(share) => Self::Percent(*share),
-            Word::Length(number, unit) => match unit.as_str() {
-                "em" => Self::Em(*number),
-                "ex" | "ch" => Self::Em(number / 2.0),
-                "rem" => Self::Pixels(number * USUAL_SIZE),
-                "px" => Self::Pixels(*number),
-                "pt" => Self::Pixels(number * 4.0 / 3.0),
-                "pc" => Self::Pixels(number * 16.0),
-                "in" => Self::Pixels(number * 96.0),
-                "cm" => Self::Pixels(number * 37.8),
-                "mm" => Self::Pixels(number * 3.78),
-                "q" => Self::Pixels(number * 0.945),
-                unit if unit.ends_with("vw") || unit.ends_with("vh") || unit.starts_with("vm") => {
-                    Self::Pixels(number * VIEWPORT / 100.0)
-                }
-                _ => return None,
-            },
-            Word::Function(name, inner) if name == "calc" => match inner.as_slice() {
-                [one] => Self::of(one)?,
-                _ => return None,
-            },
+            Word::Number(0.0) => Self::ZERO,
+            Word::Percent(share) => Self { share: *share, ..Self::ZERO },
+            Word::Length(length) => *length,
             _ => return None,
         })
     }
 
     /// In pixels, at this size of letters, in a box as wide as a page.
     pub(super) fn pixels(self, size: f32) -> f32 {
-        match self {
-            Self::Pixels(pixels) => pixels,
-            Self::Em(times) => times * size,
-            Self::Percent(share) => share * VIEWPORT,
-        }
+        self.pixels + self.em * size + self.share * WIDTH
     }
 
     /// The size of letters, within letters of this size.
     pub(super) fn size(self, around: f32) -> f32 {
-        match self {
-            Self::Percent(share) => share * around,
-            length => length.pixels(around),
-        }
+        self.pixels + (self.em + self.share) * around
+    }
+
+    /// Without the share of a box whose size is not known.
+    pub(super) fn without_share(self) -> Self {
+        Self { share: 0.0, ..self }
+    }
+
+    pub(super) fn share(self) -> f32 {
+        self.share
+    }
+
+    /// Whether it depends on nothing.
+    pub(super) fn is_absolute(self) -> bool {
+        self.em == 0.0 && self.share == 0.0
     }
 }
 
 /// The size of letters that a word stands for.
 pub(super) fn size_of(word: &Word) -> Option<Length> {
-    let Word::Ident(name) = word else { return Length::of(word) };
+    let Word::Ident(name) = word else { return Length::of(word).filter(|length| length.size(USUAL_SIZE) >= 0.0) };
     Some(match name.as_str() {
-        "xx-small" => Length::Pixels(9.0),
-        "x-small" => Length::Pixels(10.0),
-        "small" => Length::Pixels(13.0),
-        "medium" | "initial" => Length::Pixels(USUAL_SIZE),
-        "large" | "x-large" | "xx-large" | "xxx-large" => Length::Pixels(20.0),
-        "smaller" => Length::Em(0.83),
-        "larger" => Length::Em(1.2),
+        "xx-small" => Length::of_pixels(9.0),
+        "x-small" => Length::of_pixels(10.0),
+        "small" => Length::of_pixels(13.0),
+        "medium" => Length::of_pixels(USUAL_SIZE),
+        "large" => Length::of_pixels(18.0),
+        "x-large" => Length::of_pixels(24.0),
+        "xx-large" => Length::of_pixels(32.0),
+        "xxx-large" => Length::of_pixels(48.0),
+        "smaller" => Length::of_em(0.83),
+        "larger" => Length::of_em(1.2),
         _ => return None,
     })
 }
 
-/// What letters or a background are painted with.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Paint {
-    Colour(Colour),
-    Transparent,
-    /// The colour of the letters.
-    Current,
-    /// A picture, a gradient or a colour that is not known.
-    Unknown,
-}
-
-impl Paint {
-    /// The paint that these words stand for, if they name any.
-    pub(super) fn of(words: &[Word]) -> Option<Self> {
-        let found: Vec<Self> = words.iter().filter_map(Self::of_word).collect();
-        // A picture is in front of a colour.
-        found.iter().copied().find(|paint| *paint == Self::Unknown).or(found.first().copied())
-    }
-
-    fn of_word(word: &Word) -> Option<Self> {
-        match word {
-            Word::Ident(name) if name == "transparent" => Some(Self::Transparent),
-            Word::Ident(name) if name == "currentcolor" => Some(Self::Current),
-            Word::Ident(name) => {
-                let (red, green, blue) = cssparser::color::parse_named_color(name).ok()?;
-                Some(Self::Colour(Colour { red, green, blue }))
-            }
-            Word::Hash(digits) => {
-                let (red, green, blue, alpha) = cssparser::color::parse_hash_color(digits.as_bytes()).ok()?;
-                Some(Self::with_opacity(Colour { red, green, blue }, alpha))
-            }
-            Word::Function(name, inner) => match name.as_str() {
-                "rgb" | "rgba" => Some(Self::of_parts(inner, rgb)),
-                "hsl" | "hsla" => Some(Self::of_parts(inner, hsl)),
-                _ => Some(Self::Unknown),
-            },
-            _ => None,
-        }
-    }
-
-    fn with_opacity(colour: Colour, alpha: f32) -> Self {
-        if alpha < super::FAINTEST { Self::Transparent } else { Self::Colour(colour) }
-    }
-
-    fn of_parts(words: &[Word], colour: fn([f32; 3]) -> Colour) -> Self {
-        let numbers: Vec<(f32, bool)> = words
-            .iter()
-            .filter_map(|word| match word {
-                Word::Number(number) => Some((*number, false)),
-                Word::Percent(share) => Some((*share, true)),
-                Word::Length(number, unit) if unit == "deg" => Some((*number, false)),
-                Word::Length(number, unit) if unit == "turn" => Some((number * 360.0, false)),
-                _ => None,
-            })
-            .collect();
-        let [a, b, c, rest @ ..] = numbers.as_slice() else { return Self::Unknown };
-        let part = |(number, is_share): (f32, bool)| if is_share { number * 255.0 } else { number };
-        let alpha = rest.first().map_or(1.0, |(number, _)| *number);
-        Self::with_opacity(colour([part(*a), part(*b), part(*c)]), alpha)
-    }
-}
-
-fn rgb([red, green, blue]: [f32; 3]) -> Colour {
-    let part = |number: f32| number.round().clamp(0.0, 255.0) as u8;
-    Colour { red: part(red), green: part(green), blue: part(blue) }
-}
-
-/// Saturation and lightness come as parts of 255.
-fn hsl([hue, saturation, lightness]: [f32; 3]) -> Colour {
-    let (saturation, lightness) = ((saturation / 255.0).clamp(0.0, 1.0), (lightness / 255.0).clamp(0.0, 1.0));
-    let part = |n: f32| {
-        let k = (n + hue / 30.0).rem_euclid(12.0);
-        let amount = saturation * lightness.min(1.0 - lightness);
-        255.0 * (lightness - amount * (k - 3.0).min(9.0 - k).clamp(-1.0, 1.0))
-    };
-    rgb([part(0.0), part(8.0), part(4.0)])
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{Colour, Length, Paint, Word, size_of, words};
-
-    #[test]
-    fn paints() {
-        let paint = |value: &str| Paint::of(&words(value).0);
-        let colour = |hex| Some(Paint::Colour(Colour::of_hex(hex).expect("a colour")));
-        for (value, expected) in [
-            ("white", colour("ffffff")),
-            ("White !important", colour("ffffff")),
-            ("#fff", colour("ffffff")),
-            ("#FFFFFF", colour("ffffff")),
-            ("rgb(255, 255, 255)", colour("ffffff")),
-            ("rgb(100% 100% 100%)", colour("ffffff")),
-            ("rgb(1 2 3 / 100%)", colour("010203")),
-            ("hsl(0, 0%, 100%)", colour("ffffff")),
-            ("hsl(120deg 100% 50%)", colour("00ff00")),
-            ("transparent", Some(Paint::Transparent)),
-            ("rgba(0,0,0,0.01)", Some(Paint::Transparent)),
-            ("#0000", Some(Paint::Transparent)),
-            ("currentColor", Some(Paint::Current)),
-            ("no-repeat url(a.png) white", Some(Paint::Unknown)),
-            ("var(--a)", Some(Paint::Unknown)),
-            ("none", None),
-        ] {
-            assert_eq!(paint(value), expected, "{value}");
-        }
-    }
+    use super::{Length, Word, size_of, words};
 
     #[test]
     fn sizes() {
@@ -255,7 +300,14 @@ mod tests {
             ("0.5em", Some(10.0)),
             ("50%", Some(10.0)),
             ("calc(1px)", Some(1.0)),
+            ("calc(1px*0)", Some(0.0)),
+            ("calc(2 * (1em - 5px) / 3)", Some(10.0)),
+            ("max(1px, min(3px, 2em), 2px)", Some(3.0)),
+            ("clamp(0px, 1em, calc(0px))", Some(0.0)),
+            ("calc(1px + 1)", None),
             ("small", Some(13.0)),
+            ("-1px", None),
+            ("12", None),
             ("inherit", None),
         ] {
             assert_eq!(size(value), expected, "{value}");

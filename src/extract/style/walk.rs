@@ -1,9 +1,11 @@
 //! Walks through the tree of a page, and tells what of its text is seen.
 
 use dom_query::{Document, NodeData, NodeId, NodeRef};
+use hashbrown::HashSet;
 
 use super::cascade::{Work, settings};
-use super::look::Look;
+use super::look::{Element, Look};
+use super::selector::Selector;
 use super::sheet::Sheets;
 use crate::extract::ExtractError;
 use crate::extract::hidden::{HiddenWords, Hiding};
@@ -49,7 +51,8 @@ pub(in crate::extract) fn read_seen(
             reader.open(name);
             if let Some(element) = node.element_ref() {
                 for attribute in &element.attrs {
-                    reader.attribute(&attribute.name.local, &attribute.value);
+                    let name: &str = &attribute.name.local;
+                    reader.attribute(name.strip_prefix("xml:").unwrap_or(name), &attribute.value);
                 }
             }
             reader.meta();
@@ -80,8 +83,46 @@ pub(in crate::extract) fn remove_hidden(
     Ok(hidden)
 }
 
+/// The ids that visible links open: notes that wait for it, and boxes that pop up.
+fn opened(document: &Document, sheets: &Sheets, budget: &Budget) -> Result<HashSet<String>, ExtractError> {
+    let opens = |node: &NodeRef<'_>| {
+        let is = |name: &str, kind: &str| {
+            node.attr(name).is_some_and(|value| value.split_ascii_whitespace().any(|word| word == kind))
+        };
+        if is("epub:type", "noteref") || is("role", "doc-noteref") {
+            return node.attr("href").and_then(|href| Some(href.split_once('#')?.1.to_owned()));
+        }
+        node.attr("popovertarget").map(|id| id.to_string())
+    };
+    let mut found = HashSet::new();
+    if !document.root().descendants_it().any(|node| opens(&node).is_some()) {
+        return Ok(found);
+    }
+    let mut open: Vec<Option<String>> = Vec::new();
+    walk_with(document, sheets, budget, HashSet::new(), &mut |event| match event {
+        Event::Open(_, node) => open.push(opens(node)),
+        Event::Close(_) => drop(open.pop()),
+        Event::Text(text) if !text.trim().is_empty() => found.extend(open.iter().flatten().cloned()),
+        _ => {}
+    })?;
+    Ok(found)
+}
+
 fn walk(document: &Document, sheets: &Sheets, budget: &Budget, told: Told<'_>) -> Result<(), ExtractError> {
+    let notes = opened(document, sheets, budget)?;
+    walk_with(document, sheets, budget, notes, told)
+}
+
+/// Walks through a page. `notes`: the ids of what is hidden until its readers open it.
+fn walk_with(
+    document: &Document,
+    sheets: &Sheets,
+    budget: &Budget,
+    mut notes: HashSet<String>,
+    told: Told<'_>,
+) -> Result<(), ExtractError> {
     let (mut work, limits, size) = (Work::default(), &budget.limits, document.tree.len());
+    let reuses = document.root().descendants_it().any(|node| node.has_name("use"));
     // Remembers what selectors that count elements found.
     #[allow(clippy::default_trait_access, reason = "the crate of its type is used by `dom_query` only")]
     let mut caches = Default::default();
@@ -102,18 +143,26 @@ fn walk(document: &Document, sheets: &Sheets, budget: &Budget, told: Told<'_>) -
         }
         let Some(name) = node.element_ref().map(|element| element.name.local.to_string()) else { continue };
         // What is no part of the text is not hidden either.
-        if html::is_skipped(&name) {
+        if html::is_skipped(&name) || is_never_shown(&name, around, reuses) {
             continue;
         }
         let depth = around.depth + 1;
         let look = if around.look.is_gone() || is_about_page(&name) {
             around.look.clone()
         } else {
-            let mut matches = |rule: &super::sheet::Rule| rule.selector.match_element_with_caches(&node, &mut caches);
-            let settings = settings(sheets, &node, depth, size, (&mut work, limits), &mut matches)?;
-            let is_hidden = node.has_attr("hidden") || name == "dialog" && !node.has_attr("open");
-            let mut is_short = |most| is_shorter(&node, most);
-            around.look.of_child(&name, is_hidden, &settings, &mut is_short)
+            let mut matches = |selector: &Selector| selector.matcher.match_element_with_caches(&node, &mut caches);
+            let variables = &around.look.variables;
+            let settings = settings(sheets, &node, variables, (depth, size), (&mut work, limits), &mut matches)?;
+            let is_note = !notes.is_empty() && node.attr("id").is_some_and(|id| notes.remove(&*id));
+            let waits = node.has_attr("popover") || name == "dialog" && !node.has_attr("open");
+            let mut element = Element {
+                name: &name,
+                is_hidden: !is_note && (waits || node.has_attr("hidden")),
+                is_note,
+                is_link: matches!(&*name, "a" | "area") && node.has_attr("href"),
+                is_short: &mut |most| is_shorter(&node, most),
+            };
+            around.look.of_child(&mut element, &settings)
         };
         let is_read = around.is_read && !look.is_gone();
         if is_read {
@@ -133,11 +182,23 @@ fn text(node: &NodeRef<'_>, around: &OpenElement, told: Told<'_>) {
     });
     let Some(text) = text else { return };
     match around.look.hiding() {
-        Some(how) => {
-            let leaves_no_gap = around.look.leaves_no_gap || how == Hiding::Tiny;
-            told(Event::Hidden(how, &text, leaves_no_gap, node.id));
-        }
+        Some((how, leaves_no_gap)) => told(Event::Hidden(how, &text, leaves_no_gap, node.id)),
         None => told(Event::Text(&text)),
+    }
+}
+
+/// Elements of which something else is shown than their text, in any program that knows them.
+pub(in crate::extract) const REPLACED: &[&str] = &["canvas", "audio", "video", "meter", "progress", "rp"];
+/// Parts of drawings and formulas that are about them.
+pub(in crate::extract) const ABOUT: &[&str] = &["desc", "metadata", "defs", "symbol", "annotation", "annotation-xml"];
+
+/// Whether an element is never shown. `reuses`: whether drawings use parts of others.
+fn is_never_shown(name: &str, around: &OpenElement, reuses: bool) -> bool {
+    match name {
+        "desc" | "metadata" => around.look.is_drawing,
+        "defs" | "symbol" => around.look.is_drawing && !reuses,
+        "annotation" | "annotation-xml" => around.name == "semantics",
+        name => REPLACED.contains(&name),
     }
 }
 
