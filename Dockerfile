@@ -4,7 +4,7 @@ WORKDIR /lapidary
 COPY . .
 # Dependencies are cached between builds. `touch` makes cargo recompile Lapidary whatever the times of its files are.
 RUN --mount=type=cache,target=/usr/local/cargo/registry --mount=type=cache,target=/lapidary/target \
-    touch src/lib.rs src/main.rs gems/src/lib.rs && cargo build --release --locked --bin lapidary && cp target/release/lapidary /usr/local/bin
+    touch src/*.rs crates/*/src/lib.rs && cargo build --release --locked --bin lapidary && cp target/release/lapidary /usr/local/bin
 
 FROM debian:bookworm-slim
 RUN apt-get update && apt-get install -y --no-install-recommends curl libstdc++6 && rm -rf /var/lib/apt/lists/* \

@@ -13,13 +13,13 @@ use std::iter;
 use std::time::Instant;
 
 use jiff::Timestamp;
-use lapidary::catalogue::{Catalogue, DuplicateOptions};
-use lapidary::description::Description;
-use lapidary::index::{
+use lapidary_catalogue::{Catalogue, DuplicateOptions};
+use lapidary_common::description::Description;
+use lapidary_common::random::Random;
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
+use lapidary_store::{
     Administration as _, BookKey, Condition, NewBook, Record, Rights, RocksStore, Standing, StoreError, UNWATCHED,
 };
-use lapidary::random::Random;
-use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 use tempfile::TempDir;
 
 type Outcome<T> = Result<T, Box<dyn Error>>;

@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use lapidary::catalogue::{Text, compare};
-use lapidary::matching::exact;
+use lapidary_catalogue::{Text, compare};
+use lapidary_checking::exact;
 use lapidary_gems::Recipe;
 
 const BYTES: usize = 1 << 20;

@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use lapidary::extract::{self, File, Limits};
+use lapidary_extract::{File, Limits};
 
 const BYTES: usize = 1 << 20;
 
@@ -37,7 +37,11 @@ fn extract(criterion: &mut Criterion) {
         let bytes = make(&paragraphs);
         let file = || File { bytes: bytes.clone().into(), name: None, encoding: None };
         group.bench_function(name, |b| {
-            b.iter_batched(file, |file| extract::read_one(black_box(file), Limits::default()), BatchSize::LargeInput);
+            b.iter_batched(
+                file,
+                |file| lapidary_extract::read_one(black_box(file), Limits::default()),
+                BatchSize::LargeInput,
+            );
         });
     }
     group.finish();

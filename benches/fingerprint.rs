@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use lapidary::catalogue::Text;
+use lapidary_catalogue::Text;
 use lapidary_gems::{Recipe, Signs, clean};
 
 /// Texts, and what they are.

@@ -4,13 +4,13 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use lapidary::api::{Amendment, Report};
-use lapidary::catalogue::{
+use lapidary_catalogue::api::{Amendment, Report};
+use lapidary_catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes, Text, TextGems,
 };
-use lapidary::index::{Actor, BookKey, Library, Rights, Validity};
-use lapidary::matching::{Reason, Relation, RuleChanges, Score, align};
+use lapidary_checking::{Reason, Relation, RuleChanges, Score, align};
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe, Rule, WrittenGem};
+use lapidary_store::{Actor, BookKey, Library, Rights, Validity};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
@@ -434,7 +434,9 @@ fn several_recipes_answer_together() {
         ..CheckOptions::default()
     };
     let found = |report: &Report| -> Vec<(String, String)> {
-        let names = |m: &lapidary::api::Match| m.recipes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        let names = |m: &lapidary_catalogue::api::Match| {
+            m.recipes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        };
         let mut found: Vec<_> = report.matches.iter().map(|m| (m.book.id.clone(), names(m))).collect();
         found.sort();
         found

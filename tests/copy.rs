@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use common::cluster::Nodes;
 use common::{Folder, Run, Server, command, key, prose, run};
-use lapidary::index::{ClusterAddress, ClusterStore, Store as _};
+use lapidary_store::Store as _;
+use lapidary_store_redis::{ClusterAddress, ClusterStore};
 
 const NONE: &[&Path] = &[];
 

@@ -11,12 +11,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use common::{Folder, Random, prose, run};
-use lapidary::api::Match;
-use lapidary::catalogue::{BookGems, Catalogue, CheckOptions, Content, NewEntry, Query, Recipes, Text, compare};
-use lapidary::evaluate::ATTACKS;
-use lapidary::index::{Actor, BookKey, Rights};
-use lapidary::matching::RuleChanges;
+use lapidary_catalogue::api::Match;
+use lapidary_catalogue::{BookGems, Catalogue, CheckOptions, Content, NewEntry, Query, Recipes, Text, compare};
+use lapidary_checking::RuleChanges;
 use lapidary_gems::{Recipe, Signs, Trick, WrittenGem};
+use lapidary_lab::ATTACKS;
+use lapidary_store::{Actor, BookKey, Rights};
 use rayon::prelude::*;
 use serde_json::{Value, json};
 

@@ -10,10 +10,10 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use common::{Folder, LAPIDARY, Random, Server, command, prose, run};
-use lapidary::api::JobState;
-use lapidary::catalogue::{Catalogue, CheckOptions, Query, SoughtDecisions, Text};
-use lapidary::index::{Action, Actor, AuditFrom, BookId, BookKey, Library};
+use lapidary_catalogue::api::JobState;
+use lapidary_catalogue::{Catalogue, CheckOptions, Query, SoughtDecisions, Text};
 use lapidary_gems::{Boundaries, Recipe};
+use lapidary_store::{Action, Actor, AuditFrom, BookId, BookKey, Library};
 use serde_json::{Value, json};
 
 const BOOKS: u64 = 24;

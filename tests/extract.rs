@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 
-use lapidary::extract::{self, Encoding, ExtractError};
+use lapidary_extract::{Encoding, ExtractError};
 use proptest::prelude::*;
 
 const RUSSIAN: &str = "Старый гранильщик жил на краю посёлка, у самой реки. По утрам он раскладывал на столе камни, \
@@ -99,7 +99,7 @@ fn samples() -> Vec<(String, Vec<u8>, &'static str)> {
 }
 
 fn refusal(bytes: impl Into<Vec<u8>>) -> String {
-    extract::text(bytes.into(), None).expect_err("a refusal").to_string()
+    lapidary_extract::text(bytes.into(), None).expect_err("a refusal").to_string()
 }
 
 /// Noise, the same in every run.
@@ -117,7 +117,7 @@ fn noise(length: usize) -> Vec<u8> {
 #[test]
 fn encodings_are_detected() {
     for (text, bytes, encoding) in samples() {
-        let found = extract::text(bytes, None).unwrap_or_else(|error| panic!("{encoding}: {error}: {text}"));
+        let found = lapidary_extract::text(bytes, None).unwrap_or_else(|error| panic!("{encoding}: {error}: {text}"));
         assert_eq!((found.encoding.to_string().as_str(), found.text.as_str()), (encoding, text.as_str()));
     }
 }
@@ -126,7 +126,7 @@ fn encodings_are_detected() {
 fn encodings_are_detected_in_long_texts() {
     for (text, bytes, encoding) in samples() {
         let times = 1_000_000 / bytes.len();
-        let found = extract::text(bytes.repeat(times), None).unwrap();
+        let found = lapidary_extract::text(bytes.repeat(times), None).unwrap();
         assert_eq!(found.encoding.to_string(), encoding);
         assert_eq!(found.text, text.repeat(times));
     }
@@ -135,7 +135,7 @@ fn encodings_are_detected_in_long_texts() {
 #[test]
 fn encodings_are_used_as_given() {
     for (text, bytes, encoding) in samples() {
-        let found = extract::text(bytes, Some(encoding.parse().unwrap())).unwrap();
+        let found = lapidary_extract::text(bytes, Some(encoding.parse().unwrap())).unwrap();
         assert_eq!((found.encoding.to_string().as_str(), found.text.as_str()), (encoding, text.as_str()));
     }
 }
@@ -147,25 +147,25 @@ fn short_texts_are_detected() {
         for encoding in
             ["windows-1251", "KOI8-R", "IBM866", "ISO-8859-5", "IBM855", "x-mac-cyrillic", "UTF-16LE", "UTF-8"]
         {
-            assert_eq!(extract::text(encode(text, encoding), None).unwrap().text, text, "in {encoding}");
+            assert_eq!(lapidary_extract::text(encode(text, encoding), None).unwrap().text, text, "in {encoding}");
         }
     }
     for text in ["à la carte", "Größe", "mañana", "£100 a year"] {
-        assert_eq!(extract::text(encode(text, "windows-1252"), None).unwrap().text, text);
+        assert_eq!(lapidary_extract::text(encode(text, "windows-1252"), None).unwrap().text, text);
     }
 }
 
 #[test]
 fn a_dash_in_mac_cyrillic_is_no_letter_in_windows_1251() {
     let text = "Слово за слово. \n".repeat(1000);
-    assert_eq!(extract::text(encode(&text, "windows-1251"), None).unwrap().text, text);
+    assert_eq!(lapidary_extract::text(encode(&text, "windows-1251"), None).unwrap().text, text);
 }
 
 #[test]
 fn hebrew_is_not_cyrillic() {
     let text =
         "לפני שנים רבות חי בכפר קטן ליד הנהר מלטש אבנים זקן. בכל בוקר היה פורש על השולחן את האבנים שהביאו לו הכורים.";
-    assert_eq!(extract::text(encode(text, "windows-1255"), None).unwrap().text, text);
+    assert_eq!(lapidary_extract::text(encode(text, "windows-1255"), None).unwrap().text, text);
 }
 
 #[test]
@@ -174,35 +174,39 @@ fn a_byte_order_mark_is_taken_off_and_wins() {
         for encoding in UNICODE {
             for text in [RUSSIAN, CHINESE, "a", ""] {
                 let bytes = [encode("\u{FEFF}", encoding), encode(text, encoding)].concat();
-                let found = extract::text(bytes, given).unwrap();
+                let found = lapidary_extract::text(bytes, given).unwrap();
                 assert_eq!((found.encoding.to_string().as_str(), found.text.as_str()), (*encoding, text));
             }
         }
     }
     let marked = [b"\xEF\xBB\xBF".to_vec(), encode(RUSSIAN, "windows-1251")].concat();
-    assert_eq!(extract::text(marked, None).unwrap().text, RUSSIAN, "the mark of UTF-8 before another encoding");
+    assert_eq!(
+        lapidary_extract::text(marked, None).unwrap().text,
+        RUSSIAN,
+        "the mark of UTF-8 before another encoding"
+    );
 }
 
 #[test]
 fn no_bytes_are_an_empty_text() {
-    let found = extract::text(Vec::new(), None).unwrap();
+    let found = lapidary_extract::text(Vec::new(), None).unwrap();
     assert_eq!((found.text.as_str(), found.encoding), ("", Encoding::UTF_8));
     let given = "koi8-r".parse().unwrap();
-    assert_eq!(extract::text(Vec::new(), Some(given)).unwrap().encoding, given);
+    assert_eq!(lapidary_extract::text(Vec::new(), Some(given)).unwrap().encoding, given);
 }
 
 #[test]
 fn long_utf8_keeps_its_memory() {
     let bytes = RUSSIAN.repeat((8 << 20) / RUSSIAN.len()).into_bytes();
     let place = bytes.as_ptr();
-    assert_eq!(extract::text(bytes, None).unwrap().text.as_ptr(), place);
+    assert_eq!(lapidary_extract::text(bytes, None).unwrap().text.as_ptr(), place);
 }
 
 #[test]
 fn a_stray_byte_does_not_change_the_encoding() {
     let mut bytes = RUSSIAN.repeat(3).into_bytes();
     bytes.insert(RUSSIAN.len(), 0xFF);
-    let found = extract::text(bytes, None).unwrap();
+    let found = lapidary_extract::text(bytes, None).unwrap();
     assert_eq!(found.encoding, Encoding::UTF_8);
     assert_eq!(found.text.replacen('\u{FFFD}', "", 1), RUSSIAN.repeat(3));
 }
@@ -211,7 +215,7 @@ fn a_stray_byte_does_not_change_the_encoding() {
 fn a_text_may_be_cut_inside_a_character() {
     for (text, bytes, encoding) in samples() {
         for cut in 1..4 {
-            let found = extract::text(bytes[..bytes.len() / 2 / 4 * 4 + cut].to_vec(), None).unwrap();
+            let found = lapidary_extract::text(bytes[..bytes.len() / 2 / 4 * 4 + cut].to_vec(), None).unwrap();
             let whole = found.text.trim_end_matches('\u{FFFD}');
             // A truncated last character may decode to a different one.
             let whole = whole.trim_end_matches(|last| !text.contains(last));
@@ -232,12 +236,12 @@ fn what_is_invalid_in_the_encoding_given_is_an_error_that_says_where() {
         (vec![b'a', 0xFF], "windows-1253", 1),
     ] {
         let encoding: Encoding = encoding.parse().unwrap();
-        match extract::text(bytes, Some(encoding)) {
+        match lapidary_extract::text(bytes, Some(encoding)) {
             Err(ExtractError::Undecodable { encoding: named, offset }) => assert_eq!((named, offset), (encoding, at)),
             other => panic!("{encoding}: {other:?}"),
         }
     }
-    let message = extract::text(b"caf\xE9".to_vec(), Some(Encoding::UTF_8)).unwrap_err().to_string();
+    let message = lapidary_extract::text(b"caf\xE9".to_vec(), Some(Encoding::UTF_8)).unwrap_err().to_string();
     assert!(message.contains("not valid UTF-8") && message.contains("offset 3"), "{message}");
 }
 
@@ -263,7 +267,7 @@ fn known_formats_are_refused_by_name() {
     ] {
         let message = refusal(bytes.clone());
         assert!(message.starts_with(&format!("not a text: {name}")), "{name}: {message}");
-        let given = extract::text(bytes, Some("cp1251".parse().unwrap()));
+        let given = lapidary_extract::text(bytes, Some("cp1251".parse().unwrap()));
         assert!(matches!(given, Err(ExtractError::NotText { .. })), "{name}");
     }
 }
@@ -274,7 +278,7 @@ fn noise_is_refused() {
         let message = refusal(noise(length));
         assert!(message.contains("of its characters are control characters"), "{length}: {message}");
         let marked = [b"\xFF\xFE".to_vec(), noise(length)].concat();
-        assert!(extract::text(marked, None).is_err(), "{length} bytes behind a mark of UTF-16");
+        assert!(lapidary_extract::text(marked, None).is_err(), "{length} bytes behind a mark of UTF-16");
     }
     let printable: Vec<u8> = noise(10_000).into_iter().filter(|byte| matches!(byte, 0x20..=0x7E | 0xA0..)).collect();
     assert!(refusal(printable).contains("do not belong together"));
@@ -284,11 +288,11 @@ fn noise_is_refused() {
 #[test]
 fn a_text_may_have_a_few_control_characters() {
     let text = format!("{RUSSIAN}\x0C{RUSSIAN}\x1B\tthe end\r\n\x1A\x1A\0\0\0\0\0\0");
-    assert_eq!(extract::text(text.clone().into_bytes(), None).unwrap().text, text);
+    assert_eq!(lapidary_extract::text(text.clone().into_bytes(), None).unwrap().text, text);
     for text in ["\u{1}text", "te\u{81}xt", "\u{7}\u{7}\u{7}\u{7}\u{7}\u{7}\u{7}"] {
-        assert_eq!(extract::text(text.into(), None).unwrap().text, text);
+        assert_eq!(lapidary_extract::text(text.into(), None).unwrap().text, text);
     }
-    let given = extract::text(b"\x01\x02\x03 text".to_vec(), Some("cp1251".parse().unwrap())).unwrap_err();
+    let given = lapidary_extract::text(b"\x01\x02\x03 text".to_vec(), Some("cp1251".parse().unwrap())).unwrap_err();
     assert_eq!(given.to_string(), "not a text: read as windows-1251, 38 % of its characters are control characters");
 }
 
@@ -319,7 +323,7 @@ fn a_text_in_windows_1252_that_was_taken_for_latin_1_is_read() {
             let text =
                 if encoding == encoding_rs::UTF_8 { text.to_owned() } else { as_latin_1(&encoding.encode(text).0) };
             let text = text.repeat(times);
-            assert_eq!(extract::text(text.clone().into_bytes(), None).unwrap().text, text);
+            assert_eq!(lapidary_extract::text(text.clone().into_bytes(), None).unwrap().text, text);
         }
     }
     // Noise is still noise.
@@ -334,7 +338,7 @@ fn a_text_in_windows_1252_that_was_taken_for_latin_1_is_read() {
 #[test]
 fn markup_is_text() {
     for text in ["<?xml version=\"1.0\"?><FictionBook>", "<!DOCTYPE html><p>Text</p>", "{\"a\": 1}"] {
-        assert_eq!(extract::text(text.into(), None).unwrap().text, text);
+        assert_eq!(lapidary_extract::text(text.into(), None).unwrap().text, text);
     }
 }
 
@@ -375,11 +379,12 @@ fn names_of_encodings() {
 #[test]
 fn all_bytes_of_cp855() {
     let bytes: Vec<u8> = (0x80..=0xFF).collect();
-    let found = extract::text(bytes, Some("cp855".parse().unwrap()));
+    let found = lapidary_extract::text(bytes, Some("cp855".parse().unwrap()));
     // The text is nonsense, but a given encoding is only required to yield letters.
     assert!(found.is_err() || found.unwrap().text == CP855);
     for char in CP855.chars() {
-        let found = extract::text(encode(&char.to_string(), "IBM855"), Some("cp855".parse().unwrap())).unwrap();
+        let found =
+            lapidary_extract::text(encode(&char.to_string(), "IBM855"), Some("cp855".parse().unwrap())).unwrap();
         assert_eq!(found.text, char.to_string());
     }
 }
@@ -402,10 +407,10 @@ fn books_survive_every_encoding_that_holds_them() {
             // Texts without non-ASCII letters, such as English ones, fit all encodings.
             if !lossy {
                 let taken_for_latin_1 = as_latin_1(&bytes);
-                let found = extract::text(bytes.into_owned(), None).unwrap();
+                let found = lapidary_extract::text(bytes.into_owned(), None).unwrap();
                 assert!(found.text == book, "{} in {encoding}: read as {}", file.path().display(), found.encoding);
                 if encoding == "windows-1252" {
-                    let found = extract::text(taken_for_latin_1.clone().into_bytes(), None).unwrap();
+                    let found = lapidary_extract::text(taken_for_latin_1.clone().into_bytes(), None).unwrap();
                     assert!(found.text == taken_for_latin_1, "{} in {encoding} as Latin-1", file.path().display());
                 }
             }
@@ -421,7 +426,7 @@ proptest! {
             ["utf-8", "utf-16le", "utf-16be", "utf-32le", "utf-32be", "cp855", "gb18030", "iso-2022-jp", "shift_jis"];
         let bytes = [marks[mark].to_vec(), bytes].concat();
         for encoding in [None, Some(names[given].parse().unwrap())] {
-            if let Err(ExtractError::Undecodable { offset, .. }) = extract::text(bytes.clone(), encoding) {
+            if let Err(ExtractError::Undecodable { offset, .. }) = lapidary_extract::text(bytes.clone(), encoding) {
                 prop_assert!(encoding.is_some() && offset < bytes.len());
             }
         }
@@ -429,12 +434,12 @@ proptest! {
 
     #[test]
     fn random_bytes_are_refused(bytes in prop::collection::vec(any::<u8>(), 200..2000)) {
-        prop_assert!(extract::text(bytes, None).is_err());
+        prop_assert!(lapidary_extract::text(bytes, None).is_err());
     }
 
     #[test]
     fn utf8_is_never_taken_for_anything_else(text in "[а-яёіїєa-z ,.—«»一-龠]{1,200}") {
-        prop_assert_eq!(extract::text(text.clone().into_bytes(), None).unwrap().text, text);
+        prop_assert_eq!(lapidary_extract::text(text.clone().into_bytes(), None).unwrap().text, text);
     }
 }
 
@@ -443,14 +448,14 @@ fn a_text_is_read_the_same_however_long() {
     // Long texts are decoded on a different path.
     for lines in [10, 200_000] {
         let mut bytes = "Гранит и самоцветы лежали в сундуке.\n".repeat(lines).into_bytes();
-        let text = extract::text(bytes.clone(), None).expect("a text").text;
+        let text = lapidary_extract::text(bytes.clone(), None).expect("a text").text;
         assert_eq!(text.as_bytes(), bytes);
         let middle = bytes.len() / 2 / 67 * 67;
         bytes[middle] = 0xff;
-        let lossy = extract::text(bytes.clone(), None).expect("a text").text;
+        let lossy = lapidary_extract::text(bytes.clone(), None).expect("a text").text;
         assert_eq!(lossy, String::from_utf8_lossy(&bytes));
         let given = "utf-8".parse().ok();
-        let error = extract::text(bytes, given).expect_err("a broken byte");
+        let error = lapidary_extract::text(bytes, given).expect_err("a broken byte");
         assert!(error.to_string().contains(&format!("offset {middle} ")), "{error}");
     }
 }

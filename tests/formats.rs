@@ -8,7 +8,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::Path;
 
-use lapidary::extract::{self, File, Format, Limits};
+use lapidary_extract::{File, Format, Limits};
 use lapidary_gems::{Gem, Recipe, Signs, Trick};
 
 /// The smallest share of a book's gems that a file of the same text must have.
@@ -35,7 +35,7 @@ fn real_files_hold_their_books() {
         let [name, _, _, made_by, same] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
         let bytes = fs::read(shared.join("formats").join(name)).expect("a file");
         let file = File { bytes: bytes.into(), name: Some(name.to_owned()), encoding: None };
-        let read = match extract::read_one(file, Limits::default()) {
+        let read = match lapidary_extract::read_one(file, Limits::default()) {
             Ok(read) => read,
             Err(error) => {
                 let refusal = format!("{name}: {error}");

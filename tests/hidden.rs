@@ -7,10 +7,11 @@ mod common;
 mod makers;
 
 use common::{Folder, Random, Server, run};
-use lapidary::extract::{self, ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
+use lapidary_extract::{ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
 use lapidary_gems::Recipe;
 use makers::{
-    doc_with, docx, docx_of, docx_with, epub_of, epub_with, fb2, fb3, html_with, mobi, odt, odt_of, odt_with, rtf, rtf_with, tei,
+    doc_with, docx, docx_of, docx_with, epub_of, epub_with, fb2, fb3, html_with, mobi, odt, odt_of, odt_with, rtf,
+    rtf_with, tei,
 };
 use serde_json::{Value, json};
 
@@ -40,7 +41,7 @@ fn with_junk(paragraphs: &[String], open: &str, close: &str) -> (Vec<String>, u6
 
 fn read(bytes: Vec<u8>) -> Extracted {
     let file = File { bytes: bytes.into(), name: None, encoding: None };
-    extract::read_one(file, Limits::default()).expect("a book")
+    lapidary_extract::read_one(file, Limits::default()).expect("a book")
 }
 
 fn words(text: &str) -> Vec<&str> {
@@ -812,7 +813,7 @@ fn servers_tell_what_is_hidden() {
 fn style_bombs_meet_a_limit() {
     let attempt = |page: String| {
         let file = File { bytes: page.into_bytes().into(), name: None, encoding: None };
-        match extract::read_one(file, Limits::default()) {
+        match lapidary_extract::read_one(file, Limits::default()) {
             Ok(read) => Ok(read.hidden.words()),
             Err(ExtractError::NoText(_)) => Ok(0),
             Err(ExtractError::OverLimit(Met { limit, .. })) => Err(limit),

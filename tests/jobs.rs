@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use common::watched::{Call, Stop, Watched};
 use common::{Folder, Server, database, prose, run, set_earlier_hardened};
-use lapidary::catalogue::{Catalogue, Content, NewEntry};
-use lapidary::index::{Actor, BookKey, Rights, RocksStore};
+use lapidary_catalogue::{Catalogue, Content, NewEntry};
 use lapidary_gems::Recipe;
+use lapidary_store::{Actor, BookKey, Rights, RocksStore};
 use serde_json::{Value, json};
 use ureq::Agent;
 

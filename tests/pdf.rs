@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use lapidary::extract::{self, ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
+use lapidary_extract::{ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
 use makers::{pdf_of, stream};
 use pdf_extract::encryption::crypt_filters::{Aes128CryptFilter, Aes256CryptFilter, CryptFilter};
 use pdf_extract::{Dictionary, Document, EncryptionState, EncryptionVersion, Object, Permissions};
@@ -30,7 +30,7 @@ fn prose(seed: u64, words: usize) -> String {
 
 fn read(what: &str, bytes: Vec<u8>) -> Extracted {
     let file = File { bytes: bytes.into(), name: None, encoding: None };
-    extract::read_one(file, Limits::default()).unwrap_or_else(|error| panic!("{what}: {error}"))
+    lapidary_extract::read_one(file, Limits::default()).unwrap_or_else(|error| panic!("{what}: {error}"))
 }
 
 /// A document whose pages have this content, and these further entries.
@@ -388,7 +388,8 @@ fn many_shapes_hide_nothing() {
     for (shape, count) in [("5 5 3 3 re f\n", 200_001), ("0 0 m\n", 2_000_002)] {
         let bytes = document(&[page(shape, count)], "").into();
         let limits = Limits { ratio: 10_000, ..Limits::default() };
-        let error = extract::read_one(File { bytes, name: None, encoding: None }, limits).expect_err("a refusal");
+        let error =
+            lapidary_extract::read_one(File { bytes, name: None, encoding: None }, limits).expect_err("a refusal");
         assert!(matches!(error, ExtractError::OverLimit(Met { limit: Limit::Time, .. })), "{shape}: {error}");
     }
 }
@@ -454,7 +455,7 @@ fn documents_without_a_password_are_decrypted() {
             let what = format!("{version}, {what}");
             assert_eq!(read(&what, encrypted(version, "", change)).text, "granite", "{what}");
             let file = File { bytes: encrypted(version, "secret", change).into(), name: None, encoding: None };
-            let error = extract::read_one(file, Limits::default()).expect_err("a refusal").to_string();
+            let error = lapidary_extract::read_one(file, Limits::default()).expect_err("a refusal").to_string();
             assert_eq!(error, "encrypted: a PDF document that needs a password; remove the protection first", "{what}");
         }
     }

@@ -6,13 +6,13 @@ mod common;
 use std::sync::Barrier;
 use std::thread;
 
-use lapidary::api::{Added, Amendment, Decides, NewKey, Report};
-use lapidary::catalogue::{
+use lapidary_catalogue::api::{Added, Amendment, Decides, NewKey, Report};
+use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Editor, NewEntry, Query,
 };
-use lapidary::index::{Actor, BookKey, Rights, StoreError, UNWATCHED};
-use lapidary::permission::Role;
 use lapidary_gems::{Recipe, WrittenGem};
+use lapidary_store::{Actor, BookKey, Rights, StoreError, UNWATCHED};
 
 use common::{Folder, prose};
 

@@ -10,7 +10,7 @@ use std::io::Write as _;
 use std::panic;
 use std::time::{Duration, Instant};
 
-use lapidary::extract::{self, Book, ExtractError, Extracted, File, Limit, Limits, Met};
+use lapidary_extract::{Book, ExtractError, Extracted, File, Limit, Limits, Met};
 use makers::{AUTHOR, Composite, ISBN, MAKERS, PUBLISHED, TITLE, gz, zip};
 use zip::unstable::write::FileOptionsExt as _;
 use zip::write::SimpleFileOptions;
@@ -31,11 +31,11 @@ fn file(bytes: Vec<u8>) -> File {
 }
 
 fn one(bytes: Vec<u8>) -> Result<Extracted, ExtractError> {
-    extract::read_one(file(bytes), Limits::default())
+    lapidary_extract::read_one(file(bytes), Limits::default())
 }
 
 fn books(bytes: Vec<u8>) -> Vec<Book> {
-    extract::read(file(bytes), Limits::default()).expect("an archive")
+    lapidary_extract::read(file(bytes), Limits::default()).expect("an archive")
 }
 
 fn words(text: &str) -> Vec<&str> {
@@ -313,13 +313,13 @@ fn names_break_ties_only() {
         for ending in ["pdf", "html", "txt"] {
             let named =
                 File { bytes: make(&paragraphs()).into(), name: Some(format!("book.{ending}")), encoding: None };
-            let read = extract::read_one(named, Limits::default()).expect("a book");
+            let read = lapidary_extract::read_one(named, Limits::default()).expect("a book");
             assert_eq!(read.text, one(make(&paragraphs())).expect("a book").text, "{name} as {ending}");
         }
     }
     let piece = b"<p>A piece of a page</p>".to_vec();
     let named = File { bytes: piece.clone().into(), name: Some("piece.HTML".to_owned()), encoding: None };
-    assert_eq!(extract::read_one(named, Limits::default()).expect("a page").text, "A piece of a page");
+    assert_eq!(lapidary_extract::read_one(named, Limits::default()).expect("a page").text, "A piece of a page");
     assert_eq!(one(piece).expect("a text").text, "<p>A piece of a page</p>");
 }
 
@@ -339,7 +339,7 @@ fn archives_hold_books() {
         let inner = Some(format!("inner.zip/folder/a.{name}"));
         assert_eq!(names, [Some("a.bin".to_owned()), inner.clone(), Some("b.txt".to_owned())]);
         assert!(matches!(one(many.clone()), Err(ExtractError::Several { books: 3, .. })));
-        let whole = extract::read_whole(file(many), Limits::default()).expect("one text");
+        let whole = lapidary_extract::read_whole(file(many), Limits::default()).expect("one text");
         assert_eq!(whole.text, [alone.text.as_str(), &alone.text, "Short."].join("\n\n"));
         let starts: Vec<(u64, &str)> = whole.headings.iter().map(|h| (h.at, h.title.as_str())).collect();
         let length = alone.text.len() as u64 + 2;
@@ -367,7 +367,7 @@ fn replace(bytes: &mut [u8], old: &[u8], new: &[u8]) {
 }
 
 fn met(bytes: Vec<u8>) -> Option<Limit> {
-    match extract::read(file(bytes), Limits::default()) {
+    match lapidary_extract::read(file(bytes), Limits::default()) {
         Err(ExtractError::OverLimit(Met { limit, .. })) => Some(limit),
         _ => None,
     }
@@ -396,10 +396,10 @@ fn bombs_meet_a_limit() {
     let overlapping: Vec<(&str, &[u8])> = overlapping.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
     assert_eq!(met(zip(&overlapping)), Some(Limit::Ratio));
     let limits = Limits { entries: 200, ..Limits::default() };
-    let refused = extract::read(file(zip(&overlapping)), limits);
+    let refused = lapidary_extract::read(file(zip(&overlapping)), limits);
     assert_eq!(refused, Err(ExtractError::OverLimit(Met { limit: Limit::Entries, at: 200 })));
     let limits = Limits { input: 10, ..Limits::default() };
-    let refused = extract::read(file(b"A text of more".to_vec()), limits);
+    let refused = lapidary_extract::read(file(b"A text of more".to_vec()), limits);
     assert_eq!(refused, Err(ExtractError::OverLimit(Met { limit: Limit::Input, at: 10 })));
 }
 
@@ -505,7 +505,7 @@ fn pages_that_cannot_be_read() {
 /// Reads a file. Our own readers must not panic; third-party parsers may, as they run in separate processes.
 fn attempt(name: &str, what: &str, bytes: Vec<u8>) {
     let begun = Instant::now();
-    let read = extract::read(file(bytes), Limits::default());
+    let read = lapidary_extract::read(file(bytes), Limits::default());
     let panicked = |error: &ExtractError| matches!(error, ExtractError::Stopped { .. });
     let stopped = match &read {
         Err(error) => panicked(error),

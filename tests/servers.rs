@@ -13,9 +13,10 @@ use common::cluster::Nodes;
 use common::hook::Hook;
 use common::watched::{Call, Stop, Watched};
 use common::{Server, prose, run};
-use lapidary::api::Outcome;
-use lapidary::catalogue::{Catalogue, CatalogueError, Content, Gate, NewEntry};
-use lapidary::index::{Actor, BookKey, ClusterAddress, ClusterStore, Rights};
+use lapidary_catalogue::api::Outcome;
+use lapidary_catalogue::{Catalogue, CatalogueError, Content, Gate, NewEntry};
+use lapidary_store::{Actor, BookKey, Rights};
+use lapidary_store_redis::{ClusterAddress, ClusterStore};
 use serde_json::{Value, json};
 use ureq::Agent;
 

@@ -12,8 +12,8 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use common::{Folder, command, prose, run};
-use lapidary::catalogue::Catalogue;
 use lapidary::server::{CertificateFiles, Opening, Settings};
+use lapidary_catalogue::Catalogue;
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, IsCa, KeyPair, date_time_ymd,
 };

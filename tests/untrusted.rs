@@ -4,14 +4,14 @@ mod common;
 
 use jiff::SignedDuration;
 use jiff::civil::Date;
-use lapidary::api::{Added, Amendment, Match, NewKey, Report};
-use lapidary::catalogue::{
+use lapidary_catalogue::api::{Added, Amendment, Match, NewKey, Report};
+use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Gate, NewEntry, Query, Recipes,
 };
-use lapidary::error::Classified as _;
-use lapidary::index::{Actor, BookKey, Rights, Validity};
-use lapidary::permission::Role;
+use lapidary_common::error::Classified as _;
 use lapidary_gems::{Recipe, WrittenGem};
+use lapidary_store::{Actor, BookKey, Rights, Validity};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -11,10 +11,10 @@ use std::sync::mpsc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use lapidary::catalogue::Catalogue;
-use lapidary::index::Actor;
 use lapidary::server::{Opening, Settings};
+use lapidary_catalogue::Catalogue;
 use lapidary_gems::Recipe;
+use lapidary_store::Actor;
 use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::Response;

@@ -27,11 +27,11 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use clap::Parser;
-use lapidary::api::NewKey;
-use lapidary::catalogue::{Catalogue, Content, NewEntry};
-use lapidary::index::{Actor, BookKey, Rights};
-use lapidary::permission::Role;
+use lapidary_catalogue::api::NewKey;
+use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::{Catalogue, Content, NewEntry};
 use lapidary_gems::Recipe;
+use lapidary_store::{Actor, BookKey, Rights};
 use tempfile::TempDir;
 
 use self::cgroup::Cgroup;

@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Instant;
 
-use lapidary::catalogue::{Catalogue, CheckOptions, Query as Asked, Text};
-use lapidary::index::{Limits, RocksStore, Store as _};
-use lapidary::matching::RuleChanges;
+use lapidary_catalogue::{Catalogue, CheckOptions, Query as Asked, Text};
+use lapidary_checking::RuleChanges;
 use lapidary_gems::{Recipe, Rule};
+use lapidary_store::{Limits, RocksStore, Store as _};
 
 use crate::arguments::Arguments;
 use crate::latency::Latencies;

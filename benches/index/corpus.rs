@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use lapidary::extract;
 use lapidary_gems::Recipe;
 use rayon::prelude::*;
 use walkdir::{DirEntry, WalkDir};
@@ -77,7 +76,7 @@ fn ingest(catalogue: &Path, corpus: &Path, recipe: &Recipe) -> Outcome<()> {
 
 /// Fingerprints a file and returns the size of its text in bytes.
 fn fingerprint(file: &Path, recipe: &Recipe) -> Outcome<usize> {
-    let text = extract::text(fs::read(file)?, None)?.text;
+    let text = lapidary_extract::text(fs::read(file)?, None)?.text;
     std::hint::black_box(recipe.gems(&text));
     Ok(text.len())
 }

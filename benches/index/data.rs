@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use lapidary::description::Description;
-use lapidary::index::{BookId, BookKey, Condition, Library, NewBook, Record, Rights, Standing};
+use lapidary_common::description::Description;
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
+use lapidary_store::{BookId, BookKey, Condition, Library, NewBook, Record, Rights, Standing};
 
-use crate::random::{Purpose, Random, scramble};
+use lapidary_common::random::{Purpose, Random, scramble};
 
 /// Gems per book. A novel of some 100,000 words has several hundred.
 pub const GEMS: u64 = 200;
@@ -71,7 +71,7 @@ pub struct Shelf<'a> {
 }
 
 impl<'a> Shelf<'a> {
-    pub fn new(data: &'a dyn Data, seed: u64, recipes: &'a [Recipe]) -> Result<Self, lapidary::index::BadName> {
+    pub fn new(data: &'a dyn Data, seed: u64, recipes: &'a [Recipe]) -> Result<Self, lapidary_store::BadName> {
         Ok(Self { data, seed, recipes, library: "bench".parse()?, now: Timestamp::now() })
     }
 

@@ -4,12 +4,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use lapidary::description::Description;
-use lapidary::index::{
+use lapidary_common::description::Description;
+use lapidary_gems::{Place, PlacedGem, Recipe};
+use lapidary_store::{
     Actor, Administration as _, BookId, BookKey, Condition, Library, NewBook, Record, Rights, RocksStore, Standing,
     Store as _, StoreError, UNWATCHED,
 };
-use lapidary_gems::{Place, PlacedGem, Recipe};
 use memchr::memmem;
 use rocksdb::{DB, Options, properties};
 
@@ -18,10 +18,10 @@ use crate::data::{self, id};
 use crate::http::{self, Connection};
 use crate::latency::Latencies;
 use crate::load::Workspace;
-use crate::random::{Purpose, Random, scramble};
 use crate::server::Server;
 use crate::table::Table;
 use crate::{Outcome, tell};
+use lapidary_common::random::{Purpose, Random, scramble};
 
 /// The number of words, and of given names, that titles and authors are made of.
 const WORDS: u32 = 100_000;

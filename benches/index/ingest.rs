@@ -5,19 +5,19 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::index::{Actor, Administration as _, Library, RocksStore, Store as _, UNWATCHED};
 use lapidary_gems::{Gem, Recipe, WrittenGem};
+use lapidary_store::{Actor, Administration as _, Library, RocksStore, Store as _, UNWATCHED};
 use serde_json::json;
 
 use crate::data::{self, GEMS};
 use crate::http::{self, Connection};
 use crate::latency::Latencies;
 use crate::query::{Query, Right};
-use crate::random::{Purpose, Random};
 use crate::server::Server;
 use crate::table::Table;
 use crate::traffic::{Pace, Traffic};
 use crate::{Index, Outcome, tell};
+use lapidary_common::random::{Purpose, Random};
 
 /// The number of clients that check concurrently.
 const CLIENTS: u32 = 4;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use lapidary::index::{Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
 use lapidary_gems::Recipe;
+use lapidary_store::{Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::TempDir;
 
 use crate::arguments::{Arguments, Rows};

@@ -33,8 +33,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Parser;
-use lapidary::index::{Administration as _, RocksStore, StoreError, UNWATCHED};
 use lapidary_gems::Recipe;
+use lapidary_store::{Administration as _, RocksStore, StoreError, UNWATCHED};
 use tempfile::TempDir;
 
 use self::client::{Client, Timed};

@@ -4,16 +4,16 @@ use std::io::Write;
 use std::sync::Arc;
 
 use jiff::SignedDuration;
-use lapidary::api::{
+use lapidary::server::Settings;
+use lapidary_catalogue::api::{
     Added, AllowList, Amendment, AuditPage, Decision, DecisionPage, Finding, FoundBooks, Job, Key, LibraryListing,
     MadeKey, MadeWebhook, NewDecision, NewKey, Page, Record, Report, Stats, Task, Webhook,
 };
-use lapidary::catalogue::{
+use lapidary_catalogue::{
     Allowable, Catalogue, CatalogueError, CheckOptions, NewEntry, Query, Sought, SoughtDecisions,
 };
-use lapidary::index::{Actor, AuditFrom, BookId, BookKey, Library, Watch};
-use lapidary::server::Settings;
 use lapidary_gems::{Recipe, RecipeName};
+use lapidary_store::{Actor, AuditFrom, BookId, BookKey, Library, Watch};
 
 use super::failure::Failure;
 

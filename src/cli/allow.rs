@@ -4,12 +4,12 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use lapidary::api::AllowList;
-use lapidary::catalogue::{Allowable, BookGems, Content};
-use lapidary::count::count;
-use lapidary::index::{BookId, BookKey, Library};
-use lapidary::report::clean;
+use lapidary_catalogue::api::AllowList;
+use lapidary_catalogue::{Allowable, BookGems, Content};
+use lapidary_common::count::count;
 use lapidary_gems::{RecipeName, WrittenGem};
+use lapidary_report::clean;
+use lapidary_store::{BookId, BookKey, Library};
 
 use super::arguments::{Listing, Removal, Target};
 use super::failure::{Failure, Status};

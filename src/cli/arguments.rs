@@ -8,12 +8,13 @@ use std::{env, fs};
 
 use clap::Args;
 use jiff::civil::Date;
-use lapidary::catalogue::{Backups, Catalogue, CatalogueError, Recipes};
-use lapidary::index::{Actor, BadAddress, BookId, ClusterAddress, Rights, Validity};
-use lapidary::language::Language;
-use lapidary::matching::RuleChanges;
-use lapidary::shell::quoted;
+use lapidary_catalogue::{Backups, Catalogue, CatalogueError, Recipes};
+use lapidary_checking::RuleChanges;
+use lapidary_common::shell::quoted;
 use lapidary_gems::{Boundaries, Lexicon, Recipe};
+use lapidary_language::Language;
+use lapidary_store::{Actor, BookId, Rights, Validity};
+use lapidary_store_redis::{BadAddress, ClusterAddress};
 use serde::{Deserialize, Serialize};
 
 use super::access::Access;

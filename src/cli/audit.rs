@@ -4,10 +4,10 @@ use std::io::{self, Write as _};
 
 use clap::Args;
 use jiff::{SignedDuration, Timestamp};
-use lapidary::api::AuditEntry;
-use lapidary::count::count;
-use lapidary::index::{Action, Amended, AuditFrom};
-use lapidary::report::clean;
+use lapidary_catalogue::api::AuditEntry;
+use lapidary_common::count::count;
+use lapidary_report::clean;
+use lapidary_store::{Action, Amended, AuditFrom};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::HumanBytes;
-use lapidary::api::{BackedUp, JobResult, Task};
-use lapidary::catalogue::Catalogue;
-use lapidary::count::count;
+use lapidary_catalogue::Catalogue;
+use lapidary_catalogue::api::{BackedUp, JobResult, Task};
+use lapidary_common::count::count;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};

@@ -3,11 +3,11 @@
 use std::io::{self, Write as _, stdout};
 
 use clap::{ArgGroup, Args, Subcommand};
-use lapidary::api::{Amendment, Record};
-use lapidary::catalogue::Sought;
-use lapidary::description::Description;
-use lapidary::index::{BookId, BookKey, Library, Quarantine, Rights, Standing, Validity};
-use lapidary::report::clean;
+use lapidary_catalogue::Sought;
+use lapidary_catalogue::api::{Amendment, Record};
+use lapidary_common::description::Description;
+use lapidary_report::clean;
+use lapidary_store::{BookId, BookKey, Library, Quarantine, Rights, Standing, Validity};
 
 use super::arguments::{Days, Target};
 use super::failure::{Failure, Status};

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use jiff::Timestamp;
-use lapidary::catalogue::{Text, compare};
-use lapidary::extract::Whole;
-use lapidary::position::Locator;
-use lapidary::report::{Side, html_comparison, print_comparison};
+use lapidary_catalogue::{Text, compare};
+use lapidary_extract::Whole;
+use lapidary_extract::position::Locator;
+use lapidary_report::{Side, html_comparison, print_comparison};
 
 use super::arguments::{LanguageArgument, RecipeArguments, RuleArguments};
 use super::failure::{Failure, Status};

@@ -3,9 +3,10 @@
 use std::io::Write as _;
 
 use clap::Args;
-use lapidary::catalogue::{Catalogue, CatalogueError, Copied};
-use lapidary::count::count;
-use lapidary::index::{ClusterStore, RocksStore, Store, StoreError};
+use lapidary_catalogue::{Catalogue, CatalogueError, Copied};
+use lapidary_common::count::count;
+use lapidary_store::{RocksStore, Store, StoreError};
+use lapidary_store_redis::ClusterStore;
 
 use super::arguments::Place;
 use super::failure::{Failure, Status};

@@ -4,10 +4,10 @@ use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
 use jiff::civil::Date;
-use lapidary::api::{Decision, NewDecision, Ruling};
-use lapidary::catalogue::SoughtDecisions;
-use lapidary::index::{BookId, BookKey, Library};
-use lapidary::report::clean;
+use lapidary_catalogue::SoughtDecisions;
+use lapidary_catalogue::api::{Decision, NewDecision, Ruling};
+use lapidary_report::clean;
+use lapidary_store::{BookId, BookKey, Library};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};

@@ -8,15 +8,15 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use console::{Alignment, Style, pad_str};
-use lapidary::api::Report;
-use lapidary::catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
-use lapidary::count::grouped;
 use lapidary::demo::{Forgery, LIBRARY, SHELF, STRANGER, Setting, VICTIM};
-use lapidary::description::Description;
-use lapidary::index::{Actor, BookKey, Record};
-use lapidary::language::Language;
-use lapidary::report::{Page, clean, style, wrap};
-use lapidary::shell::quoted;
+use lapidary_catalogue::api::Report;
+use lapidary_catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
+use lapidary_common::count::grouped;
+use lapidary_common::description::Description;
+use lapidary_common::shell::quoted;
+use lapidary_language::Language;
+use lapidary_report::{Page, clean, style, wrap};
+use lapidary_store::{Actor, BookKey, Record};
 
 /// How many lines of the original and the copy to show.
 const SAMPLE_LINES: usize = 6;
@@ -221,11 +221,11 @@ mod tests {
     use std::path::Path;
 
     use super::{Demo, command};
-    use lapidary::api::Report;
-    use lapidary::catalogue::Catalogue;
     use lapidary::demo::{SHELF, STRANGER, VICTIM};
-    use lapidary::index::Rights;
-    use lapidary::matching::Relation;
+    use lapidary_catalogue::Catalogue;
+    use lapidary_catalogue::api::Report;
+    use lapidary_checking::Relation;
+    use lapidary_store::Rights;
 
     /// Checks texts against the shelf.
     fn checked(texts: Vec<String>) -> Vec<Report> {

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use clap::Args;
-use lapidary::api::{Finding, Findings};
+use lapidary_catalogue::api::{Finding, Findings};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};

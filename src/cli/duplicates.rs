@@ -9,17 +9,18 @@ use std::{env, fs};
 
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
-use lapidary::catalogue::{
+use lapidary_catalogue::duplicate_groups::{Copy, LeftOut, Pair, best};
+use lapidary_catalogue::{
     Catalogue, CatalogueError, Content, DuplicateOptions, Duplicates as Found, FoundDuplicates, NewEntry,
 };
-use lapidary::duplicates::{Copy, LeftOut, Pair, best};
-use lapidary::extract::{Book, Extracted, Format};
-use lapidary::index::{Actor, BookId, BookKey, ClusterAddress, Library, Record, Rights};
-use lapidary::report::{
+use lapidary_common::shell::quoted;
+use lapidary_extract::{Book, Extracted, Format};
+use lapidary_gems::{RecipeError, RecipeName};
+use lapidary_report::{
     Copies, DuplicatesReport, Lineage, Overlaps, duplicates_left_out, html_duplicates, html_history, print_duplicates,
 };
-use lapidary::shell::quoted;
-use lapidary_gems::{RecipeError, RecipeName};
+use lapidary_store::{Actor, BookId, BookKey, Library, Record, Rights};
+use lapidary_store_redis::ClusterAddress;
 use serde::Serialize;
 
 use super::arguments::{LanguageArgument, LexiconArgument, RuleArguments, STORE, Target};

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use lapidary::evaluate::{
+use lapidary_gems::Recipe;
+use lapidary_lab::{
     ATTACKS, Attack, BookFile, EvaluateError, Evaluation, Plan, Progress, Shelf, calibrate, evaluate, every_recipe,
 };
-use lapidary_gems::Recipe;
 
 use super::arguments::LexiconArgument;
 use super::failure::{Failure, Status};

@@ -4,9 +4,9 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-use lapidary::api::Report;
-use lapidary::catalogue::CatalogueError;
-use lapidary::error::{Classified as _, ErrorCode};
+use lapidary_catalogue::CatalogueError;
+use lapidary_catalogue::api::Report;
+use lapidary_common::error::{Classified as _, ErrorCode};
 
 use super::demo::DemoError;
 

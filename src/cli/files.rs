@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use glob::{MatchOptions, Pattern};
-use lapidary::extract::{self, Book, Bytes, Encoding, File, Whole, ending, is_book};
+use lapidary_extract::{Book, Bytes, Encoding, File, Whole, ending, is_book};
 use walkdir::{DirEntry, WalkDir};
 
 use super::limits::LimitArguments;
@@ -30,13 +30,13 @@ impl Reading {
 
     /// Like [`Reading::text`], with headings.
     pub(super) fn whole(self, path: &Path) -> Result<Whole, String> {
-        extract::read_whole(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
+        lapidary_extract::read_whole(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
     }
 
     /// Like [`Reading::whole`], for the bytes of a file.
     pub(super) fn whole_of(self, bytes: Vec<u8>) -> Result<Whole, String> {
         let file = File { bytes: bytes.into(), name: None, encoding: self.encoding };
-        extract::read_whole(file, self.limits.limits()).map_err(|e| e.to_string())
+        lapidary_extract::read_whole(file, self.limits.limits()).map_err(|e| e.to_string())
     }
 
     /// The maximum size of a file.
@@ -46,7 +46,7 @@ impl Reading {
 
     /// Reads the books in a file.
     pub(super) fn books(self, path: &Path) -> Result<Vec<Book>, String> {
-        extract::read(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
+        lapidary_extract::read(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
     }
 
     fn file(self, path: &Path) -> Result<File, String> {

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use lapidary::catalogue::{Catalogue, DuplicateOptions, Duplicates};
-use lapidary::description::Published;
-use lapidary::duplicates::Segment;
-use lapidary::index::Record;
-use lapidary::report::{Descendant, Lineage};
+use lapidary_catalogue::duplicate_groups::Segment;
+use lapidary_catalogue::{Catalogue, DuplicateOptions, Duplicates};
+use lapidary_common::description::Published;
+use lapidary_report::{Descendant, Lineage};
+use lapidary_store::Record;
 
 use super::failure::Failure;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
-use lapidary::api::{Job, JobResult, JobState, Task};
+use lapidary_catalogue::api::{Job, JobResult, JobState, Task};
 
 use super::access::Access;
 use super::arguments::{Listing, Target};

@@ -7,9 +7,9 @@ use clap::{Args, Subcommand};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
-use lapidary::api::{Key, MadeKey, NewKey};
-use lapidary::index::Library;
-use lapidary::permission::{Rate, Role, Unless};
+use lapidary_catalogue::api::{Key, MadeKey, NewKey};
+use lapidary_catalogue::permission::{Rate, Role, Unless};
+use lapidary_store::Library;
 
 use super::arguments::{Listing, Target};
 use super::failure::{Failure, Status};

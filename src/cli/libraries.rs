@@ -4,9 +4,9 @@ use std::io::Write as _;
 
 use clap::{Args, Subcommand};
 use indicatif::HumanBytes;
-use lapidary::api::LibraryListing;
-use lapidary::count::count;
-use lapidary::index::Library;
+use lapidary_catalogue::api::LibraryListing;
+use lapidary_common::count::count;
+use lapidary_store::Library;
 
 use super::arguments::{Listing, Target};
 use super::failure::{Failure, Status};

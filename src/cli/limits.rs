@@ -1,7 +1,7 @@
 //! Arguments that limit the resources used to read a file.
 
 use clap::Args;
-use lapidary::extract::Limits;
+use lapidary_extract::Limits;
 use serde::{Deserialize, Serialize};
 
 use super::size::Size;

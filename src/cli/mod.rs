@@ -49,8 +49,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
-use lapidary::extract::{isolate, worker};
-use lapidary::harvest::read_page;
+use lapidary_extract::{isolate, worker};
+use lapidary_harvest::read_page;
 
 use self::failure::{Failure, Status};
 

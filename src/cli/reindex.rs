@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use hashbrown::HashMap;
-use lapidary::api::{CutFrom, JobResult, RecipeChoice, Reindexed, Task};
-use lapidary::catalogue::digests_of;
-use lapidary::count::count;
-use lapidary::extract::Extracted;
-use lapidary::index::BookKey;
+use lapidary_catalogue::api::{CutFrom, JobResult, RecipeChoice, Reindexed, Task};
+use lapidary_catalogue::digests_of;
+use lapidary_common::count::count;
+use lapidary_extract::Extracted;
 use lapidary_gems::RecipeName;
+use lapidary_store::BookKey;
 
 use super::access::Access;
 use super::arguments::{RecipeArguments, Target};

@@ -5,20 +5,20 @@ use std::path::Path;
 use std::time::Duration;
 use std::{env, thread};
 
-use lapidary::api::{
+use lapidary_catalogue::api::{
     Added, AllowList, AllowLists, Amendment, AuditPage, Check, Decision, DecisionPage, Finding, Findings, FoundBooks,
     Imported, Job, Jobs, Key, Keys, Libraries, LibraryListing, LibraryTrust, MadeKey, MadeWebhook, NewBook,
     NewDecision, NewKey, NewWebhook, Page, Problem, RecipeList, Record, Recut, Report, Rotation, Stats, Task, ToAllow,
     Webhook, Webhooks,
 };
-use lapidary::catalogue::{
+use lapidary_catalogue::client::unanswered;
+use lapidary_catalogue::{
     Allowable, BookGems, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions, TextGems,
 };
-use lapidary::client::unanswered;
-use lapidary::description::Description;
-use lapidary::error::ErrorCode;
-use lapidary::index::{AuditFrom, BookId, BookKey, Library, Watch};
+use lapidary_common::description::Description;
+use lapidary_common::error::ErrorCode;
 use lapidary_gems::{Recipe, RecipeName, WrittenGem};
+use lapidary_store::{AuditFrom, BookId, BookKey, Library, Watch};
 use percent_encoding::{NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -7,12 +7,13 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use lapidary::catalogue::{Backups, Catalogue};
-use lapidary::index::{CACHE_BYTES, ClusterAddress};
-use lapidary::parse;
-use lapidary::permission::Rate;
 use lapidary::server::{self, CertificateError, CertificateFiles, ProxyNetwork, ServerError, Settings};
+use lapidary_catalogue::parse;
+use lapidary_catalogue::permission::Rate;
+use lapidary_catalogue::{Backups, Catalogue};
 use lapidary_gems::{Recipe, RecipeName, Rule};
+use lapidary_store::CACHE_BYTES;
+use lapidary_store_redis::ClusterAddress;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 

@@ -4,8 +4,8 @@ use std::io::Write as _;
 
 use clap::Args;
 use indicatif::HumanBytes;
-use lapidary::api::{Compacted, JobResult, Task, Verified};
-use lapidary::count::count;
+use lapidary_catalogue::api::{Compacted, JobResult, Task, Verified};
+use lapidary_common::count::count;
 
 use super::arguments::{Place, Target};
 use super::failure::{Failure, Status};

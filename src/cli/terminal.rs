@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, StdoutLock, Write};
 
-use lapidary::report::harmless;
+use lapidary_report::harmless;
 use serde::Serialize;
 
 /// Standard output.

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
-use lapidary::api::HiddenText;
-use lapidary::catalogue::Text;
-use lapidary::extract::{self, Pieces};
-use lapidary::language::Language;
-use lapidary::report::hidden_words;
+use lapidary_catalogue::Text;
+use lapidary_catalogue::api::HiddenText;
+use lapidary_extract::Pieces;
 use lapidary_gems::{FoldedPart, Parts, PlacedGem, Recipe};
+use lapidary_language::Language;
+use lapidary_report::hidden_words;
 
 use super::arguments::{LexiconArgument, RecipeArguments};
 use super::failure::{Failure, Status};
@@ -145,7 +145,7 @@ pub(super) fn read(reading: Reading, path: &Path) -> Result<String, Failure> {
 }
 
 /// Reads the text of a file and its headings, or fails.
-pub(super) fn whole(reading: Reading, path: &Path) -> Result<extract::Whole, Failure> {
+pub(super) fn whole(reading: Reading, path: &Path) -> Result<lapidary_extract::Whole, Failure> {
     let read = reading.whole(path).map_err(|why| Failure::Input(format!("{}: {why}", path.display())))?;
     if let Some(hidden) = HiddenText::of(&read.hidden, &read.text) {
         tell(format_args!("lapidary: {}: {}", path.display(), hidden_words(Language::English, &hidden)));

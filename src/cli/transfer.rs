@@ -5,8 +5,8 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lapidary::catalogue::Catalogue;
-use lapidary::count::count;
+use lapidary_catalogue::Catalogue;
+use lapidary_common::count::count;
 
 use super::arguments::{Place, Target};
 use super::failure::{Failure, Status};

@@ -4,9 +4,9 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use lapidary::api::Webhook;
-use lapidary::count::count;
-use lapidary::index::Library;
+use lapidary_catalogue::api::Webhook;
+use lapidary_common::count::count;
+use lapidary_store::Library;
 
 use super::access::Access as _;
 use super::arguments::{Listing, Target};

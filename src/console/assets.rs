@@ -13,8 +13,7 @@ use flate2::read::GzEncoder;
 use zip::ZipArchive;
 
 use super::layout;
-use crate::language::Language;
-use crate::report;
+use lapidary_language::Language;
 
 /// A file that pages load.
 pub(super) struct Asset {
@@ -57,7 +56,7 @@ pub(super) static ICON: LazyLock<Asset> =
 static REPORTS: LazyLock<[Asset; 2]> = LazyLock::new(|| {
     // Reports are written as whole pages; here they are parts of one.
     Language::ALL.map(|language| {
-        let style = report::stylesheet(language);
+        let style = lapidary_report::stylesheet(language);
         Asset::new(&format!("report.{language}.css"), CSS, format!(".report {{\n{style}\n}}\n"))
     })
 });

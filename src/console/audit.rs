@@ -7,10 +7,10 @@ use serde::Deserialize;
 
 use super::layout::{Here, Page, rights, table, terms, time};
 use super::visitor::{Failure, Visitor, path, with};
-use crate::api::{AuditEntry, AuditPage};
-use crate::index::{Action, Amended, AuditedBook};
-use crate::language::Language;
-use crate::report::clean;
+use lapidary_catalogue::api::{AuditEntry, AuditPage};
+use lapidary_language::Language;
+use lapidary_report::clean;
+use lapidary_store::{Action, Amended, AuditedBook};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/audit", web::get().to(page));

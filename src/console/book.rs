@@ -13,11 +13,11 @@ use serde::Deserialize;
 use super::audit;
 use super::layout::{Here, Page, choice_of_rights, form_to, rights, see_other, size, table, terms, time};
 use super::visitor::{Failure, Visitor, path, problem, with};
-use crate::api::{AllowList, Amendment, AuditPage, Record, Report, ToAllow};
-use crate::error::ErrorCode;
-use crate::index::{Rights, Standing, Validity};
-use crate::language::Language;
-use crate::report::{Texts, clean, not_checked, report_part};
+use lapidary_catalogue::api::{AllowList, Amendment, AuditPage, Record, Report, ToAllow};
+use lapidary_common::error::ErrorCode;
+use lapidary_language::Language;
+use lapidary_report::{Texts, clean, not_checked, report_part};
+use lapidary_store::{Rights, Standing, Validity};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/books/{book:.*}", web::get().to(page))

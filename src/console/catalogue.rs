@@ -10,14 +10,14 @@ use super::At;
 use super::first::where_to;
 use super::layout::{Here, Page, button_to, problem_told, rights, see_other, size, table, terms, time, token_field};
 use super::visitor::{Call, Failure, Visitor, Who, path, problem, with};
-use crate::api::{
+use lapidary_catalogue::api::{
     BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlaps, FeedAnswer, FeedOutcome, FoundBooks, Job, JobResult,
     JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record, Task,
 };
-use crate::error::ErrorCode;
-use crate::language::Language;
-use crate::permission::Role;
-use crate::report::{clean, duplicates_left_out, group_picture, overlap};
+use lapidary_catalogue::permission::Role;
+use lapidary_common::error::ErrorCode;
+use lapidary_language::Language;
+use lapidary_report::{clean, duplicates_left_out, group_picture, overlap};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/catalogue", web::get().to(page))
@@ -197,7 +197,7 @@ fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
 async fn library(visitor: Visitor, library: web::Path<String>, at: At) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let asked = with(&path("/v1/libraries", [&library, "books"]), [("limit", "50"), ("cursor", &at.from)]);
-    let crate::api::Page { books, next_cursor } = visitor.get(&asked).await?;
+    let lapidary_catalogue::api::Page { books, next_cursor } = visitor.get(&asked).await?;
     let title = language.c_library_of(&clean(&library));
     Ok(Page::new(Here::Catalogue, title.clone(), language.c_library_lead()).show(&visitor, &html! {
         (books_table(language, &title, &books))

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use super::assets;
 use super::layout::{Here, Page, form_to, problem_told, see_other, size, table, terms, time, token_field, verdict};
 use super::visitor::{Answer, Call, Failure, Visitor, path, with};
-use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
-use crate::language::Language;
-use crate::report::{Texts, clean, not_checked, report_part};
+use lapidary_catalogue::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
+use lapidary_language::Language;
+use lapidary_report::{Texts, clean, not_checked, report_part};
 
 /// Tells htmx the address of what it shows.
 const PUSH: HeaderName = HeaderName::from_static("hx-push-url");

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use super::check::ruling;
 use super::layout::{Here, Page, table, terms, time, verdict};
 use super::visitor::{Failure, Visitor, path, with};
-use crate::api::DecisionPage;
-use crate::report::clean;
+use lapidary_catalogue::api::DecisionPage;
+use lapidary_report::clean;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/decisions", web::get().to(list));

@@ -9,10 +9,10 @@ use maud::{Markup, PreEscaped, html};
 use super::check;
 use super::layout::{Here, Page, button_to, choice_of_rights, rights, see_other, table};
 use super::visitor::{Call, Failure, Visitor, path};
-use crate::api::{Added, NewBook};
 use crate::demo::{LIBRARY, SHELF, STRANGER, Setting, VICTIM};
-use crate::index::Rights;
-use crate::language::Language;
+use lapidary_catalogue::api::{Added, NewBook};
+use lapidary_language::Language;
+use lapidary_store::Rights;
 
 /// The names of the demo's files.
 const COPY: &str = "midnight.txt";

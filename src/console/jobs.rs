@@ -9,10 +9,10 @@ use serde_json::json;
 
 use super::layout::{Here, Page, button_to, see_other, size, table, terms, time};
 use super::visitor::{Failure, Visitor, path};
-use crate::api::{Job, JobResult, JobState, Jobs, Task};
-use crate::error::ErrorCode;
-use crate::language::Language;
-use crate::report::clean;
+use lapidary_catalogue::api::{Job, JobResult, JobState, Jobs, Task};
+use lapidary_common::error::ErrorCode;
+use lapidary_language::Language;
+use lapidary_report::clean;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/jobs", web::get().to(page))

@@ -10,12 +10,12 @@ use serde::Deserialize;
 
 use super::layout::{Here, Page, button_to, form_to, role, see_other, table, terms, time};
 use super::visitor::{Failure, Visitor, path, problem};
-use crate::api::{Keys, MadeKey, NewKey, Rotation};
-use crate::error::ErrorCode;
-use crate::index::Library;
-use crate::language::Language;
-use crate::permission::{Rate, Role, Unless};
-use crate::report::clean;
+use lapidary_catalogue::api::{Keys, MadeKey, NewKey, Rotation};
+use lapidary_catalogue::permission::{Rate, Role, Unless};
+use lapidary_common::error::ErrorCode;
+use lapidary_language::Language;
+use lapidary_report::clean;
+use lapidary_store::Library;
 
 /// How long the previous secret of a rotated key stays valid.
 const OVERLAP_SECONDS: u32 = 24 * 60 * 60;

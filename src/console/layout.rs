@@ -14,12 +14,12 @@ use maud::{DOCTYPE, Markup, html};
 use super::assets::{self, HTMX, ICON, OWN, STYLE};
 use super::tokens::TOKEN;
 use super::visitor::{Failure, Visitor, Who, problem as problem_of};
-use crate::api::Problem;
-use crate::error::ErrorCode;
-use crate::index::Rights;
-use crate::language::Language;
-use crate::permission::Role;
-use crate::report::{clean, rights_word};
+use lapidary_catalogue::api::Problem;
+use lapidary_catalogue::permission::Role;
+use lapidary_common::error::ErrorCode;
+use lapidary_language::Language;
+use lapidary_report::{clean, rights_word};
+use lapidary_store::Rights;
 
 /// Pages load nothing from elsewhere and run only the scripts of this program.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; \

@@ -1,7 +1,7 @@
 //! The web console: pages for people, beside the API for programs and the command line.
 //!
 //! One file for each page. A page makes calls of the API for the [visitor](visitor::Visitor) and shows their answers; it has no
-//! privileges and no logic of its own. Its words are messages of [`language`](crate::language).
+//! privileges and no logic of its own. Its words are messages of [`language`](lapidary_language).
 //!
 //! Pages work as plain forms and links. With scripts, htmx replaces parts of a page, and a file of our own (`assets/console.js`)
 //! adds what forms cannot do. Everything that a page loads is in the program.
@@ -40,10 +40,10 @@ use serde::Deserialize;
 use self::links::Links;
 use self::sessions::Sessions;
 use self::visitor::{Failure, Visitor};
-use crate::api::Stats;
-use crate::error::ErrorCode;
-use crate::permission::Role;
 use crate::server::inside::{ClientLimit, Inside};
+use lapidary_catalogue::api::Stats;
+use lapidary_catalogue::permission::Role;
+use lapidary_common::error::ErrorCode;
 
 /// The largest form without files: a note of the greatest length, each character of it encoded.
 const FORM: usize = 64 << 10;

@@ -17,9 +17,9 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 use subtle::ConstantTimeEq as _;
 
-use crate::catalogue::{Catalogue, CatalogueError, put};
-use crate::index::{Actor, Row, RowChange, Table};
 use crate::server::inside::Insider;
+use lapidary_catalogue::{Catalogue, CatalogueError, put};
+use lapidary_store::{Actor, Row, RowChange, Table};
 
 /// A session ends when it was not used for this long.
 const IDLE: SignedDuration = SignedDuration::from_hours(1);

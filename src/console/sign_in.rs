@@ -13,14 +13,14 @@ use serde::Deserialize;
 use super::layout::{Here, Page, button_to, for_anyone, see_other, time};
 use super::sessions::Session;
 use super::visitor::{Failure, Visitor, Who, cookie_named, problem, shared, with};
-use crate::api::Problem;
-use crate::catalogue::AccessDenied;
-use crate::error::ErrorCode;
-use crate::language::Language;
-use crate::permission::{Rate, Unit};
-use crate::report::clean;
 use crate::server::inside::{Client, ClientLimit, Insider, is_from_own_page, is_here, of_address};
 use crate::server::language::preferred;
+use lapidary_catalogue::AccessDenied;
+use lapidary_catalogue::api::Problem;
+use lapidary_catalogue::permission::{Rate, Unit};
+use lapidary_common::error::ErrorCode;
+use lapidary_language::Language;
+use lapidary_report::clean;
 
 /// The cookie, which a browser keeps for this host alone where it came over TLS.
 const SECURE: &str = "__Host-lapidary";

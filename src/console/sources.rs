@@ -11,12 +11,14 @@ use serde_json::json;
 use super::At;
 use super::layout::{Here, Page, button_to, choice_of_rights, form_to, rights, see_other, table, terms, time};
 use super::visitor::{Failure, Visitor, path, problem, with};
-use crate::api::{Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources};
-use crate::error::ErrorCode;
-use crate::harvest::{Kind, Reason, SourceLimit};
-use crate::index::{BadName, Library, Rights};
-use crate::language::Language;
-use crate::report::clean;
+use lapidary_catalogue::api::{
+    Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources,
+};
+use lapidary_common::error::ErrorCode;
+use lapidary_harvest::{Kind, Reason, SourceLimit};
+use lapidary_language::Language;
+use lapidary_report::clean;
+use lapidary_store::{BadName, Library, Rights};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/sources", web::get().to(page))

@@ -9,9 +9,9 @@ use serde::Deserialize;
 use super::layout::{Here, Page, size, table, terms};
 use super::plot::{Line, plot};
 use super::visitor::{Failure, Visitor};
-use crate::api::{ClusterStats, Concern, Findings, History, Sample, Stats};
-use crate::language::Language;
-use crate::report::clean;
+use lapidary_catalogue::api::{ClusterStats, Concern, Findings, History, Sample, Stats};
+use lapidary_language::Language;
+use lapidary_report::clean;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/statistics", web::get().to(page));

@@ -25,13 +25,13 @@ use serde::de::DeserializeOwned;
 
 use super::sessions::{Session, Sessions, same, token_of_forms};
 use super::{Console, layout, sign_in, tokens};
-use crate::api;
-use crate::catalogue::{Catalogue, CatalogueError, Key};
-use crate::error::ErrorCode;
-use crate::language::Language;
-use crate::permission::Role;
 use crate::server::inside::{Asked, Inside, Insider, is_from_own_page};
 use crate::server::language::preferred;
+use lapidary_catalogue::api;
+use lapidary_catalogue::permission::Role;
+use lapidary_catalogue::{Catalogue, CatalogueError, Key};
+use lapidary_common::error::ErrorCode;
+use lapidary_language::Language;
 
 /// The header by which htmx makes itself known.
 const HTMX: HeaderName = HeaderName::from_static("hx-request");

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use super::keys::secret;
 use super::layout::{Here, Page, button_to, form_to, see_other, table, terms, time};
 use super::visitor::{Failure, Visitor, path, with};
-use crate::api::{AllowLists, MadeWebhook, NewWebhook, Webhooks};
-use crate::report::clean;
+use lapidary_catalogue::api::{AllowLists, MadeWebhook, NewWebhook, Webhooks};
+use lapidary_report::clean;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/webhooks", web::get().to(page))

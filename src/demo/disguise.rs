@@ -1,6 +1,6 @@
 //! Disguises a copy of a book, using only changes that the recipe `documented` sees through.
 
-use crate::random::Random;
+use lapidary_common::random::Random;
 
 use super::shelf::Setting;
 use super::story::{Chapter, Story, chapters, page};

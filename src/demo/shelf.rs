@@ -1,6 +1,6 @@
 //! The books of the demo: their authors, rights and subjects.
 
-use crate::index::Rights;
+use lapidary_store::Rights;
 
 use super::story::{Story, Teller};
 

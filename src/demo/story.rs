@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use crate::random::Random;
-use crate::report::wrap;
+use lapidary_common::random::Random;
+use lapidary_report::wrap;
 
 /// The number of chapters, and of paragraphs in each.
 const CHAPTERS: usize = 12;

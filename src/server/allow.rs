@@ -11,10 +11,10 @@ use super::calls::{Call, json};
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{State, body, parameters};
-use crate::api::{AllowList, AllowLists, ToAllow};
-use crate::catalogue::{Allowable, BookGems, Content};
-use crate::error::ErrorCode;
-use crate::index::BookId;
+use lapidary_catalogue::api::{AllowList, AllowLists, ToAllow};
+use lapidary_catalogue::{Allowable, BookGems, Content};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::BookId;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![

@@ -13,9 +13,9 @@ use super::calls::{Call, json};
 use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work};
-use crate::api::AuditPage;
-use crate::error::ErrorCode;
-use crate::index::AuditFrom;
+use lapidary_catalogue::api::AuditPage;
+use lapidary_common::error::ErrorCode;
+use lapidary_store::AuditFrom;
 
 /// The default number of entries per page.
 const PAGE: usize = 100;

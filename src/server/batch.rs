@@ -19,11 +19,11 @@ use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::Problem;
 use super::{State, body, forms, language, parameters};
-use crate::api::{Check, CheckAnswer, CheckParameters, Report};
-use crate::catalogue::{CheckOptions, Editor, Query};
-use crate::error::ErrorCode;
-use crate::extract::Whole;
-use crate::language::Language;
+use lapidary_catalogue::api::{Check, CheckAnswer, CheckParameters, Report};
+use lapidary_catalogue::{CheckOptions, Editor, Query};
+use lapidary_common::error::ErrorCode;
+use lapidary_extract::Whole;
+use lapidary_language::Language;
 
 /// The maximum number of lines per request.
 const MOST_CHECKS: u64 = 10_000;
@@ -132,7 +132,7 @@ fn answer(
 ) -> CheckAnswer {
     // The report itself, and its JSON form.
     let report = report.and_then(|report| {
-        room.lock().unwrap_or_else(PoisonError::into_inner).grow(2 * crate::json::length(&report))?;
+        room.lock().unwrap_or_else(PoisonError::into_inner).grow(2 * lapidary_catalogue::json::length(&report))?;
         Ok(report)
     });
     let (report, problem) = match report {
@@ -161,7 +161,7 @@ fn mark(line: &[u8]) -> Result<Option<Value>, Problem> {
     body::measure(line)?;
     let mark = serde_json::from_slice::<Marked>(line).ok().and_then(|marked| marked.mark);
     match mark {
-        Some(mark) if crate::json::length(&mark) > REF_BYTES => {
+        Some(mark) if lapidary_catalogue::json::length(&mark) > REF_BYTES => {
             Err(Problem::new(ErrorCode::BadRef, format!("'ref' may have at most {REF_BYTES} bytes of JSON")))
         }
         mark => Ok(mark),

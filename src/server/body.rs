@@ -16,11 +16,11 @@ use super::memory::Room;
 use super::problem::{Problem, excerpt};
 use super::requests::{caller, is_work_of};
 use super::turns::{Lane, Patience};
-use crate::error::ErrorCode;
-use crate::extract::{self, Book, Encoding, ExtractError, Extracted, File, Heading, Limits, Whole};
-use crate::json::{self, Excess};
-use crate::metrics::METRICS;
-use crate::parse;
+use lapidary_catalogue::json::{self, Excess};
+use lapidary_catalogue::metrics::METRICS;
+use lapidary_catalogue::parse;
+use lapidary_common::error::ErrorCode;
+use lapidary_extract::{Book, Encoding, ExtractError, Extracted, File, Heading, Limits, Whole};
 
 /// How long a client may pause in the middle of a body.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
@@ -106,14 +106,14 @@ impl Raw {
 
     /// Its text, with the memory reserved for it. For an archive, the text of all books in it.
     pub(super) fn text(self) -> Result<(Whole, Room), Problem> {
-        let (whole, mut room) = self.read_by(extract::whole)?;
+        let (whole, mut room) = self.read_by(lapidary_extract::whole)?;
         room.shrink_to(whole.text.len() + whole.headings.iter().map(Heading::size).sum::<usize>());
         Ok((whole, room))
     }
 
     /// The book in it, with the memory reserved for its text.
     pub(super) fn book(self) -> Result<(Extracted, Room), Problem> {
-        let (book, mut room) = self.read_by(extract::one)?;
+        let (book, mut room) = self.read_by(lapidary_extract::one)?;
         room.shrink_to(book.text.len());
         Ok((book, room))
     }
@@ -125,12 +125,12 @@ impl Raw {
         let name = self.declared.name_instead_of(self.name);
         // Whoever names an encoding that nobody knows may have a file that needs none.
         let encoding = match self.declared.encoding {
-            Err(_) if !extract::takes_encoding(&bytes, name.as_deref()) => None,
+            Err(_) if !lapidary_extract::takes_encoding(&bytes, name.as_deref()) => None,
             declared => declared?,
         };
         let file = File { bytes: bytes.into(), name, encoding };
         let mut refused = None;
-        let books = extract::read_charged(file, self.limits, &mut |more| {
+        let books = lapidary_extract::read_charged(file, self.limits, &mut |more| {
             room.grow(usize::try_from(more).unwrap_or(usize::MAX)).map_err(|problem| {
                 refused = Some(problem);
                 ExtractError::Busy { why: "there is not enough memory".to_owned() }
@@ -159,7 +159,7 @@ pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: 
         kind => {
             let declared = Declared::new(kind, charset.as_deref());
             let sent = read(request, payload, state, state.max_body).await?;
-            if extract::reads_apart(&sent.bytes, declared.name_instead_of(None).as_deref()) {
+            if lapidary_extract::reads_apart(&sent.bytes, declared.name_instead_of(None).as_deref()) {
                 is_work_of(Lane::Files);
             }
             Ok(Body::Raw(Raw { sent, name: None, declared, limits: state.limits }))

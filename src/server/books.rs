@@ -17,12 +17,12 @@ use super::memory::Room;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{conditions, parameters};
-use crate::api::{Added, Amendment, NewBook, Outcome, Record, Report, Unless};
-use crate::catalogue::{BookGems, CatalogueError, Content, NewEntry};
-use crate::description::{BadDate, Description, Published};
-use crate::error::ErrorCode;
-use crate::extract::Extracted;
-use crate::index::{self, BookKey, Rights};
+use lapidary_catalogue::api::{Added, Amendment, NewBook, Outcome, Record, Report, Unless};
+use lapidary_catalogue::{BookGems, CatalogueError, Content, NewEntry};
+use lapidary_common::description::{BadDate, Description, Published};
+use lapidary_common::error::ErrorCode;
+use lapidary_extract::Extracted;
+use lapidary_store::{BookKey, Rights};
 
 /// Why gems are refused with `keep_text`.
 const KEEPS_GEMS: &str = "'keep_text' applies only to a text; leave it out with gems";
@@ -57,7 +57,7 @@ pub(super) fn calls() -> Vec<Call> {
             .answers(200, "The book already existed", [json::<Added>()])
             .answers(201, "The book was added", [json::<Added>()])
             .conditional()
-            .answers(409, "The book was refused (`matches`), or conflicts with what is there", [json::<crate::api::Problem>()
+            .answers(409, "The book was refused (`matches`), or conflicts with what is there", [json::<lapidary_catalogue::api::Problem>()
                 .with_type("application/problem+json")]),
         Call::new(Patch, "/v1/libraries/{library}/books/{id:.*}", Ingest, amend)
             .named("amend_book", "Update a book: disable or enable it, set a note, change its rights")
@@ -108,7 +108,7 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
             added => {
                 let added = added?;
                 let status = if added.outcome == Outcome::Added { StatusCode::CREATED } else { StatusCode::OK };
-                let tag = index::Record::from(added.book.clone()).tag();
+                let tag = lapidary_store::Record::from(added.book.clone()).tag();
                 Ok(Answer::json(status, &added)?.of_version(tag))
             }
         }
@@ -162,7 +162,7 @@ async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
 }
 
 /// A record, with the tag of its version.
-fn shown(record: index::Record) -> Result<Answer, Problem> {
+fn shown(record: lapidary_store::Record) -> Result<Answer, Problem> {
     let tag = record.tag();
     Ok(Answer::ok(&Record::from(record))?.of_version(tag))
 }

@@ -12,7 +12,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::access::Needs;
 use super::forms::{FIELD, FORM_DATA, MOST_FILES};
-use crate::index::NAME_BYTES;
+use lapidary_store::NAME_BYTES;
 
 /// The pattern of a library's name, a book's id, or the name of an allow-list.
 pub(super) const NAME_PATTERN: &str = r"^[^\x00-\x1f\x7f-\x9f]+$";
@@ -128,7 +128,7 @@ impl Call {
                 response.headers.insert("ETag".to_owned(), RefOr::T(tag));
             }
         }
-        let problem = described::<crate::api::Problem>("application/problem+json");
+        let problem = described::<lapidary_catalogue::api::Problem>("application/problem+json");
         let call = Self { conditional: true, ..self };
         call.answers(412, "The book is there in another version, or is not there (`precondition_failed`)", [problem])
     }

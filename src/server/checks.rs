@@ -22,14 +22,14 @@ use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::texts;
 use super::work::{Answer, work};
-use crate::api::{Check, CheckParameters, GemsForm, Report};
-use crate::catalogue::{Case, CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes, TextGems};
-use crate::description::Description;
-use crate::error::ErrorCode;
-use crate::extract::{Heading, Whole};
-use crate::index::Rights;
-use crate::position::Locator;
-use crate::report::{Texts, html_report, report_part};
+use lapidary_catalogue::api::{Check, CheckParameters, GemsForm, Report};
+use lapidary_catalogue::{Case, CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes, TextGems};
+use lapidary_common::description::Description;
+use lapidary_common::error::ErrorCode;
+use lapidary_extract::position::Locator;
+use lapidary_extract::{Heading, Whole};
+use lapidary_report::{Texts, html_report, report_part};
+use lapidary_store::Rights;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![

@@ -4,8 +4,8 @@
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 
 use super::problem::Problem;
-use crate::error::ErrorCode;
-use crate::index::{Condition, Keeps, Versions};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::{Condition, Keeps, Versions};
 
 /// The condition in the headers of a request.
 pub(super) fn of(headers: &HeaderMap) -> Result<Condition, Problem> {

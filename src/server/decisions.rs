@@ -16,10 +16,10 @@ use super::problem::Problem;
 use super::turns::Lane;
 use super::work::{Answer, work};
 use super::{State, body, parameters, requests};
-use crate::api::{Decision, DecisionPage, NewDecision};
-use crate::catalogue::SoughtDecisions;
-use crate::error::ErrorCode;
-use crate::index::{Actor, BookKey};
+use lapidary_catalogue::SoughtDecisions;
+use lapidary_catalogue::api::{Decision, DecisionPage, NewDecision};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::{Actor, BookKey};
 
 /// The default number of entries per page.
 const PAGE: usize = 100;

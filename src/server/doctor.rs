@@ -10,9 +10,9 @@ use super::access::Needs::Admin;
 use super::calls::{Call, json};
 use super::problem::Problem;
 use super::work::{Answer, work};
-use crate::api::Concern::ExpiringCertificate;
-use crate::api::{Finding, Findings};
-use crate::catalogue::SOON;
+use lapidary_catalogue::SOON;
+use lapidary_catalogue::api::Concern::ExpiringCertificate;
+use lapidary_catalogue::api::{Finding, Findings};
 
 pub(super) fn calls() -> Vec<Call> {
     vec![

@@ -20,9 +20,9 @@ use super::body::{PATIENCE, Pace};
 use super::calls::{Call, lines};
 use super::outgoing::PIECE;
 use super::problem::{Problem, overloaded};
-use crate::api::ExportLine;
-use crate::catalogue::Catalogue;
-use crate::index::UNWATCHED;
+use lapidary_catalogue::Catalogue;
+use lapidary_catalogue::api::ExportLine;
+use lapidary_store::UNWATCHED;
 
 /// How many pieces can wait for a slow client.
 const WAITING: usize = 4;

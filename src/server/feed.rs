@@ -21,11 +21,11 @@ use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::{Problem, excerpt};
 use super::{State, body, language, parameters};
-use crate::api::{Added, FeedAnswer, FeedOutcome, NewBook, Outcome};
-use crate::catalogue::{Content, Editor, Gate, NewEntry};
-use crate::error::ErrorCode;
-use crate::extract::Extracted;
-use crate::index::{BookId, BookKey, Library, NAME_BYTES, Rights};
+use lapidary_catalogue::api::{Added, FeedAnswer, FeedOutcome, NewBook, Outcome};
+use lapidary_catalogue::{Content, Editor, Gate, NewEntry};
+use lapidary_common::error::ErrorCode;
+use lapidary_extract::Extracted;
+use lapidary_store::{BookId, BookKey, Library, NAME_BYTES, Rights};
 
 /// A line of the request, for the API description.
 pub(super) struct Fed;

@@ -12,9 +12,9 @@ use super::calls::{Call, json};
 use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work};
-use crate::api::FoundBooks;
-use crate::catalogue::Sought;
-use crate::index::Library;
+use lapidary_catalogue::Sought;
+use lapidary_catalogue::api::FoundBooks;
+use lapidary_store::Library;
 
 /// The default number of books per page.
 const PAGE: usize = 100;

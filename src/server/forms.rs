@@ -17,8 +17,8 @@ use super::body::{self, Declared, Raw};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::{Problem, excerpt};
-use crate::catalogue::Editor;
-use crate::error::ErrorCode;
+use lapidary_catalogue::Editor;
+use lapidary_common::error::ErrorCode;
 
 /// The content type.
 pub(super) const FORM_DATA: &str = "multipart/form-data";

@@ -8,11 +8,11 @@ use actix_web::{HttpMessage, HttpRequest};
 use super::access::{GateRequired, Visible};
 use super::problem::{Problem, excerpt};
 use super::{language, parameters};
-use crate::api::Unless;
-use crate::catalogue::Gate;
-use crate::error::ErrorCode;
-use crate::index::Library;
-use crate::language::Language;
+use lapidary_catalogue::Gate;
+use lapidary_catalogue::api::Unless;
+use lapidary_common::error::ErrorCode;
+use lapidary_language::Language;
+use lapidary_store::Library;
 
 /// The maximum number of matches in the report of a line that was refused.
 const MATCHES_OF_A_LINE: usize = 10;

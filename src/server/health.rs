@@ -15,11 +15,11 @@ use super::access::Needs::Nothing;
 use super::calls::{Call, json};
 use super::problem::Problem;
 use super::{SHUTDOWN_SECONDS, State};
-use crate::api;
-use crate::catalogue::{Catalogue, CatalogueError};
-use crate::error::ErrorCode;
-use crate::index::StoreError;
-use crate::metrics::METRICS;
+use lapidary_catalogue::api;
+use lapidary_catalogue::metrics::METRICS;
+use lapidary_catalogue::{Catalogue, CatalogueError};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::StoreError;
 
 /// How often the catalogue is checked.
 const INTERVAL: Duration = Duration::from_secs(2);
@@ -240,11 +240,11 @@ mod tests {
     use actix_web::web::Data;
 
     use super::*;
-    use crate::extract::Limits;
-    use crate::metrics::Recorder;
     use crate::server::access::Access;
     use crate::server::memory::Memory;
     use crate::server::turns::Turns;
+    use lapidary_catalogue::metrics::Recorder;
+    use lapidary_extract::Limits;
 
     fn state(min_free: u64, folder: &std::path::Path) -> State {
         let catalogue = Arc::new(Catalogue::open_or_create(folder).unwrap());

@@ -11,7 +11,7 @@ use super::access::Needs::Admin;
 use super::calls::{Call, json};
 use super::parameters;
 use super::problem::Problem;
-use crate::api::{History, Period};
+use lapidary_catalogue::api::{History, Period};
 
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]

@@ -17,9 +17,9 @@ use super::body::{self, Pace};
 use super::calls::{Call, json, lines};
 use super::problem::{Problem, overloaded};
 use super::{State, requests};
-use crate::api::{ExportLine, Imported};
-use crate::error::ErrorCode;
-use crate::index::UNWATCHED;
+use lapidary_catalogue::api::{ExportLine, Imported};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::UNWATCHED;
 
 /// How many pieces of the body can wait for the disk.
 const WAITING: usize = 16;

@@ -7,8 +7,8 @@ use utoipa::openapi::path::HttpMethod::Get;
 use super::access::Needs::Nothing;
 use super::calls::{Call, json, text};
 use super::checks::wants_page;
-use crate::api::Index;
 use crate::console;
+use lapidary_catalogue::api::Index;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![

@@ -25,9 +25,9 @@ use super::problem::Problem;
 pub(crate) use super::requests::of_address;
 pub(crate) use super::turns::Client;
 use super::{State, requests, routes};
-use crate::api;
-use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key};
-use crate::error::{Classified as _, ErrorCode};
+use lapidary_catalogue::api;
+use lapidary_catalogue::{AccessDenied, Catalogue, CatalogueError, Key};
+use lapidary_common::error::{Classified as _, ErrorCode};
 
 /// The application of the API, which each worker has once for its connections and once for calls from within.
 pub(super) fn app(

@@ -15,9 +15,9 @@ use super::calls::{Call, TEXT, file, json, text};
 use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work, work_shared};
-use crate::api::{DuplicateGroups, DuplicateOverlaps, Job, Jobs, Recut, Task};
-use crate::error::ErrorCode;
-use crate::extract::Whole;
+use lapidary_catalogue::api::{DuplicateGroups, DuplicateOverlaps, Job, Jobs, Recut, Task};
+use lapidary_common::error::ErrorCode;
+use lapidary_extract::Whole;
 
 /// The default number of groups or overlaps per page.
 const PAGE: usize = 100;

@@ -13,8 +13,8 @@ use super::body;
 use super::calls::{Call, json};
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
-use crate::api::{Keys, MadeKey, NewKey, Rotation};
-use crate::catalogue::CatalogueError;
+use lapidary_catalogue::CatalogueError;
+use lapidary_catalogue::api::{Keys, MadeKey, NewKey, Rotation};
 
 pub(super) fn calls() -> Vec<Call> {
     vec![

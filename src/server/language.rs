@@ -5,7 +5,7 @@ use actix_web::http::header::{
     AcceptLanguage, CONTENT_LANGUAGE, Header as _, HeaderMap, HeaderValue, Preference, Quality, VARY,
 };
 
-use crate::language::Language;
+use lapidary_language::Language;
 
 /// The language that the client prefers of those that reports are written in.
 pub(crate) fn preferred(request: &HttpRequest) -> Language {

@@ -13,8 +13,8 @@ use super::calls::{Call, json};
 use super::problem::Problem;
 use super::work::{Answer, work};
 use super::{body, parameters};
-use crate::api::{Libraries, LibraryTrust, Page};
-use crate::index::BookId;
+use lapidary_catalogue::api::{Libraries, LibraryTrust, Page};
+use lapidary_store::BookId;
 
 /// The default number of books per page.
 const PAGE: usize = 100;

@@ -21,8 +21,8 @@ use super::problem::Problem;
 use super::requests::Caller;
 use super::turns::{Lane, Patience};
 use super::{State, requests};
-use crate::catalogue::{Catalogue, Editor};
-use crate::error::ErrorCode;
+use lapidary_catalogue::{Catalogue, Editor};
+use lapidary_common::error::ErrorCode;
 
 /// The maximum number of lines processed at once.
 const AT_ONCE: usize = 64;

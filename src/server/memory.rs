@@ -11,8 +11,8 @@ use hashbrown::HashMap;
 use super::problem::{Problem, overloaded};
 use super::requests::caller;
 use super::turns::{Client, Lane};
-use crate::catalogue::{Catalogue, NewEntry};
-use crate::error::ErrorCode;
+use lapidary_catalogue::{Catalogue, NewEntry};
+use lapidary_common::error::ErrorCode;
 
 /// One part in this many is reserved for administration.
 const RESERVE: usize = 8;

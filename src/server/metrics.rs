@@ -9,8 +9,8 @@ use super::State;
 use super::access::Needs::AnyKey;
 use super::calls::{Call, text};
 use super::problem::Problem;
-use crate::error::ErrorCode;
-use crate::metrics::METRICS;
+use lapidary_catalogue::metrics::METRICS;
+use lapidary_common::error::ErrorCode;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![Call::new(Get, "/metrics", AnyKey, show).named("metrics", "Show metrics in Prometheus' text format").answers(

@@ -1,6 +1,6 @@
 //! The HTTP API of a catalogue: one file per resource, without logic of its own.
 //!
-//! Each file declares its calls (`calls`), whose bodies are the types of [`api`](crate::api). From these declarations
+//! Each file declares its calls (`calls`), whose bodies are the types of [`api`](lapidary_catalogue::api). From these declarations
 //! follow the routes and the API description (`openapi`).
 //!
 //! A handler parses the request with `body` and `parameters` and passes the result to `work`, which calls the
@@ -86,12 +86,12 @@ use self::memory::Memory;
 use self::sources::Tests;
 use self::tls::Tls;
 use self::turns::Turns;
-use crate::catalogue::{Catalogue, CatalogueError, UnwrittenRevocation};
 use crate::console::{self, Console};
-use crate::extract::Limits;
-use crate::harvest::{KeyBounds, Schedule};
-use crate::index::Actor;
-use crate::metrics::Recorder;
+use lapidary_catalogue::metrics::Recorder;
+use lapidary_catalogue::{Catalogue, CatalogueError, UnwrittenRevocation};
+use lapidary_extract::Limits;
+use lapidary_harvest::{KeyBounds, Schedule};
+use lapidary_store::Actor;
 
 /// How long a shutdown waits for running requests, in seconds.
 const SHUTDOWN_SECONDS: u64 = 30;

@@ -13,7 +13,7 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 use super::access::Needs;
 use super::calls::{self, Body, Call};
 use super::routes;
-use crate::api::Problem;
+use lapidary_catalogue::api::Problem;
 
 /// The name of the answer of a call that failed.
 const PROBLEM: &str = "Problem";

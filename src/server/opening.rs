@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::connections::Connections;
 use super::tls::Tls;
 use super::{Server, ServerError, Settings, health};
-use crate::catalogue::{Catalogue, CatalogueError};
+use lapidary_catalogue::{Catalogue, CatalogueError};
 
 /// How long the last requests may take to be answered.
 const LAST_ANSWERS: Duration = Duration::from_millis(20);

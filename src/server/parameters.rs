@@ -7,9 +7,9 @@ use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
 use super::problem::{Problem, excerpt};
-use crate::error::ErrorCode;
-use crate::index::{BookKey, Library};
-use crate::parse;
+use lapidary_catalogue::parse;
+use lapidary_common::error::ErrorCode;
+use lapidary_store::{BookKey, Library};
 
 /// The maximum number of books or matches in one response.
 const MAX_LIMIT: usize = 1_000;

@@ -6,9 +6,9 @@ use actix_web::http::StatusCode;
 use actix_web::http::header::{ALLOW, HeaderName, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, ResponseError};
 
-use crate::api::{self, Report};
-use crate::catalogue::CatalogueError;
-use crate::error::{Classified, ErrorCode, ErrorKind};
+use lapidary_catalogue::CatalogueError;
+use lapidary_catalogue::api::{self, Report};
+use lapidary_common::error::{Classified, ErrorCode, ErrorKind};
 
 /// The request id, in both directions.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -55,7 +55,7 @@ impl Problem {
 
     /// The size of its report, in bytes of JSON.
     pub(super) fn report_length(&self) -> usize {
-        self.report.as_deref().map_or(0, crate::json::length)
+        self.report.as_deref().map_or(0, lapidary_catalogue::json::length)
     }
 
     /// The same problem, without its report.
@@ -250,7 +250,7 @@ mod tests {
     use hashbrown::HashMap;
 
     use super::{Problem, status_of};
-    use crate::error::{ErrorCode, ErrorKind};
+    use lapidary_common::error::{ErrorCode, ErrorKind};
 
     /// The codes in the table of the reference, with their statuses.
     fn documented() -> HashMap<&'static str, Vec<u16>> {

@@ -16,8 +16,8 @@ use super::calls::{Call, json, text};
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{body, parameters};
-use crate::api::RecipeList;
-use crate::error::ErrorCode;
+use lapidary_catalogue::api::RecipeList;
+use lapidary_common::error::ErrorCode;
 
 /// A lexicon takes its length and the places of its lines.
 const SIZE: usize = 2;

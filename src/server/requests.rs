@@ -22,9 +22,9 @@ use super::problem::{Problem, REQUEST_ID};
 use super::turns::{Client, Lane};
 use super::work::ProblemCode;
 use super::{State, proxies};
-use crate::id::new_id;
-use crate::index::Actor;
-use crate::metrics::METRICS;
+use lapidary_catalogue::id::new_id;
+use lapidary_catalogue::metrics::METRICS;
+use lapidary_store::Actor;
 
 /// The longest client-supplied id that is accepted.
 const ID_BYTES: usize = 128;

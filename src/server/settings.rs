@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::proxies::ProxyNetwork;
 use super::tls::CertificateFiles;
-use crate::extract::Limits;
-use crate::permission::Rate;
+use lapidary_catalogue::permission::Rate;
+use lapidary_extract::Limits;
 
 /// The default size limit for request bodies: a text of 64 MiB is about fifty thick novels.
 const MAX_BODY: usize = 64 << 20;

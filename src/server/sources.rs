@@ -21,11 +21,11 @@ use super::calls::{Call, json};
 use super::problem::{Problem, overloaded};
 use super::work::{Answer, work};
 use super::{body, parameters};
-use crate::api::{self, SourceChange, SourceDefinition, SourceErrors, SourceRuns, SourceTest};
-use crate::catalogue::{Catalogue, Editor};
-use crate::error::ErrorCode;
-use crate::harvest::{HarvestError, Source, Sources as _};
-use crate::index::{BookId, Library, StoreError};
+use lapidary_catalogue::api::{self, SourceChange, SourceDefinition, SourceErrors, SourceRuns, SourceTest};
+use lapidary_catalogue::{Catalogue, Editor};
+use lapidary_common::error::ErrorCode;
+use lapidary_harvest::{HarvestError, Source, Sources as _};
+use lapidary_store::{BookId, Library, StoreError};
 
 /// The default number of runs or errors per page.
 const PAGE: usize = 100;
@@ -197,7 +197,7 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
         {
             managed.may_change(&known)?;
         }
-        let replaced = catalogue.set_source(&name, &source, &|known| managed.may_replace(known))?;
+        let replaced = lapidary_harvest::set_source(catalogue, &name, &source, &|known| managed.may_replace(known))?;
         let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
         Answer::json(status, &catalogue.shown_source(&name)?)
     })
@@ -230,7 +230,7 @@ async fn change(request: HttpRequest, payload: Payload, state: Data<State>) -> R
             }
             source = source.checked_on_disk()?;
         }
-        match catalogue.set_source(&name, &source, &|known| *known == before) {
+        match lapidary_harvest::set_source(catalogue, &name, &source, &|known| *known == before) {
             Err(HarvestError::NotYours(_)) => return Err(StoreError::Changed(format!("the source '{name}'")).into()),
             replaced => replaced?,
         };
@@ -249,7 +249,7 @@ async fn remove(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
     let (name, managed) = asked(&request)?;
     work(&state, move |catalogue| {
         managed.may_change(&managed.find(catalogue, &name)?)?;
-        match catalogue.remove_source(&name, &|known| managed.may_replace(known)) {
+        match lapidary_harvest::remove_source(catalogue, &name, &|known| managed.may_replace(known)) {
             Ok(true) => Ok(Answer::done()),
             Ok(false) | Err(HarvestError::NotYours(_)) => {
                 Err(HarvestError::NoSuchSource(name.as_str().to_owned()).into())
@@ -264,7 +264,7 @@ async fn run(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, P
     let (name, managed) = asked(&request)?;
     work(&state, move |catalogue| {
         managed.find(catalogue, &name)?;
-        catalogue.want_source(&name)?;
+        lapidary_harvest::want_source(catalogue, &name)?;
         Answer::json(StatusCode::ACCEPTED, &catalogue.shown_source(&name)?)
     })
     .await

@@ -9,7 +9,7 @@ use super::access::Needs::Admin;
 use super::calls::{Call, json};
 use super::problem::Problem;
 use super::work::{Answer, work};
-use crate::api::Stats;
+use lapidary_catalogue::api::Stats;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![Call::new(Get, "/v1/stats", Admin, stats).named("stats", "Show catalogue statistics").answers(

@@ -14,12 +14,12 @@ use super::memory::Room;
 use super::parameters;
 use super::problem::Problem;
 use super::work::{Answer, work};
-use crate::api::{BookRef, Report};
-use crate::catalogue::{Catalogue, CatalogueError, MOST_COMPARED, side_by_side};
-use crate::extract::Whole;
-use crate::index::{BookKey, Library};
-use crate::matching::{Passage, memory_to_compare};
-use crate::position::Locator;
+use lapidary_catalogue::api::{BookRef, Report};
+use lapidary_catalogue::{Catalogue, CatalogueError, MOST_COMPARED, side_by_side};
+use lapidary_checking::{Passage, memory_to_compare};
+use lapidary_extract::Whole;
+use lapidary_extract::position::Locator;
+use lapidary_store::{BookKey, Library};
 
 /// How many copies of a text exist while it is read.
 const COPIES: usize = 2;

@@ -18,7 +18,7 @@ use rustls::sign::CertifiedKey;
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
-use crate::metrics::METRICS;
+use lapidary_catalogue::metrics::METRICS;
 
 /// The two PEM files that TLS needs.
 #[derive(Debug, Clone, PartialEq, Eq)]

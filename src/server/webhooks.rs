@@ -11,8 +11,8 @@ use super::calls::{Call, json};
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{State, body, parameters};
-use crate::api::{MadeWebhook, NewWebhook, Webhooks};
-use crate::error::ErrorCode;
+use lapidary_catalogue::api::{MadeWebhook, NewWebhook, Webhooks};
+use lapidary_common::error::ErrorCode;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![

@@ -18,10 +18,10 @@ use super::problem::Problem;
 use super::requests;
 use super::turns::Patience;
 use super::{State, language};
-use crate::catalogue::{Catalogue, Editor};
-use crate::error::ErrorCode;
-use crate::index::Actor;
-use crate::language::Language;
+use lapidary_catalogue::{Catalogue, Editor};
+use lapidary_common::error::ErrorCode;
+use lapidary_language::Language;
+use lapidary_store::Actor;
 
 /// A response, already serialized off the event loop.
 pub(super) struct Answer {
@@ -34,7 +34,7 @@ pub(super) struct Answer {
     problem: Option<&'static str>,
     /// The id of the filed check whose report it is.
     filed: Option<String>,
-    /// The version of the book that it shows ([`Record::tag`](crate::index::Record::tag)).
+    /// The version of the book that it shows ([`Record::tag`](lapidary_store::Record::tag)).
     version: Option<String>,
 }
 

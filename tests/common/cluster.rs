@@ -7,8 +7,11 @@ use std::process::{Child, Command, Stdio};
 
 use tempfile::tempdir;
 
-/// The program that starts and stops them.
-const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/cluster");
+/// The program that starts and stops them, which crates above share.
+fn program() -> PathBuf {
+    let folders = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    folders.map(|folder| folder.join("scripts/cluster")).find(|script| script.exists()).expect("the script of clusters")
+}
 
 /// The servers of a cluster. They end with this process, however that ends.
 pub struct Nodes {
@@ -41,13 +44,13 @@ impl Nodes {
             return None;
         }
         let dir = tempdir().unwrap().keep();
-        let mut script = Command::new(SCRIPT);
+        let mut script = Command::new(program());
         script.arg(&dir).args([primaries, replicas].map(|count| count.to_string()));
         script.envs(variables.iter().copied());
         let started = script.stderr(Stdio::inherit()).output().unwrap();
         assert!(started.status.success(), "scripts/cluster failed");
         let mut guard = Command::new("sh");
-        guard.args(["-c", "cat; \"$1\" \"$2\" stop; rm -r \"$2\"", "sh", SCRIPT]).arg(&dir);
+        guard.args(["-c", "cat; \"$1\" \"$2\" stop; rm -r \"$2\"", "sh"]).arg(program()).arg(&dir);
         let guard = guard.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
         let addresses = String::from_utf8(started.stdout).unwrap().trim().replace('\n', ",");
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), value.to_path_buf())).collect();
@@ -97,7 +100,7 @@ impl Nodes {
 
     /// Starts a server again that has ended.
     pub fn restart(&self, node: usize) {
-        let mut script = Command::new(SCRIPT);
+        let mut script = Command::new(program());
         script.arg(&self.dir).args(["start", self.port(node)]).stdout(Stdio::null());
         script.envs(self.variables.iter().map(|(name, value)| (name, value)));
         assert!(script.status().unwrap().success());

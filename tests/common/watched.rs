@@ -3,11 +3,11 @@
 use std::sync::{Condvar, Mutex};
 use std::time::Duration;
 
-use lapidary::index::{
+use lapidary_gems::{Recipe, RecipeName};
+use lapidary_store::{
     Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange,
     Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
-use lapidary_gems::{Recipe, RecipeName};
 
 /// Calls that are watched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

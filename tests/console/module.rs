@@ -56,10 +56,12 @@ fn update() {
 
 /// A digest of what the WebAssembly module is compiled from.
 fn sources() -> String {
-    let mut files = vec![root().join("gems/Cargo.toml"), root().join("bindings/wasm/Cargo.toml")];
-    for folder in ["gems/src", "gems/data", "bindings/wasm/src"] {
+    let mut files = vec![root().join("crates/gems/Cargo.toml"), root().join("bindings/wasm/Cargo.toml")];
+    for folder in ["crates/gems/src", "data", "bindings/wasm/src"] {
         collect(&root().join(folder), &mut files);
     }
+    // What the crate does not package.
+    files.retain(|file| !file.starts_with(root().join("data/demo")) && !file.ends_with("data/calibration.tsv"));
     files.sort();
     let mut digest = blake3::Hasher::new();
     for file in &files {
@@ -94,7 +96,7 @@ fn locked() -> Vec<String> {
             all.entry(package["name"].as_str().expect("a name")).or_insert_with(Vec::new).push(package);
             all
         });
-    let (gems, wasm) = (toml("gems/Cargo.toml"), toml("bindings/wasm/Cargo.toml"));
+    let (gems, wasm) = (toml("crates/gems/Cargo.toml"), toml("bindings/wasm/Cargo.toml"));
     let needed = [&gems, &wasm].into_iter().flat_map(|manifest| manifest["dependencies"].as_table().expect("a table"));
     let is_used = |needs: &toml::Value| needs.get("optional").is_none() && needs.get("path").is_none();
     let mut left: Vec<String> = needed.filter(|(_, needs)| is_used(needs)).map(|(name, _)| name.clone()).collect();

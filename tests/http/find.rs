@@ -1,6 +1,6 @@
 //! Finding books by identifier, title and author.
 
-use lapidary::index::{Actor, BookKey, NewBook, Record, Rights, Standing};
+use lapidary_store::{Actor, BookKey, NewBook, Record, Rights, Standing};
 use serde_json::{Value, json};
 
 use crate::running::{JSON, Running, encoded};
@@ -153,7 +153,7 @@ fn long_records_make_short_pages() {
     let record = |i: u32| Record {
         key: BookKey { library: "long".parse().unwrap(), id: format!("{i:04}").parse().unwrap() },
         rights: Rights::Free,
-        description: lapidary::description::Description {
+        description: lapidary_common::description::Description {
             title: Some(format!("sea {}", "x".repeat(1_900))),
             authors: vec!["y".repeat(900); 6],
             ..Default::default()
@@ -170,7 +170,7 @@ fn long_records_make_short_pages() {
     };
     let server = Running::with(|store| {
         let book = |i| NewBook::without_gems(record(i), true);
-        lapidary::index::Store::put(&*store, &Actor::Local, (0..900).map(book).collect()).unwrap();
+        lapidary_store::Store::put(&*store, &Actor::Local, (0..900).map(book).collect()).unwrap();
         store
     });
     let (mut ids, mut cursor, mut sizes) = (Vec::new(), String::new(), Vec::new());

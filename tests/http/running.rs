@@ -8,10 +8,11 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use lapidary::catalogue::Catalogue;
-use lapidary::index::{Actor, ClusterStore, RocksStore, Store};
 use lapidary::server::{Server, ServerError, Settings};
+use lapidary_catalogue::Catalogue;
 use lapidary_gems::{Recipe, WrittenGem};
+use lapidary_store::{Actor, RocksStore, Store};
+use lapidary_store_redis::ClusterStore;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 use tempfile::TempDir;

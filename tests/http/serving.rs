@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary::catalogue::Catalogue;
-use lapidary::index::{
+use lapidary::server::{Server, Settings};
+use lapidary_catalogue::Catalogue;
+use lapidary_gems::{Recipe, RecipeName};
+use lapidary_store::{
     Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange,
     Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
-use lapidary::server::{Server, Settings};
-use lapidary_gems::{Recipe, RecipeName};
 use serde_json::json;
 
 use crate::common::prose;

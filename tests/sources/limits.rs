@@ -1,6 +1,6 @@
 //! How many addresses a source may queue, and what is told of those that are left out.
 
-use lapidary::index::{RocksStore, Store as _, Table};
+use lapidary_store::{RocksStore, Store as _, Table};
 
 use super::common::network::{ip, is_own};
 use super::common::{Server, key};

@@ -2,15 +2,15 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lapidary::api::SourceDefinition;
-use lapidary::catalogue::Catalogue;
-use lapidary::extract::Limits;
-use lapidary::harvest;
-use lapidary::index::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, ClusterStore, Condition, LateGems, NewBook, Record,
-    RecordChange, RocksStore, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
-};
+use lapidary_catalogue::Catalogue;
+use lapidary_catalogue::api::SourceDefinition;
+use lapidary_extract::Limits;
 use lapidary_gems::{Recipe, RecipeName};
+use lapidary_store::{
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange,
+    RocksStore, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+};
+use lapidary_store_redis::ClusterStore;
 
 use super::common::cluster::Nodes;
 use super::*;
@@ -123,13 +123,15 @@ fn reads(catalogue: &Catalogue, site: &Site) -> usize {
     let library = "lib".parse().expect("a name");
     let definition = SourceDefinition {
         allow_private: true,
-        ..SourceDefinition::new(harvest::Kind::Sitemap, &address, library, lapidary::index::Rights::Unknown)
+        ..SourceDefinition::new(lapidary_harvest::Kind::Sitemap, &address, library, lapidary_store::Rights::Unknown)
     };
     let editor = catalogue.by(Actor::Local);
-    editor.set_source(&name, &definition.try_into().expect("a source"), &|_| true).expect("it is added");
+    lapidary_harvest::set_source(&editor, &name, &definition.try_into().expect("a source"), &|_| true)
+        .expect("it is added");
     let before = READS.load(Ordering::Relaxed);
-    let mut watch = |_: &harvest::Watched<'_>| {};
-    let run = harvest::Harvest::new(&editor, &name, Limits::default(), &mut watch).and_then(harvest::Harvest::run);
+    let mut watch = |_: &lapidary_harvest::Watched<'_>| {};
+    let run = lapidary_harvest::Harvest::new(&editor, &name, Limits::default(), &mut watch)
+        .and_then(lapidary_harvest::Harvest::run);
     assert_eq!(run.expect("a run").refused, LINKS);
     READS.load(Ordering::Relaxed) - before
 }
@@ -150,19 +152,19 @@ fn one_source_is_changed_without_reading_all() {
     let address = format!("{}/list.txt", site.url);
     let definition = SourceDefinition {
         allow_private: true,
-        ..SourceDefinition::new(harvest::Kind::Sitemap, &address, library, lapidary::index::Rights::Unknown)
+        ..SourceDefinition::new(lapidary_harvest::Kind::Sitemap, &address, library, lapidary_store::Rights::Unknown)
     };
-    let mut source: harvest::Source = definition.try_into().expect("a source");
+    let mut source: lapidary_harvest::Source = definition.try_into().expect("a source");
     source.by = Some("a key".to_owned());
     let editor = catalogue.by(Actor::Local);
     let all = || ALL_SOURCES.swap(0, Ordering::Relaxed);
-    editor.set_source(&name, &source, &|_| true).expect("it is added");
+    lapidary_harvest::set_source(&editor, &name, &source, &|_| true).expect("it is added");
     assert!(all() > 0);
     source.rate = Some(0.5);
-    editor.set_source(&name, &source, &|_| true).expect("it is changed");
+    lapidary_harvest::set_source(&editor, &name, &source, &|_| true).expect("it is changed");
     assert_eq!(all(), 0);
-    let mut watch = |_: &harvest::Watched<'_>| {};
-    let run = harvest::Harvest::new(&editor, &name, Limits::default(), &mut watch).expect("a harvest");
+    let mut watch = |_: &lapidary_harvest::Watched<'_>| {};
+    let run = lapidary_harvest::Harvest::new(&editor, &name, Limits::default(), &mut watch).expect("a harvest");
     let run = run.within(Arc::new(|_, _| Ok(true)), 100_000).run().expect("a run");
     assert_eq!(run.refused, MANY);
     // When it begins, and for each batch of the queue: the page.

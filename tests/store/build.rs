@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use lapidary::index::{Actor, Administration as _, NewBook, RocksStore, Store as _, StoreError, UNWATCHED};
 use lapidary_gems::{Gem, PlacedGem};
+use lapidary_store::{Actor, Administration as _, NewBook, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::tempdir;
 
 use crate::common::families;

@@ -3,13 +3,13 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::{fs, thread};
 
-use lapidary::api::Amendment;
-use lapidary::catalogue::{Catalogue, Content, NewEntry, Prepared};
-use lapidary::index::{
+use lapidary_catalogue::api::Amendment;
+use lapidary_catalogue::{Catalogue, Content, NewEntry, Prepared};
+use lapidary_gems::{Gem, PlacedGem};
+use lapidary_store::{
     Action, Actor, Administration as _, BookNo, NewBook, Rights, RocksStore, RowChange, Store as _, StoreError, Table,
     Tally, UNWATCHED,
 };
-use lapidary_gems::{Gem, PlacedGem};
 use tempfile::tempdir;
 
 use crate::common::prose;

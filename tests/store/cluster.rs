@@ -3,9 +3,8 @@
 use std::process::Command;
 use std::thread;
 
-use lapidary::index::{
-    Action, Actor, AuditFrom, ClusterAddress, ClusterStore, RowChange, Store as _, StoreError, Table,
-};
+use lapidary_store::{Action, Actor, AuditFrom, RowChange, Store as _, StoreError, Table};
+use lapidary_store_redis::{ClusterAddress, ClusterStore};
 
 use crate::common::cluster::Nodes;
 use crate::engine::{Cluster, Engine as _, has_cluster};

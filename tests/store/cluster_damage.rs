@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use lapidary::index::{Actor, Administration as _, ClusterStore, UNWATCHED};
+use lapidary_store::{Actor, Administration as _, UNWATCHED};
+use lapidary_store_redis::ClusterStore;
 
 use crate::engine::{Cluster, Engine as _, has_cluster};
 use crate::support::{key, simple};

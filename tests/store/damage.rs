@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use lapidary::index::{Actor, Administration as _, AuditFrom, RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary_store::{Actor, Administration as _, AuditFrom, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::{TempDir, tempdir};
 
 use crate::support::{NO_CAP, copy, create, dump, gem, keeping, key, raw, simple, tally};

@@ -5,7 +5,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use lapidary::index::{Actor, Administration as _, ClusterAddress, ClusterStore, RocksStore, Store, UNWATCHED};
+use lapidary_store::{Actor, Administration as _, RocksStore, Store, UNWATCHED};
+use lapidary_store_redis::{ClusterAddress, ClusterStore};
 use tempfile::{TempDir, tempdir};
 
 use crate::common::cluster::Nodes;

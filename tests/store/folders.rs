@@ -5,7 +5,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
-use lapidary::index::{Actor, RocksStore, Store as _, StoreError};
+use lapidary_store::{Actor, RocksStore, Store as _, StoreError};
 use rocksdb::{DB, Options};
 use tempfile::tempdir;
 

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use lapidary::description::Description;
-use lapidary::index::{
+use lapidary_common::description::Description;
+use lapidary_gems::{Gem, Place, PlacedGem, RecipeName};
+use lapidary_store::{
     Actor, Administration, BookKey, BookNo, Field, LateGems, Library, LibrarySummary, LibraryTally, Limits, NewBook,
     Record, RocksStore, Sizes, Snapshot, Store, Term, UNWATCHED,
 };
-use lapidary_gems::{Gem, Place, PlacedGem, RecipeName};
 use proptest::prelude::*;
 use tempfile::tempdir;
 

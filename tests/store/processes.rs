@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use lapidary::index::{Actor, Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary_store::{Actor, Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::tempdir;
 
 use crate::support::{copy, create, keeping, key, raw, raw_keys, refusal, set_version, simple};

@@ -1,7 +1,7 @@
 //! What a snapshot tells.
 
-use lapidary::index::{Actor, Administration as _, BookId, Library, LibraryTally, Snapshot, Store as _, UNWATCHED};
 use lapidary_gems::Gem;
+use lapidary_store::{Actor, Administration as _, BookId, Library, LibraryTally, Snapshot, Store as _, UNWATCHED};
 use tempfile::tempdir;
 
 use crate::engine::{Engine, on_every_engine};

@@ -1,9 +1,9 @@
 //! Adding, completing and dropping recipes.
 
-use lapidary::index::{
+use lapidary_gems::Gem;
+use lapidary_store::{
     Actor, Administration as _, BookNo, LateGems, RocksStore, Store as _, StoreError, Tally, UNWATCHED,
 };
-use lapidary_gems::Gem;
 use tempfile::tempdir;
 
 use crate::engine::{Engine, on_every_engine};

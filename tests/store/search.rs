@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use lapidary::description::Description;
-use lapidary::index::{
+use lapidary_common::description::Description;
+use lapidary_store::{
     Actor, Administration as _, BookNo, Cursor, Field, Found, Library, NewBook, RocksStore, Search, Snapshot,
     Store as _, StoreError, Term, UNWATCHED,
 };
@@ -98,7 +98,7 @@ fn a_book_is_found_by_its_new_title_alone<E: Engine>() {
     let store = engine.store();
     store.put(&Actor::Local, vec![titled("lib", "1", "Old man"), titled("lib", "2", "Old sea")]).unwrap();
     store.put(&Actor::Local, vec![titled("lib", "1", "New man")]).unwrap();
-    let change = &mut |record: &mut lapidary::index::Record| {
+    let change = &mut |record: &mut lapidary_store::Record| {
         record.description.title = Some("Young sea".to_owned());
         Ok(())
     };

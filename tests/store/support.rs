@@ -5,12 +5,12 @@ use std::fs;
 use std::path::Path;
 
 use jiff::Timestamp;
-use lapidary::description::Description;
-use lapidary::index::{
+use lapidary_common::description::Description;
+use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
+use lapidary_store::{
     Actor, BookKey, BookNo, Condition, Cursor, Found, Library, LibraryTally, Limits, NewBook, Record, Rights,
     RocksStore, Search, Snapshot, Standing, Store, StoreError, Tally, Term,
 };
-use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use rocksdb::{DB, IteratorMode};
 use tempfile::{TempDir, tempdir};
 

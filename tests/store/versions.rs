@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lapidary::index::{
+use lapidary_gems::{Gem, RecipeName};
+use lapidary_store::{
     Actor, Administration as _, BookNo, Field, RocksStore, RowChange, Store as _, StoreError, Table, Term, UNWATCHED,
 };
-use lapidary_gems::{Gem, RecipeName};
 use rocksdb::{IteratorMode, Options};
 use tempfile::tempdir;
 

@@ -1,4 +1,4 @@
-// The tests that run in Node.js and in a browser: gems equal the recorded outputs. `read` reads a file of gems/tests/golden, or of the
+// The tests that run in Node.js and in a browser: gems equal the recorded outputs. `read` reads a file of crates/gems/tests/golden, or of the
 // corpus (`corpus/…`), as bytes; it returns nothing if there is no such file.
 
 const decoder = new TextDecoder();

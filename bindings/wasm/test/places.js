@@ -7,6 +7,6 @@ export const corpus = `${root}/../shared/corpus`;
 
 /** Reads a file of the golden folder or of the corpus. */
 export async function read(name) {
-  const path = name.startsWith("corpus/") ? `${corpus}/${name.slice(7)}` : `${root}/gems/tests/golden/${name}`;
+  const path = name.startsWith("corpus/") ? `${corpus}/${name.slice(7)}` : `${root}/crates/gems/tests/golden/${name}`;
   return existsSync(path) ? readFile(path) : undefined;
 }

@@ -3,7 +3,7 @@
 
 use std::io::{Cursor, Write as _};
 
-use lapidary::extract::{self, File, Limits};
+use lapidary_extract::{File, Limits};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
@@ -23,5 +23,5 @@ pub fn archive(entries: &[(&str, &[u8])]) {
 }
 
 fn read(bytes: Vec<u8>) {
-    let _ = extract::read(File { bytes: bytes.into(), name: None, encoding: None }, Limits::default());
+    let _ = lapidary_extract::read(File { bytes: bytes.into(), name: None, encoding: None }, Limits::default());
 }

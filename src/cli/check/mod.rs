@@ -8,13 +8,13 @@ use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lapidary::api::Report;
-use lapidary::catalogue::{Case, CheckOptions, Query, Recipes, TextGems};
-use lapidary::extract::{HiddenWords, Whole};
-use lapidary::index::Library;
-use lapidary::language::Language;
-use lapidary::position::Locator;
-use lapidary::report::{Checked, Summary, Texts, not_checked, print_report, summary};
+use lapidary_catalogue::api::Report;
+use lapidary_catalogue::{Case, CheckOptions, Query, Recipes, TextGems};
+use lapidary_extract::position::Locator;
+use lapidary_extract::{HiddenWords, Whole};
+use lapidary_language::Language;
+use lapidary_report::{Checked, Summary, Texts, not_checked, print_report, summary};
+use lapidary_store::Library;
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use lapidary::api::Report;
-use lapidary::language::Language;
-use lapidary::report::{Checked, Texts, html_index, html_report, report_part};
+use lapidary_catalogue::api::Report;
+use lapidary_language::Language;
+use lapidary_report::{Checked, Texts, html_index, html_report, report_part};
 
 use super::super::failure::Failure;
 

@@ -5,11 +5,11 @@ use std::path::{Component, Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use lapidary::api::{Match, Report};
-use lapidary::catalogue::{MOST_COMPARED, side_by_side};
-use lapidary::extract::Whole;
-use lapidary::index::{BadName, BookKey};
-use lapidary::position::Locator;
+use lapidary_catalogue::api::{Match, Report};
+use lapidary_catalogue::{MOST_COMPARED, side_by_side};
+use lapidary_extract::Whole;
+use lapidary_extract::position::Locator;
+use lapidary_store::{BadName, BookKey};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rayon::prelude::*;
 

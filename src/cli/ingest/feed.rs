@@ -4,11 +4,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use lapidary::api::Unless;
-use lapidary::catalogue::Gate;
-use lapidary::index::{BookId, BookKey, Library, Rights, Validity};
-use lapidary::{described, json, object, parse};
+use lapidary_catalogue::Gate;
+use lapidary_catalogue::api::Unless;
+use lapidary_catalogue::json;
+use lapidary_catalogue::object;
+use lapidary_catalogue::parse;
+use lapidary_common::described;
 use lapidary_gems::{RecipeName, WrittenGem};
+use lapidary_store::{BookId, BookKey, Library, Rights, Validity};
 use serde::Deserialize;
 
 use super::super::failure::Failure;

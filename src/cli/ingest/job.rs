@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use hashbrown::{HashMap, HashSet};
-use lapidary::catalogue::{BookGems, Content, Gate, NewEntry};
-use lapidary::description::Description;
-use lapidary::extract::{Book, Format};
-use lapidary::index::{BadName, BookId, BookKey, Rights, Validity};
+use lapidary_catalogue::{BookGems, Content, Gate, NewEntry};
+use lapidary_common::description::Description;
+use lapidary_extract::{Book, Format};
 use lapidary_gems::{RecipeName, WrittenGem};
+use lapidary_store::{BadName, BookId, BookKey, Rights, Validity};
 
 use super::super::files::{Found, Reading};
 

@@ -4,9 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use hashbrown::HashMap;
-use lapidary::description::Description;
-use lapidary::index::{BookId, Library, Rights, Validity};
-use lapidary::{described, object, parse};
+use lapidary_catalogue::object;
+use lapidary_catalogue::parse;
+use lapidary_common::described;
+use lapidary_common::description::Description;
+use lapidary_store::{BookId, Library, Rights, Validity};
 use serde::Deserialize;
 
 use super::super::failure::Failure;

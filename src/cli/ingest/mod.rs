@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use hashbrown::{HashMap, HashSet};
-use lapidary::api::Unless;
-use lapidary::catalogue::{Catalogue, CatalogueError, Gate};
-use lapidary::index::{Actor, BookId, BookKey, Coverage, Library, Rights};
-use lapidary::onix::Territory;
+use lapidary_catalogue::api::Unless;
+use lapidary_catalogue::onix::Territory;
+use lapidary_catalogue::{Catalogue, CatalogueError, Gate};
 use lapidary_gems::Recipe;
+use lapidary_store::{Actor, BookId, BookKey, Coverage, Library, Rights};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 

@@ -5,8 +5,8 @@ use std::io::BufReader;
 use std::path::Path;
 
 use hashbrown::HashMap;
-use lapidary::isbn::{Isbn, bad_isbns_in, isbns_in};
-use lapidary::onix::{Product, Products, Territory};
+use lapidary_catalogue::onix::{Product, Products, Territory};
+use lapidary_common::isbn::{Isbn, bad_isbns_in, isbns_in};
 
 use super::super::failure::Failure;
 use super::super::files::Found;

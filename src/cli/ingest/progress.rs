@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use hashbrown::HashMap;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
-use lapidary::api::{Added, Outcome, Report};
-use lapidary::language::Language;
-use lapidary::report::hidden_words;
+use lapidary_catalogue::api::{Added, Outcome, Report};
+use lapidary_language::Language;
+use lapidary_report::hidden_words;
 use serde::Serialize;
 
 use super::super::failure::{Failure, Status};

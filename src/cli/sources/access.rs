@@ -3,10 +3,10 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use lapidary::api::{Source, SourceDefinition, SourceErrors, SourceRuns, SourceTest, Sources};
-use lapidary::catalogue::Catalogue;
-use lapidary::harvest::{self, Sources as _};
-use lapidary::index::{Actor, BookId};
+use lapidary_catalogue::Catalogue;
+use lapidary_catalogue::api::{Source, SourceDefinition, SourceErrors, SourceRuns, SourceTest, Sources};
+use lapidary_harvest::Sources as _;
+use lapidary_store::{Actor, BookId};
 use serde_json::json;
 
 use crate::cli::arguments::{Place, Target};
@@ -46,38 +46,43 @@ impl SourceAccess for Catalogue {
     }
 
     fn set_source(&self, name: &BookId, definition: SourceDefinition) -> Result<bool, Failure> {
-        let source = harvest::Source::try_from(definition)?.checked()?.checked_on_disk()?;
+        let source = lapidary_harvest::Source::try_from(definition)?.checked()?.checked_on_disk()?;
         let editor = self.by(Actor::Local);
         editor.ensure_recipes(&[])?;
-        Ok(editor.set_source(name, &source, &|_| true)?)
+        Ok(lapidary_harvest::set_source(&editor, name, &source, &|_| true)?)
     }
 
     fn pause_source(&self, name: &BookId, paused: bool) -> Result<(), Failure> {
-        let source = harvest::Sources::source(self, name)?;
-        self.by(Actor::Local).set_source(name, &harvest::Source { paused, ..source }, &|_| true)?;
+        let source = lapidary_harvest::Sources::source(self, name)?;
+        lapidary_harvest::set_source(
+            &self.by(Actor::Local),
+            name,
+            &lapidary_harvest::Source { paused, ..source },
+            &|_| true,
+        )?;
         Ok(())
     }
 
     fn test_source(&self, name: &BookId) -> Result<SourceTest, Failure> {
-        Ok(harvest::Sources::source(self, name)?.test())
+        Ok(lapidary_harvest::Sources::source(self, name)?.test())
     }
 
     fn remove_source(&self, name: &BookId) -> Result<bool, Failure> {
         let editor = self.by(Actor::Local);
-        let existed = editor.remove_source(name, &|_| true)?;
+        let existed = lapidary_harvest::remove_source(&editor, name, &|_| true)?;
         // A server may be clearing it, too.
-        while !editor.clear_source(name)? {
+        while !lapidary_harvest::clear_source(&editor, name)? {
             sleep(Duration::from_millis(1));
         }
         Ok(existed)
     }
 
     fn source_runs(&self, name: &BookId, before: Option<u64>, limit: usize) -> Result<SourceRuns, Failure> {
-        Ok(harvest::Sources::source_runs(self, name, before, limit)?)
+        Ok(lapidary_harvest::Sources::source_runs(self, name, before, limit)?)
     }
 
     fn source_errors(&self, name: &BookId, cursor: Option<&str>, limit: usize) -> Result<SourceErrors, Failure> {
-        Ok(harvest::Sources::source_errors(self, name, cursor, limit)?)
+        Ok(lapidary_harvest::Sources::source_errors(self, name, cursor, limit)?)
     }
 }
 

@@ -10,16 +10,18 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
-use lapidary::api::{Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceState, SourceTest, Unless};
-use lapidary::catalogue::Catalogue;
-use lapidary::count::count;
-use lapidary::error::{Classified as _, ErrorCode};
-use lapidary::extract::MainText;
-use lapidary::harvest::{
+use lapidary_catalogue::Catalogue;
+use lapidary_catalogue::api::{
+    Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceState, SourceTest, Unless,
+};
+use lapidary_common::count::count;
+use lapidary_common::error::{Classified as _, ErrorCode};
+use lapidary_extract::MainText;
+use lapidary_harvest::{
     Credentials, Every, Gone, Harvest, HarvestError, Kind, Pattern, Reason, Sources as _, Tally, Watched,
 };
-use lapidary::index::{Actor, BookId, Library, Rights};
-use lapidary::report::clean;
+use lapidary_report::clean;
+use lapidary_store::{Actor, BookId, Library, Rights};
 use serde::Serialize;
 
 use self::access::{SourceAccess, opened};

@@ -10,10 +10,10 @@ use governor::{DefaultKeyedRateLimiter, RateLimiter};
 use super::super::problem::Problem;
 use super::super::turns::Client;
 use super::quota;
-use crate::catalogue::Catalogue;
-use crate::error::ErrorCode;
-use crate::index::Spending;
-use crate::permission::Rate;
+use lapidary_catalogue::Catalogue;
+use lapidary_catalogue::permission::Rate;
+use lapidary_common::error::ErrorCode;
+use lapidary_store::Spending;
 
 /// Above this number of remembered clients, idle ones are forgotten.
 const MANY: usize = 100_000;

@@ -7,7 +7,7 @@ use actix_web::http::header::{HOST, HeaderMap, HeaderName, ORIGIN};
 use actix_web::http::uri::{Authority, Uri};
 
 use super::super::problem::{Problem, excerpt};
-use crate::error::ErrorCode;
+use lapidary_common::error::ErrorCode;
 
 /// Browsers set this header to say whether a request comes from a page of the same origin.
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");

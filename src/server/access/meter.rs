@@ -15,10 +15,10 @@ use jiff::tz::TimeZone;
 
 use super::super::problem::Problem;
 use super::{header, quota, too_many, whole_seconds};
-use crate::catalogue::{Catalogue, CatalogueError, Key, Usage};
-use crate::error::ErrorCode;
-use crate::index::{Spending, Spent};
-use crate::permission::Rate;
+use lapidary_catalogue::permission::Rate;
+use lapidary_catalogue::{Catalogue, CatalogueError, Key, Usage};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::{Spending, Spent};
 
 type Limiter = RateLimiter<NotKeyed, InMemoryState, DefaultClock, StateInformationMiddleware>;
 
@@ -140,7 +140,7 @@ impl Meter {
     }
 
     fn of_quota(&self, count: u64, refused: bool, left_of_day: Duration) -> Allowance {
-        let limit = self.quota.unwrap_or(Rate { count: u32::MAX, per: crate::permission::Unit::Second });
+        let limit = self.quota.unwrap_or(Rate { count: u32::MAX, per: lapidary_catalogue::permission::Unit::Second });
         let remaining = u64::from(limit.count).saturating_sub(count);
         let refused_for = refused.then_some(left_of_day);
         Allowance { limit, of_day: true, remaining, reset: left_of_day, refused_for, policy: self.policy() }
@@ -264,7 +264,7 @@ fn day_of(now: Timestamp) -> (Date, Duration) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permission::Role;
+    use lapidary_catalogue::permission::Role;
 
     #[test]
     fn a_clock_that_jumps_locks_nobody_out() {

@@ -34,10 +34,10 @@ use super::problem::Problem;
 use super::requests::{caller, is_work_of, made_by};
 use super::turns::{Client, Lane};
 use super::{State, conditions};
-use crate::catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Usage};
-use crate::error::ErrorCode;
-use crate::index::Library;
-use crate::permission::{Rate, Role};
+use lapidary_catalogue::permission::{Rate, Role};
+use lapidary_catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Usage};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::Library;
 
 /// The header for clients that cannot send `Authorization`.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");

@@ -18,9 +18,9 @@ use tokio::sync::oneshot;
 
 use self::fair::Fair;
 use super::problem::{Problem, overloaded};
-use crate::error::ErrorCode;
-use crate::extract::readers;
-use crate::metrics::METRICS;
+use lapidary_catalogue::metrics::METRICS;
+use lapidary_common::error::ErrorCode;
+use lapidary_extract::readers;
 
 /// Threads for administration: some for each administrator, because some calls read a lot or wait for the disk.
 const ADMINISTRATION_THREADS: usize = 4;

@@ -1,0 +1,210 @@
+//! Allow-lists: gems that are not counted and books that do not affect verdicts, so that a publisher's boilerplate or
+//! a licensed quotation never blocks a text.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+
+use hashbrown::{HashMap, HashSet};
+use jiff::Timestamp;
+use lapidary_gems::{Gem, Recipe, RecipeName, WrittenGem};
+use serde::{Deserialize, Serialize};
+
+use super::given::distinct;
+use super::rows::put;
+use super::sharing::Read;
+use super::{BookGems, Catalogue, CatalogueError, Content, Editor, Text};
+use crate::api::AllowList;
+use lapidary_store::{BookId, BookKey, Library, NOTE_BYTES, Outline, RowChange, Table};
+
+/// What to put in an allow-list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Allowable {
+    /// The gems of a text, or a list of gems.
+    Gems(Content),
+    /// A book.
+    Book(BookKey),
+}
+
+/// An allow-list, as stored.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    name: BookId,
+    #[serde(flatten)]
+    allowed: KeptContent,
+    /// The digest of the book's content when it was allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    digest: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    since: Timestamp,
+}
+
+/// The content of an allow-list, as stored.
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum KeptContent {
+    Gems(BTreeMap<RecipeName, Vec<WrittenGem>>),
+    Book(BookKey),
+}
+
+impl From<Kept> for AllowList {
+    fn from(Kept { name, allowed, digest, note, since }: Kept) -> Self {
+        let (gems, book) = match allowed {
+            KeptContent::Gems(gems) => (Some(gems), None),
+            KeptContent::Book(book) => (None, Some(book)),
+        };
+        Self { name, gems, book, digest, note, since }
+    }
+}
+
+/// All allow-lists combined, as a check needs them.
+#[derive(Debug, Default)]
+pub(super) struct Allowances {
+    gems: HashMap<RecipeName, HashSet<Gem>>,
+    books: HashMap<Library, AllowedBooks>,
+    /// The names of the lists, and since when each is as it is.
+    versions: Vec<(BookId, Timestamp)>,
+}
+
+/// The books of a library that are allowed: by their ids, and by the digests of their content.
+#[derive(Debug, Default)]
+struct AllowedBooks {
+    ids: HashSet<BookId>,
+    digests: HashSet<String>,
+}
+
+impl Allowances {
+    fn of(lists: Vec<AllowList>) -> Self {
+        let mut all = Self::default();
+        for list in lists {
+            all.versions.push((list.name, list.since));
+            if let Some(BookKey { library, id }) = list.book {
+                let of_library = all.books.entry(library).or_default();
+                of_library.ids.insert(id);
+                of_library.digests.extend(list.digest);
+            }
+            for (recipe, gems) in list.gems.into_iter().flatten() {
+                all.gems.entry(recipe).or_default().extend(gems.into_iter().map(Gem::from));
+            }
+        }
+        all
+    }
+
+    /// The names of the lists, and since when each is as it is: what a check depends on.
+    pub(super) fn versions(&self) -> &[(BookId, Timestamp)] {
+        &self.versions
+    }
+
+    pub(super) fn gem(&self, recipe: &RecipeName, gem: Gem) -> bool {
+        self.gems.get(recipe).is_some_and(|gems| gems.contains(&gem))
+    }
+
+    pub(super) fn book(&self, book: &Outline) -> bool {
+        let allowed = self.books.get(&book.library);
+        allowed.is_some_and(|allowed| allowed.ids.contains(&book.id) || allowed.digests.contains(&book.digest))
+    }
+}
+
+/// Cache of the combined allow-lists; empty until first needed.
+pub(super) type AllowancesRead = RwLock<Read<Allowances>>;
+
+impl Catalogue {
+    /// All allow-lists, by name.
+    pub fn allow_lists(&self) -> Result<Vec<AllowList>, CatalogueError> {
+        let lists: BTreeMap<String, Kept> = self.rows(Table::AllowLists)?;
+        Ok(lists.into_values().map(Into::into).collect())
+    }
+
+    /// All allow-lists combined.
+    pub(super) fn allowances(&self) -> Result<Arc<Allowances>, CatalogueError> {
+        if let Some(read) = self.still_known(self.allowances.read().unwrap_or_else(PoisonError::into_inner).as_ref())? {
+            return Ok(read);
+        }
+        // The write lock keeps them from changing between reading and caching.
+        let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
+        let (now, read) = (Instant::now(), Arc::new(Allowances::of(self.allow_lists()?)));
+        *kept = Some((now, Arc::clone(&read)));
+        Ok(read)
+    }
+
+    /// Reads the allow-lists again, because others may have changed them.
+    pub(super) fn learn_allowances(&self) -> Result<(), CatalogueError> {
+        let (now, read) = (Instant::now(), Arc::new(Allowances::of(self.allow_lists()?)));
+        let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
+        // One that was changed here since is read when it is needed.
+        if kept.as_ref().is_some_and(|(known, _)| *known < now) {
+            *kept = Some((now, read));
+        }
+        Ok(())
+    }
+}
+
+impl Editor<'_> {
+    /// Creates an allow-list, or replaces the one of the same name. Returns whether one existed.
+    ///
+    /// The gems of a text are stored for every recipe that the catalogue has now. The text itself is not stored.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NothingToAllow`] if there are no gems, [`CatalogueError::LongNote`].
+    pub fn allow(
+        &self,
+        name: BookId,
+        what: Allowable,
+        note: Option<String>,
+    ) -> Result<(AllowList, bool), CatalogueError> {
+        if note.as_ref().is_some_and(|note| note.len() > NOTE_BYTES) {
+            return Err(CatalogueError::LongNote);
+        }
+        let allowed = match what {
+            Allowable::Book(book) => KeptContent::Book(book),
+            Allowable::Gems(content) => {
+                let mut gems = self.gems_of(content)?;
+                gems.retain(|_, gems| !gems.is_empty());
+                if gems.is_empty() {
+                    return Err(CatalogueError::NothingToAllow);
+                }
+                KeptContent::Gems(gems)
+            }
+        };
+        // The same content under another id is allowed, too.
+        let digest = match &allowed {
+            KeptContent::Book(book) => self.book(book)?.map(|record| record.digest),
+            KeptContent::Gems(_) => None,
+        };
+        let list = Kept { name, allowed, digest, note, since: Timestamp::now() };
+        let replaced = self.change_allowances(put(Table::AllowLists, list.name.as_str(), &list))?;
+        Ok((list.into(), replaced))
+    }
+
+    /// Removes an allow-list. Returns whether it existed.
+    pub fn disallow(&self, name: &BookId) -> Result<bool, CatalogueError> {
+        self.change_allowances(RowChange::delete(Table::AllowLists, name.as_str()))
+    }
+
+    fn change_allowances(&self, change: RowChange) -> Result<bool, CatalogueError> {
+        let changed = self.change_setting(change, None);
+        *self.allowances.write().unwrap_or_else(PoisonError::into_inner) = None;
+        changed
+    }
+
+    fn gems_of(&self, content: Content) -> Result<BTreeMap<RecipeName, Vec<WrittenGem>>, CatalogueError> {
+        match content {
+            Content::Text { text, clean } => {
+                let recipes = self.ensure_recipes(&[])?;
+                let text = Text::bounded(&text, clean)?;
+                // All that a check of this text may look up, not only what a book would have.
+                let gems = |recipe: &Recipe| {
+                    let probes: BTreeSet<Gem> = text.probes(recipe).iter().map(|probe| probe.placed.gem).collect();
+                    probes.into_iter().map(|gem| recipe.write(gem)).collect()
+                };
+                Ok(recipes.iter().map(|recipe| (recipe.name().clone(), gems(recipe))).collect())
+            }
+            Content::Gems(BookGems { recipe, gems }) => {
+                let recipe = self.recipe_named_or_of(recipe.as_ref(), &gems)?;
+                let gems = distinct(&gems, &recipe)?.into_iter().map(|gem| recipe.write(gem));
+                Ok([(recipe.name().clone(), gems.collect())].into())
+            }
+        }
+    }
+}

@@ -1,0 +1,407 @@
+//! Books and libraries.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use lapidary_gems::{RecipeName, Rule, WrittenGem};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::checks::is_zero;
+use super::{HiddenText, Problem};
+use crate::object;
+use crate::permission::Unless;
+use lapidary_common::described;
+use lapidary_common::description::Description;
+use lapidary_extract::HiddenCount;
+use lapidary_store::record;
+use lapidary_store::{
+    self, BookId, BookKey, ClusterVitals, Coverage, Library, LibrarySummary, NodeVitals, Rights, Standing, Validity,
+};
+
+described! {
+    /// A book to add: exactly one of `text` and `gems`.
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+    #[serde(deny_unknown_fields)]
+    pub struct NewBook {
+        /// The rights in the book.
+        pub rights: Rights,
+        /// The period in which its rights apply; by default always.
+        #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+        pub validity: Option<Validity>,
+        /// Its text. Gems of every recipe of the catalogue are computed from it; the text itself is only stored with `keep_text`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub text: Option<String>,
+        /// Whether to remove print artifacts from the text; the default depends on the recipe.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub clean: Option<bool>,
+        /// With `text`: what was left out of it when it was read from a file, because no reader sees it. The answer repeats it.
+        #[schema(max_items = 12)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub hidden: Vec<HiddenCount>,
+        /// Its gems, instead of a text.
+        #[schema(max_items = 100_000)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub gems: Option<Vec<WrittenGem>>,
+        /// The recipe of `gems`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub recipe: Option<String>,
+        /// Whether a book with gems can be replaced by one without gems, which checks cannot find.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub allow_empty: bool,
+        /// Whether its text is kept, so that reports can show it to keys of the role `texts`. Without this, a replaced book
+        /// loses its kept text.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub keep_text: bool,
+        /// For a line of a stream: refuse the book if the verdict of its check is this, or stricter. In a request for one
+        /// book, it is in the query.
+        #[schema(ignore)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub unless: Option<Unless>,
+        /// With `unless`: books of the same library that do not count, by id; `same-library` for all of them.
+        #[schema(ignore)]
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub except: Vec<String>,
+        /// The library's own id, for a line of a stream. In a request for one book, the id is in the path.
+        #[schema(ignore)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub id: Option<String>,
+    }
+}
+
+record! {
+    /// A book: everything except its gems.
+    #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+    pub struct Record { #[schema(value_type = BTreeMap<String, u32>)] gems }
+}
+
+/// Converts between two structs with the same fields.
+macro_rules! same_fields {
+    ($one:ty, $other:ty: $($field:ident),+ $(,)?) => {
+        impl From<$one> for $other {
+            fn from(one: $one) -> Self {
+                Self { $($field: one.$field),+ }
+            }
+        }
+
+        impl From<$other> for $one {
+            fn from(other: $other) -> Self {
+                Self { $($field: other.$field),+ }
+            }
+        }
+    };
+}
+
+same_fields!(
+    lapidary_store::Record, Record:
+    key, rights, description, digest, clean_digest, bytes, clean, text_kept, gems, changed, fetched,
+    standing,
+);
+
+/// The changes to make. Fields that are left out keep their value.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Amendment {
+    /// Whether the book is disabled. A disabled book is kept, but checks do not count it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disabled: Option<bool>,
+    /// The new note; empty to remove the note.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(max_length = 4000)]
+    pub note: Option<String>,
+    /// `true` ends the book's quarantine. Only for administrators.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confirmed: Option<bool>,
+    /// The new rights.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rights: Option<Rights>,
+    /// The days on which its rights are in effect; `{}` for all days.
+    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+    pub validity: Option<Validity>,
+}
+
+/// The effect of adding a book.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The book is new.
+    Added,
+    /// The book replaced an earlier version: another text, other metadata, fewer recipes, no fold, or
+    /// its text was kept and is not any more, or the other way round. A disabled book
+    /// stays disabled.
+    Replaced,
+    /// An identical book was already there.
+    Unchanged,
+}
+
+/// The result of adding a book.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Added {
+    /// What was done.
+    pub outcome: Outcome,
+    /// The book's record.
+    pub book: Record,
+    /// Words of its file that no reader sees, if there are any. They were left out of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<HiddenText>,
+    /// For whom the book decides in checks; absent if for everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decides: Option<Decides>,
+    /// How many books the check of its gate could compare it with, if not all: those of other libraries that are known only by
+    /// gems of another recipe. Books of libraries that only inform are not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+    /// Number of books with gems of the text that the check of its gate did not compare with it, because there were too many of
+    /// their library.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncompared: usize,
+    /// The gate that it passed, because the request or the key asked for it: the verdict that would have kept it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unless: Option<Unless>,
+}
+
+/// A line of the response.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FeedAnswer {
+    /// The line of the request that this answers, or the number of the file in a form, starting at 1.
+    pub line: u64,
+    /// The name of the file, if it came with a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The book's id, if it could be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The outcome for this book.
+    pub outcome: FeedOutcome,
+    /// The number of gems under the recipe that produced the most; if 0, checks cannot find the book.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gems: Option<u32>,
+    /// Words of its file that no reader sees, if there are any. They were left out of its text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<HiddenText>,
+    /// For whom the book decides in checks; absent if for everybody.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decides: Option<Decides>,
+    /// How many books the check of its gate could compare it with, if not all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+    /// The gate that it passed, because the request or the key asked for it: the verdict that would have kept it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unless: Option<Unless>,
+    /// Why the book was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+}
+
+/// The outcome for a book. Unless it was refused, the book is on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FeedOutcome {
+    /// The book is new.
+    Added,
+    /// The book replaced one with another text or other metadata.
+    Replaced,
+    /// An identical book was already in the catalogue.
+    Unchanged,
+    /// The book was not added, or the existing one was left as it was.
+    Refused,
+}
+
+/// A page of a library.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Page {
+    /// The records.
+    pub books: Vec<Record>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<BookId>,
+}
+
+/// A page of the books found.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct FoundBooks {
+    /// The records. There may be fewer than the limit, or none, although more pages follow.
+    pub books: Vec<Record>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
+}
+
+/// A library.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LibraryListing {
+    /// The library.
+    pub library: Library,
+    /// Whether its books decide in what others are told. The books of a library that is not trusted decide only in what its
+    /// own keys are told, and are information for everybody else.
+    #[serde(default = "yes")]
+    pub trusted: bool,
+    /// Number of books.
+    pub books: u64,
+    /// Number of disabled books.
+    #[serde(default)]
+    pub disabled: u64,
+    /// Number of books in quarantine: they decide nothing for others until an administrator confirms them.
+    #[serde(default)]
+    pub quarantined: u64,
+    /// Total length of the texts, in bytes of UTF-8.
+    pub bytes: u64,
+    /// Number of books whose text is kept.
+    #[serde(default)]
+    pub kept_texts: u64,
+    /// Total length of the kept texts, in bytes of UTF-8.
+    #[serde(default)]
+    pub kept_bytes: u64,
+    /// Number of books by the recipes that they have gems of: the names, separated by spaces.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub recipes: BTreeMap<String, u64>,
+    /// When one of its books was last added, replaced (both by the books' own `changed`), amended or removed.
+    pub changed: Timestamp,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl LibraryListing {
+    /// A library, and whether it is trusted.
+    #[must_use]
+    pub fn new(summary: LibrarySummary, trusted: bool) -> Self {
+        let LibrarySummary { library, books, disabled, quarantined, bytes, kept_texts, kept_bytes, recipes, changed } =
+            summary;
+        Self { library, trusted, books, disabled, quarantined, bytes, kept_texts, kept_bytes, recipes, changed }
+    }
+}
+
+/// Whether a library is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LibraryTrust {
+    /// Whether its books decide in what others are told.
+    pub trusted: bool,
+}
+
+/// For whom a book decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Decides {
+    /// Only for keys of its own library, which is not trusted. For everybody else, it is information.
+    OwnTenantOnly,
+    /// Only for keys of its own library, until an administrator confirms it: it shares passages with several unrelated works of
+    /// other libraries.
+    Quarantined,
+}
+
+/// All libraries.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Libraries {
+    /// Ordered by name.
+    pub libraries: Vec<LibraryListing>,
+}
+
+/// Statistics of a catalogue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Stats {
+    /// Number of books.
+    pub books: u64,
+    /// Number of disabled books, which checks do not count.
+    #[serde(default)]
+    pub disabled: u64,
+    /// Statistics per recipe, the default first.
+    pub recipes: Vec<RecipeStats>,
+    /// The libraries.
+    pub libraries: Vec<LibraryListing>,
+    /// Size of all files, in bytes; 0 if the store's engine does not know.
+    pub disk_bytes: u64,
+    /// Size of the posting lists, in bytes; part of `disk_bytes`.
+    pub posting_bytes: u64,
+    /// The rule that checks use with the default recipe.
+    pub rule: Rule,
+    /// The state of the cluster, if the catalogue is in one that answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ClusterStats>,
+}
+
+/// The state of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ClusterStats {
+    /// The nodes that answer.
+    pub nodes: Vec<NodeStats>,
+    /// Number of primaries that others have replaced, as this server has seen it.
+    pub failovers: u64,
+    /// Number of changes of books that are being made, or were left half done.
+    pub pending: u64,
+}
+
+/// The state of a node of a cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NodeStats {
+    /// Host and port.
+    pub address: String,
+    /// Whether it is no replica.
+    pub primary: bool,
+    /// Used memory, in bytes.
+    pub memory_bytes: u64,
+    /// Maximum memory, in bytes; missing if it has no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_memory_bytes: Option<u64>,
+    /// Number of its replicas that are in sync.
+    pub replicas: u64,
+    /// How far the slowest of these is behind, in bytes.
+    pub lag_bytes: u64,
+}
+
+impl From<ClusterVitals> for ClusterStats {
+    fn from(ClusterVitals { nodes, pending, failovers, .. }: ClusterVitals) -> Self {
+        let node = |NodeVitals { address, is_primary, used, most, replicas, lag, .. }: NodeVitals| NodeStats {
+            address,
+            primary: is_primary,
+            memory_bytes: used,
+            max_memory_bytes: Some(most).filter(|most| *most > 0),
+            replicas,
+            lag_bytes: lag,
+        };
+        let mut nodes: Vec<NodeStats> = nodes.into_iter().map(node).collect();
+        nodes.sort_by(|a, b| (!a.primary, &a.address).cmp(&(!b.primary, &b.address)));
+        Self { nodes, failovers, pending }
+    }
+}
+
+/// Statistics of one recipe.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RecipeStats {
+    /// The recipe.
+    #[schema(value_type = String)]
+    pub recipe: RecipeName,
+    /// Whether checks use it by default.
+    pub default: bool,
+    /// Whether a check can name it without `allow_incomplete`. A recipe is ready once it has been the default or
+    /// every book has had gems of it.
+    #[serde(default)]
+    pub ready: bool,
+    /// Number of books that have gems of it, or are too short to have any.
+    pub books: u64,
+    /// Total number of gems of those books, which is the number of postings in the index.
+    pub gems: u64,
+    /// The lexicon that it weighs words by, if it is a signature that does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lexicon: Option<LexiconStats>,
+}
+
+/// A lexicon of a recipe.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LexiconStats {
+    /// Its name: the first 16 hexadecimal digits of its SHA-256.
+    pub name: String,
+    /// The number of documents that it counts.
+    pub documents: u64,
+    /// The number of words in it.
+    pub words: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
+}
+
+/// Recipes of a catalogue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct RecipeList {
+    /// The default first.
+    pub recipes: Vec<RecipeStats>,
+}

@@ -1,0 +1,465 @@
+//! Checks.
+
+use jiff::civil::Date;
+use lapidary_gems::{Place, RecipeName, Rule, Trick, WrittenGem};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::{IntoParams, ToSchema};
+
+use super::Problem;
+use lapidary_checking::{Exact, Identity, Informs, Passage, Reason, Relation, Score, Span, exact};
+use lapidary_extract::position::{Located, Locator};
+use lapidary_extract::{HiddenCount, HiddenWords};
+use lapidary_store::{Coverage, Record, Rights, Unread, Validity};
+
+/// A check: exactly one of `text` and `gems`.
+#[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// The gems of a text, in text order.
+    #[schema(max_items = 100_000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gems: Option<Vec<WrittenGem>>,
+    /// With `gems`: the positions in this list, counted from 0, of the gems that a book with the same text would have. The
+    /// others are only looked up, which finds changed copies. By default, all.
+    #[schema(max_items = 100_000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own: Option<Vec<u32>>,
+    /// A text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether to remove print artifacts from the text; the default depends on the recipe.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean: Option<bool>,
+    /// With `text`: what was left out of it when it was read from a file, because no reader sees it. The report repeats it.
+    #[schema(max_items = 12)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<HiddenCount>,
+    /// The language of the text, as a BCP 47 tag. Only signatures that stem by it depend on it; otherwise they detect it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// The recipe; by default the catalogue's default for a text, and for gems the one that they belong to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<String>,
+    /// Several recipes, in place of `recipe`, or `["all"]`. A book matches if it does under any of them, and the verdict is
+    /// the strictest.
+    #[schema(max_items = 8, example = json!(["hardened", "released"]))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipes: Option<Vec<String>>,
+    /// Check only against the books of this library.
+    #[schema(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
+    /// The maximum number of matches to show, best first.
+    #[schema(minimum = 0, maximum = 1000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<usize>,
+    /// Whether to show spans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<bool>,
+    /// Use the rights in effect on this day; by default today, in UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<Date>,
+    /// Whether to allow a recipe for which some books do not have gems yet; the report then says how many have
+    /// (`coverage`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow_incomplete: Option<bool>,
+    /// Whether to answer even if a part of the index cannot be read; the report then says how much was read (`partial`).
+    /// Otherwise, the answer is 503. Not with `record`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<bool>,
+    /// Whether to file the report, so that decisions about it can be recorded. Only in a single check.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub record: bool,
+    /// With `record`: the name of what is checked.
+    #[schema(max_length = 1000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// With `record`: the reference of the case.
+    #[schema(max_length = 1000)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// The `ref` of a line in a batch; refused in a single check.
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    #[schema(ignore)]
+    pub mark: Option<Value>,
+}
+
+/// The query of a check with a raw body or a form.
+#[derive(Debug, Default, Clone, PartialEq, Eq, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct CheckParameters {
+    /// With a raw body or a form: the recipe
+    pub recipe: Option<String>,
+    /// With a raw body or a form: several recipes separated by commas, in place of `recipe`, or `all`
+    pub recipes: Option<String>,
+    /// With a raw body or a form: check only against the books of this library
+    #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    pub library: Option<String>,
+    /// With a raw body or a form: the maximum number of matches to show
+    #[param(maximum = 1000)]
+    pub limit: Option<usize>,
+    /// With a raw body or a form: whether to show spans
+    pub detail: Option<bool>,
+    /// With a raw body or a form: use the rights in effect on this day
+    pub day: Option<Date>,
+    /// With a raw body or a form: whether to allow a recipe for which some books do not have gems yet; the report then says how
+    /// many have (`coverage`)
+    pub allow_incomplete: Option<bool>,
+    /// With a raw body or a form: whether to answer even if a part of the index cannot be read; the report then says how much
+    /// was read (`partial`)
+    pub partial: Option<bool>,
+    /// With a raw body or a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
+    pub clean: Option<bool>,
+    /// With a raw body or a form: the language of the text; only signatures that stem by it depend on it
+    pub language: Option<String>,
+    /// With a raw body: whether to file the report, so that decisions about it can be recorded
+    pub record: Option<bool>,
+    /// With `record`: the name of what is checked
+    pub name: Option<String>,
+    /// With `record`: the reference of the case
+    pub case: Option<String>,
+}
+
+/// The form that existing clients post.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct GemsForm {
+    /// Gems, separated by commas: decimal numbers, or 16 hexadecimal digits each with `hardened` and `hardened-fine`.
+    #[schema(pattern = "^([0-9A-Fa-f]+(,[0-9A-Fa-f]+)*)?$", example = "2054203394,772109542,3170125001")]
+    pub gems: String,
+}
+
+/// The result of a check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Report {
+    /// The strictest rights among the matches; `unknown` if there are none.
+    pub verdict: Rights,
+    /// Why the verdict is what it is. With `too_short`, `mostly_common`, `nothing_to_compare` and `partial`, the text was not
+    /// checked: the verdict `unknown` then says nothing about it.
+    pub reason: Reason,
+    /// The share of the text that lies in protected or forbidden books, from 0 to 1: the passages of all such matches together, by
+    /// bytes, or by gems if only those were sent. Up to 200 matches count besides those shown. Absent if such a match was found
+    /// only by a signature that does not tell where in the text it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered: Option<f64>,
+    /// The recipe behind the verdict. The number of gems, the rule and the probabilities are of this recipe.
+    #[schema(value_type = String)]
+    pub recipe: RecipeName,
+    /// All recipes that were used, without those that only books which inform need.
+    #[schema(value_type = Vec<String>)]
+    pub recipes: Vec<RecipeName>,
+    /// How many books have gems of the recipes used, if some may have none. The check could not find the others. Books of
+    /// libraries that only inform are not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
+    /// How much could be read, if the check was allowed to be `partial` and not everything could. Matches may be missing, and
+    /// the verdict may be too mild.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub partial: Option<Partial>,
+    /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have.
+    /// `hardened` looks up more gems than these, so that changed copies are found.
+    pub gems: u32,
+    /// Number of distinct gems that were looked up.
+    #[serde(default)]
+    pub looked_up: u32,
+    /// Number of query gems that some library did not count because more of its books have them than the rule's cap
+    /// allows. Each library counts for itself, so none affects what counts in another.
+    pub common_gems: u32,
+    /// Number of query gems not counted because they are in an allow-list.
+    #[serde(default)]
+    pub allowed_gems: u32,
+    /// The day whose rights were used, in UTC.
+    pub day: Date,
+    /// The rule that decides what is a match.
+    pub rule: Rule,
+    /// Expected number of unrelated books in this index that reach the rule's minimum of common gems by chance. Absent with a
+    /// signature: texts share frequent words and phrases, so its gems are not random. Books that only inform are included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
+    /// Number of matching books, including those not shown, but without those that only inform.
+    pub total: usize,
+    /// Number of matching books that are only information: they decide nothing ([`Match::informs`]).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub informing: usize,
+    /// Number of books with gems of the text that were not compared with it, because there were too many of their library. Those
+    /// that only inform are not counted.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub uncompared: usize,
+    /// Number of disabled books that would match. They do not count. Those that would only inform are left out.
+    #[serde(default)]
+    pub disabled: usize,
+    /// Upper bound on the probability that the verdict is wrong: that any book of the index, though unrelated to the
+    /// text, reaches the evidence of the best match behind the verdict. It holds with 95 % confidence, measured on
+    /// unrelated books, and is close to 1 if too few were measured for an index of this size. Absent if no match
+    /// decides the verdict, or if the recipe was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_probability: Option<f64>,
+    /// The matches, best first. Those that only inform come last.
+    pub matches: Vec<Match>,
+    /// Signs of disguise in the text. Absent if there are none, and for a list of gems.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disguise: Option<Disguise>,
+    /// The id of the filed check, if it was filed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filed: Option<String>,
+    /// A caveat about the verdict, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+pub(super) fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+/// How much of the index a check could read.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Partial {
+    /// The share of the look-ups and books that could be read, from 0 to 1.
+    pub read: f64,
+    /// Number of gems that could not be looked up, in all recipes used.
+    pub unread_gems: usize,
+    /// Number of digests of the text that could not be looked up. Identical texts may be missing.
+    pub unread_digests: usize,
+    /// Number of books that may match, but could not be read.
+    pub unread_books: usize,
+}
+
+impl Partial {
+    /// Says what could not be read.
+    #[must_use]
+    pub fn new(Unread { asked, gems, digests, books }: Unread) -> Self {
+        let unread = gems + digests + books;
+        let read = asked.saturating_sub(unread) as f64 / asked.max(1) as f64;
+        Self { read, unread_gems: gems, unread_digests: digests, unread_books: books }
+    }
+}
+
+/// How many spans of a report get positions for readers.
+const LOCATED: usize = 1_000;
+
+impl Report {
+    /// Whether it says if the text may be published. Otherwise the text counts as not checked, like a file that cannot be
+    /// read. What forbids to publish a text is an answer, however little was read.
+    #[must_use]
+    pub fn is_answer(&self) -> bool {
+        self.verdict.forbids() || (self.partial.is_none() && self.reason.is_answer())
+    }
+
+    /// Says where readers find the spans and the disguised words, in a text with this locator and in the books. Only the
+    /// first 1,000 spans get that, so that a report does not become much longer.
+    pub fn locate(&mut self, text: &Locator) {
+        let spans = self.matches.iter_mut().flat_map(|found| {
+            let bytes = found.book.bytes;
+            found.spans.iter_mut().map(move |span| (bytes, span))
+        });
+        for example in self.disguise.iter_mut().flat_map(|signs| &mut signs.examples) {
+            example.at = Some(text.locate(example.bytes));
+        }
+        for (bytes, span) in spans.take(LOCATED) {
+            span.query_at = span.query.bytes.map(|place| text.locate(place));
+            span.book_at = span.book.bytes.and_then(|place| Located::in_length(place, bytes));
+        }
+    }
+}
+
+/// Signs of disguise in a text: tricks that people hardly notice, but that hide a copy from programs. What ordinary texts
+/// have too, such as soft hyphens and accents, is not counted. Hidden words of its file are always.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Disguise {
+    /// Whether the text is disguised: some trick is in more of its words than in any ordinary text.
+    pub disguised: bool,
+    /// The share of words with any trick.
+    pub share: f64,
+    /// Number of invisible characters inside words.
+    pub invisible: u64,
+    /// Number of letters of another script inside words, and of symbols used as letters.
+    pub look_alikes: u64,
+    /// Number of combining marks that belong to no language.
+    pub marks: u64,
+    /// Number of words with blanks between their letters.
+    pub letter_spaced: u64,
+    /// Number of digits that stand for letters.
+    pub digits: u64,
+    /// Number of hyphens inside words.
+    pub hyphens: u64,
+    /// The first few words with each trick.
+    pub examples: Vec<DisguisedWord>,
+    /// Words of the file that its readers do not see. They were left out of the text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hidden: Option<HiddenText>,
+}
+
+/// Words of a file that its readers do not see, such as white text on white paper. They are not part of its text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct HiddenText {
+    /// How many words are hidden.
+    pub words: u64,
+    /// Their share of all words of the file, from 0 to 1.
+    pub share: f64,
+    /// How they are hidden.
+    pub ways: Vec<HiddenCount>,
+}
+
+impl HiddenText {
+    /// What is hidden in a file with this text; `None` if nothing is.
+    #[must_use]
+    pub fn of(hidden: &HiddenWords, text: &str) -> Option<Self> {
+        let words = hidden.words();
+        let seen = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
+        (words > 0).then(|| {
+            let share = words as f64 / (words as f64 + seen.count() as f64);
+            Self { words, share, ways: hidden.counts().collect() }
+        })
+    }
+}
+
+/// An example of a disguised word.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DisguisedWord {
+    /// The trick.
+    pub trick: Trick,
+    /// Where the word is in the text.
+    pub bytes: Place,
+    /// Where readers find it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Located>,
+    /// The text before it.
+    pub before: String,
+    /// The word, or the start of a long one.
+    pub word: String,
+    /// The text after it.
+    pub after: String,
+}
+
+/// A book that shares gems with the query.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Match {
+    /// The book.
+    pub book: BookRef,
+    /// The recipes that found it. The figures are of the first.
+    #[schema(value_type = Vec<String>)]
+    pub recipes: Vec<RecipeName>,
+    /// The number of its work in this report. Matches with the same number are editions of one work.
+    pub work: u32,
+    /// Common gems and shares.
+    #[serde(flatten)]
+    pub score: Score,
+    /// How query and book relate. Absent if a signature found the book that does not tell where in the texts its gems are,
+    /// unless the texts are identical.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relation: Option<Relation>,
+    /// Whether the book's text is the query's text, byte for byte or after stripping print artifacts. It is then a
+    /// match regardless of its gems.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub identical: bool,
+    /// Expected number of unrelated books in this index that reach as many common gems by chance. Absent with a signature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
+    /// Combined weight of the common gems. A gem found only in this book weighs 1; the more books have it, the less
+    /// it weighs. An isolated gem, out of sequence with the others, weighs half.
+    #[serde(default)]
+    pub evidence: f64,
+    /// Upper bound on the probability that an unrelated book of this size reaches this evidence. It holds with 95 %
+    /// confidence, measured on unrelated books. Absent if the recipe was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_probability: Option<f64>,
+    /// The matching parts; empty unless the check asked for detail, and if it is not known where they are.
+    pub spans: Vec<Span>,
+    /// How much of the passages below together is identical, word for word. Absent if the book's text is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exact: Option<Identity>,
+    /// The passages around the matching parts, compared word by word; empty if the book's text is not known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passages: Vec<Passage>,
+    /// Whether the book is in an allow-list and so did not affect the verdict.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allowed: bool,
+    /// Why the book is only information, if it is: it then affects neither the verdict nor anything else in the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub informs: Option<Informs>,
+    /// Whether only the gems of the book are known, and a book of another library has passages of this text that it claims.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub disputed: bool,
+}
+
+impl Match {
+    /// Whether the book affects the verdict.
+    #[must_use]
+    pub fn decides(&self) -> bool {
+        !self.allowed && self.informs.is_none()
+    }
+
+    /// Compares the passages of a text with the book's text, word by word; each text has a locator.
+    pub fn compare(&mut self, text: &str, in_text: &Locator, book: &str, in_book: &Locator) {
+        let Exact { mut passages, total } = exact(text, book, &self.spans);
+        for passage in &mut passages {
+            passage.query_at = Some(in_text.locate(passage.query));
+            passage.book_at = Some(in_book.locate(passage.book));
+        }
+        for span in &mut self.spans {
+            span.query_at = span.query.bytes.map(|place| in_text.locate(place));
+            span.book_at = span.book.bytes.map(|place| in_book.locate(place));
+        }
+        self.exact = Some(total);
+        self.passages = passages;
+    }
+}
+
+/// A book, as shown in a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct BookRef {
+    /// The library.
+    pub library: String,
+    /// The book's id in its library.
+    pub id: String,
+    /// The rights in effect on the report's day.
+    pub rights: Rights,
+    /// The days on which the book's assigned rights are in effect, if limited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub validity: Option<Validity>,
+    /// The title, if known.
+    pub title: Option<String>,
+    /// The authors.
+    pub authors: Vec<String>,
+    /// The language, if known.
+    pub language: Option<String>,
+    /// Length in bytes of UTF-8; 0 if only the gems are known.
+    pub bytes: u64,
+}
+
+impl BookRef {
+    /// A book as described by its record on a given day.
+    #[must_use]
+    pub fn on(day: Date, record: Record) -> Self {
+        Self {
+            rights: record.rights_on(day),
+            validity: record.standing.validity,
+            library: record.key.library.into(),
+            id: record.key.id.into(),
+            title: record.description.title,
+            authors: record.description.authors,
+            language: record.description.language,
+            bytes: record.bytes,
+        }
+    }
+}
+
+/// A line of the response.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct CheckAnswer {
+    /// The line of the request that this answers, or the number of the file in a form, starting at 1.
+    pub line: u64,
+    /// The name of the file, if it came with a form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// The `ref` of that line.
+    #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
+    pub mark: Option<Value>,
+    /// The report of the check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub report: Option<Report>,
+    /// Or why the check was not made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<Problem>,
+}

@@ -1,0 +1,123 @@
+//! Filed checks, and the decisions about them.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Report;
+use lapidary_checking::Reason;
+use lapidary_store::Rights;
+
+/// What an entry says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Ruling {
+    /// A check was made and filed.
+    Checked,
+    /// The text may be published.
+    Accepted,
+    /// It may not.
+    Refused,
+    /// A decision is disputed.
+    Appealed,
+}
+
+impl Ruling {
+    /// The word used in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Checked => "checked",
+            Self::Accepted => "accepted",
+            Self::Refused => "refused",
+            Self::Appealed => "appealed",
+        }
+    }
+}
+
+/// A decision to record about a filed check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewDecision {
+    /// The id of the filed check.
+    pub check: String,
+    /// What was decided: `accepted`, `refused` or `appealed`.
+    pub ruling: Ruling,
+    /// Why.
+    #[schema(min_length = 1, max_length = 4000)]
+    pub reason: String,
+}
+
+/// A filed check, or a decision about one. Entries are never changed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Decision {
+    /// Its id. Ids are in the order of time.
+    pub id: String,
+    /// When it was made.
+    pub at: Timestamp,
+    /// Who: `local`, `anonymous`, or `key:` and the name of a key.
+    pub actor: String,
+    /// What it says.
+    pub ruling: Ruling,
+    /// The filed check that it is about; for `checked`, its own id.
+    pub check: String,
+    /// BLAKE3 of the checked text (UTF-8) in hexadecimal; of the gems if only those were sent.
+    pub digest: String,
+    /// The verdict of the check.
+    pub verdict: Rights,
+    /// Why the verdict is what it is, as in the report. Absent in entries of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdict_reason: Option<Reason>,
+    /// The name of what was checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The reference of the case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub case: Option<String>,
+    /// The reason for the decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// For `checked`, if it is shown alone: the check.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub filed: Option<Filed>,
+}
+
+impl Decision {
+    /// Whether its check says if the text may be published; see [`Report::is_answer`].
+    #[must_use]
+    pub fn is_about_answer(&self) -> bool {
+        self.verdict.forbids() || self.verdict_reason.is_none_or(Reason::is_answer)
+    }
+}
+
+/// A filed check: its answer, and all that the answer depends on besides the text.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Filed {
+    /// The report as it was answered. It names the recipes, the rule and the day.
+    pub report: Report,
+    /// The id of the catalogue, which it keeps for ever.
+    pub catalogue: String,
+    /// The state of the catalogue: a digest that changes whenever its books, recipes or allow-lists do.
+    pub state: String,
+    /// The version of the program.
+    pub version: String,
+    /// The library that the check was limited to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub library: Option<String>,
+    /// The maximum number of matches.
+    pub limit: usize,
+    /// Whether spans were asked for.
+    pub detail: bool,
+    /// Whether print artifacts were to be stripped; if missing, each recipe decided.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clean: Option<bool>,
+}
+
+/// A page of decisions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DecisionPage {
+    /// The entries, oldest first, without their reports. There may be fewer than the limit, or none, although more follow.
+    pub decisions: Vec<Decision>,
+    /// The cursor of the next page; `null` on the last page.
+    pub next_cursor: Option<String>,
+}

@@ -1,0 +1,382 @@
+//! Jobs: long work that a server does on its own.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+
+use jiff::Timestamp;
+use lapidary_gems::{Recipe, RecipeError, RecipeName};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::BookRef;
+use crate::duplicate_groups::LeftOut;
+use lapidary_store::Library;
+
+/// The task of a job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Task {
+    /// Computes gems of a recipe for every book, then makes the recipe the default.
+    Reindex {
+        /// The recipe.
+        recipe: RecipeChoice,
+        /// What the gems are computed from.
+        #[serde(default)]
+        from: CutFrom,
+        /// Whether to drop the previous default recipe at the end.
+        #[serde(default)]
+        drop_old: bool,
+        /// Whether the recipe becomes the default even if some books cannot get gems of it.
+        #[serde(default)]
+        allow_missing: bool,
+    },
+    /// Drops a recipe with all its gems.
+    DropRecipe {
+        /// The recipe.
+        #[schema(value_type = String)]
+        recipe: RecipeName,
+    },
+    /// Reads everything and reports inconsistencies.
+    Verify {
+        /// Whether to repair them, using the books' records and gems.
+        #[serde(default)]
+        fix: bool,
+    },
+    /// Makes a backup.
+    Backup {
+        /// The destination. On a server, a name below the configured backup folder.
+        #[serde(default = "usual_name")]
+        #[schema(value_type = String)]
+        to: PathBuf,
+        /// Number of backups to keep there, including this one.
+        #[serde(default = "usual_number")]
+        keep: u32,
+    },
+    /// Compacts the store into its smallest and fastest form.
+    Compact {},
+    /// Finds the groups of books that have text in common.
+    Duplicates {
+        /// Compare only the books of this library.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
+        library: Option<Library>,
+        /// Compare by the gems of this recipe; without it, of the default.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schema(value_type = Option<String>)]
+        recipe: Option<RecipeName>,
+        /// Find only duplicates of the books that changed at this time or later.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        since: Option<Timestamp>,
+    },
+}
+
+impl Task {
+    /// The name of its kind.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Reindex { .. } => "reindex",
+            Self::DropRecipe { .. } => "drop_recipe",
+            Self::Verify { .. } => "verify",
+            Self::Backup { .. } => "backup",
+            Self::Compact {} => "compact",
+            Self::Duplicates { .. } => "duplicates",
+        }
+    }
+}
+
+fn usual_name() -> PathBuf {
+    PathBuf::from("catalogue")
+}
+
+fn usual_number() -> u32 {
+    7
+}
+
+/// What to compute gems from.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CutFrom {
+    /// The stored folds.
+    #[default]
+    Folds,
+    /// Texts that are sent one by one. The job waits for them.
+    Sources,
+}
+
+/// A recipe, given by the name of a built-in one or by its definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum RecipeChoice {
+    /// A built-in recipe.
+    Named(String),
+    /// Any recipe, by its full definition.
+    Defined(Recipe),
+}
+
+impl RecipeChoice {
+    /// The recipe.
+    pub fn recipe(&self) -> Result<Recipe, RecipeError> {
+        match self {
+            Self::Named(name) => name.parse(),
+            Self::Defined(recipe) => Ok(recipe.clone()),
+        }
+    }
+}
+
+/// The state of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JobState {
+    /// Not finished. After a crash it resumes when the catalogue is served again.
+    Running,
+    /// Finished successfully.
+    Done,
+    /// Failed.
+    Failed,
+    /// Cancelled.
+    Cancelled,
+}
+
+impl fmt::Display for JobState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Running => "running",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+        })
+    }
+}
+
+/// A job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Job {
+    /// Its number.
+    pub id: u32,
+    /// Its task.
+    pub task: Task,
+    /// Its state.
+    pub state: JobState,
+    /// How much of `total` is done. The unit depends on the task.
+    pub done: u64,
+    /// Total amount of work.
+    pub total: u64,
+    /// When it was started.
+    pub started: Timestamp,
+    /// When it finished.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Timestamp>,
+    /// Its result.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<JobResult>,
+    /// Why it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+/// The result of a job, by its kind of task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(untagged)]
+pub enum JobResult {
+    /// Of a re-index.
+    Reindexed(Reindexed),
+    /// Of dropping a recipe.
+    Dropped(Dropped),
+    /// Of a verification.
+    Verified(Verified),
+    /// Of a backup.
+    BackedUp(BackedUp),
+    /// Of a compaction.
+    Compacted(Compacted),
+    /// Of a search for duplicates.
+    Grouped(Grouped),
+}
+
+/// The result of a re-index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reindexed {
+    /// The default recipe before.
+    #[schema(value_type = String)]
+    pub before: RecipeName,
+    /// Number of books without gems of the recipe.
+    pub books_without: u64,
+    /// The default recipe now.
+    #[schema(value_type = String)]
+    pub default: RecipeName,
+    /// The recipe that was dropped, if any.
+    #[schema(value_type = Option<String>)]
+    pub dropped: Option<RecipeName>,
+}
+
+/// The result of dropping a recipe.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Dropped {
+    /// The recipe.
+    #[schema(value_type = String)]
+    pub dropped: RecipeName,
+}
+
+/// The result of a verification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Verified {
+    /// The inconsistencies found, one sentence each.
+    pub faults: Vec<String>,
+    /// The inconsistencies found before the repair.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Vec<String>>,
+    /// What the repair could not restore.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<Vec<String>>,
+}
+
+/// The result of a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BackedUp {
+    /// Its number.
+    pub backup: u32,
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// How many backups there are now.
+    pub kept: usize,
+}
+
+/// The result of a compaction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Compacted {
+    /// Size on disk now, in bytes.
+    pub bytes: u64,
+    /// Size on disk before, in bytes.
+    pub bytes_before: u64,
+}
+
+/// The result of a search for duplicates. `GET /v1/jobs/{id}/groups` returns the groups, and `GET /v1/jobs/{id}/overlaps` what
+/// overlaps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Grouped {
+    /// Number of groups.
+    pub groups: u64,
+    /// Number of books in them.
+    pub duplicates: u64,
+    /// Number of overlaps.
+    pub overlaps: u64,
+    /// What was left out.
+    pub left_out: DuplicatesLeftOut,
+}
+
+/// What a search for duplicates left out, because there is too much of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DuplicatesLeftOut {
+    /// Number of books with gems of more than 32 earlier books. They were compared with the 32 that have most of their gems.
+    pub texts_with_many: u64,
+    /// Number of books with gems that more than 500 books of a library have. These gems connect no books.
+    pub texts_with_common_gems: u64,
+    /// Number of pairs that were found, and are too many to be kept.
+    pub pairs: u64,
+}
+
+impl From<LeftOut> for DuplicatesLeftOut {
+    fn from(LeftOut { texts_with_many, texts_with_common_gems, pairs }: LeftOut) -> Self {
+        Self { texts_with_many, texts_with_common_gems, pairs }
+    }
+}
+
+impl From<DuplicatesLeftOut> for LeftOut {
+    fn from(DuplicatesLeftOut { texts_with_many, texts_with_common_gems, pairs }: DuplicatesLeftOut) -> Self {
+        Self { texts_with_many, texts_with_common_gems, pairs }
+    }
+}
+
+/// Books that are the same, directly or through others.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DuplicateGroup {
+    /// Number of books in the group when the job ended.
+    pub size: u32,
+    /// The first 1,000 of them that still exist.
+    pub books: Vec<BookRef>,
+    /// The place in `books` of the copy to keep.
+    pub best: u32,
+    /// Why it is the best.
+    #[schema(value_type = String)]
+    pub reason: Cow<'static, str>,
+    /// What connects these books.
+    pub pairs: Vec<DuplicatePair>,
+}
+
+/// Two books that have text in common.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DuplicatePair {
+    /// The place of one in `books`.
+    pub a: u32,
+    /// The place of the other.
+    pub b: u32,
+    /// How the first relates to the second: `identical`, `same_text`, `part_of_book`, `contains_book` or `overlap`.
+    #[schema(value_type = String)]
+    pub relation: Cow<'static, str>,
+    /// The share of the gems of `a` that `b` has, from 0 to 1.
+    pub share_of_a: f64,
+    /// The share of the gems of `b` that `a` has, from 0 to 1.
+    pub share_of_b: f64,
+}
+
+/// Two books of different groups, or of none, that have text in common.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DuplicateOverlap {
+    /// One book.
+    pub a: BookRef,
+    /// The other.
+    pub b: BookRef,
+    /// How the first relates to the second: `part_of_book`, `contains_book` or `overlap`.
+    #[schema(value_type = String)]
+    pub relation: Cow<'static, str>,
+    /// The share of the gems of `a` that `b` has, from 0 to 1.
+    pub share_of_a: f64,
+    /// The share of the gems of `b` that `a` has, from 0 to 1.
+    pub share_of_b: f64,
+}
+
+/// A page of overlaps.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DuplicateOverlaps {
+    /// The overlaps, those with most text in common first. Of each two groups there is one.
+    pub overlaps: Vec<DuplicateOverlap>,
+    /// What to give as `after` for the next page, if there may be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u32>,
+}
+
+/// A page of groups.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct DuplicateGroups {
+    /// The groups, in the order in which their first books were added.
+    pub groups: Vec<DuplicateGroup>,
+    /// What to give as `after` for the next page, if there may be one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<u32>,
+}
+
+/// All jobs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Jobs {
+    /// The newest first.
+    pub jobs: Vec<Job>,
+}
+
+/// The result of sending a text that a re-index is waiting for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Recut {
+    /// The recipes that the book got gems of; empty if it had them all.
+    #[schema(value_type = Vec<String>)]
+    pub added: Vec<RecipeName>,
+}

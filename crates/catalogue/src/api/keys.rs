@@ -1,0 +1,108 @@
+//! Access keys.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::permission::{Rate, Role, Unless};
+use lapidary_store::Library;
+
+/// A key to create.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NewKey {
+    /// Its name.
+    pub name: String,
+    /// What it permits.
+    pub role: Role,
+    /// The libraries of a key of the role `texts` or `ingest`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub libraries: BTreeSet<Library>,
+    /// For a key of the role `ingest`, where it is required: whether its libraries are trusted. The books of a library that is
+    /// not decide only in what its own keys are told, and are information for everybody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trusted: Option<bool>,
+    /// For a key of the role `ingest`: whether it may add, change and remove books that are `forbidden`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_forbid: bool,
+    /// For a key of the role `ingest`: the gate that each book must pass which it adds or replaces, whatever its requests ask
+    /// for. Exceptions (`except`) do not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub must_gate: Option<Unless>,
+    /// Rate limit. A burst of this many requests is allowed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "50/s")]
+    pub rate: Option<Rate>,
+    /// Number of requests per day (UTC).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "100000/day")]
+    pub quota: Option<Rate>,
+    /// When it expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires: Option<Timestamp>,
+}
+
+/// A key, without its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Key {
+    /// Its id, which is the first part of the secret.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it permits.
+    pub role: Role,
+    /// The libraries of a key of the role `texts` or `ingest`.
+    pub libraries: BTreeSet<Library>,
+    /// For a key of the role `ingest`: whether it may add, change and remove books that are `forbidden`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_forbid: bool,
+    /// For a key of the role `ingest`: the gate that each book must pass which it adds or replaces, whatever its requests ask
+    /// for. Exceptions (`except`) do not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub must_gate: Option<Unless>,
+    /// Rate limit.
+    #[schema(value_type = Option<String>, example = "50/s")]
+    pub rate: Option<Rate>,
+    /// Number of requests per day (UTC).
+    #[schema(value_type = Option<String>, example = "100000/day")]
+    pub quota: Option<Rate>,
+    /// When it expires.
+    pub expires: Option<Timestamp>,
+    /// When it was created.
+    pub created: Timestamp,
+}
+
+impl Key {
+    /// Whether it has expired.
+    #[must_use]
+    pub fn has_expired(&self) -> bool {
+        self.expires.is_some_and(|expires| expires <= Timestamp::now())
+    }
+}
+
+/// All keys.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Keys {
+    /// Ordered by name.
+    pub keys: Vec<Key>,
+}
+
+/// How to rotate a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rotation {
+    /// How long the previous secret stays valid, in seconds.
+    pub overlap_seconds: u32,
+}
+
+/// A new key with its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct MadeKey {
+    /// The key.
+    #[serde(flatten)]
+    pub key: Key,
+    /// The secret that its owner sends. It is shown only once.
+    pub secret: String,
+}

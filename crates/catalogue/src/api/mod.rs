@@ -1,0 +1,46 @@
+//! Wire types: the bodies of requests and responses, one file for each resource.
+//!
+//! The server and the command line in `--server` mode both read and write these types, and the API description is
+//! generated from them. They are never stored: the code that stores data declares its own types. Plain values, such as
+//! [`Rights`](lapidary_store::Rights), are used as they are.
+
+mod allow;
+mod audit;
+mod books;
+mod checks;
+mod decisions;
+mod doctor;
+mod export;
+mod jobs;
+mod keys;
+mod problem;
+mod server;
+mod sources;
+mod webhooks;
+
+pub use crate::permission::Unless;
+pub use allow::{AllowList, AllowLists, ToAllow};
+pub use audit::{AuditEntry, AuditPage};
+pub use books::{
+    Added, Amendment, ClusterStats, Decides, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats, Libraries,
+    LibraryListing, LibraryTrust, NewBook, NodeStats, Outcome, Page, RecipeList, RecipeStats, Record, Stats,
+};
+pub use checks::{
+    BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, HiddenText, Match, Partial, Report,
+};
+pub use decisions::{Decision, DecisionPage, Filed, NewDecision, Ruling};
+pub use doctor::{Concern, Finding, Findings};
+pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};
+pub use jobs::{
+    BackedUp, Compacted, CutFrom, Dropped, DuplicateGroup, DuplicateGroups, DuplicateOverlap, DuplicateOverlaps,
+    DuplicatePair, DuplicatesLeftOut, Grouped, Job, JobResult, JobState, Jobs, RecipeChoice, Recut, Reindexed, Task,
+    Verified,
+};
+pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
+pub use problem::Problem;
+pub use server::{Health, History, Imported, Index, Period, Sample};
+pub use sources::{
+    Source, SourceChange, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns, SourceState,
+    SourceTest, Sources,
+};
+pub use webhooks::{Failing, MadeWebhook, Matched, NewWebhook, Webhook, WebhookEvent, Webhooks};

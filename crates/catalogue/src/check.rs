@@ -1,0 +1,230 @@
+//! Checks: which books a query shares gems with, and the resulting verdict.
+
+use std::collections::BTreeSet;
+use std::convert::Infallible;
+use std::time::Instant;
+
+use hashbrown::HashSet;
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule, WrittenGem};
+
+use super::answer::{CheckOptions, Comparison, Query, TextGems};
+use super::checking::{Checking, InRecipe};
+use super::choice::{Chosen, reaching_all};
+use super::disguise::signs;
+use super::given::distinct;
+use super::{Catalogue, CatalogueError, Text};
+use crate::api::Report;
+use crate::metrics::METRICS;
+use lapidary_checking::{Alignment, Exact, Score, align, exact, is_match, kept, of_both};
+use lapidary_store::{BookKey, BookNo, Record, Snapshot, StoreError};
+
+/// Compares two texts by their gems and word by word, the first as the query and the second as the book.
+#[must_use]
+pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Comparison {
+    let originals = (a.original(), b.original());
+    let (a, b) = (a.probes(recipe), b.gems(recipe));
+    let alignment = align(&of_both(&a, &b), &b, recipe, |_| Some(1.0));
+    let in_a: HashSet<Gem> = a.iter().map(|probe| probe.placed.gem).collect();
+    let common = b.iter().filter(|g| in_a.contains(&g.gem)).count() as u32;
+    let (gems_a, gems_b) = (kept(&a), b.len() as u32);
+    let score = Score::new(common, gems_a, gems_b);
+    let Ok::<bool, Infallible>(matches) = is_match(&rule, &score, || Ok(alignment.clone()));
+    let Alignment { relation, spans, .. } = alignment;
+    let Exact { passages, total: exact } = exact(originals.0, originals.1, &spans);
+    let recipe = recipe.name().clone();
+    Comparison { recipe, gems_a, gems_b, score, matches, rule, relation, spans, exact, passages }
+}
+
+impl Catalogue {
+    /// Checks a text, or its gems, against every book of the catalogue.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::RecipeIncomplete`], [`CatalogueError::NoSuchLibrary`], and
+    /// the errors of invalid gems.
+    pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        // Read everything from one snapshot, so that a change of the default recipe is never seen halfway.
+        if options.partial {
+            return self.check_in(&*self.store.partial_snapshot(), query, options);
+        }
+        let snapshot = self.store.unconfirmed_snapshot();
+        let checked = self.check_in(&*snapshot, query, options);
+        match snapshot.confirm() {
+            Ok(()) => checked,
+            Err(StoreError::Changed(_)) => self.check_in(&*self.store.snapshot(), query, options),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(super) fn check_in(
+        &self,
+        snapshot: &dyn Snapshot,
+        query: &Query,
+        options: &CheckOptions,
+    ) -> Result<Report, CatalogueError> {
+        let begun = Instant::now();
+        if let Some(library) = &options.library
+            && snapshot.library(library)?.is_none()
+        {
+            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
+        }
+        let deciding = self.deciding_for(snapshot, options.own.clone())?;
+        let chosen = self.recipes_for(snapshot, &deciding, query.as_gems(), options)?;
+        let asked = match query {
+            Query::Text { text, clean } => {
+                let read = Text::bounded(text, *clean)?.in_language(options.text_language.as_deref());
+                Asked::of_text(text, &read, chosen)
+            }
+            Query::Gems(TextGems { gems, own }) => Asked::of_gems(gems, own.as_deref(), chosen.recipes)?,
+        };
+        let checking = Checking {
+            snapshot,
+            asked: self.in_recipes(&asked.recipes),
+            aside: self.in_recipes(&asked.aside),
+            digests: &asked.digests,
+            bytes: asked.bytes,
+            allowances: &*self.allowances()?,
+            deciding: &deciding,
+            day: options.day.unwrap_or_else(today),
+            is_left_out: &|_, _| false,
+        };
+        let disguise = query.as_text().and_then(|text| signs(text, &options.hidden));
+        let report = Report { disguise, ..checking.report(options)? };
+        METRICS.checked(&report, begun.elapsed());
+        Ok(report)
+    }
+
+    /// The books that a text matches under one recipe: what a measurement needs of a report.
+    pub fn matching(&self, text: &Text<'_>, recipe: &Recipe) -> Result<Vec<BookKey>, CatalogueError> {
+        let asked = Asked::of_text(text.original(), text, vec![recipe.clone()].into());
+        let snapshot = self.store.snapshot();
+        let checking = Checking {
+            snapshot: &*snapshot,
+            asked: self.in_recipes(&asked.recipes),
+            aside: Vec::new(),
+            digests: &asked.digests,
+            bytes: asked.bytes,
+            allowances: &*self.allowances()?,
+            deciding: &self.deciding_for(&*snapshot, BTreeSet::new())?,
+            day: today(),
+            is_left_out: &|_, _| false,
+        };
+        checking.matches()
+    }
+
+    /// Checks a stored book against all others, with spans. Returns `None` if there is no such book, and a report without
+    /// matches if it has no gems of the recipes that a check uses.
+    pub fn matches_of(&self, key: &BookKey) -> Result<Option<Report>, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let Some(number) = snapshot.find(key)? else { return Ok(None) };
+        let Some(record) = snapshot.fetch(&[number])?.pop().flatten() else { return Ok(None) };
+        match self.check_book(&*snapshot, number, &record, &CheckOptions { detail: true, ..CheckOptions::default() })? {
+            Some(report) => Ok(Some(report)),
+            None => self.check(&Query::Gems(TextGems::default()), &CheckOptions::default()).map(Some),
+        }
+    }
+
+    /// Checks a stored book against all others. Returns `None` if it has no gems of the recipes that a check uses.
+    pub(super) fn check_book(
+        &self,
+        snapshot: &dyn Snapshot,
+        book: BookNo,
+        record: &Record,
+        options: &CheckOptions,
+    ) -> Result<Option<Report>, CatalogueError> {
+        let deciding = self.deciding_for(snapshot, options.own.clone())?;
+        let Chosen { recipes, aside } = reaching_all(&deciding, snapshot.recipes())?;
+        let gems = |recipe: Recipe| -> Result<Option<(Recipe, Vec<Probe>)>, StoreError> {
+            let Some(gems) = snapshot.gems(recipe.name(), book)? else { return Ok(None) };
+            Ok(Some((recipe, gems.into_iter().map(|placed| Probe { placed, kept: true }).collect())))
+        };
+        let of_book = |recipes: Vec<Recipe>| recipes.into_iter().filter_map(|recipe| gems(recipe).transpose());
+        let asked: Vec<_> = of_book(recipes).collect::<Result<_, _>>()?;
+        let aside: Vec<_> = of_book(aside).collect::<Result<_, _>>()?;
+        // A book that is known by other gems than those that decide.
+        let [asked, aside] = if asked.is_empty() { [aside, asked] } else { [asked, aside] };
+        if asked.is_empty() {
+            return Ok(None);
+        }
+        let digests: Vec<String> = [&record.digest].into_iter().chain(&record.clean_digest).cloned().collect();
+        let checking = Checking {
+            snapshot,
+            asked: self.in_recipes(&asked),
+            aside: self.in_recipes(&aside),
+            digests: &digests,
+            bytes: Some(record.bytes).filter(|bytes| *bytes > 0),
+            allowances: &*self.allowances()?,
+            deciding: &deciding,
+            day: today(),
+            is_left_out: &|number, _| number == book,
+        };
+        checking.report(options).map(Some)
+    }
+
+    /// A query in several recipes, with their rules.
+    pub(super) fn in_recipes<'a>(
+        &self,
+        asked: impl IntoIterator<Item = &'a (Recipe, Vec<Probe>)>,
+    ) -> Vec<InRecipe<'a>> {
+        let in_recipe =
+            |(recipe, gems): &'a (Recipe, Vec<Probe>)| InRecipe { recipe, rule: self.rule.on(recipe.rule()), gems };
+        asked.into_iter().map(in_recipe).collect()
+    }
+}
+
+/// What a check looks up.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    /// The query in each recipe.
+    pub(super) recipes: Vec<(Recipe, Vec<Probe>)>,
+    /// The query in those that only books which inform need.
+    pub(super) aside: Vec<(Recipe, Vec<Probe>)>,
+    /// The digests that an identical text may have.
+    pub(super) digests: Vec<String>,
+    /// The length of the text in bytes.
+    pub(super) bytes: Option<u64>,
+}
+
+impl Asked {
+    pub(super) fn of_text(stands: &str, text: &Text<'_>, Chosen { recipes, aside }: Chosen) -> Self {
+        let probes = |recipe: Recipe| {
+            let probes = text.probes(&recipe);
+            (recipe, probes)
+        };
+        let [recipes, aside] = [recipes, aside].map(|recipes| recipes.into_iter().map(probes).collect());
+        Self { recipes, aside, digests: text.digests(), bytes: Some(stands.len() as u64) }
+    }
+
+    /// `own`: the positions of the gems that a book with the same text would have, if not all.
+    pub(super) fn of_gems(
+        gems: &[WrittenGem],
+        own: Option<&[u32]>,
+        recipes: Vec<Recipe>,
+    ) -> Result<Self, CatalogueError> {
+        let probes = |recipe: Recipe| {
+            let distinct = distinct(gems, &recipe)?;
+            let own = own.map(|own| own_of(gems, own, &recipe)).transpose()?;
+            let is_own = |gem: &Gem| own.as_ref().is_none_or(|own| own.contains(gem));
+            let probe = |gem| Probe { placed: PlacedGem { gem, place: None }, kept: is_own(&gem) };
+            Ok((recipe, distinct.into_iter().map(probe).collect()))
+        };
+        let recipes = recipes.into_iter().map(probes).collect::<Result<_, CatalogueError>>()?;
+        Ok(Self { recipes, aside: Vec::new(), digests: Vec::new(), bytes: None })
+    }
+}
+
+/// The gems at these positions.
+fn own_of(gems: &[WrittenGem], own: &[u32], recipe: &Recipe) -> Result<HashSet<Gem>, CatalogueError> {
+    let at = |&at: &u32| {
+        let gem = gems.get(at as usize).ok_or(CatalogueError::NoSuchPosition { at, gems: gems.len() })?;
+        Ok(recipe.read(*gem))
+    };
+    own.iter().filter_map(|position| at(position).transpose()).collect()
+}
+
+/// Today, in UTC.
+pub(super) fn today() -> Date {
+    Timestamp::now().to_zoned(TimeZone::UTC).date()
+}

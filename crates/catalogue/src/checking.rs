@@ -1,0 +1,638 @@
+//! A check in progress: from the gems of a query, in one recipe or several, to the report.
+
+use std::collections::BTreeMap;
+
+use hashbrown::hash_map::Entry;
+use hashbrown::{HashMap, HashSet};
+use jiff::civil::Date;
+use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
+
+use super::CatalogueError;
+use super::allow::Allowances;
+use super::answer::CheckOptions;
+use super::shown::Shown;
+use super::trust::Deciding;
+use crate::api::{BookRef, Match, Partial, Report};
+use lapidary_checking::{
+    Alignment, Calibration, Claimed, Covered, Extent, Judged, Judgements, LookedUp, MOST_COMPARED, Question, Ranked,
+    Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow, candidates, chance, judge, kept, merge, name_words,
+    rank, works,
+};
+use lapidary_language::Language;
+use lapidary_store::{BookKey, BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
+
+/// Maximum number of matches, besides those shown, whose passages are combined into the share of the text that protected
+/// books cover. Each takes as long as a shown one.
+const MOST_COVERING: usize = 100;
+
+/// What a gate needs to know of a check.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Verdict {
+    pub(super) rights: Rights,
+    /// How many books have gems of the recipes, if not all do.
+    pub(super) coverage: Option<Coverage>,
+    /// Number of books that were not compared, because there were too many.
+    pub(super) uncompared: usize,
+}
+
+impl Default for Verdict {
+    fn default() -> Self {
+        Self { rights: Rights::Unknown, coverage: None, uncompared: 0 }
+    }
+}
+
+/// A check in progress.
+pub(super) struct Checking<'a> {
+    pub(super) snapshot: &'a dyn Snapshot,
+    /// The query in each recipe. Not empty.
+    pub(super) asked: Vec<InRecipe<'a>>,
+    /// The query in recipes that no book needs which decides. They find only books that inform.
+    pub(super) aside: Vec<InRecipe<'a>>,
+    /// The digests that an identical text may have.
+    pub(super) digests: &'a [String],
+    /// The length of the text in bytes, if it is known.
+    pub(super) bytes: Option<u64>,
+    pub(super) allowances: &'a Allowances,
+    pub(super) deciding: &'a Deciding<'a>,
+    pub(super) day: Date,
+    /// Whether to leave out a book, such as the one that is being checked.
+    pub(super) is_left_out: &'a dyn Fn(BookNo, &Outline) -> bool,
+}
+
+/// A query in one recipe.
+pub(super) struct InRecipe<'a> {
+    pub(super) recipe: &'a Recipe,
+    pub(super) rule: Rule,
+    pub(super) gems: &'a [Probe],
+}
+
+/// The books of a snapshot with gems of one recipe.
+pub(super) struct Stored<'a> {
+    pub(super) snapshot: &'a dyn Snapshot,
+    pub(super) recipe: &'a RecipeName,
+    /// Whether the catalogue is new and has no recipes yet.
+    pub(super) is_new: bool,
+}
+
+impl Stored<'_> {
+    fn sizes(&self) -> Result<Sizes, StoreError> {
+        if self.is_new { Ok(Sizes::default()) } else { self.snapshot.sizes(self.recipe) }
+    }
+}
+
+impl Reader for Stored<'_> {
+    fn tally(&self, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
+        if self.is_new { Ok(Tally::default()) } else { self.snapshot.tally(self.recipe, gems, limits) }
+    }
+
+    fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
+        self.snapshot.with_digest(digest, limits)
+    }
+
+    fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError> {
+        self.snapshot.outline(books)
+    }
+
+    fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError> {
+        Ok(self.snapshot.gems(self.recipe, book)?.unwrap_or_default())
+    }
+
+    fn books(&self, library: &Library) -> Result<u64, StoreError> {
+        Ok(self.snapshot.library(library)?.map_or(0, |library| library.books))
+    }
+}
+
+impl Checking<'_> {
+    pub(super) fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        self.answer(options.library.as_ref(), |answering| answering.report(options))
+    }
+
+    /// The verdict alone, against all libraries.
+    pub(super) fn verdict(&self) -> Result<Verdict, CatalogueError> {
+        self.answer(None, |answering| {
+            let AllMatches { ranked, uncompared, .. } = answering.ranked()?;
+            Ok(Verdict { rights: ranked.verdict, coverage: answering.coverage, uncompared })
+        })
+    }
+
+    /// The books that match, best first.
+    pub(super) fn matches(&self) -> Result<Vec<BookKey>, CatalogueError> {
+        self.answer(None, |answering| {
+            let matches = answering.ranked()?.ranked.shown(usize::MAX).matches;
+            Ok(matches.into_iter().map(|found| found.key).collect())
+        })
+    }
+
+    /// The works that match, with the largest share of each that the query has. `passage`: the number of gems of a passage.
+    pub(super) fn shared_works(&self, passage: &dyn Fn(&Recipe) -> usize) -> Result<Vec<SharedWork>, CatalogueError> {
+        self.answer(None, |answering| {
+            // A work can have many editions, so books are not counted before these are joined.
+            let matches = answering.ranked()?.ranked.shown(MOST_COMPARED).matches;
+            let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
+            let records = self.snapshot.fetch(&numbers)?;
+            let (mut shared, mut sketches) = (Vec::new(), Vec::new());
+            for (found, record) in matches.iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
+                let (answered, query) = answering.of_match(found);
+                let recipe = answered.asked.recipe;
+                let (places, gems) = query.shared(found.number)?;
+                // The same recipe can be asked with several rules.
+                let of_recipe = self.asked.iter().position(|asked| asked.recipe.name() == recipe.name());
+                sketches.push((of_recipe.unwrap_or_default(), Sketch::of(&gems)));
+                let (authors, share) = (name_words(&record.description.authors), found.score.share_of_book);
+                shared.push(SharedWork { authors, share, gems: places, passage: passage(recipe) });
+            }
+            let all = sketches.len();
+            let mut shared = by_work(shared, &works(&sketches, all));
+            shared.truncate(MOST_COVERING);
+            Ok(shared)
+        })
+    }
+
+    /// Looks the query up, and answers with what was found.
+    fn answer<T>(
+        &self,
+        library: Option<&Library>,
+        answer: impl FnOnce(&Answering<'_>) -> Result<T, CatalogueError>,
+    ) -> Result<T, CatalogueError> {
+        let is_new = self.snapshot.recipes().is_empty();
+        let all = || self.asked.iter().chain(&self.aside);
+        let stored: Vec<Stored<'_>> =
+            all().map(|asked| Stored { snapshot: self.snapshot, recipe: asked.recipe.name(), is_new }).collect();
+        let probes: Vec<Vec<Probe>> = all()
+            .map(|asked| asked.gems.iter().filter(|probe| !self.is_allowed(asked, probe)).copied().collect())
+            .collect();
+        let positions: Vec<_> = all().map(|asked| self.positions(asked)).collect();
+        let is_allowed = |book: &Outline| self.allowances.book(book);
+        let informs = |book: &Outline| self.deciding.informs(book);
+        let is_no_ban = |number, outline: &Outline| {
+            let rights = outline.standing.rights_on(self.day, outline.rights);
+            rights != Rights::Forbidden || (self.is_left_out)(number, outline)
+        };
+        let [mut questions, mut bans, mut aside]: [Vec<(&InRecipe<'_>, &Stored<'_>, Question<'_>)>; 3] =
+            Default::default();
+        for (((asked, stored), probes), positions) in all().zip(&stored).zip(&probes).zip(&positions) {
+            let question = Question {
+                recipe: asked.recipe,
+                rule: &asked.rule,
+                probes,
+                positions: positions.as_ref(),
+                // A text whose gems are all in an allow-list is allowed.
+                digests: if probes.is_empty() && !asked.gems.is_empty() { &[] } else { self.digests },
+                library,
+                is_left_out: self.is_left_out,
+                day: self.day,
+                is_allowed: &is_allowed,
+                informs: &informs,
+                informing: self.deciding.informing(),
+            };
+            if questions.len() == self.asked.len() {
+                aside.push((asked, stored, question));
+                continue;
+            }
+            questions.push((asked, stored, question));
+            // No allow-list lifts a ban, so forbidden books are compared with all gems.
+            if probes.len() < asked.gems.len() {
+                let question =
+                    Question { probes: asked.gems, digests: self.digests, is_left_out: &is_no_ban, ..question };
+                bans.push((asked, stored, question));
+            }
+        }
+        questions.append(&mut bans);
+        let deciding = questions.len();
+        questions.append(&mut aside);
+        let tallies = questions.iter().map(|(_, stored, question)| candidates(*stored, question));
+        let mut tallies: Vec<Tally> = tallies.collect::<Result<_, _>>()?;
+        for tally in &mut tallies[deciding..] {
+            tally.libraries.retain(|of| self.deciding.informing().contains(&of.library));
+        }
+        let mut in_recipes = Vec::with_capacity(questions.len());
+        for ((asked, stored, question), tally) in questions.iter().zip(&tallies) {
+            let stored: &Stored<'_> = stored;
+            let of_libraries = tally.libraries.iter().map(|of_library| LookedUp::new(stored, question, of_library));
+            let looked_up = of_libraries.collect::<Result<Vec<_>, _>>()?;
+            let sizes = stored.sizes()?;
+            let has_books = sizes.classes.iter().any(|class| class.books > 0);
+            let is_empty = !has_books || self.deciding.only_inform(asked.recipe.name());
+            in_recipes.push(Answered { asked, stored, question, looked_up, sizes, is_empty });
+        }
+        let coverage = if is_new { None } else { self.coverage()? };
+        answer(&Answering { checking: self, in_recipes, deciding, coverage })
+    }
+
+    /// How many of the books that decide have gems of at least one of the recipes, if not all do. No others can be found.
+    fn coverage(&self) -> Result<Option<Coverage>, StoreError> {
+        let recipes: Vec<RecipeName> = self.asked.iter().map(|asked| asked.recipe.name().clone()).collect();
+        Ok(Some(self.deciding.coverage(&recipes)?).filter(|coverage| coverage.lacking() > 0))
+    }
+
+    /// Where each gem is in a query without a text.
+    fn positions(&self, asked: &InRecipe<'_>) -> Option<HashMap<Gem, u32>> {
+        self.bytes.is_none().then(|| asked.gems.iter().map(|probe| probe.placed.gem).zip(0..).collect())
+    }
+
+    fn is_allowed(&self, asked: &InRecipe<'_>, probe: &Probe) -> bool {
+        self.allowances.gem(asked.recipe.name(), probe.placed.gem)
+    }
+}
+
+/// What the index says to a query in one recipe.
+struct Answered<'a> {
+    asked: &'a InRecipe<'a>,
+    stored: &'a Stored<'a>,
+    question: &'a Question<'a>,
+    /// By library.
+    looked_up: Vec<LookedUp<'a>>,
+    sizes: Sizes,
+    /// Whether no book that decides has gems of the recipe.
+    is_empty: bool,
+}
+
+impl Answered<'_> {
+    fn judge(&self) -> Result<Judgements, StoreError> {
+        judge(self.stored, self.question, &self.looked_up, MOST_COMPARED)
+    }
+
+    /// The gems that some library did not count, of those whose books are more than information.
+    fn common(&self, deciding: &Deciding<'_>) -> HashSet<Gem> {
+        let decide = self.looked_up.iter().filter(|of| !deciding.informing().contains(of.library()));
+        decide.flat_map(LookedUp::common).collect()
+    }
+
+    /// Number of gems of the text, of those that `is` selects.
+    fn count(&self, is: impl Fn(&Probe) -> bool) -> u32 {
+        self.asked.gems.iter().filter(|probe| probe.kept && is(probe)).count() as u32
+    }
+
+    fn is_common(&self, common: u32) -> bool {
+        2 * common >= kept(self.asked.gems)
+    }
+
+    fn is_short(&self) -> bool {
+        (self.asked.gems.len() as u32) < self.asked.rule.fewest()
+    }
+
+    /// Expected number of unrelated books that have `common` gems in common. Any of the probes may match by chance. The gems
+    /// of signatures are no random numbers: texts share their frequent words and phrases.
+    fn chance(&self, probes: usize, common: u32) -> Option<f64> {
+        let recipe = self.asked.recipe;
+        (!recipe.is_signature()).then(|| chance(&self.sizes, probes as u32, common, recipe.gem_bits()))
+    }
+
+    /// Whether spans say where the texts match. Those of signatures do if all their gems are of paragraphs.
+    fn has_places(&self, spans: &[Span]) -> bool {
+        let is_placed = |span: &Span| span.query.bytes.is_some();
+        !self.asked.recipe.is_signature() || (!spans.is_empty() && spans.iter().all(is_placed))
+    }
+
+    /// The passages of the query in these spans.
+    fn claimed(&self, spans: &[Span]) -> Vec<Claimed> {
+        let recipe = self.asked.recipe.name();
+        spans.iter().map(|span| Claimed { recipe: recipe.clone(), extent: span.query }).collect()
+    }
+
+    /// Upper bound on the probability that unrelated gems, of which there are `among`, reach this evidence.
+    fn error(&self, query: &LookedUp<'_>, among: u64, evidence: f64) -> Option<f64> {
+        Calibration::built_in().error_probability(self.asked.recipe.name(), kept(query.probes()), among, evidence)
+    }
+
+    /// A caveat about the answer in this recipe. `common`: the number of gems that did not count.
+    fn note(&self, language: Language, common: u32) -> Option<String> {
+        let recipe = language.quoted(self.asked.recipe.name().as_str());
+        let (gems, fewest) = (self.asked.gems.len() as u64, u64::from(self.asked.rule.fewest()));
+        // A text of this length has as many gems as a match needs, on average.
+        let needed = fewest * u64::from(self.asked.recipe.characters_per_gem());
+        if gems == 0 {
+            Some(language.note_no_gems(&recipe, needed))
+        } else if self.is_short() {
+            Some(language.note_few_gems(&recipe, gems, fewest, needed))
+        } else if self.is_common(common) {
+            let [common, gems, cap] = [common, kept(self.asked.gems), self.asked.rule.common_cap].map(u64::from);
+            Some(language.note_boilerplate(common, gems, cap))
+        } else {
+            None
+        }
+    }
+}
+
+/// All matches.
+struct AllMatches {
+    ranked: Ranked,
+    /// Number of disabled books that would match.
+    disabled: usize,
+    /// Number of books that were not compared, because there were too many.
+    uncompared: usize,
+}
+
+/// What the index says to a query in all recipes.
+struct Answering<'a> {
+    checking: &'a Checking<'a>,
+    /// First in each recipe that was asked for; then in those where gems are in allow-lists, about forbidden books; then in
+    /// those that find only books that inform.
+    in_recipes: Vec<Answered<'a>>,
+    /// The number of those before the last ones.
+    deciding: usize,
+    /// How many of the books that decide can be found, if not all.
+    coverage: Option<Coverage>,
+}
+
+impl Answering<'_> {
+    /// In the recipes that find books that decide.
+    fn deciding(&self) -> &[Answered<'_>] {
+        &self.in_recipes[..self.deciding]
+    }
+
+    fn ranked(&self) -> Result<AllMatches, StoreError> {
+        let judged = self.in_recipes.iter().map(Answered::judge).collect::<Result<_, _>>()?;
+        let Judgements { matches, disabled, left_out } = merge(judged);
+        Ok(AllMatches { ranked: rank(matches), disabled: disabled.len(), uncompared: left_out })
+    }
+
+    fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        let AllMatches { ranked, disabled, uncompared } = self.ranked()?;
+        let (verdict, total, informing) = (ranked.verdict, ranked.total(), ranked.informing());
+        let hidden = ranked.hidden(options.limit, MOST_COVERING);
+        let rivals: Vec<Judged> = ranked.deciding(MOST_COVERING).cloned().collect();
+        let to_show = ranked.shown(options.limit);
+        let error_probability =
+            to_show.decisive.as_ref().map(|found| self.error_of_verdict(found)).transpose()?.flatten();
+        // The figures of a report are those of the recipe behind the verdict.
+        let at = to_show.decisive.as_ref().map_or(0, first_recipe);
+        let main = &self.in_recipes[at];
+        let mut covering = Covering::new(self.in_recipes[0].asked, self.checking.bytes);
+        let (matches, left_out) = self.described(to_show, &rivals, options, &mut covering)?;
+        for found in &hidden {
+            let (answered, query) = self.of_match(found);
+            let spans = query.aligned(found.number)?.spans;
+            covering.add(found, answered.has_places(&spans).then_some(&spans));
+        }
+        let commons: Vec<HashSet<Gem>> = self.deciding().iter().map(|of| of.common(self.checking.deciding)).collect();
+        let common_of = |at: usize| self.in_recipes[at].count(|probe| commons[at].contains(&probe.placed.gem));
+        let asked = self.checking.asked.len();
+        let notes = self.in_recipes[..asked]
+            .iter()
+            .enumerate()
+            .filter_map(|(at, answered)| answered.note(options.language, common_of(at)));
+        let coverage = self.coverage;
+        let too_many = (uncompared > 0).then(|| options.language.note_uncompared(uncompared as u64));
+        let notes = notes.chain(self.missed(options.language, coverage)).chain(too_many).chain(left_out);
+        // The last read of the index was before this.
+        let partial = self.checking.snapshot.unread().map(Partial::new);
+        let notes: Vec<String> = notes.chain(partial.map(|partial| unread(options.language, partial))).collect();
+        let counted = main.question.probes.iter().filter(|probe| !commons[at].contains(&probe.placed.gem)).count();
+        Ok(Report {
+            verdict,
+            reason: self.reason([total, informing], partial.is_some(), common_of),
+            covered: covering.share(),
+            recipe: main.asked.recipe.name().clone(),
+            recipes: self.names(0..self.deciding),
+            coverage,
+            partial,
+            gems: kept(main.asked.gems),
+            looked_up: main.asked.gems.len() as u32,
+            common_gems: common_of(at),
+            allowed_gems: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
+            day: self.checking.day,
+            rule: main.asked.rule,
+            chance: main.chance(counted, main.asked.rule.fewest()),
+            total,
+            informing,
+            uncompared,
+            disabled,
+            error_probability,
+            matches,
+            disguise: None,
+            filed: None,
+            note: (!notes.is_empty()).then(|| notes.join("; ")),
+        })
+    }
+
+    /// Warns of the books that no recipe could find, and of recipes that no book has gems of.
+    fn missed(&self, language: Language, coverage: Option<Coverage>) -> impl Iterator<Item = String> {
+        let is_empty = coverage.is_none() && self.deciding().iter().all(|of| of.is_empty);
+        let is_unused = |at: &usize| !is_empty && self.in_recipes[*at].is_empty;
+        let all = self.names(0..self.deciding);
+        let unused = self.names((0..self.deciding).filter(is_unused));
+        let missed = match coverage {
+            Some(coverage) => {
+                let names = language.names(&all);
+                Some(language.note_missed(coverage.lacking(), coverage.of, &names, all.len() as u64))
+            }
+            None if unused.is_empty() => None,
+            None => Some(language.note_unused(&language.names(&unused), unused.len() as u64)),
+        };
+        let remedy = (!unused.is_empty()).then(|| language.note_reindex());
+        missed.into_iter().chain(remedy)
+    }
+
+    fn names(&self, recipes: impl IntoIterator<Item = usize>) -> Vec<RecipeName> {
+        let mut names: Vec<RecipeName> = Vec::new();
+        for name in recipes.into_iter().map(|recipe| self.in_recipes[recipe].asked.recipe.name()) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    /// The recipe that a match is shown with, and the query in its library.
+    fn of_match(&self, found: &Judged) -> (&Answered<'_>, &LookedUp<'_>) {
+        let answered = &self.in_recipes[first_recipe(found)];
+        (answered, &answered.looked_up[found.library])
+    }
+
+    /// `matches`: how many there are, and how many only inform.
+    fn reason(&self, matches: [usize; 2], is_partial: bool, common: impl Fn(usize) -> u32) -> Reason {
+        let all =
+            |is: &dyn Fn(usize, &Answered<'_>) -> bool| self.deciding().iter().enumerate().all(|(at, of)| is(at, of));
+        let [deciding, informing] = matches;
+        if deciding > 0 {
+            Reason::Match
+        } else if is_partial {
+            Reason::Partial
+        } else if all(&|_, of| of.is_empty) {
+            if informing > 0 { Reason::NoneDecides } else { Reason::NothingToCompare }
+        } else if all(&|_, of| of.is_short()) {
+            Reason::TooShort
+        } else if all(&|at, of| of.is_short() || of.is_common(common(at))) {
+            Reason::MostlyCommon
+        } else if informing > 0 {
+            // What could not be checked stays so, whatever untrusted libraries have.
+            Reason::NoneDecides
+        } else {
+            Reason::NoMatch
+        }
+    }
+
+    /// The matches as a report shows them, as far as they fit, and a note on what was left out. Adds their passages in the
+    /// text to `covered`. `rivals`: the first matches that decide, which may dispute what is shown.
+    fn described(
+        &self,
+        ToShow { matches, decisive }: ToShow,
+        rivals: &[Judged],
+        options: &CheckOptions,
+        covered: &mut Covering,
+    ) -> Result<(Vec<Match>, Option<String>), CatalogueError> {
+        let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
+        let records = self.checking.snapshot.fetch(&numbers)?;
+        let (mut shown, mut sketches, mut joining) = (Shown::default(), Vec::new(), 0);
+        // The claims of books, and for each match that is shown, its book if only the gems of it are known.
+        let (mut claims, mut by_gems): (HashMap<BookNo, Claim>, Vec<Option<BookNo>>) = Default::default();
+        // A record whose outline was read exists in the same snapshot.
+        for (found, record) in matches.into_iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
+            let (answered, query) = self.of_match(&found);
+            let (Alignment { relation, spans, evidence, .. }, gems) = query.compared(found.number)?;
+            let has_places = answered.has_places(&spans);
+            covered.add(&found, has_places.then_some(&spans));
+            let sketch = (first_recipe(&found), Sketch::of(&gems));
+            let Judged { number, recipes, score, identical, allowed, informs, .. } = found;
+            claims.insert(number, Claim { library: record.key.library.clone(), passages: answered.claimed(&spans) });
+            let has_text = record.bytes > 0;
+            let found = Match {
+                book: BookRef::on(self.checking.day, record),
+                recipes: self.names(recipes),
+                work: 0,
+                score,
+                relation: if identical { Some(Relation::SameText) } else { has_places.then_some(relation) },
+                identical,
+                chance: answered.chance(query.probes().len(), score.common),
+                evidence,
+                error_probability: answered.error(query, gems.len() as u64, evidence),
+                spans: if options.detail && has_places { spans } else { Vec::new() },
+                exact: None,
+                passages: Vec::new(),
+                allowed,
+                informs,
+                disputed: false,
+            };
+            if shown.add(found, decisive.as_ref().is_some_and(|decisive| decisive.number == number)) {
+                sketches.push(sketch);
+                joining += usize::from(informs.is_none());
+                by_gems.push((!has_text).then_some(number));
+            }
+        }
+        if by_gems.iter().any(Option::is_some) {
+            for rival in rivals {
+                if let Entry::Vacant(claim) = claims.entry(rival.number) {
+                    let (answered, query) = self.of_match(rival);
+                    let passages = answered.claimed(&query.aligned(rival.number)?.spans);
+                    claim.insert(Claim { library: rival.key.library.clone(), passages });
+                }
+            }
+        }
+        let is_disputed =
+            |book: BookNo| rivals.iter().any(|rival| claims[&book].is_disputed_by(&claims[&rival.number]));
+        let (mut matches, left_out) = shown.finish(options.language);
+        for ((found, work), by_gems) in matches.iter_mut().zip(works(&sketches, joining)).zip(by_gems) {
+            found.work = work;
+            found.disputed = by_gems.is_some_and(is_disputed);
+        }
+        Ok((matches, left_out))
+    }
+
+    /// Upper bound on the probability that a verdict which rests on this match is wrong. Each recipe that was asked could
+    /// have accused another book, so their probabilities add up.
+    fn error_of_verdict(&self, found: &Judged) -> Result<Option<f64>, StoreError> {
+        let (answered, query) = self.of_match(found);
+        let all_gems = answered.sizes.classes.iter().map(|class| class.gems).sum();
+        let error = answered.error(query, all_gems, query.aligned(found.number)?.evidence);
+        Ok(error.map(|error| (error * self.deciding as f64).min(1.0)))
+    }
+}
+
+/// Combines the passages of the text that are in protected books.
+struct Covering {
+    /// The length of the text in bytes, or else the number of gems.
+    length: u64,
+    by_bytes: bool,
+    covered: Covered,
+    /// Whether a book's text is the query's.
+    whole: bool,
+    /// Whether it is not known where a book's passages are.
+    is_unknown: bool,
+}
+
+impl Covering {
+    fn new(asked: &InRecipe<'_>, bytes: Option<u64>) -> Self {
+        Self {
+            length: bytes.unwrap_or(asked.gems.len() as u64),
+            by_bytes: bytes.is_some(),
+            covered: Covered::default(),
+            whole: false,
+            is_unknown: false,
+        }
+    }
+
+    /// Adds the spans of a match, if they are known, and if it is protected and counts.
+    fn add(&mut self, found: &Judged, spans: Option<&Vec<Span>>) {
+        if !found.decides() || !found.rights.forbids() {
+            return;
+        }
+        self.whole |= found.identical;
+        let Some(spans) = spans else {
+            self.is_unknown = true;
+            return;
+        };
+        for span in spans {
+            let Extent { gems, bytes } = span.query;
+            let bytes = bytes.map(|bytes| (bytes.start, bytes.end));
+            let gems = (!self.by_bytes).then_some((gems.start.into(), gems.end.into()));
+            if let Some(place) = bytes.or(gems) {
+                self.covered.add(place);
+            }
+        }
+    }
+
+    fn share(self) -> Option<f64> {
+        match self {
+            Self { whole: true, .. } => Some(1.0),
+            Self { is_unknown: true, .. } => None,
+            Self { covered, length, .. } => Some(covered.share(length)),
+        }
+    }
+}
+
+/// Warns of what could not be read.
+fn unread(language: Language, Partial { unread_gems, unread_digests, unread_books, .. }: Partial) -> String {
+    language.note_partial((unread_gems + unread_digests) as u64, unread_books as u64)
+}
+
+/// What a matching book claims of the text.
+struct Claim {
+    library: Library,
+    passages: Vec<Claimed>,
+}
+
+impl Claim {
+    /// Whether a book of another library has a passage that this one claims, too.
+    fn is_disputed_by(&self, other: &Self) -> bool {
+        other.library != self.library && Claimed::any_overlap(&self.passages, &other.passages)
+    }
+}
+
+/// Joins the editions of each work, whose numbers count from 1.
+fn by_work(editions: Vec<SharedWork>, numbers: &[u32]) -> Vec<SharedWork> {
+    let mut works: BTreeMap<u32, SharedWork> = BTreeMap::new();
+    for (edition, number) in editions.into_iter().zip(numbers) {
+        match works.get_mut(number) {
+            Some(work) => {
+                work.authors.extend(edition.authors);
+                work.gems.extend(edition.gems);
+                work.share = work.share.max(edition.share);
+            }
+            None => {
+                works.insert(*number, edition);
+            }
+        }
+    }
+    let mut works: Vec<SharedWork> = works.into_values().collect();
+    for work in &mut works {
+        work.gems.sort_unstable_by_key(|place| (place.start, place.end));
+        work.gems.dedup();
+    }
+    works
+}
+
+/// The recipe that a match is shown with: the first that found it.
+fn first_recipe(found: &Judged) -> usize {
+    found.recipes.first().copied().unwrap_or(0)
+}

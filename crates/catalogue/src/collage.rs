@@ -1,0 +1,94 @@
+//! Collages wait in quarantine: a book that a library's key adds, and that shares passages with several unrelated works of other
+//! libraries, decides nothing for others until an administrator confirms it.
+
+use std::collections::BTreeSet;
+use std::iter;
+
+use jiff::Timestamp;
+use lapidary_gems::{PlacedGem, Probe, Recipe, Rule};
+
+use super::add::GemsByRecipe;
+use super::authority::Authority;
+use super::check::today;
+use super::checking::{Checking, InRecipe};
+use super::choice::reaching_all;
+use super::{CatalogueError, Editor};
+use lapidary_checking::is_collage;
+use lapidary_store::{BookNo, Outline, Quarantine, Record};
+
+/// Shorter passages in common do not count, in characters.
+const PASSAGE: u32 = 1_500;
+
+impl Editor<'_> {
+    /// The quarantine of a book with a new content, unless it is no collage, or an administrator adds it. Books of the actor's own
+    /// libraries, and those that decide nothing, do not make it one.
+    pub(super) fn quarantine_of(
+        &self,
+        record: &Record,
+        gems: &GemsByRecipe,
+    ) -> Result<Option<Quarantine>, CatalogueError> {
+        let authority = self.authority()?;
+        if authority == Authority::Administrator {
+            return Ok(None);
+        }
+        let has_text = record.bytes > 0;
+        let (key, own, snapshot) = (&record.key, authority.own_libraries(), self.store.snapshot());
+        let deciding = self.deciding_for(&*snapshot, BTreeSet::new())?;
+        let asked = queries(reaching_all(&deciding, snapshot.recipes())?.recipes, snapshot.recipes(), gems);
+        if asked.is_empty() {
+            return Ok(None);
+        }
+        let is_left_out = |_: BookNo, outline: &Outline| {
+            key.library == outline.library || own.contains(&outline.library) || deciding.informs(outline).is_some()
+        };
+        let checking = Checking {
+            snapshot: &*snapshot,
+            asked: asked
+                .iter()
+                .flat_map(|(recipe, gems)| {
+                    let passages = passages(recipe, has_text);
+                    // Of a short work, a match needs fewer gems than a passage has.
+                    let of_short = Some(recipe.rule()).filter(|rule| rule.fewest() < passages.fewest());
+                    iter::once(passages).chain(of_short).map(|rule| InRecipe { recipe, rule, gems })
+                })
+                .collect(),
+            aside: Vec::new(),
+            digests: &[],
+            bytes: None,
+            allowances: &*self.allowances()?,
+            deciding: &deciding,
+            day: today(),
+            is_left_out: &is_left_out,
+        };
+        let passage = |recipe: &Recipe| passages(recipe, has_text).fewest() as usize;
+        let works = checking.shared_works(&passage)?;
+        let quarantine = Quarantine { since: Timestamp::now(), works: works.len() as u32, confirmed: None };
+        Ok(is_collage(&works, has_text).then_some(quarantine))
+    }
+}
+
+/// A book that has a passage in common, however small a share of either it is: a diluted collage is one, too. A list of gems needs
+/// no passages to match parts of a book: the fewest gems of a match are enough.
+fn passages(recipe: &Recipe, has_text: bool) -> Rule {
+    let rule = recipe.rule();
+    let of_passage = if has_text { PASSAGE / recipe.characters_per_gem() } else { 0 };
+    let min_common = rule.fewest().max(of_passage);
+    Rule { min_common, min_share: 0.0, min_share_of_few: 0.0, min_score: 0.0, ..rule }
+}
+
+/// The book as a query in the recipes that reach all books, or else in all that it has gems of.
+fn queries(reaching: Vec<Recipe>, known: Vec<Recipe>, gems: &GemsByRecipe) -> Vec<(Recipe, Vec<Probe>)> {
+    let in_each = |recipes: Vec<Recipe>| -> Vec<(Recipe, Vec<Probe>)> {
+        let of = |recipe: Recipe| {
+            let probes = probes(gems.get(recipe.name())?);
+            Some((recipe, probes))
+        };
+        recipes.into_iter().filter_map(of).collect()
+    };
+    let asked = in_each(reaching);
+    if asked.is_empty() { in_each(known) } else { asked }
+}
+
+fn probes(gems: &[PlacedGem]) -> Vec<Probe> {
+    gems.iter().map(|&placed| Probe { placed, kept: true }).collect()
+}

@@ -1,0 +1,385 @@
+//! Filed checks, and what was decided about them.
+//!
+//! Entries are only ever added, each in one batch with its audit log entry and its search keys. In [`Table::Decisions`],
+//! the first byte of a key says what follows:
+//!
+//! ```text
+//! i                      → the id of the catalogue
+//! r id                   → an entry, JSON
+//! f id                   → the filed check of an entry, JSON
+//! d digest \0 id         → nothing: the entries about a text
+//! b library \0 book \0 id → nothing: the filed checks that matched a book, and the decisions about them
+//! ```
+
+use std::collections::BTreeSet;
+
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+use jiff::{Timestamp, ToSpan as _};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::answer::{CheckOptions, Query};
+use super::digest::{digest_of, digest_of_gems};
+use super::rows::put;
+use super::sharing::SETTINGS;
+use super::{Catalogue, CatalogueError, Editor};
+use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
+use crate::id::{first_id, new_id};
+use lapidary_checking::Reason;
+use lapidary_common::description::TooLong;
+use lapidary_store::{Action, Actor, BookKey, NOTE_BYTES, Rights, RowChange, Snapshot, Table};
+
+/// Maximum length of the name and of the reference of a case, in bytes.
+const REFERENCE_BYTES: usize = 1_000;
+/// Maximum number of entries that a search reads for a page.
+const MOST_READ: usize = 1_000;
+/// Length of an id in a key.
+const ID_BYTES: usize = 16;
+
+/// What to file a check under.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Case {
+    /// The name of what is checked.
+    pub name: Option<String>,
+    /// The reference of the case.
+    pub reference: Option<String>,
+}
+
+/// Which decisions to list. All conditions hold together.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct SoughtDecisions {
+    /// About the text with this digest.
+    pub digest: Option<String>,
+    /// About a check that matched this book.
+    pub book: Option<BookKey>,
+    /// Made on this day, in UTC.
+    pub day: Option<Date>,
+}
+
+/// An entry, as stored.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+struct Kept {
+    at: Timestamp,
+    actor: String,
+    ruling: Ruling,
+    check: String,
+    digest: String,
+    verdict: Rights,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verdict_reason: Option<Reason>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    case: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+}
+
+impl Kept {
+    fn shown(self, id: Uuid, filed: Option<Filed>) -> Decision {
+        let Self { at, actor, ruling, check, digest, verdict, verdict_reason, name, case, reason } = self;
+        Decision {
+            id: id.to_string(),
+            at,
+            actor,
+            ruling,
+            check,
+            digest,
+            verdict,
+            verdict_reason,
+            name,
+            case,
+            reason,
+            filed,
+        }
+    }
+}
+
+impl Editor<'_> {
+    /// Checks a text or gems, and files the report if the options ask for it. The report names the entry.
+    ///
+    /// # Errors
+    /// Those of [`Catalogue::check`], and [`CatalogueError::TooLong`].
+    pub fn check_and_file(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
+        let Some(Case { name, reference }) = options.record.clone() else { return self.check(query, options) };
+        for (what, said) in [("the name", &name), ("the case", &reference)] {
+            within(what, said.as_deref(), REFERENCE_BYTES)?;
+        }
+        let (digest, clean) = match query {
+            Query::Text { text, clean } => (digest_of(text.as_bytes()), *clean),
+            Query::Gems(gems) => (digest_of_gems(&gems.gems), None),
+        };
+        // The day is part of what the answer depends on.
+        let options = CheckOptions { day: Some(options.day.unwrap_or_else(super::check::today)), ..options.clone() };
+        let snapshot = self.store.snapshot();
+        let (mut report, state) = (self.check_in(&*snapshot, query, &options)?, self.state(&*snapshot)?);
+        let at = Timestamp::now();
+        let id = new_id(at);
+        report.filed = Some(id.to_string());
+        let catalogue = self.catalogue_id(&self.actor)?;
+        let _changing = self.changing_settings();
+        let filed = Filed {
+            report: report.clone(),
+            catalogue: catalogue.to_string(),
+            state,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            library: options.library.map(Into::into),
+            limit: options.limit,
+            detail: options.detail,
+            clean,
+        };
+        let kept = Kept {
+            at,
+            actor: self.actor.to_string(),
+            ruling: Ruling::Checked,
+            check: id.to_string(),
+            digest,
+            verdict: report.verdict,
+            verdict_reason: Some(report.reason),
+            name,
+            case: reference,
+            reason: None,
+        };
+        let changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
+        self.file(id, &kept, &books_of(&filed), changes)?;
+        Ok(report)
+    }
+
+    /// Records what was decided about a filed check.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchDecision`], [`CatalogueError::BadDecision`] and [`CatalogueError::TooLong`].
+    pub fn decide(&self, new: &NewDecision, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
+        within("the reason", Some(&new.reason), NOTE_BYTES)?;
+        if new.ruling == Ruling::Checked || new.reason.trim().is_empty() {
+            return Err(CatalogueError::BadDecision);
+        }
+        let (check, about) = self.kept_decision(&new.check, by)?;
+        let filed = self.filed(check)?.filter(|_| about.ruling == Ruling::Checked);
+        let filed = filed.ok_or_else(|| CatalogueError::NoSuchDecision(new.check.clone()))?;
+        // After its check, even if the clock was set back.
+        let at = Timestamp::now().max(about.at.saturating_add(1.millisecond()).unwrap_or(about.at));
+        let id = new_id(at);
+        let (actor, reason) = (self.actor.to_string(), Some(new.reason.clone()));
+        let kept = Kept { at, actor, ruling: new.ruling, reason, ..about };
+        self.file(id, &kept, &books_of(&filed), Vec::new())?;
+        Ok(kept.shown(id, None))
+    }
+
+    /// Writes an entry with its search keys and its audit log entry.
+    fn file(
+        &self,
+        id: Uuid,
+        kept: &Kept,
+        books: &BTreeSet<(String, String)>,
+        mut changes: Vec<RowChange>,
+    ) -> Result<(), CatalogueError> {
+        changes.push(put(Table::Decisions, key(b"r", id), kept));
+        let books = books.iter().map(|(library, book)| book_prefix(library, book));
+        for prefix in books.chain([digest_prefix(&kept.digest)]) {
+            changes.push(RowChange::put(Table::Decisions, key(&prefix, id), ""));
+        }
+        let action = Action::Decided {
+            decision: id.to_string(),
+            ruling: kept.ruling.as_str().to_owned(),
+            check: kept.check.clone(),
+            digest: kept.digest.clone(),
+        };
+        Ok(self.store.apply(&self.actor, &changes, &[action])?)
+    }
+
+    /// Adds an entry of an export, unless it is there already. Returns `false` if another one with this id is there.
+    pub(super) fn import_decision(&self, decision: Decision) -> Result<bool, CatalogueError> {
+        let Decision { id, at, actor, ruling, check, digest, verdict, verdict_reason, name, case, reason, filed } =
+            decision;
+        let (id, check) = (parsed(&id)?, parsed(&check)?);
+        for (what, said, most) in [
+            ("the name", &name, REFERENCE_BYTES),
+            ("the case", &case, REFERENCE_BYTES),
+            ("the reason", &reason, NOTE_BYTES),
+        ] {
+            within(what, said.as_deref(), most)?;
+        }
+        let check_id = check.to_string();
+        let kept = Kept { at, actor, ruling, check: check_id, digest, verdict, verdict_reason, name, case, reason };
+        if let Some(known) = self.kept(id)? {
+            return Ok(known == kept);
+        }
+        let of_check = if filed.is_none() { self.filed(check)? } else { None };
+        let books = filed.as_ref().or(of_check.as_ref()).map(books_of).unwrap_or_default();
+        let changes = filed.iter().map(|filed| put(Table::Decisions, key(b"f", id), filed)).collect();
+        self.file(id, &kept, &books, changes)?;
+        Ok(true)
+    }
+}
+
+impl Catalogue {
+    /// An entry, with the check if it is one. `by`: only if this actor made it.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchDecision`].
+    pub fn decision(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
+        let (id, kept) = self.kept_decision(id, by)?;
+        let filed = self.filed(id)?;
+        Ok(kept.shown(id, filed))
+    }
+
+    /// A page of entries. `by`: only those that this actor made. The work of a call is bounded.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadCursor`].
+    pub fn decisions(
+        &self,
+        sought: &SoughtDecisions,
+        by: Option<&Actor>,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<DecisionPage, CatalogueError> {
+        let SoughtDecisions { digest, book, day } = sought;
+        let prefix = match (digest, book) {
+            (Some(digest), _) => digest_prefix(digest),
+            (None, Some(book)) => book_prefix(book.library.as_str(), book.id.as_str()),
+            (None, None) => b"r".to_vec(),
+        };
+        let of_book = book.as_ref().filter(|_| digest.is_some());
+        let (first, end) = match day.map(days) {
+            Some((first, end)) => (Some(first_id(first)), Some(first_id(end))),
+            None => (None, None),
+        };
+        let cursor = cursor.map(|cursor| cursor.parse::<Uuid>().map_err(|_| CatalogueError::BadCursor)).transpose()?;
+        let after = cursor.max(first.and_then(|first| first.as_u128().checked_sub(1)).map(Uuid::from_u128));
+        let after = after.map(|after| key(&prefix, after));
+        let rows = self.store.page(Table::Decisions, &prefix, after.as_deref(), MOST_READ)?;
+        let (mut decisions, mut last, read) = (Vec::new(), None, rows.len());
+        let mut is_full = false;
+        for (row, _) in rows {
+            let Some(id) = row.last_chunk::<ID_BYTES>().map(|id| Uuid::from_bytes(*id)) else { continue };
+            if end.is_some_and(|end| id >= end) {
+                return Ok(DecisionPage { decisions, next_cursor: None });
+            }
+            is_full = decisions.len() == limit;
+            if is_full {
+                break;
+            }
+            last = Some(id);
+            let Some(kept) = self.kept(id)? else { continue };
+            let is_of_book = match of_book {
+                Some(book) => self.is_of_book(book, id)?,
+                None => true,
+            };
+            if is_of_book && is_made_by(&kept, by) {
+                decisions.push(kept.shown(id, None));
+            }
+        }
+        let next_cursor = last.filter(|_| is_full || read == MOST_READ).map(|id| id.to_string());
+        Ok(DecisionPage { decisions, next_cursor })
+    }
+
+    /// Passes on all entries, oldest first.
+    pub(super) fn each_decision(
+        &self,
+        mut each: impl FnMut(Decision) -> Result<(), CatalogueError>,
+    ) -> Result<(), CatalogueError> {
+        let mut after: Option<Vec<u8>> = None;
+        loop {
+            let rows = self.store.page(Table::Decisions, b"r", after.as_deref(), MOST_READ)?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            after = Some(last.clone());
+            for (row, value) in rows {
+                let id = row.last_chunk::<ID_BYTES>().map(|id| Uuid::from_bytes(*id)).unwrap_or_default();
+                let kept: Kept = read(&value, id)?;
+                each(kept.shown(id, self.filed(id)?))?;
+            }
+        }
+    }
+
+    /// A digest of all that the answer of a check depends on.
+    fn state(&self, snapshot: &dyn Snapshot) -> Result<String, CatalogueError> {
+        let allowances = self.allowances()?;
+        let rules: Vec<_> = snapshot.recipes().iter().map(|recipe| self.rule.on(recipe.rule())).collect();
+        let (libraries, recipes) = (snapshot.libraries()?, Self::recipe_stats(snapshot)?);
+        let state = (libraries, recipes, allowances.versions(), rules, self.trust()?);
+        Ok(digest_of(&serde_json::to_vec(&state).unwrap_or_default()))
+    }
+
+    /// The id of the catalogue, which it gets if it has none.
+    fn catalogue_id(&self, by: &Actor) -> Result<Uuid, CatalogueError> {
+        if let Some(id) = self.known_id()? {
+            return Ok(id);
+        }
+        let turn = self.turn(&self.changing_settings, SETTINGS)?;
+        // Another server may have been first.
+        if let Some(id) = self.known_id()? {
+            return Ok(id);
+        }
+        let id = new_id(Timestamp::now());
+        let change = [RowChange::put(Table::Decisions, "i", id.as_bytes().as_slice())];
+        turn.apply(by, &change, &[])?;
+        Ok(id)
+    }
+
+    fn known_id(&self) -> Result<Option<Uuid>, CatalogueError> {
+        Ok(self.row(Table::Decisions, b"i")?.and_then(|value| Uuid::from_slice(&value).ok()))
+    }
+
+    fn kept(&self, id: Uuid) -> Result<Option<Kept>, CatalogueError> {
+        self.row(Table::Decisions, &key(b"r", id))?.map(|value| read(&value, id)).transpose()
+    }
+
+    fn filed(&self, id: Uuid) -> Result<Option<Filed>, CatalogueError> {
+        self.row(Table::Decisions, &key(b"f", id))?.map(|value| read(&value, id)).transpose()
+    }
+
+    fn is_of_book(&self, book: &BookKey, id: Uuid) -> Result<bool, CatalogueError> {
+        let prefix = book_prefix(book.library.as_str(), book.id.as_str());
+        Ok(self.row(Table::Decisions, &key(&prefix, id))?.is_some())
+    }
+
+    fn kept_decision(&self, id: &str, by: Option<&Actor>) -> Result<(Uuid, Kept), CatalogueError> {
+        let missing = || CatalogueError::NoSuchDecision(id.chars().take(64).collect());
+        let id = id.parse::<Uuid>().map_err(|_| missing())?;
+        let kept = self.kept(id)?.filter(|kept| is_made_by(kept, by));
+        Ok((id, kept.ok_or_else(missing)?))
+    }
+}
+
+fn is_made_by(kept: &Kept, by: Option<&Actor>) -> bool {
+    by.is_none_or(|by| kept.actor == by.to_string())
+}
+
+/// The books that a check matched and showed.
+fn books_of(filed: &Filed) -> BTreeSet<(String, String)> {
+    filed.report.matches.iter().map(|found| (found.book.library.clone(), found.book.id.clone())).collect()
+}
+
+fn key(prefix: &[u8], id: Uuid) -> Vec<u8> {
+    [prefix, id.as_bytes()].concat()
+}
+
+fn digest_prefix(digest: &str) -> Vec<u8> {
+    [b"d", digest.as_bytes(), b"\0"].concat()
+}
+
+fn book_prefix(library: &str, book: &str) -> Vec<u8> {
+    [b"b", library.as_bytes(), b"\0", book.as_bytes(), b"\0"].concat()
+}
+
+/// The beginning of a day, and of the next.
+fn days(day: Date) -> (Timestamp, Timestamp) {
+    let begins = |day: Date| day.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |begin| begin.timestamp());
+    (begins(day), begins(day.saturating_add(1.day())))
+}
+
+fn within(what: &'static str, said: Option<&str>, most: usize) -> Result<(), TooLong> {
+    if said.is_some_and(|said| said.len() > most) { Err(TooLong::bytes(what, most)) } else { Ok(()) }
+}
+
+fn parsed(id: &str) -> Result<Uuid, CatalogueError> {
+    id.parse().map_err(|_| CatalogueError::NoSuchDecision(id.chars().take(64).collect()))
+}
+
+fn read<T: for<'a> Deserialize<'a>>(value: &[u8], id: Uuid) -> Result<T, CatalogueError> {
+    let unreadable = |_| CatalogueError::BadSetting { kind: Table::Decisions.as_str(), name: id.to_string() };
+    serde_json::from_slice(value).map_err(unreadable)
+}

@@ -1,0 +1,409 @@
+//! The job that finds duplicates.
+//!
+//! What it finds is kept in [`Table::Duplicates`]: first the pairs of each batch of books, so that it resumes after the last
+//! batch and what it left out, then the groups and overlaps. The next job of this kind removes them.
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::job::{Job, Outcome, SoughtDuplicates};
+use super::{Work, put};
+use crate::api::{
+    BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, DuplicateOverlaps, DuplicatePair,
+    Grouped as FoundGroups, JobResult,
+};
+use crate::check::today;
+use crate::duplicate_groups::{Copy, Group, Grouped, Grouping, LeftOut, Pair, best};
+use crate::duplicates::{FoundPairs, Search, Wanted};
+use crate::pages::Batches;
+use crate::{Catalogue, CatalogueError, DuplicateOptions, Duplicates, Editor};
+use lapidary_store::{BookNo, Row, RowChange, Table};
+
+/// Number of rows read or written at a time.
+const BATCH: usize = 1_000;
+/// Number of pairs in a row. A book has at most a hundred, so the books of a batch have fewer rows than numbers.
+const PAIRS_IN_ROW: usize = 10_000;
+/// Number of such rows read at a time.
+const ROWS_READ: usize = 10;
+/// Most books of a group that are kept by name, with the pairs between them.
+const MOST_KEPT: usize = 1_000;
+/// What the keys of rows have after the number of the job.
+const PAIRS: u8 = b'p';
+const LEFT_OUT: u8 = b'l';
+const GROUPS: u8 = b'g';
+const OVERLAPS: u8 = b'o';
+
+/// A group, as kept.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    size: u32,
+    #[serde(flatten)]
+    group: Group,
+}
+
+fn prefix(job: u32, kind: u8) -> Vec<u8> {
+    let mut prefix = job.to_be_bytes().to_vec();
+    prefix.push(kind);
+    prefix
+}
+
+fn key(job: u32, kind: u8, number: u32) -> Vec<u8> {
+    [prefix(job, kind), number.to_be_bytes().to_vec()].concat()
+}
+
+impl SoughtDuplicates {
+    fn options(&self) -> DuplicateOptions {
+        let Self { library, recipe, since } = self.clone();
+        DuplicateOptions { recipe, since, library, ..DuplicateOptions::default() }
+    }
+}
+
+impl Catalogue {
+    pub(super) fn approve_duplicates(&self, sought: &SoughtDuplicates) -> Result<(), CatalogueError> {
+        let (snapshot, known) = (self.store.snapshot(), self.recipes());
+        if let Some(library) = &sought.library
+            && snapshot.library(library)?.is_none()
+        {
+            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
+        }
+        match &sought.recipe {
+            Some(name) if known.iter().all(|known| known.name() != name) => {
+                Err(CatalogueError::no_such_recipe(name, &known))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A page of the groups that a job found, from the first after the group of number `after` on.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchJob`], and [`CatalogueError::BadTask`] if the job has no groups to show.
+    pub fn duplicate_groups(
+        &self,
+        id: u32,
+        after: Option<u32>,
+        limit: usize,
+    ) -> Result<DuplicateGroups, CatalogueError> {
+        let (rows, next) = self.found_rows(id, GROUPS, after, limit, |found| found.groups)?;
+        let groups = rows.iter().map(|row| self.shown(row)).collect::<Result<Vec<_>, _>>()?;
+        Ok(DuplicateGroups { groups: groups.into_iter().flatten().collect(), next })
+    }
+
+    /// A page of the overlaps that a job found, from the first after the one of number `after` on.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchJob`], and [`CatalogueError::BadTask`] if the job has none to show.
+    pub fn duplicate_overlaps(
+        &self,
+        id: u32,
+        after: Option<u32>,
+        limit: usize,
+    ) -> Result<DuplicateOverlaps, CatalogueError> {
+        let (rows, next) = self.found_rows(id, OVERLAPS, after, limit, |found| found.overlaps)?;
+        let pairs: Vec<Pair<u32>> = rows.iter().map(|(_, value)| read(value)).collect::<Result<_, _>>()?;
+        let numbers: Vec<BookNo> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).map(BookNo).collect();
+        let mut records = self.store.snapshot().fetch(&numbers)?.into_iter();
+        let (mut overlaps, day) = (Vec::new(), today());
+        for pair in pairs {
+            let (a, b) = (records.next().flatten(), records.next().flatten());
+            // Books that are gone overlap with none.
+            let Some((a, b)) = a.zip(b) else { continue };
+            overlaps.push(DuplicateOverlap {
+                a: BookRef::on(day, a),
+                b: BookRef::on(day, b),
+                relation: pair.relation_name().into(),
+                share_of_a: pair.share_of_a,
+                share_of_b: pair.share_of_b,
+            });
+        }
+        Ok(DuplicateOverlaps { overlaps, next })
+    }
+
+    /// A page of the rows that a job has kept of a kind, and the number behind which the next one begins. `count` says how many
+    /// it found.
+    fn found_rows(
+        &self,
+        id: u32,
+        kind: u8,
+        after: Option<u32>,
+        limit: usize,
+        count: impl Fn(&FoundGroups) -> u64,
+    ) -> Result<(Vec<Row>, Option<u32>), CatalogueError> {
+        let Some(JobResult::Grouped(found)) = self.job(id)?.result else {
+            return Err(CatalogueError::BadTask(format!("job {id} has not found duplicates")));
+        };
+        let after = after.map(|after| key(id, kind, after));
+        let rows = self.store.page(Table::Duplicates, &prefix(id, kind), after.as_deref(), limit)?;
+        if rows.is_empty() && after.is_none() && count(&found) > 0 {
+            return Err(CatalogueError::BadTask(format!("a later job replaced the groups of job {id}")));
+        }
+        let next = rows.last().filter(|_| rows.len() == limit).map(|(key, _)| number(key));
+        Ok((rows, next))
+    }
+
+    /// A group as it is now; `None` if all its books are gone.
+    fn shown(&self, (_, value): &Row) -> Result<Option<DuplicateGroup>, CatalogueError> {
+        let Kept { size, group } = read(value)?;
+        let Duplicates { books, pairs } = Duplicates::read(&*self.store.snapshot(), group)?;
+        let copies = books.iter().map(|book| {
+            let (bytes, description) = (book.bytes, &book.description);
+            Copy { bytes, format: None, description }
+        });
+        let Some((best, merit)) = best(&copies.collect::<Vec<_>>()) else { return Ok(None) };
+        let pair = |pair: &Pair<u32>| DuplicatePair {
+            a: pair.a,
+            b: pair.b,
+            relation: pair.relation_name().into(),
+            share_of_a: pair.share_of_a,
+            share_of_b: pair.share_of_b,
+        };
+        let (pairs, day) = (pairs.iter().map(pair).collect(), today());
+        let books = books.into_iter().map(|record| BookRef::on(day, record)).collect();
+        Ok(Some(DuplicateGroup { size, books, best: best as u32, reason: merit.as_str().into(), pairs }))
+    }
+}
+
+impl Editor<'_> {
+    pub(super) fn find_duplicates(
+        &self,
+        sought: &SoughtDuplicates,
+        job: &Job,
+        work: &Work<'_>,
+    ) -> Result<Outcome, CatalogueError> {
+        let mut done = job.checkpoint.done.unwrap_or(job.done);
+        match job.checkpoint.book.checked_sub(1) {
+            None => {
+                self.forget(work, b"", None)?;
+                done = 0;
+            }
+            // The batch that was interrupted may have left rows that are not written again.
+            Some(before) => self.forget(work, &prefix(job.id, PAIRS), Some(&key(job.id, PAIRS, before)))?,
+        }
+        let wanted = Wanted::new(&*self.store.snapshot(), &sought.options())?;
+        let mut batches = Batches::from(BookNo(job.checkpoint.book));
+        while let (Some(wanted), Some(BookNo(from))) = (&wanted, batches.next()) {
+            let (snapshot, there) = (self.store.snapshot(), self.books_there()?);
+            let Some(books) = batches.read(&*snapshot)? else { break };
+            let halt = |of_batch| work.step(done + of_batch, there.max(done + of_batch));
+            let FoundPairs { pairs, left_out } = Search { snapshot: &*snapshot, wanted }.pairs(&books, &halt)?;
+            work.apply(&[put(Table::Duplicates, key(job.id, LEFT_OUT, from), &left_out)])?;
+            for (pairs, row) in pairs.chunks(PAIRS_IN_ROW).zip(from..) {
+                work.apply(&[put(Table::Duplicates, key(job.id, PAIRS, row), &pairs)])?;
+            }
+            done += books.len() as u64;
+            if let Some(BookNo(book)) = batches.next() {
+                work.checkpoint(false, |job| {
+                    (job.checkpoint.book, job.checkpoint.done, job.done) = (book, Some(done), done);
+                })?;
+            }
+            work.step(done, there.max(done))?;
+        }
+        self.group_duplicates(job.id, work)
+    }
+
+    /// Makes groups of the pairs that were found.
+    fn group_duplicates(&self, job: u32, work: &Work<'_>) -> Result<Outcome, CatalogueError> {
+        let (mut grouping, mut left_out) = (Grouping::default(), LeftOut::default());
+        self.each_row(job, PAIRS, |pairs: Vec<Pair<u32>>| pairs.into_iter().for_each(|pair| grouping.add(pair)))?;
+        self.each_row(job, LEFT_OUT, |of_batch: LeftOut| left_out += of_batch)?;
+        let Grouped { groups, overlaps, left_out: pairs } = grouping.grouped();
+        left_out.pairs += pairs;
+        let duplicates = groups.iter().map(|group| group.members.len() as u64).sum();
+        keep_found(work, job, GROUPS, &groups, kept)?;
+        keep_found(work, job, OVERLAPS, &overlaps, |pair| *pair)?;
+        let (groups, overlaps) = (groups.len() as u64, overlaps.len() as u64);
+        Ok(Outcome::Grouped { groups, duplicates, overlaps, left_out })
+    }
+
+    /// Reads the rows of a kind.
+    fn each_row<T: DeserializeOwned>(&self, job: u32, kind: u8, mut each: impl FnMut(T)) -> Result<(), CatalogueError> {
+        let mut after = None;
+        loop {
+            let rows = self.store.page(Table::Duplicates, &prefix(job, kind), after.as_deref(), ROWS_READ)?;
+            let Some((last, _)) = rows.last() else { return Ok(()) };
+            after = Some(last.clone());
+            for (_, value) in &rows {
+                each(read(value)?);
+            }
+        }
+    }
+
+    /// Removes the rows with a prefix, or those behind a key.
+    fn forget(&self, work: &Work<'_>, prefix: &[u8], after: Option<&[u8]>) -> Result<(), CatalogueError> {
+        loop {
+            let rows = self.store.page(Table::Duplicates, prefix, after, BATCH)?;
+            if rows.is_empty() {
+                return Ok(());
+            }
+            let rows: Vec<RowChange> = rows.iter().map(|(key, _)| RowChange::delete(Table::Duplicates, key)).collect();
+            work.apply(&rows)?;
+        }
+    }
+}
+
+/// Keeps each of what was found in a row.
+fn keep_found<T, K: Serialize>(
+    work: &Work<'_>,
+    job: u32,
+    kind: u8,
+    found: &[T],
+    kept: impl Fn(&T) -> K,
+) -> Result<(), CatalogueError> {
+    for (batch, first) in found.chunks(BATCH).zip((0_u32..).step_by(BATCH)) {
+        let rows = batch.iter().zip(first..);
+        let rows = rows.map(|(one, number)| put(Table::Duplicates, key(job, kind, number), &kept(one)));
+        work.apply(&rows.collect::<Vec<_>>())?;
+    }
+    Ok(())
+}
+
+fn kept(group: &Group) -> Kept {
+    let members: Vec<u32> = group.members.iter().take(MOST_KEPT).copied().collect();
+    let is_kept = |number: &u32| members.binary_search(number).is_ok();
+    let pairs = group.pairs.iter().filter(|pair| is_kept(&pair.a) && is_kept(&pair.b)).take(10 * MOST_KEPT);
+    let pairs = pairs.copied().collect();
+    Kept { size: group.members.len() as u32, group: Group { members, pairs } }
+}
+
+/// The number at the end of a key.
+fn number(key: &[u8]) -> u32 {
+    key.last_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
+}
+
+fn read<T: DeserializeOwned>(value: &[u8]) -> Result<T, CatalogueError> {
+    let unreadable = |e: serde_json::Error| CatalogueError::BadSetting {
+        kind: Table::Duplicates.as_str(),
+        name: format!("a row: {e}"),
+    };
+    serde_json::from_slice(value).map_err(unreadable)
+}
+
+#[cfg(test)]
+#[path = "../../../../tests/common/cluster.rs"]
+#[allow(dead_code, reason = "some of it is for other tests")]
+mod nodes;
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::Ordering;
+    use std::thread::sleep;
+    use std::time::{Duration, Instant};
+
+    use lapidary_gems::Recipe;
+
+    use super::super::{RunningJob, Work, lease_of};
+    use super::nodes::Nodes;
+    use super::{BATCH, GROUPS, Job, PAIRS, Pair, SoughtDuplicates, Table, keep_found, key, put};
+    use crate::api::{JobState, Task};
+    use crate::{Catalogue, CatalogueError, Content, NewEntry};
+    use lapidary_checking::Relation;
+    use lapidary_store::{Actor, BookKey, LeaseEnd, Rights, StoreError};
+
+    const BOOKS: usize = 2 * BATCH + BATCH / 2;
+
+    /// A catalogue in which each text is that of two books, far apart.
+    fn shelf() -> (tempfile::TempDir, Catalogue) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+        let recipes = [Recipe::signature("sum", None).expect("a signature")];
+        catalogue.by(Actor::Local).ensure_recipes(&recipes).expect("recipes");
+        let entry = |book: usize| {
+            let key = BookKey { library: "l".parse()?, id: format!("{book:05}").parse()? };
+            let text = format!("text number {}", book % (BOOKS / 2));
+            Ok::<_, CatalogueError>(NewEntry::new(key, Rights::Free, Content::text(text)))
+        };
+        let added = catalogue.by(Actor::Local).add_all(
+            (0..BOOKS).collect(),
+            &recipes,
+            |book| vec![((), entry(book))],
+            |(), landed| assert!(landed.is_ok()),
+        );
+        added.expect("books");
+        (folder, catalogue)
+    }
+
+    /// A server that was stopped for longer than its lease, while another one has done its job, changes none of the results.
+    #[test]
+    fn a_server_that_has_lost_its_job_writes_nothing_of_it() {
+        let Some(nodes) = Nodes::start(3, 0) else { return };
+        let address = format!("redis://{}/books", nodes.addresses).parse().expect("an address");
+        let [stalled, other] = [(); 2].map(|()| Arc::new(Catalogue::open_cluster(&address).expect("a catalogue")));
+        let sought = SoughtDuplicates { library: None, recipe: None, since: None };
+        let job = Job::new(1, super::super::Task::Duplicates(sought.clone()));
+        let lease = stalled.lease(&lease_of(1)).expect("a lease").expect("it is free");
+        let begun = RunningJob {
+            job: job.clone().into(),
+            cancelled: false.into(),
+            lease,
+            renewed: Instant::now().into(),
+            lost: false.into(),
+        };
+        let work = Work { catalogue: &stalled, begun: &begun, saved: Instant::now().into() };
+        let row = |kind: u8| put(Table::Duplicates, key(1, kind, 0), &Vec::<Pair<u32>>::new());
+        work.apply(&[row(PAIRS)]).expect("it has the lease");
+        stalled.end_lease(&lease_of(1), LeaseEnd::Revoked);
+        assert!(other.lease(&lease_of(1)).expect("a lease").is_some_and(|token| token != lease));
+        let before = other.store.table(Table::Duplicates).expect("rows");
+        let editor = stalled.by(Actor::Local);
+        let ended = [
+            work.apply(&[row(GROUPS)]),
+            editor.forget(&work, b"", None),
+            editor.find_duplicates(&sought, &job, &work).map(drop),
+            keep_found(&work, 1, GROUPS, &[1, 2], |one| *one),
+        ];
+        for ended in ended {
+            assert!(matches!(ended, Err(CatalogueError::Store(StoreError::Stopped))), "{ended:?}");
+        }
+        assert_eq!(other.store.table(Table::Duplicates).expect("rows"), before);
+        assert!(before.len() == 1 && begun.lost.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_stopped_job_goes_on_where_it_was() {
+        let (folder, catalogue) = shelf();
+        let catalogue = Arc::new(catalogue);
+        let task = Task::Duplicates { library: None, recipe: None, since: None };
+        let id = catalogue.start(Actor::Local, task).expect("it starts").id;
+        catalogue.stop_jobs();
+        let stopped = catalogue.job(id).expect("the job");
+        assert_eq!(stopped.state, JobState::Running);
+        assert!(stopped.done < BOOKS as u64, "{stopped:?}");
+        // As if it had been killed within a batch behind the first books, of which none is a copy of one before, with a row
+        // written.
+        let (number, value) = catalogue.store.table(Table::Jobs).expect("jobs").remove(0);
+        let mut killed: serde_json::Value = serde_json::from_slice(&value).expect("JSON");
+        (killed["checkpoint"]["book"], killed["checkpoint"]["done"]) = (5.into(), 5.into());
+        let (relation, identical) = (Relation::SameText, false);
+        let gone = Pair { a: 0_u32, b: 1, identical, relation, share_of_a: 1.0, share_of_b: 1.0 };
+        let rows = [put(Table::Jobs, number, &killed), put(Table::Duplicates, key(id, PAIRS, 6), &[gone])];
+        catalogue.store.apply(&Actor::Local, &rows, &[]).expect("written");
+        drop(catalogue);
+        let catalogue = Arc::new(Catalogue::open(folder.path()).expect("the catalogue"));
+        catalogue.resume_jobs().expect("it goes on");
+        let ended = loop {
+            let job = catalogue.job(id).expect("the job");
+            if job.state != JobState::Running {
+                break job;
+            }
+            sleep(Duration::from_millis(10));
+        };
+        assert_eq!((ended.state, ended.done), (JobState::Done, BOOKS as u64), "{ended:?}");
+        let (mut found, mut after) = (0, None);
+        loop {
+            let page = catalogue.duplicate_groups(id, after, 1_000).expect("groups");
+            for group in &page.groups {
+                let books: Vec<usize> = group.books.iter().map(|book| book.id.parse().expect("a number")).collect();
+                assert_eq!(books.len(), 2);
+                assert_eq!(books[0] % (BOOKS / 2), books[1] % (BOOKS / 2));
+                assert!(group.pairs.len() == 1 && group.pairs[0].relation == "identical");
+            }
+            found += page.groups.len();
+            after = page.next;
+            if after.is_none() {
+                break;
+            }
+        }
+        assert_eq!(found, BOOKS / 2);
+    }
+}

@@ -1,0 +1,184 @@
+//! Changing the recipe of a catalogue while it is in use.
+//!
+//! From the start of the job, new books get gems of the new recipe as well as the others. Existing books get theirs
+//! from their folds, or from their texts if someone sends them ([`Catalogue::recut`]). Checks use the old recipe
+//! until every book has gems of the new one, then all switch at the same instant.
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use lapidary_gems::{Recipe, RecipeName};
+use rayon::prelude::*;
+
+use super::super::Text;
+use super::super::digest::digest_after;
+use super::super::pages::pages;
+use super::job::{CutFrom, Outcome, Reindex};
+use super::{Job, Task, Work};
+use crate::{Catalogue, CatalogueError, Editor};
+use lapidary_store::{BookKey, BookNo, LateGems, Record, StoreError};
+
+/// Number of books computed and written together.
+const BATCH: usize = 64;
+/// How often to check whether all texts have arrived.
+const WAIT: Duration = Duration::from_millis(200);
+/// Number of books without gems to name in a message.
+const NAMED: usize = 5;
+
+pub(super) fn approve(reindex: &Reindex) -> Result<(), CatalogueError> {
+    let Reindex { ref recipe, from, drop_old, allow_missing } = *reindex;
+    let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
+    if allow_missing && drop_old {
+        return wrong(
+            "books without gems of the new recipe still need the old one; choose one of allow_missing and drop_old",
+        );
+    }
+    if allow_missing && from == CutFrom::Sources {
+        return wrong("allow_missing requires folds; with sources, the job waits for the missing texts");
+    }
+    if recipe.is_signature() && from == CutFrom::Folds {
+        return wrong("a signature is computed from texts, not from folds; use sources");
+    }
+    Ok(())
+}
+
+impl Catalogue {
+    pub(super) fn books_there(&self) -> Result<u64, CatalogueError> {
+        Ok(self.store.snapshot().libraries()?.iter().map(|library| library.books).sum())
+    }
+
+    /// The reason that the recipe cannot become the default yet.
+    fn not_all(&self, recipe: &Recipe, without: u64) -> Result<CatalogueError, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let mut examples = Vec::new();
+        for books in pages(&*snapshot) {
+            let lacking = books?.into_iter().filter(|(_, record)| !record.gems.contains_key(recipe.name()));
+            examples.extend(lacking.map(|(_, record)| record.key.to_string()).take(NAMED - examples.len()));
+            if examples.len() == NAMED {
+                break;
+            }
+        }
+        Ok(CatalogueError::NotRecut { recipe: recipe.name().clone(), without, examples: examples.join(", ") })
+    }
+}
+
+impl Editor<'_> {
+    pub(super) fn reindex(&self, reindex: &Reindex, job: &Job, work: &Work<'_>) -> Result<Outcome, CatalogueError> {
+        let Reindex { ref recipe, from, drop_old, allow_missing } = *reindex;
+        let before = match &job.checkpoint.before {
+            Some(before) => before.clone(),
+            None => self.recipes().first().unwrap_or(recipe).name().clone(),
+        };
+        self.between_feeds(|| self.store.add_recipe(&self.actor, recipe))?;
+        work.checkpoint(true, |job| job.checkpoint.before = Some(before.clone()))?;
+        let (mut done, mut book) = (job.done, job.checkpoint.book);
+        let without = loop {
+            let cut = match from {
+                CutFrom::Folds => self.cut_folds(recipe, &mut done, book, work)?,
+                CutFrom::Sources => 0,
+            };
+            let without = self.store.make_default(&self.actor, recipe.name(), allow_missing)?;
+            let total = self.books_there()?;
+            work.step(total.saturating_sub(without), total)?;
+            match from {
+                _ if without == 0 || allow_missing => break without,
+                CutFrom::Sources => sleep(WAIT),
+                // Books prepared before the recipe was added may have been written behind this pass.
+                CutFrom::Folds if cut > 0 || book > 0 => (done, book) = (0, 0),
+                CutFrom::Folds => return Err(self.not_all(recipe, without)?),
+            }
+        };
+        if drop_old && before != *recipe.name() {
+            self.drop_recipe(&before, work)?;
+        }
+        let default = recipe.name().clone();
+        let dropped = Some(&before).filter(|before| drop_old && **before != default).cloned();
+        Ok(Outcome::Reindexed { before, books_without: without, default, dropped })
+    }
+
+    /// Drops a recipe other than the default.
+    pub(super) fn drop_recipe(&self, recipe: &RecipeName, work: &Work<'_>) -> Result<(), CatalogueError> {
+        self.between_feeds(|| self.store.hide_recipe(&self.actor, recipe))?;
+        Ok(self.store.drop_recipe(&self.actor, recipe, &|done, total| work.step(done, total))?)
+    }
+
+    /// Computes gems from the fold of every book from number `from` on that has none of the recipe. Returns the
+    /// number of books.
+    fn cut_folds(&self, recipe: &Recipe, done: &mut u64, from: u32, work: &Work<'_>) -> Result<u64, CatalogueError> {
+        let mut cut = 0;
+        let mut next = Some(from);
+        while let Some(from) = next {
+            let snapshot = self.store.snapshot();
+            let books = snapshot.books(BookNo(from), BATCH)?;
+            next = books.last().and_then(|(last, _)| last.0.checked_add(1));
+            *done += books.len() as u64;
+            let recut = |(book, record): (BookNo, Record)| -> Result<Option<LateGems>, StoreError> {
+                if record.gems.contains_key(recipe.name()) {
+                    return Ok(None);
+                }
+                let fold = snapshot.fold(recipe.base(), book)?;
+                let gems = fold.and_then(|fold| recipe.recut(&fold));
+                Ok(gems.map(|gems| LateGems { book, digest: record.digest, gems, fold: None }))
+            };
+            let gems: Vec<Option<LateGems>> = books.into_par_iter().map(recut).collect::<Result<_, _>>()?;
+            let gems: Vec<LateGems> = gems.into_iter().flatten().collect();
+            cut += gems.len() as u64;
+            if !gems.is_empty() {
+                self.store.add_gems(&self.actor, recipe.name(), gems)?;
+            }
+            if let Some(book) = next {
+                work.checkpoint(false, |job| (job.checkpoint.book, job.done) = (book, *done))?;
+            }
+            work.step(*done, self.books_there()?.max(*done))?;
+        }
+        Ok(cut)
+    }
+
+    /// Adds the recipes of jobs that wait for texts: such a job may have been interrupted before it added its recipe.
+    fn settle_awaited(&self) -> Result<(), CatalogueError> {
+        for task in self.jobs.running() {
+            let Task::Reindex(Reindex { recipe, from: CutFrom::Sources, .. }) = task else { continue };
+            if self.recipes().iter().all(|known| known.name() != recipe.name()) {
+                self.between_feeds(|| self.store.add_recipe(&self.actor, &recipe))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Computes a book's missing gems from its text. Returns the recipes that were missing.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchBook`], [`CatalogueError::OtherText`] if this is not the book's text, and
+    /// [`CatalogueError::NoText`].
+    pub fn recut(&self, key: &BookKey, text: &str) -> Result<Vec<RecipeName>, CatalogueError> {
+        // An empty text would match a book that was added as an empty list of gems.
+        if text.trim().is_empty() {
+            return Err(CatalogueError::NoText);
+        }
+        self.settle_awaited()?;
+        let _feed = self.feed();
+        let snapshot = self.store.snapshot();
+        let book = snapshot.find(key)?.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
+        let record = snapshot.fetch(&[book])?.pop().flatten();
+        let record = record.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
+        let digest = digest_after(&record.digest, text.as_bytes());
+        if record.digest != digest {
+            return Err(CatalogueError::OtherText(key.clone()));
+        }
+        let keeps_folds = self.keeps_folds()?;
+        let text = Text::bounded(text, record.clean)?.in_language(record.description.language.as_deref());
+        let mut added = Vec::new();
+        for recipe in snapshot.recipes().iter().filter(|recipe| !record.gems.contains_key(recipe.name())) {
+            let fold = if keeps_folds { text.folded(recipe) } else { None };
+            let recut = fold.as_ref().and_then(|fold| recipe.recut(fold));
+            let gems = recut.unwrap_or_else(|| text.gems(recipe));
+            self.store.add_gems(
+                &self.actor,
+                recipe.name(),
+                vec![LateGems { book, digest: digest.clone(), gems, fold }],
+            )?;
+            added.push(recipe.name().clone());
+        }
+        Ok(added)
+    }
+}

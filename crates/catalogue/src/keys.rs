@@ -1,0 +1,533 @@
+//! Access keys: who may call a server, in which role, and how often.
+//!
+//! A key is a secret of 256 random bits. It is shown once, when it is created; the catalogue stores only its SHA-256.
+//! A random secret this long needs no slow hash because it cannot be guessed.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::Instant;
+
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use subtle::ConstantTimeEq;
+
+use super::rows::put;
+use super::sharing::{Read, SETTINGS, Turn};
+use super::trust::trust_row;
+use super::{Catalogue, CatalogueError, Editor};
+use crate::api::{self, MadeKey, NewKey};
+use crate::permission::{Rate, Role, Unit, Unless};
+use lapidary_store::{Action, Actor, Library, RowChange, StoreError, Table};
+
+/// Prefix of every key, so that scanners can find keys that were published by mistake.
+const PREFIX: &str = "lap_";
+/// Length in bytes of a key's id and of its secret. Both are written in hexadecimal.
+const ID_BYTES: usize = 4;
+const SECRET_BYTES: usize = 32;
+/// Maximum length of a key's name in bytes.
+const NAME_BYTES: usize = 100;
+/// The row of [`Table::Access`] that records that keys have existed.
+const HAS_HAD_KEYS: &str = "has-had-keys";
+
+/// A key, without its secret, as stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Key {
+    /// Identifies it in the store, and is the first part of the secret.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// What it permits.
+    pub role: Role,
+    /// The libraries of a key of the role `texts` or `ingest`.
+    pub libraries: BTreeSet<Library>,
+    /// Whether it may add, change and remove books that are `forbidden`.
+    #[serde(default)]
+    pub may_forbid: bool,
+    /// The gate that each book must pass which it adds or replaces.
+    #[serde(default)]
+    pub must_gate: Option<Unless>,
+    /// Rate limit.
+    pub rate: Option<Rate>,
+    /// Number of requests per day (UTC).
+    pub quota: Option<Rate>,
+    /// When it expires.
+    pub expires: Option<Timestamp>,
+    /// When it was created.
+    pub created: Timestamp,
+}
+
+impl From<Key> for api::Key {
+    fn from(Key { id, name, role, libraries, may_forbid, must_gate, rate, quota, expires, created }: Key) -> Self {
+        Self { id, name, role, libraries, may_forbid, must_gate, rate, quota, expires, created }
+    }
+}
+
+impl Key {
+    /// Whether it has expired.
+    #[must_use]
+    pub fn has_expired(&self) -> bool {
+        self.expires.is_some_and(|expires| expires <= Timestamp::now())
+    }
+}
+
+/// A key as stored.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    key: Arc<Key>,
+    /// SHA-256 of the whole secret.
+    #[serde(with = "hex")]
+    digest: [u8; 32],
+    /// Last recorded usage.
+    #[serde(default)]
+    used: Option<Usage>,
+}
+
+/// Usage of a daily quota.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// The day, in UTC.
+    pub day: Date,
+    /// Number of requests.
+    pub count: u64,
+}
+
+/// Why a secret was rejected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AccessDenied {
+    /// No such key.
+    Unknown,
+    /// The key has expired.
+    Expired,
+}
+
+/// The keys by id.
+struct Known {
+    keys: BTreeMap<String, Kept>,
+    /// Whether there has ever been one.
+    had_any: bool,
+}
+
+impl Deref for Known {
+    type Target = BTreeMap<String, Kept>;
+
+    fn deref(&self) -> &BTreeMap<String, Kept> {
+        &self.keys
+    }
+}
+
+/// A key that was revoked and could not be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnwrittenRevocation {
+    name: String,
+    ids: BTreeSet<String>,
+    by: Actor,
+}
+
+/// The keys of a catalogue.
+#[derive(Default)]
+pub(super) struct Keyring {
+    /// Cache of the keys; empty until first needed.
+    known: RwLock<Read<Known>>,
+    /// Held from reading the keys until a change that depends on them is written. Requests that need a key do not
+    /// wait for it.
+    changing: Mutex<()>,
+    /// Keys that are refused although the store still has them.
+    unwritten: Mutex<Vec<UnwrittenRevocation>>,
+}
+
+impl Keyring {
+    fn unwritten(&self) -> MutexGuard<'_, Vec<UnwrittenRevocation>> {
+        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Catalogue {
+    /// All keys, by name.
+    pub fn keys(&self) -> Result<Vec<api::Key>, CatalogueError> {
+        let mut keys: Vec<api::Key> = self.kept_keys()?.values().map(|kept| (*kept.key).clone().into()).collect();
+        keys.sort_by(|a, b| (&a.name, a.created).cmp(&(&b.name, b.created)));
+        Ok(keys)
+    }
+
+    /// Whether there are no keys at all, not even expired ones.
+    pub fn has_no_keys(&self) -> Result<bool, CatalogueError> {
+        Ok(self.kept_keys()?.is_empty())
+    }
+
+    /// Whether requests without a key may do everything. This is so until the first key is created, and never again,
+    /// even if all keys are removed.
+    pub fn is_open(&self) -> Result<bool, CatalogueError> {
+        let known = self.kept_keys()?;
+        Ok(known.is_empty() && !known.had_any)
+    }
+
+    /// The key with this id, if it is valid now.
+    pub fn good_key(&self, id: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
+        let kept = self.kept_keys()?;
+        Ok(kept.get(id).map(|kept| &kept.key).filter(|key| !key.has_expired()).cloned())
+    }
+
+    /// The key with this name; if it has several secrets, that of the newest. It may have expired.
+    pub(super) fn key_named(&self, name: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
+        let known = self.kept_keys()?;
+        let of_name = known.values().filter(|kept| kept.key.name == name);
+        Ok(of_name.max_by_key(|kept| kept.key.created).map(|kept| Arc::clone(&kept.key)))
+    }
+
+    /// Finds the key of a secret.
+    ///
+    /// # Errors
+    /// The inner error says why the secret was rejected.
+    pub fn key_of(&self, secret: &str) -> Result<Result<Arc<Key>, AccessDenied>, CatalogueError> {
+        let keys = self.kept_keys()?;
+        let id = secret.strip_prefix(PREFIX).and_then(|rest| rest.split('_').next());
+        let Some(kept) = id.and_then(|id| keys.get(id)) else { return Ok(Err(AccessDenied::Unknown)) };
+        let digest: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
+        let same = bool::from(digest.ct_eq(&kept.digest));
+        Ok(match same {
+            false => Err(AccessDenied::Unknown),
+            true if kept.key.has_expired() => Err(AccessDenied::Expired),
+            true => Ok(Arc::clone(&kept.key)),
+        })
+    }
+
+    /// The last recorded usage of a key, over all of its secrets.
+    pub fn key_usage(&self, name: &str) -> Result<Option<Usage>, CatalogueError> {
+        let kept = self.kept_keys()?;
+        let used = kept.values().filter(|kept| kept.key.name == name).filter_map(|kept| kept.used);
+        Ok(used.max_by_key(|used| (used.day, used.count)))
+    }
+
+    /// Records the usage of keys by name, so that quotas survive a restart. Keys that no longer exist are ignored.
+    pub fn note_usage(&self, used: &[(String, Usage)]) -> Result<(), CatalogueError> {
+        // Others that share the store may have revoked one since the keys were read, and this would write it again.
+        if self.store.sharing().is_some() {
+            return Ok(());
+        }
+        // A key is being created or revoked right now: skip this time.
+        let Ok(_changing) = self.keyring.changing.try_lock() else { return Ok(()) };
+        let kept = self.kept_keys()?;
+        let noted = kept.values().filter_map(|kept| {
+            let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
+            Some(Kept { key: Arc::clone(&kept.key), digest: kept.digest, used: Some(*used) })
+        });
+        let noted = rows(&noted.collect::<Vec<_>>());
+        self.change_keys(noted, |changes| self.store.apply(&Actor::Local, changes, &[]))
+    }
+
+    /// The turn of changing keys, with the keys as they are.
+    fn changing_keys(&self) -> Result<Turn<'_>, CatalogueError> {
+        let turn = self.turn(&self.keyring.changing, SETTINGS)?;
+        *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(turn)
+    }
+
+    /// Reads the keys again, because others may have changed them.
+    pub(super) fn learn_keys(&self) -> Result<(), CatalogueError> {
+        let (now, read) = (Instant::now(), Arc::new(self.read_keys()?));
+        let mut known = self.keyring.known.write().unwrap_or_else(PoisonError::into_inner);
+        // Those that were changed here since are read when they are needed.
+        if known.as_ref().is_some_and(|(read, _)| *read < now) {
+            *known = Some((now, read));
+        }
+        Ok(())
+    }
+
+    /// Writes changes of keys, and records that keys have existed. The caller holds the lock since it read them.
+    fn change_keys(
+        &self,
+        mut changes: Vec<RowChange>,
+        apply: impl FnOnce(&[RowChange]) -> Result<(), StoreError>,
+    ) -> Result<(), CatalogueError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        changes.push(put(Table::Access, HAS_HAD_KEYS, &true));
+        let done = apply(&changes);
+        // Drop the cache whether or not the write succeeded.
+        *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(done?)
+    }
+
+    /// Tries again to write revocations that could not be written.
+    pub fn write_revocations(&self) -> Result<(), CatalogueError> {
+        if self.keyring.unwritten().is_empty() {
+            return Ok(());
+        }
+        let turn = self.changing_keys()?;
+        let unwritten = self.keyring.unwritten().clone();
+        for revoked in unwritten {
+            let changes = revoked.ids.iter().map(|id| RowChange::delete(Table::Keys, id)).collect();
+            let action = Action::KeyRevoked { name: revoked.name.clone() };
+            self.change_keys(changes, |changes| turn.apply(&revoked.by, changes, &[action]))?;
+            self.keyring.unwritten().retain(|other| *other != revoked);
+        }
+        Ok(())
+    }
+
+    /// The revocations that could not be written, for [`Catalogue::with_revocations`].
+    #[must_use]
+    pub fn unwritten_revocations(&self) -> Vec<UnwrittenRevocation> {
+        self.keyring.unwritten().clone()
+    }
+
+    /// The catalogue, reopened, with revocations that could not be written before.
+    #[must_use]
+    pub fn with_revocations(self, unwritten: Vec<UnwrittenRevocation>) -> Self {
+        *self.keyring.unwritten() = unwritten;
+        self
+    }
+
+    fn read_keys(&self) -> Result<Known, CatalogueError> {
+        let mut keys: BTreeMap<String, Kept> = self.rows(Table::Keys)?;
+        let unwritten = self.keyring.unwritten();
+        keys.retain(|id, _| !unwritten.iter().any(|revoked| revoked.ids.contains(id)));
+        Ok(Known { keys, had_any: !self.store.table(Table::Access)?.is_empty() })
+    }
+
+    fn kept_keys(&self) -> Result<Arc<Known>, CatalogueError> {
+        if let Some(known) =
+            self.still_known(self.keyring.known.read().unwrap_or_else(PoisonError::into_inner).as_ref())?
+        {
+            return Ok(known);
+        }
+        let mut keyring = self.keyring.known.write().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        Ok(Arc::clone(&keyring.insert((now, Arc::new(self.read_keys()?))).1))
+    }
+}
+
+impl Editor<'_> {
+    /// Creates a key.
+    ///
+    /// # Errors
+    /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`], [`CatalogueError::TrustStated`].
+    pub fn add_key(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
+        let bad = |sentence| Err(CatalogueError::BadKey(sentence));
+        if new.name.is_empty() || new.name.len() > NAME_BYTES || new.name.chars().any(char::is_control) {
+            return bad("a key's name must have 1 to 100 bytes and no control characters");
+        }
+        if new.role.is_of_libraries() == new.libraries.is_empty() {
+            return bad("a key of the role texts or ingest must name its libraries, and other keys must not");
+        }
+        if new.quota.is_some_and(|quota| quota.per != Unit::Day) {
+            return bad("a quota is per day, such as 100000/day; for shorter times, set a rate");
+        }
+        if (new.role == Role::Ingest) != new.trusted.is_some() {
+            return bad(
+                "a key of the role ingest must say whether its libraries are trusted (--trusted or --untrusted; 'trusted': true \
+                 or false), and other keys must not",
+            );
+        }
+        if new.role != Role::Ingest && (new.may_forbid || new.must_gate.is_some()) {
+            return bad("only keys of the role ingest may forbid texts or must pass a gate; other keys add no books");
+        }
+        // Statements about libraries are settings. Whoever takes both locks takes this one first.
+        let _settings = self.changing_settings();
+        let turn = self.changing_keys()?;
+        if self.kept_keys()?.values().any(|kept| kept.key.name == new.name) {
+            return Err(CatalogueError::KeyExists(new.name));
+        }
+        let trust = new.trusted.map_or(Ok(Vec::new()), |trusted| self.trust_of_new_key(&new.libraries, trusted))?;
+        let made = self.make_key(&turn, new, Vec::new(), trust);
+        self.forget_trust();
+        made
+    }
+
+    /// Revokes a key immediately. Returns whether it existed.
+    pub fn revoke_key(&self, name: &str) -> Result<bool, CatalogueError> {
+        let turn = self.changing_keys()?;
+        let kept = self.kept_keys()?;
+        let revoked = kept.values().filter(|kept| kept.key.name == name);
+        let changes: Vec<_> = revoked.map(|kept| RowChange::delete(Table::Keys, &kept.key.id)).collect();
+        let was_there = !changes.is_empty();
+        if was_there {
+            let action = Action::KeyRevoked { name: name.to_owned() };
+            self.change_keys(changes, |changes| turn.apply(&self.actor, changes, &[action]))?;
+        }
+        Ok(was_there)
+    }
+
+    /// Revokes a key immediately, also if that cannot be written: it is then refused by this process, which tries again until it
+    /// is written ([`Catalogue::write_revocations`]). Others that share the store accept it until then. Returns whether it existed.
+    ///
+    /// # Errors
+    /// [`CatalogueError::RevokedInMemory`] as long as it is not written.
+    pub fn revoke_key_at_once(&self, name: &str) -> Result<bool, CatalogueError> {
+        let in_memory = |why: CatalogueError| match why {
+            CatalogueError::Store(why) => {
+                CatalogueError::RevokedInMemory { name: name.to_owned(), why: why.to_string() }
+            }
+            other => other,
+        };
+        let was_held = self.keyring.unwritten().iter().any(|revoked| revoked.name == name);
+        if was_held {
+            self.write_revocations().map_err(in_memory)?;
+        }
+        let kept = self.kept_keys()?;
+        let of_name = kept.values().filter(|kept| kept.key.name == name);
+        let ids: BTreeSet<String> = of_name.map(|kept| kept.key.id.clone()).collect();
+        match self.revoke_key(name) {
+            Err(CatalogueError::Store(why)) => {
+                let (name, by) = (name.to_owned(), self.actor.clone());
+                self.keyring.unwritten().push(UnwrittenRevocation { name, ids, by });
+                *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
+                Err(in_memory(CatalogueError::Store(why)))
+            }
+            done => Ok(done? || was_held),
+        }
+    }
+
+    /// Creates a new secret for a key. The old secret stays valid for `overlap`.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchKey`].
+    pub fn rotate_key(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
+        let turn = self.changing_keys()?;
+        let kept = self.kept_keys()?;
+        let of_name = || kept.values().filter(|kept| kept.key.name == name);
+        let newest = of_name().max_by_key(|kept| kept.key.created);
+        let Some(newest) = newest else { return Err(CatalogueError::NoSuchKey(name.to_owned())) };
+        let too_long = |_| CatalogueError::BadKey("the overlap is too long; give a shorter one");
+        let end = Timestamp::now().checked_add(overlap).map_err(too_long)?;
+        let shortened = of_name().filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
+        let void_at_end = |kept: &Kept| {
+            let key = Key { expires: Some(end), ..(*kept.key).clone() };
+            Kept { key: Arc::new(key), digest: kept.digest, used: kept.used }
+        };
+        let shortened: Vec<Kept> = shortened.map(void_at_end).collect();
+        let Key { name, role, libraries, may_forbid, must_gate, rate, quota, expires, .. } = (*newest.key).clone();
+        let new = NewKey { name, role, libraries, trusted: None, may_forbid, must_gate, rate, quota, expires };
+        self.make_key(&turn, new, shortened, Vec::new())
+    }
+
+    /// Makes a key, in the same step as changes of other `keys` and statements about libraries.
+    fn make_key(
+        &self,
+        turn: &Turn<'_>,
+        new: NewKey,
+        mut keys: Vec<Kept>,
+        trust: Vec<(Library, bool)>,
+    ) -> Result<MadeKey, CatalogueError> {
+        let id = random::<ID_BYTES>()?;
+        let secret = format!("{PREFIX}{id}_{}", random::<SECRET_BYTES>()?);
+        let NewKey { name, role, libraries, trusted: _, may_forbid, must_gate, rate, quota, expires } = new;
+        let created = Timestamp::now();
+        let key = Key { id, name, role, libraries, may_forbid, must_gate, rate, quota, expires, created };
+        let digest = Sha256::digest(secret.as_bytes()).into();
+        keys.push(Kept { key: Arc::new(key.clone()), digest, used: None });
+        let mut actions = vec![Action::KeyMade { name: key.name.clone(), id: key.id.clone() }];
+        let mut changes = rows(&keys);
+        for (library, trusted) in trust {
+            changes.push(trust_row(&library, trusted));
+            actions.push(Action::LibraryTrust { library: library.into(), trusted });
+        }
+        self.change_keys(changes, |changes| turn.apply(&self.actor, changes, &actions))?;
+        Ok(MadeKey { key: key.into(), secret })
+    }
+}
+
+fn rows(keys: &[Kept]) -> Vec<RowChange> {
+    keys.iter().map(|kept| put(Table::Keys, &kept.key.id, kept)).collect()
+}
+
+/// Returns `N` random bytes in hexadecimal.
+fn random<const N: usize>() -> Result<String, CatalogueError> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(CatalogueError::NoRandom)?;
+    Ok(hex::encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn new(name: &str, role: Role, libraries: &[&str]) -> NewKey {
+        let libraries = libraries.iter().map(|name| name.parse().expect("a name")).collect();
+        let trusted = (role == Role::Ingest).then_some(true);
+        NewKey {
+            name: name.to_owned(),
+            role,
+            libraries,
+            trusted,
+            may_forbid: false,
+            must_gate: None,
+            rate: None,
+            quota: None,
+            expires: None,
+        }
+    }
+
+    fn catalogue() -> (tempfile::TempDir, Catalogue) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
+        (folder, catalogue)
+    }
+
+    #[test]
+    fn a_secret_opens_until_it_is_revoked_and_is_kept_nowhere() {
+        let (folder, catalogue) = catalogue();
+        assert!(catalogue.has_no_keys().unwrap() && catalogue.is_open().unwrap());
+        let made = catalogue.by(Actor::Local).add_key(new("shop", Role::Ingest, &["mine"])).unwrap();
+        let known = catalogue.key_of(&made.secret).unwrap().unwrap();
+        assert_eq!(api::Key::from((*known).clone()), made.key);
+        for wrong in ["", "lap_", "shop", &made.secret[..made.secret.len() - 1], &made.secret.replace("lap", "lop")] {
+            assert_eq!(catalogue.key_of(wrong).unwrap(), Err(AccessDenied::Unknown), "{wrong}");
+        }
+        catalogue.flush().unwrap();
+        drop(catalogue);
+        let random = made.secret.rsplit('_').next().unwrap();
+        for file in std::fs::read_dir(folder.path()).unwrap() {
+            let bytes = std::fs::read(file.unwrap().path()).unwrap();
+            assert!(memchr::memmem::find(&bytes, random.as_bytes()).is_none());
+        }
+        let catalogue = Catalogue::open(folder.path()).unwrap();
+        assert_eq!(catalogue.keys().unwrap(), [made.key]);
+        assert!(catalogue.key_of(&made.secret).unwrap().is_ok());
+        let editor = catalogue.by(Actor::Local);
+        assert!(editor.revoke_key("shop").unwrap() && !editor.revoke_key("shop").unwrap());
+        assert_eq!(catalogue.key_of(&made.secret).unwrap(), Err(AccessDenied::Unknown));
+    }
+
+    #[test]
+    fn a_rotated_key_has_two_secrets_for_a_while() {
+        let (_folder, catalogue) = catalogue();
+        let editor = catalogue.by(Actor::Local);
+        let old = editor.add_key(new("a", Role::Check, &[])).unwrap();
+        let both = editor.rotate_key("a", SignedDuration::from_hours(1)).unwrap();
+        assert!(catalogue.key_of(&old.secret).unwrap().is_ok() && catalogue.key_of(&both.secret).unwrap().is_ok());
+        let alone = editor.rotate_key("a", SignedDuration::ZERO).unwrap();
+        assert_eq!(catalogue.key_of(&old.secret).unwrap(), Err(AccessDenied::Expired));
+        assert_eq!(catalogue.key_of(&both.secret).unwrap(), Err(AccessDenied::Expired));
+        assert_eq!(catalogue.key_of(&alone.secret).unwrap().unwrap().expires, None);
+        assert!(matches!(editor.rotate_key("b", SignedDuration::ZERO), Err(CatalogueError::NoSuchKey(_))));
+        assert!(editor.revoke_key("a").unwrap() && catalogue.has_no_keys().unwrap());
+        assert!(!catalogue.is_open().unwrap());
+    }
+
+    #[test]
+    fn keys_that_cannot_be() {
+        let (_folder, catalogue) = catalogue();
+        let editor = catalogue.by(Actor::Local);
+        editor.add_key(new("a", Role::Admin, &[])).unwrap();
+        assert!(matches!(editor.add_key(new("a", Role::Check, &[])), Err(CatalogueError::KeyExists(_))));
+        let hourly = NewKey { quota: "5/h".parse().ok(), ..new("d", Role::Check, &[]) };
+        let bad = [
+            new("", Role::Check, &[]),
+            new("b", Role::Ingest, &[]),
+            new("t", Role::Texts, &[]),
+            new("c", Role::Check, &["l"]),
+            NewKey { trusted: None, ..new("i", Role::Ingest, &["l"]) },
+            NewKey { trusted: Some(true), ..new("t", Role::Texts, &["l"]) },
+            NewKey { may_forbid: true, ..new("t", Role::Texts, &["l"]) },
+            NewKey { must_gate: Some(Unless::Protected), ..new("c", Role::Check, &[]) },
+            hourly,
+        ];
+        for new in bad {
+            assert!(matches!(editor.add_key(new), Err(CatalogueError::BadKey(_))));
+        }
+    }
+}

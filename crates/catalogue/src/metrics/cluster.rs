@@ -1,0 +1,77 @@
+//! Metrics of a store on a cluster. All are 0 for a catalogue in a folder.
+
+use prometheus::{IntCounter, IntGauge, register_int_counter, register_int_gauge};
+
+use super::{advance, gauge};
+use lapidary_store::{ClusterVitals, NodeVitals};
+
+/// The metrics of a cluster.
+pub struct ClusterMetrics {
+    round_trips: IntCounter,
+    retries: IntCounter,
+    redirects: IntCounter,
+    failovers: IntCounter,
+    pending: IntGauge,
+    primaries: IntGauge,
+    unreplicated: IntGauge,
+    lag: IntGauge,
+    used: IntGauge,
+    fullest: IntGauge,
+}
+
+impl ClusterMetrics {
+    pub(super) fn register() -> prometheus::Result<Self> {
+        Ok(Self {
+            round_trips: register_int_counter!(
+                "lapidary_cluster_round_trips_total",
+                "Pipelines sent to nodes of the cluster."
+            )?,
+            retries: register_int_counter!(
+                "lapidary_cluster_retries_total",
+                "Pipelines sent again, because a node failed or served another slot."
+            )?,
+            redirects: register_int_counter!(
+                "lapidary_cluster_redirects_total",
+                "Commands that a node has redirected (MOVED and ASK)."
+            )?,
+            failovers: register_int_counter!(
+                "lapidary_cluster_failovers_total",
+                "Primaries that were replaced by others, as this process has seen it."
+            )?,
+            pending: register_int_gauge!(
+                "lapidary_cluster_pending_changes",
+                "Changes of books that are being made, or were left half done."
+            )?,
+            primaries: register_int_gauge!("lapidary_cluster_primaries", "Nodes that serve slots and answer.")?,
+            unreplicated: register_int_gauge!(
+                "lapidary_cluster_unreplicated_primaries",
+                "Nodes that serve slots and have no replica."
+            )?,
+            lag: register_int_gauge!(
+                "lapidary_cluster_replication_lag_bytes",
+                "Bytes that the slowest replica is behind its primary."
+            )?,
+            used: register_int_gauge!("lapidary_cluster_memory_bytes", "Memory used by the primaries, in bytes.")?,
+            fullest: register_int_gauge!(
+                "lapidary_cluster_fullest_node_percent",
+                "Used memory of the fullest primary, in percent of its maxmemory; 0 if none has one."
+            )?,
+        })
+    }
+
+    /// Updates the metrics.
+    pub fn set(&self, vitals: &ClusterVitals) {
+        let ClusterVitals { nodes, pending, round_trips, retries, redirects, failovers } = vitals;
+        advance(&self.round_trips, *round_trips);
+        advance(&self.retries, *retries);
+        advance(&self.redirects, *redirects);
+        advance(&self.failovers, *failovers);
+        self.pending.set(gauge(*pending));
+        let primaries = || nodes.iter().filter(|node| node.is_primary);
+        self.primaries.set(gauge(primaries().count() as u64));
+        self.unreplicated.set(gauge(primaries().filter(|node| node.replicas == 0).count() as u64));
+        self.lag.set(gauge(primaries().map(|node| node.lag).max().unwrap_or(0)));
+        self.used.set(gauge(primaries().map(|node| node.used).sum()));
+        self.fullest.set(gauge(primaries().map(NodeVitals::fullness).max().unwrap_or(0)));
+    }
+}

@@ -1,0 +1,184 @@
+//! Figures over time, kept in memory since the start of this process.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use prometheus::core::Collector;
+use prometheus::proto::Metric;
+
+use super::Metrics;
+use crate::api::{History, Sample};
+use lapidary_store::Rights;
+
+/// How often figures are taken for the last hour, and for the last week.
+const HOUR: (Duration, usize) = (Duration::from_secs(10), 360);
+const WEEK: (Duration, usize) = (Duration::from_secs(600), 1_008);
+
+/// What is counted since the start.
+#[derive(Debug, Clone, Default)]
+struct Counted {
+    checks: BTreeMap<String, u64>,
+    /// For each bucket its upper limit in seconds, and the checks up to it.
+    latencies: Vec<(f64, u64)>,
+    answered: u64,
+}
+
+/// Figures at regular intervals.
+struct Series {
+    every: Duration,
+    most: usize,
+    samples: VecDeque<Sample>,
+    before: Counted,
+    due: Instant,
+}
+
+impl Series {
+    fn new((every, most): (Duration, usize)) -> Self {
+        Self { every, most, samples: VecDeque::new(), before: Counted::default(), due: Instant::now() }
+    }
+
+    fn is_due(&self, now: Instant) -> bool {
+        self.due <= now
+    }
+
+    fn take(&mut self, now: Instant, counted: &Counted, state: &Sample) {
+        if !self.is_due(now) {
+            return;
+        }
+        // After a pause, such as a machine that slept, there is one sample, not many.
+        self.due = now + self.every;
+        let before = std::mem::replace(&mut self.before, counted.clone());
+        let checks = counted.checks.iter().map(|(verdict, number)| {
+            (verdict.clone(), number.saturating_sub(before.checks.get(verdict).copied().unwrap_or_default()))
+        });
+        let sample = Sample {
+            checks: checks.collect(),
+            median_ms: quantile(&before, counted, 0.5),
+            p99_ms: quantile(&before, counted, 0.99),
+            ..state.clone()
+        };
+        self.samples.push_back(sample);
+        if self.samples.len() > self.most {
+            self.samples.pop_front();
+        }
+    }
+
+    fn shown(&self) -> History {
+        History { every_seconds: self.every.as_secs() as u32, samples: self.samples.iter().cloned().collect() }
+    }
+}
+
+/// The latency that this share of the checks between two counts did not exceed, in milliseconds: the limit of its bucket.
+fn quantile(before: &Counted, now: &Counted, share: f64) -> Option<f64> {
+    let answered = now.answered.saturating_sub(before.answered);
+    let wanted = (answered as f64 * share).ceil() as u64;
+    let up_to = |at: usize| before.latencies.get(at).map_or(0, |(_, number)| *number);
+    let found = now.latencies.iter().enumerate().find(|(at, (_, number))| number.saturating_sub(up_to(*at)) >= wanted);
+    let longest = now.latencies.last().map(|(limit, _)| *limit);
+    (answered > 0).then(|| found.map(|(_, (limit, _))| *limit).or(longest)).flatten().map(|limit| limit * 1e3)
+}
+
+/// Figures over time.
+pub struct Recorder(Mutex<[Series; 2]>);
+
+impl Default for Recorder {
+    fn default() -> Self {
+        Self(Mutex::new([Series::new(HOUR), Series::new(WEEK)]))
+    }
+}
+
+impl Recorder {
+    /// Takes figures, if it is time to.
+    pub fn take(&self, metrics: &Metrics) {
+        let now = Instant::now();
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if all.iter().any(|series| series.is_due(now)) {
+            let (counted, state) = (metrics.counted(), metrics.state());
+            all.iter_mut().for_each(|series| series.take(now, &counted, &state));
+        }
+    }
+
+    /// The figures of the last hour, or of the last week.
+    pub fn shown(&self, of_week: bool) -> History {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)[usize::from(of_week)].shown()
+    }
+}
+
+impl Metrics {
+    fn counted(&self) -> Counted {
+        let checks = Rights::ALL
+            .map(|verdict| (verdict.as_str().to_owned(), self.checks.with_label_values(&[verdict.as_str()]).get()));
+        let collected = self.check_seconds.collect();
+        let histogram = collected.first().and_then(|family| family.get_metric().first()).map(Metric::get_histogram);
+        let latencies = histogram.iter().flat_map(|histogram| histogram.get_bucket());
+        Counted {
+            checks: checks.into(),
+            latencies: latencies.map(|bucket| (bucket.upper_bound(), bucket.cumulative_count())).collect(),
+            answered: self.check_seconds.get_sample_count(),
+        }
+    }
+
+    /// The figures that are not counted.
+    fn state(&self) -> Sample {
+        Sample {
+            at: Timestamp::now(),
+            checks: BTreeMap::new(),
+            median_ms: None,
+            p99_ms: None,
+            books: self.store.most_books(),
+            disk_bytes: self.store.disk_bytes(),
+            memory_bytes: resident(),
+        }
+    }
+}
+
+/// The memory of this process, as the Prometheus library knows it.
+fn resident() -> u64 {
+    let families = prometheus::gather();
+    let family = families.iter().find(|family| family.name() == "process_resident_memory_bytes");
+    let metric = family.and_then(|family| family.get_metric().first());
+    metric.map_or(0, |metric| metric.get_gauge().get_value() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(protected: u64, latencies: [u64; 3]) -> Counted {
+        let limits = [0.001, 0.01, 0.1];
+        Counted {
+            checks: [("protected".to_owned(), protected)].into(),
+            latencies: limits.into_iter().zip(latencies).collect(),
+            answered: latencies[2],
+        }
+    }
+
+    fn state() -> Sample {
+        let at = Timestamp::UNIX_EPOCH;
+        Sample { at, checks: BTreeMap::new(), median_ms: None, p99_ms: None, books: 7, disk_bytes: 1, memory_bytes: 2 }
+    }
+
+    #[test]
+    fn a_sample_has_what_happened_since_the_one_before() {
+        let mut series = Series::new((Duration::from_secs(10), 2));
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        series.take(at(0), &counted(0, [0, 0, 0]), &state());
+        series.take(at(10), &counted(5, [90, 99, 100]), &state());
+        series.take(at(15), &counted(6, [90, 99, 101]), &state());
+        series.take(at(20), &counted(6, [90, 100, 110]), &state());
+        let History { every_seconds, samples } = series.shown();
+        assert_eq!((every_seconds, samples.len()), (10, 2), "the oldest is gone, and 15 seconds were too early");
+        assert_eq!(
+            (samples[0].checks["protected"], samples[0].median_ms, samples[0].p99_ms),
+            (5, Some(1.0), Some(10.0))
+        );
+        assert_eq!(
+            (samples[1].checks["protected"], samples[1].median_ms, samples[1].p99_ms),
+            (1, Some(100.0), Some(100.0))
+        );
+        assert_eq!(quantile(&counted(0, [1, 1, 1]), &counted(0, [1, 1, 1]), 0.5), None, "nothing happened");
+    }
+}

@@ -1,0 +1,56 @@
+//! What is unhealthy about the nodes of a cluster.
+
+use crate::api::Concern::{EvictingNode, MissingCatalogue, MissingReplica, NodeNearlyFull, NotPersistent};
+use crate::api::Finding;
+use lapidary_store::{ClusterVitals, NodeVitals};
+
+/// From this share of its maximum memory on, in percent, a node is nearly full.
+const NEARLY_FULL: u64 = 85;
+
+/// Finds what is unhealthy. `untouched`: there has never been anything in the catalogue.
+pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding> {
+    let those = |unhealthy: &dyn Fn(&NodeVitals) -> bool| -> Option<String> {
+        let nodes = vitals.nodes.iter().filter(|node| unhealthy(node));
+        let nodes: Vec<&str> = nodes.map(|node| node.address.as_str()).collect();
+        (!nodes.is_empty()).then(|| nodes.join(" "))
+    };
+    let set = |nodes: &str, what: &str| {
+        let redis = "redis-cli -u redis://$node config";
+        format!("for node in {nodes}; do {redis} set {what}; {redis} rewrite; done")
+    };
+    let evicting = those(&|node| node.evicts.is_some()).map(|nodes| {
+        let what = format!("these nodes may drop keys when their memory is full: {nodes}");
+        let fix = set(&nodes, "maxmemory-policy noeviction");
+        Finding::new(EvictingNode, what, "checks would miss books, and nobody would know", fix)
+    });
+    let alone = those(&|node| node.is_primary && node.replicas == 0).map(|nodes| {
+        let (what, first) =
+            (format!("these nodes have no replica: {nodes}"), nodes.split(' ').next().unwrap_or_default());
+        let why = "if one is lost, its books are, and checks fail until it is back";
+        let fix =
+            format!("start a new node for each, then redis-cli --cluster add-node HOST:PORT {first} --cluster-slave");
+        Finding::new(MissingReplica, what, why, fix)
+    });
+    let unsaved = those(&|node| !node.is_saved).map(|nodes| {
+        let what = format!("these nodes do not keep their data on disk: {nodes}");
+        let why = "if all copies of a part lose power, its books are lost";
+        Finding::new(NotPersistent, what, why, set(&nodes, "appendonly yes"))
+    });
+    let failing = those(&|node| node.cannot_save).map(|nodes| {
+        let what = format!("these nodes could not write to their disk: {nodes}");
+        let fix = "free some space on their disks, and see their logs";
+        Finding::new(NotPersistent, what, "what is in their memory only is lost when they stop", fix)
+    });
+    let full = those(&|node| node.is_primary && node.fullness() >= NEARLY_FULL).map(|nodes| {
+        let what = format!("these nodes use {NEARLY_FULL} % of their memory or more: {nodes}");
+        let fix = "lapidary compact TARGET, then add a node and move slots to it: redis-cli --cluster rebalance HOST:PORT \
+                   --cluster-use-empty-masters";
+        Finding::new(NodeNearlyFull, what, "books are refused when a node is full", fix)
+    });
+    let missing = untouched.then(|| {
+        let fix = "name the right nodes and prefix, or lapidary copy --from DIR --to URL";
+        let what = "there is no catalogue in the cluster under this prefix";
+        Finding::new(MissingCatalogue, what, "checks find nothing", fix)
+    });
+    [evicting, alone, unsaved, failing, full, missing].into_iter().flatten().collect()
+}

@@ -1,0 +1,213 @@
+//! What is stored and said of sources: what they are, and what became of the books of a run.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// What a source is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A folder of files.
+    Folder,
+    /// An OPDS 1.2 or 2.0 catalogue.
+    Opds,
+    /// A repository that speaks OAI-PMH 2.0.
+    Oai,
+    /// A sitemap, or an index of sitemaps.
+    Sitemap,
+    /// An RSS, Atom or JSON feed.
+    Feed,
+    /// A web site, from a start page on.
+    Site,
+    /// A file with addresses, as NDJSON or CSV.
+    List,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: [Self; 7] = [Self::Folder, Self::List, Self::Sitemap, Self::Feed, Self::Opds, Self::Oai, Self::Site];
+
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Folder => "folder",
+            Self::Opds => "opds",
+            Self::Oai => "oai",
+            Self::Sitemap => "sitemap",
+            Self::Feed => "feed",
+            Self::Site => "site",
+            Self::List => "list",
+        }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|kind| kind.as_str() == name);
+        known.ok_or_else(|| format!("there is no kind of source {name:?}"))
+    }
+}
+
+/// What becomes of books that a source no longer has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Gone {
+    /// They stay.
+    #[default]
+    Keep,
+    /// They are disabled, with a note.
+    Disable,
+}
+
+/// What became of the books of a run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Books that were fetched.
+    pub fetched: u64,
+    /// Books that were added or replaced.
+    pub added: u64,
+    /// Books that are as they were.
+    pub unchanged: u64,
+    /// Addresses that could not be fetched or read.
+    pub refused: u64,
+    /// Pages that are as they were, so that the server did not send them again.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub pages_unchanged: u64,
+    /// Books that the source no longer has.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub gone: u64,
+    /// What the source lists and cannot be used ([`Reason::is_skipped`]).
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub skipped: u64,
+}
+
+impl Tally {
+    /// What came after an earlier one.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            fetched: self.fetched.saturating_sub(before.fetched),
+            added: self.added.saturating_sub(before.added),
+            unchanged: self.unchanged.saturating_sub(before.unchanged),
+            refused: self.refused.saturating_sub(before.refused),
+            pages_unchanged: self.pages_unchanged.saturating_sub(before.pages_unchanged),
+            gone: self.gone.saturating_sub(before.gone),
+            skipped: self.skipped.saturating_sub(before.skipped),
+        }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+/// A kind of reason why an address was refused or failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// It is no address that can be fetched.
+    Address,
+    /// There is nothing at it.
+    Missing,
+    /// The site's `robots.txt` does not allow it.
+    Robots,
+    /// It is an address of the machine or its network.
+    Private,
+    /// The server refuses it, or redirects without end.
+    Status,
+    /// The server does not answer, or says that it cannot now.
+    Unanswered,
+    /// It is too large.
+    TooLarge,
+    /// A list that cannot be read.
+    BadList,
+    /// A file that is no book, or cannot be read.
+    BadBook,
+    /// The book matches protected ones.
+    Matches,
+    /// Another fault of the book, such as too long a name.
+    BadRecord,
+    /// It is in no format that can be read.
+    Format,
+    /// The source gives no file of it: it must be bought or borrowed, or nothing leads to it.
+    NoFile,
+    /// It is a link, or something else than a file, in a folder.
+    Link,
+}
+
+impl Reason {
+    /// All reasons.
+    pub const ALL: [Self; 14] = [
+        Self::Address,
+        Self::Missing,
+        Self::Robots,
+        Self::Private,
+        Self::Status,
+        Self::Unanswered,
+        Self::TooLarge,
+        Self::BadList,
+        Self::BadBook,
+        Self::Matches,
+        Self::BadRecord,
+        Self::Format,
+        Self::NoFile,
+        Self::Link,
+    ];
+
+    /// Whether it is about something that the source lists and that is not tried: no fault, and so counted apart.
+    #[must_use]
+    pub fn is_skipped(self) -> bool {
+        matches!(self, Self::Format | Self::NoFile | Self::Link)
+    }
+
+    /// Its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Address => "address",
+            Self::Missing => "missing",
+            Self::Robots => "robots",
+            Self::Private => "private",
+            Self::Status => "status",
+            Self::Unanswered => "unanswered",
+            Self::TooLarge => "too_large",
+            Self::BadList => "bad_list",
+            Self::BadBook => "bad_book",
+            Self::Matches => "matches",
+            Self::BadRecord => "bad_record",
+            Self::Format => "format",
+            Self::NoFile => "no_file",
+            Self::Link => "link",
+        }
+    }
+}
+
+/// Why a run leaves out addresses that it was shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SourceLimit {
+    /// The most addresses of a run of the source.
+    Most,
+    /// The most addresses in the queues of all sources of the key that defined it.
+    Key,
+    /// The most links from the start of a site.
+    Depth,
+}
+
+impl SourceLimit {
+    /// What it is, in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Most => "the most addresses of a run (--most)",
+            Self::Key => "the most addresses that may wait for all sources of its key",
+            Self::Depth => "the most links from the start of a site",
+        }
+    }
+}

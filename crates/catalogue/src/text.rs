@@ -1,0 +1,149 @@
+//! A text as read by the recipes.
+
+use std::cell::OnceCell;
+
+use lapidary_gems::{Clean, PackedFold, PlacedGem, Probe, Recipe, TextWords, bounded, clean};
+
+use super::CatalogueError;
+use super::digest::digest_of;
+
+/// A text, and whether to strip print artifacts such as running heads and page numbers. Positions always refer to the
+/// original text.
+///
+/// ```
+/// use lapidary_catalogue::Text;
+/// use lapidary_gems::Recipe;
+///
+/// let printed = "The trea-\nsure lay in a box";
+/// assert_eq!(Text::new(printed, None).fold(&Recipe::documented()), Recipe::documented().fold(printed));
+/// let clean = "The treasure lay in a box";
+/// assert_eq!(Text::new(printed, Some(true)).fold(&Recipe::documented()), Recipe::documented().fold(clean));
+/// ```
+#[derive(Debug)]
+pub struct Text<'a> {
+    stands: &'a str,
+    clean: Option<bool>,
+    cleaned: OnceCell<Clean<'a>>,
+    /// The words, if a signature was computed.
+    words: OnceCell<TextWords>,
+    /// The language, if it is known.
+    language: Option<&'a str>,
+}
+
+impl<'a> Text<'a> {
+    /// Creates a text, to be [cleaned](clean) or not; with `None`, [the recipe decides](Recipe::reads_clean).
+    #[must_use]
+    pub fn new(text: &'a str, clean: Option<bool>) -> Self {
+        Self { stands: text, clean, cleaned: OnceCell::new(), words: OnceCell::new(), language: None }
+    }
+
+    /// The same, in a language that is known; it matters only to signatures that stem by it ([`TextWords::in_language`]).
+    #[must_use]
+    pub fn in_language(self, language: Option<&'a str>) -> Self {
+        Self { language, ..self }
+    }
+
+    /// Like [`Text::new`], for a text from an untrusted sender.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Costly`] if the text takes far longer to read than its length suggests.
+    pub(super) fn bounded(text: &'a str, clean: Option<bool>) -> Result<Self, CatalogueError> {
+        bounded(text)?;
+        Ok(Self::new(text, clean))
+    }
+
+    /// The original text.
+    pub fn original(&self) -> &'a str {
+        self.stands
+    }
+
+    /// Its fold; see [`Recipe::fold`].
+    #[must_use]
+    pub fn fold(&self, recipe: &Recipe) -> String {
+        recipe.fold(self.clean(recipe).map_or(self.stands, Clean::text))
+    }
+
+    /// Its gems; see [`Recipe::gems`].
+    #[must_use]
+    pub fn gems(&self, recipe: &Recipe) -> Vec<PlacedGem> {
+        if let Some(gems) = self.signature(recipe) {
+            return gems;
+        }
+        match self.clean(recipe) {
+            Some(clean) => clean.placed(recipe.gems(clean.text())),
+            None => recipe.gems(self.stands),
+        }
+    }
+
+    /// The probes that it is looked up by; see [`Recipe::probes`].
+    #[must_use]
+    pub fn probes(&self, recipe: &Recipe) -> Vec<Probe> {
+        if let Some(gems) = self.signature(recipe) {
+            return gems.into_iter().map(|placed| Probe { placed, kept: true }).collect();
+        }
+        match self.clean(recipe) {
+            Some(clean) => clean.placed_probes(recipe.probes(clean.text())),
+            None => recipe.probes(self.stands),
+        }
+    }
+
+    /// The gems of a signature.
+    fn signature(&self, recipe: &Recipe) -> Option<Vec<PlacedGem>> {
+        let text = || self.clean(recipe).map_or(self.stands, Clean::text);
+        let words = || TextWords::of(text()).in_language(self.language);
+        recipe.is_signature().then(|| recipe.gems_of_words(self.words.get_or_init(words)))?
+    }
+
+    /// Its fold in stored form; see [`Recipe::folded`].
+    pub(super) fn folded(&self, recipe: &Recipe) -> Option<PackedFold> {
+        match self.clean(recipe) {
+            Some(clean) => recipe.folded(clean.text(), |place| clean.place(place)),
+            None => recipe.folded(self.stands, |place| place),
+        }
+    }
+
+    /// The digests that an identical text may have: of the original and of the cleaned text.
+    pub(super) fn digests(&self) -> Vec<String> {
+        [digest_of(self.stands.as_bytes())].into_iter().chain(self.clean_digest()).collect()
+    }
+
+    /// The digest of the cleaned text, if it differs from the original and is not blank.
+    pub(super) fn clean_digest(&self) -> Option<String> {
+        if self.clean == Some(false) {
+            return None;
+        }
+        let clean = self.cleaned.get_or_init(|| clean(self.stands)).text();
+        let differs = clean != self.stands && !clean.trim().is_empty();
+        differs.then(|| digest_of(clean.as_bytes()))
+    }
+
+    fn clean(&self, recipe: &Recipe) -> Option<&Clean<'a>> {
+        let is_clean = self.clean.unwrap_or_else(|| recipe.reads_clean());
+        is_clean.then(|| self.cleaned.get_or_init(|| clean(self.stands)))
+    }
+}
+
+/// Estimates the most memory that reading a text takes, besides the text itself. The text may be part of a line of
+/// JSON, with escapes. `words`: whether its folds are kept, or a recipe is a signature.
+pub fn memory_for(text: &[u8], words: bool) -> usize {
+    /// Bytes per byte of text: in general, and if each of its letters or words is held.
+    const ANY: usize = 3;
+    const HELD: usize = 44;
+    /// Bytes per page, and per piece of the cleaned text.
+    const PAGE: usize = 24;
+    const PIECE: usize = 56;
+    let marks: usize = text
+        .windows(3)
+        .map(|three| match three {
+            [b'\x0C', ..] | [b'\\', b'f', _] => PAGE,
+            [b'-', b'\n' | b'\r' | b'\\', _]
+            | [b'\\', b'u', _]
+            | [0xC2, 0xAD, _]
+            | [0xEF, 0xAC | 0xB7 | 0xBB, _]
+            | [0xE2, 0x80, 0x8B..=0x8D]
+            | [0xE2, 0x81, 0xA0] => PIECE,
+            _ => 0,
+        })
+        .sum();
+    text.len() * if words { HELD } else { ANY } + marks
+}

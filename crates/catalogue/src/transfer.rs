@@ -1,0 +1,418 @@
+//! Export and import of a catalogue as JSON Lines (`docs/reference/export.md`). Memory use does not depend on the
+//! size of the catalogue.
+
+use std::io::{self, BufRead, Write};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
+use serde::{Deserialize, Serialize};
+
+use super::whole::of_little_text;
+use super::{Catalogue, CatalogueError, Editor};
+use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader};
+use crate::parse;
+use lapidary_common::count::count;
+use lapidary_store::{Actor, Condition, NewBook, Record, RocksStore, StoreError, UNWATCHED, Watch};
+
+/// The format version written. All versions from 1 up to it can be read.
+const VERSION: u32 = 1;
+/// What the line of a decision starts with.
+const DECISION: &[u8] = b"{\"decision\":";
+/// Number of books read or written at a time; fewer if together they take more than `BATCH_BYTES`.
+const BATCH: usize = 64;
+const BATCH_BYTES: usize = 4 << 20;
+/// Number of bytes read of a line at a time.
+const STEP: u64 = 256 << 10;
+/// Maximum length of a line: a book of hundreds of megabytes.
+const LINE: u64 = 2 << 30;
+
+/// Receives the current memory use of an import in bytes. Returns `false` to refuse it.
+pub type Account<'a> = &'a dyn Fn(usize) -> bool;
+/// An [`Account`] without a limit.
+const UNCOUNTED: Account<'static> = &|_| true;
+
+impl Catalogue {
+    /// Writes the current state of the catalogue and returns the number of books. The same books always produce the
+    /// same bytes.
+    ///
+    /// # Errors
+    /// [`CatalogueError::Output`] if writing fails.
+    pub fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let libraries = snapshot.libraries()?;
+        let books = libraries.iter().map(|library| library.books).sum();
+        let recipes = snapshot.recipes();
+        let keeps_folds = self.keeps_folds()?;
+        let incomplete = recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)).cloned().collect();
+        let header = ExportHeader {
+            lapidary_export: VERSION,
+            recipes: recipes.clone(),
+            incomplete,
+            untrusted: self.trust()?.untrusted().cloned().collect(),
+            keeps_folds,
+            books,
+        };
+        write_line(out, &header)?;
+        let mut done = 0;
+        for library in libraries {
+            let mut after = None;
+            loop {
+                let page = snapshot.walk(&library.library, after.as_ref(), BATCH)?;
+                let Some((_, last)) = page.last() else { break };
+                after = Some(last.key.id.clone());
+                for some in of_little_text(page) {
+                    for book in self.whole(&*snapshot, &some)?.into_iter().flatten() {
+                        write_line(out, &line(&recipes, book))?;
+                        done += 1;
+                    }
+                }
+                watch(done, books)?;
+            }
+        }
+        self.each_decision(|decision| write_line(out, &ExportDecision { decision }))?;
+        write_line(out, &ExportEnd { end: done })?;
+        out.flush().map_err(CatalogueError::Output)?;
+        Ok(done)
+    }
+
+    /// Imports an export into a folder and returns the number of books. If the folder is empty or does not exist, it
+    /// becomes a complete catalogue or stays as it is. Otherwise each book is added to the catalogue there, replacing
+    /// any book with the same key.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadExport`] with the line number, and errors of the store.
+    pub fn import(folder: &Path, input: &mut dyn BufRead, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+        match RocksStore::open(folder) {
+            Err(StoreError::Missing(_)) => {
+                let mut reading = Reading::new(input, LINE, UNCOUNTED);
+                let header = reading.header()?;
+                let (store, staged) = RocksStore::stage(folder, &header.recipes, reading.books(header.books, watch))?;
+                let catalogue = Self::with_store(Box::new(store));
+                catalogue.by(Actor::Local).distrust(&header.untrusted)?;
+                reading.decisions(&catalogue.by(Actor::Local))?;
+                catalogue.by(Actor::Local).keep_folds(header.keeps_folds)?;
+                for name in header.ready() {
+                    catalogue.store.make_ready(&Actor::Local, name)?;
+                }
+                drop(catalogue);
+                staged.publish()?;
+                Ok(header.books)
+            }
+            store => Self::with_store(Box::new(store?)).complete()?.import_more(input, watch),
+        }
+    }
+
+    /// Imports an export into this catalogue and returns the number of books. Each book replaces any book with the same key.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadExport`] with the line number, and errors of the store.
+    pub fn import_more(&self, input: &mut dyn BufRead, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+        let holds_none = self.store.snapshot().libraries()?.is_empty();
+        let books = self.by(Actor::Local).import_into(input, LINE, watch, UNCOUNTED)?;
+        // So many changes are left to merge that the catalogue would take several times its space.
+        if holds_none && self.store.sharing().is_some() {
+            self.compact()?;
+        }
+        self.flush()?;
+        Ok(books)
+    }
+}
+
+impl Editor<'_> {
+    /// Imports an export into this catalogue, with lines of at most `line` bytes, and returns the number of books.
+    /// Each book is added, replacing any book with the same key. The catalogue stays usable meanwhile. A catalogue
+    /// without books takes over the export's recipes; any other one adds them to its own, as not ready.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadExport`] with the line number; the books before that line are imported. Errors of the
+    /// store.
+    pub fn import_into(
+        &self,
+        input: &mut dyn BufRead,
+        line: u64,
+        watch: Watch<'_>,
+        account: Account<'_>,
+    ) -> Result<u64, CatalogueError> {
+        let mut reading = Reading::new(input, line, account);
+        let header = reading.header()?;
+        self.distrust(&header.untrusted)?;
+        self.between_feeds(|| self.take_recipes(&header))?;
+        loop {
+            let mut some = Vec::new();
+            reading.held = 0;
+            while !reading.ended && some.len() < BATCH && reading.held < BATCH_BYTES {
+                let Some(book) = reading.book()? else { break };
+                reading.held += size(&book);
+                some.push(book);
+            }
+            if some.is_empty() {
+                reading.decisions(self)?;
+                return Ok(header.books);
+            }
+            watch(reading.books, header.books)?;
+            let _feed = self.feed();
+            self.store.put(&self.actor, some)?;
+        }
+    }
+
+    fn take_recipes(&self, header: &ExportHeader) -> Result<(), CatalogueError> {
+        let holds_none = self.store.snapshot().libraries()?.is_empty();
+        for recipe in &header.recipes {
+            self.store.add_recipe(&self.actor, recipe)?;
+        }
+        if holds_none { self.match_recipes(&header.recipes, header.ready().cloned().collect()) } else { Ok(()) }
+    }
+
+    /// Makes these the recipes of the catalogue, the default first.
+    pub(super) fn match_recipes(&self, recipes: &[Recipe], ready: Vec<RecipeName>) -> Result<(), CatalogueError> {
+        for recipe in recipes {
+            self.store.add_recipe(&self.actor, recipe)?;
+        }
+        let Some(default) = recipes.first() else { return Ok(()) };
+        self.store.make_default(&self.actor, default.name(), true)?;
+        for name in ready {
+            self.store.make_ready(&self.actor, &name)?;
+        }
+        let given = |recipe: &Recipe| recipes.iter().any(|given| given.name() == recipe.name());
+        for recipe in self.recipes().iter().filter(|recipe| !given(recipe)) {
+            self.store.drop_recipe(&self.actor, recipe.name(), UNWATCHED)?;
+        }
+        Ok(())
+    }
+}
+
+/// Estimates the memory that a book takes.
+fn size(book: &NewBook) -> usize {
+    let gems: usize = book.gems.values().map(Vec::len).sum();
+    let folds: usize = book.folds.iter().map(|fold| fold.as_bytes().len()).sum();
+    // The text, and its copy in the batch.
+    let text = 2 * book.text.as_ref().map_or(0, String::len);
+    gems * size_of::<PlacedGem>() + folds + text
+}
+
+fn write_line(out: &mut dyn Write, line: &impl Serialize) -> Result<(), CatalogueError> {
+    serde_json::to_writer(&mut *out, line).map_err(io::Error::from).map_err(CatalogueError::Output)?;
+    out.write_all(b"\n").map_err(CatalogueError::Output)
+}
+
+fn line(recipes: &[Recipe], book: NewBook) -> ExportBook {
+    let NewBook { mut record, mut gems, folds, text, .. } = book;
+    record.gems.retain(|name, _| recipes.iter().any(|recipe| recipe.name() == name));
+    let shown = recipes.iter().filter_map(|recipe| Some((recipe, gems.remove(recipe.name())?)));
+    let shown = shown.map(|(recipe, list)| {
+        (recipe.name().clone(), list.into_iter().map(|gem| ExportGem::new(gem, recipe)).collect())
+    });
+    let gems = shown.collect();
+    let folds = folds.iter().map(|fold| (fold.base().to_owned(), BASE64_STANDARD.encode(fold.as_bytes())));
+    ExportBook { book: record.into(), gems, folds: folds.collect(), text }
+}
+
+/// The longest first line: recipes may have large lexicons.
+const LONGEST_HEADER: usize = 64 << 20;
+/// How many times its length reading the first line takes.
+const HEADER_PARSED: usize = 24;
+/// The fold of the recipes with an earlier definition.
+const FORMER_FOLD: &str = "hardened";
+
+/// The header of an export, in which recipes may have an earlier definition.
+#[derive(Deserialize)]
+#[serde(try_from = "serde_json::Value")]
+struct Renewed {
+    /// The header with the present definitions. The renewed recipes are incomplete.
+    header: ExportHeader,
+    former: Vec<RecipeName>,
+}
+
+impl TryFrom<serde_json::Value> for Renewed {
+    type Error = serde_json::Error;
+
+    fn try_from(mut header: serde_json::Value) -> serde_json::Result<Self> {
+        let mut former = Vec::new();
+        for recipe in header.get_mut("recipes").and_then(|recipes| recipes.as_array_mut()).into_iter().flatten() {
+            if let Some(renewed) = Recipe::renewed(recipe.to_string().as_bytes()) {
+                former.push(renewed.name().clone());
+                *recipe = serde_json::to_value(renewed)?;
+            }
+        }
+        let mut header: ExportHeader = serde_json::from_value(header)?;
+        // The first one becomes the default, and should have gems.
+        header.recipes.sort_by_key(|recipe| former.contains(recipe.name()));
+        header.incomplete.retain(|name| !former.contains(name));
+        header.incomplete.extend(former.iter().cloned());
+        Ok(Self { header, former })
+    }
+}
+
+/// An export being read.
+struct Reading<'a> {
+    input: &'a mut dyn BufRead,
+    line: Vec<u8>,
+    longest: u64,
+    number: u64,
+    books: u64,
+    ended: bool,
+    account: Account<'a>,
+    /// Bytes of books that were read but not yet written.
+    held: usize,
+    /// Whether the current line is the first decision.
+    decides: bool,
+    /// The recipes whose gems are by an earlier definition, and are left out.
+    former: Vec<RecipeName>,
+}
+
+impl<'a> Reading<'a> {
+    fn new(input: &'a mut dyn BufRead, longest: u64, account: Account<'a>) -> Self {
+        let (line, former) = (Vec::new(), Vec::new());
+        Self { input, line, longest, number: 0, books: 0, ended: false, account, held: 0, decides: false, former }
+    }
+
+    /// Reports the memory use of the held books plus `bytes`.
+    fn take(&self, bytes: usize) -> Result<(), CatalogueError> {
+        if (self.account)(self.held + bytes) {
+            Ok(())
+        } else {
+            Err(self.bad("there is not enough memory for this line"))
+        }
+    }
+
+    /// The books after the header, up to the end or the first error.
+    fn books(&mut self, total: u64, watch: Watch<'_>) -> impl Iterator<Item = Result<NewBook, CatalogueError>> {
+        std::iter::from_fn(move || {
+            let book = self.book().transpose()?;
+            Some(book.and_then(|book| {
+                watch(self.books, total)?;
+                Ok(book)
+            }))
+        })
+        .fuse()
+    }
+
+    fn bad(&self, why: impl Into<String>) -> CatalogueError {
+        CatalogueError::BadExport { line: self.number, why: why.into() }
+    }
+
+    /// Reads a line. Returns `false` at the end.
+    fn next(&mut self) -> Result<bool, CatalogueError> {
+        self.line = Vec::new();
+        self.number += 1;
+        loop {
+            // Growing the buffer holds it twice.
+            self.take(2 * (self.line.len() + STEP as usize))?;
+            let mut step = io::Read::take(&mut *self.input, STEP);
+            let read = step.read_until(b'\n', &mut self.line);
+            let read = read.map_err(|e| self.bad(format!("the line cannot be read: {e}")))?;
+            if self.line.len() as u64 >= self.longest {
+                return Err(self.bad("the line is too long"));
+            }
+            if (read as u64) < STEP || self.line.ends_with(b"\n") {
+                return Ok(!self.line.is_empty());
+            }
+        }
+    }
+
+    fn header(&mut self) -> Result<ExportHeader, CatalogueError> {
+        #[derive(Deserialize)]
+        struct Version {
+            lapidary_export: u32,
+        }
+        self.next()?;
+        let version = serde_json::from_slice(&self.line).map(|Version { lapidary_export }| lapidary_export);
+        match version {
+            Ok(1..=VERSION) if self.line.len() > LONGEST_HEADER => Err(self.bad("the line is too long")),
+            Ok(1..=VERSION) => {
+                self.take(HEADER_PARSED * self.line.len())?;
+                let Renewed { header, former } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+                for recipe in &former {
+                    tracing::warn!(
+                        "the gems of '{recipe}' in this export are by an earlier definition and are left out; to compute new \
+                         ones: lapidary reindex --recipe {recipe} --from sources PATH…"
+                    );
+                }
+                self.former = former;
+                Ok(header)
+            }
+            Ok(newer) => Err(self
+                .bad(format!("the export has version {newer}, but this program supports up to {VERSION}; update it"))),
+            Err(_) => Err(self.bad("this is not an export of a catalogue")),
+        }
+    }
+
+    /// The next book; `None` after the last.
+    fn book(&mut self) -> Result<Option<NewBook>, CatalogueError> {
+        if !self.next()? {
+            return Err(self.bad("the end is missing, so the export is incomplete; export again"));
+        }
+        if self.line.starts_with(DECISION) {
+            (self.decides, self.ended) = (true, true);
+            return Ok(None);
+        }
+        self.end_or_book()
+    }
+
+    /// Adds the decisions after the books.
+    fn decisions(&mut self, to: &Editor<'_>) -> Result<(), CatalogueError> {
+        while self.decides {
+            self.take(2 * self.line.len())?;
+            let ExportDecision { decision } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+            if !to.import_decision(decision)? {
+                return Err(self.bad("the catalogue has another decision with this id"));
+            }
+            if !self.next()? {
+                return Err(self.bad("the end is missing, so the export is incomplete; export again"));
+            }
+            self.decides = self.line.starts_with(DECISION);
+            if !self.decides && self.end_or_book()?.is_some() {
+                return Err(self.bad("a book comes after the decisions"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The book in the current line; `None` if that is the end.
+    fn end_or_book(&mut self) -> Result<Option<NewBook>, CatalogueError> {
+        if let Ok(ExportEnd { end }) = serde_json::from_slice(&self.line) {
+            let books = self.books;
+            self.ended = true;
+            return match self.next()? {
+                false if end == books => Ok(None),
+                false => {
+                    Err(self
+                        .bad(format!("the export has {}, but its last line says {end}", count(books, "book", "books"))))
+                }
+                true => Err(self.bad("there is data after the end of the export")),
+            };
+        }
+        // An upper bound: each list, and each item between commas, is at most one gem.
+        let lists =
+            memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2 + memchr::memchr_iter(b',', &self.line).count();
+        self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;
+        let line = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+        let ExportBook { mut book, mut gems, mut folds, text } = line;
+        for former in &self.former {
+            book.gems.remove(former);
+            gems.remove(former);
+        }
+        folds.remove(FORMER_FOLD);
+        let book = Record::from(book);
+        book.within_bounds().map_err(|e| self.bad(e.to_string()))?;
+        let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
+        let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
+        let folds = unpacked.collect::<Option<Vec<_>>>().ok_or_else(|| self.bad("a fold is invalid"))?;
+        if book.text_kept != text.is_some() || text.as_ref().is_some_and(|text| !book.is_of(text)) {
+            return Err(self.bad("the text is not the one that the record describes"));
+        }
+        self.books += 1;
+        Ok(Some(NewBook {
+            record: book,
+            gems: gems.collect(),
+            folds,
+            text,
+            allow_empty: true,
+            complete: false,
+            turn: None,
+            condition: Condition::default(),
+        }))
+    }
+}

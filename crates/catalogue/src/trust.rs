@@ -1,0 +1,222 @@
+//! Whose word counts: whether the books of a library decide for others.
+//!
+//! An administrator says of a library whether it is trusted. A library about which nothing was said is trusted, so that
+//! catalogues stay as they were. The books of others decide only in what their own keys are told, and are information for
+//! everybody else. The statement belongs to the name of the library, not to its books.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
+
+use jiff::Timestamp;
+use lapidary_gems::RecipeName;
+use serde::{Deserialize, Serialize};
+
+use super::rows::put;
+use super::sharing::{Read, SETTINGS};
+use super::{Catalogue, CatalogueError, Editor};
+use crate::api::{Decides, LibraryListing};
+use lapidary_checking::Informs;
+use lapidary_store::{Action, Coverage, Library, LibrarySummary, Outline, RowChange, Snapshot, StoreError, Table};
+
+/// What an administrator said of a library, as stored.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct TrustStatement {
+    trusted: bool,
+    since: Timestamp,
+}
+
+/// What administrators have said of libraries.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Trust(BTreeMap<Library, TrustStatement>);
+
+impl Trust {
+    /// Whether the books of a library decide for everybody.
+    pub(super) fn is_trusted(&self, library: &Library) -> bool {
+        self.stated(library) != Some(false)
+    }
+
+    /// The libraries that are not trusted.
+    pub(super) fn untrusted(&self) -> impl Iterator<Item = &Library> {
+        self.0.iter().filter(|(_, statement)| !statement.trusted).map(|(library, _)| library)
+    }
+
+    /// What was said of a library, if anything was.
+    pub(super) fn stated(&self, library: &Library) -> Option<bool> {
+        self.0.get(library).map(|statement| statement.trusted)
+    }
+}
+
+/// Cache of the statements; empty until first needed.
+pub(super) type TrustRead = RwLock<Read<Trust>>;
+
+/// Which books decide in what somebody is told.
+pub(super) struct Deciding<'a> {
+    snapshot: &'a dyn Snapshot,
+    /// The libraries of whoever is told.
+    own: BTreeSet<Library>,
+    /// The libraries of others that are not trusted.
+    informing: BTreeSet<Library>,
+    /// All others, if there are any that are not.
+    libraries: Option<Vec<LibrarySummary>>,
+}
+
+impl Deciding<'_> {
+    /// Why a book is only information, if it is.
+    pub(super) fn informs(&self, book: &Outline) -> Option<Informs> {
+        if self.own.contains(&book.library) {
+            None
+        } else if self.informing.contains(&book.library) {
+            Some(Informs::UntrustedLibrary)
+        } else {
+            book.standing.is_quarantined().then_some(Informs::Quarantined)
+        }
+    }
+
+    /// The libraries of which all books are only information.
+    pub(super) fn informing(&self) -> &BTreeSet<Library> {
+        &self.informing
+    }
+
+    /// How many of the books have gems of at least one of these recipes, without libraries that only inform.
+    pub(super) fn coverage(&self, recipes: &[RecipeName]) -> Result<Coverage, StoreError> {
+        self.counted(recipes).map_or_else(|| self.snapshot.coverage_of_any(recipes), Ok)
+    }
+
+    /// How many of all books have gems of at least one of these recipes, if there are libraries that only inform.
+    pub(super) fn coverage_of_all(&self, recipes: &[RecipeName]) -> Result<Option<Coverage>, StoreError> {
+        self.libraries.as_ref().map(|_| self.snapshot.coverage_of_any(recipes)).transpose()
+    }
+
+    /// Whether all books with gems of a recipe are of libraries that only inform.
+    pub(super) fn only_inform(&self, recipe: &RecipeName) -> bool {
+        self.counted(std::slice::from_ref(recipe)).is_some_and(|coverage| coverage.books == 0)
+    }
+
+    /// The coverage, if some libraries are not counted. Catalogues of older versions may not know it.
+    fn counted(&self, recipes: &[RecipeName]) -> Option<Coverage> {
+        Coverage::of_libraries(self.libraries.as_ref()?, recipes)
+    }
+}
+
+impl Catalogue {
+    /// What administrators have said of libraries.
+    pub(super) fn trust(&self) -> Result<Arc<Trust>, CatalogueError> {
+        if let Some(read) = self.still_known(self.trust.read().unwrap_or_else(PoisonError::into_inner).as_ref())? {
+            return Ok(read);
+        }
+        // The write lock keeps them from changing between reading and caching.
+        let mut known = self.trust.write().unwrap_or_else(PoisonError::into_inner);
+        let (now, read) = (Instant::now(), Arc::new(self.read_trust()?));
+        *known = Some((now, Arc::clone(&read)));
+        Ok(read)
+    }
+
+    /// Reads the statements again, because others may have changed them.
+    pub(super) fn learn_trust(&self) -> Result<(), CatalogueError> {
+        let (now, read) = (Instant::now(), Arc::new(self.read_trust()?));
+        let mut known = self.trust.write().unwrap_or_else(PoisonError::into_inner);
+        // What was changed here since is read when it is needed.
+        if known.as_ref().is_some_and(|(known, _)| *known < now) {
+            *known = Some((now, read));
+        }
+        Ok(())
+    }
+
+    fn read_trust(&self) -> Result<Trust, CatalogueError> {
+        Ok(Trust(self.rows(Table::Libraries)?))
+    }
+
+    /// Which books decide in what whoever has these libraries is told.
+    pub(super) fn deciding_for<'a>(
+        &self,
+        snapshot: &'a dyn Snapshot,
+        own: BTreeSet<Library>,
+    ) -> Result<Deciding<'a>, CatalogueError> {
+        let trust = self.trust()?;
+        let of_others = trust.0.keys().filter(|library| !trust.is_trusted(library) && !own.contains(*library));
+        let informing: BTreeSet<Library> = of_others.cloned().collect();
+        let decide = |of: &LibrarySummary| !informing.contains(&of.library);
+        let libraries =
+            if informing.is_empty() { None } else { Some(snapshot.libraries()?.into_iter().filter(decide).collect()) };
+        Ok(Deciding { snapshot, own, informing, libraries })
+    }
+
+    /// For whom the books of a library decide, if not for everybody.
+    pub(super) fn decides(&self, library: &Library) -> Result<Option<Decides>, CatalogueError> {
+        Ok((!self.trust()?.is_trusted(library)).then_some(Decides::OwnTenantOnly))
+    }
+
+    /// Returns every library that holds a book.
+    pub fn libraries(&self) -> Result<Vec<LibraryListing>, CatalogueError> {
+        self.listed(self.store.snapshot().libraries()?)
+    }
+
+    /// Summaries of libraries, with whether these are trusted.
+    pub(super) fn listed(&self, summaries: Vec<LibrarySummary>) -> Result<Vec<LibraryListing>, CatalogueError> {
+        let trust = self.trust()?;
+        let listed = summaries.into_iter().map(|summary| {
+            let trusted = trust.is_trusted(&summary.library);
+            LibraryListing::new(summary, trusted)
+        });
+        Ok(listed.collect())
+    }
+
+    /// What is to be stated of the libraries of a new key, of which its maker says whether they are trusted.
+    ///
+    /// # Errors
+    /// [`CatalogueError::TrustStated`] if something else was said of one before, or if books that decide so far would not any
+    /// more.
+    pub(super) fn trust_of_new_key(
+        &self,
+        libraries: &BTreeSet<Library>,
+        trusted: bool,
+    ) -> Result<Vec<(Library, bool)>, CatalogueError> {
+        let (known, snapshot) = (self.read_trust()?, self.store.snapshot());
+        let mut stated = Vec::new();
+        for library in libraries {
+            match known.stated(library) {
+                Some(known) if known == trusted => continue,
+                None if trusted || snapshot.library(library)?.is_none() => {}
+                _ => return Err(CatalogueError::TrustStated { library: library.clone(), trusted }),
+            }
+            stated.push((library.clone(), trusted));
+        }
+        Ok(stated)
+    }
+
+    /// Forgets what is known of the statements, because they have changed.
+    pub(super) fn forget_trust(&self) {
+        *self.trust.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Editor<'_> {
+    /// Distrusts libraries that another catalogue distrusts, unless something was said of them here.
+    pub(super) fn distrust(&self, libraries: &[Library]) -> Result<(), CatalogueError> {
+        let known = self.read_trust()?;
+        libraries.iter().filter(|library| known.stated(library).is_none()).try_for_each(|library| {
+            self.set_trust(library, false)?;
+            Ok(())
+        })
+    }
+
+    /// Says of a library whether it is trusted. Returns whether that changed.
+    pub fn set_trust(&self, library: &Library, trusted: bool) -> Result<bool, CatalogueError> {
+        let turn = self.turn(&self.changing_settings, SETTINGS)?;
+        let was_stated = self.read_trust()?.stated(library);
+        if was_stated == Some(trusted) {
+            return Ok(false);
+        }
+        let action = Action::LibraryTrust { library: library.to_string(), trusted };
+        let done = turn.apply(&self.actor, &[trust_row(library, trusted)], &[action]);
+        self.forget_trust();
+        done?;
+        Ok(was_stated.unwrap_or(true) != trusted)
+    }
+}
+
+/// The row that says of a library whether it is trusted.
+pub(super) fn trust_row(library: &Library, trusted: bool) -> RowChange {
+    put(Table::Libraries, library.as_str(), &TrustStatement { trusted, since: Timestamp::now() })
+}

@@ -1,0 +1,326 @@
+//! Webhooks: notify a library when a book added or replaced in it matches other books of the catalogue.
+//!
+//! The audit log is the queue. It contains every change, written in the same batch as the change itself, and each
+//! webhook stores the number of the last entry it has processed. So no event is lost if the server is killed or a
+//! receiver is down for days; memory does not grow with the backlog; and books added while no server was running are
+//! reported by the next one. An event that is sent twice, after a crash, has the same id both times.
+
+mod delivery;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, Scope};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use ureq::http::Uri;
+
+use self::delivery::{Sender, Undelivered, addresses, new_secret};
+use super::rows::put;
+use super::{Catalogue, CatalogueError, CheckOptions, Editor};
+use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
+use crate::metrics::METRICS;
+use lapidary_store::{
+    Action, Actor, AuditEntry, AuditFrom, AuditedBook, BookKey, LeaseEnd, Library, RowChange, Snapshot, Table,
+};
+
+/// Number of audit log entries to look at before the next webhook gets its turn.
+const PAGE: usize = 256;
+/// How long to wait when there is nothing to deliver.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Maximum number of webhooks served at once, one thread each, and how many of these may be ones whose last delivery
+/// failed, so that dead receivers do not hold up the others.
+const AT_ONCE: usize = 16;
+const FAILING_AT_ONCE: usize = 8;
+/// How long to wait after a failure. The delay doubles with each failure, from the first to the last of these.
+const FIRST_WAIT: Duration = Duration::from_secs(1);
+const LAST_WAIT: Duration = Duration::from_secs(3_600);
+/// The lease of the process that delivers.
+const DELIVERY: &str = "webhooks";
+/// Maximum length of an address.
+const URL_BYTES: usize = 2_000;
+
+/// A webhook as stored.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    url: String,
+    secret: String,
+    since: Timestamp,
+}
+
+/// The webhook state of a catalogue in this process.
+#[derive(Default)]
+pub(super) struct Webhooks {
+    /// Whether webhooks may use addresses that are not on the public internet.
+    private: bool,
+    failing: Mutex<BTreeMap<Library, Pause>>,
+    /// Webhooks being served right now.
+    busy: Mutex<BTreeSet<Library>>,
+    /// Signals that one of them is finished.
+    ended: Condvar,
+}
+
+/// A webhook waiting after a failure.
+struct Pause {
+    until: Instant,
+    failing: Failing,
+}
+
+/// A webhook's turn; ends when dropped.
+struct Turn<'w> {
+    webhooks: &'w Webhooks,
+    library: Library,
+}
+
+impl<'w> Turn<'w> {
+    fn begin(webhooks: &'w Webhooks, library: Library) -> Self {
+        lock(&webhooks.busy).insert(library.clone());
+        Self { webhooks, library }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        lock(&self.webhooks.busy).remove(&self.library);
+        self.webhooks.ended.notify_one();
+    }
+}
+
+impl Catalogue {
+    /// Allows or forbids webhooks to private addresses, such as those of this machine and its network.
+    #[must_use]
+    pub fn with_private_webhooks(mut self, allowed: bool) -> Self {
+        self.webhooks.private = allowed;
+        self
+    }
+
+    /// All webhooks, by library.
+    pub fn webhooks(&self) -> Result<Vec<Webhook>, CatalogueError> {
+        let last = self.store.last_audited()?;
+        let progress = self.progress()?;
+        let failing = lock(&self.webhooks.failing);
+        let kept = self.kept_webhooks()?.into_iter().map(|(library, Kept { url, since, .. })| {
+            let behind = last.saturating_sub(progress.get(&library).copied().unwrap_or(last));
+            let failing = failing.get(&library).map(|pause| pause.failing.clone());
+            Webhook { library, url, since, behind, failing }
+        });
+        Ok(kept.collect())
+    }
+
+    /// Delivers events in background threads until [`Catalogue::stop_jobs`].
+    pub fn start_webhooks(self: &Arc<Self>) {
+        let catalogue = Arc::clone(self);
+        self.jobs.run_beside(move || {
+            let sender = Sender::new(catalogue.webhooks.private);
+            thread::scope(|scope| {
+                while !catalogue.jobs.are_stopping() {
+                    if let Err(error) = catalogue.deliver(scope, &sender) {
+                        tracing::error!("webhooks: {error}");
+                    }
+                    let busy = lock(&catalogue.webhooks.busy);
+                    let _ = catalogue.webhooks.ended.wait_timeout(busy, PAUSE);
+                }
+            });
+            catalogue.end_lease(DELIVERY, LeaseEnd::Done);
+        });
+    }
+
+    /// Starts a turn for every webhook with pending entries, as far as threads are available.
+    fn deliver<'s>(&'s self, scope: &'s Scope<'s, '_>, sender: &'s Sender) -> Result<(), CatalogueError> {
+        // One of the processes that share the store delivers all.
+        let Some(lease) = self.lease(DELIVERY)? else { return Ok(()) };
+        let last = self.store.last_audited()?;
+        let progress = self.progress()?;
+        let mut most_behind = 0;
+        for (library, kept) in self.kept_webhooks()? {
+            let done = progress.get(&library).copied().unwrap_or(last);
+            most_behind = most_behind.max(last.saturating_sub(done));
+            if done >= last || !self.may_begin(&library) {
+                continue;
+            }
+            let turn = Turn::begin(&self.webhooks, library);
+            let turn = move || {
+                if let Err(error) = self.tell_next(sender, &turn.library, &kept, done, lease) {
+                    tracing::error!("the webhook of {}: {error}", turn.library);
+                    thread::sleep(PAUSE);
+                }
+            };
+            if let Err(error) = thread::Builder::new().name("lapidary-webhook".to_owned()).spawn_scoped(scope, turn) {
+                tracing::error!("no thread for a webhook: {error}");
+            }
+        }
+        METRICS.webhooks_behind(most_behind);
+        Ok(())
+    }
+
+    /// Whether a webhook can start a turn: not during its turn, while it waits after a failure, or when all places are
+    /// taken.
+    fn may_begin(&self, library: &Library) -> bool {
+        let (busy, failing) = (lock(&self.webhooks.busy), lock(&self.webhooks.failing));
+        let busy_failing = busy.iter().filter(|library| failing.contains_key(*library)).count();
+        let may_fail = match failing.get(library) {
+            Some(pause) => pause.until <= Instant::now() && busy_failing < FAILING_AT_ONCE,
+            None => true,
+        };
+        may_fail && busy.len() < AT_ONCE && !busy.contains(library)
+    }
+
+    /// Delivers the first event after entry `done` of the audit log, unless a turn's worth of entries has none.
+    fn tell_next(
+        &self,
+        sender: &Sender,
+        library: &Library,
+        kept: &Kept,
+        done: u64,
+        lease: u64,
+    ) -> Result<(), CatalogueError> {
+        let reached = self.tell(sender, library, kept, done)?;
+        // If the webhook was set again in the meantime, its new starting point stays.
+        let _changing = self.changing_settings();
+        if reached > done && self.kept_webhooks()?.get(library).is_some_and(|now| now.secret == kept.secret) {
+            let progress = [put(Table::WebhookProgress, library.as_str(), &reached)];
+            match self.store.sharing() {
+                // If another process delivers now, it will send the event again.
+                Some(sharing) => drop(sharing.apply_under(DELIVERY, lease, &Actor::Local, &progress, &[])?),
+                None => self.store.apply(&Actor::Local, &progress, &[])?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Processes audit log entries after entry `behind` until one event was sent. Returns the last processed entry.
+    fn tell(&self, sender: &Sender, library: &Library, kept: &Kept, behind: u64) -> Result<u64, CatalogueError> {
+        let entries = self.store.audit(AuditFrom::Behind(behind), PAGE)?;
+        // Taken after the entries were read, so that it has their books.
+        let snapshot = self.store.snapshot();
+        let mut done = behind;
+        for entry in entries {
+            let Some(event) = self.event(&*snapshot, library, &entry)? else {
+                done = entry.number;
+                continue;
+            };
+            drop(snapshot);
+            let body = json(&event);
+            let delivered = sender.send(&kept.url, &kept.secret, &format!("change-{}", entry.number), &body);
+            return Ok(if self.settle(library, entry.number, delivered) { entry.number } else { done });
+        }
+        Ok(done)
+    }
+
+    /// The event to send for an entry, if any.
+    fn event(
+        &self,
+        snapshot: &dyn Snapshot,
+        library: &Library,
+        entry: &AuditEntry,
+    ) -> Result<Option<WebhookEvent>, CatalogueError> {
+        let (Action::Added(AuditedBook { library: of, id, digest, .. })
+        | Action::Replaced(AuditedBook { library: of, id, digest, .. })) = &entry.action
+        else {
+            return Ok(None);
+        };
+        if of != library.as_str() {
+            return Ok(None);
+        }
+        let key = BookKey { library: library.clone(), id: id.parse()? };
+        let Some(number) = snapshot.find(&key)? else { return Ok(None) };
+        let record = snapshot.fetch(&[number])?.pop().flatten();
+        // If the book was replaced since, a later entry reports it.
+        let Some(record) = record.filter(|record| record.digest == *digest && !record.is_disabled()) else {
+            return Ok(None);
+        };
+        let options = CheckOptions { own: [library.clone()].into(), ..CheckOptions::default() };
+        let report = self.check_book(snapshot, number, &record, &options)?;
+        Ok(report.filter(|report| report.total > 0).map(|report| {
+            let book = BookRef::on(report.day, record);
+            let data = Matched { book, change: entry.number, report };
+            WebhookEvent { kind: "book.matched".to_owned(), timestamp: entry.at, data }
+        }))
+    }
+
+    /// Records the outcome of an attempt. Returns whether the event needs no further attempt.
+    fn settle(&self, library: &Library, change: u64, delivered: Result<(), Undelivered>) -> bool {
+        let error = match delivered {
+            Ok(()) => {
+                METRICS.webhook("delivered");
+                self.forget_failure(library);
+                return true;
+            }
+            Err(Undelivered::Refused(status)) => {
+                tracing::warn!(
+                    "the webhook of {library} rejected change {change} with status {status}; it is not sent again"
+                );
+                METRICS.webhook("refused");
+                self.forget_failure(library);
+                return true;
+            }
+            Err(Undelivered::Failed(error)) => error,
+        };
+        METRICS.webhook("failed");
+        let mut failing = lock(&self.webhooks.failing);
+        let attempts = failing.get(library).map_or(0, |pause| pause.failing.attempts).saturating_add(1);
+        let wait = FIRST_WAIT.saturating_mul(1 << (attempts - 1).min(20)).min(LAST_WAIT);
+        tracing::warn!(
+            "the webhook of {library}: attempt {attempts} to send change {change} failed: {error}; retrying in {wait:?}"
+        );
+        failing.insert(library.clone(), Pause { until: Instant::now() + wait, failing: Failing { attempts, error } });
+        false
+    }
+
+    fn forget_failure(&self, library: &Library) {
+        lock(&self.webhooks.failing).remove(library);
+    }
+
+    fn kept_webhooks(&self) -> Result<BTreeMap<Library, Kept>, CatalogueError> {
+        self.rows(Table::Webhooks)
+    }
+
+    fn progress(&self) -> Result<BTreeMap<Library, u64>, CatalogueError> {
+        self.rows(Table::WebhookProgress)
+    }
+}
+
+impl Editor<'_> {
+    /// Sends events of a library's books to this address from now on. The returned flag says whether this replaced an
+    /// earlier webhook.
+    ///
+    /// # Errors
+    /// [`CatalogueError::BadWebhook`] if this is not an HTTP address; [`CatalogueError::UnreachableWebhook`] if no event would be
+    /// sent there.
+    pub fn set_webhook(&self, library: Library, url: String) -> Result<(MadeWebhook, bool), CatalogueError> {
+        let parsed = url.parse::<Uri>().ok().filter(|_| url.len() <= URL_BYTES);
+        let good = parsed.filter(|url| {
+            let web = matches!(url.scheme_str(), Some("http" | "https"));
+            web && url.authority().is_some_and(|host| !host.host().is_empty() && !host.as_str().contains('@'))
+        });
+        let refusal = addresses(self.webhooks.private).refusal(&good.ok_or(CatalogueError::BadWebhook)?);
+        if let Some(why) = refusal {
+            return Err(CatalogueError::UnreachableWebhook(why));
+        }
+        let secret = new_secret().map_err(CatalogueError::NoRandom)?;
+        let since = Timestamp::now();
+        let last = self.store.last_audited()?;
+        let kept = Kept { url: url.clone(), secret: secret.clone(), since };
+        let progress = put(Table::WebhookProgress, library.as_str(), &last);
+        let replaced = self.change_setting(put(Table::Webhooks, library.as_str(), &kept), Some(progress))?;
+        self.forget_failure(&library);
+        Ok((MadeWebhook { webhook: Webhook { library, url, since, behind: 0, failing: None }, secret }, replaced))
+    }
+
+    /// Removes a library's webhook. Returns whether it existed.
+    pub fn remove_webhook(&self, library: &Library) -> Result<bool, CatalogueError> {
+        let removed = |table| RowChange::delete(table, library.as_str());
+        let was_there = self.change_setting(removed(Table::Webhooks), Some(removed(Table::WebhookProgress)))?;
+        self.forget_failure(library);
+        Ok(was_there)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn json(value: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(value).expect("these have text keys only and are written to memory")
+}

@@ -1,0 +1,366 @@
+//! Alignment: which parts of a query match which parts of a book, and how the two relate.
+
+use hashbrown::HashMap;
+use lapidary_gems::{Gem, Place, PlacedGem, Recipe, RecipeName};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::ALONE;
+use lapidary_extract::position::Located;
+
+/// A text is contained in another if spans cover at least this share of it.
+const COVERED: f64 = 0.5;
+/// Two texts that contain each other are the same if one is covered at least this much as the other. Otherwise the less
+/// covered one has more in it, as a collection has.
+const ALIKE: f64 = 0.8;
+
+/// The alignment of a query and a book.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Alignment {
+    /// How they relate.
+    pub relation: Relation,
+    /// The matching passages, in query order.
+    pub spans: Vec<Span>,
+    /// Total weight of the common gems. Isolated gems count half.
+    pub evidence: f64,
+    /// Number of common gems. Isolated gems count half.
+    pub support: f64,
+    /// Number of common gems that do not overlap: several gems of one phrase count once.
+    pub apart: u32,
+}
+
+/// A passage of the query and the passage of the book that it matches.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Span {
+    /// Number of gems that the two passages have in common, in the same order.
+    pub common: u32,
+    /// The passage of the query.
+    pub query: Extent,
+    /// The passage of the book.
+    pub book: Extent,
+    /// Where readers find it in the query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_at: Option<Located>,
+    /// Where readers find it in the book.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub book_at: Option<Located>,
+}
+
+/// A passage of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Extent {
+    /// The range of gems, counted from 0: `start..end`. Of a text, those that count; of a list of gems, its own positions,
+    /// where a repeated gem counts once.
+    pub gems: Range,
+    /// The range of bytes in the text as UTF-8; `null` if only the gems are known.
+    pub bytes: Option<Place>,
+}
+
+/// A passage of a query that was made in several recipes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claimed {
+    /// The recipe whose gems are counted.
+    pub recipe: RecipeName,
+    /// The passage.
+    pub extent: Extent,
+}
+
+impl Claimed {
+    /// Whether two passages have a part in common: of the text, or else of the gems. Gems of two recipes are not counted alike.
+    #[must_use]
+    pub fn overlaps(&self, other: &Self) -> bool {
+        if let Some((a, b)) = self.extent.bytes.zip(other.extent.bytes) {
+            return a.start < b.end && b.start < a.end;
+        }
+        let (a, b) = (self.extent.gems, other.extent.gems);
+        self.recipe == other.recipe && a.start < b.end && b.start < a.end
+    }
+
+    /// Whether some of these passages have a part in common with some of the others.
+    #[must_use]
+    pub fn any_overlap(some: &[Self], others: &[Self]) -> bool {
+        some.iter().any(|passage| others.iter().any(|other| passage.overlaps(other)))
+    }
+}
+
+/// A half-open range of gems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Range {
+    /// The first gem.
+    pub start: u32,
+    /// One past the last gem.
+    pub end: u32,
+}
+
+/// How a query and a book relate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Relation {
+    /// Each covers most of the other.
+    SameText,
+    /// The query is contained in the book.
+    PartOfBook,
+    /// The book is contained in the query.
+    ContainsBook,
+    /// They share passages.
+    Overlap,
+    /// They share short passages only, or hardly any others, as texts do that quote each other or the same source.
+    Quotations,
+}
+
+impl Relation {
+    /// The word used in JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SameText => "same_text",
+            Self::PartOfBook => "part_of_book",
+            Self::ContainsBook => "contains_book",
+            Self::Overlap => "overlap",
+            Self::Quotations => "quotations",
+        }
+    }
+}
+
+/// Aligns a query with a book: finds the spans, the relation that follows from how much of each text they cover, and
+/// the evidence from the weights of the common gems. Gems without a weight do not count. The gems are of this recipe. Both
+/// lists must be in text order and free of duplicates.
+#[must_use]
+pub fn align(
+    query: &[PlacedGem],
+    book: &[PlacedGem],
+    recipe: &Recipe,
+    weight: impl Fn(Gem) -> Option<f64>,
+) -> Alignment {
+    let reach = recipe.reach();
+    let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
+    let mut runs: Vec<Run> = Vec::new();
+    for (q, placed) in query.iter().enumerate() {
+        let Some((&b, weight)) = in_book.get(&placed.gem).zip(weight(placed.gem)) else { continue };
+        // A gem from elsewhere may interrupt a run, so any run still within reach can be extended.
+        let open =
+            runs.iter_mut().rev().take(reach).filter(|run| run.reaches(q, b, reach)).min_by_key(|run| b - run.book.1);
+        match open {
+            Some(run) => {
+                run.extend(q, b, weight);
+                let (last_q, last_b) = run.last_apart;
+                if !(overlap(&query[last_q], placed) || overlap(&book[last_b], &book[b])) {
+                    (run.apart, run.last_apart) = (run.apart + 1, (q, b));
+                }
+            }
+            None => {
+                runs.push(Run { common: 1, weight, query: (q, q), book: (b, b), apart: 1, last_apart: (q, b) });
+            }
+        }
+    }
+    let covered = |part: fn(&Run) -> (usize, usize), of: usize| {
+        let gems: usize = runs.iter().map(|run| part(run).1 - part(run).0 + 1).sum();
+        if of == 0 { 0.0 } else { gems as f64 / of as f64 }
+    };
+    let of_query = covered(|r| r.query, query.len());
+    let of_book = covered(|r| r.book, book.len());
+    let relation = match (of_query >= COVERED, of_book >= COVERED) {
+        (true, true) if of_query < ALIKE * of_book => Relation::ContainsBook,
+        (true, true) if of_book < ALIKE * of_query => Relation::PartOfBook,
+        (true, true) => Relation::SameText,
+        (true, false) => Relation::PartOfBook,
+        (false, true) => Relation::ContainsBook,
+        (false, false) if are_quotations(&runs, recipe) => Relation::Quotations,
+        (false, false) => Relation::Overlap,
+    };
+    let spans = runs.iter().map(|run| run.span(query, book)).collect();
+    // Start from 0.0: the sum of nothing is -0.0.
+    let sum = |of: fn(&Run) -> f64| runs.iter().fold(0.0, |sum, run| sum + run.firmness() * of(run));
+    let (evidence, support) = (sum(|run| run.weight), sum(|run| f64::from(run.common)));
+    let apart = runs.iter().map(|run| run.apart).sum();
+    Alignment { relation, spans, evidence, support, apart }
+}
+
+/// Whether at least half of the common gems are in passages as short as quotations.
+fn are_quotations(runs: &[Run], recipe: &Recipe) -> bool {
+    let common: u32 = runs.iter().map(|run| run.common).sum();
+    let quoted: u32 = runs.iter().map(|run| run.common).filter(|common| *common <= recipe.quotation()).sum();
+    common > 0 && 2 * quoted >= common
+}
+
+/// A span being built: the first and last gem in either text.
+struct Run {
+    common: u32,
+    weight: f64,
+    query: (usize, usize),
+    book: (usize, usize),
+    /// Number of gems that do not overlap, and the last of them.
+    apart: u32,
+    last_apart: (usize, usize),
+}
+
+impl Run {
+    fn reaches(&self, q: usize, b: usize, reach: usize) -> bool {
+        q - self.query.1 <= reach && b > self.book.1 && b - self.book.1 <= reach
+    }
+
+    fn extend(&mut self, q: usize, b: usize, weight: f64) {
+        self.common += 1;
+        self.weight += weight;
+        self.query.1 = q;
+        self.book.1 = b;
+    }
+
+    /// How much each of its gems counts.
+    fn firmness(&self) -> f64 {
+        if self.common == 1 { ALONE } else { 1.0 }
+    }
+
+    fn span(&self, query: &[PlacedGem], book: &[PlacedGem]) -> Span {
+        let (query, book) = (extent(query, self.query), extent(book, self.book));
+        Span { common: self.common, query, book, query_at: None, book_at: None }
+    }
+}
+
+/// Whether a gem begins before an earlier one of the same text ends.
+fn overlap(earlier: &PlacedGem, later: &PlacedGem) -> bool {
+    earlier.place.zip(later.place).is_some_and(|(earlier, later)| later.start < earlier.end)
+}
+
+fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
+    let bytes = gems[first].place.zip(gems[last].place).map(|(a, b)| Place { start: a.start, end: b.end });
+    Extent { gems: Range { start: first as u32, end: last as u32 + 1 }, bytes }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Alignment, Claimed, Extent, Place, PlacedGem, Range, Relation, align};
+    use lapidary_gems::{Gem, Recipe};
+
+    fn passage(recipe: &Recipe, start: u32, bytes: Option<u64>) -> Claimed {
+        let bytes = bytes.map(|start| Place { start, end: start + 9 });
+        let extent = Extent { gems: Range { start, end: start + 9 }, bytes };
+        Claimed { recipe: recipe.name().clone(), extent }
+    }
+
+    /// Each recipe counts its own gems, so what two of them found is compared by the bytes of the text.
+    #[test]
+    fn passages_of_two_recipes_are_compared_in_the_text() {
+        let (hardened, released) = (Recipe::hardened(), Recipe::released());
+        let table = [
+            ((&hardened, 10, Some(500)), (&released, 90, Some(505)), true),
+            ((&hardened, 10, Some(500)), (&released, 10, Some(900)), false),
+            ((&hardened, 10, Some(500)), (&hardened, 10, Some(900)), false),
+            ((&hardened, 10, None), (&released, 10, None), false),
+            ((&hardened, 10, None), (&hardened, 15, None), true),
+            ((&hardened, 10, Some(500)), (&hardened, 15, None), true),
+        ];
+        for (a, b, expected) in table {
+            let [one, other] = [a, b].map(|(recipe, start, bytes)| passage(recipe, start, bytes));
+            assert_eq!((one.overlaps(&other), other.overlaps(&one)), (expected, expected), "{one:?} {other:?}");
+        }
+    }
+
+    fn side_by_side(query: &[PlacedGem], book: &[PlacedGem]) -> Alignment {
+        align(query, book, &Recipe::documented(), |_| Some(1.0))
+    }
+
+    fn text(gems: impl IntoIterator<Item = u64>) -> Vec<PlacedGem> {
+        let place = |i: usize| Some(Place { start: 100 * i as u64, end: 100 * i as u64 + 90 });
+        gems.into_iter().enumerate().map(|(i, gem)| PlacedGem { gem: Gem(gem), place: place(i) }).collect()
+    }
+
+    #[test]
+    fn relations() {
+        use Relation::{ContainsBook, Overlap, PartOfBook, Quotations, SameText};
+        let strange = 1000..1100;
+        let table = [
+            ("equal", text(0..50), text(0..50), SameText),
+            (
+                "every third gem changed",
+                text((0..60).map(|i| if i % 3 == 0 { i + 500 } else { i })),
+                text(0..60),
+                SameText,
+            ),
+            ("an extract", text(20..30), text(0..100), PartOfBook),
+            ("a collection", text((0..20).chain(strange.clone())), text(0..20), ContainsBook),
+            ("a collection, mostly of one work", text((0..60).chain(1000..1040)), text(0..60), ContainsBook),
+            ("most of a collection", text(0..60), text((0..60).chain(1000..1040)), PartOfBook),
+            ("a new edition", text((0..70).chain(1000..1030)), text((0..70).chain(2000..2030)), SameText),
+            ("a foreword", text((0..85).chain(1000..1015)), text(0..85), SameText),
+            ("a chapter in common", text((0..20).chain(strange)), text((0..20).chain(2000..2100)), Overlap),
+            ("scattered gems", text((0..100).map(|i| if i % 20 == 0 { i } else { i + 500 })), text(0..100), Quotations),
+            ("chapters swapped", text((50..100).chain(0..50)), text(0..100), SameText),
+        ];
+        for (what, query, book, relation) in table {
+            assert_eq!(side_by_side(&query, &book).relation, relation, "{what}");
+        }
+    }
+
+    /// With `hardened`, sixteen gems are four thousand characters.
+    #[test]
+    fn quotations_are_short() {
+        let relation = |shared: &[(u64, u64)]| {
+            let is_shared = |gem: u64| shared.iter().any(|(from, to)| (*from..*to).contains(&gem));
+            let query = (0..4_000).map(|gem| if is_shared(gem) { gem } else { gem + 10_000 });
+            align(&text(query), &text(0..4_000), &Recipe::hardened(), |_| Some(1.0)).relation
+        };
+        assert_eq!(relation(&[(0, 16), (500, 516), (1_000, 1_001)]), Relation::Quotations);
+        assert_eq!(relation(&[(0, 17)]), Relation::Overlap);
+        // A passage that is more than all quotations.
+        assert_eq!(relation(&[(0, 17), (500, 516)]), Relation::Overlap);
+        assert_eq!(relation(&[(0, 17), (500, 516), (1_000, 1_001)]), Relation::Quotations);
+        assert_eq!(relation(&[]), Relation::Overlap);
+    }
+
+    #[test]
+    fn spans_have_the_bytes_of_both() {
+        let Alignment { spans, .. } = side_by_side(&text((900..905).chain(10..20)), &text(0..30));
+        let [span] = spans.as_slice() else { panic!("one span, not {spans:?}") };
+        assert_eq!(span.common, 10);
+        assert_eq!((span.query.gems.start, span.query.gems.end), (5, 15));
+        assert_eq!(span.query.bytes, Some(Place { start: 500, end: 1490 }));
+        assert_eq!(span.book.bytes, Some(Place { start: 1000, end: 1990 }));
+    }
+
+    #[test]
+    fn the_gems_of_a_phrase_count_once() {
+        let gem = |gem, start| PlacedGem { gem: Gem(gem), place: Some(Place { start, end: start + 40 }) };
+        // Three that begin within the first, one that touches it, and one in another place of the book.
+        let query: Vec<_> = [0, 10, 39, 40, 500].iter().zip(1..).map(|(start, number)| gem(number, *start)).collect();
+        let book: Vec<_> = [0, 10, 39, 40, 9_000].iter().zip(1..).map(|(start, number)| gem(number, *start)).collect();
+        let apart = |query: &[PlacedGem], book: &[PlacedGem]| side_by_side(query, book).apart;
+        assert_eq!(apart(&query, &book), 3);
+        // Places in one of the two are enough; without any, all count.
+        let placeless: Vec<_> = book.iter().map(|gem| PlacedGem { place: None, ..*gem }).collect();
+        assert_eq!([apart(&query, &placeless), apart(&placeless, &book), apart(&placeless, &placeless)], [3, 3, 5]);
+    }
+
+    #[test]
+    fn swapped_chapters_are_two_spans() {
+        let Alignment { spans, .. } = side_by_side(&text((50..100).chain(0..50)), &text(0..100));
+        let found: Vec<_> = spans.iter().map(|s| (s.common, s.query.gems.start, s.book.gems.start)).collect();
+        assert_eq!(found, [(50, 0, 50), (50, 50, 0)]);
+    }
+
+    #[test]
+    fn gems_without_places() {
+        let query: Vec<_> = (5..10).map(|gem| PlacedGem { gem: Gem(gem), place: None }).collect();
+        let Alignment { relation, spans, .. } = side_by_side(&query, &text(0..10));
+        assert_eq!(relation, Relation::PartOfBook);
+        assert_eq!(spans[0].query.bytes, None);
+        assert_eq!(spans[0].book.bytes, Some(Place { start: 500, end: 990 }));
+        let nothing = Alignment { relation: Relation::Overlap, spans: vec![], evidence: 0.0, support: 0.0, apart: 0 };
+        assert_eq!(side_by_side(&[], &[]), nothing);
+    }
+
+    #[test]
+    fn order_and_rarity_say_more() {
+        let evidence = |query: Vec<PlacedGem>, weight: fn(Gem) -> Option<f64>| {
+            align(&query, &text(0..100), &Recipe::documented(), weight).evidence
+        };
+        let alike = |_| Some(1.0);
+        let in_order = evidence(text(10..20), alike);
+        // The same gems, far apart and in reverse order.
+        let scattered =
+            evidence(text((10..20).rev().flat_map(|gem| (0..9).map(move |i| 1_000 * gem + i).chain([gem]))), alike);
+        assert_eq!((in_order, scattered), (10.0, 5.0));
+        let rare_ones = |gem: Gem| Some(if gem.0.is_multiple_of(2) { 1.0 } else { 0.25 });
+        assert_eq!((evidence(text(10..20), rare_ones), evidence(text(500..600), alike)), (6.25, 0.0));
+    }
+}

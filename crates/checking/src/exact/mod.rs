@@ -1,0 +1,368 @@
+//! The exact comparison of two texts: passages word by word.
+//!
+//! ```text
+//! spans ──▶ passages ──▶ words of both ──anchors──▶ gaps ──shortest edit──▶ what is identical
+//! ```
+//!
+//! A span is as long as its gems tell. A passage goes on as far as the texts agree (as the hits of BLAST do; Altschul et
+//! al. 1990). Sequences of words that occur once in both passages are anchors, and only what lies between two anchors is
+//! searched for the shortest edit (Myers 1986), so time is nearly proportional to length. The work is bounded: beyond the
+//! bound, words count as different, and the result says that it is a lower bound.
+
+mod align;
+mod words;
+
+use lapidary_gems::Place;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use self::align::{Aligner, Run};
+use self::words::{Word, Words, each_word};
+use super::Span;
+use lapidary_extract::position::Located;
+
+/// How many words beyond a span are compared to find where the passage begins and ends.
+const BEYOND: usize = 400;
+/// Passages with at most this many words between them are one.
+const JOINED: usize = 40;
+
+/// A piece gets no more words once it has this many bytes, so that a passage can be shown in rows.
+const PIECE: u64 = 100;
+
+/// Two texts compared word by word.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Exact {
+    /// The passages, in the order of the query.
+    pub passages: Vec<Passage>,
+    /// All passages together. No word counts twice.
+    pub total: Identity,
+}
+
+/// A passage of the query, the passage of the book that it matches, and how much of the two is identical.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Passage {
+    /// The passage of the query.
+    pub query: Place,
+    /// The passage of the book.
+    pub book: Place,
+    /// Where readers find it in the query.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub query_at: Option<Located>,
+    /// Where readers find it in the book.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub book_at: Option<Located>,
+    /// How much of it is identical.
+    #[serde(flatten)]
+    pub identity: Identity,
+    /// The pieces of both passages in order. What lies between two pieces is not a word.
+    #[serde(skip)]
+    pub pieces: Vec<Piece>,
+}
+
+impl Passage {
+    /// Its size in memory, in bytes.
+    pub fn size(&self) -> usize {
+        size_of::<Self>() + self.pieces.capacity() * size_of::<Piece>()
+    }
+}
+
+/// How much of a passage is identical, in letters and digits.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Identity {
+    /// Letters and digits of the query's passage.
+    pub characters: u64,
+    /// Those of them in words that the book has in the same order.
+    pub identical: u64,
+    /// Those in words that differ from the book's only in case, accents, hyphens or blanks, invisible characters, or
+    /// letters that look alike.
+    pub respelled: u64,
+    /// Whether more may be identical: a stretch without anything in common was too long to be searched completely.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub at_least: bool,
+}
+
+impl Identity {
+    /// The share of characters that are identical, from 0 to 1.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        self.of_all(self.identical)
+    }
+
+    /// The share of characters that are identical or only respelled, from 0 to 1.
+    #[must_use]
+    pub fn share_as_read(&self) -> f64 {
+        self.of_all(self.identical + self.respelled)
+    }
+
+    fn of_all(&self, part: u64) -> f64 {
+        if self.characters == 0 { 0.0 } else { part as f64 / self.characters as f64 }
+    }
+
+    fn add(&mut self, likeness: Likeness, letters: u32) {
+        let letters = u64::from(letters);
+        self.characters += letters;
+        match likeness {
+            Likeness::Identical => self.identical += letters,
+            Likeness::Respelled => self.respelled += letters,
+            Likeness::Different => {}
+        }
+    }
+}
+
+/// Consecutive words of both passages that are equally alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// How alike they are.
+    pub likeness: Likeness,
+    /// Where they are in the query. Empty if only the book has them.
+    pub query: Place,
+    /// Where they are in the book. Empty if only the query has them.
+    pub book: Place,
+}
+
+/// How alike the words of a piece are.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    /// They differ, or only one of the texts has them.
+    #[default]
+    Different,
+    /// They differ only in case, accents, hyphens or blanks, invisible characters, or letters that look alike.
+    Respelled,
+    /// They are the same.
+    Identical,
+}
+
+/// Compares two texts word by word where spans match. Spans without bytes are left out, and spans with hardly anything
+/// between them become one passage.
+#[must_use]
+pub fn exact(query: &str, book: &str, spans: &[Span]) -> Exact {
+    let mut places: Vec<(Place, Place)> =
+        spans.iter().filter_map(|span| span.query.bytes.zip(span.book.bytes)).collect();
+    places.sort_unstable_by_key(|(query, _)| (query.start, query.end));
+    let mut comparing = Comparing { words: Words::of(query, book), aligner: Aligner::default(), found: Vec::new() };
+    for (i, (query, book)) in places.iter().enumerate() {
+        let next = places.get(i + 1).map(|(next, _)| within(&comparing.words.query, *next).start);
+        comparing.add(within(&comparing.words.query, *query), within(&comparing.words.book, *book), next);
+    }
+    comparing.finish()
+}
+
+/// Estimates the most memory, in bytes, that [`exact`] takes to compare these texts.
+pub fn memory_to_compare(query: &str, book: &str) -> usize {
+    /// Bytes per word: where it is, its numbers, what is in maps if it is in the text once, its part of runs and pieces.
+    const WORD: usize = 128;
+    let words = |text| {
+        let mut count = 0;
+        each_word(text, |_, _| count += 1);
+        count
+    };
+    WORD * (words(query) + words(book))
+}
+
+struct Comparing {
+    words: Words,
+    aligner: Aligner,
+    found: Vec<Found>,
+}
+
+/// A stretch of words: `start..end`.
+type Stretch = std::ops::Range<usize>;
+
+/// A passage, as words.
+struct Found {
+    query: Stretch,
+    book: Stretch,
+    runs: Vec<Run>,
+    complete: bool,
+}
+
+impl Comparing {
+    /// Adds the passage around a span. The next span begins at the word `next` of the query.
+    fn add(&mut self, query: Stretch, book: Stretch, next: Option<usize>) {
+        if query.is_empty() || book.is_empty() {
+            return;
+        }
+        // Not into the passage before it, nor into the next span.
+        let floor = self.found.last().map_or(0, |last| last.query.end).min(query.start);
+        let ceiling = next.unwrap_or(self.words.query.len()).max(query.end);
+        let mut runs = self.before(floor..query.start, book.start);
+        let (of_span, complete) = self.aligned(query.clone(), book.clone());
+        runs.extend(of_span);
+        runs.extend(self.behind(query.end..ceiling, book.end));
+        let reach = |first: fn(&Run) -> usize, stretch: Stretch| {
+            let start = runs.first().map_or(stretch.start, |run| first(run).min(stretch.start));
+            start..runs.last().map_or(stretch.end, |run| (first(run) + run.len).max(stretch.end))
+        };
+        let (query, book) = (reach(|run| run.query, query), reach(|run| run.book, book));
+        let is_near = |end: usize, start: usize| end <= start && start - end <= JOINED;
+        match self.found.last_mut() {
+            Some(last) if is_near(last.query.end, query.start) && is_near(last.book.end, book.start) => {
+                (last.query.end, last.book.end) = (query.end, book.end);
+                last.runs.extend(runs);
+                last.complete &= complete;
+            }
+            _ => self.found.push(Found { query, book, runs, complete }),
+        }
+    }
+
+    fn finish(self) -> Exact {
+        let mut all: Vec<Option<Likeness>> = vec![None; self.words.query.len()];
+        let mut total = Identity { at_least: self.found.iter().any(|found| !found.complete), ..Identity::default() };
+        let mut passages = Vec::with_capacity(self.found.len());
+        for found in &self.found {
+            let (passage, words) = found.compared(&self.words);
+            passages.push(passage);
+            for (best, likeness) in all[found.query.clone()].iter_mut().zip(words) {
+                *best = (*best).max(Some(likeness));
+            }
+        }
+        for (word, likeness) in self.words.query.iter().zip(all) {
+            if let Some(likeness) = likeness {
+                total.add(likeness, word.letters);
+            }
+        }
+        Exact { passages, total }
+    }
+
+    fn aligned(&mut self, query: Stretch, book: Stretch) -> (Vec<Run>, bool) {
+        let (from_query, from_book) = (query.start, book.start);
+        let (mut runs, complete) = self.aligner.align(&self.words.query_keys[query], &self.words.book_keys[book]);
+        for run in &mut runs {
+            run.query += from_query;
+            run.book += from_book;
+        }
+        (runs, complete)
+    }
+
+    /// The runs before a span that belong to its passage.
+    fn before(&mut self, query: Stretch, book: usize) -> Vec<Run> {
+        let (a, b) = (&self.words.query_keys_back, &self.words.book_keys_back);
+        let a = &a[a.len() - query.end..a.len() - query.start];
+        let runs = beyond(&mut self.aligner, a, &b[b.len() - book..]);
+        let forwards =
+            |run: Run| Run { query: query.end - run.query - run.len, book: book - run.book - run.len, ..run };
+        runs.into_iter().rev().map(forwards).collect()
+    }
+
+    /// The runs behind a span that belong to its passage.
+    fn behind(&mut self, query: Stretch, book: usize) -> Vec<Run> {
+        let (a, b) = (&self.words.query_keys[query.clone()], &self.words.book_keys[book..]);
+        let runs = beyond(&mut self.aligner, a, b);
+        runs.into_iter().map(|run| Run { query: query.start + run.query, book: book + run.book, ..run }).collect()
+    }
+}
+
+impl Found {
+    /// The passage, and how alike each word of the query is.
+    fn compared(&self, words: &Words) -> (Passage, Vec<Likeness>) {
+        let identity = Identity { at_least: !self.complete, ..Identity::default() };
+        let mut pieces = Pieces { words, done: Vec::new(), identity, likeness: Vec::with_capacity(self.query.len()) };
+        let (mut q, mut b) = (self.query.start, self.book.start);
+        for run in &self.runs {
+            pieces.gap(q..run.query, b..run.book);
+            for i in 0..run.len {
+                pieces.pair(run.query + i, run.book + i);
+            }
+            (q, b) = (run.query + run.len, run.book + run.len);
+        }
+        pieces.gap(q..self.query.end, b..self.book.end);
+        let Pieces { done: pieces, identity, likeness, .. } = pieces;
+        let (query, book) = (place(&words.query, &self.query), place(&words.book, &self.book));
+        (Passage { query, book, query_at: None, book_at: None, identity, pieces }, likeness)
+    }
+}
+
+/// The pieces of a passage as they come.
+struct Pieces<'a> {
+    words: &'a Words,
+    done: Vec<Piece>,
+    identity: Identity,
+    /// How alike each word of the query is.
+    likeness: Vec<Likeness>,
+}
+
+impl Pieces<'_> {
+    /// Adds a word that both texts have.
+    fn pair(&mut self, query: usize, book: usize) {
+        let (a, b) = (&self.words.query[query], &self.words.book[book]);
+        let likeness = if a.written == b.written { Likeness::Identical } else { Likeness::Respelled };
+        self.identity.add(likeness, a.letters);
+        self.likeness.push(likeness);
+        let piece = Piece { likeness, query: a.place(), book: b.place() };
+        let goes_on = |last: &&mut Piece| last.likeness == likeness && last.query.end - last.query.start < PIECE;
+        match self.done.last_mut().filter(goes_on) {
+            Some(last) => (last.query.end, last.book.end) = (piece.query.end, piece.book.end),
+            None => self.done.push(piece),
+        }
+    }
+
+    /// Adds the words between two runs.
+    fn gap(&mut self, query: Stretch, book: Stretch) {
+        if query.is_empty() && book.is_empty() {
+            return;
+        }
+        // The same letters in other words: blanks or hyphens were put in or left out.
+        let is_respelled = self.words.read_alike(&query, &book);
+        let likeness = if is_respelled { Likeness::Respelled } else { Likeness::Different };
+        for word in &self.words.query[query.clone()] {
+            self.identity.add(likeness, word.letters);
+            self.likeness.push(likeness);
+        }
+        let piece = Piece { likeness, query: place(&self.words.query, &query), book: place(&self.words.book, &book) };
+        self.done.push(piece);
+    }
+}
+
+/// The words that lie in a place at least in part.
+fn within(words: &[Word], place: Place) -> Stretch {
+    let start = words.partition_point(|word| word.end as u64 <= place.start);
+    let end = words.partition_point(|word| (word.start as u64) < place.end);
+    start..end.max(start)
+}
+
+/// The place of some words, or the empty one behind the word before.
+fn place(words: &[Word], stretch: &Stretch) -> Place {
+    match words.get(stretch.clone()) {
+        Some([first, .., last]) => Place { start: first.start as u64, end: last.end as u64 },
+        Some([only]) => only.place(),
+        _ => {
+            let at = stretch.start.checked_sub(1).map_or(0, |before| words[before].end as u64);
+            Place { start: at, end: at }
+        }
+    }
+}
+
+/// The leading runs of two sequences, as far as they agree.
+fn beyond(aligner: &mut Aligner, query: &[u32], book: &[u32]) -> Vec<Run> {
+    let (mut all, mut q, mut b) = (Vec::new(), 0, 0);
+    loop {
+        let ends = (query.len().min(q + BEYOND), book.len().min(b + BEYOND));
+        let runs = belonging(aligner.align(&query[q..ends.0], &book[b..ends.1]).0);
+        all.extend(runs.into_iter().map(|run| Run { query: q + run.query, book: b + run.book, ..run }));
+        let reached = all.last().map_or((0, 0), |run| (run.query + run.len, run.book + run.len));
+        // Up to the end of what was compared: they may agree further.
+        let goes_on = reached > (q, b) && (reached.0 == ends.0 || reached.1 == ends.1);
+        (q, b) = reached;
+        if !goes_on {
+            return all;
+        }
+    }
+}
+
+/// The leading runs up to where the texts have most in common: each common word counts one, and each other word takes one
+/// away. Words that unrelated texts have in common are far between.
+fn belonging(mut runs: Vec<Run>) -> Vec<Run> {
+    let (mut score, mut best, mut kept, mut q, mut b) = (0.0, 0.0, 0, 0, 0);
+    for (i, run) in runs.iter().enumerate() {
+        score += run.len as f64 - (run.query - q) as f64 - (run.book - b) as f64;
+        (q, b) = (run.query + run.len, run.book + run.len);
+        if score > best {
+            (best, kept) = (score, i + 1);
+        }
+    }
+    runs.truncate(kept);
+    runs
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,190 @@
+use lapidary_gems::{Place, Recipe};
+use proptest::prelude::*;
+
+use super::{Exact, Identity, Likeness, exact};
+use crate::{Extent, Range, Span, align, of_both};
+
+/// A text of this many words, of which no two are alike.
+fn words(seed: u64, number: u64) -> Vec<String> {
+    (0..number)
+        .map(|i| format!("{:x}stone", (i + 1 + seed * 1_000_003).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20))
+        .collect()
+}
+
+fn span(query: (usize, usize), book: (usize, usize)) -> Span {
+    let extent = |(start, end): (usize, usize)| Extent {
+        gems: Range { start: 0, end: 1 },
+        bytes: Some(Place { start: start as u64, end: end as u64 }),
+    };
+    Span { common: 1, query: extent(query), book: extent(book), query_at: None, book_at: None }
+}
+
+fn kinds(exact: &Exact) -> Vec<Likeness> {
+    let mut kinds: Vec<_> =
+        exact.passages.iter().flat_map(|passage| passage.pieces.iter().map(|piece| piece.likeness)).collect();
+    kinds.dedup();
+    kinds
+}
+
+/// Each piece as it stands in the query and in the book.
+fn shown<'a>(query: &'a str, book: &'a str, exact: &Exact) -> Vec<(&'a str, &'a str)> {
+    let of = |text: &'a str, place: Place| &text[place.start as usize..place.end as usize];
+    exact.passages.iter().flat_map(|passage| &passage.pieces).map(|p| (of(query, p.query), of(book, p.book))).collect()
+}
+
+#[test]
+fn what_is_identical_respelled_and_different() {
+    let book = "The treasure lay in a very old box, under the harbour wall; nobody had seen it for years.";
+    let query = "The trеasurе lay in an old box, under the har bour wall (so they say); nobody had SEEN it for years.";
+    let found = exact(query, book, &[span((0, query.len()), (0, book.len()))]);
+    assert_eq!(
+        shown(query, book, &found),
+        [
+            ("The", "The"),
+            ("trеasurе", "treasure"),
+            ("lay in", "lay in"),
+            ("an", "a very"),
+            ("old box, under the", "old box, under the"),
+            ("har bour", "harbour"),
+            ("wall", "wall"),
+            ("so they say", ""),
+            ("nobody had", "nobody had"),
+            ("SEEN", "seen"),
+            ("it for years", "it for years"),
+        ]
+    );
+    // Different: an, so they say. Respelled: the treasure, the harbour, seen.
+    let total = Identity { characters: 75, identical: 75 - 11 - 19, respelled: 19, at_least: false };
+    assert_eq!((found.total, found.passages[0].identity), (total, total));
+}
+
+#[test]
+fn a_passage_goes_on_as_far_as_the_texts_agree() {
+    let [before, shared, behind, other] =
+        [(1, 900), (2, 700), (3, 900), (4, 900)].map(|(seed, n)| words(seed, n).join(" "));
+    let (query, book) = (format!("{before} {shared} {behind}"), format!("{other} {shared} {other}"));
+    let at = |text: &str| text.find(&shared).unwrap();
+    // The span is only what lies around its gems.
+    let (q, b) = (at(&query), at(&book));
+    let found = exact(&query, &book, &[span((q + 3_000, q + 3_700), (b + 3_000, b + 3_700))]);
+    assert_eq!(found.passages.len(), 1);
+    let place = |start: usize| Place { start: start as u64, end: (start + shared.len()) as u64 };
+    assert_eq!((found.passages[0].query, found.passages[0].book), (place(q), place(b)));
+    assert_eq!(kinds(&found), [Likeness::Identical]);
+    assert!((found.total.share() - 1.0).abs() < f64::EPSILON);
+}
+
+#[test]
+fn passages_do_not_overlap_and_no_word_counts_twice() {
+    let text = words(5, 2_000).join(" ");
+    let letters = text.chars().filter(|c| c.is_alphanumeric()).count() as u64;
+    let all = Identity { characters: letters, identical: letters, ..Identity::default() };
+    let spans: Vec<Span> = (0..20).map(|i| span((i * 900, i * 900 + 400), (i * 900, i * 900 + 400))).collect();
+    let found = exact(&text, &text, &spans);
+    assert_eq!((found.passages.len(), found.total), (1, all), "they are one");
+    let twice = exact(&text, &text, &[span((0, text.len()), (0, text.len())), span((0, 900), (0, 900))]);
+    assert_eq!((twice.passages.len(), twice.total), (2, all));
+    // The halves in the other order stay two passages.
+    let half = text[..text.len() / 2].rfind(' ').unwrap();
+    let turned = format!("{} {}", &text[half + 1..], &text[..half]);
+    let other = text.len() - half;
+    let spans = [span((9_000, 9_500), (half + 9_001, half + 9_501)), span((other + 900, other + 990), (900, 990))];
+    let found = exact(&turned, &text, &spans);
+    assert_eq!((found.passages.len(), found.total), (2, all));
+    assert!(found.passages[0].query.end < found.passages[1].query.start);
+}
+
+#[test]
+fn spans_that_point_nowhere_are_left_out() {
+    let no_bytes = Span { query: Extent { bytes: None, ..span((0, 1), (0, 1)).query }, ..span((0, 1), (0, 1)) };
+    for (query, book, span) in [
+        ("stone", "stone", no_bytes),
+        ("", "", span((0, 0), (0, 0))),
+        ("stone", "", span((0, 5), (0, 5))),
+        ("stone", "stone", span((90, 99), (5, 2))),
+    ] {
+        assert_eq!(exact(query, book, &[span]), Exact::default(), "{query}, {book}");
+    }
+}
+
+/// Texts with which a plain comparison would take minutes.
+#[test]
+fn hostile_texts_take_bounded_work_and_say_so() {
+    let long = 40_000;
+    let (a, b) = (words(6, long).join(" "), words(7, long).join(" "));
+    let whole = |a: &str, b: &str| exact(a, b, &[span((0, a.len()), (0, b.len()))]).total;
+    assert_eq!(whole(&a, &b).identical, 0, "nothing in common");
+    let letter = "a".repeat(1_000_000);
+    assert_eq!(whole(&letter, &letter).identical, 1_000_000, "one letter");
+    let (ab, ba) = ("a b b a b ".repeat(12_000), "c b a a b b b ".repeat(10_000));
+    let repetitive = whole(&ab, &ba);
+    assert!(repetitive.at_least && repetitive.characters == 60_000, "{repetitive:?}");
+    // Anchors far apart with nothing in common between them, again and again.
+    let gaps = |seed: u64| -> String {
+        (0..50).map(|i| words(1_000 + i, 8).join(" ") + " " + &words(seed + i, 1_000).join(" ") + " ").collect()
+    };
+    let (a, b) = (gaps(2_000), gaps(3_000));
+    let spans = whole(&a, &b);
+    assert!(spans.identical > 4_000, "{spans:?}");
+}
+
+proptest! {
+    #[test]
+    fn any_texts_and_spans(
+        query in "[ab\u{301}\u{200b}\u{430}宝 .-]{0,40}",
+        book in "[ab\u{301}\u{200b}\u{430}宝 .-]{0,40}",
+        places in prop::collection::vec((0..60_usize, 0..60_usize, 0..60_usize, 0..60_usize), 0..4),
+    ) {
+        let spans: Vec<Span> = places.iter().map(|(a, b, c, d)| span((*a, *b), (*c, *d))).collect();
+        let found = exact(&query, &book, &spans);
+        for ((a, b), piece) in shown(&query, &book, &found).into_iter().zip(found.passages.iter().flat_map(|p| &p.pieces)) {
+            let letters = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).collect::<String>();
+            prop_assert!(piece.likeness != Likeness::Identical || letters(a) == letters(b), "{a:?} {b:?}");
+        }
+        for passage in &found.passages {
+            let Identity { characters, identical, respelled, .. } = passage.identity;
+            prop_assert!(identical + respelled <= characters);
+        }
+    }
+
+    /// However a text was edited, its pieces put together are both texts.
+    #[test]
+    fn pieces_make_up_both_texts(edits in prop::collection::vec((0..300_usize, 0..3_u8), 0..60)) {
+        let book = words(8, 400);
+        let mut query = book.clone();
+        for (i, (at, how)) in edits.into_iter().enumerate() {
+            match how {
+                0 => query[at.min(200)] = format!("changed{i}"),
+                1 => query.insert(at.min(200), format!("new{i}")),
+                _ => drop(query.remove(at.min(200))),
+            }
+        }
+        let (query, book) = (query.join(" "), book.join(" "));
+        let found = exact(&query, &book, &[span((0, query.len()), (0, book.len()))]);
+        let pieces = shown(&query, &book, &found);
+        let side = |first: bool| {
+            let all: Vec<&str> = pieces.iter().map(|(a, b)| if first { *a } else { *b }).filter(|t| !t.is_empty()).collect();
+            all.join(" ")
+        };
+        prop_assert_eq!(side(true), query.clone());
+        prop_assert_eq!(side(false), book);
+    }
+}
+
+#[test]
+fn spans_of_a_comparison_lead_to_the_passages() {
+    let story = words(9, 3_000);
+    let around = |seed| words(seed, 3_000).join(" ");
+    let mut copy = story.clone();
+    for at in (10..3_000).step_by(20) {
+        copy[at] = "changed".to_owned();
+    }
+    let (a, b) = (format!("{} {} {}", around(10), copy.join(" "), around(11)), story.join(" "));
+    let recipe = Recipe::hardened();
+    let gems = recipe.gems(&b);
+    let alignment = align(&of_both(&recipe.probes(&a), &gems), &gems, &recipe, |_| Some(1.0));
+    let exact = exact(&a, &b, &alignment.spans);
+    let share = exact.total.share();
+    assert!((0.97..0.98).contains(&share), "one short word in twenty is new: {:?}", exact.total);
+    assert!(exact.total.characters as f64 > 0.97 * b.len() as f64 * 0.9, "{:?}", exact.total);
+}

@@ -1,0 +1,346 @@
+//! Judging: which books match a query, and the resulting verdict.
+//!
+//! For each recipe, [`candidates`] looks a query up and [`judge`] decides which candidates match. [`merge`] combines the
+//! recipes, [`rank`] orders the matches and determines the verdict, and [`Ranked::shown`] picks those to show. The first
+//! two read an index through a [`Reader`].
+
+use std::cmp::Ordering;
+
+use hashbrown::HashMap;
+use lapidary_gems::{Gem, Recipe, Rule};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{LookedUp, Question, Reader, Score, verdict};
+use lapidary_store::tally::fair_shares;
+use lapidary_store::{BookKey, BookNo, Library, LibraryTally, Limits, Outline, Rights, StoreError, Tally};
+
+/// Maximum number of exact copies considered per library.
+const MOST_COPIES: u32 = 1_000;
+/// Maximum number of books whose gems are read for a check in one recipe, of all libraries together.
+pub const MOST_COMPARED: usize = 300;
+/// Maximum number of books besides these that are only information.
+const MOST_INFORMING: usize = 50;
+/// As many of them a library may have in any case.
+const COMPARED_OF_ONE: usize = 10;
+/// Number of outlines read at a time.
+const READ_AT_ONCE: usize = 1_000;
+
+/// Looks up the gems of a query, and the books with an identical text. Those are candidates even if they have no gem
+/// in common.
+pub fn candidates(reader: &dyn Reader, question: &Question<'_>) -> Result<Tally, StoreError> {
+    let gems: Vec<Gem> = question.probes.iter().map(|probe| probe.placed.gem).collect();
+    let limits = limits(question.recipe, question.rule, question.library);
+    let limits = Limits { informing: question.informing, ..limits };
+    with_identical(reader, question, reader.tally(&gems, limits)?)
+}
+
+/// The limits within which the gems of a query are looked up.
+#[must_use]
+pub fn limits<'a>(recipe: &Recipe, rule: &Rule, library: Option<&'a Library>) -> Limits<'a> {
+    // If not all gems are posted, only one of the common gems may have a posting.
+    let fewest = if recipe.posts_all() { rule.fewest() } else { 1 };
+    Limits { cap: rule.common_cap, fewest, library, ..Limits::NONE }
+}
+
+/// Adds the books with an identical text to what looking up the gems of a query has found.
+pub fn with_identical(reader: &dyn Reader, question: &Question<'_>, mut tally: Tally) -> Result<Tally, StoreError> {
+    let limits = limits(question.recipe, question.rule, question.library);
+    for digest in question.digests {
+        let numbers = reader.with_digest(digest, Limits { cap: MOST_COPIES, ..limits })?;
+        for (outline, number) in reader.outline(&numbers)?.into_iter().zip(numbers) {
+            if let Some(outline) = outline.filter(|outline| outline.is_of(question.digests)) {
+                add(&mut tally, outline.library, number);
+            }
+        }
+    }
+    Ok(tally)
+}
+
+/// Adds a book without common gems, unless it is already there.
+fn add(tally: &mut Tally, library: Library, number: BookNo) {
+    let at = tally.libraries.iter().position(|of| of.library == library);
+    let at = at.unwrap_or_else(|| {
+        tally.libraries.push(LibraryTally::empty(library));
+        tally.libraries.len() - 1
+    });
+    let books = &mut tally.libraries[at].books;
+    if let Err(place) = books.binary_search_by_key(&number, |(number, _)| *number) {
+        books.insert(place, (number, 0));
+    }
+}
+
+/// Why a matching book is only information: it decides nothing in this answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Informs {
+    /// Its library is not trusted, and belongs to somebody else.
+    UntrustedLibrary,
+    /// It may be a collage of other books, which an administrator has not confirmed, and belongs to somebody else.
+    Quarantined,
+}
+
+/// A book that matches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// Its number.
+    pub number: BookNo,
+    /// Its library and id.
+    pub key: BookKey,
+    /// The position of its library among those looked up with the first of `recipes`.
+    pub library: usize,
+    /// The positions of the recipes that found it, in the order in which they were asked for.
+    pub recipes: Vec<usize>,
+    /// Its rights on the day of the question.
+    pub rights: Rights,
+    /// Whether its text is identical to the query.
+    pub identical: bool,
+    /// How much it has in common with the query.
+    pub score: Score,
+    /// Whether it is in an allow-list, and so does not affect the verdict.
+    pub allowed: bool,
+    /// Why it is only information, if it is.
+    pub informs: Option<Informs>,
+}
+
+impl Judged {
+    /// Whether it affects the verdict.
+    #[must_use]
+    pub fn decides(&self) -> bool {
+        !self.allowed && self.informs.is_none()
+    }
+}
+
+/// The matching books, in no particular order.
+#[derive(Debug, Default, Clone, PartialEq)]
+pub struct Judgements {
+    /// Those that count.
+    pub matches: Vec<Judged>,
+    /// The disabled books that would match, without those that would only inform.
+    pub disabled: Vec<BookNo>,
+    /// Number of books with common gems that were not compared with the query, because there were too many. Those that would
+    /// only inform are not counted.
+    pub left_out: usize,
+}
+
+impl Judgements {
+    /// Adds a book that meets the rule or is identical.
+    fn add(&mut self, question: &Question<'_>, found: Candidate, score: Score) {
+        let Candidate { number, library, outline, identical, informs, rights, .. } = found;
+        if outline.standing.disabled_since.is_some() {
+            self.disabled.extend(informs.is_none().then_some(number));
+            return;
+        }
+        // No allow-list lifts a ban.
+        let allowed = rights != Rights::Forbidden && (question.is_allowed)(&outline);
+        let key = BookKey { library: outline.library, id: outline.id };
+        let recipes = vec![0];
+        self.matches.push(Judged { number, key, library, recipes, rights, identical, score, allowed, informs });
+    }
+}
+
+/// A book that may match.
+struct Candidate {
+    number: BookNo,
+    /// The position of its library.
+    library: usize,
+    /// The number of query gems with a posting for it.
+    posted: u32,
+    /// How likely this makes a match.
+    promise: f64,
+    outline: Outline,
+    identical: bool,
+    informs: Option<Informs>,
+    /// Its rights on the day of the question.
+    rights: Rights,
+}
+
+impl Candidate {
+    /// Who is compared first: books with the same text, then those with the strictest rights, because these decide, then those
+    /// that most likely match. Disabled books are last.
+    fn order(&self, other: &Self) -> Ordering {
+        let rank = |of: &Self| (of.outline.standing.disabled_since.is_some(), !of.identical, of.rights);
+        rank(self).cmp(&rank(other)).then(other.promise.total_cmp(&self.promise)).then(self.number.cmp(&other.number))
+    }
+}
+
+/// Combines what several recipes found. A book found by more than one is shown as the first of them found it, preferably
+/// with gems in common.
+#[must_use]
+pub fn merge(of_recipes: Vec<Judgements>) -> Judgements {
+    let mut all = Judgements::default();
+    let mut places: HashMap<BookNo, usize> = HashMap::new();
+    for (recipe, Judgements { matches, disabled, left_out }) in of_recipes.into_iter().enumerate() {
+        all.disabled.extend(disabled);
+        all.left_out = all.left_out.max(left_out);
+        for found in matches {
+            let place = *places.entry(found.number).or_insert(all.matches.len());
+            match all.matches.get_mut(place) {
+                Some(known) if known.score.common == 0 && found.score.common > 0 => {
+                    let recipes = std::iter::once(recipe).chain(known.recipes.drain(..)).collect();
+                    *known = Judged { recipes, ..found };
+                }
+                Some(known) => known.recipes.push(recipe),
+                None => all.matches.push(Judged { recipes: vec![recipe], ..found }),
+            }
+        }
+    }
+    all.disabled.sort_unstable();
+    all.disabled.dedup();
+    all
+}
+
+/// Decides which candidates match. `looked_up` has the libraries of the candidates, in the same order. Reads the gems of at most
+/// `most` books, and a fair part of them from each library, so that the books of one displace none of another. A few books
+/// that are only information are read besides.
+pub fn judge(
+    reader: &dyn Reader,
+    question: &Question<'_>,
+    looked_up: &[LookedUp<'_>],
+    most: usize,
+) -> Result<Judgements, StoreError> {
+    let mut all = Judgements::default();
+    let [mut deciding, mut informing]: [Vec<Vec<Candidate>>; 2] = Default::default();
+    for (library, query) in looked_up.iter().enumerate() {
+        all.left_out += query.left_out();
+        let undecided = sift(reader, question, library, query, &mut all)?;
+        let (decide, inform) = undecided.into_iter().partition(|found| found.informs.is_none());
+        deciding.push(decide);
+        informing.push(inform);
+    }
+    for (undecided, most) in [(deciding, most), (informing, MOST_INFORMING)] {
+        let needs: Vec<usize> = undecided.iter().map(Vec::len).collect();
+        let shares = fair_shares(&needs, most, COMPARED_OF_ONE);
+        for ((query, mut candidates), share) in looked_up.iter().zip(undecided).zip(shares) {
+            candidates.sort_unstable_by(Candidate::order);
+            for (at, found) in candidates.into_iter().enumerate() {
+                let Candidate { number, posted, ref outline, identical, informs, .. } = found;
+                let of_book = gems_of(outline, question);
+                let (score, meets) = if at < share {
+                    query.judge(question.rule, number, posted, of_book)?
+                } else {
+                    all.left_out += usize::from(!identical && informs.is_none());
+                    (query.score(posted, of_book), false)
+                };
+                if meets || identical {
+                    all.add(question, found, score);
+                }
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// Decides about the candidates of a library for which the numbers of gems are enough, and returns the others.
+fn sift(
+    reader: &dyn Reader,
+    question: &Question<'_>,
+    library: usize,
+    query: &LookedUp<'_>,
+    all: &mut Judgements,
+) -> Result<Vec<Candidate>, StoreError> {
+    let mut undecided = Vec::new();
+    for some in query.candidates().chunks(READ_AT_ONCE) {
+        let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
+        for (outline, &(number, posted)) in reader.outline(&numbers)?.into_iter().zip(some) {
+            let Some(outline) = outline.filter(|outline| !(question.is_left_out)(number, outline)) else {
+                continue;
+            };
+            let identical = outline.is_of(question.digests);
+            let rights = outline.standing.rights_on(question.day, outline.rights);
+            let of_book = gems_of(&outline, question);
+            let promise = query.promise(question.rule, posted, of_book);
+            let informs = (question.informs)(&outline);
+            let found = Candidate { number, library, posted, promise, outline, identical, informs, rights };
+            match query.decided(question.rule, posted, of_book) {
+                None => undecided.push(found),
+                Some((score, meets)) if meets || identical => all.add(question, found, score),
+                Some(_) => {}
+            }
+        }
+    }
+    Ok(undecided)
+}
+
+/// The number of a book's gems.
+fn gems_of(outline: &Outline, question: &Question<'_>) -> u32 {
+    outline.gems.get(question.recipe.name()).copied().unwrap_or_default()
+}
+
+/// The matches in order, and the verdict.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ranked {
+    /// The strictest rights among the matches that affect it; `unknown` if there are none.
+    pub verdict: Rights,
+    matches: Vec<Judged>,
+}
+
+/// Orders matches: first those that are more than information; then identical texts, by number of common gems, and by score.
+#[must_use]
+pub fn rank(mut matches: Vec<Judged>) -> Ranked {
+    fn order(a: &Judged, b: &Judged) -> Ordering {
+        let informs = a.informs.is_some().cmp(&b.informs.is_some());
+        let identical = b.identical.cmp(&a.identical);
+        let common = b.score.common.cmp(&a.score.common);
+        let alike = b.score.score.total_cmp(&a.score.score);
+        informs.then(identical).then(common).then(alike).then_with(|| a.key.cmp(&b.key))
+    }
+
+    matches.sort_by(order);
+    let verdict = verdict(matches.iter().filter(|found| found.decides()).map(|found| found.rights));
+    Ranked { verdict, matches }
+}
+
+/// The matches to show.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToShow {
+    /// The matches, best first.
+    pub matches: Vec<Judged>,
+    /// The best match behind the verdict.
+    pub decisive: Option<Judged>,
+}
+
+impl Ranked {
+    /// Up to `most` matches that others must not publish and that [`Ranked::shown`] leaves out with this limit.
+    #[must_use]
+    pub fn hidden(&self, limit: usize, most: usize) -> Vec<Judged> {
+        let forbids = |found: &&Judged| found.decides() && found.rights.forbids();
+        self.matches.iter().skip(limit).filter(forbids).take(most).cloned().collect()
+    }
+
+    /// The first matches that are more than information.
+    pub fn deciding(&self, most: usize) -> impl Iterator<Item = &Judged> {
+        self.matches[..self.total()].iter().take(most)
+    }
+
+    /// The number of matches, without those that only inform.
+    #[must_use]
+    pub fn total(&self) -> usize {
+        self.matches.partition_point(|found| found.informs.is_none())
+    }
+
+    /// The number of matches that only inform.
+    #[must_use]
+    pub fn informing(&self) -> usize {
+        self.matches.len() - self.total()
+    }
+
+    /// Up to `limit` matches. The best one behind the verdict takes the last place if it would not be shown, so that
+    /// other matches cannot hide it.
+    #[must_use]
+    pub fn shown(self, limit: usize) -> ToShow {
+        let Self { verdict, mut matches } = self;
+        let at = matches.iter().position(|found| found.decides() && found.rights == verdict);
+        let decisive = at.map(|at| matches[at].clone());
+        if let (Some(at), Some(last)) = (at, limit.checked_sub(1))
+            && at > last
+        {
+            matches[last..=at].rotate_right(1);
+        }
+        matches.truncate(limit);
+        ToShow { matches, decisive }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,242 @@
+//! Matching: from the gems of a query to the books that match it. Decides what matches (`judge`), and computes how much
+//! is shared, where, how the texts relate, the resulting rights and the role of chance.
+//!
+//! Everything here is arithmetic on gems and rights, apart from what judging reads through a [`Reader`].
+
+mod align;
+mod calibration;
+mod chance;
+mod collage;
+mod covered;
+mod exact;
+mod judge;
+mod listed;
+mod lookup;
+mod question;
+mod works;
+
+pub use align::{Alignment, Claimed, Extent, Range, Relation, Span, align};
+pub use calibration::{Calibration, Level};
+pub use chance::chance;
+pub use collage::{SharedWork, is_collage, name_words};
+pub use covered::Covered;
+pub use exact::memory_to_compare;
+pub use exact::{Exact, Identity, Likeness, Passage, Piece, exact};
+pub use judge::{
+    Informs, Judged, Judgements, MOST_COMPARED, Ranked, ToShow, candidates, judge, limits, merge, rank, with_identical,
+};
+use lapidary_gems::Rule;
+pub use listed::{Listed, spread};
+pub use lookup::{LookedUp, kept, of_both};
+pub use question::{Question, Reader};
+pub use works::{Sketch, works};
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use lapidary_store::Rights;
+
+/// Whether a score and an alignment meet a rule. The alignment is computed only if the score does not already decide.
+///
+/// # Errors
+/// The errors of computing the alignment.
+pub fn is_match<E>(rule: &Rule, score: &Score, aligned: impl FnOnce() -> Result<Alignment, E>) -> Result<bool, E> {
+    let share = score.share_of_query.max(score.share_of_book);
+    let few = score.common < Rule::FEW && rule.min_share_of_few > 0.0;
+    let differs = share < rule.min_share || score.score < rule.min_score;
+    if score.common < rule.fewest() || differs || (few && share < rule.min_share_of_few) {
+        return Ok(false);
+    }
+    if !few && rule.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= rule.min_support {
+        return Ok(true);
+    }
+    let Alignment { evidence, support, apart, .. } = aligned()?;
+    let share_apart = share * f64::from(apart) / f64::from(score.common);
+    let is_more_than_a_phrase = apart >= rule.fewest() && share_apart >= rule.min_share_of_few;
+    Ok(evidence >= rule.min_evidence && support >= rule.min_support && (!few || is_more_than_a_phrase))
+}
+
+/// Overrides for parts of a rule.
+#[derive(Debug, Default, Clone, Copy, PartialEq)]
+pub struct RuleChanges {
+    /// Minimum number of common gems.
+    pub min_common: Option<u32>,
+    /// Minimum share in common, however few gems are.
+    pub min_share: Option<f64>,
+    /// A gem in more books than this does not count.
+    pub common_cap: Option<u32>,
+    /// Minimum evidence.
+    pub min_evidence: Option<f64>,
+    /// Minimum support.
+    pub min_support: Option<f64>,
+}
+
+impl RuleChanges {
+    /// Applies these overrides to a rule.
+    #[must_use]
+    pub fn on(self, rule: Rule) -> Rule {
+        Rule {
+            min_common: self.min_common.unwrap_or(rule.min_common),
+            min_share: self.min_share.unwrap_or(rule.min_share),
+            min_score: rule.min_score,
+            min_share_of_few: if self.min_share.is_some() { 0.0 } else { rule.min_share_of_few },
+            common_cap: self.common_cap.unwrap_or(rule.common_cap),
+            min_evidence: self.min_evidence.unwrap_or(rule.min_evidence),
+            min_support: self.min_support.unwrap_or(rule.min_support),
+        }
+    }
+}
+
+/// How much a query and a book have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Score {
+    /// Number of common gems.
+    pub common: u32,
+    /// Share of the query's gems that the book has, from 0 to 1.
+    pub share_of_query: f64,
+    /// Share of the book's gems that the query has, from 0 to 1.
+    pub share_of_book: f64,
+    /// Overall similarity, from 0 to 1: twice the common gems over the gems of both (Dice 1945).
+    pub score: f64,
+}
+
+impl Score {
+    /// The score for `common` gems between a query of `query` gems and a book of `book` gems.
+    #[must_use]
+    pub fn new(common: u32, query: u32, book: u32) -> Self {
+        let part = |of: f64| {
+            if of > 0.0 { (f64::from(common) / of).min(1.0) } else { 0.0 }
+        };
+        let (query, book) = (f64::from(query), f64::from(book));
+        Self { common, share_of_query: part(query), share_of_book: part(book), score: part(f64::midpoint(query, book)) }
+    }
+}
+
+/// How much an isolated gem counts, compared with one that is near another in the order of both texts.
+/// Chance, quotations and forgers scatter gems; a copy keeps their order.
+const ALONE: f64 = 0.5;
+
+/// The weight of a gem that this many books of an index have: 1 if it is in one book, and towards 0 if it is in all
+/// books of an unlimited index. This is the inverse document frequency of Spärck Jones (1972), relative to its
+/// maximum.
+#[must_use]
+pub fn weight(holders: u32, books: u64) -> f64 {
+    let books = books.max(1) as f64;
+    let frequency = f64::from(holders).clamp(1.0, books);
+    (1.0 + books / frequency).log2() / (1.0 + books).log2()
+}
+
+/// Why a check came to its verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Reason {
+    /// Books match.
+    Match,
+    /// Books match, but all of them are only information: none decides.
+    NoneDecides,
+    /// No book matches.
+    NoMatch,
+    /// No book matches, but a part of the index could not be read.
+    Partial,
+    /// The text is too short for a match: it has fewer gems than a match needs.
+    TooShort,
+    /// Most of the text is in so many books that it does not count.
+    MostlyCommon,
+    /// No book has gems of the recipe, so there was nothing to compare with.
+    NothingToCompare,
+}
+
+impl Reason {
+    /// Whether the check could have found a match. If it could not, or not everywhere, its finding none says nothing about
+    /// the text.
+    #[must_use]
+    pub fn is_answer(self) -> bool {
+        match self {
+            Self::Match | Self::NoneDecides | Self::NoMatch => true,
+            Self::Partial | Self::TooShort | Self::MostlyCommon | Self::NothingToCompare => false,
+        }
+    }
+}
+
+/// The strictest rights among the matches; `unknown` if there are none.
+#[must_use]
+pub fn verdict(rights: impl IntoIterator<Item = Rights>) -> Rights {
+    rights.into_iter().min().unwrap_or(Rights::Unknown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Alignment, Relation, Rule, Score, is_match, verdict, weight};
+    use lapidary_store::Rights::{Forbidden, Free, Protected, PublicDomain, Unknown};
+
+    fn by_score(rule: &Rule, score: Score) -> bool {
+        is_match(rule, &score, || Err(())).expect("the score decides")
+    }
+
+    #[test]
+    fn gems_that_stand_alone_count_half() {
+        let rule = Rule { min_common: 2, min_support: 2.0, ..Rule::default() };
+        let met = |common, support| {
+            let (spans, apart) = (Vec::new(), common);
+            let alignment = Alignment { relation: Relation::Overlap, spans, evidence: 0.0, support, apart };
+            is_match(&rule, &Score::new(common, 100, 100), || Ok::<_, ()>(alignment))
+        };
+        assert_eq!(
+            [met(2, 1.0), met(2, 2.0), met(3, 1.5), met(3, 2.5)].map(Result::unwrap),
+            [false, true, false, true]
+        );
+        assert!(by_score(&rule, Score::new(4, 100, 100)), "four are enough wherever they stand");
+        let asks = Rule { min_evidence: 0.1, ..rule };
+        assert_eq!(is_match(&asks, &Score::new(4, 100, 100), || Err("read")), Err("read"));
+    }
+
+    /// Below sixteen gems, those that do not overlap must be a large share.
+    #[test]
+    fn a_phrase_is_no_copy() {
+        let met = |common: u32, apart, of| {
+            let (spans, support) = (Vec::new(), f64::from(common));
+            let alignment = Alignment { relation: Relation::Quotations, spans, evidence: 0.0, support, apart };
+            is_match(&Rule::HARDENED, &Score::new(common, of, 1_000), || Ok::<_, ()>(alignment)).expect("no error")
+        };
+        assert_eq!([met(2, 2, 8), met(2, 1, 8), met(2, 2, 17)], [true, false, false]);
+        assert_eq!([met(6, 6, 50), met(6, 5, 50)], [true, false]);
+        assert_eq!([met(15, 14, 100), met(15, 11, 100), met(16, 3, 100)], [true, false, true]);
+    }
+
+    #[test]
+    fn the_strictest_rights_decide() {
+        assert_eq!(verdict([Unknown, Protected, Forbidden, Free]), Forbidden);
+        assert_eq!(verdict([Unknown, PublicDomain, Protected, Free]), Protected);
+        assert_eq!(verdict([Unknown, PublicDomain, Free]), Free);
+        assert_eq!(verdict([Unknown, PublicDomain]), PublicDomain);
+        assert_eq!(verdict([]), Unknown);
+    }
+
+    #[test]
+    fn the_rule() {
+        let rule = Rule { min_share: 0.1, ..Rule::default() };
+        let table =
+            [(3, 10, 10, true), (2, 10, 10, false), (3, 100, 100, false), (3, 100, 30, true), (3, 30, 100, true)];
+        for (common, query, book, matches) in table {
+            assert_eq!(by_score(&rule, Score::new(common, query, book)), matches, "{common} of {query} and {book}");
+        }
+        let none = Rule { min_common: 0, ..Rule::default() };
+        assert!(!by_score(&none, Score::new(0, 10, 10)), "nothing in common is never a match");
+    }
+
+    #[test]
+    fn a_rare_gem_weighs_more() {
+        assert_eq!((weight(1, 1), weight(1, 1_000_000)), (1.0, 1.0));
+        let [few, some, all] = [2, 1_000, 1_000_000].map(|holders| weight(holders, 1_000_000));
+        assert!(1.0 > few && few > some && some > all && all > 0.0, "{few} {some} {all}");
+        assert_eq!([weight(9, 3)].map(f64::to_bits), [weight(3, 3)].map(f64::to_bits), "no more than all");
+    }
+
+    #[test]
+    fn scores() {
+        let score = Score::new(5, 10, 20);
+        assert_eq!((score.share_of_query, score.share_of_book), (0.5, 0.25));
+        assert!((score.score - 1.0 / 3.0).abs() < 1e-12);
+        assert!(Score::new(0, 0, 0).score < f64::MIN_POSITIVE);
+    }
+}

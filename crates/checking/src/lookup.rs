@@ -1,0 +1,210 @@
+//! A query that was looked up in one library, and its comparison with the books found there.
+
+use std::convert::Infallible;
+
+use hashbrown::{HashMap, HashSet};
+use lapidary_gems::{Gem, Place, PlacedGem, Probe, Recipe, Rule};
+
+use super::{Alignment, Listed, Question, Range, Reader, Score, align, is_match, spread, weight};
+use lapidary_store::{BookNo, Library, LibraryTally, StoreError};
+
+/// A book is not compared if the query has fewer of its postings than one for this many gems needed for a match, so that
+/// whatever two long texts share by chance is not read. About half of a book's gems have a posting, and at least one of any
+/// three that follow one another. So a match is missed only if nearly all its gems are isolated and happen to have none.
+const MOST_UNPOSTED: f64 = 16.0;
+
+/// A query, and the result of its lookup in the posting lists of one library.
+pub struct LookedUp<'a> {
+    recipe: &'a Recipe,
+    reader: &'a dyn Reader,
+    tally: &'a LibraryTally,
+    /// Gems that do not count because too many books have them.
+    common: HashSet<Gem>,
+    /// All other probes.
+    probes: Vec<Probe>,
+    in_query: HashSet<Gem>,
+    /// Number of books in the library.
+    books: u64,
+    /// Where each gem is in the list that was asked about, if there is no text.
+    positions: Option<&'a HashMap<Gem, u32>>,
+}
+
+/// A book being compared with the query.
+struct Beside {
+    gems: Vec<PlacedGem>,
+    /// The common gems that count, with the assumed number of books that have each.
+    holders: HashMap<Gem, u32>,
+}
+
+impl<'a> LookedUp<'a> {
+    /// What looking up a query found in one library.
+    pub fn new(reader: &'a dyn Reader, question: &Question<'a>, tally: &'a LibraryTally) -> Result<Self, StoreError> {
+        let recipe = question.recipe;
+        let mut probes = question.probes.to_vec();
+        let books = reader.books(&tally.library)?;
+        let common = tally.common.iter().copied().collect();
+        let mut query = Self {
+            recipe,
+            reader,
+            tally,
+            common,
+            probes: Vec::new(),
+            in_query: HashSet::new(),
+            books,
+            positions: question.positions,
+        };
+        let kept: Vec<PlacedGem> = probes.iter().filter(|probe| probe.kept).map(|probe| probe.placed).collect();
+        let taken = kept.iter().zip(query.listed(&kept)).filter(|(_, listed)| *listed == Listed::Common);
+        let also_common: Vec<Gem> = taken.map(|(placed, _)| placed.gem).collect();
+        query.common.extend(also_common);
+        probes.retain(|probe| !query.common.contains(&probe.placed.gem));
+        query.in_query = probes.iter().map(|probe| probe.placed.gem).collect();
+        query.probes = probes;
+        Ok(query)
+    }
+
+    /// The library.
+    #[must_use]
+    pub fn library(&self) -> &Library {
+        &self.tally.library
+    }
+
+    /// Gems that do not count because too many books of the library have them.
+    pub fn common(&self) -> impl Iterator<Item = Gem> {
+        self.common.iter().copied()
+    }
+
+    /// The gems that count.
+    #[must_use]
+    pub fn probes(&self) -> &[Probe] {
+        &self.probes
+    }
+
+    /// The candidates, with the number of query gems that have a posting for each.
+    pub(super) fn candidates(&self) -> &[(BookNo, u32)] {
+        &self.tally.books
+    }
+
+    /// The number of candidates that are left out because there are too many.
+    pub(super) fn left_out(&self) -> usize {
+        self.tally.left_out
+    }
+
+    /// A book's score if it has these of the query's gems, and so many itself.
+    pub(super) fn score(&self, found: u32, of_book: u32) -> Score {
+        Score::new(found, kept(&self.probes), of_book)
+    }
+
+    /// A book's score and whether it meets the rule, if its number of gems and the number of query gems with a posting for it
+    /// say so. `None` if the book must be [compared](Self::judge).
+    pub(super) fn decided(&self, rule: &Rule, found: u32, of_book: u32) -> Option<(Score, bool)> {
+        let score = self.score(found, of_book);
+        if self.recipe.posts_all() {
+            let meets = is_match(rule, &score, || Err(())).ok()?;
+            return Some((score, meets));
+        }
+        (MOST_UNPOSTED * self.promise(rule, found, of_book) < 1.0).then_some((score, false))
+    }
+
+    /// How much of what a match needs the postings of a book are.
+    pub(super) fn promise(&self, rule: &Rule, found: u32, of_book: u32) -> f64 {
+        f64::from(found) / rule.needed(kept(&self.probes).min(of_book))
+    }
+
+    /// Computes a book's score from its number of gems and the number of query gems with a posting for it, and
+    /// whether the book meets the rule.
+    pub(super) fn judge(
+        &self,
+        rule: &Rule,
+        book: BookNo,
+        found: u32,
+        of_book: u32,
+    ) -> Result<(Score, bool), StoreError> {
+        let counted = kept(&self.probes);
+        if self.recipe.posts_all() {
+            let score = Score::new(found, counted, of_book);
+            return Ok((score, is_match(rule, &score, || self.aligned(book))?));
+        }
+        let beside = self.beside(book)?;
+        let score = Score::new(beside.holders.len() as u32, counted, of_book);
+        let Ok::<bool, Infallible>(meets) = is_match(rule, &score, || Ok(self.align(&beside)));
+        Ok((score, meets))
+    }
+
+    /// Aligns the query with a book.
+    pub fn aligned(&self, book: BookNo) -> Result<Alignment, StoreError> {
+        Ok(self.compared(book)?.0)
+    }
+
+    /// Aligns the query with a book, and returns the book's gems too.
+    pub fn compared(&self, book: BookNo) -> Result<(Alignment, Vec<PlacedGem>), StoreError> {
+        let beside = self.beside(book)?;
+        Ok((self.align(&beside), beside.gems))
+    }
+
+    /// Where in the query the gems are that a book has, too: in bytes, or by their positions in a list. And all gems of the book.
+    pub fn shared(&self, book: BookNo) -> Result<(Vec<Place>, Vec<PlacedGem>), StoreError> {
+        let beside = self.beside(book)?;
+        let listed = |at: usize, gem: &Gem| {
+            let start = u64::from(self.positions.and_then(|all| all.get(gem)).copied().unwrap_or(at as u32));
+            Place { start, end: start + 1 }
+        };
+        let in_both =
+            self.probes.iter().enumerate().filter(|(_, Probe { placed, .. })| beside.holders.contains_key(&placed.gem));
+        let places = in_both.map(|(at, Probe { placed, .. })| placed.place.unwrap_or_else(|| listed(at, &placed.gem)));
+        Ok((places.collect(), beside.gems))
+    }
+
+    /// The assumed number of books that have each gem of a text.
+    fn listed(&self, gems: &[PlacedGem]) -> Vec<Listed> {
+        let holders = &self.tally.holders;
+        let listed = |gem: Gem| match holders.binary_search_by_key(&gem, |(gem, _)| *gem) {
+            Ok(at) => Listed::In(holders[at].1),
+            Err(_) if self.common.contains(&gem) => Listed::Common,
+            Err(_) => Listed::Not,
+        };
+        if self.recipe.posts_all() {
+            return gems.iter().map(|placed| listed(placed.gem)).collect();
+        }
+        let posted = gems.iter().zip(self.recipe.posted(gems));
+        spread(&posted.map(|(placed, posted)| (listed(placed.gem), posted)).collect::<Vec<_>>())
+    }
+
+    fn beside(&self, book: BookNo) -> Result<Beside, StoreError> {
+        let gems = self.reader.gems(book)?;
+        let taken = gems.iter().zip(self.listed(&gems)).filter(|(placed, _)| self.in_query.contains(&placed.gem));
+        let counted = taken.filter_map(|(placed, listed)| match listed {
+            Listed::In(books) => Some((placed.gem, books)),
+            Listed::Not | Listed::Common => None,
+        });
+        Ok(Beside { holders: counted.collect(), gems })
+    }
+
+    fn align(&self, Beside { gems, holders }: &Beside) -> Alignment {
+        let weight = |gem| holders.get(&gem).map(|holders| weight(*holders, self.books));
+        let query = of_both(&self.probes, gems);
+        let mut alignment = align(&query, gems, self.recipe, weight);
+        if let Some(positions) = self.positions {
+            let position = |at: u32| positions.get(&query[at as usize].gem).copied().unwrap_or(at);
+            for Range { start, end } in alignment.spans.iter_mut().map(|span| &mut span.query.gems) {
+                (*start, *end) = (position(*start), position(*end - 1) + 1);
+            }
+        }
+        alignment
+    }
+}
+
+/// The number of gems that a book containing the whole query would share with it: at least one if there are any probes.
+#[must_use]
+pub fn kept(probes: &[Probe]) -> u32 {
+    let kept = probes.iter().filter(|probe| probe.kept).count() as u32;
+    kept.max(u32::from(!probes.is_empty()))
+}
+
+/// The query gems to align with a book: those that a copy of the query would have, plus others that this book has.
+#[must_use]
+pub fn of_both(probes: &[Probe], book: &[PlacedGem]) -> Vec<PlacedGem> {
+    let in_book: HashSet<Gem> = book.iter().map(|placed| placed.gem).collect();
+    let laid = probes.iter().filter(|probe| probe.kept || in_book.contains(&probe.placed.gem));
+    laid.map(|probe| probe.placed).collect()
+}

@@ -1,0 +1,161 @@
+//! The recipe `hardened`: gems that survive disguise, small changes and transliteration.
+//!
+//! ```text
+//! text ──undo──▶ plain text ──symbols──▶ consonants ──grams──▶ a number for every 15 of them ──selection──▶ few: gems
+//!                            readings                                                       winnowing
+//! ```
+//!
+//! `docs/explanation/recipes.md` explains the purpose of each step and the measurements. All of it is fixed
+//! permanently, because gems in existing indexes depend on it: an improved step makes a new recipe.
+//!
+//! Nearly every word is of the same script as the one before it. `symbols` reads up to 512 bytes as if all were. A table
+//! (`readings`) gives each byte a row: a consonant, a vowel, nothing, or a character that may show that a word is of
+//! another script. The words before the first such character are taken 64 bytes at a time (`sounds`); the word itself is
+//! read character by character, with votes. `grams` are hashed, and the few that can be selected picked out, without
+//! branches. Property tests compare all of it with the definition, which reads one character after the other.
+
+mod grams;
+mod postings;
+pub(crate) mod readings;
+mod selection;
+mod sounds;
+mod symbols;
+#[cfg(test)]
+mod tests;
+mod undo;
+
+use hashbrown::HashSet;
+
+use super::gem::{Place, PlacedGem, Probe};
+use super::rule::Rule;
+use grams::{Gram, Grams};
+use selection::Selection;
+use sounds::{Symbol, code_of};
+use symbols::symbols;
+use undo::{Undone, undone};
+
+/// The minimum number of gems of a text with enough grams.
+const LEAST: usize = 16;
+/// How many symbols of a fold are taken at a time.
+const AT_ONCE: usize = 1_024;
+/// How many times denser than gems the probes of a query are.
+const PROBES: usize = 4;
+
+/// The density of gems. Gems of a wider window are always among those of a narrower one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hardened {
+    /// For books: about one gem per 240 characters.
+    Coarse,
+    /// For quotations: about one per 80.
+    Fine,
+}
+
+impl Hardened {
+    pub(super) const ALL: [Self; 2] = [Self::Coarse, Self::Fine];
+    pub(super) const GEM_BITS: u32 = grams::GEM_BITS;
+
+    pub(super) fn characters_per_gem(self) -> u32 {
+        match self {
+            Self::Coarse => 240,
+            Self::Fine => 80,
+        }
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Coarse => "hardened",
+            Self::Fine => "hardened-fine",
+        }
+    }
+
+    /// The window size: at least one of this many consecutive grams is a gem.
+    pub(super) fn window(self) -> u64 {
+        match self {
+            Self::Coarse => 184,
+            Self::Fine => 60,
+        }
+    }
+
+    pub(super) fn rule(self) -> Rule {
+        match self {
+            Self::Coarse => Rule::HARDENED,
+            Self::Fine => Rule::QUOTED,
+        }
+    }
+
+    /// Whether all of a book's gems have a posting. A quotation has few gems, so all of them are needed.
+    pub(super) fn posts_all(self) -> bool {
+        self == Self::Fine
+    }
+
+    /// Which of a book's gems have a posting.
+    pub(super) fn posted(self, gems: &[PlacedGem]) -> Vec<bool> {
+        match self {
+            Self::Coarse => postings::posted(gems),
+            Self::Fine => vec![true; gems.len()],
+        }
+    }
+
+    pub(super) fn gems(self, text: &str) -> Vec<PlacedGem> {
+        let undone = undone(text);
+        let mut selection = Selection::new(self.window(), LEAST);
+        let mut grams = Grams::default();
+        symbols(undone.text(), |symbols| grams.take(symbols, |grams| selection.take(grams)));
+        selection.finish(grams.count()).into_iter().map(|gram| gem(gram, &undone)).collect()
+    }
+
+    pub(super) fn probes(self, text: &str) -> Vec<Probe> {
+        let undone = undone(text);
+        let mut probes = Selection::new(self.window() / PROBES as u64, LEAST * PROBES);
+        let mut kept = Selection::new(self.window(), 1);
+        let mut grams = Grams::default();
+        symbols(undone.text(), |symbols| {
+            grams.take(symbols, |grams| {
+                probes.take(grams);
+                kept.take(grams);
+            });
+        });
+        let kept: HashSet<u64> = kept.finish(grams.count()).into_iter().map(|gram| gram.rank).collect();
+        let probe = |gram: Gram| Probe { placed: gem(gram, &undone), kept: kept.contains(&gram.rank) };
+        probes.finish(grams.count()).into_iter().map(probe).collect()
+    }
+
+    /// The sounds in readable form.
+    pub(super) fn fold(text: &str) -> String {
+        let mut fold = String::new();
+        symbols(undone(text).text(), |symbols| fold.extend(symbols.iter().map(|symbol| symbol.shown())));
+        fold
+    }
+
+    /// The symbols with their places.
+    pub(super) fn folded(text: &str) -> Vec<(char, Place)> {
+        let undone = undone(text);
+        let mut folded = Vec::new();
+        symbols(undone.text(), |symbols| {
+            let place = |symbol: &Symbol| undone.source(symbol.end(), symbol.end());
+            folded.extend(symbols.iter().map(|symbol| (symbol.shown(), place(symbol))));
+        });
+        folded
+    }
+
+    /// The gems of the text of these symbols.
+    pub(super) fn recut(self, folded: &[(char, Place)]) -> Vec<PlacedGem> {
+        let mut selection = Selection::new(self.window(), LEAST);
+        let mut grams = Grams::default();
+        // Their numbers, counted from 1, serve as positions.
+        let symbols: Vec<Symbol> =
+            folded.iter().zip(1..).map(|(&(shown, _), end)| Symbol::new(code_of(shown), end)).collect();
+        symbols.chunks(AT_ONCE).for_each(|some| grams.take(some, |grams| selection.take(grams)));
+        let place = |number: u64| folded[number as usize - 1].1;
+        let gem = |gram: Gram| {
+            let place = Place { start: place(gram.first).start, end: place(gram.last).end };
+            PlacedGem { gem: gram.gem(), place: Some(place) }
+        };
+        selection.finish(grams.count()).into_iter().map(gem).collect()
+    }
+}
+
+/// The gem of a gram, with its place in the text that was undone.
+fn gem(gram: Gram, undone: &Undone<'_>) -> PlacedGem {
+    PlacedGem { gem: gram.gem(), place: Some(undone.source(gram.first, gram.last)) }
+}

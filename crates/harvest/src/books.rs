@@ -1,0 +1,371 @@
+//! What becomes of a harvest's books: they are read and added, lost when the source no longer has them, and restored.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fmt, mem};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use rayon::prelude::*;
+use url::Url;
+
+use super::Gone;
+use super::frontier::{Fault, Known, Queued, Seen};
+use super::run::{Harvest, ROWS, Watched};
+use super::walk::is_guess;
+use super::web::{Found, Validators};
+use super::{Entry, HarvestError, Kind, Reason};
+use lapidary_catalogue::api::Outcome;
+use lapidary_catalogue::{CatalogueError, Content, Gate, NewEntry};
+use lapidary_common::description::Description;
+use lapidary_common::error::Classified as _;
+use lapidary_extract::{ExtractError, Extracted, File};
+use lapidary_store::{BookId, BookKey, RowChange};
+
+/// How many bytes of text are added together.
+const TEXT_BYTES: usize = 64 << 20;
+/// The most books of an archive.
+const MOST_BOOKS: usize = 1_000;
+/// How many of them a refusal names.
+const NAMED: usize = 3;
+
+/// Held while files are read and their books added: this takes all processors, and memory for many texts, so the sources of a
+/// process take turns.
+static READING: Mutex<()> = Mutex::new(());
+
+/// A file that was fetched, to be read and added.
+pub(super) struct Book {
+    pub(super) queued: Queued,
+    pub(super) known: Known,
+    pub(super) found: Found,
+    pub(super) digest: String,
+}
+
+/// Why a book of a file was not added.
+type Refused = (Reason, String);
+
+/// What tells two versions of a book apart.
+pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
+    let described = serde_json::to_vec(&entry.description).unwrap_or_default();
+    blake3::Hasher::new().update(&described).update(bytes).finalize().to_hex().to_string()
+}
+
+impl Harvest<'_> {
+    /// Reads files on all processors and adds their books together.
+    pub(super) fn add(&mut self, books: Vec<Book>, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
+        let (limits, readers, mut books) = (self.limits, &*Arc::clone(&self.readers), books.into_iter());
+        let main = self.source.text.clone();
+        let _alone = READING.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let (mut read, mut text) = (Vec::new(), 0);
+            while text < TEXT_BYTES {
+                let some: Vec<Book> = books.by_ref().take(rayon::current_num_threads()).collect();
+                if some.is_empty() {
+                    break;
+                }
+                let some: Vec<_> = some
+                    .into_par_iter()
+                    .map(|mut book| {
+                        let file = file(&mut book.found);
+                        (book, readers.read(file, main.as_ref(), limits))
+                    })
+                    .collect();
+                let parts = some.iter().filter_map(|(_, read)| read.as_ref().ok()).flatten();
+                text += parts.filter_map(|part| part.read.as_ref().ok()).map(|read| read.text.len()).sum::<usize>();
+                read.extend(some);
+            }
+            if read.is_empty() {
+                return Ok(());
+            }
+            self.add_read(read, rows)?;
+        }
+    }
+
+    fn add_read(
+        &mut self,
+        read: Vec<(Book, Result<Vec<lapidary_extract::Book>, ExtractError>)>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<(), HarvestError> {
+        let (mut entries, mut files) = (Vec::new(), Vec::new());
+        let mut texts = HashMap::new();
+        for (book, read) in read {
+            match read {
+                Ok(parts) if self.is_twin(&book, &parts, &mut texts, rows)? => {
+                    self.tally().unchanged += 1;
+                    rows.push(self.frontier.put_known(&Known { state: Seen::Page, ..book.known }));
+                }
+                Ok(parts) if parts.len() > MOST_BOOKS => {
+                    let why = format!("it has {} books, more than {MOST_BOOKS}", parts.len());
+                    self.refuse_entry(&book.queued, book.known, Reason::TooLarge, why, rows);
+                }
+                Ok(parts) => {
+                    let is_archive = parts.len() > 1;
+                    let mut ids = Vec::new();
+                    for lapidary_extract::Book { name, read } in parts {
+                        let name = name.filter(|_| is_archive);
+                        ids.push(match read {
+                            Ok(read) => {
+                                let entry = self.entry(&book.queued.entry, name.as_deref(), read)?;
+                                let id = entry.key.id.clone();
+                                entries.push(entry);
+                                Ok(id)
+                            }
+                            Err(why) => Err((Reason::BadBook, of_part(name.as_deref(), &why))),
+                        });
+                    }
+                    files.push((book, ids));
+                }
+                Err(error @ ExtractError::Busy { .. }) => {
+                    self.try_again(book.queued, book.known, &error.to_string(), None, rows);
+                }
+                Err(error) => self.refuse_entry(&book.queued, book.known, Reason::BadBook, error.to_string(), rows),
+            }
+        }
+        let mut added = self.source.editor_of_definer(self.editor).add_some(entries).into_iter();
+        for (book, ids) in files {
+            let (mut kept, mut refused) = (Vec::new(), Vec::new());
+            for id in ids {
+                let added = id.map(|id| added.next().map(|added| (id, added)));
+                match added {
+                    Err(why) => refused.push(why),
+                    Ok(None) => {}
+                    Ok(Some((id, Ok(added)))) => {
+                        let tally = self.tally();
+                        let is_unchanged = added.outcome == Outcome::Unchanged;
+                        *if is_unchanged { &mut tally.unchanged } else { &mut tally.added } += 1;
+                        kept.push(id.into());
+                    }
+                    Ok(Some((id, Err(error)))) if error.code().kind().is_input() => {
+                        let is_match = matches!(error, CatalogueError::Matches(_));
+                        let reason = if is_match { Reason::Matches } else { Reason::BadRecord };
+                        refused.push((reason, of_part(Some(id.as_str()), &error)));
+                    }
+                    Ok(Some((_, Err(error)))) => return Err(error.into()),
+                }
+            }
+            self.settle(book, kept, refused, rows)?;
+            let tally = *self.tally();
+            (self.watch)(&Watched { tally, refused: None });
+        }
+        Ok(())
+    }
+
+    /// Whether another page of a site has the same text. `texts` has the addresses of this batch by the digests of their texts.
+    fn is_twin(
+        &mut self,
+        book: &Book,
+        parts: &[lapidary_extract::Book],
+        texts: &mut HashMap<String, String>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<bool, HarvestError> {
+        let [lapidary_extract::Book { read: Ok(read), .. }] = parts else { return Ok(false) };
+        if self.source.kind != Kind::Site || book.known.id.is_some() {
+            return Ok(false);
+        }
+        let digest = blake3::hash(read.text.as_bytes()).to_hex().to_string();
+        let address = &book.queued.entry.address;
+        let known = match texts.get(&digest) {
+            Some(of) => Some(of.clone()),
+            None => self.frontier.with_text(&digest)?,
+        };
+        if known.is_some_and(|of| of != *address) {
+            if is_guess(&book.queued.entry) {
+                self.tried(false);
+            }
+            return Ok(true);
+        }
+        rows.push(self.frontier.put_text(&digest, address));
+        texts.insert(digest, address.clone());
+        Ok(false)
+    }
+
+    /// Writes down which books of a file were added, and which were not.
+    fn settle(
+        &mut self,
+        book: Book,
+        mut kept: Vec<String>,
+        refused: Vec<Refused>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<(), HarvestError> {
+        let Book { queued, mut known, found, digest } = book;
+        if kept.is_empty() {
+            let (reason, why) = refused.into_iter().next().unwrap_or((Reason::BadBook, "it has no book".to_owned()));
+            self.refuse_entry(&queued, known, reason, why, rows);
+            return Ok(());
+        }
+        for id in known.ids().filter(|id| !kept.iter().any(|kept| kept == *id)) {
+            self.tally().gone += 1;
+            self.disable(id, true)?;
+        }
+        if is_guess(&queued.entry) {
+            self.tried(true);
+        }
+        self.state.new += u64::from(known.id.is_none());
+        let is_archive = kept.len() + refused.len() > 1;
+        let Validators { etag, modified } = found.validators;
+        known.id = Some(kept.remove(0));
+        known.more = kept;
+        known.added_as = Some((self.source.library.clone(), self.source.rights));
+        known.validity.clone_from(&self.source.validity);
+        known.text.clone_from(&self.source.text);
+        (known.version, known.digest) = (queued.entry.version, Some(digest));
+        (known.state, known.etag, known.modified) = (Seen::Book, etag, modified);
+        known.at = Timestamp::now();
+        self.restore(&mut known)?;
+        rows.push(self.frontier.put_known(&known));
+        if is_archive {
+            rows.push(self.frontier.drop_fault(&known.address));
+            self.refuse_parts(&known, &refused, rows);
+        }
+        Ok(())
+    }
+
+    /// Notes which books of an archive were refused, though others were added.
+    fn refuse_parts(&mut self, known: &Known, refused: &[Refused], rows: &mut Vec<RowChange>) {
+        let Some((reason, _)) = refused.first() else { return };
+        for (reason, _) in refused {
+            self.count_refused(*reason);
+        }
+        let named: Vec<&str> = refused.iter().take(NAMED).map(|(_, why)| why.as_str()).collect();
+        let more = if refused.len() > NAMED { "; …" } else { "" };
+        let why = format!("{} of its books were refused: {}{more}", refused.len(), named.join("; "));
+        let tally = *self.tally();
+        (self.watch)(&Watched { tally, refused: Some((&known.address, &why)) });
+        let (address, at) = (known.address.clone(), known.at);
+        rows.push(self.frontier.put_fault(&Fault { address, reason: *reason, why, at, next_try: None }));
+    }
+
+    /// The book to add for a file, or for a part of an archive.
+    fn entry(&self, entry: &Entry, part: Option<&str>, read: Extracted) -> Result<NewEntry, HarvestError> {
+        // What the source says of an archive is said of none of its books.
+        let said = if part.is_none() { entry.description.clone() } else { Description::default() };
+        let mut description = said.or(read.metadata);
+        let is_web = entry.address.starts_with("http");
+        if is_web && !description.identifiers.contains(&entry.address) {
+            description.identifiers.push(entry.address.clone());
+        }
+        let of_file = id_of(entry)?;
+        let id = part.map_or(Ok(of_file.clone()), |part| {
+            let whole = format!("{of_file}/{part}");
+            whole.parse().or_else(|_| blake3::hash(whole.as_bytes()).to_hex().parse())
+        })?;
+        let key = BookKey { library: self.source.library.clone(), id };
+        // A refusal names no books of other libraries.
+        let visible = Some([self.source.library.clone()].into());
+        let gate = self.source.gated.then(|| Gate { visible, ..Gate::default() });
+        let (validity, fetched) = (self.source.validity.clone(), Some(Timestamp::now()));
+        let (content, hidden) = (Content::text(read.text), read.hidden);
+        Ok(NewEntry { description, validity, hidden, fetched, gate, ..NewEntry::new(key, self.source.rights, content) })
+    }
+
+    /// Forgets the addresses without a book that this run did not list. If its list is complete, their pages and books are gone, too.
+    pub(super) fn lose_unlisted(&mut self, is_complete: bool) -> Result<(), HarvestError> {
+        let (mut after, mut refused) = (None, 0);
+        loop {
+            let known = self.frontier.known_after(after.as_deref(), ROWS)?;
+            let Some((last, _)) = known.last() else { break };
+            after = Some(last.clone());
+            let mut rows = Vec::new();
+            for (_, known) in known {
+                let (is_listed, is_of_book) = (known.run == self.state.run, known.id.is_some());
+                match known.state {
+                    Seen::Refused(_) if is_listed || is_of_book => {
+                        refused += 1;
+                        rows.extend((!is_listed && is_complete).then(|| self.frontier.drop_fault(&known.address)));
+                    }
+                    Seen::Refused(_) => {
+                        rows.push(self.frontier.drop_fault(&known.address));
+                        self.forget(&known, &mut rows);
+                    }
+                    _ if is_listed || !is_complete => {}
+                    Seen::Book => self.lose(known, &mut rows)?,
+                    Seen::Page if !is_of_book => self.forget(&known, &mut rows),
+                    Seen::Queued | Seen::Page | Seen::Gone => {}
+                }
+            }
+            self.write(rows)?;
+        }
+        self.state.refused = refused;
+        Ok(())
+    }
+
+    /// Forgets an address, and what is kept of it.
+    fn forget(&mut self, known: &Known, rows: &mut Vec<RowChange>) {
+        rows.push(self.frontier.drop_known(&known.address));
+        if let Some(links) = &known.links {
+            self.state.kept_bytes = self.state.kept_bytes.saturating_sub(links.bytes());
+            rows.push(self.frontier.drop_links(&known.address));
+        }
+    }
+
+    /// The source no longer has a book.
+    pub(super) fn lose(&mut self, mut known: Known, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
+        for id in known.ids().filter(|_| !known.gone) {
+            self.tally().gone += 1;
+            self.disable(id, true)?;
+        }
+        (known.state, known.gone, known.at) = (Seen::Gone, true, Timestamp::now());
+        rows.push(self.frontier.put_known(&known));
+        Ok(())
+    }
+
+    /// The source says so itself, by the id of the record.
+    pub(super) fn lose_record(&mut self, entry: &Entry) -> Result<(), HarvestError> {
+        let key = BookKey { library: self.source.library.clone(), id: id_of(entry)? };
+        let record = self.editor.book(&key)?;
+        if record.is_some_and(|record| !record.is_disabled()) {
+            self.tally().gone += 1;
+            self.disable(key.id.as_str(), true)?;
+        }
+        Ok(())
+    }
+
+    /// A book that was gone is there again.
+    pub(super) fn restore(&mut self, known: &mut Known) -> Result<(), HarvestError> {
+        if mem::take(&mut known.gone) {
+            known.ids().try_for_each(|id| self.disable(id, false))?;
+        }
+        Ok(())
+    }
+
+    /// Disables a book that is gone, or enables one that is there again. What somebody else disabled stays so, with its note.
+    fn disable(&self, id: &str, disabled: bool) -> Result<(), HarvestError> {
+        if self.source.gone != Gone::Disable {
+            return Ok(());
+        }
+        let key = BookKey { library: self.source.library.clone(), id: id.parse()? };
+        let (editor, lost) =
+            (self.source.editor_of_definer(self.editor), format!("gone from the source {} on ", self.name));
+        if disabled {
+            let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
+            editor.lose(&key, &format!("{lost}{today}"))?;
+        } else {
+            editor.restore(&key, &lost)?;
+        }
+        Ok(())
+    }
+}
+
+/// Why a part of an archive was refused.
+fn of_part(name: Option<&str>, why: &dyn fmt::Display) -> String {
+    name.map_or_else(|| why.to_string(), |name| format!("{name}: {why}"))
+}
+
+/// The file of a book that was fetched. Its name and encoding are those that the server says.
+pub(super) fn file(found: &mut Found) -> File {
+    let name = Url::parse(&found.address).ok();
+    let name = name.as_ref().map_or(found.address.as_str(), Url::path).rsplit('/').next().map(str::to_owned);
+    let content_type = found.content_type.as_deref().unwrap_or_default();
+    let charset = content_type.split(';').find_map(|part| part.trim().strip_prefix("charset="));
+    let encoding = charset
+        .filter(|_| content_type.starts_with("text/plain"))
+        .and_then(|charset| charset.trim_matches('"').parse().ok());
+    File { bytes: mem::take(&mut found.bytes).into(), name, encoding }
+}
+
+/// The id of a book: as the source says, else its address, else a digest of the address.
+fn id_of(entry: &Entry) -> Result<BookId, HarvestError> {
+    let said = entry.id.as_deref().and_then(|id| id.parse().ok());
+    let id = said.or_else(|| entry.address.parse().ok());
+    Ok(id.map_or_else(|| blake3::hash(entry.address.as_bytes()).to_hex().parse(), Ok)?)
+}

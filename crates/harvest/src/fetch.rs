@@ -1,0 +1,44 @@
+//! Fetches pages and books from the web, and from this machine where a source may.
+
+use super::kind::ReadsPages as _;
+use std::fs;
+use std::io::Read as _;
+
+use url::Url;
+
+use super::source::is_of_web;
+use super::web::{Fetched, Found, Validators, Web};
+use super::{Entry, Kind, Reason, Source};
+
+/// Fetches an entry from wherever its source is.
+pub(super) fn fetch(web: &Web, source: &Source, entry: &Entry, validators: &Validators, most: u64) -> Fetched {
+    let address = &entry.address;
+    let is_web = Url::parse(address).is_ok_and(|url| is_of_web(&url));
+    // Only the list itself can be a file: a list or a page from elsewhere must not reach files of this machine.
+    let is_list = source.kind == Kind::List && entry.page;
+    if is_web && !source.kind.is_local() {
+        return web.get(address, validators, most);
+    }
+    if !source.kind.is_local() && !is_list {
+        return Fetched::Refused(Reason::Address, "this is no address of the web".to_owned());
+    }
+    let mut bytes = Vec::new();
+    let read = match address.as_str() {
+        _ if source.kind == Kind::Folder && entry.page => Ok(0),
+        "-" => std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes),
+        path => fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)),
+    };
+    match read {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Fetched::Missing,
+        Err(error) => Fetched::Refused(Reason::Unanswered, error.to_string()),
+        Ok(_) if bytes.len() as u64 > most => {
+            Fetched::Refused(Reason::TooLarge, format!("it is larger than {most} bytes"))
+        }
+        Ok(_) => Fetched::Found(Found {
+            address: address.clone(),
+            bytes,
+            content_type: None,
+            validators: Validators::default(),
+        }),
+    }
+}

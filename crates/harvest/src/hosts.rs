@@ -1,0 +1,92 @@
+//! What is known of the hosts that are asked, by all sources of this process together: their `robots.txt`, and when each may
+//! be asked next. A host is asked one thing at a time.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::robots::Robots;
+use lapidary_catalogue::Stop;
+
+/// How long a `robots.txt` is believed, as RFC 9309 asks.
+const BELIEVED: Duration = Duration::from_secs(24 * 3_600);
+/// Above this number, hosts that nobody asks are forgotten.
+const MANY: usize = 1_000;
+/// How often to look whether a host is free.
+const LOOK: Duration = Duration::from_millis(20);
+
+static HOSTS: LazyLock<Mutex<HashMap<String, Arc<Mutex<Host>>>>> = LazyLock::new(Mutex::default);
+
+/// The rules of a host.
+pub(super) struct Rules {
+    pub(super) robots: Robots,
+    /// The pause that it asks for.
+    pub(super) delay: Duration,
+    pub(super) read: Instant,
+}
+
+struct Host {
+    rules: Option<Arc<Rules>>,
+    is_asked: bool,
+    next: Instant,
+}
+
+/// The right to ask a host, until dropped.
+pub(super) struct Turn {
+    host: Arc<Mutex<Host>>,
+    /// How long nobody asks it afterwards; `None` if it was not asked.
+    pub(super) pause: Option<Duration>,
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Turn {
+    /// Waits for the turn to ask a host; `None` if told to stop, or if it is not free by then.
+    pub(super) fn take(origin: &str, stop: &Stop, until: Option<Instant>) -> Option<Self> {
+        let host = {
+            let mut all = lock(&HOSTS);
+            if all.len() > MANY {
+                let now = Instant::now();
+                all.retain(|_, host| Arc::strong_count(host) > 1 || lock(host).next > now);
+            }
+            let new = || Arc::new(Mutex::new(Host { rules: None, is_asked: false, next: Instant::now() }));
+            Arc::clone(all.entry(origin.to_owned()).or_insert_with(new))
+        };
+        loop {
+            let now = Instant::now();
+            let wait = {
+                let mut found = lock(&host);
+                if !found.is_asked && found.next <= now {
+                    found.is_asked = true;
+                    drop(found);
+                    return Some(Self { host, pause: None });
+                }
+                if found.is_asked { LOOK } else { found.next.saturating_duration_since(now) }
+            };
+            if until.is_some_and(|until| now + wait > until) || !stop.sleep(wait) {
+                return None;
+            }
+        }
+    }
+
+    /// The host's rules, if they are known.
+    pub(super) fn rules(&self) -> Option<Arc<Rules>> {
+        lock(&self.host).rules.clone().filter(|rules| rules.read.elapsed() < BELIEVED)
+    }
+
+    pub(super) fn learn(&self, rules: Rules) {
+        lock(&self.host).rules = Some(Arc::new(rules));
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let mut host = lock(&self.host);
+        host.is_asked = false;
+        if let Some(pause) = self.pause {
+            host.next = Instant::now() + pause;
+        }
+    }
+}

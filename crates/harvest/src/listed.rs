@@ -1,0 +1,192 @@
+//! What a page lists is queued, unless it is known to be as it was.
+
+use std::collections::HashSet;
+use std::mem;
+use std::sync::Arc;
+
+use super::frontier::{Held, Known, Queued, Seen};
+use super::kind::Page;
+use super::links::Packing;
+use super::pages::entries;
+use super::run::{Harvest, ROWS};
+use super::sources::Sources as _;
+use super::web::Found;
+use super::{Entry, HarvestError, Kind, Mark, Source, SourceLimit, Unusable};
+use lapidary_store::{BookId, RowChange};
+
+/// How many pages may lead to an entry.
+const DEPTH: u32 = 50;
+/// How often a list may be begun again.
+const RESTARTS: u32 = 5;
+
+/// How far a page was read.
+pub(super) enum Listed {
+    /// To its end; whether it says that it is a copy of another, and its entries, packed, if they are not too many to be kept.
+    All { copy: bool, links: Option<Vec<u8>> },
+    /// Not to its end, because the run is to stop.
+    Stopped,
+}
+
+/// The sources of the key that defined a source.
+pub(super) struct OfKey {
+    /// How many addresses may wait for all of them.
+    pub(super) most: u64,
+    /// The others, and what they have.
+    others: Vec<BookId>,
+    pub(super) held: Held,
+}
+
+impl OfKey {
+    pub(super) fn new(most: u64) -> Self {
+        Self { most, others: Vec::new(), held: Held::default() }
+    }
+}
+
+impl Harvest<'_> {
+    /// Queues what a page lists. The inner error is what is wrong with the page.
+    pub(super) fn list(&mut self, queued: &Queued, found: &Found) -> Result<Result<Listed, String>, HarvestError> {
+        let source = self.source.clone();
+        let since = self.state.since.clone();
+        let page = Page { source: &source, address: &found.address, bytes: &found.bytes, since: since.as_deref() };
+        let readers = Arc::clone(&self.readers);
+        let (answered, entries) = match entries(&readers, &page, self.limits) {
+            Ok(found) => found,
+            Err(why) => return Ok(Err(why)),
+        };
+        self.state.now = self.state.now.take().or(answered);
+        let (mut some, mut copy, mut links) = (Vec::new(), false, Packing::new());
+        for entry in entries {
+            match entry {
+                Ok(entry) if is_again(&entry) && self.state.restarts == RESTARTS => {
+                    return Ok(Err("its list cannot be read to the end".to_owned()));
+                }
+                Ok(mut entry) => {
+                    self.state.restarts += u32::from(is_again(&entry));
+                    copy |= entry.mark.take_if(|mark| *mark == Mark::Original).is_some();
+                    links.push(&entry);
+                    // A list that is begun again is read to the end again.
+                    if entry.page && is_again(&queued.entry) {
+                        entry.mark = Some(Mark::Again);
+                    }
+                    some.push(entry);
+                }
+                Err(why) => {
+                    self.queue(mem::take(&mut some), queued)?;
+                    return Ok(Err(why));
+                }
+            }
+            if some.len() >= ROWS {
+                self.queue(mem::take(&mut some), queued)?;
+                if self.work.stop.is_stopped() {
+                    // When it is read again, it goes on with what this run has not seen.
+                    return Ok(Ok(Listed::Stopped));
+                }
+            }
+        }
+        self.queue(some, queued)?;
+        Ok(Ok(Listed::All { copy, links: links.finish() }))
+    }
+
+    /// Queues entries of a page.
+    pub(super) fn queue(&mut self, entries: Vec<Entry>, page: &Queued) -> Result<(), HarvestError> {
+        let mut rows = Vec::new();
+        self.measure_others()?;
+        self.consider(entries, page.depth + 1, &mut rows)?;
+        self.write(rows)
+    }
+
+    /// Queues entries, unless this run has seen them or they are known to be as they were.
+    pub(super) fn consider(
+        &mut self,
+        entries: Vec<Entry>,
+        depth: u32,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<(), HarvestError> {
+        let (gone, mut entries): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|entry| entry.mark == Some(Mark::Gone));
+        gone.iter().try_for_each(|entry| self.lose_record(entry))?;
+        let mut seen = HashSet::new();
+        entries.retain(|entry| seen.insert(entry.address.clone()));
+        let known = self.frontier.known(entries.iter().map(|entry| entry.address.as_str()))?;
+        for (entry, known) in entries.into_iter().zip(known) {
+            self.consider_one(entry, known, depth, rows);
+        }
+        Ok(())
+    }
+
+    fn consider_one(&mut self, entry: Entry, known: Option<Known>, depth: u32, rows: &mut Vec<RowChange>) {
+        if known.as_ref().is_some_and(|known| known.run == self.state.run) && !is_again(&entry) {
+            return;
+        }
+        let mut known = known.unwrap_or_else(|| self.new_known(&entry.address));
+        let read_before = matches!(known.state, Seen::Page | Seen::Book);
+        known.run = self.state.run;
+        let same = !entry.page && !known.gone && entry.version.is_some() && known.version == entry.version;
+        match known.state {
+            Seen::Book if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
+            Seen::Refused(reason) if same && known.text == self.source.text => self.count_refused(reason),
+            // Paging leads from page to page, so only sites and catalogues are deep.
+            _ if depth > DEPTH && self.source.kind == Kind::Site => return self.leave_out(SourceLimit::Depth),
+            _ if self.state.listed >= self.source.most => return self.leave_out(SourceLimit::Most),
+            _ if !self.has_room_for(&entry, &known) => return self.leave_out(SourceLimit::Key),
+            _ if entry.unusable.is_some() => {
+                self.state.listed += 1;
+                let Unusable { reason, why } = entry.unusable.expect("it was just looked at");
+                known.version = entry.version;
+                return self.refuse(known, reason, why, rows);
+            }
+            _ => {
+                self.state.listed += 1;
+                if known.is_refused() {
+                    self.state.refused = self.state.refused.saturating_sub(1);
+                    rows.push(self.frontier.drop_fault(&known.address));
+                }
+                known.state = Seen::Queued;
+                let queued = Queued { entry, depth, tries: 0, due: None, read_before };
+                rows.push(self.frontier.enqueue(&mut self.state, &queued));
+            }
+        }
+        rows.push(self.frontier.put_known(&known));
+    }
+}
+
+impl Harvest<'_> {
+    /// Leaves out an address that was listed.
+    fn leave_out(&mut self, limit: SourceLimit) {
+        self.state.incomplete = true;
+        *self.state.last.get_or_insert_default().left_out.entry(limit).or_default() += 1;
+    }
+
+    /// Looks which sources the key that defined this one has besides, and what they have.
+    pub(super) fn find_others(&mut self) -> Result<(), HarvestError> {
+        if let Some(of_key) = &mut self.of_key {
+            let sources = self.editor.sources()?;
+            let is_of_key = |source: &Source| source.by == self.source.by && !source.is_of_administrator();
+            let others = sources.into_iter().filter(|(name, source)| *name != self.name && is_of_key(source));
+            of_key.others = others.map(|(name, _)| name).collect();
+        }
+        self.measure_others()
+    }
+
+    /// Measures what the other sources of the key have now.
+    fn measure_others(&mut self) -> Result<(), HarvestError> {
+        let Some(of_key) = &mut self.of_key else { return Ok(()) };
+        of_key.held = self.frontier.held_by(&of_key.others)?;
+        Ok(())
+    }
+
+    /// Whether the sources of the key may have one more address. Those that can be fetched wait for that, and only for a while. What
+    /// cannot be used costs its source nothing and stays, so it needs room besides all that was refused.
+    fn has_room_for(&self, entry: &Entry, known: &Known) -> bool {
+        let Some(OfKey { most, held, .. }) = &self.of_key else { return true };
+        let waiting = held.queued + self.state.queued;
+        match entry.unusable {
+            None => waiting < *most,
+            Some(_) => known.is_refused() || waiting + held.refused + self.state.refused < *most,
+        }
+    }
+}
+
+fn is_again(entry: &Entry) -> bool {
+    entry.mark == Some(Mark::Again)
+}

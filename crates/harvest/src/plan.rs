@@ -1,0 +1,188 @@
+//! When sources run, in rows of the store whose keys no name of a source begins with:
+//!
+//! ```text
+//! \0 'w' source → a run that is wanted: asked for, due, or not at its end
+//! \0 'b' source → the beat of the current or last run
+//! \0 'g' source → it was removed, and what is known of it is not all cleared yet
+//! ```
+//!
+//! Whoever asks for a run writes the first. Whoever runs the source writes the second all the while, and deletes the first at
+//! the end.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::{HarvestError, Source};
+use lapidary_catalogue::{Catalogue, Editor, put};
+use lapidary_common::random::Random;
+use lapidary_store::{BookId, RowChange, Table};
+
+/// How many rows are read at a time.
+const ROWS: usize = 1_000;
+/// How long a run counts as running after its last beat.
+const BEAT: Duration = Duration::from_secs(10);
+/// The first and the last pause after a run that could not go on.
+const FIRST_PAUSE: Duration = Duration::from_secs(30);
+const LAST_PAUSE: Duration = Duration::from_secs(6 * 3_600);
+
+/// A run that is wanted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Wanted {
+    /// Not before this time.
+    pub(super) at: Timestamp,
+    /// How often it could not go on.
+    #[serde(default)]
+    pub(super) failures: u32,
+    /// Why, the last time.
+    #[serde(default)]
+    pub(super) error: Option<String>,
+}
+
+impl Wanted {
+    pub(super) fn now() -> Self {
+        Self { at: Timestamp::now(), failures: 0, error: None }
+    }
+
+    /// On the next day, for this reason.
+    pub(super) fn tomorrow(error: String) -> Self {
+        let tomorrow = Timestamp::now().to_zoned(TimeZone::UTC).tomorrow().and_then(|day| day.start_of_day());
+        Self { at: tomorrow.map_or(Timestamp::MAX, |day| day.timestamp()), failures: 0, error: Some(error) }
+    }
+
+    /// The same, after it could not go on once more.
+    pub(super) fn after_failure(self, error: String) -> Self {
+        let failures = self.failures.saturating_add(1);
+        let pause = FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(20)).min(LAST_PAUSE);
+        // Half of the pause is left to chance, so that sources that failed together are not tried together.
+        let chance = Random::new(Timestamp::now().as_nanosecond() as u64).below(pause.as_millis() as usize / 2);
+        let pause = pause / 2 + Duration::from_millis(chance as u64);
+        let at = Timestamp::now().saturating_add(pause).unwrap_or(Timestamp::MAX);
+        Self { at, failures, error: Some(error) }
+    }
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Beat {
+    /// When the last run began.
+    pub(super) begun: Timestamp,
+    /// When it was seen running, or ended.
+    seen: Timestamp,
+    runs: bool,
+}
+
+/// When a source runs.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Plan {
+    pub(super) wanted: Option<Wanted>,
+    pub(super) beat: Option<Beat>,
+}
+
+impl Plan {
+    /// Whether it runs somewhere.
+    pub(super) fn is_running(&self) -> bool {
+        self.beat
+            .as_ref()
+            .is_some_and(|beat| beat.runs && Timestamp::now().duration_since(beat.seen).unsigned_abs() < BEAT)
+    }
+
+    /// When it is to run, if ever.
+    pub(super) fn due(&self, source: &Source) -> Option<Timestamp> {
+        let by_schedule = || Some(source.every?.after(self.beat.as_ref().map_or(Timestamp::MIN, |beat| beat.begun)));
+        self.wanted.as_ref().map(|wanted| wanted.at).or_else(by_schedule).filter(|_| !source.paused)
+    }
+}
+
+/// The plans of all sources that have one, by name.
+pub(super) fn plans(catalogue: &Catalogue) -> Result<BTreeMap<String, Plan>, HarvestError> {
+    let mut plans = BTreeMap::<String, Plan>::new();
+    each(catalogue, b'w', |name, wanted| plans.entry(name).or_default().wanted = Some(wanted))?;
+    each(catalogue, b'b', |name, beat| plans.entry(name).or_default().beat = Some(beat))?;
+    Ok(plans)
+}
+
+/// Notes that nothing is running any more, in a catalogue that no other process has.
+pub(super) fn end_all(by: &Editor<'_>) -> Result<(), HarvestError> {
+    let mut ended = Vec::new();
+    each(by, b'b', |name, beat: Beat| {
+        if beat.runs {
+            ended.push(put(Table::Harvests, key(b'b', &name), &Beat { runs: false, ..beat }));
+        }
+    })?;
+    Ok(by.apply_rows(&ended)?)
+}
+
+/// The plan of a source.
+pub(super) fn plan(catalogue: &Catalogue, name: &BookId) -> Result<Plan, HarvestError> {
+    Ok(Plan { wanted: get(catalogue, &key(b'w', name.as_str()))?, beat: get(catalogue, &key(b'b', name.as_str()))? })
+}
+
+fn key(kind: u8, name: &str) -> Vec<u8> {
+    [b"\0", &[kind], name.as_bytes()].concat()
+}
+
+fn each<V: DeserializeOwned>(
+    catalogue: &Catalogue,
+    kind: u8,
+    mut each: impl FnMut(String, V),
+) -> Result<(), HarvestError> {
+    let prefix = [0, kind];
+    let mut after: Option<Vec<u8>> = None;
+    loop {
+        let rows = catalogue.page_of(Table::Harvests, &prefix, after.as_deref(), ROWS)?;
+        let Some((last, _)) = rows.last() else { return Ok(()) };
+        after = Some(last.clone());
+        for (key, value) in rows {
+            // One that cannot be read is as good as none.
+            if let Ok(value) = serde_json::from_slice(&value) {
+                each(String::from_utf8_lossy(&key[prefix.len()..]).into_owned(), value);
+            }
+        }
+    }
+}
+
+fn get<V: DeserializeOwned>(catalogue: &Catalogue, key: &[u8]) -> Result<Option<V>, HarvestError> {
+    let value = catalogue.row(Table::Harvests, key)?;
+    Ok(value.and_then(|value| serde_json::from_slice(&value).ok()))
+}
+
+pub(super) fn put_wanted(name: &BookId, wanted: &Wanted) -> RowChange {
+    put(Table::Harvests, key(b'w', name.as_str()), wanted)
+}
+
+pub(super) fn drop_wanted(name: &BookId) -> RowChange {
+    RowChange::delete(Table::Harvests, key(b'w', name.as_str()))
+}
+
+pub(super) fn put_beat(name: &BookId, begun: Timestamp, runs: bool) -> RowChange {
+    put(Table::Harvests, key(b'b', name.as_str()), &Beat { begun, seen: Timestamp::now(), runs })
+}
+
+/// Notes that what is known of a source is to be cleared.
+pub(super) fn put_removed(name: &BookId) -> RowChange {
+    RowChange::put(Table::Harvests, key(b'g', name.as_str()), "true")
+}
+
+pub(super) fn drop_removed(name: &BookId) -> RowChange {
+    RowChange::delete(Table::Harvests, key(b'g', name.as_str()))
+}
+
+pub(super) fn is_removed(catalogue: &Catalogue, name: &BookId) -> Result<bool, HarvestError> {
+    Ok(get::<bool>(catalogue, &key(b'g', name.as_str()))?.is_some())
+}
+
+/// The sources that were removed, and of which something is left.
+pub(super) fn removed(catalogue: &Catalogue) -> Result<Vec<BookId>, HarvestError> {
+    let mut names = Vec::new();
+    each(catalogue, b'g', |name, _: bool| names.extend(name.parse::<BookId>().ok()))?;
+    Ok(names)
+}
+
+/// All rows of a source's plan, to delete them.
+pub(super) fn drop_plan(name: &BookId) -> [RowChange; 2] {
+    [b'w', b'b'].map(|kind| RowChange::delete(Table::Harvests, key(kind, name.as_str())))
+}

@@ -1,0 +1,482 @@
+//! Running a harvest: one batch of the queue after the other, until the source is exhausted.
+
+use super::kind::ReadsPages as _;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::books::{Book, digest};
+use super::fetch::fetch;
+use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
+use super::links::reading_of;
+use super::listed::{Listed, OfKey};
+use super::plan::{drop_wanted, put_beat};
+use super::sources::{Sources as _, lease_of};
+use super::walk::{Walk, is_guess};
+use super::web::{Fetched, Validators, Web};
+use super::{HarvestError, Quotas, Reason, Source, Tally};
+use lapidary_catalogue::metrics::METRICS;
+use lapidary_catalogue::{Editor, Leased, Stop};
+use lapidary_common::random::Random;
+use lapidary_extract::{Limits, Readers};
+use lapidary_store::{BookId, RowChange};
+
+/// How many addresses, and how many bytes of books, are in flight: what a crash has fetched again.
+const BATCH: usize = 64;
+const BATCH_BYTES: usize = 16 << 20;
+/// How long they may take together.
+const BATCH_TIME: Duration = Duration::from_secs(2);
+/// How much the last addresses count in the rate.
+const LATEST: f64 = 0.2;
+/// How many rows of a page are written at a time.
+pub(super) const ROWS: usize = 1_000;
+/// The largest page.
+pub(super) const PAGE_BYTES: u64 = 64 << 20;
+/// How many requests in a row may fail before the run ends.
+const FAILURES: u32 = 10;
+/// The longest wait for an address that failed; a run does not wait longer.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// How many runs a source remembers.
+const RUNS: u64 = 1_000;
+
+/// Something that happened during a run.
+#[derive(Debug)]
+pub struct Watched<'a> {
+    /// The counts so far.
+    pub tally: Tally,
+    /// The address that was refused, and why.
+    pub refused: Option<(&'a str, &'a str)>,
+}
+
+/// A harvest of a source.
+pub struct Harvest<'c> {
+    pub(super) editor: &'c Editor<'c>,
+    pub(super) name: BookId,
+    pub(super) source: Source,
+    pub(super) frontier: Frontier<'c>,
+    web: Web,
+    pub(super) limits: Limits,
+    /// What reads its pages and books.
+    pub(super) readers: Arc<Readers>,
+    pub(super) state: State,
+    /// The queue has nothing up to this key. Deleted rows are slow to read past.
+    front: Option<Vec<u8>>,
+    /// Whether the batch begins there.
+    is_at_front: bool,
+    /// Requests that failed in a row.
+    pub(super) failures: u32,
+    pub(super) random: Random,
+    pub(super) watch: &'c mut dyn FnMut(&Watched<'_>),
+    pub(super) work: Arc<Leased<'c>>,
+    /// What the metrics know of the run.
+    counted: Run,
+    /// What counts its books.
+    quotas: Option<Quotas>,
+    /// The sources of the key that defined it, unless it is an administrator's.
+    pub(super) of_key: Option<OfKey>,
+    /// What decides about the entries of its pages.
+    pub(super) reading: String,
+}
+
+impl<'c> Harvest<'c> {
+    /// Prepares a run, or the rest of one that was stopped.
+    ///
+    /// # Errors
+    /// [`HarvestError::NoSuchSource`], [`HarvestError::Paused`], [`HarvestError::Runs`], [`HarvestError::Input`] for a
+    /// definition that cannot be used.
+    pub fn new(
+        editor: &'c Editor<'c>,
+        name: &BookId,
+        limits: Limits,
+        watch: &'c mut dyn FnMut(&Watched<'_>),
+    ) -> Result<Self, HarvestError> {
+        let source = editor.source(name)?;
+        if source.paused {
+            return Err(HarvestError::Paused(name.as_str().to_owned()));
+        }
+        let work = editor.begin_leased(lease_of(name))?.ok_or_else(|| HarvestError::Runs(name.as_str().to_owned()))?;
+        let frontier = Frontier::new(editor, name);
+        let (web, state) = (Web::new(&source, Arc::clone(&work.stop), None)?, frontier.state()?);
+        let random = Random::new(Timestamp::now().as_nanosecond() as u64);
+        let (name, work, counted) = (name.clone(), Arc::new(work), state.last.clone().unwrap_or_default());
+        let readers = Arc::default();
+        Ok(Self {
+            counted,
+            quotas: None,
+            of_key: None,
+            reading: reading_of(&source),
+            readers,
+            editor,
+            name,
+            source,
+            frontier,
+            web,
+            limits,
+            state,
+            front: None,
+            is_at_front: false,
+            failures: 0,
+            random,
+            watch,
+            work,
+        })
+    }
+
+    /// Counts its books in the quota of the key that defined the source, and lets at most so many addresses wait for all sources of
+    /// that key.
+    #[must_use]
+    pub fn within(self, quotas: Quotas, most_of_key: u64) -> Self {
+        let of_key = (!self.source.is_of_administrator()).then(|| OfKey::new(most_of_key));
+        Self { quotas: Some(quotas), of_key, ..self }
+    }
+
+    /// Runs until the source is exhausted.
+    ///
+    /// # Errors
+    /// [`HarvestError::Unreachable`] if the source does not answer, [`HarvestError::Paused`], [`HarvestError::Stopped`] and
+    /// [`HarvestError::NoSuchSource`] if it was paused, stopped or removed meanwhile, and those of the catalogue. The next
+    /// run goes on from there.
+    pub fn run(mut self) -> Result<Tally, HarvestError> {
+        if self.frontier.queue(None, 1)?.is_empty() {
+            self.begin()?;
+        }
+        let last = self.state.last.get_or_insert_default();
+        last.error = None;
+        let begun = last.begun;
+        let (editor, work, name, source) =
+            (self.editor, Arc::clone(&self.work), self.name.clone(), self.source.clone());
+        let requests = self.web.agent();
+        let ended = thread::scope(|scope| {
+            scope.spawn(|| {
+                keep(&work, editor, &name, &source, begun);
+                requests.shutdown();
+            });
+            // Also if it panics: the thread above goes on until it is told.
+            let _end = EndOnDrop(&work.stop);
+            self.exhaust()
+        });
+        let error = match &ended {
+            Err(error @ (HarvestError::Unreachable { .. } | HarvestError::QuotaUsedUp { .. })) => {
+                Some(error.to_string())
+            }
+            _ => None,
+        };
+        self.state.last.get_or_insert_default().error = error;
+        // What failed before fails here, too.
+        let _ = self.write(vec![put_beat(&self.name, begun, false)]);
+        ended
+    }
+
+    fn exhaust(&mut self) -> Result<Tally, HarvestError> {
+        while let Some(batch) = self.next_batch()? {
+            if !self.has_room_for_more(0)? {
+                let key = self.source.by.clone().unwrap_or_default();
+                return Err(HarvestError::QuotaUsedUp { key, left: self.state.queued });
+            }
+            let (begun, before) = (Instant::now(), self.tally().fetched);
+            let done = self.batch(batch)?;
+            let fetched = self.tally().fetched.saturating_sub(before);
+            self.has_room_for_more(fetched as usize)?;
+            let rate = done as f64 / begun.elapsed().as_secs_f64().max(1e-6);
+            let before = if self.state.per_second > 0.0 { self.state.per_second } else { rate };
+            self.state.per_second = LATEST.mul_add(rate, (1.0 - LATEST) * before);
+            if self.work.stop.is_stopped() {
+                return Err(self.stopped());
+            }
+        }
+        self.finish()
+    }
+
+    /// Counts books that were fetched.
+    fn has_room_for_more(&self, fetched: usize) -> Result<bool, HarvestError> {
+        let counted = self.source.by.as_ref().zip(self.quotas.as_ref()).map(|(key, count)| count(key, fetched));
+        Ok(counted.transpose()?.unwrap_or(true))
+    }
+
+    /// Why the run was told to stop.
+    fn stopped(&self) -> HarvestError {
+        match self.editor.source(&self.name) {
+            Err(error) => error,
+            Ok(source) if source.paused => HarvestError::Paused(self.name.as_str().to_owned()),
+            Ok(_) => HarvestError::Stopped { left: self.state.queued },
+        }
+    }
+
+    fn begin(&mut self) -> Result<(), HarvestError> {
+        let first = self.source.kind.begin(&self.source, self.state.since.as_deref()).map_err(HarvestError::Input)?;
+        self.state.run += 1;
+        (self.state.listed, self.state.new, self.state.restarts) = (0, 0, 0);
+        (self.state.incomplete, self.state.now, self.state.walk) = (false, None, Walk::default());
+        self.state.last = Some(Run { number: self.state.run, begun: Timestamp::now(), ..Run::default() });
+        self.find_others()?;
+        let mut rows = Vec::from_iter(self.state.run.checked_sub(RUNS).map(|old| self.frontier.drop_run(old)));
+        self.consider(vec![first], 0, &mut rows)?;
+        self.write(rows)
+    }
+
+    pub(super) fn tally(&mut self) -> &mut Tally {
+        &mut self.state.last.get_or_insert_default().tally
+    }
+
+    pub(super) fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
+        rows.extend(self.frontier.put_state(&self.state));
+        if !self.work.apply(self.editor, &rows)? {
+            return Err(self.stopped());
+        }
+        self.count();
+        Ok(())
+    }
+
+    /// Counts in the metrics what was written since the last time.
+    fn count(&mut self) {
+        let Some(now) = self.state.last.clone() else { return };
+        let before = if self.counted.number == now.number { &self.counted } else { &Run::default() };
+        let more = now.refused_by.iter().map(|(reason, count)| {
+            (*reason, count.saturating_sub(before.refused_by.get(reason).copied().unwrap_or_default()))
+        });
+        METRICS.sources.count(&now.tally.since(&before.tally), &more.collect());
+        if let (Some(ended), None) = (now.ended, before.ended) {
+            METRICS.sources.ended(ended.duration_since(now.begun).as_secs_f64());
+        }
+        self.counted = now;
+    }
+
+    /// The next entries whose time has come. `None` if the queue is empty.
+    fn next_batch(&mut self) -> Result<Option<Vec<QueueRow>>, HarvestError> {
+        loop {
+            let now = Timestamp::now();
+            let (mut after, mut soonest): (Option<Vec<u8>>, Option<Timestamp>) = (self.front.clone(), None);
+            loop {
+                let mut rows = self.frontier.queue(after.as_deref(), BATCH)?;
+                let Some((last, _)) = rows.last() else { break };
+                self.is_at_front =
+                    after == self.front && rows.iter().all(|(_, queued)| queued.due.is_none_or(|due| due <= now));
+                after = Some(last.clone());
+                let later = rows.iter().filter_map(|(_, queued)| queued.due).filter(|due| *due > now).min();
+                soonest = soonest.into_iter().chain(later).min();
+                rows.retain(|(_, queued)| queued.due.is_none_or(|due| due <= now));
+                if !rows.is_empty() {
+                    return Ok(Some(rows));
+                }
+            }
+            let Some(soonest) = soonest else { return Ok(None) };
+            let wait = Duration::try_from(soonest.duration_since(now)).unwrap_or_default();
+            if wait > PATIENCE {
+                let why = format!("the source asks to come back at {soonest:.0}");
+                return Err(HarvestError::Unreachable { why, left: self.state.queued });
+            }
+            if !self.work.stop.sleep(wait) {
+                return Err(self.stopped());
+            }
+        }
+    }
+
+    /// Fetches entries and writes what became of them. Returns their number.
+    fn batch(&mut self, batch: Vec<QueueRow>) -> Result<usize, HarvestError> {
+        let (mut rows, mut books, mut bytes, mut done, begun) = (Vec::new(), Vec::new(), 0, 0, Instant::now());
+        self.find_others()?;
+        let known = self.frontier.known(batch.iter().map(|(_, queued)| queued.entry.address.as_str()))?;
+        for ((key, queued), known) in batch.into_iter().zip(known) {
+            if bytes > BATCH_BYTES || self.failures >= FAILURES || begun.elapsed() > BATCH_TIME {
+                break;
+            }
+            let address = &queued.entry.address;
+            let known = known.unwrap_or_else(|| self.new_known(address));
+            if queued.tries > 0 {
+                rows.push(self.frontier.drop_fault(address));
+            }
+            match self.one(queued, known, &mut rows)? {
+                Done::Stopped => break,
+                Done::Book(book) => {
+                    bytes += book.found.bytes.len();
+                    books.push(*book);
+                }
+                Done::Other => {}
+            }
+            done += 1;
+            rows.push(Frontier::dequeue(&mut self.state, &key));
+            if self.is_at_front {
+                self.front = Some(key);
+            }
+        }
+        self.add(books, &mut rows)?;
+        self.write(rows)?;
+        if begun.elapsed() > BATCH_TIME {
+            // The next page is so far off that a new process takes no time.
+            self.readers.rest();
+        }
+        if self.failures >= FAILURES {
+            let why = format!("{} requests in a row failed", self.failures);
+            return Err(HarvestError::Unreachable { why, left: self.state.queued });
+        }
+        Ok(done)
+    }
+
+    /// Whether a book was added with the library and the rights that the source has now, and its text was where it is now.
+    pub(super) fn is_as_defined(&self, known: &Known) -> bool {
+        known.text == self.source.text
+            && known.added_as == Some((self.source.library.clone(), self.source.rights))
+            && known.validity == self.source.validity
+    }
+
+    /// Whether the run has added so many new books that it reads no page that earlier runs have read.
+    fn has_enough(&self) -> bool {
+        self.source.enough.is_some_and(|enough| self.state.new >= enough)
+    }
+
+    pub(super) fn new_known(&self, address: &str) -> Known {
+        Known { address: address.to_owned(), run: self.state.run, ..Known::default() }
+    }
+
+    /// Fetches an entry.
+    fn one(&mut self, queued: Queued, mut known: Known, rows: &mut Vec<RowChange>) -> Result<Done, HarvestError> {
+        if queued.read_before && self.has_enough() && (known.id.is_none() || self.is_as_defined(&known)) {
+            known.state = if known.id.is_some() { Seen::Book } else { Seen::Page };
+            rows.push(self.frontier.put_known(&known));
+            return Ok(Done::Other);
+        }
+        let validators = Validators { etag: known.etag.clone(), modified: known.modified.clone() };
+        let kept = if queued.entry.page { self.kept_links(&queued, &known)? } else { None };
+        let is_usable = if queued.entry.page { kept.is_some() } else { self.is_as_defined(&known) };
+        let usable = if is_usable { validators } else { Validators::default() };
+        let most = if queued.entry.page { PAGE_BYTES.min(self.limits.input) } else { self.limits.input };
+        let fetched = fetch(&self.web, &self.source, &queued.entry, &usable, most);
+        if !matches!(fetched, Fetched::Failed(..)) {
+            self.failures = 0;
+        }
+        match fetched {
+            Fetched::Found(found) => {
+                let mut is_copy = false;
+                if queued.entry.page {
+                    match self.list(&queued, &found)? {
+                        Ok(Listed::All { copy, links }) => {
+                            is_copy = copy;
+                            self.keep_links(&mut known, (links, copy), &found.validators, rows);
+                        }
+                        Ok(Listed::Stopped) => return Ok(Done::Stopped),
+                        Err(why) => {
+                            self.state.incomplete = true;
+                            self.refuse(known, Reason::BadList, format!("a page that cannot be read: {why}"), rows);
+                            return Ok(Done::Other);
+                        }
+                    }
+                }
+                if is_guess(&queued.entry) && found.address != queued.entry.address {
+                    self.refuse_entry(&queued, known, Reason::Missing, "it leads elsewhere".to_owned(), rows);
+                    return Ok(Done::Other);
+                }
+                if queued.entry.book && !is_copy {
+                    self.guess(&queued)?;
+                    self.tally().fetched += 1;
+                    let digest = digest(&queued.entry, &found.bytes);
+                    // A book that was removed by hand stays removed as long as it is the same.
+                    let is_same = known.digest.as_ref() == Some(&digest) && !known.gone && self.is_as_defined(&known);
+                    if is_same {
+                        (known.etag, known.modified) = (found.validators.etag, found.validators.modified);
+                        return self.leave(queued, known, rows);
+                    }
+                    return Ok(Done::Book(Box::new(Book { queued, known, found, digest })));
+                }
+                known.state = Seen::Page;
+                rows.push(self.frontier.put_known(&known));
+            }
+            Fetched::Unmodified if !is_usable => {
+                let why = "it answers 304 to a request without conditions".to_owned();
+                self.refuse_entry(&queued, known, Reason::Status, why, rows);
+            }
+            Fetched::Unmodified => return self.leave_page(queued, known, kept.as_deref(), rows),
+            Fetched::Missing if known.id.is_some() => self.lose(known, rows)?,
+            Fetched::Missing => {
+                self.refuse_entry(&queued, known, Reason::Missing, "there is nothing at this address".to_owned(), rows);
+            }
+            Fetched::Refused(reason, why) => self.refuse_entry(&queued, known, reason, why, rows),
+            Fetched::Failed(why, wait) => self.try_again(queued, known, &why, wait, rows),
+            Fetched::Stopped => return Ok(Done::Stopped),
+        }
+        Ok(Done::Other)
+    }
+
+    /// Leaves what did not change as it is. What was kept of a page is listed again.
+    fn leave_page(
+        &mut self,
+        queued: Queued,
+        mut known: Known,
+        kept: Option<&[u8]>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<Done, HarvestError> {
+        if let Some(kept) = kept
+            && !self.list_kept(&queued, kept)?
+        {
+            return Ok(Done::Stopped);
+        }
+        let is_copy = known.links.as_ref().is_some_and(|links| links.copy);
+        if queued.entry.book && !is_copy {
+            self.guess(&queued)?;
+            return self.leave(queued, known, rows);
+        }
+        self.tally().pages_unchanged += 1;
+        known.state = Seen::Page;
+        rows.push(self.frontier.put_known(&known));
+        Ok(Done::Other)
+    }
+
+    /// Leaves the books of an address as they are.
+    fn leave(&mut self, queued: Queued, mut known: Known, rows: &mut Vec<RowChange>) -> Result<Done, HarvestError> {
+        self.tally().unchanged += 1;
+        (known.state, known.version) = (Seen::Book, queued.entry.version);
+        self.restore(&mut known)?;
+        rows.push(self.frontier.put_known(&known));
+        Ok(Done::Other)
+    }
+
+    /// Ends a run whose queue is empty. What a complete list no longer has is gone. A list that is never complete could name ever
+    /// new addresses that are refused; of those, a source keeps about as many as a run may list.
+    fn finish(&mut self) -> Result<Tally, HarvestError> {
+        // An empty list is a fault of the source rather than the loss of all its books.
+        let Tally { fetched, unchanged, .. } = *self.tally();
+        let is_complete = self.source.kind.lists_all() && !self.state.incomplete && fetched + unchanged > 0;
+        if is_complete || self.state.refused > self.source.most {
+            self.lose_unlisted(is_complete)?;
+        }
+        if !self.state.incomplete && self.state.now.is_some() {
+            self.state.since = self.state.now.take();
+        }
+        let tally = *self.tally();
+        self.state.last.get_or_insert_default().ended = Some(Timestamp::now());
+        self.write(vec![drop_wanted(&self.name)])?;
+        Ok(tally)
+    }
+}
+
+/// Ends the work when it is dropped.
+struct EndOnDrop<'s>(&'s Stop);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}
+
+/// Shows that a source is being run, and stops the run if the source is changed.
+fn keep(work: &Leased<'_>, editor: &Editor<'_>, name: &BookId, source: &Source, begun: Timestamp) {
+    work.keep(|| {
+        let beaten = work.apply(editor, &[put_beat(name, begun, true)]).map_err(HarvestError::from);
+        match beaten.and_then(|_| editor.source(name)) {
+            Ok(now) if now == *source => {}
+            Ok(_) | Err(HarvestError::NoSuchSource(_)) => work.stop.end(),
+            Err(error) => tracing::warn!("whether the source {name} was changed is not known: {error}"),
+        }
+    });
+}
+
+/// What became of an entry.
+enum Done {
+    /// It is a book to add.
+    Book(Box<Book>),
+    /// It was not fetched, because the run is to stop.
+    Stopped,
+    /// Everything else.
+    Other,
+}

@@ -1,0 +1,128 @@
+//! Attacks on single letters.
+
+use super::Scene;
+use lapidary_common::random::Random;
+
+const LATIN: &[char] = &[
+    'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's', 't', 'u', 'v', 'w',
+    'x', 'y', 'z',
+];
+const CYRILLIC: &[char] = &[
+    'а', 'б', 'в', 'г', 'д', 'е', 'ж', 'з', 'и', 'й', 'к', 'л', 'м', 'н', 'о', 'п', 'р', 'с', 'т', 'у', 'ф', 'х', 'ц',
+    'ч', 'ш', 'щ', 'ъ', 'ы', 'ь', 'э', 'ю', 'я',
+];
+/// How scanners misread letters.
+const MISREAD: &[(char, &str)] = &[
+    ('a', "o"),
+    ('b', "h"),
+    ('c', "e"),
+    ('d', "cl"),
+    ('e', "c"),
+    ('f', "t"),
+    ('g', "q"),
+    ('h', "b"),
+    ('i', "l"),
+    ('j', "i"),
+    ('k', "lc"),
+    ('l', "1"),
+    ('m', "rn"),
+    ('n', "u"),
+    ('o', "0"),
+    ('p', "q"),
+    ('q', "g"),
+    ('r', "t"),
+    ('s', "5"),
+    ('t', "f"),
+    ('u', "n"),
+    ('v', "y"),
+    ('w', "vv"),
+    ('x', "z"),
+    ('y', "v"),
+    ('z', "2"),
+    ('B', "8"),
+    ('G', "6"),
+    ('I', "l"),
+    ('O', "0"),
+    ('S', "5"),
+    ('а', "я"),
+    ('б', "6"),
+    ('в', "з"),
+    ('г', "т"),
+    ('д', "л"),
+    ('е', "с"),
+    ('ж', "х"),
+    ('з', "3"),
+    ('и', "н"),
+    ('й', "и"),
+    ('к', "н"),
+    ('л', "п"),
+    ('м', "лл"),
+    ('н', "п"),
+    ('о', "0"),
+    ('п', "л"),
+    ('р', "о"),
+    ('с', "е"),
+    ('т', "г"),
+    ('у', "ч"),
+    ('ф', "о"),
+    ('х', "ж"),
+    ('ц', "и"),
+    ('ч', "у"),
+    ('ш', "щ"),
+    ('щ', "ш"),
+    ('ъ', "ь"),
+    ('ы', "ьг"),
+    ('ь', "ъ"),
+    ('э', "з"),
+    ('ю', "го"),
+    ('я', "а"),
+    ('О', "0"),
+    ('З', "3"),
+    ('Б', "6"),
+];
+
+pub(super) fn replaced(scene: &mut Scene<'_>, share: f64) -> String {
+    let random = &mut scene.random;
+    let other = |letter: char, random: &mut Random| {
+        let alphabet = if ('\u{400}'..'\u{530}').contains(&letter) { CYRILLIC } else { LATIN };
+        let lower = letter.to_lowercase().next().unwrap_or(letter);
+        let other = loop {
+            match random.pick(alphabet) {
+                Some(same) if same == lower => {}
+                other => break other.unwrap_or(letter),
+            }
+        };
+        if letter.is_uppercase() { other.to_uppercase().next().unwrap_or(other) } else { other }
+    };
+    let letters = scene.text.chars();
+    letters.map(|c| if c.is_alphabetic() && random.happens(share) { other(c, random) } else { c }).collect()
+}
+
+pub(super) fn misread(scene: &mut Scene<'_>, share: f64) -> String {
+    let mut copy = String::with_capacity(scene.text.len());
+    for letter in scene.text.chars() {
+        if !(letter.is_alphabetic() && scene.random.happens(share)) {
+            copy.push(letter);
+            continue;
+        }
+        match MISREAD.iter().find(|(read, _)| *read == letter) {
+            Some((_, as_this)) => copy.push_str(as_this),
+            // All other letters get a space after them.
+            None => copy.extend([letter, ' ']),
+        }
+    }
+    copy
+}
+
+/// Adds a random combining diacritical mark to this share of the letters.
+pub(super) fn marked(scene: &mut Scene<'_>, share: f64) -> String {
+    let mut copy = String::with_capacity(2 * scene.text.len());
+    for letter in scene.text.chars() {
+        copy.push(letter);
+        if letter.is_alphabetic() && scene.random.happens(share) {
+            let mark = 0x300 + scene.random.below(0x70) as u32;
+            copy.extend(char::from_u32(mark));
+        }
+    }
+    copy
+}

@@ -1,0 +1,278 @@
+//! Attacks: how copyists, scanners and forgers change a text. The same seed gives the same copy.
+//!
+//! An attack is not counted for a text that it does not change (such as circled letters for Cyrillic), because the result says
+//! nothing about a detector.
+
+mod layout;
+mod letters;
+mod parts;
+mod script;
+mod words;
+
+use lapidary_common::random::Random;
+
+/// A way to disguise a text.
+#[derive(Debug, Clone, Copy)]
+pub struct Attack {
+    /// The name on the command line and in tables.
+    pub name: &'static str,
+    /// A description of the copy, for tables.
+    pub what: &'static str,
+    /// The shares of candidates to change, from 0 to 1. An attack without strengths changes all of them.
+    pub strengths: &'static [f64],
+    /// The predominant alphabet of the texts it applies to.
+    alphabet: Alphabet,
+    /// Whether it applies only to whole books.
+    pub whole: bool,
+    /// Whether the book in the index is disguised and the copy is unchanged.
+    pub mirrored: bool,
+    apply: fn(&mut Scene<'_>, f64) -> String,
+}
+
+/// The predominant alphabet of a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Alphabet {
+    Any,
+    /// Any but Cyrillic.
+    Latin,
+    Cyrillic,
+}
+
+/// A text to disguise, and the material for it.
+pub(super) struct Scene<'a> {
+    /// The text to disguise.
+    pub(super) text: &'a str,
+    /// All words of the book.
+    pub(super) words: &'a [&'a str],
+    /// Two other books, if the attack needs them.
+    pub(super) others: &'a [String],
+    pub(super) random: Random,
+}
+
+/// All attacks.
+pub const ATTACKS: &[Attack] = &[
+    attack("none", "an exact copy", &[], |scene, _| scene.text.to_owned()),
+    attack("letters", "letters replaced by random ones", &[0.01, 0.02, 0.05], letters::replaced),
+    attack("ocr", "letters misread by a scanner", &[0.01, 0.02, 0.05], letters::misread),
+    attack("words", "words replaced by other words of the book", &[0.03, 0.05, 0.1], words::replaced),
+    attack("zero-width", "an invisible character in long words", &[0.05, 0.5, 1.0], words::zero_width),
+    attack("look-alikes", "letters replaced by look-alikes of the other script", &[0.1, 0.5, 1.0], script::look_alikes),
+    attack("hyphens", "a hyphen and a line break in long words", &[0.05, 0.5, 1.0], words::hyphenated),
+    attack("letter-spaced", "words with spaces between their letters", &[0.01, 0.05, 0.2], words::letter_spaced),
+    attack("full-width", "words in full-width letters", &[0.1, 1.0], script::full_width).of(Alphabet::Latin),
+    attack("mathematical", "words in mathematical letters", &[0.1, 1.0], script::mathematical).of(Alphabet::Latin),
+    attack("circled", "words in circled letters", &[0.1, 1.0], script::circled).of(Alphabet::Latin),
+    attack("marks", "combining marks on letters", &[0.1, 0.5, 1.0], letters::marked),
+    attack("leet", "words with digits for letters", &[0.01, 0.05, 0.2], words::leet),
+    attack("romanised", "Cyrillic text in Latin letters", &[], |scene, _| script::romanised(scene.text))
+        .of(Alphabet::Cyrillic),
+    Attack {
+        mirrored: true,
+        ..attack("from-romanised", "Cyrillic text, indexed in Latin letters", &[], |s, _| s.text.to_owned())
+            .of(Alphabet::Cyrillic)
+    },
+    attack("romanised-and-back", "Cyrillic text converted to Latin letters and back", &[], |scene, _| {
+        script::cyrillic_again(&script::romanised(scene.text))
+    })
+    .of(Alphabet::Cyrillic),
+    attack(
+        "other-look-alikes",
+        "letters replaced by Greek and Armenian look-alikes",
+        &[0.1, 0.5, 1.0],
+        |scene, share| script::replaced(scene, share, script::OTHER_TWINS),
+    ),
+    attack("upside-down", "text in letters that stand on their heads", &[], |scene, _| script::upside_down(scene.text))
+        .of(Alphabet::Latin),
+    attack("turned", "text turned by half a turn", &[], |scene, _| script::turned(scene.text)).of(Alphabet::Latin),
+    attack("backwards", "words backwards, each under an override of the direction", &[], |scene, _| {
+        script::backwards(scene.text)
+    }),
+    attack("markup", "tags after words", &[0.1, 0.5, 1.0], layout::marked_up),
+    attack("references", "letters as numeric character references", &[0.1, 1.0], layout::referred),
+    attack("joined", "blanks removed", &[0.1, 0.33, 1.0], layout::joined),
+    attack("split", "blanks inside words", &[0.1, 0.33, 1.0], layout::split),
+    attack("columns", "two columns read line by line across both", &[], |scene, _| layout::columns(scene.text)),
+    attack("upper-case", "text in capitals", &[], |scene, _| scene.text.to_uppercase()),
+    attack("advertising", "an advertising line after sentences", &[0.01, 0.05, 0.2], parts::advertised),
+    whole("shuffled", "paragraphs in random order", &[], |scene, _| parts::shuffled(scene)),
+    whole("tenth", "a tenth of the book, at a random position", &[], |scene, _| parts::tenth(scene)),
+    whole("glued", "the book between two other books", &[], |scene, _| parts::glued(scene)),
+    whole("fresh", "sentences replaced by new ones", &[0.05, 0.1, 0.2], parts::fresh),
+];
+
+const fn attack(
+    name: &'static str,
+    what: &'static str,
+    strengths: &'static [f64],
+    apply: fn(&mut Scene<'_>, f64) -> String,
+) -> Attack {
+    Attack { name, what, strengths, alphabet: Alphabet::Any, whole: false, mirrored: false, apply }
+}
+
+const fn whole(
+    name: &'static str,
+    what: &'static str,
+    strengths: &'static [f64],
+    apply: fn(&mut Scene<'_>, f64) -> String,
+) -> Attack {
+    Attack { whole: true, ..attack(name, what, strengths, apply) }
+}
+
+impl Attack {
+    const fn of(self, alphabet: Alphabet) -> Self {
+        Self { alphabet, ..self }
+    }
+
+    /// The attack of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<&'static Self> {
+        ATTACKS.iter().find(|attack| attack.name == name)
+    }
+
+    /// The strengths; a single one for an attack without any.
+    #[must_use]
+    pub fn all_strengths(&self) -> &'static [f64] {
+        if self.strengths.is_empty() { &[1.0] } else { self.strengths }
+    }
+
+    /// Formats a strength: `2 %`, or nothing for an attack without strengths.
+    pub(super) fn strength(&self, strength: f64) -> String {
+        if self.strengths.is_empty() { String::new() } else { format!("{} %", (strength * 1e3).round() / 10.0) }
+    }
+
+    /// A disguised copy of a text, made without other books; `None` if the attack does not apply to it.
+    #[must_use]
+    pub fn copy(&self, text: &str, strength: f64, seed: u64) -> Option<String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        self.disguise(Scene { text, words: &words, others: &[], random: Random::new(seed) }, strength)
+    }
+
+    /// The disguised text, or `None` if the attack does not apply to it.
+    pub(super) fn disguise(&self, mut scene: Scene<'_>, strength: f64) -> Option<String> {
+        let text = scene.text;
+        let applies = match self.alphabet {
+            Alphabet::Any => true,
+            Alphabet::Latin => !script::is_cyrillic(text),
+            Alphabet::Cyrillic => script::is_cyrillic(text),
+        };
+        if !applies {
+            return None;
+        }
+        let copy = (self.apply)(&mut scene, strength);
+        (copy != text || self.name == "none" || self.mirrored).then_some(copy)
+    }
+}
+
+/// The text to index for the mirrored attacks, or `None` if they do not apply to it.
+pub(super) fn mirror(text: &str) -> Option<String> {
+    script::is_cyrillic(text).then(|| script::romanised(text))
+}
+
+/// Passes every run of letters to `change`, and keeps all other characters.
+fn map_words(text: &str, mut change: impl FnMut(&str, &mut String)) -> String {
+    let mut changed = String::with_capacity(text.len() + text.len() / 8);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let word = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
+        if word > 0 {
+            change(&rest[..word], &mut changed);
+        }
+        rest = &rest[word..];
+        let gap = rest.find(char::is_alphabetic).unwrap_or(rest.len());
+        changed.push_str(&rest[..gap]);
+        rest = &rest[gap..];
+    }
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ATTACKS, Attack, Scene};
+    use lapidary_common::random::Random;
+
+    fn disguise(name: &str, strength: f64, text: &str, seed: u64) -> Option<String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let others = ["first other".to_owned(), "second other".to_owned()];
+        let attack = Attack::named(name).expect("an attack");
+        attack.disguise(Scene { text, words: &words, others: &others, random: Random::new(seed) }, strength)
+    }
+
+    #[test]
+    fn exact_disguises() {
+        let table = [
+            ("none", "Он шёл.", Some("Он шёл.")),
+            ("look-alikes", "copy", Some("сору")),
+            ("look-alikes", "Расход", Some("Pacxoд")),
+            ("hyphens", "short", None),
+            ("full-width", "Gem 7", Some("Ｇｅｍ 7")),
+            ("mathematical", "Gem", Some("𝐆𝐞𝐦")),
+            ("circled", "Gem", Some("Ⓖⓔⓜ")),
+            ("circled", "камень", None),
+            ("other-look-alikes", "copy known", Some("cορy κηοwη")),
+            ("upside-down", "Gem, a", Some("ƃǝɯ' ɐ")),
+            ("turned", "Gem, a", Some("ɐ 'ɯǝƃ")),
+            ("backwards", "Gem, a", Some("\u{202e},meG\u{202c} \u{202e}a\u{202c}")),
+            ("joined", "a gem or two", Some("agemortwo")),
+            ("columns", "a gem", Some("a gem \n")),
+            ("leet", "toes", Some("7035")),
+            ("letter-spaced", "пират", Some("п и р а т")),
+            ("romanised", "Щука, Юла и чиж", Some("Shchuka, Yula i chizh")),
+            ("romanised", "not Cyrillic", None),
+            ("from-romanised", "Щука", Some("Щука")),
+            ("romanised-and-back", "Щука, Юла и чиж", None),
+            ("romanised-and-back", "объезд эха", Some("обезд еха")),
+            ("upper-case", "Straße", Some("STRASSE")),
+            ("glued", "this", Some("first other\n\nthis\n\nsecond other")),
+        ];
+        for (name, text, expected) in table {
+            assert_eq!(disguise(name, 1.0, text, 1).as_deref(), expected, "{name} of {text}");
+        }
+    }
+
+    #[test]
+    fn one_seed_one_copy() {
+        let sentences = (0..300).map(|i| format!("Sentence {i} tells of stones. Камень номер {i} блестит."));
+        let text = sentences.collect::<Vec<_>>().join(
+            "
+
+",
+        );
+        for attack in ATTACKS {
+            for &strength in attack.all_strengths() {
+                let [once, again, other] = [7, 7, 8].map(|seed| disguise(attack.name, strength, &text, seed));
+                assert_eq!(once, again, "{}", attack.name);
+                if strength < 1.0 || ["shuffled", "tenth"].contains(&attack.name) {
+                    assert_ne!(once, other, "{} at {strength}", attack.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_strong_as_it_says() {
+        let text = "самоцвет granite ".repeat(4_000);
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        for name in ["letters", "look-alikes"] {
+            let copy = disguise(name, 0.1, &text, 3).expect("it applies");
+            let differ = copy.chars().zip(text.chars()).filter(|(a, b)| a != b).count() as f64;
+            let twins = if name == "letters" { 60_000.0 } else { 8.0 * 4_000.0 };
+            assert!((0.08..0.12).contains(&(differ / twins)), "{name}: {differ}");
+        }
+        for name in ["leet", "hyphens", "zero-width"] {
+            let copy = disguise(name, 0.2, &text, 3).expect("it applies");
+            let differ = words(&copy).iter().zip(words(&text)).filter(|(a, b)| *a != b).count() as f64;
+            assert!((0.18..0.22).contains(&(differ / 8_000.0)), "{name}: {differ}");
+        }
+    }
+
+    #[test]
+    fn nothing_panics_on_little() {
+        for text in ["", " ", "a", ".", "\n\n", "é", "\u{301}", "猫。"] {
+            for attack in ATTACKS {
+                for &strength in attack.all_strengths() {
+                    let _ = disguise(attack.name, strength, text, 5);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Attacks on words.
+
+use super::{Scene, map_words};
+
+/// The minimum number of letters of a long word.
+const LONG: usize = 6;
+const LEET: &[(char, char)] = &[
+    ('a', '4'),
+    ('b', '8'),
+    ('e', '3'),
+    ('g', '9'),
+    ('i', '1'),
+    ('l', '1'),
+    ('o', '0'),
+    ('s', '5'),
+    ('t', '7'),
+    ('z', '2'),
+    ('б', '6'),
+    ('в', '8'),
+    ('з', '3'),
+    ('о', '0'),
+    ('т', '7'),
+    ('ч', '4'),
+    ('д', '9'),
+];
+
+pub(super) fn replaced(scene: &mut Scene<'_>, share: f64) -> String {
+    let (words, random) = (scene.words, &mut scene.random);
+    map_words(scene.text, |word, copy| {
+        let other = random.happens(share).then(|| random.pick(words)).flatten();
+        copy.push_str(other.unwrap_or(word));
+    })
+}
+
+/// Inserts a string into this share of the long words, at a random position.
+fn insert_into_long(
+    scene: &mut Scene<'_>,
+    share: f64,
+    pick: impl Fn(&mut lapidary_common::random::Random) -> &'static str,
+) -> String {
+    let random = &mut scene.random;
+    map_words(scene.text, |word, copy| {
+        let letters = word.chars().count();
+        if letters < LONG || !random.happens(share) {
+            copy.push_str(word);
+            return;
+        }
+        let inside = 2 + random.below(letters - 3);
+        let at = word.char_indices().nth(inside).map_or(word.len(), |(at, _)| at);
+        copy.push_str(&word[..at]);
+        copy.push_str(pick(random));
+        copy.push_str(&word[at..]);
+    })
+}
+
+pub(super) fn zero_width(scene: &mut Scene<'_>, share: f64) -> String {
+    const AS_TEXT: [&str; 7] = ["\u{200b}", "\u{200c}", "\u{200d}", "\u{2060}", "\u{feff}", "\u{ad}", "\u{180e}"];
+    insert_into_long(scene, share, |random| random.pick(&AS_TEXT).unwrap_or_default())
+}
+
+pub(super) fn hyphenated(scene: &mut Scene<'_>, share: f64) -> String {
+    insert_into_long(scene, share, |_| "-\n")
+}
+
+pub(super) fn letter_spaced(scene: &mut Scene<'_>, share: f64) -> String {
+    let random = &mut scene.random;
+    map_words(scene.text, |word, copy| {
+        let spaced = random.happens(share);
+        for (i, letter) in word.chars().enumerate() {
+            if spaced && i > 0 {
+                copy.push(' ');
+            }
+            copy.push(letter);
+        }
+    })
+}
+
+pub(super) fn leet(scene: &mut Scene<'_>, share: f64) -> String {
+    let random = &mut scene.random;
+    let digit = |c: char| LEET.iter().find(|(letter, _)| *letter == c).map_or(c, |(_, digit)| *digit);
+    map_words(scene.text, |word, copy| {
+        if random.happens(share) { copy.extend(word.chars().map(digit)) } else { copy.push_str(word) }
+    })
+}

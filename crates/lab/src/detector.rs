@@ -1,0 +1,114 @@
+//! Detectors, which an evaluation measures: a recipe of this program with its rule, or another program.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use jiff::civil::Date;
+use lapidary_gems::{Recipe, RecipeName};
+
+use super::EvaluateError;
+use lapidary_catalogue::api::Report;
+use lapidary_catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes, Text};
+use lapidary_checking::RuleChanges;
+use lapidary_store::{Actor, BookKey, Library, Rights};
+
+/// Finds the numbers of the books in its index that a text matches.
+pub(super) trait Detector: Sync {
+    fn name(&self) -> &str;
+
+    fn check(&self, text: &Text<'_>) -> Result<Vec<usize>, EvaluateError>;
+}
+
+/// A catalogue with all books and all recipes that are evaluated.
+pub(super) struct Index {
+    catalogue: Catalogue,
+    library: Library,
+}
+
+impl Index {
+    pub(super) fn create(folder: &Path, recipes: &[Recipe]) -> Result<Self, EvaluateError> {
+        let catalogue = Catalogue::open_or_create(folder)?;
+        catalogue.by(Actor::Local).ensure_recipes(recipes)?;
+        let library = "books".parse().map_err(CatalogueError::from)?;
+        Ok(Self { catalogue, library })
+    }
+
+    /// The same index with changes to the default rule.
+    pub(super) fn with_rule(self, rule: RuleChanges) -> Self {
+        Self { catalogue: self.catalogue.with_rule(rule), ..self }
+    }
+
+    /// Adds these books on all cores. `text` reads the text of a book.
+    pub(super) fn add(
+        &self,
+        books: Vec<usize>,
+        recipes: &[Recipe],
+        text: impl Fn(usize) -> Result<String, EvaluateError> + Sync,
+        added: impl Fn() + Sync,
+    ) -> Result<(), EvaluateError> {
+        let entry = |book: usize| {
+            let id = book.to_string().parse().map_err(CatalogueError::from)?;
+            let key = BookKey { library: self.library.clone(), id };
+            let content = Content::text(text(book)?);
+            Ok::<_, EvaluateError>(NewEntry::new(key, Rights::Protected, content))
+        };
+        let mut refused = None;
+        self.catalogue.by(Actor::Local).add_all(
+            books,
+            recipes,
+            |book| vec![((), entry(book))],
+            |(), landed| {
+                added();
+                if let Err(why) = landed {
+                    refused.get_or_insert(why.to_string());
+                }
+            },
+        )?;
+        refused.map_or(Ok(()), |why| Err(EvaluateError::Refused(why)))
+    }
+
+    /// The number of gems of all its books, by recipe.
+    pub(super) fn gems(&self) -> Result<BTreeMap<RecipeName, u64>, EvaluateError> {
+        let recipes = self.catalogue.stats()?.recipes;
+        Ok(recipes.into_iter().map(|stats| (stats.recipe, stats.gems)).collect())
+    }
+
+    /// Checks a text, with no limit on the number of matches.
+    pub(super) fn report(&self, recipe: &Recipe, text: String) -> Result<Report, EvaluateError> {
+        let options = CheckOptions {
+            recipes: Recipes::Named(vec![recipe.name().clone()]),
+            limit: usize::MAX,
+            detail: false,
+            // No rights expire, so any day will do.
+            day: Some(Date::constant(2000, 1, 1)),
+            ..CheckOptions::default()
+        };
+        Ok(self.catalogue.check(&Query::text(text), &options)?)
+    }
+}
+
+/// Recipes of this program with their default rules. Finds the books that any of them finds.
+pub(super) struct ByRecipes<'i> {
+    pub(super) index: &'i Index,
+    pub(super) recipes: &'i [Recipe],
+    pub(super) name: String,
+}
+
+impl Detector for ByRecipes<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn check(&self, text: &Text<'_>) -> Result<Vec<usize>, EvaluateError> {
+        let mut named = Vec::new();
+        for recipe in self.recipes {
+            for book in self.index.catalogue.matching(text, recipe)? {
+                let number = book.id.as_str().parse();
+                named.push(number.map_err(|e| EvaluateError::Internal(format!("a book's number: {e}")))?);
+            }
+        }
+        named.sort_unstable();
+        named.dedup();
+        Ok(named)
+    }
+}

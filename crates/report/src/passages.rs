@@ -1,0 +1,271 @@
+//! Matching passages side by side, with their differences marked.
+
+use std::cell::Cell;
+use std::fmt::Write as _;
+use std::ops::Range;
+
+use lapidary_gems::Place;
+use maud::{Markup, PreEscaped, html};
+
+use super::page::clean;
+use super::words::{identity, located};
+use lapidary_checking::{Likeness, Passage, Piece, Span};
+use lapidary_language::Language;
+
+/// The most bytes of a text that the passages of a page show together, and each; and what one counts at least.
+const SHOWN: usize = 1_000_000;
+const EACH: usize = 20_000;
+const LEAST: usize = 2_000;
+/// A row of a passage ends after this many bytes.
+const ROW: u64 = 400;
+
+/// A text that passages are shown of.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// The text.
+    pub text: &'a str,
+    /// Its language as a tag, if known.
+    pub language: Option<&'a str>,
+}
+
+impl<'a> Side<'a> {
+    fn at(&self, place: Place) -> &'a str {
+        self.text.get(place.start as usize..place.end as usize).unwrap_or_default()
+    }
+
+    /// The language for screen readers; empty if unknown, so that it is not taken for the page's.
+    fn tag(&self) -> &'a str {
+        let is_tag = |tag: &&str| tag.len() <= 35 && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        self.language.filter(is_tag).unwrap_or_default()
+    }
+}
+
+/// What a page may still show.
+pub(super) struct Room(Cell<usize>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Cell::new(SHOWN))
+    }
+}
+
+impl Room {
+    fn for_one(&self) -> Option<usize> {
+        Some(self.0.get().min(EACH)).filter(|left| *left > 0)
+    }
+
+    fn take(&self, bytes: usize) {
+        self.0.set(self.0.get().saturating_sub(bytes.max(LEAST)));
+    }
+}
+
+/// The passages of two texts next to each other, longest first.
+pub(super) fn side_by_side(
+    language: Language,
+    room: &Room,
+    heads: [&str; 2],
+    [query, book]: [Side<'_>; 2],
+    passages: &[Passage],
+) -> Markup {
+    let mut sorted: Vec<&Passage> = passages.iter().collect();
+    sorted.sort_by_key(|passage| std::cmp::Reverse(passage.identity.characters));
+    let shown: Vec<_> = sorted
+        .into_iter()
+        .map_while(|passage| {
+            let rows = rows(passage, room.for_one()? as u64);
+            let last = rows.last().and_then(|row| passage.pieces[row.clone()].last());
+            let end = last.map_or(passage.query.start, |piece| piece.query.end);
+            room.take((end - passage.query.start) as usize);
+            Some((passage, rows, passage.query.end - end))
+        })
+        .collect();
+    html! {
+        @for (i, (passage, rows, rest)) in shown.iter().enumerate() {
+            details open {
+                summary { (language.passage(i as u64 + 1)) ": " (identity(language, &passage.identity)) }
+                table class="sides" {
+                    caption { (language.passage(i as u64 + 1)) }
+                    thead { tr { @for head in heads { th scope="col" { (head) } } } }
+                    tbody {
+                        @if passage.query_at.is_some() || passage.book_at.is_some() {
+                            tr class="quiet" {
+                                @for at in [&passage.query_at, &passage.book_at] {
+                                    td { @if let Some(at) = at { (located(language, at)) } }
+                                }
+                            }
+                        }
+                        @for row in rows {
+                            tr {
+                                td lang=(query.tag()) dir="auto" {
+                                    (words(&query, passage, row, |piece| piece.query, "ins"))
+                                }
+                                td lang=(book.tag()) dir="auto" {
+                                    (words(&book, passage, row, |piece| piece.book, "del"))
+                                }
+                            }
+                        }
+                    }
+                }
+                @if *rest > 0 { p class="quiet" { (language.passage_goes_on(*rest)) } }
+            }
+        }
+        (more(language, passages.len() - shown.len()))
+    }
+}
+
+/// The excerpts of a text of which only the other side's gems are known, longest first.
+pub(super) fn excerpts(language: Language, room: &Room, head: &str, text: Side<'_>, spans: &[Span]) -> Markup {
+    let mut places: Vec<(Place, &Span)> = spans.iter().filter_map(|span| Some((span.query.bytes?, span))).collect();
+    places.sort_by_key(|(place, _)| std::cmp::Reverse(place.end.saturating_sub(place.start)));
+    let shown: Vec<_> = places
+        .iter()
+        .map_while(|(place, span)| {
+            let whole = text.at(*place);
+            let shown = up_to(whole, room.for_one()?);
+            room.take(shown.len());
+            Some((span, shown, whole.len() - shown.len()))
+        })
+        .collect();
+    html! {
+        @for (i, (span, shown, rest)) in shown.iter().enumerate() {
+            (excerpt(language, i, span, head, &html! { td lang=(text.tag()) dir="auto" { (visible(shown)) } }, *rest))
+        }
+        (more(language, places.len() - shown.len()))
+    }
+}
+
+/// Room for the excerpts of a text that is elsewhere, most gems first. Each says which gems of the text it has.
+pub(super) fn blanks(language: Language, room: &Room, head: &str, spans: &[Span]) -> Markup {
+    let mut sorted: Vec<&Span> = spans.iter().collect();
+    sorted.sort_by_key(|span| std::cmp::Reverse(span.query.gems.end - span.query.gems.start));
+    let shown = sorted.iter().take_while(|_| room.for_one().inspect(|_| room.take(LEAST)).is_some()).count();
+    html! {
+        @for (i, span) in sorted[..shown].iter().enumerate() {
+            @let gems = span.query.gems;
+            (excerpt(language, i, span, head, &html! { td dir="auto" data-gems={(gems.start) "-" (gems.end)} {} }, 0))
+        }
+        (more(language, spans.len() - shown))
+    }
+}
+
+/// A passage of one text, of which so many bytes are not shown.
+fn excerpt(language: Language, at: usize, span: &Span, head: &str, cell: &Markup, rest: usize) -> Markup {
+    html! {
+        details open {
+            summary {
+                (language.passage(at as u64 + 1))
+                @if let Some(at) = &span.query_at { ": " (located(language, at)) }
+            }
+            table class="sides" {
+                caption { (language.passage(at as u64 + 1)) }
+                thead { tr { th scope="col" { (head) } } }
+                tbody { tr { (cell) } }
+            }
+            @if rest > 0 { p class="quiet" { (language.passage_goes_on(rest as u64)) } }
+        }
+    }
+}
+
+fn more(language: Language, rest: usize) -> Markup {
+    html! { @if rest > 0 { p class="quiet" { (language.more_passages(rest as u64)) } } }
+}
+
+/// What the marks mean.
+pub(super) fn legend(language: Language) -> Markup {
+    html! {
+        p class="quiet" {
+            (language.legend()) " " ins { (language.legend_added()) } ", " del { (language.legend_missing()) } ", "
+            mark { (language.legend_respelled()) } "; · " (language.legend_invisible())
+        }
+    }
+}
+
+/// How the marks are read aloud.
+pub(super) fn read_aloud(language: Language) -> String {
+    let mut style = String::new();
+    for (element, start) in
+        [("ins", language.aloud_added()), ("del", language.aloud_missing()), ("mark", language.aloud_respelled())]
+    {
+        let _ =
+            writeln!(style, "td {element}::before {{ content: '[{start} ' }} td {element}::after {{ content: '] ' }}");
+    }
+    style
+}
+
+/// The pieces of a passage in rows, up to this many bytes of the query or of the book.
+fn rows(passage: &Passage, most: u64) -> Vec<Range<usize>> {
+    let (mut rows, mut start) = (Vec::new(), 0);
+    let size = |place: Place, start: u64| place.end.saturating_sub(start);
+    for (i, piece) in passage.pieces.iter().enumerate() {
+        if size(piece.query, passage.query.start).max(size(piece.book, passage.book.start)) > most {
+            break;
+        }
+        let first = &passage.pieces[start];
+        if size(piece.query, first.query.start).max(size(piece.book, first.book.start)) > ROW
+            || i + 1 == passage.pieces.len()
+        {
+            rows.push(start..i + 1);
+            start = i + 1;
+        }
+    }
+    rows
+}
+
+/// One side of a row, with what stands between its words and before the next row.
+fn words(side: &Side<'_>, passage: &Passage, row: &Range<usize>, of: fn(&Piece) -> Place, different: &str) -> Markup {
+    let mut written = String::new();
+    let between = |written: &mut String, start: u64, end: u64| {
+        let text = if end > start { side.at(Place { start, end }) } else { "" };
+        written.push_str(&visible(text).into_string());
+    };
+    let mut end = None;
+    for piece in &passage.pieces[row.clone()] {
+        let place = of(piece);
+        between(&mut written, end.unwrap_or(place.start), place.start);
+        end = end.max(Some(place.end));
+        let text = visible(side.at(place)).into_string();
+        let element = match piece.likeness {
+            Likeness::Identical => None,
+            Likeness::Respelled => Some("mark"),
+            Likeness::Different => Some(different),
+        };
+        match element.filter(|_| !text.is_empty()) {
+            Some(element) => _ = write!(written, "<{element}>{text}</{element}>"),
+            None => written.push_str(&text),
+        }
+    }
+    if let Some((end, next)) = end.zip(passage.pieces.get(row.end)) {
+        between(&mut written, end, of(next).start);
+    }
+    PreEscaped(written)
+}
+
+/// A text as it can be shown: escaped, on one line, and with a dot in place of what is invisible.
+fn visible(text: &str) -> Markup {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        let is_hidden = !c.is_ascii() && (clean(c.encode_utf8(&mut [0; 4])).is_empty() || is_blank(c));
+        shown.push(if is_hidden && c != '\u{ad}' { '·' } else { c });
+    }
+    let shown = clean(&shown);
+    let mut words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    if shown.starts_with(char::is_whitespace) {
+        words.insert(0, ' ');
+    }
+    if shown.ends_with(char::is_whitespace) && !words.ends_with(' ') {
+        words.push(' ');
+    }
+    html! { (words) }
+}
+
+/// Characters without width that are harmless elsewhere.
+fn is_blank(c: char) -> bool {
+    matches!(c, '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{3164}')
+        || matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}')
+}
+
+/// The start of a text, up to a whole character.
+fn up_to(text: &str, most: usize) -> &str {
+    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}

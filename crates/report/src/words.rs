@@ -1,0 +1,296 @@
+//! What a report says, in the terminal and on the HTML page.
+
+use lapidary_gems::{Place, RecipeName, Rule};
+
+use super::page::clean;
+use lapidary_catalogue::api::{Match, Report};
+use lapidary_checking::{Extent, Identity, Informs, Reason, Relation};
+use lapidary_extract::position::{Located, Position};
+use lapidary_language::Language;
+use lapidary_store::Rights;
+
+/// The headline: the verdict, and how much of the text it is about or why nothing is known.
+pub(super) fn verdict(language: Language, report: &Report) -> String {
+    let verdict = match report.verdict {
+        Rights::Forbidden => match report.covered {
+            Some(covered) => language.verdict_forbidden(&language.percent(covered)),
+            None => language.verdict_forbidden_match(),
+        },
+        Rights::Protected => match report.covered {
+            Some(covered) => language.verdict_protected(&language.percent(covered)),
+            None => language.verdict_protected_match(),
+        },
+        Rights::Free => language.verdict_free(),
+        Rights::PublicDomain => language.verdict_public_domain(),
+        Rights::Unknown if report.reason.is_answer() => language.verdict_unknown(&why_unknown(language, report)),
+        Rights::Unknown => language.verdict_not_checked(&why_unknown(language, report)),
+    };
+    match report.partial {
+        Some(partial) => language.incomplete(&verdict, &language.percent(partial.read)),
+        None => verdict,
+    }
+}
+
+fn why_unknown(language: Language, report: &Report) -> String {
+    let is_allowed = |found: &&Match| found.allowed && found.informs.is_none();
+    let only_allowed = report.total > 0 && report.total == report.matches.iter().filter(is_allowed).count();
+    match report.reason {
+        Reason::Match if only_allowed => language.why_only_allowed(),
+        Reason::Match => language.why_rights_unknown(),
+        Reason::NothingToCompare => language.why_nothing_to_compare(),
+        Reason::TooShort => language.why_too_short(),
+        Reason::MostlyCommon => language.why_mostly_common(),
+        Reason::NoneDecides => language.why_none_decides(),
+        Reason::NoMatch => language.why_no_match(),
+        Reason::Partial => language.why_partial(),
+    }
+}
+
+/// Why a text counts as not checked, if its report is no answer.
+#[must_use]
+pub fn not_checked(language: Language, report: &Report) -> Option<String> {
+    if report.is_answer() {
+        return None;
+    }
+    Some(match report.partial {
+        Some(partial) => language.read_in_part(&language.percent(partial.read)),
+        None => why_unknown(language, report),
+    })
+}
+
+/// The class of a report's headline.
+pub(super) fn class(report: &Report) -> &'static str {
+    if report.is_answer() { report.verdict.as_str() } else { "not_checked" }
+}
+
+/// The number of an earlier match of the same work, if the match at this index has one. Matches are counted from 1.
+pub(super) fn edition(language: Language, report: &Report, at: usize) -> Option<String> {
+    let work = report.matches.get(at)?.work;
+    let first = report.matches.iter().position(|found| found.work == work)?;
+    (first < at).then(|| language.another_edition(first as u64 + 1))
+}
+
+/// The recipes of a report.
+pub(super) fn recipes(language: Language, recipes: &[RecipeName]) -> String {
+    language.recipe(&language.names(recipes), recipes.len() as u64)
+}
+
+pub(super) fn subject(language: Language, name: &str, report: &Report, bytes: Option<u64>) -> String {
+    let counted = |number: u32, said: fn(Language, u64) -> String| (number > 0).then(|| said(language, number.into()));
+    let parts = [
+        bytes.map(|bytes| language.bytes(bytes)),
+        Some(language.gems(report.gems.into())),
+        counted(report.common_gems, Language::common_gems),
+        counted(report.allowed_gems, Language::allowed_gems),
+    ];
+    format!("{name}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+}
+
+/// The report's only measure of certainty: the upper bound on the probability that the verdict is a false alarm. `None` if
+/// the verdict accuses nobody.
+pub(super) fn certainty(language: Language, report: &Report) -> Option<String> {
+    match report.error_probability {
+        Some(error) if error < 0.5 => Some(language.error_below(&many(language, error.recip()))),
+        Some(_) => Some(language.error_unknown()),
+        None if report.verdict == Rights::Unknown => None,
+        None => Some(language.error_not_measured(&language.quoted(report.recipe.as_str()))),
+    }
+}
+
+/// How much of the text and of the book is common to both.
+pub(super) fn shares(language: Language, found: &Match) -> String {
+    let [text, book] = [found.score.share_of_query, found.score.share_of_book].map(|share| language.percent(share));
+    language.shares(found.score.common.into(), &text, &book)
+}
+
+/// The number of gems of the text that count.
+pub(super) fn counted(report: &Report) -> u32 {
+    report.gems.saturating_sub(report.common_gems).saturating_sub(report.allowed_gems)
+}
+
+/// Describes the rule for a match.
+pub(super) fn rule(language: Language, report: &Report) -> String {
+    let mut rule = language.rule(report.rule.min_common.into());
+    if report.rule.min_support > 0.0 {
+        rule = format!("{rule} {}", language.rule_support());
+    }
+    if report.rule.min_share > 0.0 {
+        rule = format!("{rule} {}", language.rule_share(&language.percent(report.rule.min_share)));
+    }
+    if report.rule.min_score > 0.0 {
+        rule = format!("{rule} {}", language.rule_score(&language.percent(report.rule.min_score)));
+    }
+    if report.rule.min_share_of_few > report.rule.min_share {
+        let share = language.percent(report.rule.min_share_of_few);
+        rule = format!("{rule} {}", language.rule_share_of_few(Rule::FEW.into(), &share));
+    }
+    with_odds(language, rule, report.chance)
+}
+
+/// The number of disabled books that would match otherwise.
+pub(super) fn disabled(language: Language, report: &Report) -> Option<String> {
+    let books = report.disabled as u64;
+    (books > 0).then(|| language.disabled_books(books))
+}
+
+/// The number of matches that are only information.
+pub(super) fn informing(language: Language, report: &Report) -> Option<String> {
+    let books = report.informing as u64;
+    (books > 0).then(|| language.informing_books(books))
+}
+
+/// The number of matches that are described nowhere, of `described` of them. Those that only inform are not missed.
+pub(super) fn not_described(report: &Report, described: usize) -> usize {
+    let described = report.matches.iter().take(described).filter(|found| found.informs.is_none()).count();
+    report.total.saturating_sub(described)
+}
+
+/// Why a match is no part of the verdict, or is disputed.
+pub(super) fn reservation(language: Language, found: &Match) -> Option<String> {
+    match found.informs {
+        Some(Informs::UntrustedLibrary) => Some(language.informs_untrusted()),
+        Some(Informs::Quarantined) => Some(language.informs_quarantined()),
+        None if found.allowed => Some(language.on_allow_list()),
+        None => found.disputed.then(|| language.is_disputed()),
+    }
+}
+
+pub(super) fn rights(language: Language, rights: Rights) -> String {
+    match rights {
+        Rights::Forbidden => language.rights_forbidden(),
+        Rights::Protected => language.rights_protected(),
+        Rights::Free => language.rights_free(),
+        Rights::PublicDomain => language.rights_public_domain(),
+        Rights::Unknown => language.rights_unknown(),
+    }
+}
+
+pub(super) fn relation(language: Language, relation: Option<Relation>) -> String {
+    match relation {
+        Some(Relation::SameText) => language.same_text(),
+        Some(Relation::PartOfBook) => language.part_of_book(),
+        Some(Relation::ContainsBook) => language.contains_book(),
+        Some(Relation::Overlap) => language.overlap(),
+        Some(Relation::Quotations) => language.quotations(),
+        None => language.same_signature(),
+    }
+}
+
+/// How much of a passage is identical: `98.7 % of 54,000 characters are identical`.
+pub(super) fn identity(language: Language, identity: &Identity) -> String {
+    // Rounded down: 100 only if nothing is missing.
+    let share = |share: f64| {
+        let percent = language.percent_of(&language.decimal((share * 1_000.0 + 1e-9).floor() / 10.0, 1));
+        if identity.at_least { language.at_least(&percent) } else { percent }
+    };
+    let written = language.identical(&share(identity.share()), identity.characters);
+    if identity.respelled == 0 {
+        return written;
+    }
+    language.identical_as_read(&written, &share(identity.share_as_read()))
+}
+
+/// Where a passage is in a text, as readers know it.
+pub(super) fn located(language: Language, located: &Located) -> String {
+    let Located { from, to } = located;
+    // What is the same at the end is not repeated.
+    let end = Position {
+        percent: to.percent,
+        chapter: to.chapter.clone().filter(|_| to.chapter != from.chapter),
+        page: to.page.filter(|_| to.page != from.page),
+        paragraph: to.paragraph.filter(|_| (&to.chapter, to.paragraph) != (&from.chapter, from.paragraph)),
+    };
+    match position(language, &end) {
+        // The same tenth of a percent.
+        end if end == position(language, &Position { percent: from.percent, ..Position::default() }) => {
+            position(language, from)
+        }
+        end => language.between(&position(language, from), &end),
+    }
+}
+
+fn position(language: Language, position: &Position) -> String {
+    let percent = language.percent_of(&language.decimal(position.percent, 1));
+    let parts = [
+        position.chapter.as_deref().map(|chapter| language.chapter(&clean(chapter))),
+        position.page.map(|page| language.page(page.into())),
+        position.paragraph.map(|paragraph| language.paragraph(paragraph.into())),
+        Some(percent),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Where something is in a text.
+pub(super) fn place(language: Language, extent: &Extent, at: Option<&Located>) -> String {
+    if let Some(at) = at {
+        return located(language, at);
+    }
+    match extent.bytes {
+        Some(Place { start, end }) => language.place_bytes(start, end),
+        None => language.place_gems(extent.gems.start.into(), extent.gems.end.into()),
+    }
+}
+
+/// The expected number of unrelated books with this many common gems, in words.
+///
+/// A small number is also the probability that a check finds any such book, which is easier to understand.
+pub(super) fn odds(language: Language, expected: f64) -> String {
+    if expected >= 0.5 {
+        language.by_chance_books(expected.round() as u64)
+    } else if expected > 0.0 {
+        language.by_chance_once(&many(language, expected.recip()))
+    } else {
+        language.by_chance_never()
+    }
+}
+
+fn with_odds(language: Language, figures: String, expected: Option<f64>) -> String {
+    match expected {
+        Some(expected) => format!("{figures}; {}", odds(language, expected)),
+        None => figures,
+    }
+}
+
+/// The evidence of a match, and the role of chance, as far as they are known.
+pub(super) fn figures(language: Language, found: &Match) -> String {
+    with_odds(language, evidence(language, found), found.chance)
+}
+
+/// The evidence of a match, with the upper bound on the probability that an unrelated book has as much.
+fn evidence(language: Language, found: &Match) -> String {
+    let evidence = language.decimal(found.evidence, 1);
+    let evidence = match found.recipes.len() {
+        1 => language.evidence(&evidence),
+        _ => language.evidence_of(&recipes(language, &found.recipes), &evidence),
+    };
+    match found.error_probability {
+        None => evidence,
+        Some(error) if error < 0.5 => language.evidence_rare(&evidence, &many(language, error.recip())),
+        Some(_) => language.evidence_usual(&evidence),
+    }
+}
+
+/// A large number rounded to two digits, in words up to trillions.
+pub(super) fn many(language: Language, number: f64) -> String {
+    type Unit = (f64, fn(Language, f64) -> String);
+    const UNITS: [Unit; 3] = [(1e12, Language::trillions), (1e9, Language::billions), (1e6, Language::millions)];
+    if number >= 1e15 {
+        return format!("10{}", superscript(number.log10().floor().min(f64::from(f64::MAX_10_EXP)) as u32));
+    }
+    if let Some((unit, said)) = UNITS.into_iter().find(|(unit, _)| number >= *unit) {
+        let times = number / unit;
+        return said(language, if times < 9.95 { (times * 10.0).round_ties_even() / 10.0 } else { times.round() });
+    }
+    let step = if number < 100.0 { 1.0 } else { 10_f64.powf(number.log10().floor() - 1.0) };
+    language.number(((number / step).round() * step) as u64)
+}
+
+pub(super) fn superscript(number: u32) -> String {
+    let raised = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
+    number.to_string().bytes().map(|digit| raised[usize::from(digit - b'0')]).collect()
+}
+
+/// The total number of gems, if `common` of them are this share.
+pub(super) fn whole(common: u32, share: f64) -> u32 {
+    if share > 0.0 { (f64::from(common) / share).round() as u32 } else { 0 }
+}

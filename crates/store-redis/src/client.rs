@@ -1,0 +1,501 @@
+//! Commands to the nodes of a cluster: one pipeline for each node, all nodes at once.
+//!
+//! The connections are those of the crate `redis` (BSD-3-Clause, the client with the most users in Rust, with TLS and
+//! ACL users); the routing is here. Neither its cluster client nor `fred` (MIT, asynchronous only) fits:
+//!
+//! - `WAIT` counts only what its own connection wrote. Both route each command by itself, reconnect behind the caller's
+//!   back and share connections among threads, so the answer to a `WAIT` would say nothing about a write.
+//! - A store is synchronous, and called by threads that do nothing else meanwhile. To send to all nodes before the first
+//!   answer is awaited takes no asynchronous runtime.
+//!
+//! Here, writes and their `WAIT` are one pipeline on one connection. If any of it fails, nothing in it counts as done, and
+//! it is sent again, to whichever node then serves the slot. So all that is sent must be allowed to happen twice.
+//!
+//! A write waits for all replicas of its node but those that most primaries hold to be failed. With fewer, a replica that
+//! does not have it could be promoted by the primaries that it can reach. `WAITAOF` does the same for the logs on disk.
+//!
+//! A primary that was stopped, or cut off, may answer before it learns that a replica has taken its place. To be promoted, a
+//! replica needs the votes of most primaries, which know the number of the election from then on: the epoch. So a read of
+//! what is true now ([`Client::read_now`]) asks all primaries for the epoch too. If most of them know of no election since
+//! the topology was read, the nodes in it were the right ones when the read began.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use redis::{Connection, Script, ServerError, Value};
+
+use super::address::ClusterAddress;
+use super::command::{Command, read};
+use super::login::{Login, must_be_on_disk};
+use super::pool::{ANSWER, Pool};
+use super::topology::{Topology, current_epoch};
+use super::vitals::Counters;
+use lapidary_store::StoreError;
+
+/// How long a node may take that is only asked for the epoch.
+const VOTE: Duration = Duration::from_millis(500);
+/// How long replicas may take to acknowledge, and how often to ask.
+const ACKNOWLEDGE: Duration = Duration::from_secs(2);
+const ACKNOWLEDGE_TRIES: u32 = 3;
+/// How long to try again: longer than a replica takes to become the primary, with the usual timeouts of nodes.
+const PATIENCE: Duration = Duration::from_secs(12);
+/// How long to try again if the answer may be partial.
+const LITTLE_PATIENCE: Duration = Duration::from_secs(2);
+/// The pause before the next try, which doubles up to the second.
+const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(200)];
+
+/// A client of a cluster, for any number of threads.
+pub(super) struct Client {
+    address: ClusterAddress,
+    pool: Pool,
+    topology: RwLock<Arc<Topology>>,
+    /// Whether there has ever been a replica: then, every change must be on one.
+    replicated: AtomicBool,
+    /// Whether a change must be on disk, too.
+    on_disk: bool,
+    pub(super) counters: Counters,
+}
+
+/// Nodes that are not waited for any more, as far as is known by their addresses.
+pub(super) type GivenUp = BTreeSet<Option<String>>;
+
+/// Where a command is to be sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+enum Route {
+    /// To the node that serves its slot.
+    #[default]
+    Slot,
+    /// To the node that the slot is being moved to.
+    Ask(String),
+}
+
+/// What commands are sent for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// To read, or to write what may be lost.
+    Loosely,
+    /// To read what is true now.
+    Now,
+    /// To write, acknowledged by this many replicas at least.
+    Write,
+}
+
+/// Commands on their way.
+struct Run<'a> {
+    commands: &'a [Command],
+    purpose: Purpose,
+    routes: Vec<Route>,
+    answers: Vec<Option<Value>>,
+    /// The greatest epoch that a node has said, and how many said one.
+    epoch: (u64, usize),
+    /// Whether to ask also nodes for it that have been silent.
+    asks_all: bool,
+    /// The nodes that were asked, if the first try had all answers.
+    at_once: Option<Arc<Topology>>,
+}
+
+impl<'a> Run<'a> {
+    fn new(commands: &'a [Command], purpose: Purpose) -> Self {
+        let (routes, answers) = commands.iter().map(|_| (Route::Slot, None)).unzip();
+        Self { commands, purpose, routes, answers, epoch: (0, 0), asks_all: false, at_once: None }
+    }
+}
+
+/// Commands for one node.
+struct Pipeline {
+    connection: Connection,
+    /// Which they are.
+    commands: Vec<usize>,
+    /// The number of replicas that must acknowledge them.
+    replicas: usize,
+}
+
+/// Why a command has no answer yet.
+enum Trouble {
+    /// It may work with another try.
+    Again(String),
+    /// The replicas of a node have not acknowledged a write.
+    NotReplicated(String),
+    /// It will not.
+    Final(StoreError),
+}
+
+impl Client {
+    /// Connects to a cluster. Scripts are loaded into every node that is used.
+    pub(super) fn connect(address: &ClusterAddress, scripts: Vec<&'static Script>) -> Result<Self, StoreError> {
+        let client = Self {
+            address: address.clone(),
+            pool: Pool::new(Login::to(address)?, scripts),
+            topology: RwLock::new(Arc::new(Topology::unknown(&address.nodes))),
+            replicated: AtomicBool::new(false),
+            on_disk: must_be_on_disk(),
+            counters: Counters::default(),
+        };
+        client.refresh(0).map_err(|why| unavailable(address, &why))?;
+        client.confirm_one_cluster()?;
+        if client.on_disk {
+            for (node, answer) in client.on_each_primary(redis::cmd("WAITAOF").arg(1).arg(0).arg(1))? {
+                read::<(usize, usize)>(answer).ok_or_else(|| unavailable(address, &format!("{node} keeps no log")))?;
+            }
+        }
+        Ok(client)
+    }
+
+    pub(super) fn address(&self) -> &ClusterAddress {
+        &self.address
+    }
+
+    /// Reads. The answers may be old if a node has been replaced without noticing.
+    pub(super) fn read(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
+        self.run(commands, Purpose::Loosely)
+    }
+
+    /// Reads everything that was acknowledged before. What is read later of the same nodes has it too.
+    pub(super) fn read_now(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
+        Ok(self.read_in_order(commands, true)?.0)
+    }
+
+    /// Reads like [`Client::read_now`], or like [`Client::read`]. Returns also the nodes by which it was read, if each
+    /// answered all its commands in their order.
+    pub(super) fn read_in_order(
+        &self,
+        commands: &[Command],
+        now: bool,
+    ) -> Result<(Vec<Value>, Option<Arc<Topology>>), StoreError> {
+        let mut run = Run::new(commands, if now { Purpose::Now } else { Purpose::Loosely });
+        self.try_for(PATIENCE, &mut run)?;
+        Ok((run.answers.into_iter().flatten().collect(), run.at_once))
+    }
+
+    /// Reads, like [`Client::read`], for those who can do with less.
+    pub(super) fn read_all(&self, commands: &[Command]) -> Result<Vec<Option<Value>>, StoreError> {
+        Ok(self.read(commands)?.into_iter().map(Some).collect())
+    }
+
+    /// Reads what can be read, like [`Client::read`]. Nodes that do not answer soon are given up: they are not asked again.
+    pub(super) fn read_partly(
+        &self,
+        commands: &[Command],
+        given_up: &mut GivenUp,
+    ) -> Result<Vec<Option<Value>>, StoreError> {
+        let topology = self.topology();
+        let node = |command: &Command| topology.node(command.slot).map(str::to_owned);
+        let (asked, nodes): (Vec<usize>, Vec<Option<String>>) =
+            commands.iter().map(node).enumerate().filter(|(_, node)| !given_up.contains(node)).unzip();
+        let asking: Vec<Command> = asked.iter().map(|at| commands[*at].clone()).collect();
+        let mut run = Run::new(&asking, Purpose::Loosely);
+        match self.try_for(LITTLE_PATIENCE, &mut run) {
+            Ok(()) => {}
+            Err(StoreError::Unavailable { .. }) => {
+                let silent = nodes.into_iter().zip(&run.answers).filter(|(_, answer)| answer.is_none());
+                given_up.extend(silent.map(|(node, _)| node));
+            }
+            Err(error) => return Err(error),
+        }
+        let mut answers: Vec<Option<Value>> = commands.iter().map(|_| None).collect();
+        for (at, answer) in asked.into_iter().zip(run.answers) {
+            answers[at] = answer;
+        }
+        Ok(answers)
+    }
+
+    /// Writes. The answers are returned once the replicas have what was written too, if there are any. Each command must
+    /// write something.
+    pub(super) fn write(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
+        let waits = self.on_disk || self.replicated.load(Ordering::Relaxed);
+        self.run(commands, if waits { Purpose::Write } else { Purpose::Loosely })
+    }
+
+    /// Writes what may be lost.
+    pub(super) fn write_loosely(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
+        self.run(commands, Purpose::Loosely)
+    }
+
+    /// Reads the topology again.
+    pub(super) fn look_around(&self) -> Result<(), StoreError> {
+        self.refresh(0).map_err(|why| unavailable(&self.address, &why))
+    }
+
+    /// Sends a command to every node that serves slots.
+    pub(super) fn on_each_primary(&self, command: &redis::Cmd) -> Result<Vec<(String, Value)>, StoreError> {
+        let topology = self.topology();
+        topology.primaries().map(|node| Ok((node.to_owned(), self.on(node, command)?))).collect()
+    }
+
+    /// Sends a command to a node.
+    pub(super) fn on(&self, node: &str, command: &redis::Cmd) -> Result<Value, StoreError> {
+        let failed = |why: redis::RedisError| unavailable(&self.address, &format!("{node}: {why}"));
+        let mut connection = self.pool.take(node).map_err(|why| unavailable(&self.address, &why))?;
+        connection.send_packed_command(&command.get_packed_command()).map_err(failed)?;
+        let answer = connection.recv_response().map_err(failed)?;
+        self.pool.give_back(node, connection);
+        match answer {
+            Value::ServerError(error) => Err(unavailable(&self.address, &format!("{node}: {}", shown(&error)))),
+            answer => Ok(answer),
+        }
+    }
+
+    pub(super) fn topology(&self) -> Arc<Topology> {
+        self.topology.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn run(&self, commands: &[Command], purpose: Purpose) -> Result<Vec<Value>, StoreError> {
+        let mut run = Run::new(commands, purpose);
+        self.try_for(PATIENCE, &mut run)?;
+        Ok(run.answers.into_iter().flatten().collect())
+    }
+
+    /// Sends commands until all have an answer.
+    fn try_for(&self, patience: Duration, run: &mut Run<'_>) -> Result<(), StoreError> {
+        let until = Instant::now() + patience;
+        let (mut pause, mut unacknowledged) = (PAUSES[0], 0);
+        for tries in 0.. {
+            let topology = self.topology();
+            run.at_once = (tries == 0).then(|| topology.clone());
+            let trouble = match self.round(run, &topology) {
+                None => return Ok(()),
+                Some(Trouble::Final(error)) => return Err(error),
+                Some(Trouble::NotReplicated(node)) => {
+                    unacknowledged += 1;
+                    if unacknowledged == ACKNOWLEDGE_TRIES {
+                        return Err(StoreError::NotReplicated { store: self.address.to_string(), node });
+                    }
+                    format!("the replicas of {node} do not acknowledge")
+                }
+                Some(Trouble::Again(why)) => why,
+            };
+            Counters::count(&self.counters.retries, 1);
+            if Instant::now() + pause > until {
+                return Err(unavailable(&self.address, &trouble));
+            }
+            let is_open = |(route, answer): (&Route, &Option<Value>)| answer.is_none() && *route == Route::Slot;
+            if run.purpose == Purpose::Now || run.routes.iter().zip(&run.answers).any(is_open) {
+                if tries > 0 {
+                    sleep(pause);
+                    pause = (pause * 2).min(PAUSES[1]);
+                }
+                // If no node answers now, one may answer at the next try.
+                let _ = self.refresh(tries);
+            }
+        }
+        Err(unavailable(&self.address, "too many tries"))
+    }
+
+    /// Sends all commands that have no answer yet. Returns `None` if all have one then.
+    fn round(&self, run: &mut Run<'_>, topology: &Topology) -> Option<Trouble> {
+        let mut trouble = None;
+        let mut nodes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        if run.purpose == Purpose::Now {
+            run.epoch = (0, 0);
+            nodes.extend(self.pool.voters(topology, run.asks_all).map(|node| (node, Vec::new())));
+        }
+        for at in (0..run.commands.len()).filter(|at| run.answers[*at].is_none()) {
+            match (&run.routes[at], topology.node(run.commands[at].slot)) {
+                (Route::Ask(node), _) => nodes.entry(node.as_str()).or_default().push(at),
+                (Route::Slot, Some(node)) => nodes.entry(node).or_default().push(at),
+                (Route::Slot, None) => trouble = Some(Trouble::Again("some slots are served by no node".to_owned())),
+            }
+        }
+        let nodes: Vec<(String, Vec<usize>)> =
+            nodes.into_iter().map(|(node, chosen)| (node.to_owned(), chosen)).collect();
+        let mut sent = Vec::new();
+        Counters::count(&self.counters.round_trips, nodes.len());
+        for (node, chosen) in nodes {
+            let fewest = usize::from(self.replicated.load(Ordering::Relaxed));
+            let replicas = topology.replicas(&node).max(fewest);
+            match self.send(&node, run, &chosen, replicas) {
+                Ok(connection) => sent.push((node, Pipeline { connection, commands: chosen, replicas })),
+                Err(why) => {
+                    self.start_again(&node, &chosen, &mut run.routes);
+                    self.pool.hush(&node);
+                    trouble = Some(Trouble::Again(why));
+                }
+            }
+        }
+        // Who only votes comes last, and does not hold up the others.
+        sent.sort_by_key(|(_, pipeline)| pipeline.commands.is_empty());
+        for (node, pipeline) in sent {
+            let met = self.receive(&node, pipeline, run);
+            if !matches!(trouble, Some(Trouble::Final(_))) {
+                trouble = met.or(trouble);
+            }
+        }
+        if run.purpose == Purpose::Now && !matches!(trouble, Some(Trouble::Final(_))) {
+            let (epoch, voters) = run.epoch;
+            if epoch > topology.epoch || 2 * voters <= topology.primaries().count() {
+                run.answers.fill_with(|| None);
+                run.asks_all = true;
+                return Some(Trouble::Again("most primaries do not confirm which nodes serve".to_owned()));
+            }
+            // Whichever node answers the rest has all that was acknowledged when this began.
+            run.purpose = Purpose::Loosely;
+        }
+        trouble.filter(|trouble| matches!(trouble, Trouble::Final(_)) || run.answers.iter().any(Option::is_none))
+    }
+
+    /// Sends commands to a node.
+    fn send(&self, node: &str, run: &Run<'_>, chosen: &[usize], replicas: usize) -> Result<Connection, String> {
+        let mut bytes = Vec::with_capacity(chosen.iter().map(|at| run.commands[*at].bytes.len() + 32).sum());
+        for at in chosen {
+            if run.routes[*at] != Route::Slot {
+                redis::cmd("ASKING").write_packed_command(&mut bytes);
+            }
+            bytes.extend(&run.commands[*at].bytes);
+        }
+        match run.purpose {
+            Purpose::Loosely => {}
+            Purpose::Now => redis::cmd("CLUSTER").arg("INFO").write_packed_command(&mut bytes),
+            Purpose::Write => {
+                let time = ACKNOWLEDGE.as_millis() as u64;
+                redis::cmd("WAIT").arg(replicas).arg(time).write_packed_command(&mut bytes);
+                // A replica that is asked together with the change, before its log is synced, says so only a second later.
+                if self.on_disk {
+                    redis::cmd("WAITAOF").arg(1).arg(replicas).arg(time).write_packed_command(&mut bytes);
+                }
+            }
+        }
+        let mut connection = self.pool.take(node)?;
+        connection.send_packed_command(&bytes).map_err(|why| format!("{node}: {why}"))?;
+        Ok(connection)
+    }
+
+    /// Receives the answers of a node. Says where commands that it does not serve are to be sent instead.
+    fn receive(&self, node: &str, pipeline: Pipeline, run: &mut Run<'_>) -> Option<Trouble> {
+        let Pipeline { mut connection, commands, replicas } = pipeline;
+        let mut got = Vec::with_capacity(commands.len());
+        let mut trouble = None;
+        let only_votes = commands.is_empty();
+        if only_votes && connection.set_read_timeout(Some(VOTE)).is_err() {
+            return None;
+        }
+        let mut next = || connection.recv_response().map_err(|why| format!("{node}: {why}"));
+        let mut receive_all = || {
+            for at in &commands {
+                let asked = std::mem::take(&mut run.routes[*at]) != Route::Slot;
+                if asked {
+                    next()?;
+                }
+                match next()? {
+                    Value::ServerError(error) => match self.judge(node, &error) {
+                        Ok(route) => {
+                            let is_redirected = ["ASK", "MOVED"].contains(&error.code());
+                            Counters::count(&self.counters.redirects, usize::from(is_redirected));
+                            run.routes[*at] = route;
+                            trouble.get_or_insert(Trouble::Again(format!("{node}: {}", shown(&error))));
+                        }
+                        Err(error) => trouble = Some(Trouble::Final(error)),
+                    },
+                    answer => got.push((*at, answer)),
+                }
+            }
+            if run.purpose == Purpose::Write && self.on_disk {
+                next()?;
+            }
+            if run.purpose == Purpose::Loosely { Ok(None) } else { next().map(Some) }
+        };
+        let last = match receive_all() {
+            Ok(last) => last,
+            Err(why) => {
+                self.start_again(node, &commands, &mut run.routes);
+                self.pool.hush(node);
+                return Some(Trouble::Again(why));
+            }
+        };
+        if !only_votes || connection.set_read_timeout(Some(ANSWER)).is_ok() {
+            self.pool.give_back(node, connection);
+        }
+        match run.purpose {
+            Purpose::Loosely => {}
+            Purpose::Now => {
+                if let Some(epoch) = last.and_then(read::<String>).and_then(|info| current_epoch(&info)) {
+                    run.epoch = (run.epoch.0.max(epoch), run.epoch.1 + 1);
+                }
+            }
+            Purpose::Write => {
+                let acknowledged = if self.on_disk {
+                    last.and_then(read::<(usize, usize)>).is_some_and(|(own, others)| own > 0 && others >= replicas)
+                } else {
+                    last.and_then(read::<usize>).is_some_and(|others| others >= replicas)
+                };
+                if !acknowledged && !got.is_empty() {
+                    return trouble
+                        .filter(|trouble| matches!(trouble, Trouble::Final(_)))
+                        .or(Some(Trouble::NotReplicated(node.to_owned())));
+                }
+            }
+        }
+        for (at, answer) in got {
+            run.answers[at] = Some(answer);
+        }
+        trouble
+    }
+
+    /// Sends commands to the nodes of their slots at the next try, because this node has failed.
+    fn start_again(&self, node: &str, commands: &[usize], routes: &mut [Route]) {
+        for at in commands {
+            routes[*at] = Route::Slot;
+        }
+        self.pool.forget(node);
+    }
+
+    /// What to do after an error: where to send the command.
+    fn judge(&self, node: &str, error: &ServerError) -> Result<Route, StoreError> {
+        let asked = || error.details()?.split(' ').nth(1).map(str::to_owned);
+        match error.code() {
+            "ASK" => Ok(asked().map_or(Route::Slot, Route::Ask)),
+            "MOVED" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY" | "BUSY" => Ok(Route::Slot),
+            "NOSCRIPT" => {
+                // Somebody emptied the cache of scripts: they are loaded with the next connection.
+                self.pool.forget(node);
+                Ok(Route::Slot)
+            }
+            "OOM" => Err(StoreError::Full { store: self.address.to_string(), node: node.to_owned() }),
+            _ => Err(unavailable(&self.address, &format!("{node}: {}", shown(error)))),
+        }
+    }
+
+    /// Asks a node for the topology, first another one with each try.
+    fn refresh(&self, tries: usize) -> Result<(), String> {
+        let known = self.topology();
+        let all: Vec<&String> = known.nodes.iter().chain(&self.address.nodes).collect();
+        let mut why = String::new();
+        for node in all.iter().cycle().skip(tries % all.len()).take(all.len()) {
+            match self.topology_of(node) {
+                // A node that was cut off knows less than what is known.
+                Ok(topology) if topology.epoch < known.epoch => why = format!("{node} does not know the last election"),
+                Ok(topology) => {
+                    if topology.has_replicas {
+                        self.replicated.store(true, Ordering::Relaxed);
+                    }
+                    self.counters.compare(&known, &topology);
+                    *self.topology.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(topology);
+                    return Ok(());
+                }
+                Err(error) => {
+                    self.pool.forget(node);
+                    why = error;
+                }
+            }
+        }
+        Err(why)
+    }
+
+    fn topology_of(&self, node: &str) -> Result<Topology, String> {
+        let ask = |what: &str| {
+            let answer = self.on(node, redis::cmd("CLUSTER").arg(what)).map_err(|error| error.to_string())?;
+            read::<String>(answer).ok_or_else(|| format!("{node} does not say which nodes there are"))
+        };
+        Topology::of(node, ask)
+    }
+}
+
+fn shown(error: &ServerError) -> String {
+    [error.code(), error.details().unwrap_or_default()].join(" ")
+}
+
+fn unavailable(address: &ClusterAddress, detail: &str) -> StoreError {
+    StoreError::Unavailable { store: address.to_string(), detail: detail.to_owned() }
+}

@@ -1,0 +1,302 @@
+//! The store on a Redis Cluster, or what speaks its protocol.
+//!
+//! Any number of servers share one store, and keep nothing themselves but what never changes. A book, with everything it is
+//! made of, is in one slot and changes in one script. It is the source of truth: postings are only where to look, and a
+//! check counts one only if the book has the gem. An answer that would need a node that cannot be read is an error.
+//!
+//! A change is acknowledged once it is on a replica, if the cluster has any. The totals and the audit log are in one slot,
+//! too. A change is in them before it is acknowledged, exactly once, because it leaves an entry in an outbox of its shard.
+//!
+//! | file | content |
+//! |---|---|
+//! | `address` | `redis://HOST:PORT,…/PREFIX` |
+//! | `login` | user, password, and TLS |
+//! | `members` | whether the nodes of an address are of one cluster |
+//! | `client`, `pool`, `topology`, `command` | pipelines to the nodes; connections; which node serves a slot; commands and answers |
+//! | `keys` | all keys, and where they are |
+//! | `scripts`, `lua/` | the scripts, each of which is atomic |
+//! | `owners` | libraries, and which of them a number belongs to |
+//! | `meta` | recipes, tables, totals, the audit log |
+//! | `buckets`, `merge`, `build` | posting lists; merging what changed in them; building all of them at once |
+//! | `sharing` | leases, and what of their former holders is refused |
+//! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
+//! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
+//! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
+//! | `confirm` | what a check takes for granted, and how that is confirmed |
+//! | `stamp` | nodes that came back without their data |
+//! | `partial` | reading on without what does not answer |
+
+mod address;
+mod administration;
+mod buckets;
+mod build;
+mod change;
+mod client;
+mod command;
+mod confirm;
+mod error;
+mod intent;
+mod keys;
+mod login;
+mod members;
+mod merge;
+mod meta;
+mod owners;
+mod partial;
+mod pool;
+mod scripts;
+mod search;
+mod sharing;
+mod snapshot;
+mod stamp;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod topology;
+mod verify;
+mod vitals;
+mod write;
+
+use std::collections::HashMap;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, RwLock};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use lapidary_gems::{Recipe, RecipeName};
+use redis::Value;
+
+pub use self::address::{BadAddress, ClusterAddress};
+use self::client::Client;
+use self::command::Command;
+use self::error::answer;
+use self::keys::Keys;
+use self::meta::RecipesThen;
+use self::owners::Owners;
+use self::snapshot::ClusterSnapshot;
+use lapidary_store::{
+    Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange, Row,
+    RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+};
+
+/// How often to look for what servers that are gone have left.
+const SWEEP: Duration = Duration::from_secs(5);
+/// How often to look which nodes there are.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// A [`Store`] on a Redis Cluster, which any number of processes can open at once.
+pub struct ClusterStore {
+    shared: Arc<Shared>,
+    /// Dropped to stop the sweeper.
+    stop: Option<Sender<()>>,
+    sweeper: Option<JoinHandle<()>>,
+}
+
+/// What the threads of a store share.
+struct Shared {
+    client: Client,
+    keys: Keys,
+    owners: RwLock<Owners>,
+    /// The recipes when they were last read.
+    last_recipes: RwLock<Arc<RecipesThen>>,
+    /// Buckets to merge, and when.
+    later: Mutex<HashMap<Vec<u8>, Instant>>,
+}
+
+impl Shared {
+    fn address(&self) -> &ClusterAddress {
+        self.client.address()
+    }
+
+    fn read_now(&self, command: Command) -> Result<Value, StoreError> {
+        Ok(self.client.read_now(&[command])?.pop().unwrap_or_default())
+    }
+
+    fn read_one(&self, command: Command) -> Result<Value, StoreError> {
+        Ok(self.client.read(&[command])?.pop().unwrap_or_default())
+    }
+
+    fn write_one(&self, command: Command) -> Result<Value, StoreError> {
+        Ok(self.client.write(&[command])?.pop().unwrap_or_default())
+    }
+
+    /// Looks around, does what others have left, and says if a node may drop keys now.
+    fn tend(&self, swept: &mut Instant) -> Result<(), StoreError> {
+        self.client.look_around()?;
+        if swept.elapsed() >= SWEEP {
+            *swept = Instant::now();
+            // First, so that nothing is done by what an emptied node says.
+            self.confirm_stamps()?;
+            self.sweep()?;
+            self.merge_due()?;
+            self.refuse_eviction()?;
+        }
+        Ok(())
+    }
+
+    /// # Errors
+    /// [`StoreError::Evicts`] if a node may drop keys.
+    fn refuse_eviction(&self) -> Result<(), StoreError> {
+        let topology = self.client.topology();
+        let (mut evicting, mut silent) = (None, None);
+        for node in topology.primaries().map(str::to_owned) {
+            let memory = match self.client.on(&node, redis::cmd("INFO").arg("memory")) {
+                Ok(memory) => answer::<String>(self.address(), memory)?,
+                Err(error) => {
+                    silent = Some(error);
+                    continue;
+                }
+            };
+            let policies: HashMap<&str, &str> = memory.lines().filter_map(|line| line.split_once(':')).collect();
+            if let Some(policy) = policies.get("maxmemory_policy").filter(|policy| policy.trim() != "noeviction") {
+                evicting = Some(StoreError::Evicts { node, policy: policy.trim().to_owned() });
+            }
+        }
+        evicting.or(silent).map_or(Ok(()), Err)
+    }
+}
+
+impl ClusterStore {
+    /// Opens the catalogue of a cluster, which is empty if it does not exist yet. Completes or takes back changes that
+    /// others have left half done.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], and [`StoreError::Evicts`] if a node may drop keys when its memory is full.
+    pub fn open(address: &ClusterAddress) -> Result<Self, StoreError> {
+        let client = Client::connect(address, scripts::all())?;
+        let keys = Keys::new(&address.prefix);
+        let shared = Arc::new(Shared {
+            client,
+            keys,
+            owners: RwLock::default(),
+            last_recipes: RwLock::default(),
+            later: Mutex::default(),
+        });
+        let keeps_keys = shared.refuse_eviction();
+        if !shared.recipes()?.is_stamped() {
+            shared.confirm_stamps()?;
+        }
+        // All of this is looked at again later. Without a part of the cluster, the other parts can still be read.
+        match keeps_keys.and_then(|()| shared.learn_all_owners()).and_then(|()| shared.sweep()) {
+            Err(error @ StoreError::Unavailable { .. }) => tracing::warn!("the store needs attention: {error}"),
+            done => done?,
+        }
+        let (stop, stopped) = mpsc::channel();
+        let sweeping = shared.clone();
+        let sweep = move || {
+            let mut swept = Instant::now();
+            while let Err(RecvTimeoutError::Timeout) = stopped.recv_timeout(LOOK) {
+                if let Err(error) = sweeping.tend(&mut swept) {
+                    tracing::warn!("the store needs attention: {error}");
+                }
+            }
+        };
+        let sweeper = thread::Builder::new().name("sweeper".to_owned()).spawn(sweep);
+        let failed = |why: std::io::Error| StoreError::Io { path: address.to_string(), detail: why.to_string() };
+        Ok(Self { shared, stop: Some(stop), sweeper: Some(sweeper.map_err(failed)?) })
+    }
+}
+
+impl Drop for ClusterStore {
+    fn drop(&mut self) {
+        drop(self.stop.take());
+        if let Some(sweeper) = self.sweeper.take() {
+            // A panic in it was reported where it happened.
+            let _ = sweeper.join();
+        }
+    }
+}
+
+impl Store for ClusterStore {
+    fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
+        self.shared.add_recipe(by, recipe)
+    }
+
+    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        self.shared.make_default(by, recipe, anyway)
+    }
+
+    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.shared.make_ready(by, recipe)
+    }
+
+    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        self.shared.hide_recipe(by, recipe)
+    }
+
+    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.shared.drop_recipe(by, recipe, watch)
+    }
+
+    fn add_gems(&self, _: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        self.shared.add_gems(recipe, books)
+    }
+
+    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
+        self.shared.page(table, b"", None, usize::MAX)
+    }
+
+    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        self.shared.page(table, prefix, after, limit)
+    }
+
+    fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        self.shared.rows(table, keys)
+    }
+
+    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[lapidary_store::Action]) -> Result<(), StoreError> {
+        self.shared.apply(by, changes, actions, None, None).map(drop)
+    }
+
+    fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        self.shared.put(by, books, true)
+    }
+
+    fn fill(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        self.shared.put(by, books, false)
+    }
+
+    fn finish_filling(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        self.shared.build(watch)
+    }
+
+    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+        self.shared.remove(by, keys, condition)
+    }
+
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
+        self.shared.amend(by, key, change)
+    }
+
+    fn snapshot(&self) -> Box<dyn Snapshot + '_> {
+        Box::new(ClusterSnapshot::new(&self.shared))
+    }
+
+    fn unconfirmed_snapshot(&self) -> Box<dyn Snapshot + '_> {
+        Box::new(ClusterSnapshot::unconfirmed(&self.shared))
+    }
+
+    fn partial_snapshot(&self) -> Box<dyn Snapshot + '_> {
+        Box::new(ClusterSnapshot::partial(&self.shared))
+    }
+
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        self.shared.audit(from, limit)
+    }
+
+    fn last_audited(&self) -> Result<u64, StoreError> {
+        self.shared.last_audited()
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        self.shared.write_one(Command::new("SET", &self.shared.keys.meta("written"), "")).map(drop)
+    }
+
+    fn administration(&self) -> Option<&dyn Administration> {
+        Some(self)
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        Some(self)
+    }
+}

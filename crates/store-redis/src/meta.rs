@@ -1,0 +1,490 @@
+//! What belongs to the catalogue as a whole: recipes, tables, totals and the audit log, all in one slot.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Deref;
+use std::sync::{Arc, PoisonError};
+
+use jiff::Timestamp;
+use lapidary_gems::Recipe;
+use redis::{ToRedisArgs as _, Value};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::Shared;
+use super::command::Command;
+use super::error::{answer, damaged};
+use super::scripts::{APPLY, MOVE, PAGE};
+use lapidary_store::audit::Audited;
+use lapidary_store::recipes::{KnownRecipe, Recipes};
+use lapidary_store::summary::counts;
+use lapidary_store::{
+    Action, Actor, AuditEntry, AuditFrom, LibrarySummary, Record, Row, RowChange, SizeClass, Sizes, StoreError, Table,
+};
+
+/// Number of entries to keep in the audit log.
+const KEPT: u64 = 10_000_000;
+/// How often to start again, when others change the recipes too.
+const TRIES: usize = 20;
+
+/// The recipes as they are stored, the default first.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Stored {
+    /// How often they changed.
+    #[serde(default)]
+    version: u64,
+    /// The number of the next recipe. Numbers are not used again: something of a dropped recipe may have been left.
+    next: u16,
+    recipes: Vec<StoredRecipe>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct StoredRecipe {
+    number: u16,
+    recipe: Recipe,
+    ready: bool,
+    leaving: bool,
+    bucket_bits: u32,
+}
+
+/// The recipes at some time.
+#[derive(Debug, Default)]
+pub(super) struct RecipesThen {
+    recipes: Recipes,
+    /// How often they had changed.
+    pub(super) version: u64,
+    /// The number of the next recipe.
+    next: u16,
+    /// What they were stored as.
+    text: String,
+}
+
+impl RecipesThen {
+    fn read(text: String) -> Option<Self> {
+        let stored: Result<Stored, _> =
+            if text.is_empty() { Ok(Stored::default()) } else { serde_json::from_str(&text) };
+        let Stored { version, next, recipes } = stored.ok()?;
+        let known = recipes.into_iter().map(|stored| {
+            let StoredRecipe { number, recipe, ready, leaving, bucket_bits } = stored;
+            KnownRecipe { leaving, bucket_bits, ..KnownRecipe::new(number, recipe, ready) }
+        });
+        Some(Self { recipes: Recipes(known.collect()), version, next, text })
+    }
+
+    /// Whether all shards have been told a version of them.
+    pub(super) fn is_stamped(&self) -> bool {
+        self.version > 0
+    }
+
+    pub(super) fn is(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Deref for RecipesThen {
+    type Target = Recipes;
+
+    fn deref(&self) -> &Recipes {
+        &self.recipes
+    }
+}
+
+/// The sums of all books.
+pub(super) type Totals = HashMap<String, String>;
+
+/// What a change adds to the totals.
+#[derive(Debug, Default)]
+pub(super) struct Sums {
+    sums: BTreeMap<String, i64>,
+    /// When each library changed, as text that sorts like the time.
+    most: BTreeMap<String, String>,
+}
+
+/// An entry of an outbox.
+#[derive(Serialize)]
+struct Outgoing<'a> {
+    audit: &'a [String],
+    /// The sums as text, because a script's numbers are not exact.
+    sums: Vec<(&'a String, String)>,
+    most: Vec<(&'a String, &'a String)>,
+}
+
+impl Sums {
+    /// Adds a book, or takes it away.
+    pub(super) fn count(&mut self, library: u32, record: &Record, recipes: &Recipes, taken: bool) {
+        let sign = if taken { -1 } else { 1 };
+        for (i, count) in counts(record).into_iter().enumerate() {
+            *self.sums.entry(format!("l:{library}:{i}")).or_default() += sign * count.cast_signed();
+        }
+        let mut numbers: Vec<String> = Vec::new();
+        for (name, gems) in &record.gems {
+            let Ok(recipe) = recipes.named(name) else { continue };
+            numbers.push(recipe.number.to_string());
+            let class = format!("s:{}:{}", recipe.number, Sizes::class(*gems));
+            *self.sums.entry(format!("{class}:0")).or_default() += sign;
+            *self.sums.entry(format!("{class}:1")).or_default() += sign * i64::from(*gems);
+        }
+        numbers.sort_unstable();
+        *self.sums.entry(format!("r:{library}:{}", numbers.join("."))).or_default() += sign;
+    }
+
+    /// Notes when the library changed.
+    pub(super) fn touch(&mut self, library: u32, at: Timestamp) {
+        let at = format!("{:032}", at.as_nanosecond() + (1 << 100));
+        let known = self.most.entry(format!("c:{library}")).or_default();
+        *known = at.max(std::mem::take(known));
+    }
+
+    /// Compares these, as sums of all books, with the totals. Returns by how much each is wrong.
+    pub(super) fn compared(&self, totals: &HashMap<String, String>) -> Vec<(String, i64)> {
+        let kept = |key: &String| totals.get(key).and_then(|sum| sum.parse().ok()).unwrap_or(0);
+        let of_books = totals.keys().filter(|key| ["l:", "s:", "r:"].iter().any(|kind| key.starts_with(kind)));
+        let all: BTreeSet<&String> = of_books.chain(self.sums.keys()).collect();
+        let wrong = all.into_iter().map(|key| (key.clone(), self.sums.get(key).unwrap_or(&0) - kept(key)));
+        let mut wrong: Vec<(String, i64)> = wrong.filter(|(_, by)| *by != 0).collect();
+        let earlier = self.most.iter().filter(|(key, at)| totals.get(*key).is_none_or(|known| known < *at));
+        wrong.extend(earlier.map(|(key, _)| (key.clone(), 0)));
+        wrong
+    }
+
+    /// The entry of an outbox with these sums.
+    pub(super) fn entry(&self, audit: &[String]) -> Vec<u8> {
+        let sums = self.sums.iter().filter(|(_, sum)| **sum != 0);
+        let outgoing = Outgoing {
+            audit,
+            sums: sums.map(|(key, sum)| (key, sum.to_string())).collect(),
+            most: self.most.iter().collect(),
+        };
+        serde_json::to_vec(&outgoing).unwrap_or_default()
+    }
+}
+
+/// An entry of the audit log, as it is stored.
+pub(super) fn audited(by: &Actor, action: Action) -> String {
+    let entry = Audited { at: Timestamp::now(), actor: by.to_string(), action };
+    serde_json::to_string(&entry).unwrap_or_default()
+}
+
+/// The smallest range of a sorted set with all keys that start with `prefix`, after `after`.
+fn range(prefix: &[u8], after: Option<&[u8]>) -> [Vec<u8>; 2] {
+    let first = match after.filter(|after| *after >= prefix) {
+        Some(after) => [b"(", after].concat(),
+        None if prefix.is_empty() => b"-".to_vec(),
+        None => [b"[", prefix].concat(),
+    };
+    let mut end = prefix.to_vec();
+    while end.pop_if(|last| *last == u8::MAX).is_some() {}
+    let Some(last) = end.last_mut() else { return [first, b"+".to_vec()] };
+    *last += 1;
+    [first, [b"(", end.as_slice()].concat()]
+}
+
+impl Shared {
+    /// The recipes as they are now.
+    pub(super) fn recipes(&self) -> Result<Arc<RecipesThen>, StoreError> {
+        self.recipes_in(self.read_now(self.recipes_command())?)
+    }
+
+    /// The recipes when they were last read.
+    pub(super) fn last_recipes(&self) -> Arc<RecipesThen> {
+        self.last_recipes.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn recipes_command(&self) -> Command {
+        Command::bare("GET", &self.keys.meta("recipes"))
+    }
+
+    /// The recipes that the command has read.
+    pub(super) fn recipes_in(&self, read: Value) -> Result<Arc<RecipesThen>, StoreError> {
+        let text = answer::<Option<String>>(self.address(), read)?.unwrap_or_default();
+        let last = self.last_recipes();
+        if last.text == text {
+            return Ok(last);
+        }
+        if text.is_empty() {
+            return Err(self.lost_recipes());
+        }
+        let recipes = RecipesThen::read(text).ok_or_else(|| damaged(self.address(), "the recipes cannot be read"))?;
+        let recipes = Arc::new(recipes);
+        *self.last_recipes.write().unwrap_or_else(PoisonError::into_inner) = recipes.clone();
+        Ok(recipes)
+    }
+
+    /// Changes the recipes. `change` gets them and an unused number; it returns the entries of the audit log, or `None` to
+    /// change nothing. Afterwards, nobody can change a book according to the recipes as they were.
+    pub(super) fn change_recipes(
+        &self,
+        by: &Actor,
+        mut change: impl FnMut(&mut Recipes, u16) -> Result<Option<Vec<Action>>, StoreError>,
+    ) -> Result<(), StoreError> {
+        for _ in 0..TRIES {
+            let then = self.recipes()?;
+            let (mut recipes, version, next) = (then.recipes.clone(), then.version, then.next);
+            let count = recipes.0.len();
+            // Whoever made the change before may have been stopped before this was done.
+            self.fence("recipes", version)?;
+            let Some(actions) = change(&mut recipes, next)? else { return Ok(()) };
+            let version = version + 1;
+            let next = if recipes.0.len() > count { next + 1 } else { next };
+            let stored = recipes.0.into_iter().map(|known| {
+                let KnownRecipe { number, recipe, ready, leaving, bucket_bits, .. } = known;
+                StoredRecipe { number, recipe, ready, leaving, bucket_bits }
+            });
+            let after = serde_json::to_string(&Stored { version, next, recipes: stored.collect() });
+            let after = after.map_err(|why| damaged(self.address(), why.to_string()))?;
+            if self.apply(by, &[], &actions, Some((&then.text, &after)), None)? {
+                return self.fence("recipes", version);
+            }
+        }
+        Err(StoreError::Changed("the list of recipes".to_owned()))
+    }
+
+    /// Reads something of the catalogue as a whole, from a node that has its data still.
+    fn read_meta(&self, command: Command) -> Result<Value, StoreError> {
+        let mut answers = self.client.read_now(&[command, self.recipes_command()])?;
+        self.recipes_in(answers.pop().unwrap_or_default())?;
+        Ok(answers.pop().unwrap_or_default())
+    }
+
+    fn table_keys(&self, table: Table) -> [Vec<u8>; 2] {
+        ["keys", "rows"].map(|part| self.keys.meta(&format!("{part}:{}", table.as_str())))
+    }
+
+    /// Reads rows of a table.
+    pub(super) fn page(
+        &self,
+        table: Table,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreError> {
+        let [first, last] = range(prefix, after);
+        let limit = i64::try_from(limit).unwrap_or(-1).to_string().into_bytes();
+        let page = self.read_meta(Command::script(&PAGE, &self.table_keys(table), &[first, last, limit][..]))?;
+        let page: Vec<Vec<u8>> = answer(self.address(), page)?;
+        let mut page = page.into_iter();
+        Ok(std::iter::from_fn(|| page.next().zip(page.next())).collect())
+    }
+
+    /// Reads the values of the rows of a table with these keys.
+    pub(super) fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let [_, rows] = self.table_keys(table);
+        answer(self.address(), self.read_meta(Command::new("HMGET", &rows, keys))?)
+    }
+
+    /// Changes rows, and perhaps the recipes, from one text to another, perhaps under a lease with a token. Returns whether
+    /// the recipes were still the first, and the lease still has the token.
+    pub(super) fn apply(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+        recipes: Option<(&str, &str)>,
+        lease: Option<(&str, u64)>,
+    ) -> Result<bool, StoreError> {
+        let mut keys = ["recipes", "audit", "done", "leases"].map(|name| self.keys.meta(name)).to_vec();
+        let (before, after) = recipes.unwrap_or_default();
+        let mut arguments: Vec<Vec<u8>> = vec![token().into_bytes(), KEPT.to_string().into_bytes()];
+        arguments.extend([before, after].map(|text| text.as_bytes().to_vec()));
+        let (lease, token) = lease.map_or(("", String::new()), |(name, token)| (name, token.to_string()));
+        arguments.extend([lease, &token].map(|text| text.as_bytes().to_vec()));
+        // A node that has lost them has lost everything else of the catalogue.
+        arguments.push(u8::from(self.last_recipes().is_stamped()).to_string().into_bytes());
+        arguments.push(changes.len().to_string().into_bytes());
+        let mut tables: Vec<Table> = Vec::new();
+        for RowChange { table, key, value } in changes {
+            let at = tables.iter().position(|known| known == table).unwrap_or_else(|| {
+                tables.push(*table);
+                keys.extend(self.table_keys(*table));
+                tables.len() - 1
+            });
+            arguments.push((5 + 2 * at).to_string().into_bytes());
+            arguments.push(u8::from(value.is_some()).to_string().into_bytes());
+            arguments.push(key.clone());
+            arguments.push(value.clone().unwrap_or_default());
+        }
+        arguments.extend(actions.iter().map(|action| audited(by, action.clone()).into_bytes()));
+        let command = Command::script(&APPLY, &keys, arguments);
+        let done = if actions.is_empty() && recipes.is_none() {
+            self.client.write_loosely(&[command])?.pop()
+        } else {
+            Some(self.write_one(command)?)
+        };
+        match answer::<i64>(self.address(), done.unwrap_or_default())? {
+            -1 => Err(self.lost_recipes()),
+            done => Ok(done == 1),
+        }
+    }
+
+    /// Reads entries of the audit log.
+    pub(super) fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        let first = match from {
+            AuditFrom::Behind(number) => number.saturating_add(1),
+            AuditFrom::Time(time) => {
+                let Some(first) = self.entries(0, 1)?.pop() else { return Ok(Vec::new()) };
+                // Times increase with numbers, but for the clocks of several servers.
+                let (mut from, mut to) = (first.number, self.last_audited()?.saturating_add(1));
+                while from < to {
+                    let middle = from + (to - from) / 2;
+                    match self.entries(middle, 1)?.pop() {
+                        Some(entry) if entry.at < time => from = middle + 1,
+                        _ => to = middle,
+                    }
+                }
+                from
+            }
+        };
+        self.entries(first, limit)
+    }
+
+    fn entries(&self, first: u64, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        if limit == 0 {
+            return Ok(Vec::new());
+        }
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        let range = (first.to_string(), "+", "COUNT", limit).to_redis_args();
+        let entries = self.read_meta(Command::new("XRANGE", &self.keys.meta("audit"), range))?;
+        let entries: Vec<(String, Vec<String>)> = answer(self.address(), entries)?;
+        let read = entries.into_iter().map(|(id, fields)| {
+            let number = id.split('-').next().and_then(|number| number.parse().ok());
+            let entry = fields.get(1).and_then(|entry| serde_json::from_str::<Audited>(entry).ok());
+            let Some((number, Audited { at, actor, action })) = number.zip(entry) else {
+                return Err(damaged(self.address(), format!("entry {id} of the audit log cannot be read")));
+            };
+            Ok(AuditEntry { number, at, actor, action })
+        });
+        read.collect()
+    }
+
+    /// The number of the last entry of the audit log, or 0.
+    pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
+        let range = ("+", "-", "COUNT", 1).to_redis_args();
+        let last = self.read_meta(Command::new("XREVRANGE", &self.keys.meta("audit"), range))?;
+        let last: Vec<(String, Vec<String>)> = answer(self.address(), last)?;
+        Ok(last.first().and_then(|(id, _)| id.split('-').next()?.parse().ok()).unwrap_or(0))
+    }
+
+    /// Moves entries of outboxes to the audit log and the totals: for each its shard, its number, and itself. Returns which
+    /// were moved; the others wait for those before them.
+    pub(super) fn move_entries(&self, entries: &[(u32, u64, Vec<u8>)]) -> Result<Vec<bool>, StoreError> {
+        let keys = ["audit", "totals", "moved"].map(|name| self.keys.meta(name));
+        let command = |(shard, number, entry): &(u32, u64, Vec<u8>)| {
+            let numbers = [KEPT.to_string(), shard.to_string(), number.to_string()];
+            let [kept, shard, number] = numbers.each_ref().map(String::as_bytes);
+            Command::script(&MOVE, &keys, &[kept, shard, number, entry.as_slice()][..])
+        };
+        let commands: Vec<Command> = entries.iter().map(command).collect();
+        let moved = self.client.write(&commands)?;
+        moved.into_iter().map(|moved| Ok(answer::<i64>(self.address(), moved)? == 1)).collect()
+    }
+
+    pub(super) fn totals(&self) -> Result<Totals, StoreError> {
+        answer(self.address(), self.read_meta(self.totals_command())?)
+    }
+
+    pub(super) fn totals_command(&self) -> Command {
+        Command::bare("HGETALL", &self.keys.meta("totals"))
+    }
+
+    /// The summaries of all libraries that hold books, sorted by name.
+    pub(super) fn summaries(&self, totals: &Totals, recipes: &Recipes) -> Result<Vec<LibrarySummary>, StoreError> {
+        let mut by_recipes = by_recipes(totals, recipes);
+        let sum =
+            |key: String| totals.get(&key).and_then(|sum| sum.parse::<i64>().ok()).unwrap_or(0).max(0).cast_unsigned();
+        let mut summaries = Vec::new();
+        for number in totals.keys().filter_map(|key| key.strip_prefix("l:")?.strip_suffix(":0")?.parse::<u32>().ok()) {
+            let [books, disabled, bytes, kept_texts, kept_bytes, quarantined] =
+                [0, 1, 2, 3, 4, 5].map(|i| sum(format!("l:{number}:{i}")));
+            if books == 0 {
+                continue;
+            }
+            let name = || self.owners.read().unwrap_or_else(PoisonError::into_inner).name(number).cloned();
+            if name().is_none() {
+                self.learn_libraries()?;
+            }
+            let library = name().ok_or_else(|| damaged(self.address(), format!("library {number} has no name")))?;
+            let at = totals.get(&format!("c:{number}")).and_then(|at| at.parse::<i128>().ok());
+            let changed = at.and_then(|at| Timestamp::from_nanosecond(at - (1 << 100)).ok());
+            let changed = changed.unwrap_or(Timestamp::UNIX_EPOCH);
+            summaries.push(LibrarySummary {
+                library,
+                books,
+                disabled,
+                quarantined,
+                bytes,
+                kept_texts,
+                kept_bytes,
+                recipes: by_recipes.remove(&number).unwrap_or_default(),
+                changed,
+            });
+        }
+        summaries.sort_by(|a, b| a.library.cmp(&b.library));
+        Ok(summaries)
+    }
+
+    /// The distribution of gem counts under a recipe.
+    pub(super) fn sizes(&self, totals: &Totals, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
+        let mut sizes = Sizes::default();
+        let prefix = format!("s:{}:", recipe.number);
+        for (key, sum) in totals {
+            let parts = key.strip_prefix(&prefix).and_then(|rest| rest.split_once(':'));
+            let Some((class, part)) = parts else { continue };
+            let read = class.parse::<usize>().ok().filter(|class| *class <= 32).zip(sum.parse::<i64>().ok());
+            let (class, sum) = read.ok_or_else(|| damaged(self.address(), "the totals cannot be read"))?;
+            let sum = sum.max(0).cast_unsigned();
+            if sum > 0 && sizes.classes.len() <= class {
+                sizes.classes.resize(class + 1, SizeClass::default());
+            }
+            if let Some(of_class) = sizes.classes.get_mut(class) {
+                *(if part == "0" { &mut of_class.books } else { &mut of_class.gems }) = sum;
+            }
+        }
+        Ok(sizes)
+    }
+}
+
+/// How many books of each library have gems of which recipes, as in [`LibrarySummary::recipes`].
+fn by_recipes(totals: &Totals, recipes: &Recipes) -> HashMap<u32, BTreeMap<String, u64>> {
+    let mut all: HashMap<u32, BTreeMap<String, u64>> = HashMap::new();
+    for (key, sum) in totals {
+        let of = key.strip_prefix("r:").and_then(|rest| rest.split_once(':'));
+        let Some((library, numbers)) = of.and_then(|(library, numbers)| Some((library.parse().ok()?, numbers))) else {
+            continue;
+        };
+        let Some(sum) = sum.parse::<u64>().ok().filter(|sum| *sum > 0) else { continue };
+        let of_number = |number: &str| recipes.numbered(number.parse().ok()?).map(|recipe| recipe.name().as_str());
+        let mut names: Vec<&str> = numbers.split('.').filter_map(of_number).collect();
+        names.sort_unstable();
+        *all.entry(library).or_default().entry(names.join(" ")).or_default() += sum;
+    }
+    all
+}
+
+/// A new token or id: 32 hexadecimal digits.
+pub(super) fn token() -> String {
+    Uuid::now_v7().simple().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_has_what_starts_with_the_prefix() {
+        let table = [
+            ("", None, ["-", "+"]),
+            ("", Some("a"), ["(a", "+"]),
+            ("ab", None, ["[ab", "(ac"]),
+            ("ab", Some("a"), ["[ab", "(ac"]),
+            ("ab", Some("abc"), ["(abc", "(ac"]),
+        ];
+        for (prefix, after, expected) in table {
+            let expected = expected.map(|end| end.as_bytes().to_vec());
+            assert_eq!(range(prefix.as_bytes(), after.map(str::as_bytes)), expected);
+        }
+        assert_eq!(range(b"a\xff", None), [b"[a\xff".to_vec(), b"(b".to_vec()]);
+        assert_eq!(range(b"\xff", None), [b"[\xff".to_vec(), b"+".to_vec()]);
+    }
+}

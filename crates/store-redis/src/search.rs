@@ -1,0 +1,136 @@
+//! Searching for books by their terms.
+//!
+//! Books are ordered by the number of their library and by their own, and thereby by shard. Each shard looks for some books
+//! and says how far it has looked. What all of them have looked at is the page.
+
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
+
+use super::command::Command;
+use super::error::answer;
+use super::keys::{SHARDS, join, split};
+use super::scripts::SEARCH;
+use super::snapshot::ClusterSnapshot;
+use lapidary_store::{BookNo, Cursor, Found, Library, Record, Search, StoreError, Term};
+
+/// The number of books of the shortest list that a shard looks at for one page.
+const LOOKS: u32 = 300;
+
+/// A place in the order of books.
+type Place = (u32, BookNo);
+
+pub(super) fn search(snapshot: &ClusterSnapshot<'_>, search: &Search<'_>) -> Result<Found, StoreError> {
+    let shared = snapshot.shared;
+    if search.terms.is_empty() {
+        return Ok(Found::default());
+    }
+    let mut from = (0, BookNo(0));
+    if let Some(Cursor { library, passed }) = search.from {
+        let Some(number) = shared.library(library)? else { return Ok(Found::default()) };
+        shared.learn_all_owners()?;
+        from = (number, shared.owners.read().unwrap_or_else(PoisonError::into_inner).ranked(number, *passed));
+    }
+    let allowed = match search.libraries {
+        Some(libraries) => Some(numbers(snapshot, libraries)?),
+        None => None,
+    };
+    let limit = search.limit.min(i32::MAX as usize);
+    let commands: Vec<Command> =
+        (0..SHARDS).map(|shard| command(snapshot, search.terms, allowed.as_ref(), from, shard, limit)).collect();
+    let (mut found, mut reached): (Vec<Place>, Option<Place>) = (Vec::new(), None);
+    for page in shared.read_stamped(commands)? {
+        let (books, next): (Vec<Vec<u8>>, Vec<u8>) = answer(shared.address(), page)?;
+        for book in books {
+            found.push(place(&book).ok_or_else(|| snapshot.damaged("a term has an invalid entry"))?);
+        }
+        // Each shard is at another place: the page ends at the first of them.
+        reached = match (reached, place(&next)) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+    found.sort_unstable();
+    if let Some(reached) = reached {
+        found.retain(|place| *place < reached);
+    }
+    let next = found.get(limit).copied().or(reached);
+    found.truncate(limit);
+    let books = matching(snapshot, &found, search.terms)?;
+    Ok(Found { books, next: next.map(|next| cursor(snapshot, next)).transpose()? })
+}
+
+fn numbers(snapshot: &ClusterSnapshot<'_>, libraries: &BTreeSet<Library>) -> Result<BTreeSet<u32>, StoreError> {
+    let mut numbers = BTreeSet::new();
+    for library in libraries {
+        numbers.extend(snapshot.shared.library(library)?);
+    }
+    Ok(numbers)
+}
+
+/// The search of a shard from a place on.
+fn command(
+    snapshot: &ClusterSnapshot<'_>,
+    terms: &BTreeSet<Term>,
+    allowed: Option<&BTreeSet<u32>>,
+    from: Place,
+    shard: u32,
+    limit: usize,
+) -> Command {
+    let keys: Vec<Vec<u8>> = terms.iter().map(|term| snapshot.shared.keys.term(shard, term)).collect();
+    let (library, book) = from;
+    // In the library of the place, shards before that of the book are done.
+    let start = match shard.cmp(&split(book).0) {
+        std::cmp::Ordering::Less => [library.saturating_add(1).to_be_bytes(), [0; 4]],
+        std::cmp::Ordering::Equal => [library.to_be_bytes(), book.0.to_be_bytes()],
+        std::cmp::Ordering::Greater => [library.to_be_bytes(), [0; 4]],
+    };
+    let start = [b"[", start.concat().as_slice()].concat();
+    let mut arguments = vec![limit.to_string().into_bytes(), LOOKS.to_string().into_bytes()];
+    match allowed {
+        None => arguments.extend([start, b"+".to_vec()]),
+        Some(libraries) => {
+            for number in libraries.range(library..) {
+                let first = [b"[", number.to_be_bytes().as_slice()].concat();
+                let last = [b"[".as_slice(), &number.to_be_bytes(), &[0xff; 4]].concat();
+                if *last >= *start {
+                    arguments.extend([first.max(start.clone()), last]);
+                }
+            }
+        }
+    }
+    Command::script(&SEARCH, &keys, arguments)
+}
+
+/// Reads a member of the books of a term.
+fn place(member: &[u8]) -> Option<Place> {
+    let (library, book) = member.split_first_chunk()?;
+    Some((u32::from_be_bytes(*library), BookNo(u32::from_be_bytes(book.try_into().ok()?))))
+}
+
+/// The books that have the terms in the state that the snapshot has of them.
+fn matching(
+    snapshot: &ClusterSnapshot<'_>,
+    found: &[Place],
+    terms: &BTreeSet<Term>,
+) -> Result<Vec<BookNo>, StoreError> {
+    let books: Vec<BookNo> = found.iter().map(|(_, book)| *book).collect();
+    let states = snapshot.states(&books, &[])?;
+    let mut matching = Vec::new();
+    for (book, state) in books.into_iter().zip(states) {
+        let Some((state, _)) = state else { continue };
+        let record: Record = snapshot.parse(book, &state)?;
+        if terms.is_subset(&Term::of(&record.description)) {
+            matching.push(book);
+        }
+    }
+    Ok(matching)
+}
+
+fn cursor(snapshot: &ClusterSnapshot<'_>, (library, book): Place) -> Result<Cursor, StoreError> {
+    let shared = snapshot.shared;
+    shared.learn_owners([book, join(split(book).0, 0)])?;
+    let owners = shared.owners.read().unwrap_or_else(PoisonError::into_inner);
+    let name = owners.name(library).cloned();
+    let name = name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))?;
+    Ok(Cursor { library: name, passed: owners.rank(library, book) })
+}

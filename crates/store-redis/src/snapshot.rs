@@ -1,0 +1,481 @@
+//! Reads of the catalogue.
+//!
+//! There are no snapshots in Redis. What a check needs is weaker ([`Snapshot`]): each book in one state. So a snapshot
+//! remembers the generation of each book that it has read anything of, and its record. If more of the book is read later
+//! and its generation is another one, the answer is [`StoreError::Changed`], and the check is made again.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
+use redis::Value;
+use serde::de::DeserializeOwned;
+
+use super::Shared;
+use super::buckets::half;
+use super::command::Command;
+use super::confirm::Confirmed;
+use super::error::{answer, damaged};
+use super::intent::read_member;
+use super::keys::{BookState, NUMBER_BITS, SHARDS, TEXT, fold_field, gem_field, join, split};
+use super::meta::{RecipesThen, Totals};
+use super::partial::{Partial, Sought};
+use super::{search, tally};
+use lapidary_store::gem_list;
+use lapidary_store::recipes::KnownRecipe;
+use lapidary_store::{
+    BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, NewBook, Outline, Record, Search,
+    Sizes, Snapshot, StoreError, Tally, Unread,
+};
+
+/// The number of states that a snapshot remembers. One that reads more, such as that of an export, forgets all at the
+/// beginning of its next page.
+const MOST_SEEN: usize = 50_000;
+/// Number of states read at a time.
+const AT_ONCE: usize = 1000;
+/// Number of shards that a list of all books is read from at a time.
+const SHARDS_AT_ONCE: u32 = 32;
+
+/// A snapshot of a [`ClusterStore`](super::ClusterStore).
+pub(super) struct ClusterSnapshot<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) recipes: Arc<RecipesThen>,
+    /// Whether these are the recipes of the catalogue, once it is known.
+    pub(super) confirmed: OnceLock<Confirmed>,
+    pub(super) totals: OnceLock<Totals>,
+    seen: Mutex<Seen>,
+    /// If reads may go on without what does not answer.
+    partial: Option<Partial>,
+}
+
+#[derive(Default)]
+struct Seen {
+    states: HashMap<BookNo, Option<Arc<State>>>,
+    /// Books that were looked for, and were not there.
+    absent: BTreeSet<BookKey>,
+}
+
+/// What is remembered of a book.
+pub(super) struct State {
+    pub(super) generation: i64,
+    record: Vec<u8>,
+}
+
+/// A book, and the fields that were read with it.
+type Read = (Arc<State>, Vec<Option<Vec<u8>>>);
+
+impl<'a> ClusterSnapshot<'a> {
+    pub(super) fn new(shared: &'a Shared) -> Self {
+        let (recipes, confirmed) = match shared.recipes() {
+            Ok(recipes) => (recipes, Confirmed::Same),
+            Err(error) => (shared.last_recipes(), Confirmed::Unread(error)),
+        };
+        Self { recipes, confirmed: confirmed.into(), ..Self::unconfirmed(shared) }
+    }
+
+    /// A snapshot with the recipes as they were last read. They are compared with what the first read finds.
+    pub(super) fn unconfirmed(shared: &'a Shared) -> Self {
+        let (recipes, confirmed, totals) = (shared.last_recipes(), OnceLock::new(), OnceLock::new());
+        Self { shared, recipes, confirmed, totals, seen: Mutex::default(), partial: None }
+    }
+
+    /// A snapshot that goes on without what does not answer. Recipes, totals and names of libraries are needed.
+    pub(super) fn partial(shared: &'a Shared) -> Self {
+        Self { partial: Some(Partial::default()), ..Self::new(shared) }
+    }
+
+    pub(super) fn is_partial(&self) -> bool {
+        self.partial.is_some()
+    }
+
+    /// Reads. Only in a partial snapshot, answers may be missing.
+    pub(super) fn read(&self, commands: Vec<Command>) -> Result<Vec<Option<Value>>, StoreError> {
+        let Some(partial) = &self.partial else {
+            return Ok(self.shared.read_stamped(commands)?.into_iter().map(Some).collect());
+        };
+        let read = |commands: &[Command]| partial.read(&self.shared.client, commands);
+        Ok(self.shared.read_stamped_by(commands, read)?.answers)
+    }
+
+    /// Notes what was asked for, and whether it was read.
+    pub(super) fn note(&self, sought: impl FnOnce() -> Sought, is_read: bool) {
+        if let Some(partial) = &self.partial {
+            partial.note(sought(), is_read);
+        }
+    }
+
+    pub(super) fn damaged(&self, detail: impl Into<String>) -> StoreError {
+        damaged(self.shared.address(), detail)
+    }
+
+    fn seen(&self) -> MutexGuard<'_, Seen> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads books, each as it was when it was first read. `more` are more fields to read of each.
+    pub(super) fn states(&self, books: &[BookNo], more: &[Vec<u8>]) -> Result<Vec<Option<Read>>, StoreError> {
+        self.known()?;
+        let mut all = Vec::with_capacity(books.len());
+        for some in books.chunks(AT_ONCE) {
+            self.read_states(some, more, &mut all)?;
+        }
+        Ok(all)
+    }
+
+    fn read_states(&self, books: &[BookNo], more: &[Vec<u8>], all: &mut Vec<Option<Read>>) -> Result<(), StoreError> {
+        let fields: Vec<&[u8]> =
+            [&b"g"[..]].into_iter().chain(more.iter().map(Vec::as_slice)).chain([&b"r"[..]]).collect();
+        let is_seen = |book: &BookNo| self.seen().states.contains_key(book);
+        let command = |book: &BookNo| {
+            let wanted = if is_seen(book) { &fields[..=more.len()] } else { &fields[..] };
+            Command::new("HMGET", &self.shared.keys.book(BookState::Present, *book), wanted)
+        };
+        // What is remembered completely need not be read.
+        let needed: Vec<BookNo> = books.iter().copied().filter(|book| !more.is_empty() || !is_seen(book)).collect();
+        let commands: Vec<Command> = needed.iter().map(command).collect();
+        let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
+        for (book, value) in needed.iter().zip(self.read(commands)?) {
+            self.note(|| Sought::Book(*book), value.is_some());
+            let Some(value) = value else {
+                // It stays away, as if it had not been there.
+                self.seen().states.entry(*book).or_insert(None);
+                continue;
+            };
+            let mut values: Vec<Option<Vec<u8>>> = answer(self.shared.address(), value)?;
+            let generation =
+                values.first().and_then(Option::as_ref).and_then(|text| str::from_utf8(text).ok()?.parse().ok());
+            let record = if values.len() > 1 + more.len() { values.pop().flatten() } else { None };
+            self.remember(*book, generation, record)?;
+            read.insert(*book, values.into_iter().skip(1).collect());
+        }
+        let seen = self.seen();
+        all.extend(books.iter().map(|book| {
+            let state = seen.states.get(book)?.clone()?;
+            Some((state, read.get(book).cloned().unwrap_or_default()))
+        }));
+        Ok(())
+    }
+
+    /// Remembers a book, or compares it with what is remembered.
+    fn remember(&self, book: BookNo, generation: Option<i64>, record: Option<Vec<u8>>) -> Result<(), StoreError> {
+        let mut seen = self.seen();
+        if let Some(known) = seen.states.get(&book) {
+            let known = known.as_ref().map(|state| state.generation);
+            // A book that was not there when it was first looked for stays away.
+            let same = known.is_none() || known == generation;
+            return if same { Ok(()) } else { Err(StoreError::Changed("a book".to_owned())) };
+        }
+        let state = generation.zip(record).map(|(generation, record)| Arc::new(State { generation, record }));
+        let state = match state {
+            Some(state) if !seen.absent.is_empty() => {
+                let outline: Outline = self.parse(book, &state)?;
+                let key = BookKey { library: outline.library, id: outline.id };
+                (!seen.absent.contains(&key)).then_some(state)
+            }
+            state => state,
+        };
+        seen.states.insert(book, state);
+        Ok(())
+    }
+
+    /// Forgets what was seen, if it is too much. A page that is read afterwards is of one state again.
+    fn begin_page(&self) {
+        let mut seen = self.seen();
+        if seen.states.len() > MOST_SEEN {
+            *seen = Seen::default();
+        }
+    }
+
+    pub(super) fn parse<T: DeserializeOwned>(&self, book: BookNo, state: &State) -> Result<T, StoreError> {
+        let read = serde_json::from_slice(&state.record);
+        read.map_err(|_| self.damaged(format!("the record of book {} cannot be read", book.0)))
+    }
+
+    fn records<T: DeserializeOwned>(&self, books: &[BookNo]) -> Result<Vec<Option<T>>, StoreError> {
+        let states = self.states(books, &[])?;
+        let read =
+            books.iter().zip(states).map(|(book, state)| state.map(|(state, _)| self.parse(*book, &state)).transpose());
+        read.collect()
+    }
+
+    /// Reads a field of a book.
+    fn field(&self, book: BookNo, field: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
+        let states = self.states(&[book], &[]).and_then(|_| self.states(&[book], &[field]))?;
+        Ok(states.into_iter().next().flatten().and_then(|(_, values)| values.into_iter().next().flatten()))
+    }
+
+    fn gem_list(&self, recipe: &KnownRecipe, book: BookNo, bytes: &[u8]) -> Result<Vec<PlacedGem>, StoreError> {
+        let gems = gem_list::decode(bytes, recipe.gem_bytes());
+        gems.ok_or_else(|| self.damaged(format!("the gems of book {} ({}) cannot be read", book.0, recipe.name())))
+    }
+
+    fn packed_fold(&self, base: &str, book: BookNo, bytes: Vec<u8>) -> Result<PackedFold, StoreError> {
+        let fold = PackedFold::new(base, bytes);
+        fold.ok_or_else(|| self.damaged(format!("no recipe has the base {base} of the fold of book {}", book.0)))
+    }
+
+    fn kept_text(&self, book: BookNo, bytes: Vec<u8>) -> Result<String, StoreError> {
+        String::from_utf8(bytes).map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
+    }
+
+    /// # Errors
+    /// If a recipe was dropped since the snapshot was taken: what was read of it may lack books.
+    pub(super) fn still_has(&self, recipe: &KnownRecipe) -> Result<(), StoreError> {
+        let now = self.shared.recipes()?;
+        let staying = now.numbered(recipe.number).is_some_and(|known| {
+            // Buckets of other gems have other names.
+            !known.leaving && known.bucket_bits == recipe.bucket_bits
+        });
+        if staying { Ok(()) } else { Err(StoreError::Changed(format!("the recipe '{}'", recipe.name()))) }
+    }
+
+    /// The members of a library in its shards, sorted by id, up to `limit` of them.
+    fn members(&self, library: u32, after: Option<&str>, limit: usize) -> Result<Vec<(String, BookNo)>, StoreError> {
+        let at_once = (limit / SHARDS as usize).saturating_mul(2).saturating_add(4).min(AT_ONCE);
+        let mut from: Vec<Option<Vec<u8>>> =
+            vec![Some(after.map_or(b"-".to_vec(), |id| [b"[", id.as_bytes(), b"\x01"].concat())); SHARDS as usize];
+        let mut found: Vec<(String, BookNo)> = Vec::new();
+        // Ids up to this one are all known.
+        let mut complete: Option<String> = Some(String::new());
+        while let Some(known) = &complete
+            && found.iter().filter(|(id, _)| id <= known).count() < limit
+        {
+            // Each shard that may have an id before those that are known.
+            let open: Vec<u32> = (0..SHARDS).filter(|shard| from[*shard as usize].is_some()).collect();
+            let open: Vec<u32> = open
+                .into_iter()
+                .filter(|shard| {
+                    known.is_empty()
+                        || from[*shard as usize].as_ref().is_some_and(|from| {
+                            from[1..].starts_with(known.as_bytes()) || from[1..] <= *known.as_bytes()
+                        })
+                })
+                .collect();
+            let command = |shard: &u32| {
+                let from = from[*shard as usize].clone().unwrap_or_default();
+                let range: [&[u8]; 5] = [&from, b"+", b"LIMIT", b"0", &at_once.to_string().into_bytes()];
+                Command::new("ZRANGEBYLEX", &self.shared.keys.ids(*shard, library), &range[..])
+            };
+            let commands: Vec<Command> = open.iter().map(command).collect();
+            let pages = self.shared.read_stamped(commands)?;
+            for (shard, page) in open.iter().zip(pages) {
+                let page: Vec<Vec<u8>> = answer(self.shared.address(), page)?;
+                let more = page.len() == at_once;
+                from[*shard as usize] = page.last().filter(|_| more).map(|last| [b"(", last.as_slice()].concat());
+                for member in page {
+                    let (id, number) = read_member(&member).ok_or_else(|| self.damaged("an id cannot be read"))?;
+                    found.push((id.to_owned(), number));
+                }
+            }
+            let ends = from.iter().flatten().filter_map(|from| Some(read_member(&from[1..])?.0.to_owned()));
+            complete = ends.min();
+        }
+        found.sort_unstable();
+        if let Some(known) = complete {
+            found.retain(|(id, _)| *id <= known);
+        }
+        found.truncate(limit);
+        Ok(found)
+    }
+}
+
+impl Snapshot for ClusterSnapshot<'_> {
+    fn recipes(&self) -> Vec<Recipe> {
+        self.recipes.shown().cloned().collect()
+    }
+
+    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
+        tally::tally(self, self.recipes.staying(recipe)?, gems, limits)
+    }
+
+    fn holders(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>, each: Each<'_>) -> Result<(), StoreError> {
+        tally::holders(self, self.recipes.staying(recipe)?, gems, limits, each)
+    }
+
+    fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
+        self.known()?;
+        let Some(half) = half(digest) else { return Ok(Vec::new()) };
+        let fields = self.read(vec![Command::bare("HKEYS", &self.shared.keys.digest(half))])?.pop().flatten();
+        self.note(|| Sought::Digest(half.to_owned()), fields.is_some());
+        let Some(fields) = fields else { return Ok(Vec::new()) };
+        let fields: Vec<Vec<u8>> = answer(self.shared.address(), fields)?;
+        let books: BTreeSet<BookNo> = fields
+            .iter()
+            .filter_map(|field| Some(BookNo(u32::from_be_bytes(field.as_slice().try_into().ok()?))))
+            .collect();
+        let books: Vec<BookNo> = books.into_iter().collect();
+        let is_of = |outline: &Outline| {
+            [Some(&outline.digest), outline.clean_digest.as_ref()]
+                .into_iter()
+                .flatten()
+                .any(|known| known.starts_with(half))
+        };
+        let mut counts: HashMap<Library, u32> = HashMap::new();
+        let mut found = Vec::new();
+        for (book, outline) in books.iter().zip(self.outline(&books)?) {
+            let Some(outline) = outline.filter(is_of) else { continue };
+            if limits.library.is_some_and(|library| *library != outline.library) {
+                continue;
+            }
+            let count = counts.entry(outline.library).or_default();
+            if *count < limits.cap {
+                *count += 1;
+                found.push(*book);
+            }
+        }
+        Ok(found)
+    }
+
+    fn search(&self, search: &Search<'_>) -> Result<Found, StoreError> {
+        self.known()?;
+        search::search(self, search)
+    }
+
+    fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError> {
+        self.known()?;
+        let number = match self.shared.library(&key.library)? {
+            Some(library) => self.shared.find_all(&[(library, key)])?.pop().flatten(),
+            None => None,
+        };
+        let Some(number) = number else {
+            self.seen().absent.insert(key.clone());
+            return Ok(None);
+        };
+        // It may have been removed in between.
+        Ok(self.states(&[number], &[])?.pop().flatten().map(|_| number))
+    }
+
+    fn fetch(&self, books: &[BookNo]) -> Result<Vec<Option<Record>>, StoreError> {
+        self.records(books)
+    }
+
+    fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError> {
+        self.records(books)
+    }
+
+    fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+        let recipe = self.known()?.staying(recipe)?;
+        let bytes = self.field(book, gem_field(recipe.number))?;
+        bytes.map(|bytes| self.gem_list(recipe, book, &bytes)).transpose()
+    }
+
+    fn whole(&self, books: &[BookNo]) -> Result<Vec<Option<NewBook>>, StoreError> {
+        let recipes = self.recipes.shown().map(|recipe| self.recipes.staying(recipe.name()));
+        let recipes: Vec<&KnownRecipe> = recipes.collect::<Result<_, _>>()?;
+        let bases: BTreeSet<&str> = recipes.iter().map(|known| known.recipe.base()).collect();
+        let fields =
+            recipes.iter().map(|recipe| gem_field(recipe.number)).chain(bases.iter().map(|base| fold_field(base)));
+        let fields: Vec<Vec<u8>> = fields.chain([TEXT.to_vec()]).collect();
+        let whole = |(&number, state): (&BookNo, Option<Read>)| {
+            let Some((state, values)) = state else { return Ok(None) };
+            let mut values = values.into_iter();
+            let (mut gems, mut folds, mut text) = (BTreeMap::new(), Vec::new(), None);
+            for (recipe, bytes) in recipes.iter().zip(values.by_ref()) {
+                if let Some(bytes) = bytes {
+                    gems.insert(recipe.name().clone(), self.gem_list(recipe, number, &bytes)?);
+                }
+            }
+            for (base, bytes) in bases.iter().zip(values.by_ref()) {
+                folds.extend(bytes.map(|bytes| self.packed_fold(base, number, bytes)).transpose()?);
+            }
+            if let Some(bytes) = values.next().flatten() {
+                text = Some(self.kept_text(number, bytes)?);
+            }
+            Ok(Some(NewBook::copied(self.parse(number, &state)?, gems, folds, text)))
+        };
+        books.iter().zip(self.states(books, &fields)?).map(whole).collect()
+    }
+
+    fn walk(
+        &self,
+        library: &Library,
+        after: Option<&BookId>,
+        limit: usize,
+    ) -> Result<Vec<(BookNo, Record)>, StoreError> {
+        self.known()?;
+        self.begin_page();
+        let Some(number) = self.shared.library(library)? else { return Ok(Vec::new()) };
+        let mut after = after.map(|id| id.as_str().to_owned());
+        let mut found: Vec<(BookNo, Record)> = Vec::new();
+        // Books that are removed meanwhile leave gaps, but only the last page may be short.
+        while found.len() < limit {
+            let members = self.members(number, after.as_deref(), limit - found.len())?;
+            let Some((last, _)) = members.last() else { break };
+            after = Some(last.clone());
+            let books: Vec<BookNo> = members.into_iter().map(|(_, book)| book).collect();
+            let records = self.fetch(&books)?;
+            found.extend(books.into_iter().zip(records).filter_map(|(book, record)| Some((book, record?))));
+        }
+        Ok(found)
+    }
+
+    fn books(&self, from: BookNo, limit: usize) -> Result<Vec<(BookNo, Record)>, StoreError> {
+        self.known()?;
+        self.begin_page();
+        let mut all: Vec<(BookNo, Record)> = Vec::new();
+        let (mut shard, mut first) = split(from);
+        while shard < SHARDS && all.len() < limit {
+            let end = (shard + SHARDS_AT_ONCE).min(SHARDS);
+            let count = (limit - all.len()).min(AT_ONCE);
+            let command = |of: u32| {
+                let from = if of == shard { first } else { 0 };
+                let range = [from.to_string(), "+inf".into(), "LIMIT".into(), "0".into(), count.to_string()];
+                Command::new("ZRANGEBYSCORE", &self.shared.keys.shard(of, "books"), &range)
+            };
+            let commands: Vec<Command> = (shard..end).map(command).collect();
+            let (mut numbers, mut next) = (Vec::new(), (end, 0));
+            for (of, page) in (shard..end).zip(self.shared.read_stamped(commands)?) {
+                let page: Vec<u32> = answer(self.shared.address(), page)?;
+                numbers.extend(page.iter().map(|number| join(of, *number)));
+                // What follows in this shard precedes what was read of the later ones.
+                if let Some(last) = page.last().filter(|last| page.len() == count && **last < (1 << NUMBER_BITS) - 1) {
+                    next = (of, last + 1);
+                    break;
+                }
+            }
+            let records = self.fetch(&numbers)?;
+            all.extend(numbers.into_iter().zip(records).filter_map(|(number, record)| Some((number, record?))));
+            (shard, first) = next;
+        }
+        all.truncate(limit);
+        Ok(all)
+    }
+
+    fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError> {
+        self.field(book, fold_field(base))?.map(|bytes| self.packed_fold(base, book, bytes)).transpose()
+    }
+
+    fn text(&self, book: BookNo) -> Result<Option<String>, StoreError> {
+        self.field(book, TEXT.to_vec())?.map(|bytes| self.kept_text(book, bytes)).transpose()
+    }
+
+    fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
+        Ok(self.libraries()?.into_iter().find(|summary| summary.library == *library))
+    }
+
+    fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
+        self.shared.summaries(self.totals()?, &self.recipes)
+    }
+
+    fn is_ready(&self, recipe: &RecipeName) -> bool {
+        self.recipes.staying(recipe).is_ok_and(|known| known.ready)
+    }
+
+    fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError> {
+        let books = self.sizes(recipe)?.classes.iter().map(|class| class.books).sum();
+        let of = self.libraries()?.iter().map(|library| library.books).sum();
+        Ok(Coverage { books, of })
+    }
+
+    fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {
+        self.shared.sizes(self.totals()?, self.recipes.staying(recipe)?)
+    }
+
+    fn confirm(&self) -> Result<(), StoreError> {
+        self.known().map(drop)
+    }
+
+    fn unread(&self) -> Option<Unread> {
+        self.partial.as_ref().and_then(Partial::unread)
+    }
+}

@@ -1,0 +1,183 @@
+//! What seems wrong, and whether it is.
+
+use std::collections::{BTreeMap, HashMap};
+use std::thread::sleep;
+use std::time::Duration;
+
+use lapidary_gems::Gem;
+
+use super::super::buckets::{Bucket, gem_in, posting};
+use super::super::command::Command;
+use super::super::error::answer;
+use super::super::keys::{BookState, Name, split};
+use super::{Book, Check, Reference, being_changed, is_there, lookup};
+use lapidary_store::recipes::KnownRecipe;
+use lapidary_store::{BookNo, StoreError};
+
+/// How often, and after how long, to look again at a book that is being changed. A change that was given up is taken
+/// back after 13 seconds.
+const TRIES: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Something that seems wrong.
+pub(super) enum Doubt {
+    /// A book is listed, and not there.
+    Lost(BookNo),
+    /// A book is there, and not listed.
+    Unlisted(BookNo),
+    /// The state before or after a change of this book was left.
+    LeftOver(BookNo, Vec<u8>),
+    /// Either a book needs it and it is missing, or the other way round.
+    Reference { book: BookNo, reference: Reference },
+}
+
+/// A fault: a sentence, and what is to be added, or removed.
+type Wrong = (String, (Reference, bool));
+
+impl Doubt {
+    fn book(&self) -> BookNo {
+        match self {
+            Self::Lost(book) | Self::Unlisted(book) | Self::LeftOver(book, _) | Self::Reference { book, .. } => *book,
+        }
+    }
+}
+
+impl Check<'_> {
+    /// Looks again at everything that seems wrong, book by book.
+    pub(super) fn settle_doubts(&mut self) -> Result<(), StoreError> {
+        let mut by_book: BTreeMap<BookNo, Vec<Doubt>> = BTreeMap::new();
+        for doubt in std::mem::take(&mut self.doubts) {
+            by_book.entry(doubt.book()).or_default().push(doubt);
+        }
+        for (book, doubts) in by_book {
+            if self.faults.are_many() {
+                break;
+            }
+            self.settle(book, &doubts)?;
+        }
+        Ok(())
+    }
+
+    fn settle(&mut self, number: BookNo, doubts: &[Doubt]) -> Result<(), StoreError> {
+        for _ in 0..TRIES {
+            let before = self.generation(number)?;
+            // What is wrong with the book itself was reported.
+            let faults = std::mem::take(&mut self.faults);
+            let book = self.books(&[number]);
+            self.faults = faults;
+            let book = book?.pop().flatten();
+            let is_readable = match &book {
+                Some(book) => self.is_whole(book),
+                None => !self.exists(number)?,
+            };
+            if !is_readable {
+                // That was reported. What refers to it stays, so that a check fails and does not miss it.
+                return Ok(());
+            }
+            let judged: Result<Vec<_>, StoreError> =
+                doubts.iter().map(|doubt| self.judge(number, book.as_ref(), doubt)).collect();
+            let judged = judged?;
+            // In this order: a change that began since then changes nothing before it is an intent.
+            let changes = being_changed(self.shared, split(number).0)?.contains(&number);
+            if !changes && self.generation(number)? == before {
+                for (sentence, wrong) in judged.into_iter().flatten() {
+                    self.faults.add(sentence);
+                    self.wrong.entry(number).or_default().push(wrong);
+                }
+                return Ok(());
+            }
+            sleep(PAUSE);
+        }
+        tracing::warn!("book {} was not verified, because it is changed all the time", number.0);
+        Ok(())
+    }
+
+    fn generation(&self, book: BookNo) -> Result<Option<i64>, StoreError> {
+        let key = self.shared.keys.book(BookState::Present, book);
+        answer(self.shared.address(), self.shared.read_one(Command::new("HGET", &key, "g"))?)
+    }
+
+    /// The fault, if there is one, and what is to be added or removed.
+    fn judge(&self, number: BookNo, book: Option<&Book>, doubt: &Doubt) -> Result<Option<Wrong>, StoreError> {
+        let (shard, within) = split(number);
+        let is_listed = || -> Result<bool, StoreError> {
+            let lookup = Command::new("ZSCORE", &self.shared.keys.shard(shard, "books"), within);
+            Ok(is_there(&self.shared.read_one(lookup)?))
+        };
+        let listed = || (self.shared.keys.shard(shard, "books"), within.to_string().into_bytes());
+        Ok(Some(match doubt {
+            Doubt::Lost(_) if book.is_none() && is_listed()? => {
+                let sentence = format!("book {} is in the list of all books, but cannot be read", number.0);
+                (sentence, (listed(), false))
+            }
+            Doubt::Unlisted(_) if book.is_some() && !is_listed()? => {
+                (format!("book {} is missing from the list of all books", number.0), (listed(), true))
+            }
+            Doubt::LeftOver(_, key) if is_there(&self.shared.read_one(Command::bare("EXISTS", key))?) => {
+                let sentence = format!("a change of book {} has left {}", number.0, String::from_utf8_lossy(key));
+                (sentence, ((key.clone(), Vec::new()), false))
+            }
+            Doubt::Reference { reference, .. } => {
+                let (is_needed, is_there) = (self.needs(book, reference)?, self.has(reference)?);
+                if is_needed == is_there {
+                    return Ok(None);
+                }
+                (self.said(number, book, reference, is_needed), (reference.clone(), is_needed))
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    /// Whether a book, or nothing, needs a reference.
+    pub(super) fn needs(&self, book: Option<&Book>, (key, field): &Reference) -> Result<bool, StoreError> {
+        let Some(book) = book else { return Ok(false) };
+        if self.postings_of(book)?.get(key).is_some_and(|fields| fields.contains(field)) {
+            return Ok(true);
+        }
+        Ok(self.all_references(book)?.contains(&(key.clone(), field.clone())))
+    }
+
+    fn has(&self, reference: &Reference) -> Result<bool, StoreError> {
+        let (key, field) = reference;
+        let Some(Name::Bucket(recipe, _)) = self.shared.keys.read(key) else {
+            return Ok(is_there(&self.shared.read_one(lookup(reference))?));
+        };
+        let Some(recipe) = self.recipes.numbered(recipe) else { return Ok(false) };
+        let fields: HashMap<Vec<u8>, Vec<u8>> =
+            answer(self.shared.address(), self.shared.read_one(Command::bare("HGETALL", key))?)?;
+        let postings = Bucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok());
+        // One that cannot be read was reported.
+        Ok(postings.is_none_or(|postings| postings.iter().any(|(rest, book)| posting(*rest, *book) == *field)))
+    }
+
+    fn said(&self, number: BookNo, book: Option<&Book>, (key, field): &Reference, is_needed: bool) -> String {
+        let name = book.map_or_else(
+            || format!("book {}, which does not exist", number.0),
+            |book| format!("{} (book {})", book.record.key, number.0),
+        );
+        let lacks = |what: &str| format!("{name} is not found by {what}");
+        let needless = |what: &str| format!("there is {what} for {name}, which should have none");
+        let say = |what: &str, it: &str| if is_needed { lacks(what) } else { needless(it) };
+        match self.shared.keys.read(key) {
+            Some(Name::Bucket(recipe, bucket)) => {
+                let recipe = self.recipes.numbered(recipe);
+                let gem = recipe.and_then(|recipe| Some(recipe.shown(gem_of(recipe, bucket, field)?).to_string()));
+                let (gem, recipe) = (gem.unwrap_or_default(), recipe.map(|recipe| recipe.name().to_string()));
+                let recipe = recipe.unwrap_or_default();
+                if is_needed {
+                    format!("{name} has gem {gem} of recipe {recipe}, but no posting")
+                } else {
+                    format!("{name} should have no posting of gem {gem} ({recipe})")
+                }
+            }
+            Some(Name::Digest(_)) => say("the digest of its text", "a digest"),
+            Some(Name::Shard(_, name)) if name.starts_with("ids:") => say("its id", "an id"),
+            _ => say("a word of its title, authors or ids", "a word"),
+        }
+    }
+}
+
+/// The gem of a posting.
+fn gem_of(recipe: &KnownRecipe, bucket: u64, field: &[u8]) -> Option<Gem> {
+    Some(gem_in(recipe, bucket, u64::from_be_bytes(*field.first_chunk()?)))
+}

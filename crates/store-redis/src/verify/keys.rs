@@ -1,0 +1,86 @@
+//! Reads all keys of a catalogue, and looks whether the books that they refer to need them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::command::Command;
+use super::super::error::answer;
+use super::super::keys::{Name, split};
+use super::doubt::Doubt;
+use super::{Check, PAGE, Reference, is_there};
+use lapidary_store::{BookNo, StoreError};
+
+/// Number of keys read at a time that name books. Some name a 256th of a library.
+const LISTS: usize = 64;
+
+impl Check<'_> {
+    pub(super) fn all_keys(&mut self) -> Result<(), StoreError> {
+        let pattern = self.shared.keys.all();
+        let shared = self.shared;
+        shared.scan(&pattern, &mut |page| self.page(page))
+    }
+
+    fn page(&mut self, page: Vec<Vec<u8>>) -> Result<(), StoreError> {
+        let (mut buckets, mut present, mut referring) = (Vec::new(), Vec::new(), Vec::new());
+        for key in page {
+            match self.shared.keys.read(&key) {
+                Some(Name::Bucket(..)) => buckets.push(key),
+                Some(Name::Digest(_)) => referring.push((Command::bare("HKEYS", &key), key)),
+                Some(Name::Shard(_, name)) if name.starts_with("ids:") || name.starts_with("t:") => {
+                    referring.push((Command::new("ZRANGE", &key, &["0", "-1"][..]), key));
+                }
+                Some(Name::Book('b', book)) => present.push(book),
+                // The state before or after a change.
+                Some(Name::Book(_, book)) => self.doubts.push(Doubt::LeftOver(book, key)),
+                Some(Name::Shard(..) | Name::Meta(_) | Name::Usage) => {}
+                None => self.faults.add(format!("there is an unknown key {}", String::from_utf8_lossy(&key))),
+            }
+        }
+        self.listed(&present)?;
+        for some in referring.chunks(LISTS) {
+            self.referring(some)?;
+            self.step(0)?;
+        }
+        self.step(0)?;
+        self.buckets(&buckets)
+    }
+
+    /// Looks whether books are listed.
+    fn listed(&mut self, books: &[BookNo]) -> Result<(), StoreError> {
+        let lookup = |book: &BookNo| {
+            let (shard, number) = split(*book);
+            Command::new("ZSCORE", &self.shared.keys.shard(shard, "books"), number)
+        };
+        let found = self.shared.client.read(&books.iter().map(lookup).collect::<Vec<_>>())?;
+        let unlisted = books.iter().zip(found).filter(|(_, found)| !is_there(found));
+        self.doubts.extend(unlisted.map(|(book, _)| Doubt::Unlisted(*book)));
+        Ok(())
+    }
+
+    /// Looks whether the books that keys name need that.
+    fn referring(&mut self, keys: &[(Command, Vec<u8>)]) -> Result<(), StoreError> {
+        let reads: Vec<Command> = keys.iter().map(|(read, _)| read.clone()).collect();
+        let mut books: BTreeMap<BookNo, BTreeSet<Reference>> = BTreeMap::new();
+        for ((_, key), members) in keys.iter().zip(self.shared.client.read(&reads)?) {
+            for member in answer::<Vec<Vec<u8>>>(self.shared.address(), members)? {
+                // All of them end with the number of the book.
+                let Some(book) = member.last_chunk().map(|book| BookNo(u32::from_be_bytes(*book))) else {
+                    let key = String::from_utf8_lossy(key);
+                    self.faults.add(format!("{key} has an entry that cannot be read"));
+                    continue;
+                };
+                books.entry(book).or_default().insert((key.clone(), member));
+            }
+        }
+        let numbers: Vec<BookNo> = books.keys().copied().collect();
+        for some in numbers.chunks(PAGE) {
+            let read = self.records(some)?;
+            for (number, book) in some.iter().zip(read) {
+                let needed = book.as_ref().map(|book| self.all_references(book)).transpose()?.unwrap_or_default();
+                let doubted = books.remove(number).unwrap_or_default().into_iter();
+                let doubted = doubted.filter(|reference| !needed.contains(reference));
+                self.doubts.extend(doubted.map(|reference| Doubt::Reference { book: *number, reference }));
+            }
+        }
+        Ok(())
+    }
+}

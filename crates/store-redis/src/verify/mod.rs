@@ -1,0 +1,393 @@
+//! Checks everything against everything else, and repairs what can be.
+//!
+//! Books are the truth. They are read once, with look-ups of what refers to them; then all keys are, with look-ups of the
+//! books that they refer to. Postings are too many for look-ups: those that the books need and those that the buckets have
+//! are each reduced to checksums, one for each group of buckets (`lists`). Only where these differ is every posting
+//! compared.
+//!
+//! Other servers change books meanwhile, in several steps. So whatever seems wrong is looked at again (`doubt`), and counts
+//! only if it is still wrong while its book does not change.
+
+mod doubt;
+mod keys;
+mod lists;
+mod repair;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, PoisonError};
+
+use hashbrown::HashSet;
+use lapidary_gems::{Gem, PackedFold};
+
+use self::doubt::Doubt;
+use self::lists::Group;
+use super::Shared;
+use super::buckets::{Posts, half};
+use super::command::Command;
+use super::error::answer;
+use super::intent::{Intent, Old, member};
+use super::keys::{BookState, SHARDS, join, shard_of_key};
+use super::meta::{RecipesThen, Sums};
+use lapidary_store::faults::Faults;
+use lapidary_store::gem_list;
+use lapidary_store::{AuditFrom, BookNo, Record, StoreError, Term, Watch};
+
+/// Number of books read at a time, with their texts.
+const BOOKS: usize = 32;
+/// Number of numbers, keys or entries read at a time.
+const PAGE: usize = 1000;
+/// How often to count the totals again, when books are changed meanwhile.
+const COUNTS: u32 = 3;
+
+/// What a field or member of a key says of a book.
+type Reference = (Vec<u8>, Vec<u8>);
+
+/// A book as it is read here.
+struct Book {
+    number: BookNo,
+    record: Record,
+    gems: Vec<(u16, Vec<u8>)>,
+    keeps_text: bool,
+}
+
+/// The reasons to doubt and what was counted.
+struct Check<'a> {
+    shared: &'a Shared,
+    recipes: Arc<RecipesThen>,
+    watch: Watch<'a>,
+    read: u64,
+    to_read: u64,
+    faults: Faults,
+    doubts: Vec<Doubt>,
+    /// What should refer to books, and is not looked up yet.
+    references: Vec<(BookNo, Reference)>,
+    groups: Vec<Group>,
+    sums: Sums,
+    /// What is confirmed to be wrong: what books lack, and what refers to them and should not.
+    wrong: BTreeMap<BookNo, Vec<(Reference, bool)>>,
+    /// By how much the totals are wrong.
+    amiss: Vec<(String, i64)>,
+}
+
+impl Shared {
+    /// See [`Administration::verify`](lapidary_store::Administration::verify).
+    pub(super) fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        self.confirm_stamps()?;
+        Ok(Check::run(self, watch)?.faults.finish())
+    }
+
+    /// See [`Administration::repair`](lapidary_store::Administration::repair).
+    pub(super) fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        // What the others have of an emptied shard is all that is left of it.
+        self.confirm_stamps()?;
+        Check::run(self, watch)?.repair()
+    }
+}
+
+impl<'a> Check<'a> {
+    fn run(shared: &'a Shared, watch: Watch<'a>) -> Result<Self, StoreError> {
+        // What servers that are gone have left is no fault.
+        shared.sweep()?;
+        shared.learn_all_owners()?;
+        let recipes = shared.recipes()?;
+        let mut check = Self {
+            shared,
+            recipes,
+            watch,
+            read: 0,
+            to_read: 0,
+            faults: Faults::default(),
+            doubts: Vec::new(),
+            references: Vec::new(),
+            groups: lists::groups(),
+            sums: Sums::default(),
+            wrong: BTreeMap::new(),
+            amiss: Vec::new(),
+        };
+        let books: u64 = shared.summaries(&shared.totals()?, &check.recipes)?.iter().map(|library| library.books).sum();
+        check.to_read = 2 * books;
+        let before = shared.last_audited()?;
+        check.each_book(Self::book)?;
+        check.look_up()?;
+        check.totals(before)?;
+        check.all_keys()?;
+        check.postings()?;
+        check.settle_doubts()?;
+        check.audit()?;
+        Ok(check)
+    }
+
+    fn step(&mut self, read: usize) -> Result<(), StoreError> {
+        self.read += read as u64;
+        (self.watch)(self.read, self.to_read.max(self.read))
+    }
+
+    /// Calls back for every book that can be read.
+    fn each_book(
+        &mut self,
+        mut each: impl FnMut(&mut Self, &Book) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        for shard in 0..SHARDS {
+            let mut from = 0_u32;
+            loop {
+                let range = [from.to_string(), "+inf".into(), "LIMIT".into(), "0".into(), PAGE.to_string()];
+                let page = Command::new("ZRANGEBYSCORE", &self.shared.keys.shard(shard, "books"), &range);
+                let page: Vec<u32> = answer(self.shared.address(), self.shared.read_one(page)?)?;
+                let Some(last) = page.last() else { break };
+                from = last + 1;
+                let numbers: Vec<BookNo> = page.iter().map(|number| join(shard, *number)).collect();
+                self.shared.learn_owners(numbers.iter().copied())?;
+                for some in numbers.chunks(BOOKS) {
+                    for (number, book) in some.iter().zip(self.books(some)?) {
+                        match book {
+                            Some(book) => each(self, &book)?,
+                            None => self.doubts.push(Doubt::Lost(*number)),
+                        }
+                    }
+                    self.step(some.len())?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads books. Reports those that cannot be read; `None` for those that are not there.
+    fn books(&mut self, numbers: &[BookNo]) -> Result<Vec<Option<Book>>, StoreError> {
+        let reads =
+            numbers.iter().map(|book| Command::bare("HGETALL", &self.shared.keys.book(BookState::Present, *book)));
+        let mut books = Vec::new();
+        for (number, fields) in numbers.iter().zip(self.shared.client.read(&reads.collect::<Vec<_>>())?) {
+            let fields: HashMap<Vec<u8>, Vec<u8>> = answer(self.shared.address(), fields)?;
+            books.push(if fields.is_empty() { None } else { self.parse(*number, fields) });
+        }
+        Ok(books)
+    }
+
+    /// Whether a book is there, even if it cannot be read.
+    fn exists(&self, book: BookNo) -> Result<bool, StoreError> {
+        let lookup = Command::bare("EXISTS", &self.shared.keys.book(BookState::Present, book));
+        Ok(is_there(&self.shared.read_one(lookup)?))
+    }
+
+    /// Reads only the records of books.
+    fn records(&self, numbers: &[BookNo]) -> Result<Vec<Option<Book>>, StoreError> {
+        let key = |book: &BookNo| self.shared.keys.book(BookState::Present, *book);
+        let reads: Vec<Command> = numbers.iter().map(|book| Command::new("HGET", &key(book), "r")).collect();
+        let read = self.shared.client.read(&reads)?;
+        let books = numbers.iter().zip(read).map(|(number, record)| {
+            let record: Option<Vec<u8>> = answer(self.shared.address(), record)?;
+            let record = record.and_then(|record| serde_json::from_slice(&record).ok());
+            Ok(record.map(|record| Book { number: *number, record, gems: Vec::new(), keeps_text: false }))
+        });
+        books.collect()
+    }
+
+    fn parse(&mut self, number: BookNo, mut fields: HashMap<Vec<u8>, Vec<u8>>) -> Option<Book> {
+        let record = fields.remove(b"r".as_slice()).and_then(|record| serde_json::from_slice::<Record>(&record).ok());
+        let generation =
+            fields.remove(b"g".as_slice()).and_then(|text| str::from_utf8(&text).ok()?.parse::<i64>().ok());
+        let Some((record, _)) = record.zip(generation) else {
+            self.faults.add(format!("the record of book {} cannot be read", number.0));
+            return None;
+        };
+        let name = format!("{} (book {})", record.key, number.0);
+        let mut book = Book { number, record, gems: Vec::new(), keeps_text: false };
+        for (field, value) in fields {
+            match field.split_first() {
+                Some((b'G', recipe)) => match str::from_utf8(recipe).ok().and_then(|recipe| recipe.parse().ok()) {
+                    Some(recipe) => book.gems.push((recipe, value)),
+                    None => self.faults.add(format!("{name} has an unknown field")),
+                },
+                Some((b'F', base)) => {
+                    if str::from_utf8(base).ok().and_then(|base| PackedFold::new(base, value)).is_none() {
+                        self.faults.add(format!("no recipe has the base of a fold of {name}"));
+                    }
+                }
+                Some((b'X', [])) => {
+                    book.keeps_text = true;
+                    if !str::from_utf8(&value).is_ok_and(|text| book.record.is_of(text)) {
+                        self.faults.add(format!("the kept text of {name} is not its text"));
+                    }
+                }
+                _ => self.faults.add(format!("{name} has an unknown field")),
+            }
+        }
+        Some(book)
+    }
+
+    /// Compares a book with itself, with its totals, and with what refers to it.
+    fn book(&mut self, book: &Book) -> Result<(), StoreError> {
+        let Book { number, record, .. } = book;
+        let name = format!("{} (book {})", record.key, number.0);
+        let library = self.shared.library(&record.key.library)?;
+        let owner = self.shared.owners.read().unwrap_or_else(PoisonError::into_inner).of(*number);
+        let in_shard = join(shard_of_key(&record.key), 0).0 == number.0 & join(SHARDS - 1, 0).0;
+        let Some(library) = library.filter(|library| Some(*library) == owner && in_shard) else {
+            self.faults.add(format!("the number of {name} belongs to another library or shard"));
+            return Ok(());
+        };
+        if record.text_kept != book.keeps_text {
+            let what = if record.text_kept { "is lost" } else { "is there, but the book keeps none" };
+            self.faults.add(format!("the kept text of {name} {what}"));
+        }
+        self.gems(&name, book);
+        self.sums.count(library, record, &self.recipes, false);
+        self.sums.touch(library, record.changed);
+        for (recipe, bytes) in &book.gems {
+            let recipe = self.recipes.numbered(*recipe).filter(|recipe| !recipe.leaving);
+            let gems = recipe.and_then(|recipe| Some((recipe, gem_list::decode(bytes, recipe.gem_bytes())?)));
+            if let Some((recipe, gems)) = gems {
+                lists::count(&mut self.groups, recipe, *number, &gems);
+            }
+        }
+        let references = self.references(library, book).into_iter().map(|reference| (*number, reference));
+        self.references.extend(references);
+        if self.references.len() < PAGE { Ok(()) } else { self.look_up() }
+    }
+
+    /// Looks up what should refer to the books that were read.
+    fn look_up(&mut self) -> Result<(), StoreError> {
+        let references = std::mem::take(&mut self.references);
+        let lookups: Vec<Command> = references.iter().map(|(_, reference)| lookup(reference)).collect();
+        for ((book, reference), found) in references.into_iter().zip(self.shared.client.read(&lookups)?) {
+            if !is_there(&found) {
+                self.doubts.push(Doubt::Reference { book, reference });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all gem lists of a book can be read.
+    fn is_whole(&self, book: &Book) -> bool {
+        book.record.gems.keys().all(|recipe| {
+            let list = self.recipes.named(recipe).ok().and_then(|recipe| {
+                let (_, bytes) = book.gems.iter().find(|(number, _)| *number == recipe.number)?;
+                gem_list::decode(bytes, recipe.gem_bytes())
+            });
+            list.is_some()
+        })
+    }
+
+    /// Compares the gem lists of a book with the counts of its record.
+    fn gems(&mut self, name: &str, book: &Book) {
+        for (recipe, count) in &book.record.gems {
+            let Ok(recipe) = self.recipes.named(recipe) else {
+                self.faults.add(format!("{name} has gems of recipe {recipe}, which is unknown"));
+                continue;
+            };
+            let list = book.gems.iter().find(|(number, _)| *number == recipe.number);
+            let Some(list) = list.and_then(|(_, bytes)| gem_list::decode(bytes, recipe.gem_bytes())) else {
+                let sentence =
+                    format!("{name} has no readable gems of recipe {}, but its record counts {count}", recipe.name());
+                self.faults.add(sentence);
+                continue;
+            };
+            let distinct = list.iter().map(|gem| gem.gem).collect::<HashSet<Gem>>().len();
+            if list.len() != *count as usize || distinct != list.len() {
+                let (found, recipe) = (list.len(), recipe.name());
+                self.faults.add(format!(
+                    "{name} has {found} gems of recipe {recipe}, {distinct} of them different, but its record counts {count}"
+                ));
+            }
+        }
+        for (number, _) in &book.gems {
+            let recipe = self.recipes.numbered(*number);
+            if recipe.is_none_or(|recipe| !recipe.leaving && !book.record.gems.contains_key(recipe.name())) {
+                self.faults.add(format!("{name} has gems of recipe number {number}, but its record lists none"));
+            }
+        }
+    }
+
+    /// The postings that a book needs. A gem list that cannot be read was reported.
+    fn postings_of(&self, book: &Book) -> Result<Posts, StoreError> {
+        let readable = |(number, bytes): &&(u16, Vec<u8>)| {
+            let recipe = self.recipes.numbered(*number).filter(|recipe| !recipe.leaving);
+            recipe.is_some_and(|recipe| gem_list::decode(bytes, recipe.gem_bytes()).is_some())
+        };
+        let old = Old { record: book.record.clone(), gems: book.gems.iter().filter(readable).cloned().collect() };
+        self.shared.posts(&self.recipes, book.number, Some(&old))
+    }
+
+    /// What refers to a book, if its library is known, but for its postings.
+    fn all_references(&self, book: &Book) -> Result<BTreeSet<Reference>, StoreError> {
+        let library = self.shared.library(&book.record.key.library)?;
+        Ok(library.map(|library| self.references(library, book)).unwrap_or_default())
+    }
+
+    /// What refers to a book of this library, but for its postings.
+    fn references(&self, library: u32, book: &Book) -> BTreeSet<Reference> {
+        let Book { number, record, .. } = book;
+        let (keys, shard) = (&self.shared.keys, shard_of_key(&record.key));
+        let mut all = BTreeSet::from([(keys.ids(shard, library), member(&record.key, *number))]);
+        let in_terms = [library.to_be_bytes(), number.0.to_be_bytes()].concat();
+        all.extend(Term::of(&record.description).iter().map(|term| (keys.term(shard, term), in_terms.clone())));
+        let digests = [Some(&record.digest), record.clean_digest.as_ref()];
+        let halves = digests.into_iter().flatten().filter_map(|digest| half(digest));
+        all.extend(halves.map(|half| (keys.digest(half), number.0.to_be_bytes().to_vec())));
+        all
+    }
+
+    /// Compares the totals with those of the books that were read, or are read again if books were changed since then.
+    fn totals(&mut self, mut before: u64) -> Result<(), StoreError> {
+        for _ in 0..COUNTS {
+            let wrong = self.sums.compared(&self.shared.totals()?);
+            if wrong.is_empty() {
+                return Ok(());
+            }
+            let now = self.shared.last_audited()?;
+            if now == before {
+                for (key, _) in &wrong {
+                    self.faults.add(format!("the total {key} does not match the books"));
+                }
+                self.amiss = wrong;
+                return Ok(());
+            }
+            before = now;
+            self.sums = Sums::default();
+            let (faults, doubts) = (std::mem::take(&mut self.faults), std::mem::take(&mut self.doubts));
+            self.each_book(|check, book| {
+                if let Some(library) = check.shared.library(&book.record.key.library)? {
+                    check.sums.count(library, &book.record, &check.recipes, false);
+                    check.sums.touch(library, book.record.changed);
+                }
+                Ok(())
+            })?;
+            (self.faults, self.doubts) = (faults, doubts);
+        }
+        tracing::warn!("the totals were not verified, because books are changed all the time");
+        Ok(())
+    }
+
+    fn audit(&mut self) -> Result<(), StoreError> {
+        let mut last = 0;
+        loop {
+            let page = self.shared.audit(AuditFrom::Behind(last), PAGE);
+            let Some(page) = self.faults.or_fault(page)? else { return Ok(()) };
+            let Some(end) = page.last().map(|entry| entry.number) else { return Ok(()) };
+            let numbers = page.iter().map(|entry| entry.number);
+            // A long log has lost its oldest entries.
+            let first = if last == 0 { page[0].number } else { last + 1 };
+            if !numbers.eq(first..=end) {
+                self.faults.add(format!("entries between {first} and {end} are missing from the audit log"));
+            }
+            last = end;
+        }
+    }
+}
+
+fn lookup((key, field): &Reference) -> Command {
+    let is_digest = field.len() == 4;
+    Command::new(if is_digest { "HEXISTS" } else { "ZSCORE" }, key, field.as_slice())
+}
+
+/// The answer to a look-up.
+fn is_there(answer: &redis::Value) -> bool {
+    !matches!(answer, redis::Value::Nil | redis::Value::Int(0))
+}
+
+/// The books that are being changed in a shard.
+fn being_changed(store: &Shared, shard: u32) -> Result<BTreeSet<BookNo>, StoreError> {
+    let intents = store.read_one(Command::bare("HVALS", &store.keys.shard(shard, "intents")))?;
+    let intents: Vec<String> = answer(store.address(), intents)?;
+    Ok(intents.iter().filter_map(|intent| Some(Intent::read(intent)?.number)).collect())
+}

@@ -1,0 +1,225 @@
+//! The audit log: who changed what, and when. An entry is written in the same batch as its change, so neither exists
+//! without the other.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use lapidary_gems::RecipeName;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::{Record, Rights};
+
+/// Who a change is made for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Actor {
+    /// A local user: a command that works on the folder, or the server itself.
+    Local,
+    /// A request without a key.
+    Anonymous,
+    /// A request with the key of this name.
+    Key(String),
+}
+
+impl fmt::Display for Actor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local => f.write_str("local"),
+            Self::Anonymous => f.write_str("anonymous"),
+            Self::Key(name) => write!(f, "key:{name}"),
+        }
+    }
+}
+
+/// What was changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum Action {
+    /// A book was added.
+    Added(AuditedBook),
+    /// A book replaced one with the same id.
+    Replaced(AuditedBook),
+    /// A book was removed.
+    Removed(AuditedBook),
+    /// A book's metadata was changed: whether it counts, its rights, their days, a note.
+    Amended(AuditedBook),
+    /// A setting was created, changed or removed.
+    Setting {
+        /// The kind of setting.
+        kind: String,
+        /// Its name.
+        name: String,
+        /// Whether it was removed.
+        removed: bool,
+    },
+    /// A key was created, or got a new secret.
+    KeyMade {
+        /// Its name.
+        name: String,
+        /// Its id.
+        id: String,
+    },
+    /// A key was revoked.
+    KeyRevoked {
+        /// Its name.
+        name: String,
+    },
+    /// A library was trusted, or not any more.
+    LibraryTrust {
+        /// The library.
+        library: String,
+        /// Whether it is trusted.
+        trusted: bool,
+    },
+    /// A new catalogue was built from many books at once.
+    Built {
+        /// Number of books.
+        books: u64,
+    },
+    /// A recipe was added.
+    RecipeAdded {
+        /// Its name.
+        recipe: RecipeName,
+    },
+    /// A recipe became the default.
+    RecipeDefault {
+        /// Its name.
+        recipe: RecipeName,
+    },
+    /// Dropping a recipe, with all its gems, was started.
+    RecipeDropped {
+        /// Its name.
+        recipe: RecipeName,
+    },
+    /// Keeping folds was turned on or off.
+    FoldsKept {
+        /// Whether folds are kept.
+        kept: bool,
+    },
+    /// A job was started.
+    JobStarted {
+        /// Its number.
+        job: u32,
+        /// The kind of job.
+        kind: String,
+    },
+    /// A check was filed, or a decision about one recorded.
+    Decided {
+        /// The id of the entry.
+        decision: String,
+        /// `checked`, `accepted`, `refused` or `appealed`.
+        ruling: String,
+        /// The id of the check that it is about.
+        check: String,
+        /// The digest of the checked text.
+        digest: String,
+    },
+    /// A job was cancelled.
+    JobCancelled {
+        /// Its number.
+        job: u32,
+    },
+}
+
+impl Action {
+    /// The book that was changed.
+    #[must_use]
+    pub fn book(&self) -> Option<&AuditedBook> {
+        match self {
+            Self::Added(book) | Self::Replaced(book) | Self::Removed(book) | Self::Amended(book) => Some(book),
+            _ => None,
+        }
+    }
+}
+
+/// A changed book, as shown in the audit log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuditedBook {
+    /// Its library.
+    pub library: String,
+    /// Its id in the library.
+    pub id: String,
+    /// Its rights; for a removed book, its last rights.
+    pub rights: Rights,
+    /// See [`Record::digest`](super::Record::digest).
+    pub digest: String,
+    /// Whether its text is kept; for a removed book, whether it was.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub text_kept: bool,
+    /// For [`Action::Amended`]: what was changed. Entries of older versions have none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<Amended>,
+}
+
+/// A change to a book's metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Amended {
+    /// The book was disabled: checks no longer count it.
+    Disabled,
+    /// The book was enabled again.
+    Enabled,
+    /// A note was added.
+    Noted,
+    /// The note was removed.
+    NoteForgotten,
+    /// The rights were changed.
+    Rights,
+    /// The days on which the rights are in effect were changed.
+    Validity,
+    /// The book was confirmed: it is no longer in quarantine.
+    Confirmed,
+}
+
+impl Amended {
+    /// The differences between two records.
+    pub fn between(old: &Record, new: &Record) -> Vec<Self> {
+        let (before, after) = (&old.standing, &new.standing);
+        [
+            (!old.is_disabled() && new.is_disabled(), Self::Disabled),
+            (old.is_disabled() && !new.is_disabled(), Self::Enabled),
+            (after.note.is_some() && before.note != after.note, Self::Noted),
+            (before.note.is_some() && after.note.is_none(), Self::NoteForgotten),
+            (old.rights != new.rights, Self::Rights),
+            (before.validity != after.validity, Self::Validity),
+            (before.is_quarantined() && !after.is_quarantined(), Self::Confirmed),
+        ]
+        .into_iter()
+        .filter_map(|(changed, change)| changed.then_some(change))
+        .collect()
+    }
+}
+
+/// An entry without its number, as stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Audited {
+    /// When it happened.
+    pub at: Timestamp,
+    /// Who did it.
+    pub actor: String,
+    #[serde(flatten)]
+    /// What was done.
+    pub action: Action,
+}
+
+/// An entry of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// Its number; numbers increase by 1.
+    pub number: u64,
+    /// When the change was made.
+    pub at: Timestamp,
+    /// Who: `local`, `anonymous`, or `key:` and the name of a key.
+    pub actor: String,
+    /// What was changed.
+    pub action: Action,
+}
+
+/// Where to start reading the audit log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AuditFrom {
+    /// After the entry with this number; 0 is before the first.
+    Behind(u64),
+    /// At the first entry at or after this time.
+    Time(Timestamp),
+}

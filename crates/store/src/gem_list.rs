@@ -1,0 +1,242 @@
+//! A book's gems as bytes.
+//!
+//! ```text
+//! ┌────────┬────────┬──────────────┬───────────────────────┬─────────────────────────────┬──────────────────────┐
+//! │ MARK   │ count  │ gems         │ placed                │ gaps: start - end of the    │ lengths: end - start │
+//! │        │ varint │ count × 4 or │ a bit a gem, from the │ placed gem before: a number │ a number a placed    │
+//! │        │        │ 6 B, little- │ lowest of each byte   │ a placed gem                │ gem                  │
+//! │        │        │ endian       │                       │                             │                      │
+//! └────────┴────────┴──────────────┴───────────────────────┴─────────────────────────────┴──────────────────────┘
+//! ```
+//!
+//! Gems are hashes and do not compress. Gaps and lengths are numbers of similar size (Rice 1979, "Some practical universal
+//! noiseless coding techniques"): the lower bits of each above the least number as they are, and the higher ones in unary, a
+//! 0 for each and then a 1. A place so takes 2 bytes instead of 16. A number of [`FAR`] or more higher bits has the others
+//! at the end.
+//!
+//! ```text
+//! ┌───────────────┬──────────┬──────────────────┬────────────────┬───────┬───────────────────────┐
+//! │ least         │ low bits │ lower bits       │ length of the  │ highs │ those of far numbers  │
+//! │ zigzag varint │ u8       │ `low` bits each  │ highs, varint  │       │ varint each           │
+//! └───────────────┴──────────┴──────────────────┴────────────────┴───────┴───────────────────────┘
+//! ```
+//!
+//! Differences wrap around, so every list has an encoding.
+
+use lapidary_gems::varint;
+use lapidary_gems::{Gem, Place, PlacedGem};
+
+use super::bits::{Numbers, pack, word};
+
+/// What a list begins with: the number 0 in two bytes. Lists written before format 11 begin with their count, in as few
+/// bytes as possible.
+const MARK: [u8; 2] = [0x80, 0];
+/// The maximum number of zeros in unary.
+const FAR: u64 = 24;
+/// The maximum number of lower bits.
+const MOST_LOW_BITS: u32 = 57;
+
+/// Encodes gems of `width` bytes.
+pub fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(gems.len() * (width + 3) + 16);
+    out.extend(MARK);
+    varint::put(&mut out, gems.len() as u64);
+    for gem in gems {
+        out.extend(&gem.gem.0.to_le_bytes()[..width]);
+    }
+    for eight in gems.chunks(8) {
+        let bits = eight.iter().enumerate().map(|(i, gem)| u8::from(gem.place.is_some()) << i);
+        out.push(bits.fold(0, |byte, bit| byte | bit));
+    }
+    let (mut gaps, mut lengths, mut end) = (Vec::new(), Vec::new(), 0);
+    for place in gems.iter().filter_map(|gem| gem.place) {
+        gaps.push(place.start.wrapping_sub(end));
+        lengths.push(place.end.wrapping_sub(place.start));
+        end = place.end;
+    }
+    put_similar(&mut out, gaps);
+    put_similar(&mut out, lengths);
+    out
+}
+
+/// Appends numbers of similar size.
+fn put_similar(out: &mut Vec<u8>, mut numbers: Vec<u64>) {
+    let Some(least) = numbers.iter().copied().min_by_key(|number| number.cast_signed()) else { return };
+    for number in &mut numbers {
+        *number = number.wrapping_sub(least);
+    }
+    let mut ordered = numbers.clone();
+    let (_, median, _) = ordered.select_nth_unstable(numbers.len() / 2);
+    let low = median.checked_ilog2().unwrap_or(0).min(MOST_LOW_BITS);
+    varint::put(out, varint::zigzag(least));
+    out.push(low as u8);
+    pack(out, numbers.iter().map(|number| number & ((1 << low) - 1)), low);
+    let (mut highs, mut far, mut bit) = (Vec::new(), Vec::new(), 0);
+    for number in numbers {
+        let high = number >> low;
+        if high >= FAR {
+            varint::put(&mut far, high - FAR);
+        }
+        bit += high.min(FAR) as usize;
+        highs.resize(bit / 8 + 1, 0);
+        highs[bit / 8] |= 1 << (bit % 8);
+        bit += 1;
+    }
+    varint::put(out, highs.len() as u64);
+    out.append(&mut highs);
+    out.append(&mut far);
+}
+
+/// Takes `count` numbers of similar size from the front of `bytes`.
+fn take_similar(bytes: &mut &[u8], count: usize) -> Option<Vec<u64>> {
+    if count == 0 {
+        return Some(Vec::new());
+    }
+    let least = varint::unzigzag(varint::take(bytes)?);
+    let low = u32::from(*bytes.split_off_first()?);
+    if low > MOST_LOW_BITS {
+        return None;
+    }
+    let lows = Numbers::take(bytes, count, low as usize)?;
+    let length = usize::try_from(varint::take(bytes)?).ok()?;
+    let highs = bytes.split_off(..length)?;
+    let mut bit = 0;
+    let mut numbers = Vec::with_capacity(count);
+    for i in 0..count {
+        let zeros = u64::from((word(highs, bit / 8) >> (bit % 8)).trailing_zeros());
+        bit += zeros as usize + 1;
+        let high = match zeros {
+            ..FAR => zeros,
+            FAR => FAR.checked_add(varint::take(bytes)?)?,
+            _ => return None,
+        };
+        numbers.push((high << low | lows.get(i)).wrapping_add(least));
+    }
+    Some(numbers)
+}
+
+/// Decodes gems of `width` bytes. Returns `None` if the bytes are not a list of gems.
+pub fn decode(bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
+    let Some(mut bytes) = bytes.strip_prefix(&MARK) else { return decode_former(bytes, width) };
+    let (mut list, placed) = take_gems(&mut bytes, width)?;
+    let count = placed.iter().map(|byte| byte.count_ones() as usize).sum();
+    let gaps = take_similar(&mut bytes, count)?;
+    let lengths = take_similar(&mut bytes, count)?;
+    let mut pairs = gaps.into_iter().zip(lengths);
+    place(&mut list, placed, || pairs.next())?;
+    (bytes.is_empty() && pairs.next().is_none()).then_some(list)
+}
+
+/// Decodes a list written before format 11, in which two varints for each placed gem follow the bits: gap, zigzag, and
+/// length.
+fn decode_former(mut bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
+    let (mut list, placed) = take_gems(&mut bytes, width)?;
+    place(&mut list, placed, || Some((varint::unzigzag(varint::take(&mut bytes)?), varint::take(&mut bytes)?)))?;
+    bytes.is_empty().then_some(list)
+}
+
+/// Takes gems from the front of `bytes`, and the bits that say which have a place.
+fn take_gems<'a>(bytes: &mut &'a [u8], width: usize) -> Option<(Vec<PlacedGem>, &'a [u8])> {
+    let count = usize::try_from(varint::take(bytes)?).ok()?;
+    let gems = bytes.split_off(..count.checked_mul(width)?)?;
+    let placed = bytes.split_off(..count.div_ceil(8))?;
+    let gem = |bytes: &[u8]| {
+        let mut wide = [0; 8];
+        wide[..width].copy_from_slice(bytes);
+        PlacedGem { gem: Gem(u64::from_le_bytes(wide)), place: None }
+    };
+    Some((gems.chunks_exact(width).map(gem).collect(), placed))
+}
+
+/// Sets the places of the gems that have one. `pair` returns the next gap and length.
+fn place(list: &mut [PlacedGem], placed: &[u8], mut pair: impl FnMut() -> Option<(u64, u64)>) -> Option<()> {
+    let mut before = 0_u64;
+    for (i, gem) in list.iter_mut().enumerate() {
+        if placed[i / 8] >> (i % 8) & 1 == 1 {
+            let (gap, length) = pair()?;
+            let start = before.wrapping_add(gap);
+            before = start.wrapping_add(length);
+            gem.place = Some(Place { start, end: before });
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn placed(width: usize) -> impl Strategy<Value = PlacedGem> {
+        let edges = prop_oneof![any::<u64>(), 0..300_u64, Just(u64::MAX), Just(u64::MAX >> 1)];
+        let place = (edges.clone(), edges).prop_map(|(start, end)| Place { start, end });
+        (any::<u64>(), proptest::option::of(place))
+            .prop_map(move |(gem, place)| PlacedGem { gem: Gem(gem >> (64 - 8 * width)), place })
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_reverses_encoding(narrow in proptest::collection::vec(placed(4), 0..40),
+                                      wide in proptest::collection::vec(placed(6), 0..40)) {
+            prop_assert_eq!(decode(&encode(&narrow, 4), 4), Some(narrow));
+            prop_assert_eq!(decode(&encode(&wide, 6), 6), Some(wide));
+        }
+
+        #[test]
+        fn a_cut_list_is_refused(list in proptest::collection::vec(placed(4), 1..40), cut in any::<prop::sample::Index>()) {
+            let bytes = encode(&list, 4);
+            prop_assert_eq!(decode(&bytes[..cut.index(bytes.len())], 4), None);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
+            let marked = [&MARK, bytes.as_slice()].concat();
+            let _ = (decode(&bytes, 4), decode(&bytes, 6), decode(&marked, 4), decode(&marked, 6));
+        }
+    }
+
+    /// Three hundred gems, each this far behind the end of the one before, and this long.
+    fn list(gap: fn(u64) -> u64, length: fn(u64) -> u64) -> Vec<PlacedGem> {
+        let mut end = 0;
+        (0..300)
+            .map(|i| {
+                let start = end + gap(i);
+                end = start + length(i);
+                PlacedGem { gem: Gem(i * 7919), place: Some(Place { start, end }) }
+            })
+            .collect()
+    }
+
+    #[test]
+    fn places_take_few_bytes() {
+        let size = |list: &[PlacedGem]| encode(list, 4).len() - (MARK.len() + 2 + 300 * 4 + 300_usize.div_ceil(8));
+        // Alike: a bit each, and what a column begins with.
+        assert_eq!(size(&list(|_| 0, |_| 1000)), (1 + 1 + 1 + 38) + (2 + 1 + 1 + 38));
+        let varied = list(|i| i * 7919 % 400, |i| 30 + i * 104_729 % 20);
+        assert!(size(&varied) < 300 * 2, "{}", size(&varied));
+        // One far number does not make the others larger.
+        let far = list(|i| if i == 7 { 1 << 40 } else { i * 7919 % 400 }, |i| 30 + i * 104_729 % 20);
+        assert!(size(&far) < size(&varied) + 16);
+    }
+
+    #[test]
+    fn lists_of_earlier_folders_are_read() {
+        let list = [
+            PlacedGem { gem: Gem(0x0102_0304), place: Some(Place { start: 5, end: 305 }) },
+            PlacedGem { gem: Gem(7), place: None },
+            PlacedGem { gem: Gem(8), place: Some(Place { start: 304, end: 306 }) },
+        ];
+        let bytes = [3, 4, 3, 2, 1, 7, 0, 0, 0, 8, 0, 0, 0, 0b101, 10, 0xac, 2, 1, 2];
+        assert_eq!(decode(&bytes, 4), Some(list.to_vec()));
+        assert_eq!(decode(&[0], 4), Some(Vec::new()));
+    }
+
+    #[test]
+    fn a_count_of_more_than_there_is_is_refused_before_memory_is_taken() {
+        let mut bytes = Vec::new();
+        varint::put(&mut bytes, u64::MAX >> 3);
+        assert_eq!(decode(&bytes, 6), None);
+        assert_eq!(decode(&[&MARK, bytes.as_slice()].concat(), 6), None);
+    }
+}

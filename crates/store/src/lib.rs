@@ -1,0 +1,55 @@
+//! The index: a store of books, their gems and the posting lists, behind one interface.
+//!
+//! [`Store`] changes books, recipes and the small records next to them. [`Snapshot`] is what a check reads.
+//! [`Administration`] maintains the files of engines that have their own. None of these traits deals with texts, scores
+//! or verdicts; the catalogue combines those.
+
+mod administration;
+pub mod audit;
+mod bits;
+mod bounds;
+pub mod change;
+mod condition;
+mod error;
+pub mod faults;
+pub mod gem_list;
+mod key;
+pub mod postings;
+pub mod recipes;
+pub mod record;
+mod rights;
+mod rocks;
+pub mod runs;
+mod search;
+mod sharing;
+mod snapshot;
+mod standing;
+mod store;
+pub mod summary;
+mod table;
+pub mod tally;
+mod term;
+mod vitals;
+mod watch;
+
+pub use administration::{Administration, Backup};
+pub use audit::{Action, Actor, Amended, AuditEntry, AuditFrom, AuditedBook};
+pub use bounds::TEXT_BYTES;
+pub use condition::{Condition, Keeps, Versions};
+pub use error::StoreError;
+pub use key::{BadName, BookId, BookKey, BookNo, Library, NAME_BYTES};
+pub use record::{LateGems, NewBook, Outline, Record, RecordChange};
+pub use rights::Rights;
+pub use rocks::{CACHE_BYTES, RocksStore, Staged};
+pub use search::{Cursor, Found, Search};
+pub use sharing::{Lease, LeaseEnd, Sharing, Spending, Spent};
+pub use snapshot::{Each, Snapshot, Unread};
+pub use standing::bans;
+pub use standing::{NOTE_BYTES, Note, Quarantine, SetBy, Standing, Validity};
+pub use store::Store;
+pub use summary::{Coverage, LibrarySummary, SizeClass, Sizes};
+pub use table::{Row, RowChange, Table};
+pub use tally::{LibraryTally, Limits, Tally};
+pub use term::{Field, MOST_TERMS, Term};
+pub use vitals::{Background, CacheUse, ClusterVitals, Disk, NodeVitals, PostingCounts, Vitals};
+pub use watch::{UNWATCHED, Watch};

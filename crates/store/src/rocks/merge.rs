@@ -1,0 +1,353 @@
+//! Merges the delta into the main index, one bucket at a time. A bucket and the changes merged into it are written in
+//! one batch, so readers never see a difference.
+//!
+//! Every change does part of the merging that its postings will need. So the delta stays a small fraction of the main
+//! index, no reader waits for a long merge, and no extra thread is needed.
+
+use std::cmp::Ordering;
+
+use lapidary_gems::Gem;
+use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
+
+use super::RocksStore;
+use super::long_list::long_list;
+use super::read::RocksSnapshot;
+use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
+use crate::postings::{LONG, List, Reader, Unreadable, Writer};
+use crate::recipes::KnownRecipe;
+use crate::{BookNo, StoreError, Watch};
+
+/// A delta up to this size is left alone: it fits into memory.
+const SMALL: u64 = 1 << 19;
+/// A larger delta is kept this many times smaller than the main index. A merge rewrites about this many postings of
+/// the main index for each one of the delta.
+const PART: u64 = 8;
+/// Fixed cost of a bucket, in postings, on top of those it contains.
+const BUCKET_COST: u64 = 8;
+/// Number of postings that a batch rewrites when everything is merged.
+const BATCH: u64 = 1 << 18;
+
+/// Where the next merge starts. It is not stored on disk: any position is correct.
+#[derive(Default)]
+pub(super) struct Cursor(Vec<u8>);
+
+/// Merges as much as a change of this many postings should pay for.
+pub(super) fn keep_up(store: &RocksStore, cursor: &mut Cursor, changed: u64) -> Result<(), StoreError> {
+    let snapshot = store.view();
+    let Postings { main, delta } = snapshot.postings()?;
+    if delta < SMALL.max(main / PART) {
+        return Ok(());
+    }
+    // Twice what would keep the size of the delta constant.
+    merge(&snapshot, cursor, 2 * PART * changed)
+}
+
+/// Merges as many changes as the delta has now, some at a time. Between them, others write. `watch` is called with the number
+/// of changes that are merged, and of all.
+pub(super) fn merge_in_turns(store: &RocksStore, watch: Watch<'_>) -> Result<(), StoreError> {
+    merge_in_steps(store, BATCH, watch)
+}
+
+fn merge_in_steps(store: &RocksStore, budget: u64, watch: Watch<'_>) -> Result<(), StoreError> {
+    let all = store.view().postings()?.delta;
+    let mut merged = 0;
+    while merged < all {
+        {
+            let mut turn = store.turn();
+            let before = store.view().postings()?.delta;
+            if before == 0 {
+                break;
+            }
+            merge(&store.view(), &mut turn, budget)?;
+            merged += before.saturating_sub(store.view().postings()?.delta);
+        }
+        watch(merged.min(all), all)?;
+        RocksStore::let_others_write();
+    }
+    Ok(())
+}
+
+/// A change of a bucket in the delta: the lower bits of the gem, added or removed, and the book.
+type Change = (u64, Sign, BookNo);
+
+/// Merges whole buckets, starting at the cursor and wrapping around at most once, until about `budget` postings are
+/// rewritten.
+fn merge(snapshot: &RocksSnapshot<'_>, cursor: &mut Cursor, budget: u64) -> Result<(), StoreError> {
+    let mut options = ReadOptions::default();
+    options.set_total_order_seek(true);
+    let mut delta = snapshot.iterator(Family::Delta, options);
+    let mut merge = Merge { snapshot, batch: WriteBatch::default(), counts: snapshot.postings()?, rewritten: 0 };
+    delta.seek(&cursor.0);
+    if !delta.valid() {
+        snapshot.end(&delta)?;
+        delta.seek_to_first();
+    }
+    while merge.rewritten < budget && delta.valid() {
+        merge.bucket(&mut delta)?;
+    }
+    snapshot.end(&delta)?;
+    cursor.0 = delta.key().unwrap_or_default().to_vec();
+    merge.batch.put_cf(snapshot.family(Family::Meta), MetaKey::Postings.bytes(), merge.counts.write());
+    // No need to wait for the disk: a merge alters no answer. The next change waits for both.
+    snapshot.write(merge.batch)?;
+    snapshot.merged(merge.rewritten);
+    Ok(())
+}
+
+struct Merge<'a> {
+    snapshot: &'a RocksSnapshot<'a>,
+    batch: WriteBatch,
+    counts: Postings,
+    rewritten: u64,
+}
+
+impl Merge<'_> {
+    /// Merges the bucket of the next change, and moves `delta` past the bucket's last change.
+    fn bucket(&mut self, delta: &mut DBRawIterator<'_>) -> Result<(), StoreError> {
+        let snapshot = self.snapshot;
+        let mut merged: Option<(&KnownRecipe, Bucket)> = None;
+        let mut changes: Vec<Change> = Vec::new();
+        while let Some(key) = delta.key() {
+            let (recipe, gem, sign, book) = snapshot.read_delta(key)?;
+            let bucket = Bucket::of(recipe, gem);
+            let first = merged.get_or_insert((recipe, bucket));
+            if (recipe.number, bucket) != (first.0.number, first.1) {
+                break;
+            }
+            changes.push((schema::rest_of(recipe, gem), sign, book));
+            self.batch.delete_cf(snapshot.family(Family::Delta), key);
+            delta.next();
+        }
+        let Some((recipe, bucket)) = merged else { return Ok(()) };
+        self.counts.delta = self.counts.delta.saturating_sub(changes.len() as u64);
+        self.rewritten += BUCKET_COST;
+        self.apply(recipe, bucket, &changes)
+    }
+
+    fn apply(&mut self, recipe: &KnownRecipe, bucket: Bucket, delta: &[Change]) -> Result<(), StoreError> {
+        let snapshot = self.snapshot;
+        let key = bucket.key(recipe);
+        let before = snapshot.get(Family::Postings, &key)?;
+        let damaged = |Unreadable| snapshot.unreadable(recipe, bucket);
+        let rest_bits = schema::rest_bits(recipe);
+        let read = |value| Reader::new(value, rest_bits);
+        let lists = before.as_deref().map(read).transpose().map_err(damaged)?;
+        let mut lists = lists.into_iter().flatten().peekable();
+        let mut groups = delta.chunk_by(|a, b| a.0 == b.0).peekable();
+        let mut writer = Writer::new(rest_bits);
+        loop {
+            let order = match (lists.peek(), groups.peek()) {
+                (None, None) => break,
+                (Some(Ok((rest, _))), Some(changed)) => rest.cmp(&changed[0].0),
+                (Some(_), _) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+            };
+            let list = lists.next_if(|_| order.is_le()).transpose().map_err(damaged)?;
+            let changed = if order.is_ge() { groups.next().unwrap_or_default() } else { &[] };
+            match (list, changed) {
+                (Some((rest, List::Short(books))), []) => {
+                    self.rewritten += books.len() as u64;
+                    writer.short(rest, books);
+                }
+                (Some((rest, List::Long(count))), []) => writer.long(rest, count),
+                (list, changed) => {
+                    let gem = bucket.gem(recipe, changed[0].0).ok_or(Unreadable).map_err(damaged)?;
+                    self.list(recipe, gem, list.map(|(_, list)| list), changed, &mut writer)?;
+                }
+            }
+        }
+        match writer.finish() {
+            Some(value) => self.batch.put_cf(snapshot.family(Family::Postings), key, value),
+            None => self.batch.delete_cf(snapshot.family(Family::Postings), key),
+        }
+        Ok(())
+    }
+
+    /// Writes a changed list.
+    fn list(
+        &mut self,
+        recipe: &KnownRecipe,
+        gem: Gem,
+        list: Option<List<'_>>,
+        changed: &[Change],
+        writer: &mut Writer,
+    ) -> Result<(), StoreError> {
+        let rest = schema::rest_of(recipe, gem);
+        let before = self.snapshot.books_of(recipe, gem, list)?;
+        let (removed, added) = changed.split_at(changed.partition_point(|(_, sign, _)| *sign == Sign::Removed));
+        let is_removed = |book: &BookNo| removed.binary_search_by_key(book, |(.., book)| *book).is_ok();
+        let mut books: Vec<BookNo> = before.iter().copied().filter(|book| !is_removed(book)).collect();
+        books.extend(added.iter().map(|(.., book)| *book));
+        books.sort_unstable();
+        if before.len() + added.len() != books.len() + removed.len() || books.windows(2).any(|two| two[0] == two[1]) {
+            let gem = recipe.shown(gem);
+            return Err(self.snapshot.damaged(format!("the changes of gem {gem} ({}) do not apply", recipe.name())));
+        }
+        self.counts.main = (self.counts.main + added.len() as u64).saturating_sub(removed.len() as u64);
+        self.rewritten += books.len() as u64;
+        let family = self.snapshot.family(Family::Lists);
+        if before.len() > LONG as usize {
+            let parts = self.snapshot.list_parts(recipe, gem, before.len() as u32)?;
+            for (library, _) in parts {
+                self.batch.delete_cf(family, schema::list_key(recipe, gem, library));
+            }
+            self.batch.delete_cf(family, schema::gem_key(recipe, gem));
+        }
+        if books.len() > LONG as usize {
+            for (key, part) in long_list(recipe, gem, &books, self.snapshot.owners()) {
+                self.batch.put_cf(family, key, part);
+            }
+            writer.long(rest, books.len() as u32);
+        } else {
+            writer.short(rest, books);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::atomic::AtomicU8;
+    use std::sync::atomic::Ordering::Relaxed;
+    use std::thread;
+
+    use jiff::Timestamp;
+    use proptest::prelude::*;
+
+    use super::super::verify::verify;
+    use super::*;
+    use crate::{
+        Actor, BookKey, Condition, LibraryTally, Limits, NewBook, Record, Rights, Snapshot as _, Standing, Store,
+        Tally, UNWATCHED,
+    };
+    use lapidary_common::description::Description;
+    use lapidary_gems::{PlacedGem, Recipe};
+
+    /// A book with these gems, some of which share a bucket.
+    fn book(id: u8, gems: &[u64]) -> NewBook {
+        let recipe = Recipe::documented().name().clone();
+        let gems: Vec<PlacedGem> = gems.iter().map(|gem| PlacedGem { gem: gem_of(*gem), place: None }).collect();
+        let record = Record {
+            key: key(id),
+            rights: Rights::Free,
+            description: Description::default(),
+            digest: String::new(),
+            clean_digest: None,
+            bytes: 0,
+            clean: None,
+            text_kept: false,
+            gems: BTreeMap::new(),
+            changed: Timestamp::UNIX_EPOCH,
+            fetched: None,
+            standing: Standing::default(),
+        };
+        NewBook {
+            record,
+            gems: BTreeMap::from([(recipe, gems)]),
+            folds: Vec::new(),
+            text: None,
+            allow_empty: true,
+            complete: false,
+            turn: None,
+            condition: Condition::default(),
+        }
+    }
+
+    fn gem_of(i: u64) -> Gem {
+        Gem(((i / 3) << 20) | (i % 3))
+    }
+
+    fn key(id: u8) -> BookKey {
+        BookKey { library: "lib".parse().unwrap(), id: id.to_string().parse().unwrap() }
+    }
+
+    fn any_step() -> impl Strategy<Value = (u8, Option<Vec<u64>>, u64)> {
+        let gems = proptest::option::weighted(0.7, proptest::collection::vec(0..12_u64, 0..8));
+        (0..4_u8, gems, 0..60_u64)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn a_delta_merged_in_part_is_never_seen(steps in proptest::collection::vec(any_step(), 1..12)) {
+            let dir = tempfile::tempdir().unwrap();
+            let store = RocksStore::open_or_create(dir.path()).unwrap();
+            let recipe = Recipe::documented();
+            store.add_recipe(&Actor::Local, &recipe).unwrap();
+            let mut books: BTreeMap<u8, Vec<u64>> = BTreeMap::new();
+            for (id, gems, budget) in steps {
+                let before_change = store.view();
+                match gems {
+                    Some(gems) => {
+                        store.put(&Actor::Local, vec![book(id, &gems)]).unwrap();
+                        books.insert(id, gems);
+                    }
+                    None => {
+                        prop_assert_eq!(store.remove(&Actor::Local, &[key(id)]).unwrap(), [books.remove(&id).is_some()]);
+                    }
+                }
+                let before = store.view();
+                merge(&store.view(), &mut store.turn(), budget).unwrap();
+                prop_assert_eq!(verify(&before_change, UNWATCHED).unwrap(), Vec::<String>::new());
+                for view in [before, store.view()] {
+                    prop_assert_eq!(verify(&view, UNWATCHED).unwrap(), Vec::<String>::new());
+                    for gem in 0..13 {
+                        let mut expected = LibraryTally::empty("lib".parse().unwrap());
+                        for (id, _) in books.iter().filter(|(_, gems)| gems.contains(&gem)) {
+                            expected.books.push((view.find(&key(*id)).unwrap().unwrap(), 1));
+                        }
+                        expected.books.sort_unstable();
+                        if !expected.books.is_empty() {
+                            expected.holders.push((gem_of(gem), expected.books.len() as u32));
+                        }
+                        let limits = Limits { cap: 4, fewest: 1, ..Limits::NONE };
+                        let tally = view.tally(recipe.name(), &[gem_of(gem)], limits).unwrap();
+                        let libraries = if expected.books.is_empty() { vec![] } else { vec![expected] };
+                        prop_assert_eq!(tally, Tally { libraries });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Each step of a compaction waits until a book was added.
+    #[test]
+    fn books_are_written_while_the_delta_is_merged() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        store.add_recipe(&Actor::Local, &Recipe::documented()).unwrap();
+        store.put(&Actor::Local, vec![book(0, &(0..3_000).collect::<Vec<u64>>())]).unwrap();
+        let (steps, partly) = (AtomicU8::new(1), AtomicU8::new(0));
+        let watch = |merged: u64, all: u64| {
+            let step = steps.fetch_add(1, Relaxed);
+            partly.fetch_add(u8::from(merged < all && store.view().postings()?.delta > 0), Relaxed);
+            // Others can write now: this waits for one of them.
+            thread::scope(|scope| scope.spawn(|| store.put(&Actor::Local, vec![book(step, &[1])])).join().unwrap())
+        };
+        merge_in_steps(&store, 1_000, &watch).unwrap();
+        assert!(partly.into_inner() > 1);
+        assert_eq!(verify(&store.view(), UNWATCHED).unwrap(), Vec::<String>::new());
+    }
+
+    #[test]
+    fn every_change_pays_for_a_part_of_the_merge() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        store.add_recipe(&Actor::Local, &Recipe::documented()).unwrap();
+        let gems: Vec<u64> = (0..12_000).collect();
+        let mut largest = 0;
+        for i in 0..60 {
+            store.put(&Actor::Local, vec![book(i, &gems)]).unwrap();
+            largest = largest.max(store.view().postings().unwrap().delta);
+        }
+        let Postings { main, delta } = store.view().postings().unwrap();
+        assert!(largest < SMALL + 12_000, "{largest}");
+        assert!(main > 0 && delta > 0, "{main} {delta}");
+        merge_in_turns(&store, UNWATCHED).unwrap();
+        let merged = store.view().postings().unwrap();
+        assert_eq!((merged.main, merged.delta), (main + delta, 0));
+        assert_eq!(verify(&store.view(), UNWATCHED).unwrap(), Vec::<String>::new());
+    }
+}

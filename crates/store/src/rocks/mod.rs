@@ -1,0 +1,411 @@
+//! The store on top of `RocksDB`, in one local folder.
+//!
+//! All state is in `RocksDB`. A change reads what it needs from the state before, writes one batch, and returns once
+//! that is on disk. So a failure cannot leave memory and disk in different states.
+//!
+//! The posting lists have two parts: the main index, packed into buckets of neighbouring gems, and the delta, with
+//! one key for each posting added or removed since. A change writes to the delta, a check reads both, and a merge
+//! moves the delta into the main index.
+//!
+//! | file | content |
+//! |---|---|
+//! | `schema` | column families and keys |
+//! | `options` | `RocksDB` settings |
+//! | `gem_list`, `postings`, `varint` | encodings: a book's gems, posting lists, numbers |
+//! | `recipes` | recipes and their numbers |
+//! | `owners` | which library each book number belongs to |
+//! | `open` | find, create, lock and check a folder |
+//! | `read`, `search` | a snapshot; finding books by their terms |
+//! | `lists`, `tally` | posting lists with their changes; counting a check's gems |
+//! | `write`, `change`, `merge` | the changes; the batch of a change; merging the delta into the main index |
+//! | `frozen` | the state of a folder that another process has open |
+//! | `durable` | writing a batch to disk |
+//! | `audit`, `acknowledged` | the audit log; detecting lost changes |
+//! | `rows` | tables of small records |
+//! | `drop_recipe` | dropping a recipe with everything that belongs to it |
+//! | `rebuild` | rebuilding the postings from the gem lists |
+//! | `build` | bulk loading of a whole catalogue |
+//! | `verify`, `repair` | checking everything; repairing what that finds |
+//! | `backup` | making and restoring backups |
+//! | `reserve` | disk space reserved for when the disk is full |
+//! | `vitals` | monitoring: sizes, the cache, background work |
+//! | `error` | errors of `RocksDB` and the file system |
+
+mod acknowledged;
+mod audit;
+mod backup;
+mod build;
+mod change;
+mod drop_recipe;
+mod durable;
+mod error;
+mod frozen;
+mod lists;
+mod long_list;
+mod merge;
+mod open;
+mod options;
+mod owners;
+mod parallel;
+mod read;
+mod rebuild;
+mod recipes;
+mod repair;
+mod reserve;
+mod rows;
+mod schema;
+mod search;
+mod tally;
+mod verify;
+mod vitals;
+mod write;
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::thread;
+use std::time::Duration;
+
+use lapidary_gems::{Recipe, RecipeName};
+use rocksdb::{
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, Direction, FlushOptions, IteratorMode, Options,
+};
+use tempfile::TempDir;
+
+use self::acknowledged::Acknowledged;
+pub use self::build::Staged;
+pub(super) use self::error::from_io;
+use self::owners::Owners;
+use self::read::RocksSnapshot;
+use self::reserve::Reserve;
+use self::schema::{Family, MetaKey};
+use crate::recipes::Recipes;
+use crate::{
+    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, Condition, LateGems, NewBook, Record,
+    RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table, Vitals, Watch,
+};
+
+/// Default size of the read cache: four fifths of the posting lists of 100 million postings.
+pub const CACHE_BYTES: usize = 300 << 20;
+
+/// How long maintenance pauses between its steps.
+const PAUSE: Duration = Duration::from_millis(2);
+/// `RocksDB`'s default for [`RocksStore::collect_texts`].
+const COLLECTED: &str = "0.25";
+
+/// A [`Store`] in a local folder. Only one process at a time can open a folder. Within it, any number of threads can
+/// read while one writes.
+///
+/// When the disk is full, reads continue. Writes work again some seconds after 32 MiB have been freed. After other
+/// write failures, such as a file size limit, `RocksDB` may refuse to write until the store is reopened
+/// ([`Administration::wants_reopening`]).
+pub struct RocksStore {
+    dir: PathBuf,
+    /// Always replaced as a whole, so it is valid even if a thread panicked while holding the lock.
+    recipes: RwLock<Arc<Recipes>>,
+    /// Replaced before a change that assigns numbers is written. Numbers that are not on disk yet do no harm.
+    owners: RwLock<Arc<Owners>>,
+    /// The write lock. It guards no state: after a panic, the next writer starts from what is on disk.
+    writing: Mutex<merge::Cursor>,
+    db: DB,
+    acknowledged: Acknowledged,
+    reserve: Reserve,
+    /// Held while audit log entries are numbered and written. A holder of the write lock may take it, but not the
+    /// other way round.
+    numbering: Mutex<()>,
+    /// The options of the database, which hold its statistics.
+    options: Options,
+    /// Number of postings rewritten by merges.
+    merged: AtomicU64,
+    /// Declared after the database, so that the folder is unlocked only once that is closed.
+    _lock: File,
+    /// The folder itself, if it is only there for this store.
+    _links: Option<TempDir>,
+}
+
+impl RocksStore {
+    /// Opens the catalogue in a folder.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] if there is none, [`StoreError::Foreign`] if the folder holds something else,
+    /// [`StoreError::InUse`], [`StoreError::Version`], [`StoreError::Damaged`], [`StoreError::Denied`]. A folder that
+    /// is not a catalogue is left unchanged.
+    pub fn open(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_with_cache(dir, CACHE_BYTES)
+    }
+
+    /// Like [`RocksStore::open`], with a read cache of `cache` bytes instead of [`CACHE_BYTES`].
+    ///
+    /// # Errors
+    /// See [`RocksStore::open`].
+    pub fn open_with_cache(dir: &Path, cache: usize) -> Result<Self, StoreError> {
+        open::open(dir, open::Absent::Refuse, cache)
+    }
+
+    /// Opens the catalogue in a folder, or creates one if the folder is empty or does not exist.
+    ///
+    /// # Errors
+    /// See [`RocksStore::open`].
+    pub fn open_or_create(dir: &Path) -> Result<Self, StoreError> {
+        Self::open_or_create_with_cache(dir, CACHE_BYTES)
+    }
+
+    /// Like [`RocksStore::open_or_create`], with a read cache of `cache` bytes instead of [`CACHE_BYTES`].
+    ///
+    /// # Errors
+    /// See [`RocksStore::open`].
+    pub fn open_or_create_with_cache(dir: &Path, cache: usize) -> Result<Self, StoreError> {
+        open::open(dir, open::Absent::Create, cache)
+    }
+
+    /// Opens the state that a folder has now, to read it only, even if another process has the folder open. Links in a
+    /// folder inside it keep its files until this is dropped.
+    ///
+    /// # Errors
+    /// See [`RocksStore::open`]. A change of the store that is opened like this fails.
+    pub fn open_frozen(dir: &Path) -> Result<Self, StoreError> {
+        frozen::open(dir)
+    }
+
+    /// Builds a catalogue of many books, many times faster than [`Store::put`], with memory use that does not depend
+    /// on their number. The books must be sorted by library and id, bytewise; an error among them is returned. The
+    /// folder must be empty or not exist. When this returns, it holds either all of the books or none. Meanwhile the
+    /// files are in a folder `.lapidary-…` next to it. If the process is killed, that folder stays and can be
+    /// deleted.
+    ///
+    /// # Errors
+    /// [`StoreError::Duplicate`] if two books have the same key, [`StoreError::Unordered`], the errors of
+    /// [`Store::put`], and [`StoreError::Foreign`] if the folder is not empty.
+    pub fn build<E: From<StoreError>>(
+        dir: &Path,
+        recipes: &[Recipe],
+        books: impl IntoIterator<Item = Result<NewBook, E>>,
+    ) -> Result<Self, E> {
+        let (store, staged) = Self::stage(dir, recipes, books)?;
+        drop(store);
+        staged.publish()?;
+        Ok(Self::open(dir)?)
+    }
+
+    /// Like [`RocksStore::build`], for a catalogue that is changed further before it is moved into its folder.
+    ///
+    /// # Errors
+    /// Those of [`RocksStore::build`].
+    pub fn stage<E: From<StoreError>>(
+        dir: &Path,
+        recipes: &[Recipe],
+        books: impl IntoIterator<Item = Result<NewBook, E>>,
+    ) -> Result<(Self, Staged), E> {
+        build::stage(dir, recipes, books)
+    }
+
+    /// Copies a backup, by default the newest, into a folder that does not exist. Returns its number.
+    ///
+    /// # Errors
+    /// [`StoreError::NoBackup`], [`StoreError::Foreign`] if the folder is not empty, [`StoreError::Damaged`].
+    pub fn restore(from: &Path, to: &Path, number: Option<u32>) -> Result<u32, StoreError> {
+        if open::is_empty(to)? { backup::restore(from, to, number) } else { Err(StoreError::Foreign(error::show(to))) }
+    }
+
+    fn known_recipes(&self) -> Arc<Recipes> {
+        self.recipes.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn view(&self) -> RocksSnapshot<'_> {
+        // Snapshot and recipes must match: recipes change under this lock until they are on disk.
+        let recipes = self.recipes.read().unwrap_or_else(PoisonError::into_inner);
+        let snapshot = self.db.snapshot();
+        // Read the owners after taking the snapshot, so that all its books have one.
+        RocksSnapshot::new(self, snapshot, recipes.clone(), self.known_owners())
+    }
+
+    fn known_owners(&self) -> Arc<Owners> {
+        self.owners.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_owners(&self, owners: Owners) {
+        *self.owners.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(owners);
+    }
+
+    /// Takes the write lock.
+    fn turn(&self) -> MutexGuard<'_, merge::Cursor> {
+        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn family(&self, family: Family) -> &ColumnFamily {
+        self.db.cf_handle(family.name()).expect("a store is opened with all of its column families")
+    }
+
+    /// The entries of [`Family::Meta`] from one key to another, inclusive.
+    fn meta(&self, first: MetaKey<'_>, last: MetaKey<'_>) -> impl Iterator<Item = Result<Row, StoreError>> {
+        let last = last.bytes();
+        let from = first.bytes();
+        let entries = self.db.iterator_cf(self.family(Family::Meta), IteratorMode::From(&from, Direction::Forward));
+        let entries = entries.take_while(move |entry| entry.as_ref().map_or(true, |(key, _)| **key <= *last));
+        entries.map(|entry| {
+            let (key, value) = entry.map_err(|e| self.failed(&e))?;
+            Ok((key.into_vec(), value.into_vec()))
+        })
+    }
+
+    /// Sets the part of the blob files of texts, the oldest first, that a compaction rewrites without removed texts.
+    fn collect_texts(&self, part: &str) -> Result<(), StoreError> {
+        let options = [("blob_garbage_collection_age_cutoff", part)];
+        self.db.set_options_cf(self.family(Family::Texts), &options).map_err(|e| self.failed(&e))
+    }
+
+    /// Lets those write who wait for their turn. A lock that is taken again at once would keep them waiting.
+    fn let_others_write() {
+        thread::sleep(PAUSE);
+    }
+
+    fn failed(&self, error: &rocksdb::Error) -> StoreError {
+        error::from_rocksdb(&self.dir, error)
+    }
+}
+
+impl Store for RocksStore {
+    fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
+        write::add_recipe(self, by, recipe)
+    }
+
+    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+        write::make_default(self, by, recipe, anyway)
+    }
+
+    fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        write::make_ready(self, by, recipe)
+    }
+
+    fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
+        drop_recipe::mark(self, by, recipe).map(|_| ())
+    }
+
+    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+        drop_recipe::drop_recipe(self, by, recipe, watch)
+    }
+
+    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+        write::add_gems(self, by, recipe, books)
+    }
+
+    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
+        rows::read(self, table)
+    }
+
+    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+        rows::page(self, table, prefix, after, limit)
+    }
+
+    fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+        rows::get(self, table, keys)
+    }
+
+    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+        rows::apply(self, by, changes, actions)
+    }
+
+    fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
+        write::put(self, by, books)
+    }
+
+    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+        write::remove(self, by, keys, condition)
+    }
+
+    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
+        write::amend(self, by, key, change)
+    }
+
+    fn snapshot(&self) -> Box<dyn Snapshot + '_> {
+        Box::new(self.view())
+    }
+
+    fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+        audit::read(&self.view(), from, limit)
+    }
+
+    fn last_audited(&self) -> Result<u64, StoreError> {
+        self.view().last_audited()
+    }
+
+    fn writable(&self) -> Result<(), StoreError> {
+        vitals::writable(self)
+    }
+
+    fn administration(&self) -> Option<&dyn Administration> {
+        Some(self)
+    }
+}
+
+impl Administration for RocksStore {
+    fn keeps_files(&self) -> bool {
+        true
+    }
+
+    fn bytes(&self) -> Result<u64, StoreError> {
+        Ok(vitals::disk(self)?.used)
+    }
+
+    fn flush(&self) -> Result<(), StoreError> {
+        let families = Family::ALL.map(|family| self.family(family));
+        self.db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(|e| self.failed(&e))
+    }
+
+    fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
+        let steps = 1 + Family::ALL.len() as u64;
+        watch(0, steps)?;
+        merge::merge_in_turns(self, &|_, _| watch(0, steps))?;
+        self.flush()?;
+        let mut options = CompactOptions::default();
+        // Otherwise nothing else is compacted meanwhile, and writes are slowed down.
+        options.set_exclusive_manual_compaction(false);
+        options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
+        for (family, done) in Family::ALL.into_iter().zip(1..) {
+            watch(done, steps)?;
+            let compact = || self.db.compact_range_cf_opt(self.family(family), None::<&[u8]>, None::<&[u8]>, &options);
+            if family == Family::Texts {
+                // A removed text is then in no file any more.
+                self.collect_texts("1.0")?;
+                compact();
+                self.collect_texts(COLLECTED)?;
+            } else {
+                compact();
+            }
+        }
+        watch(steps, steps)
+    }
+
+    fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        verify::verify(&self.view(), watch)
+    }
+
+    fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+        repair::repair(self, watch)
+    }
+
+    fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError> {
+        backup::backup(self, to, keep, watch)
+    }
+
+    fn stop(&self) {
+        self.db.cancel_all_background_work(true);
+    }
+
+    fn vitals(&self) -> Result<Vitals, StoreError> {
+        vitals::vitals(self)
+    }
+
+    fn hold_reserve(&self) -> Result<(), StoreError> {
+        let free = vitals::disk(self)?.free;
+        let failed = |e: io::Error| StoreError::Io { path: error::show(&self.dir), detail: e.to_string() };
+        self.reserve.hold(free).map_err(failed)
+    }
+
+    fn wants_reopening(&self) -> bool {
+        let refused = matches!(self.writable(), Err(StoreError::DiskFull(_) | StoreError::Denied { .. }));
+        refused && reserve::has_room(&self.dir)
+    }
+}

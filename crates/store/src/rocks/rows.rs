@@ -1,0 +1,109 @@
+//! The tables of small records. Keys and jobs have families of their own; the others share [`Family::Meta`].
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rocksdb::{Direction, IteratorMode, PrefixRange, ReadOptions, WriteBatch};
+
+use super::schema::{Family, MetaKey};
+use super::{RocksStore, audit, error, vitals};
+use crate::{Action, Actor, Row, RowChange, StoreError, Table};
+
+/// How long to wait for `RocksDB` to resume writing after space was freed. It checks every 5 seconds.
+const RECOVERY: Duration = Duration::from_secs(15);
+const RECOVERY_STEP: Duration = Duration::from_millis(50);
+
+/// Where the rows of a table are: a family, and what their keys start with.
+fn place(table: Table) -> (Family, Vec<u8>) {
+    match table {
+        Table::Keys => (Family::Keys, Vec::new()),
+        Table::Jobs => (Family::Jobs, Vec::new()),
+        Table::Decisions => (Family::Decisions, Vec::new()),
+        Table::Folds => (Family::Meta, MetaKey::Folds.bytes()),
+        Table::Access
+        | Table::AllowLists
+        | Table::Libraries
+        | Table::Webhooks
+        | Table::WebhookProgress
+        | Table::Sources
+        | Table::Harvests
+        | Table::Copy
+        | Table::Sessions
+        | Table::Duplicates => (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes()),
+    }
+}
+
+pub(super) fn read(store: &RocksStore, table: Table) -> Result<Vec<Row>, StoreError> {
+    page(store, table, b"", None, usize::MAX)
+}
+
+/// Reads up to `limit` rows whose keys start with `prefix`, after the key `after`.
+pub(super) fn page(
+    store: &RocksStore,
+    table: Table,
+    prefix: &[u8],
+    after: Option<&[u8]>,
+    limit: usize,
+) -> Result<Vec<Row>, StoreError> {
+    let (family, place) = place(table);
+    // The first key after another one is that key with a zero byte.
+    let first = after.map_or_else(|| prefix.to_vec(), |after| [after, b"\0"].concat()).max(prefix.to_vec());
+    let from = [place.as_slice(), &first].concat();
+    let mut rows = Vec::new();
+    // Without an end, it would read on past deleted rows behind these, of which there may be millions.
+    let mut options = ReadOptions::default();
+    options.set_iterate_range(PrefixRange([place.as_slice(), prefix].concat()));
+    let mode = IteratorMode::From(&from, Direction::Forward);
+    for entry in store.db.iterator_cf_opt(store.family(family), options, mode).take(limit) {
+        let (key, value) = entry.map_err(|e| store.failed(&e))?;
+        let key = key.strip_prefix(place.as_slice()).filter(|key| key.starts_with(prefix));
+        let Some(key) = key else { break };
+        rows.push((key.to_vec(), value.into_vec()));
+    }
+    Ok(rows)
+}
+
+/// Reads the values of the rows with these keys.
+pub(super) fn get(store: &RocksStore, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    let (family, place) = place(table);
+    let family = store.family(family);
+    let keys = keys.iter().map(|key| (family, [place.as_slice(), key].concat()));
+    store.db.multi_get_cf(keys).into_iter().map(|value| value.map_err(|e| store.failed(&e))).collect()
+}
+
+/// Writes the changes. On a full disk, uses its reserve.
+pub(super) fn apply(
+    store: &RocksStore,
+    by: &Actor,
+    changes: &[RowChange],
+    actions: &[Action],
+) -> Result<(), StoreError> {
+    match commit(store, by, changes, actions) {
+        Err(StoreError::DiskFull(_)) if store.reserve.release() => {
+            tracing::warn!("{}: the disk is full; its reserve is used", error::show(&store.dir));
+            let until = Instant::now() + RECOVERY;
+            while vitals::writable(store).is_err() && Instant::now() < until {
+                sleep(RECOVERY_STEP);
+            }
+            commit(store, by, changes, actions)
+        }
+        done => done,
+    }
+}
+
+fn commit(store: &RocksStore, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+    let mut batch = WriteBatch::default();
+    for RowChange { table, key, value } in changes {
+        let (family, mut place) = place(*table);
+        place.extend(key);
+        match value {
+            Some(value) => batch.put_cf(store.family(family), place, value),
+            None => batch.delete_cf(store.family(family), place),
+        }
+    }
+    if actions.is_empty() {
+        // Progress: later changes that wait for the disk take it along.
+        return store.db.write(batch).map_err(|e| store.failed(&e));
+    }
+    audit::commit(store, by, batch, actions.to_vec())
+}

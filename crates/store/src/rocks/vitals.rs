@@ -1,0 +1,106 @@
+//! Monitoring data of a store, from `RocksDB`'s statistics and properties, and from the file system.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use rocksdb::statistics::Ticker;
+use rocksdb::{WriteBatch, WriteOptions, properties};
+use rustix::fs::{Access, StatVfsMountFlags};
+
+use super::schema::{Family, Postings};
+use super::{RocksStore, error, reserve};
+use crate::{Background, CacheUse, Disk, PostingCounts, StoreError, Vitals};
+
+pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
+    let of = |family: Family, name: &properties::PropName| -> Result<u64, StoreError> {
+        let value = store.db.property_int_value_cf(store.family(family), name);
+        Ok(value.map_err(|e| store.failed(&e))?.unwrap_or(0))
+    };
+    let of_all = |name: &properties::PropName| -> Result<u64, StoreError> {
+        Family::ALL.into_iter().try_fold(0, |sum, family| Ok(sum + of(family, name)?))
+    };
+    // All families share one cache and background, so any family can report them.
+    let of_database = |name| of(Family::Meta, name);
+    let mut tables = Vec::new();
+    for family in Family::ALL {
+        tables.push((family.name(), of(family, properties::TOTAL_SST_FILES_SIZE)?));
+    }
+    let count = |ticker| store.options.get_ticker_count(ticker);
+    let Postings { main, delta } = store.view().postings()?;
+    Ok(Vitals {
+        tables,
+        memtables: of_all(properties::SIZE_ALL_MEM_TABLES)?,
+        postings: PostingCounts { main, delta },
+        merged_postings: store.merged.load(Ordering::Relaxed),
+        disk: disk(store)?,
+        cache: CacheUse {
+            capacity: of_database(properties::BLOCK_CACHE_CAPACITY)?,
+            used: of_database(properties::BLOCK_CACHE_USAGE)?,
+            pinned: of_database(properties::BLOCK_CACHE_PINNED_USAGE)?,
+            hits: count(Ticker::BlockCacheHit),
+            misses: count(Ticker::BlockCacheMiss),
+        },
+        background: Background {
+            compactions: of_database(properties::NUM_RUNNING_COMPACTIONS)?,
+            flushes: of_database(properties::NUM_RUNNING_FLUSHES)?,
+            pending: of_all(properties::ESTIMATE_PENDING_COMPACTION_BYTES)?,
+            compaction_read: count(Ticker::CompactReadBytes),
+            compaction_written: count(Ticker::CompactWriteBytes),
+            flush_written: count(Ticker::FlushWriteBytes),
+            stalled: Duration::from_micros(count(Ticker::StallMicros)),
+            write_stopped: of_database(properties::IS_WRITE_STOPPED)? != 0,
+            errors: of_database(properties::BACKGROUND_ERRORS)?,
+        },
+    })
+}
+
+pub(super) fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
+    let failed = |e: rustix::io::Errno| error::from_io(&store.dir, &e.into());
+    let system = rustix::fs::statvfs(&store.dir).map_err(failed)?;
+    let read_only =
+        system.f_flag.contains(StatVfsMountFlags::RDONLY) || rustix::fs::access(&store.dir, Access::WRITE_OK).is_err();
+    let bytes = |blocks: u64| blocks.saturating_mul(system.f_frsize);
+    let mut postings = 0;
+    for family in [Family::Postings, Family::Lists, Family::Delta] {
+        let size = store.db.property_int_value_cf(store.family(family), properties::TOTAL_SST_FILES_SIZE);
+        postings += size.map_err(|e| store.failed(&e))?.unwrap_or(0);
+    }
+    let (free, size) = (bytes(system.f_bavail), bytes(system.f_blocks));
+    Ok(Disk { used: files(store)?, postings, free, size, read_only, lacks_reserve: store.reserve.is_lacking(free) })
+}
+
+/// Size of all files, except reserved space.
+fn files(store: &RocksStore) -> Result<u64, StoreError> {
+    let sizes = || -> io::Result<u64> {
+        let mut sum = 0;
+        for entry in fs::read_dir(&store.dir)? {
+            let entry = entry?;
+            if entry.file_name() == reserve::FILE {
+                continue;
+            }
+            match entry.metadata() {
+                Ok(file) if file.is_file() => sum += file.len(),
+                Ok(_) => {}
+                // A compaction may delete files at any time.
+                Err(e) if e.kind() == ErrorKind::NotFound => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(sum)
+    };
+    sizes().map_err(|e| error::from_io(&store.dir, &e))
+}
+
+/// Writes an empty batch. `RocksDB` rejects it if it would reject other writes; there is no other way to ask. Stalled
+/// writes are not rejected.
+pub(super) fn writable(store: &RocksStore) -> Result<(), StoreError> {
+    let mut options = WriteOptions::default();
+    options.disable_wal(true);
+    options.set_no_slowdown(true);
+    match store.db.write_opt(WriteBatch::default(), &options) {
+        Err(e) if e.kind() != rocksdb::ErrorKind::Incomplete => Err(store.failed(&e)),
+        _ => Ok(()),
+    }
+}

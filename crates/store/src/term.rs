@@ -1,0 +1,202 @@
+//! The terms that a book is found by: the words of its title and of its authors, and its identifiers.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::{canonical_combining_class, is_combining_mark};
+use unicode_segmentation::UnicodeSegmentation as _;
+
+use lapidary_common::description::Description;
+use lapidary_common::isbn::Isbn;
+
+/// Maximum number of terms of a search. The longest titles have fewer distinct words.
+pub const MOST_TERMS: usize = 64;
+
+/// The part of a description that a term is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Field {
+    /// The title.
+    Title,
+    /// The authors.
+    Author,
+    /// The identifiers.
+    Identifier,
+}
+
+/// A word or an identifier in the form in which it is compared.
+///
+/// Stores keep terms, so a change of this form needs a new version of their format.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Term {
+    field: Field,
+    text: String,
+}
+
+impl Term {
+    /// The part of a description that it is from.
+    #[must_use]
+    pub fn field(&self) -> Field {
+        self.field
+    }
+
+    /// Its text.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The words of a text, without case and accents (so ё is е): what is between characters that are neither letters
+    /// nor digits. In scripts written without spaces, such as Chinese and Thai, each character is a word.
+    pub fn words(field: Field, text: &str) -> impl Iterator<Item = Self> {
+        let folded = folded(text);
+        let words = folded.split(|c: char| !c.is_alphanumeric()).flat_map(str::split_word_bounds);
+        let words: BTreeSet<String> = words.map(str::to_owned).collect();
+        words.into_iter().map(move |text| Self { field, text })
+    }
+
+    /// An identifier, unless it is blank. An ISBN of 10 characters is its ISBN of 13 digits, however either is written.
+    /// Other identifiers are compared as they are, except for case, outer blanks and a leading `urn:`.
+    #[must_use]
+    pub fn identifier(written: &str) -> Option<Self> {
+        let lower = written.trim().to_lowercase();
+        let plain = lower.strip_prefix("urn:").unwrap_or(&lower);
+        let text = isbn(plain).map_or_else(|| plain.to_owned(), |isbn| isbn.to_string());
+        (!text.is_empty()).then_some(Self { field: Field::Identifier, text })
+    }
+
+    /// The terms of a description.
+    #[must_use]
+    pub fn of(description: &Description) -> BTreeSet<Self> {
+        let Description { title, authors, identifiers, .. } = description;
+        let title = title.iter().flat_map(|title| Self::words(Field::Title, title));
+        let authors = authors.iter().flat_map(|author| Self::words(Field::Author, author));
+        title.chain(authors).chain(identifiers.iter().filter_map(|written| Self::identifier(written))).collect()
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.field {
+            Field::Title => "the word of the title",
+            Field::Author => "the word of the authors",
+            Field::Identifier => "the identifier",
+        };
+        write!(f, "{what} {:?}", self.text)
+    }
+}
+
+/// A text without case, accents and invisible characters.
+fn folded(text: &str) -> String {
+    // Some characters change twice: ẞ, ß, SS, ss.
+    let cased = |c: char| c.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
+    text.nfkd().filter(|c| !is_ignored(*c)).flat_map(cased).collect()
+}
+
+/// Whether a character is an accent, or invisible inside a word. The vowel signs of Indic scripts are letters.
+fn is_ignored(c: char) -> bool {
+    canonical_combining_class(c) != 0
+        || is_combining_mark(c) && !c.is_alphanumeric()
+        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
+}
+
+/// The ISBN in a text such as `ISBN-13: 978-0-306-40615-7` or `isbn:0306406152`.
+fn isbn(lower: &str) -> Option<Isbn> {
+    let rest = lower.strip_prefix("isbn").unwrap_or(lower);
+    let rest = ["-10", "-13"].iter().find_map(|kind| rest.strip_prefix(kind)?.strip_prefix([':', ' '])).unwrap_or(rest);
+    let is_dash = |c| matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}');
+    let plain = |c: char| if is_dash(c) || c.is_whitespace() { '-' } else { c };
+    Isbn::parse(&rest.trim_start_matches([':', ' ']).chars().map(plain).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        Term::words(Field::Title, text).map(|term| term.text).collect()
+    }
+
+    #[test]
+    fn words_have_no_case_and_no_accents() {
+        let table: [(&str, &[&str]); 17] = [
+            ("The Old Man and the Sea", &["and", "man", "old", "sea", "the"]),
+            ("ЁЛКА ёлка елка Е\u{301}лка", &["елка"]),
+            ("Cliché CLICHE\u{301}", &["cliche"]),
+            ("Straße STRASSE STRAẞE", &["strasse"]),
+            ("Οδυσσεύς ΟΔΥΣΣΕΥΣ", &["οδυσσευσ"]),
+            ("ﬁnal Ｆｕｌｌ １２３", &["123", "final", "full"]),
+            ("А.С. Пушкин", &["а", "пушкин", "с"]),
+            ("O’Brien, O'Brien", &["brien", "o"]),
+            ("well-known", &["known", "well"]),
+            ("co\u{ad}operate coop\u{200b}erate", &["cooperate"]),
+            ("1984", &["1984"]),
+            ("紅樓夢", &["夢", "樓", "紅"]),
+            ("한국어", &["한국어".nfkd().collect::<String>().leak()]),
+            ("हिन्दी", &["हिनदी"]),
+            ("Łódź", &["łodz"]),
+            ("—!?… \u{301}", &[]),
+            ("", &[]),
+        ];
+        for (text, expected) in table {
+            assert_eq!(words(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn identifiers_have_one_form() {
+        let one_book = [
+            "9780306406157",
+            "978-0-306-40615-7",
+            " 978 0 306 40615 7 ",
+            "978‑0‑306‑40615‑7",
+            "0-306-40615-2",
+            "0306406152",
+            "urn:isbn:9780306406157",
+            "URN:ISBN:0-306-40615-2",
+            "ISBN 0-306-40615-2",
+            "ISBN-13: 978-0-306-40615-7",
+            "isbn-10 0306406152",
+            "isbn:9780306406157",
+        ];
+        let text = |written| Term::identifier(written).map(|term| term.text);
+        for written in one_book {
+            assert_eq!(text(written).as_deref(), Some("9780306406157"), "{written}");
+        }
+        let table = [
+            ("080442957x", Some("9780804429573")),
+            ("978-0-306-40615-8", Some("978-0-306-40615-8")),
+            ("urn:uuid:F81D4FAE", Some("uuid:f81d4fae")),
+            ("UUID:f81d4fae", Some("uuid:f81d4fae")),
+            ("DOI:10.1000/182", Some("doi:10.1000/182")),
+            ("isbn", Some("isbn")),
+            ("ISBN-10", Some("isbn-10")),
+            (" ", None),
+            ("urn:", None),
+        ];
+        for (written, expected) in table {
+            assert_eq!(text(written).as_deref(), expected, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_word_of_the_title_is_none_of_an_author() {
+        let description = Description {
+            title: Some("Emma".to_owned()),
+            authors: vec!["Jane Austen".to_owned(), "Emma Roe".to_owned()],
+            identifiers: vec!["0306406152".to_owned(), "9780306406157".to_owned()],
+            published: None,
+            language: Some("en".to_owned()),
+        };
+        let shown: Vec<String> = Term::of(&description).iter().map(ToString::to_string).collect();
+        let expected = [
+            "the word of the title \"emma\"",
+            "the word of the authors \"austen\"",
+            "the word of the authors \"emma\"",
+            "the word of the authors \"jane\"",
+            "the word of the authors \"roe\"",
+            "the identifier \"9780306406157\"",
+        ];
+        assert_eq!(shown, expected);
+    }
+}
