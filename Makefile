@@ -25,7 +25,7 @@ wasm: build ## Build the npm package lapidary-gems and test it in Node.js and Ch
 	scripts/wasm $${CARGO_TARGET_DIR:-target}/release/lapidary
 
 console-gems: wasm ## Put the npm package into the console, after a change of the crate lapidary-gems or the package
-	UPDATE_GEMS=1 $(BUILD) test --release --locked --test console the_package_of_gems
+	UPDATE_GEMS=1 $(BUILD) test --release --locked --test program the_package_of_gems
 
 build: ## Build target/release/lapidary
 	$(BUILD) build --release --locked

@@ -1,7 +1,6 @@
 //! End-to-end tests of access control: keys, roles, limits and settings.
 
-mod common;
-
+use crate::common;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
@@ -11,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use socket2::{Domain, Socket, Type};
 
-use common::{Folder, Server, command, key, prose, run};
+use crate::common::{Folder, Server, command, key, prose, run};
 
 /// A response: status, lower-cased headers and body.
 struct Answer {

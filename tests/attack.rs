@@ -1,14 +1,12 @@
 //! Attempts to bring the server down or to bypass its rules. Each must be refused or cut off while other clients are
 //! served.
 
-mod common;
-
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Folder, Server};
+use crate::common::{Folder, Server};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 const IDLE: usize = 10_000;

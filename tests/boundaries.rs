@@ -1,8 +1,6 @@
 //! End-to-end tests of `lapidary boundaries`: its counts, and a set usable with `--boundaries`.
 
-mod common;
-
-use common::{Folder, prose, run};
+use crate::common::{Folder, prose, run};
 use lapidary_gems::{Boundaries, Recipe};
 
 /// Two languages with three texts each. They differ in their most frequent letters.

@@ -1,7 +1,6 @@
 //! Compares the reports of checks with results computed naively, book by book.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeSet;
 
 use lapidary_catalogue::api::{Amendment, Report};

@@ -1,16 +1,14 @@
 //! End-to-end tests of the command line, as people and other programs use it.
 
-mod common;
-#[path = "common/makers.rs"]
-mod makers;
-
+use crate::common;
+use crate::makers;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use common::{Folder, Run, Server, command, prose, run, run_with_input};
+use crate::common::{Folder, Run, Server, command, prose, run, run_with_input};
 use lapidary::server::{Opening, Settings};
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};

@@ -1,7 +1,5 @@
 //! Catalogues in a Redis Cluster, with the program as users run it.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -10,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use common::cluster::Nodes;
-use common::{Folder, Run, Server, command, prose, run};
+use crate::common::cluster::Nodes;
+use crate::common::{Folder, Run, Server, command, prose, run};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use serde_json::{Value, json};
 use ureq::http::Response;

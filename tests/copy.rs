@@ -1,7 +1,5 @@
 //! `lapidary copy`, between folders and clusters.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -9,8 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::cluster::Nodes;
-use common::{Folder, Run, Server, command, key, prose, run};
+use crate::common::cluster::Nodes;
+use crate::common::{Folder, Run, Server, command, key, prose, run};
 use lapidary_store::Store as _;
 use lapidary_store_redis::{ClusterAddress, ClusterStore};
 

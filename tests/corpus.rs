@@ -1,16 +1,14 @@
 //! Matches among real books, which are not part of the project: related books must be found, and others must not. No book is
 //! called disguised, unless it is; nor is a generated text.
 //!
-//! `cargo test --release --test corpus -- --nocapture` prints the figures. Skipped if the books are not present.
-
-mod common;
+//! `cargo test --release --test program -- --nocapture corpus::` prints the figures. Skipped if the books are not present.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use common::{Folder, Random, prose, run};
+use crate::common::{Folder, Random, prose, run};
 use lapidary_catalogue::api::Match;
 use lapidary_catalogue::{BookGems, Catalogue, CheckOptions, Content, NewEntry, Query, Recipes, Text, compare};
 use lapidary_checking::RuleChanges;

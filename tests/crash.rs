@@ -1,7 +1,5 @@
 //! State after the program is killed or the disk is full: every acknowledged book, complete, and nothing else.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};
@@ -9,7 +7,7 @@ use std::sync::Mutex;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use common::{Folder, LAPIDARY, Random, Server, command, prose, run};
+use crate::common::{Folder, LAPIDARY, Random, Server, command, prose, run};
 use lapidary_catalogue::api::JobState;
 use lapidary_catalogue::{Catalogue, CheckOptions, Query, SoughtDecisions, Text};
 use lapidary_gems::{Boundaries, Recipe};

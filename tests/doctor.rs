@@ -1,7 +1,5 @@
 //! `lapidary doctor`: each finding is produced from outside, and the commands that it names fix it.
 
-mod common;
-
 use std::path::Path;
 use std::thread::sleep;
 use std::time::Duration;
@@ -9,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use common::{Folder, Run, Server, prose, run};
+use crate::common::{Folder, Run, Server, prose, run};
 
 const NONE: &[&Path] = &[];
 

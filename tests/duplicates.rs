@@ -1,7 +1,5 @@
 //! `lapidary duplicates` from outside: files, a catalogue, and what it writes.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +9,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use common::cluster::Nodes;
-use common::{Folder, Server, command, prose, run};
+use crate::common::cluster::Nodes;
+use crate::common::{Folder, Server, command, prose, run};
 use serde_json::{Value, json};
 use ureq::Agent;
 

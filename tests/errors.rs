@@ -1,8 +1,6 @@
 //! What people read when something is wrong, on the command line and over HTTP.
 
-mod common;
-
-use common::{Folder, Server, prose, run};
+use crate::common::{Folder, Server, prose, run};
 use serde_json::Value;
 use ureq::Agent;
 

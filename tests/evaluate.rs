@@ -1,13 +1,12 @@
 //! End-to-end tests of `lapidary evaluate` with small generated books.
 
-mod common;
-
+use crate::common;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use common::{Folder, prose, run};
+use crate::common::{Folder, prose, run};
 
 /// Three books in Latin letters and three in Cyrillic. `twice` is `one` with a different ending.
 fn shelf(folder: &Folder) -> PathBuf {

@@ -1,11 +1,9 @@
 //! One client's heavy work does not starve others: small checks and administration continue.
 
-mod common;
 #[path = "../benches/attack/hostile.rs"]
 mod hostile;
-#[path = "common/makers.rs"]
-mod makers;
 
+use crate::makers;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,9 +12,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use common::{Folder, Server, key, prose, run};
+use crate::common::{Folder, Server, key, prose, run};
+use crate::makers::loops;
 use hostile::{KIND_COUNT, Target, attack};
-use makers::loops;
 
 /// Sends a request and returns the status and body of the response.
 fn call(server: &Server, secret: &str, what: &str, kind: &str, body: &[u8]) -> (u16, Value) {

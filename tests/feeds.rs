@@ -1,8 +1,6 @@
 //! End-to-end tests of feeds: JSON Lines, and ONIX matched to files.
 
-mod common;
-
-use common::{Folder, Server, prose, run};
+use crate::common::{Folder, Server, prose, run};
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 

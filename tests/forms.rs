@@ -1,13 +1,10 @@
 //! Files in forms (`multipart/form-data`), as `curl -F` and browsers send them.
 
-mod common;
-#[path = "common/makers.rs"]
-mod makers;
-
+use crate::makers;
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use common::{Folder, Server, key, prose};
+use crate::common::{Folder, Server, key, prose};
 
 /// A file of a form: its name and its content.
 type File<'a> = (&'a str, &'a [u8]);

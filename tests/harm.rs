@@ -1,14 +1,12 @@
 //! Malicious files. Each costs one error response and affects nothing else.
 
-mod common;
-#[path = "common/makers.rs"]
-mod makers;
-
+use crate::common;
+use crate::makers;
 use std::fs;
 use std::thread;
 
-use common::{Folder, Server, command, prose, run};
-use makers::{form, loops, overflows_the_stack, pdf_that_draws, stream, zip};
+use crate::common::{Folder, Server, command, prose, run};
+use crate::makers::{form, loops, overflows_the_stack, pdf_that_draws, stream, zip};
 
 /// A form that draws itself twice.
 fn draws_itself() -> Vec<u8> {

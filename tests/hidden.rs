@@ -2,17 +2,14 @@
 
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "files are put together as they are read")]
 
-mod common;
-#[path = "common/makers.rs"]
-mod makers;
-
-use common::{Folder, Random, Server, run};
-use lapidary_extract::{ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
-use lapidary_gems::Recipe;
-use makers::{
+use crate::common;
+use crate::common::{Folder, Random, Server, run};
+use crate::makers::{
     doc_with, docx, docx_of, docx_with, epub_of, epub_with, fb2, fb3, html_with, mobi, odt, odt_of, odt_with, rtf,
     rtf_with, tei,
 };
+use lapidary_extract::{ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
+use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
 /// A text of more than 6,000 characters, in paragraphs.

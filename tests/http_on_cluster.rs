@@ -3,8 +3,6 @@
 //! All of them: only `an_address_in_use_is_named_with_the_way_out` has a folder here too, since no store matters to it. Where there
 //! is no `redis-server`, this says so and runs on folders.
 
-mod common;
-
 const ON_CLUSTER: bool = true;
 
 #[path = "http/books.rs"]

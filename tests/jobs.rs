@@ -1,7 +1,5 @@
 //! Long-running jobs: changing the recipe of a catalogue in use, stopping, crashes and missing inputs.
 
-mod common;
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
@@ -11,8 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use common::watched::{Call, Stop, Watched};
-use common::{Folder, Server, database, prose, run, set_earlier_hardened};
+use crate::common::watched::{Call, Stop, Watched};
+use crate::common::{Folder, Server, database, prose, run, set_earlier_hardened};
 use lapidary_catalogue::{Catalogue, Content, NewEntry};
 use lapidary_gems::Recipe;
 use lapidary_store::{Actor, BookKey, Rights, RocksStore};

@@ -2,8 +2,6 @@
 //! requests.
 #![cfg(target_os = "linux")]
 
-mod common;
-
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -14,7 +12,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use ureq::Agent;
 
-use common::{Folder, Random, Server, key, prose, run};
+use crate::common::{Folder, Random, Server, key, prose, run};
 
 const MIB: u64 = 1 << 20;
 /// The memory for requests and the largest body, as set for these servers.

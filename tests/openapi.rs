@@ -1,8 +1,6 @@
 //! Consistency of the documentation: `docs/openapi.json` describes the current API, and the tests named in
 //! `docs/reference/security.md` exist.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
@@ -12,7 +10,7 @@ use ureq::http::Request;
 use ureq::{Agent, SendBody};
 use walkdir::WalkDir;
 
-use common::{Folder, Server, key};
+use crate::common::{Folder, Server, key};
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/openapi.json");
 
@@ -23,7 +21,7 @@ fn the_description_is_up_to_date() {
     }
     let written = fs::read_to_string(FILE).expect("docs/openapi.json");
     let same = written == openapi();
-    assert!(same, "docs/openapi.json is of other calls: UPDATE_OPENAPI=1 cargo test --test openapi writes it anew");
+    assert!(same, "docs/openapi.json is of other calls: UPDATE_OPENAPI=1 cargo test --test program writes it anew");
 }
 
 #[test]
@@ -53,7 +51,7 @@ fn nothing_is_composed_of_what_allows_no_other_fields() {
 #[test]
 fn every_test_that_is_named_is_there() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let sources: Vec<String> = ["src", "tests"]
+    let sources: Vec<String> = ["src", "crates", "tests"]
         .into_iter()
         .flat_map(|folder| WalkDir::new(root.join(folder)))
         .filter_map(|entry| fs::read_to_string(entry.ok().filter(|entry| entry.file_type().is_file())?.path()).ok())

@@ -1,8 +1,6 @@
 //! What a library's key adds decides nothing for others if it is put together from their books, or if an administrator disabled
 //! the same before: no other form of it, no other id and no way around.
 
-mod common;
-
 use std::sync::Barrier;
 use std::thread;
 
@@ -14,7 +12,7 @@ use lapidary_catalogue::{
 use lapidary_gems::{Recipe, WrittenGem};
 use lapidary_store::{Actor, BookKey, Rights, StoreError, UNWATCHED};
 
-use common::{Folder, prose};
+use crate::common::{Folder, prose};
 
 const COLLECTOR: &str = "collector";
 

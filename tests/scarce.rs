@@ -1,8 +1,7 @@
 //! Resource exhaustion while the server works: file descriptors, disk space and a steady clock. The server reports it,
 //! loses nothing, and recovers by itself where it can.
 
-mod common;
-
+use crate::common;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
@@ -11,7 +10,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::{Folder, Server, prose, run};
+use crate::common::{Folder, Server, prose, run};
 use serde_json::{Value, json};
 use ureq::Agent;
 

@@ -1,7 +1,5 @@
 //! Several servers that share one catalogue in a cluster.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
-use common::cluster::Nodes;
-use common::hook::Hook;
-use common::watched::{Call, Stop, Watched};
-use common::{Server, prose, run};
+use crate::common::cluster::Nodes;
+use crate::common::hook::Hook;
+use crate::common::watched::{Call, Stop, Watched};
+use crate::common::{Server, prose, run};
 use lapidary_catalogue::api::Outcome;
 use lapidary_catalogue::{Catalogue, CatalogueError, Content, Gate, NewEntry};
 use lapidary_store::{Actor, BookKey, Rights};

@@ -1,11 +1,10 @@
 //! Signatures through the program: printed, kept by a catalogue beside other recipes, and weighed by a lexicon.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::path::PathBuf;
 
-use common::{Folder, Server, prose, run, run_with_input};
+use crate::common::{Folder, Server, prose, run, run_with_input};
 use lapidary_gems::{Lexicon, Recipe};
 use serde_json::{Value, json};
 

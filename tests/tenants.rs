@@ -1,14 +1,12 @@
 //! No key can weaken what others are told: whatever a key of one library does, checks against the books of another
 //! stay the same or become stricter.
 
-mod common;
-
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use lapidary_gems::clean;
 use serde_json::{Value, json};
 
-use common::{Folder, Random, Server, key, prose, run};
+use crate::common::{Folder, Random, Server, key, prose, run};
 
 /// A gem in more than this many books of a library is common there.
 const CAP: u64 = 4;

@@ -1,13 +1,11 @@
 //! Kept texts: who keeps them, and who sees them.
 
-mod common;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use common::{Folder, LAPIDARY, Run, Server, key, prose, run};
+use crate::common::{Folder, LAPIDARY, Run, Server, key, prose, run};
 
 /// A word that only kept texts have.
 const SECRET: &str = "zqxwsecret";

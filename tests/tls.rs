@@ -1,7 +1,6 @@
 //! End-to-end tests of TLS with generated certificates.
 
-mod common;
-
+use crate::common;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -11,7 +10,7 @@ use std::sync::mpsc;
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use common::{Folder, command, prose, run};
+use crate::common::{Folder, command, prose, run};
 use lapidary::server::{CertificateFiles, Opening, Settings};
 use lapidary_catalogue::Catalogue;
 use rcgen::{

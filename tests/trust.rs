@@ -1,13 +1,11 @@
 //! Whose word counts: the books of a library that is not trusted decide for nobody but its own keys.
 
-mod common;
-
 use std::path::Path;
 
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
-use common::{Folder, Run, Server, command, key, prose, run};
+use crate::common::{Folder, Run, Server, command, key, prose, run};
 
 /// A client with a key.
 struct Client {

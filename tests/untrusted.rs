@@ -1,7 +1,5 @@
 //! Whatever a tenant writes that is not trusted, others are told the same: compared with a catalogue without its writes.
 
-mod common;
-
 use jiff::SignedDuration;
 use jiff::civil::Date;
 use lapidary_catalogue::api::{Added, Amendment, Match, NewKey, Report};
@@ -15,8 +13,8 @@ use lapidary_store::{Actor, BookKey, Rights, Validity};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use common::cluster::Nodes;
-use common::{Folder, prose};
+use crate::common::cluster::Nodes;
+use crate::common::{Folder, prose};
 
 /// The number of texts, of ids in a library, and of allow-lists.
 const TEXTS: usize = 4;

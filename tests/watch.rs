@@ -1,7 +1,5 @@
 //! Monitoring a running server: metrics, log and readiness.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _};
@@ -19,7 +17,7 @@ use serde_json::{Value, json};
 use ureq::Agent;
 use ureq::http::Response;
 
-use common::{Folder, LAPIDARY, prose, run};
+use crate::common::{Folder, LAPIDARY, prose, run};
 
 const NO_PATHS: &[&str] = &[];
 

@@ -1,7 +1,6 @@
 //! End-to-end tests of webhooks: the program notifies a small receiver of books that match others.
 
-mod common;
-
+use crate::common;
 use std::net::TcpListener;
 use std::path::Path;
 use std::thread;
@@ -13,8 +12,8 @@ use hmac::{Hmac, KeyInit as _, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
 
-use common::hook::Hook;
-use common::{Folder, Server, prose, run};
+use crate::common::hook::Hook;
+use crate::common::{Folder, Server, prose, run};
 
 /// Sets the webhook of a library and returns its secret.
 fn set(server: &Server, library: &str, url: &str) -> String {

@@ -1,7 +1,7 @@
 //! What a user sees when something goes wrong.
 
-use crate::browser::Browser;
 use crate::common::{Folder, Server, key, run};
+use crate::console::browser::Browser;
 
 #[test]
 fn a_server_that_is_gone_is_told() {

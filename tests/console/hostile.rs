@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::browser::Browser;
 use crate::common::{Folder, Server, prose};
-use crate::protocol::PAGES;
-use crate::web::Web;
+use crate::console::browser::Browser;
+use crate::console::protocol::PAGES;
+use crate::console::web::Web;
 
 const EVIL: &str = "\"'><script>window.evil=1</script><img src=x onerror=window.evil=1><a href=javascript:window.evil=1>x</a>\u{202e}${7*7}{{7*7}}";
 

@@ -6,8 +6,8 @@ use std::process::Command;
 use fantoccini::key::Key;
 use serde_json::json;
 
-use crate::browser::{Browser, skip};
 use crate::common::{Folder, Server, key, prose};
+use crate::console::browser::{Browser, skip};
 
 const THEMES: [&str; 2] = ["light", "dark"];
 const WIDTHS: [u32; 2] = [360, 1280];

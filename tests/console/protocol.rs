@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::common::{Folder, Server, key};
-use crate::web::Web;
+use crate::console::web::Web;
 
 /// Every page of an administrator.
 pub const PAGES: [&str; 15] = [

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use crate::common::{Folder, Server, command, key, run};
-use crate::web::Web;
+use crate::console::web::Web;
 
 #[test]
 fn a_key_opens_a_session_and_its_cookie_is_safe() {

@@ -7,8 +7,8 @@ use std::thread;
 
 use serde_json::json;
 
-use crate::browser::Browser;
 use crate::common::{Folder, Server, prose};
+use crate::console::browser::Browser;
 
 /// What a browser sends to a server, as it goes over the wire.
 struct Wire {
@@ -111,7 +111,7 @@ fn the_text_stays_in_the_page() {
     browser.see("#result", "was not filed");
     assert!(browser.text(".report").contains(words[words.len() / 2]));
     assert_eq!(is_in(&wire.take()), 0);
-    assert_eq!(browser.js(crate::story::FOREIGN), 0);
+    assert_eq!(browser.js(crate::console::story::FOREIGN), 0);
 }
 
 #[test]

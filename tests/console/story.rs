@@ -2,8 +2,8 @@
 
 use fantoccini::key::Key;
 
-use crate::browser::Browser;
 use crate::common::{Folder, Server, prose};
+use crate::console::browser::Browser;
 
 /// How much a page loaded from elsewhere.
 pub const FOREIGN: &str =

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use crate::browser::{Browser, told_skipped};
 use crate::common::{Folder, Server, prose};
+use crate::console::browser::{Browser, told_skipped};
+use crate::console::web::Web;
 use crate::makers::MAKERS;
-use crate::web::Web;
 
 /// A file of each format, of the same text, which is in the catalogue.
 fn files(folder: &Folder, text: &str) -> Vec<PathBuf> {

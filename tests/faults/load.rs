@@ -11,8 +11,8 @@ use ureq::http::Response;
 use ureq::http::header::AUTHORIZATION;
 use ureq::{Agent, Body};
 
-use super::common::cluster::Nodes;
-use super::common::{Random, Server, prose, run};
+use crate::common::cluster::Nodes;
+use crate::common::{Random, Server, prose, run};
 
 const CLIENTS: u64 = 4;
 const BOOKS: u64 = 3;

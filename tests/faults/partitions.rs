@@ -14,10 +14,10 @@ use tempfile::{TempDir, tempdir};
 use ureq::Agent;
 use ureq::http::header::AUTHORIZATION;
 
-use super::common::cluster::Nodes;
-use super::common::network::{ip, is_own};
-use super::common::{Random, Server, command, prose};
 use super::load::{Servers, admin_key, faults, heal, is_primary, print_delays, under_load};
+use crate::common::cluster::Nodes;
+use crate::common::network::{ip, is_own};
+use crate::common::{Random, Server, command, prose};
 
 /// The address of the link layer that nobody has.
 const NOWHERE: &str = "02:00:00:00:00:01";

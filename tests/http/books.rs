@@ -3,8 +3,8 @@
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
+use super::running::{JSON, NDJSON, Running, TEXT, assert_has, encoded, gems};
 use crate::common::prose;
-use crate::running::{JSON, NDJSON, Running, TEXT, assert_has, encoded, gems};
 
 #[test]
 fn a_book_comes_changes_and_goes() {

@@ -3,8 +3,8 @@
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
+use super::running::{BYTES, FORM, JSON, NDJSON, Running, TEXT, assert_has, encoded, gems};
 use crate::common::prose;
-use crate::running::{BYTES, FORM, JSON, NDJSON, Running, TEXT, assert_has, encoded, gems};
 
 #[test]
 fn a_text_is_read_as_it_is_asked_for() {

@@ -4,8 +4,8 @@ use std::thread::scope;
 
 use serde_json::{Value, json};
 
+use super::running::{Answer, JSON, NDJSON, Running, TEXT, assert_has};
 use crate::common::prose;
-use crate::running::{Answer, JSON, NDJSON, Running, TEXT, assert_has};
 
 const BOOK: &str = "/v1/libraries/house/books/1";
 

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::running::{FORM, JSON, NDJSON, Running, TEXT, assert_has};
 use crate::common::prose;
-use crate::running::{FORM, JSON, NDJSON, Running, TEXT, assert_has};
 
 fn file(server: &Running, text: &str) -> Value {
     let asked = json!({ "text": text, "record": true, "name": "upload.txt", "case": "17/2026" });

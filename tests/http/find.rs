@@ -3,7 +3,7 @@
 use lapidary_store::{Actor, BookKey, NewBook, Record, Rights, Standing};
 use serde_json::{Value, json};
 
-use crate::running::{JSON, Running, encoded};
+use super::running::{JSON, Running, encoded};
 
 fn put(server: &Running, book: &str, about: &Value) {
     let mut body = json!({ "rights": "free", "gems": [1, 2, 3] });
@@ -37,7 +37,7 @@ fn library() -> Running {
 
 /// On a cluster, the books of a library are in an order of its own.
 fn ordered<T: Ord>(mut books: Vec<T>, same_library: impl FnMut(&T, &T) -> bool) -> Vec<T> {
-    if crate::ON_CLUSTER {
+    if super::ON_CLUSTER {
         books.chunk_by_mut(same_library).for_each(<[T]>::sort);
     }
     books
@@ -182,7 +182,7 @@ fn long_records_make_short_pages() {
         let Some(next) = page["next_cursor"].as_str() else { break };
         cursor = format!("&cursor={next}");
     }
-    if crate::ON_CLUSTER {
+    if super::ON_CLUSTER {
         // There, a library has no other order than that of its shards.
         ids.sort_unstable();
     }

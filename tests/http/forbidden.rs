@@ -3,8 +3,8 @@
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
+use super::running::{FORM, JSON, Running, TEXT, assert_has, gems};
 use crate::common::prose;
-use crate::running::{FORM, JSON, Running, TEXT, assert_has, gems};
 
 fn book(id: usize) -> String {
     format!("/v1/libraries/house/books/{id}")

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
+use super::running::{JSON, NDJSON, Running, TEXT, assert_has, encoded, gems};
 use crate::common::prose;
-use crate::running::{JSON, NDJSON, Running, TEXT, assert_has, encoded, gems};
 
 const UNLESS: &str = "unless=protected";
 

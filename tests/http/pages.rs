@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::running::{FORM, NDJSON, Running, TEXT};
 use crate::common::prose;
-use crate::running::{FORM, NDJSON, Running, TEXT};
 
 #[test]
 fn a_page_for_whoever_asks_for_one() {

@@ -4,7 +4,7 @@ use std::io::{Read as _, Write as _};
 
 use serde_json::json;
 
-use crate::running::{Answer, BYTES, FORM, JSON, MAX_BODY, NDJSON, Running, TEXT};
+use super::running::{Answer, BYTES, FORM, JSON, MAX_BODY, NDJSON, Running, TEXT};
 
 /// Method, target, content type and body of a request; status and code of the response.
 type Row<'a> = (&'a str, &'a str, &'a str, Vec<u8>, u16, &'a str);

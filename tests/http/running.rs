@@ -31,7 +31,7 @@ pub const BYTES: &str = "application/octet-stream";
 fn store(folder: &TempDir) -> Box<dyn Store> {
     static NODES: OnceLock<Option<Nodes>> = OnceLock::new();
     static CATALOGUES: AtomicU32 = AtomicU32::new(0);
-    if crate::ON_CLUSTER
+    if super::ON_CLUSTER
         && let Some(nodes) = NODES.get_or_init(|| Nodes::start(3, 1))
     {
         let address = format!("redis://{}/http{}", nodes.addresses, CATALOGUES.fetch_add(1, Ordering::Relaxed));

@@ -16,8 +16,8 @@ use lapidary_store::{
 };
 use serde_json::json;
 
+use super::running::{Answer, JSON, Running, TEXT};
 use crate::common::prose;
-use crate::running::{Answer, JSON, Running, TEXT};
 
 /// A store whose writes and reads can be made to fail or to take long.
 struct Faulty {

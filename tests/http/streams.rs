@@ -6,8 +6,8 @@ use std::io::{Read as _, Write as _};
 use lapidary_gems::Recipe;
 use serde_json::{Value, json};
 
+use super::running::{JSON, MAX_BODY, NDJSON, Running, TEXT, assert_has};
 use crate::common::prose;
-use crate::running::{JSON, MAX_BODY, NDJSON, Running, TEXT, assert_has};
 
 #[test]
 fn a_batch_answers_every_line_in_its_place() {

@@ -1,6 +1,8 @@
 //! What becomes of the books of sources.
 
 use super::*;
+use crate::common;
+use crate::makers;
 
 #[test]
 fn an_archive_is_as_many_books_as_it_has() {

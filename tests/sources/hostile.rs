@@ -1,8 +1,8 @@
 //! A site that means harm, or does not know better.
 
-use super::common::Folder;
-use super::makers::{gz, zip};
 use super::*;
+use crate::common::Folder;
+use crate::makers::{gz, zip};
 
 fn page(body: &str) -> Answer {
     found(format!("<html><body>{body}</body></html>"))

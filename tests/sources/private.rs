@@ -1,7 +1,7 @@
 //! Public servers that lead to private ones. In a network of its own, this machine has public addresses.
 
-use super::common::network::{ip, is_own};
 use super::*;
+use crate::common::network::{ip, is_own};
 
 /// The addresses of servers that only this machine and its network reach.
 const PRIVATE: [&str; 6] = ["127.0.0.1", "10.0.0.1", "192.168.7.7", "169.254.169.254", "[::1]", "[fd00::7]"];

@@ -12,8 +12,8 @@ use lapidary_store::{
 };
 use lapidary_store_redis::ClusterStore;
 
-use super::common::cluster::Nodes;
 use super::*;
+use crate::common::cluster::Nodes;
 
 /// How often what is known of sources was read.
 static READS: AtomicUsize = AtomicUsize::new(0);

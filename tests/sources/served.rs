@@ -1,7 +1,8 @@
 //! Sources of a running server.
 
-use super::common::Server;
 use super::*;
+use crate::common;
+use crate::common::Server;
 
 /// Sends a request with JSON. Returns the status and the answer.
 pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Value) {

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::common::{prose, run};
-use super::makers::overflows_the_stack;
 use super::{Answer, Harvest, Site, add, found, ids};
+use crate::common::{prose, run};
+use crate::makers::overflows_the_stack;
 
 fn page(head: &str, number: u64, links: &str) -> Answer {
     found(format!("<html><head>{head}</head><body><p>{}</p>{links}</body></html>", prose(number, 300)))

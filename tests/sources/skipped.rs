@@ -1,8 +1,9 @@
 //! What sources list and cannot use is counted and told; what can be read is taken, whatever it is called.
 
-use super::common::Server;
 use super::served::{get, until};
 use super::*;
+use crate::common::Server;
+use crate::makers;
 
 fn paragraphs(seed: u64) -> Vec<String> {
     (0..8).map(|part| prose(100 * seed + part, 120)).collect()

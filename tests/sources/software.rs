@@ -1,5 +1,6 @@
 //! Sources that are other people's programs: each test is skipped, with a line that says so, where its program is not installed.
 
+use crate::makers;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -8,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use super::common::{Folder, prose, run};
-use super::{Harvest, makers};
+use super::Harvest;
+use crate::common::{Folder, prose, run};
 
 /// A program that runs until dropped.
 struct Program(Child);

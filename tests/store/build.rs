@@ -7,7 +7,7 @@ use lapidary_store::{Actor, Administration as _, NewBook, RocksStore, Store as _
 use tempfile::tempdir;
 
 use crate::common::families;
-use crate::support::{
+use crate::store::support::{
     RECIPES, book, create, dump, keeping, key, placed, raw_keys, recipe, recipe_name, refusal, simple,
 };
 

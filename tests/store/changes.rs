@@ -13,8 +13,8 @@ use lapidary_store::{
 use tempfile::tempdir;
 
 use crate::common::prose;
-use crate::engine::{Engine, on_every_engine};
-use crate::support::{
+use crate::store::engine::{Engine, on_every_engine};
+use crate::store::support::{
     ALL, book, create, dump, gem, keeping, key, placed, raw_keys, recipe, recipe_name, simple, tally,
 };
 

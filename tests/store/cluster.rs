@@ -7,8 +7,8 @@ use lapidary_store::{Action, Actor, AuditFrom, RowChange, Store as _, StoreError
 use lapidary_store_redis::{ClusterAddress, ClusterStore};
 
 use crate::common::cluster::Nodes;
-use crate::engine::{Cluster, Engine as _, has_cluster};
-use crate::support::{gem, key, simple, tally};
+use crate::store::engine::{Cluster, Engine as _, has_cluster};
+use crate::store::support::{gem, key, simple, tally};
 
 #[test]
 fn servers_that_share_a_store_see_each_others_changes() {
@@ -67,7 +67,7 @@ fn of_twin_changes_each_is_made_once() {
     let counted = tally(&*store.snapshot(), 0..20, 99);
     // Two gems each, or one if both are the same; nothing of what was replaced.
     let lists = counted.books.iter().map(|(book, _)| {
-        let gems = store.snapshot().gems(&crate::support::recipe_name("documented"), *book).unwrap().unwrap();
+        let gems = store.snapshot().gems(&crate::store::support::recipe_name("documented"), *book).unwrap().unwrap();
         gems.iter().filter(|placed| all.contains(&placed.gem)).count() as u32
     });
     assert_eq!(counted.books.len(), 2);
@@ -89,7 +89,7 @@ fn a_book_that_changes_is_read_in_one_state_or_not_at_all() {
     let before = snapshot.fetch(&[number]).unwrap();
     store.put(&Actor::Local, vec![simple("lib", "1", 3..9), simple("lib", "2", 0..9)]).unwrap();
     assert_eq!(snapshot.fetch(&[number]).unwrap(), before);
-    let documented = crate::support::recipe_name("documented");
+    let documented = crate::store::support::recipe_name("documented");
     assert!(matches!(snapshot.gems(&documented, number), Err(StoreError::Changed(_))));
     // What was not there when it was looked for does not appear.
     let later = store.snapshot().find(&key("lib", "2")).unwrap().unwrap();

@@ -5,8 +5,8 @@ use std::process::Command;
 use lapidary_store::{Actor, Administration as _, UNWATCHED};
 use lapidary_store_redis::ClusterStore;
 
-use crate::engine::{Cluster, Engine as _, has_cluster};
-use crate::support::{key, simple};
+use crate::store::engine::{Cluster, Engine as _, has_cluster};
+use crate::store::support::{key, simple};
 
 /// A damage: what the key matches, what is done to it, what is found, and whether it can be repaired.
 type Damage = (&'static str, &'static str, &'static str, bool);

@@ -5,7 +5,7 @@ use std::fs;
 use lapidary_store::{Actor, Administration as _, AuditFrom, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::{TempDir, tempdir};
 
-use crate::support::{NO_CAP, copy, create, dump, gem, keeping, key, raw, simple, tally};
+use crate::store::support::{NO_CAP, copy, create, dump, gem, keeping, key, raw, simple, tally};
 
 /// A sentence, and the family, key and value (`None`: deleted) that it comes from.
 type Fault<'a> = (&'a str, &'a str, &'a [u8], Option<&'a [u8]>);

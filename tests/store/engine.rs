@@ -10,7 +10,7 @@ use lapidary_store_redis::{ClusterAddress, ClusterStore};
 use tempfile::{TempDir, tempdir};
 
 use crate::common::cluster::Nodes;
-use crate::support::{RECIPES, recipe};
+use crate::store::support::{RECIPES, recipe};
 
 /// A new store.
 pub trait Engine: Sync {
@@ -45,10 +45,10 @@ pub trait Engine: Sync {
 macro_rules! on_every_engine {
     ($($test:ident)*) => {
         mod rocks {
-            $(#[test] fn $test() { super::$test::<crate::engine::Rocks>(); })*
+            $(#[test] fn $test() { super::$test::<crate::store::engine::Rocks>(); })*
         }
         mod cluster {
-            $(#[test] fn $test() { if crate::engine::has_cluster() { super::$test::<crate::engine::Cluster>(); } })*
+            $(#[test] fn $test() { if crate::store::engine::has_cluster() { super::$test::<crate::store::engine::Cluster>(); } })*
         }
     };
 }

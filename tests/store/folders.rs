@@ -10,7 +10,7 @@ use rocksdb::{DB, Options};
 use tempfile::tempdir;
 
 use crate::common::families;
-use crate::support::{create, key, refusal, simple};
+use crate::store::support::{create, key, refusal, simple};
 
 /// Names, contents and times of all files in a folder.
 fn listing(dir: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {

@@ -12,8 +12,8 @@ use lapidary_store::{
 use proptest::prelude::*;
 use tempfile::tempdir;
 
-use crate::engine::{Cluster, Engine, Rocks, has_cluster};
-use crate::support::{
+use crate::store::engine::{Cluster, Engine, Rocks, has_cluster};
+use crate::store::support::{
     NO_CAP, POOL, RECIPES, book, create, dump, found, gem, keeping, key, posted, raw_keys, recipe, recipe_name,
 };
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use lapidary_store::{Actor, Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::tempdir;
 
-use crate::support::{copy, create, keeping, key, raw, raw_keys, refusal, set_version, simple};
+use crate::store::support::{copy, create, keeping, key, raw, raw_keys, refusal, set_version, simple};
 
 /// This program again, in one of the roles of [`child_process`].
 fn child(role: &str, dir: &Path) -> Command {

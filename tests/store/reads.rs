@@ -4,8 +4,8 @@ use lapidary_gems::Gem;
 use lapidary_store::{Actor, Administration as _, BookId, Library, LibraryTally, Snapshot, Store as _, UNWATCHED};
 use tempfile::tempdir;
 
-use crate::engine::{Engine, on_every_engine};
-use crate::support::{ALL, alone, create, gem, key, placed, recipe_name, simple, tally};
+use crate::store::engine::{Engine, on_every_engine};
+use crate::store::support::{ALL, alone, create, gem, key, placed, recipe_name, simple, tally};
 
 on_every_engine! {
     a_gem_given_twice_counts_once

@@ -6,8 +6,8 @@ use lapidary_store::{
 };
 use tempfile::tempdir;
 
-use crate::engine::{Engine, on_every_engine};
-use crate::support::{ALL, alone, book, create, gem, key, placed, raw_keys, recipe, recipe_name, simple};
+use crate::store::engine::{Engine, on_every_engine};
+use crate::store::support::{ALL, alone, book, create, gem, key, placed, raw_keys, recipe, recipe_name, simple};
 
 on_every_engine! {
     late_gems_are_for_the_book_they_were_made_of

@@ -9,8 +9,8 @@ use lapidary_store::{
 };
 use tempfile::tempdir;
 
-use crate::engine::{Engine, on_every_engine};
-use crate::support::{create, found, key, recipe, simple};
+use crate::store::engine::{Engine, on_every_engine};
+use crate::store::support::{create, found, key, recipe, simple};
 
 on_every_engine! {
     a_book_is_found_by_its_new_title_alone

@@ -11,7 +11,7 @@ use rocksdb::{IteratorMode, Options};
 use tempfile::tempdir;
 
 use crate::common::{database, families, prose};
-use crate::support::{
+use crate::store::support::{
     ALL, alone, create, dump, found, keeping, key, posted, raw, raw_keys, recipe, recipe_name, refusal, set_version,
     simple,
 };

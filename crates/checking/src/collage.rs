@@ -3,7 +3,7 @@
 //! Rights claimed for a collage would be claimed for the books that it was cut from. Anthologies and collected works are put
 //! together, too, but from whole works, or from parts of one author's volumes.
 //!
-//! `cargo test --release --test corpus collages -- --nocapture` measures it on real books.
+//! `cargo test --release --test program -- --nocapture collages` measures it on real books.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;

@@ -2,16 +2,14 @@
 
 #![allow(clippy::format_collect, reason = "bombs are put together as they are read")]
 
-#[path = "common/makers.rs"]
-mod makers;
-
+use crate::makers;
 use std::io::Cursor;
 use std::io::Write as _;
 use std::panic;
 use std::time::{Duration, Instant};
 
+use crate::makers::{AUTHOR, Composite, ISBN, MAKERS, PUBLISHED, TITLE, gz, zip};
 use lapidary_extract::{Book, ExtractError, Extracted, File, Limit, Limits, Met};
-use makers::{AUTHOR, Composite, ISBN, MAKERS, PUBLISHED, TITLE, gz, zip};
 use zip::unstable::write::FileOptionsExt as _;
 use zip::write::SimpleFileOptions;
 

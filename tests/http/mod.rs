@@ -1,8 +1,5 @@
 //! End-to-end tests of the HTTP API: valid, invalid and malicious requests.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 /// Whether the catalogues are in a cluster: `tests/http_on_cluster.rs` runs the same tests there.
 const ON_CLUSTER: bool = false;
 

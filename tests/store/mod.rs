@@ -1,8 +1,5 @@
 //! The store against a model in memory, against damage, and against other processes.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod build;
 mod changes;
 mod cluster;

@@ -1,15 +1,10 @@
 //! `lapidary sources` from outside: a folder, and sites served by a small server of every kind of catalogue.
 
-#[path = "../common/mod.rs"]
-mod common;
-
 mod books;
 mod cluster;
 mod hostile;
 mod kills;
 mod limits;
-#[path = "../common/makers.rs"]
-mod makers;
 mod private;
 mod reads;
 mod served;
@@ -19,6 +14,7 @@ mod software;
 mod unchanged;
 mod whose;
 
+use crate::common;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -28,7 +24,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use common::{Folder, command, prose, run};
+use crate::common::{Folder, command, prose, run};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};

@@ -4,8 +4,6 @@
 //! refused with 503, or not answered, is sent again, to any server. Each has its own books, so it knows what every answer
 //! must be.
 
-#[path = "../common/mod.rs"]
-mod common;
 mod load;
 mod partitions;
 
@@ -13,8 +11,8 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use common::cluster::Nodes;
-use common::{Folder, Random, run};
+use crate::common::cluster::Nodes;
+use crate::common::{Folder, Random, run};
 use load::{Client, PATIENCE, Servers, faults, heal, is_primary, print_delays, text, under_load};
 use serde_json::{Value, json};
 

@@ -1,17 +1,13 @@
 //! What readers of PDF files see, and what they do not: hidden words are left out and counted, in whatever way they
 //! are hidden; whatever can be seen is read. And documents that are encrypted.
 
-#[path = "common/makers.rs"]
-mod makers;
-#[path = "common/words.rs"]
-mod words;
-
+use crate::words;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use crate::makers::{pdf_of, stream};
 use lapidary_extract::{ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
-use makers::{pdf_of, stream};
 use pdf_extract::encryption::crypt_filters::{Aes128CryptFilter, Aes256CryptFilter, CryptFilter};
 use pdf_extract::{Dictionary, Document, EncryptionState, EncryptionVersion, Object, Permissions};
 

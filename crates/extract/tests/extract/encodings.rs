@@ -392,7 +392,7 @@ fn all_bytes_of_cp855() {
 /// Uses real books if they are present.
 #[test]
 fn books_survive_every_encoding_that_holds_them() {
-    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
+    let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let Ok(languages) = std::fs::read_dir(&corpus) else {
         let _ = writeln!(std::io::stderr(), "skipped: there are no books at {}", corpus.display());
         return;

@@ -1,7 +1,7 @@
 //! Real files of every format, which are not part of the project: the books they contain are found, and none is called
 //! disguised.
 //!
-//! `cargo test --release --test formats -- --nocapture` prints the figures. Skipped if the files are not present.
+//! `cargo test --release -p lapidary-extract --test extract -- --nocapture formats::` prints the figures. Skipped if the files are not present.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -18,7 +18,7 @@ fn least(format: Format) -> f64 {
 
 #[test]
 fn real_files_hold_their_books() {
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared");
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared");
     let Ok(table) = fs::read_to_string(shared.join("formats/provenance.tsv")) else {
         // Written directly, because the test harness hides the output of tests that pass.
         let _ = writeln!(std::io::stderr(), "skipped: there are no files at {}", shared.display());

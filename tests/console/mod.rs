@@ -3,11 +3,6 @@
 //! Where there is no Chromium with its driver, the tests in a browser say so and are skipped. With `LAPIDARY_REQUIRE` set, that
 //! is a failure.
 
-#[path = "../common/mod.rs"]
-mod common;
-#[path = "../common/makers.rs"]
-mod makers;
-
 mod browser;
 mod errors;
 mod hostile;

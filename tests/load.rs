@@ -1,0 +1,14 @@
+//! Tests that load the machine, or take something from it, and so do not run beside others: `cargo test --release --test load faults::`.
+
+mod common;
+#[path = "common/makers.rs"]
+mod makers;
+
+mod attack;
+mod crash;
+mod fairness;
+mod faults;
+#[cfg(target_os = "linux")]
+mod memory;
+mod scarce;
+mod servers;

@@ -1,0 +1,38 @@
+//! The tests of the program, in one program, because linking is most of the wait: `cargo test --release --test program http::`.
+
+mod common;
+#[path = "common/makers.rs"]
+mod makers;
+
+mod access;
+mod boundaries;
+mod check;
+mod cli;
+mod cluster;
+mod console;
+mod copy;
+mod corpus;
+mod doctor;
+mod duplicates;
+mod errors;
+mod evaluate;
+mod feeds;
+mod forms;
+mod harm;
+mod hidden;
+mod http;
+#[allow(clippy::duplicate_mod, reason = "the same tests on another store")]
+mod http_on_cluster;
+mod jobs;
+mod openapi;
+mod quarantine;
+mod signatures;
+mod sources;
+mod store;
+mod tenants;
+mod texts;
+mod tls;
+mod trust;
+mod untrusted;
+mod watch;
+mod webhooks;
