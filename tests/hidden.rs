@@ -496,7 +496,7 @@ fn word_documents_show_text_on_dark_places() {
                   <w:style w:type=\"table\" w:styleId=\"Head\"><w:tblStylePr w:type=\"firstRow\"><w:tcPr><w:shd w:fill=\"000000\"/>\
                   </w:tcPr></w:tblStylePr></w:style>\
                   <w:style w:type=\"table\" w:styleId=\"Gone\"><w:rPr><w:vanish/></w:rPr></w:style>";
-    let styled =
+    let table_of =
         |name: &str, properties: &str| table(&format!("<w:tblStyle w:val=\"{name}\"/>"), cell(properties, &paragraph));
     let nested = table("", cell(dark, &table("", cell("", &paragraph))));
     let behind = |size: u32| {
@@ -509,12 +509,12 @@ fn word_documents_show_text_on_dark_places() {
         ("nested in a dark cell", &[][..], nested, 0),
         ("in a dark cell", &[], table("", cell(dark, &paragraph)), 0),
         ("in a cell", &[], table("", cell("", &paragraph)), 2),
-        ("in a table without shades", &[], styled("Plain", ""), 2),
-        ("in a table of a style that there is not", &[], styled("None", ""), 2),
-        ("in a dark table", &[], styled("Dark", ""), 0),
-        ("in a table with dark rows", &[], styled("Head", ""), 0),
-        ("in a cell without the shade of its table", &[], styled("Dark", clear), 2),
-        ("in a table whose style hides it", &[], styled("Gone", ""), 2),
+        ("in a table without shades", &[], table_of("Plain", ""), 2),
+        ("in a table of a style that there is not", &[], table_of("None", ""), 2),
+        ("in a dark table", &[], table_of("Dark", ""), 0),
+        ("in a table with dark rows", &[], table_of("Head", ""), 0),
+        ("in a cell without the shade of its table", &[], table_of("Dark", clear), 2),
+        ("in a table whose style hides it", &[], table_of("Gone", ""), 2),
         ("on a page whose colour is not shown", &[], paragraph.clone(), 2),
         ("on a black page", &shows_page, paragraph.clone(), 0),
         ("on a picture", &[], behind(2_000_000), 0),

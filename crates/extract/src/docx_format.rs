@@ -63,14 +63,14 @@ impl Theme {
 
     /// The colour in these attributes: of the theme, made lighter or darker, or else the one that is written out.
     fn read(&self, tag: &BytesStart<'_>, [value, theme, shade, tint]: [&str; 4]) -> Option<Colour> {
-        let share = |name| {
-            let share = attribute(tag, name).and_then(|share| u8::from_str_radix(&share, 16).ok());
-            f32::from(share.unwrap_or(u8::MAX)) / f32::from(u8::MAX)
+        let part = |name| {
+            let part = attribute(tag, name).and_then(|part| u8::from_str_radix(&part, 16).ok());
+            f32::from(part.unwrap_or(u8::MAX)) / f32::from(u8::MAX)
         };
         let of_theme = attribute(tag, theme).and_then(|name| self.colour(&name));
         let changed = of_theme
-            .map(|colour| Colour::BLACK.mixed(colour, share(shade)))
-            .map(|colour| Colour::WHITE.mixed(colour, share(tint)));
+            .map(|colour| Colour::BLACK.mixed(colour, part(shade)))
+            .map(|colour| Colour::WHITE.mixed(colour, part(tint)));
         changed.or_else(|| attribute(tag, value).and_then(|value| Colour::of_hex(&value)))
     }
 
@@ -292,7 +292,7 @@ enum Part {
     Row,
     Table,
     /// Part of a table that a style formats, such as its first row.
-    TablePart,
+    Conditional,
     /// Properties that text had before a change that is tracked, or those of the mark of a paragraph.
     Ignored,
 }
@@ -338,7 +338,7 @@ impl Visitor for Styles {
         let part = match (name, within) {
             // As if a style were a run.
             ("style" | "rPrDefault", _) => Part::Run,
-            ("tblStylePr", _) | (_, Part::TablePart) => Part::TablePart,
+            ("tblStylePr", _) | (_, Part::Conditional) => Part::Conditional,
             _ => Part::of(name, within),
         };
         self.path.push(part);
@@ -362,7 +362,7 @@ impl Visitor for Styles {
             Part::Cell | Part::Table if name == "shd" => {
                 style.cells = Some(self.theme.shade(tag)).filter(Option::is_some).or(style.cells);
             }
-            Part::TablePart if name == "shd" && style.shades.len() < MOST_SHADES => {
+            Part::Conditional if name == "shd" && style.shades.len() < MOST_SHADES => {
                 style.shades.extend(self.theme.shade(tag));
             }
             _ => {}

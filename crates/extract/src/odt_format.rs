@@ -311,7 +311,7 @@ fn is_hidden(tag: &BytesStart<'_>) -> bool {
     let formula = condition.split_once(':').map_or(condition.as_str(), |(_, formula)| formula);
     let formula: String = formula.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '(' | ')')).collect();
     let number = |value: &str| value.parse::<f64>().ok();
-    let is_equal = |(a, b): (&str, &str)| Some(number(a)? == number(b)?);
+    let is_equal = |(a, b): (&str, &str)| Some(number(a)?.total_cmp(&number(b)?).is_eq());
     let holds = match formula.as_str() {
         "true" | "TRUE" => Some(true),
         "false" | "FALSE" => Some(false),

@@ -341,12 +341,10 @@ impl Reader<'_> {
             // The text of a box is inside a drawing, which is otherwise skipped.
             "sn" | "sv" if self.group.place == Place::Nowhere => {
                 let (name, value) = &mut self.property;
-                if word == "sn" {
-                    name.clear()
-                } else {
-                    value.clear()
-                }
-                self.group.place = if word == "sn" { Place::PropertyName } else { Place::PropertyValue };
+                let (text, place) =
+                    if word == "sn" { (name, Place::PropertyName) } else { (value, Place::PropertyValue) };
+                text.clear();
+                self.group.place = place;
             }
             "shptxt" if self.group.place == Place::Nowhere => {
                 (self.group.place, self.group.paragraph.is_on_unknown) = (Place::Text, true);

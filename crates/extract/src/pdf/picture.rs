@@ -137,7 +137,7 @@ pub(super) fn shading(document: &Document, shading: &Object, named: &Dictionary)
     let extends = array(b"Extend").iter().filter(|end| resolve(document, end).as_bool().is_ok_and(|extends| extends));
     let coordinates: Vec<f32> =
         array(b"Coords").iter().map_while(|number| resolve(document, number).as_float().ok()).collect();
-    let is_line = matches!(coordinates[..], [a, b, c, d] if a != c || b != d);
+    let is_line = matches!(coordinates[..], [a, b, c, d] if (a - c).hypot(b - d) > 0.0);
     let is_axial = get(b"ShadingType").and_then(|kind| kind.as_i64().ok()) == Some(2);
     if !is_axial || !is_line || extends.count() != 2 || shading.has(b"BBox") {
         return Paint::Unknown;

@@ -73,10 +73,10 @@ impl Places {
         let (mut near, mut large) =
             (self.squares.get(&Self::square(point)).map_or(&[][..], Vec::as_slice), &self.large[..]);
         std::iter::from_fn(move || {
-            let list = if near.last() > large.last() { &mut near } else { &mut large };
-            let (last, rest) = list.split_last()?;
-            *list = rest;
-            Some(*last)
+            let next = if near.last() > large.last() { &mut near } else { &mut large };
+            let (place, rest) = next.split_last()?;
+            *next = rest;
+            Some(*place)
         })
     }
 }

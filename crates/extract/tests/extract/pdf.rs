@@ -119,7 +119,7 @@ fn instead(x: usize, y: usize, text: &str, what: &str) -> String {
 
 /// Shown in a font of two-byte codes, each letter of which is as wide as it is high.
 fn wide(x: usize, y: usize, text: &str) -> String {
-    let codes: String = text.chars().map(|char| format!("{:04x}", u32::from(char))).collect();
+    let codes = text.chars().fold(String::new(), |codes, char| codes + &format!("{:04x}", u32::from(char)));
     format!("BT /Wide {LETTER} Tf 1 0 0 1 {x} {y} Tm <0020> Tj <{codes}> Tj ET\n")
 }
 
