@@ -17,10 +17,10 @@ use crate::data::{self, GEMS};
 use crate::http::{self, Connection};
 use crate::latency::Latencies;
 use crate::plot::OnCluster;
+use crate::random::{Purpose, Random};
 use crate::server::{LAPIDARY, Server};
 use crate::table::Table;
 use crate::{CLIENTS, Index, Outcome, check, tell};
-use lapidary_common::random::{Purpose, Random};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/cluster");
 /// The number of times that folder and cluster take turns.

@@ -7,7 +7,7 @@ use lapidary_common::description::Description;
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 use lapidary_store::{BookId, BookKey, Condition, Library, NewBook, Record, Rights, Standing};
 
-use lapidary_common::random::{Purpose, Random, scramble};
+use crate::random::{Purpose, Random, scramble};
 
 /// Gems per book. A novel of some 100,000 words has several hundred.
 pub const GEMS: u64 = 200;

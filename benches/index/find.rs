@@ -18,10 +18,10 @@ use crate::data::{self, id};
 use crate::http::{self, Connection};
 use crate::latency::Latencies;
 use crate::load::Workspace;
+use crate::random::{Purpose, Random, scramble};
 use crate::server::Server;
 use crate::table::Table;
 use crate::{Outcome, tell};
-use lapidary_common::random::{Purpose, Random, scramble};
 
 /// The number of words, and of given names, that titles and authors are made of.
 const WORDS: u32 = 100_000;

@@ -13,11 +13,11 @@ use crate::data::{self, GEMS};
 use crate::http::{self, Connection};
 use crate::latency::Latencies;
 use crate::query::{Query, Right};
+use crate::random::{Purpose, Random};
 use crate::server::Server;
 use crate::table::Table;
 use crate::traffic::{Pace, Traffic};
 use crate::{Index, Outcome, tell};
-use lapidary_common::random::{Purpose, Random};
 
 /// The number of clients that check concurrently.
 const CLIENTS: u32 = 4;

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::Outcome;
 use crate::data::{self, Data, Uniform};
 use crate::http;
-use lapidary_common::random::{Purpose, Random};
+use crate::random::{Purpose, Random};
 
 /// In queries, one in this many gems of a book is replaced.
 const CHANGED: usize = 10;

@@ -1,7 +1,7 @@
 //! Texts generated from a seed: words with a Zipf distribution, frequent ones shorter, in sentences with capitals and
 //! commas.
 
-use lapidary_common::random::{Purpose, Random};
+use crate::random::{Purpose, Random};
 
 /// The length of a text.
 pub const BYTES: usize = 1_000_000;

@@ -5,7 +5,7 @@ use lapidary_gems::{Gem, Recipe};
 use crate::Outcome;
 use crate::data::{Data, GEMS};
 use crate::query::{Query, Right};
-use lapidary_common::random::{Purpose, Random, scramble};
+use crate::random::{Purpose, Random, scramble};
 
 /// The share of gems that are in more books than the cap.
 const COMMON: f64 = 0.01;

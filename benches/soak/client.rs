@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use ureq::Agent;
 
 use crate::data::{Data as _, GEMS, Uniform, id};
+use crate::random::{Purpose, Random};
 use crate::words::text_of_words;
-use lapidary_common::random::{Purpose, Random};
 
 /// The number of books of a client.
 const BOOKS: u64 = 100;

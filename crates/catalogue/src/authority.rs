@@ -97,6 +97,7 @@ impl Catalogue {
 impl<'c> Editor<'c> {
     /// An editor with the same actor that works for the library's key of this name, and has no powers if there is none any more;
     /// `None`: for an administrator.
+    #[must_use]
     pub fn on_behalf_of(&self, key: Option<&str>) -> Editor<'c> {
         Editor { principal: key.map(str::to_owned), ..self.clone() }
     }

@@ -47,6 +47,7 @@ impl Catalogue {
 
 impl Editor<'_> {
     /// The name of the key on whose behalf changes are made, if there is one.
+    #[must_use]
     pub fn key(&self) -> Option<&str> {
         match &self.actor {
             Actor::Key(name) => Some(name),

@@ -37,6 +37,7 @@ pub struct NewEntry {
 
 impl NewEntry {
     /// The text to keep, if any.
+    #[must_use]
     pub fn text_to_keep(&self) -> Option<&str> {
         self.content.as_text().filter(|_| self.keep_text)
     }

@@ -9,6 +9,7 @@ use uuid::{ContextV7, Uuid};
 static CONTEXT: Mutex<ContextV7> = Mutex::new(ContextV7::new());
 
 /// A new id, greater than all before it in this process.
+#[must_use]
 pub fn new_id(now: Timestamp) -> Uuid {
     // `Uuid::now_v7` panics if the clock is set to before 1970.
     let (seconds, nanoseconds) = (now.as_second().try_into(), now.subsec_nanosecond().try_into());
@@ -16,6 +17,7 @@ pub fn new_id(now: Timestamp) -> Uuid {
 }
 
 /// The first id that can be made at a time.
+#[must_use]
 pub fn first_id(at: Timestamp) -> Uuid {
     let milliseconds = u64::try_from(at.as_millisecond()).unwrap_or(0);
     Uuid::from_u128(u128::from(milliseconds) << 80)

@@ -12,6 +12,9 @@ use super::{Catalogue, CatalogueError, Editor};
 use lapidary_store::{Action, Row, RowChange, Table};
 
 /// Writes a row.
+///
+/// # Panics
+/// Never: what is stored has text keys only.
 pub fn put(table: Table, key: impl AsRef<[u8]>, value: &impl Serialize) -> RowChange {
     let value = serde_json::to_vec(value).expect("these have text keys only and are written to memory");
     RowChange::put(table, key, value)

@@ -13,6 +13,7 @@ pub fn grouped(number: u64) -> String {
 }
 
 /// A number with this separator of thousands.
+#[must_use]
 pub fn separated(number: u64, separator: char) -> String {
     let digits = number.to_string();
     let mut written = String::new();

@@ -158,6 +158,7 @@ pub struct TooLong {
 
 impl TooLong {
     /// What is longer than `most` bytes.
+    #[must_use]
     pub fn bytes(what: &'static str, most: usize) -> Self {
         Self { what, most, unit: "bytes" }
     }

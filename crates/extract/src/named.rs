@@ -70,6 +70,7 @@ pub const OTHER_ENDINGS: [&str; 17] = [
 
 /// How good a file is for the text of a book that is offered in several formats: the lower the better. `None` if it surely cannot be
 /// read. Where neither the media type nor the address says what it is, its content will.
+#[must_use]
 pub fn rank(media_type: Option<&str>, address: &str) -> Option<usize> {
     let media_type = media_type.unwrap_or_default().trim().to_ascii_lowercase();
     let begins = |beginnings: &[&str]| beginnings.iter().any(|begin| media_type.starts_with(begin));
@@ -99,6 +100,7 @@ pub fn is_book(path: &Path) -> bool {
 }
 
 /// Why a file in a folder is no book, judging by its name or its first bytes; `None` if it is one.
+#[must_use]
 pub fn why_no_book(path: &Path) -> Option<String> {
     let ending = ending(path)?;
     let is_known = |names: &Names| names.endings.contains(&ending.as_str());

@@ -24,11 +24,13 @@ pub(super) fn is_plain(file: &File) -> bool {
 }
 
 /// Whether a file is read in a separate process.
+#[must_use]
 pub fn reads_apart(bytes: &[u8], name: Option<&str>) -> bool {
     sniff::kind(bytes, name) != FileKind::Plain
 }
 
 /// Whether what the caller says of the encoding of a file counts, because the file may not say it itself: it is plain text or HTML.
+#[must_use]
 pub fn takes_encoding(bytes: &[u8], name: Option<&str>) -> bool {
     matches!(sniff::kind(bytes, name), FileKind::Plain | FileKind::Html)
 }

@@ -83,6 +83,7 @@ const MOST_NODES: u32 = 4_000_000;
 pub(super) type Entries<'p> = Box<dyn Iterator<Item = Result<Entry, String>> + 'p>;
 
 /// How the pages of a kind of source are read.
+#[expect(clippy::wrong_self_convention, reason = "a kind is copied")]
 pub(super) trait ReadsPages: Sized {
     /// Whether its books and pages are files of this machine.
     fn is_local(self) -> bool;

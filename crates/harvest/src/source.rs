@@ -349,6 +349,7 @@ impl Source {
     }
 
     /// An editor for whoever defined the source, who can let a server do no more than they may do themselves.
+    #[must_use]
     pub fn editor_of_definer<'c>(&self, editor: &Editor<'c>) -> Editor<'c> {
         editor.on_behalf_of(self.by.as_deref().filter(|_| !self.administrator))
     }

@@ -113,6 +113,7 @@ impl Language {
     }
 
     /// What a problem of the API means, and what to do. There is a message for each code, named after it.
+    #[must_use]
     pub fn problem(self, code: &str) -> String {
         self.say(&format!("{PROBLEM}{code}"), &[])
     }
@@ -126,6 +127,7 @@ impl Language {
     }
 
     /// A whole number: `1,204`.
+    #[must_use]
     pub fn number(self, number: u64) -> String {
         separated(
             number,
@@ -137,6 +139,7 @@ impl Language {
     }
 
     /// A number with this many decimal places: `14.5`.
+    #[must_use]
     pub fn decimal(self, number: f64, places: usize) -> String {
         self.point(&format!("{number:.places$}"))
     }
@@ -149,6 +152,7 @@ impl Language {
     }
 
     /// A share as a percentage. Shows 0 or 100 only if the share is exactly that.
+    #[must_use]
     pub fn percent(self, share: f64) -> String {
         let percent = match (share * 100.0).round() {
             0.0 if share > 0.0 => "<1".to_owned(),
@@ -159,6 +163,7 @@ impl Language {
     }
 
     /// A number of percent with its sign: `38 %`.
+    #[must_use]
     pub fn percent_of(self, number: &str) -> String {
         let space = match self {
             Self::English => ' ',
@@ -168,11 +173,13 @@ impl Language {
     }
 
     /// Names of recipes in quotes: `'hardened', 'released'`.
+    #[must_use]
     pub fn names(self, recipes: &[RecipeName]) -> String {
         recipes.iter().map(|name| self.quoted(name.as_str())).collect::<Vec<_>>().join(", ")
     }
 
     /// A list: `one, two and three`.
+    #[must_use]
     pub fn list(self, items: &[String]) -> String {
         match items {
             [several @ .., last] if !several.is_empty() => self.and(&several.join(", "), last),

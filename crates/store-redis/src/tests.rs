@@ -210,10 +210,10 @@ fn no_book_is_put_into_a_shard_without_its_data() {
     let recipes = shared.recipes().unwrap();
     let new = book("new", 0..10);
     let locked = shared.lock(&recipes, &[key("new")], true).unwrap().pop().unwrap();
-    let shard = locked.shard();
+    let of_book = locked.shard();
     let plan = shared.plan_put(&Actor::Local, &recipes, new, &locked, true).unwrap()(locked);
     // As if it had been empty since before the lock.
-    let stamp = shared.keys.shard(shard, "recipes");
+    let stamp = shared.keys.shard(of_book, "recipes");
     shared.write_one(Command::bare("DEL", &stamp)).unwrap();
     let refused = shared.make(&recipes, vec![plan]).unwrap_err();
     assert!(matches!(refused, StoreError::Emptied { .. }), "{refused:?}");

@@ -173,6 +173,7 @@ pub enum Amended {
 
 impl Amended {
     /// The differences between two records.
+    #[must_use]
     pub fn between(old: &Record, new: &Record) -> Vec<Self> {
         let (before, after) = (&old.standing, &new.standing);
         [

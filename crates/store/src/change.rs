@@ -8,6 +8,7 @@ use super::recipes::KnownRecipe;
 use super::{AuditedBook, BookKey, NewBook, Record, RecordChange, Standing, StoreError};
 
 /// Keeps the last of the books with the same key.
+#[must_use]
 pub fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
     let mut seen = HashSet::new();
     let last: Vec<bool> = books.iter().rev().map(|book| seen.insert(book.record.key.clone())).collect();
@@ -50,6 +51,7 @@ pub fn keep_amendments(record: &mut Record, old: &Record) {
 }
 
 /// A book as shown in the audit log.
+#[must_use]
 pub fn audited(record: &Record) -> AuditedBook {
     let Record { key, rights, digest, text_kept, .. } = record;
     let (library, id) = (key.library.to_string(), key.id.to_string());

@@ -20,6 +20,7 @@ impl Faults {
     }
 
     /// Whether no more are counted.
+    #[must_use]
     pub fn are_many(&self) -> bool {
         self.0.len() > MOST
     }
@@ -37,6 +38,7 @@ impl Faults {
     }
 
     /// All of them.
+    #[must_use]
     pub fn finish(mut self) -> Vec<String> {
         if self.are_many() {
             self.0.truncate(MOST);

@@ -11,7 +11,7 @@
 //!
 //! Gems are hashes and do not compress. Gaps and lengths are numbers of similar size (Rice 1979, "Some practical universal
 //! noiseless coding techniques"): the lower bits of each above the least number as they are, and the higher ones in unary, a
-//! 0 for each and then a 1. A place so takes 2 bytes instead of 16. A number of [`FAR`] or more higher bits has the others
+//! 0 for each and then a 1. A place so takes 2 bytes instead of 16. A number of `FAR` or more higher bits has the others
 //! at the end.
 //!
 //! ```text
@@ -37,6 +37,7 @@ const FAR: u64 = 24;
 const MOST_LOW_BITS: u32 = 57;
 
 /// Encodes gems of `width` bytes.
+#[must_use]
 pub fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
     let mut out = Vec::with_capacity(gems.len() * (width + 3) + 16);
     out.extend(MARK);
@@ -116,6 +117,7 @@ fn take_similar(bytes: &mut &[u8], count: usize) -> Option<Vec<u64>> {
 }
 
 /// Decodes gems of `width` bytes. Returns `None` if the bytes are not a list of gems.
+#[must_use]
 pub fn decode(bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
     let Some(mut bytes) = bytes.strip_prefix(&MARK) else { return decode_former(bytes, width) };
     let (mut list, placed) = take_gems(&mut bytes, width)?;

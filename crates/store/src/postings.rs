@@ -269,7 +269,8 @@ impl<'a> Iterator for Lists<'a> {
 
 impl List<'_> {
     /// Number of books.
-    pub fn len(&self) -> u32 {
+    #[must_use]
+    pub fn books(&self) -> u32 {
         match self {
             Self::Short(books) => books.len() as u32,
             Self::Long(count) => *count,
@@ -307,6 +308,7 @@ pub struct Writer {
 
 impl Writer {
     /// Creates a writer for gems with lower bits of this width.
+    #[must_use]
     pub fn new(rest_bits: u32) -> Self {
         Self { rest_bits, gems: Vec::new(), several: Vec::new(), passed: 0, books: Vec::new() }
     }
@@ -364,6 +366,7 @@ impl Writer {
 }
 
 /// Encodes a separate list; the books must be in ascending order.
+#[must_use]
 pub fn encode_list(books: &[BookNo]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(books.len() * 2);
     let mut least = 0;
@@ -375,6 +378,7 @@ pub fn encode_list(books: &[BookNo]) -> Vec<u8> {
 }
 
 /// Decodes a separate list. Returns `None` if the bytes are invalid.
+#[must_use]
 pub fn decode_list(mut bytes: &[u8]) -> Option<Vec<BookNo>> {
     let mut books = Vec::with_capacity(bytes.len());
     let mut least = 0_u64;
@@ -473,7 +477,7 @@ mod tests {
         let heads = 2 + 1 + 2 * (1 + 2) + (3_usize + 4).div_ceil(8) + (3_usize * 10).div_ceil(8);
         assert_eq!(bytes.len(), heads + (10 * (1 + LONG as usize)).div_ceil(8));
         let bucket = Reader::new(&bytes, 12).unwrap();
-        let lists: Vec<_> = bucket.into_iter().map(|list| list.unwrap()).map(|(g, l)| (g, l.len())).collect();
+        let lists: Vec<_> = bucket.into_iter().map(|list| list.unwrap()).map(|(g, l)| (g, l.books())).collect();
         assert_eq!(lists, [(3, 1), (4, 5_000), (9, LONG)]);
         assert!(matches!(bucket.find(4), Ok(Some(List::Long(5_000)))));
     }

@@ -31,17 +31,20 @@ pub const BUCKET_BITS: u32 = 18;
 
 impl KnownRecipe {
     /// A recipe of a store, with the usual buckets.
+    #[must_use]
     pub fn new(number: u16, recipe: Recipe, ready: bool) -> Self {
         let gem_bits = recipe.gem_bits();
         Self { number, recipe, leaving: false, ready, former: false, gem_bits, bucket_bits: BUCKET_BITS }
     }
 
     /// Its name.
+    #[must_use]
     pub fn name(&self) -> &RecipeName {
         self.recipe.name()
     }
 
     /// Size of a gem in keys and lists, in bytes.
+    #[must_use]
     pub fn gem_bytes(&self) -> usize {
         self.gem_bits.div_ceil(u8::BITS) as usize
     }
@@ -53,11 +56,13 @@ impl KnownRecipe {
     }
 
     /// A gem as shown to users.
+    #[must_use]
     pub fn shown(&self, gem: Gem) -> WrittenGem {
         self.recipe.write(gem)
     }
 
     /// Whether this recipe can produce the gem.
+    #[must_use]
     pub fn fits(&self, gem: Gem) -> bool {
         gem.0.checked_shr(self.gem_bits).unwrap_or(0) == 0
     }
@@ -90,6 +95,7 @@ impl Recipes {
     }
 
     /// An unused number. The number of a dropped recipe can be reused, as nothing of it is left.
+    #[must_use]
     pub fn next_number(&self) -> Option<u16> {
         self.0.iter().map(|known| known.number).max().map_or(Some(0), |last| last.checked_add(1))
     }
@@ -105,6 +111,7 @@ impl Recipes {
     }
 
     /// The recipe of this number.
+    #[must_use]
     pub fn numbered(&self, number: u16) -> Option<&KnownRecipe> {
         self.0.iter().find(|known| known.number == number)
     }

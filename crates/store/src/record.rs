@@ -123,6 +123,7 @@ impl Record {
 
     /// Whether it has the content of another version of the book: the same text, read in the same way, or the same gems of the
     /// same recipes. Rights and metadata may differ.
+    #[must_use]
     pub fn has_content_of(&self, other: &Self) -> bool {
         let content = |record: &Self| (record.bytes, record.clean, record.digest.clone());
         // A text gets gems of more recipes later.
@@ -186,6 +187,7 @@ impl NewBook {
     }
 
     /// What was read of a book that is to be stored elsewhere.
+    #[must_use]
     pub fn copied(
         mut record: Record,
         gems: BTreeMap<RecipeName, Vec<PlacedGem>>,

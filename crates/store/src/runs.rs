@@ -33,6 +33,7 @@ pub struct Runs<'a> {
 
 impl<'a> Runs<'a> {
     /// Creates the runs of a recipe, with files in `place`. The memory is shared with this many others.
+    #[must_use]
     pub fn new(dir: &'a Path, recipe: &'a KnownRecipe, place: &'a Path, sharing: usize) -> Self {
         Self { dir, recipe, place, next: Vec::new(), length: RUN / sharing.max(1), done: Vec::new() }
     }

@@ -69,6 +69,7 @@ impl Standing {
 }
 
 /// Whether nobody may publish a book with these rights, on some days at least.
+#[must_use]
 pub fn bans(rights: Rights, validity: Option<&Validity>) -> bool {
     rights == Rights::Forbidden || validity.is_some_and(|validity| validity.otherwise == Rights::Forbidden)
 }

@@ -48,6 +48,7 @@ impl LibrarySummary {
     }
 
     /// That of a library without books.
+    #[must_use]
     pub fn empty(library: &Library, changed: Timestamp) -> Self {
         let library = library.clone();
         let recipes = BTreeMap::new();
@@ -102,11 +103,13 @@ impl LibrarySummary {
     }
 
     /// Whether the recipes of all books were counted. Older versions did not.
+    #[must_use]
     pub fn counts_recipes(&self) -> bool {
         self.recipes.values().sum::<u64>() == self.books
     }
 
     /// How many of the books have gems of at least one of these recipes; `None` if that is not known.
+    #[must_use]
     pub fn coverage(&self, recipes: &[RecipeName]) -> Option<Coverage> {
         let is_covered =
             |names: &str| names.split(' ').any(|name| recipes.iter().any(|recipe| recipe.as_str() == name));
@@ -116,6 +119,7 @@ impl LibrarySummary {
 }
 
 /// What a book adds to the sums of a summary. Stores keep them in this order.
+#[must_use]
 pub fn counts(record: &Record) -> [u64; 6] {
     let kept = u64::from(record.text_kept);
     let (disabled, quarantined) = (record.is_disabled().into(), record.standing.is_quarantined().into());
@@ -144,6 +148,7 @@ impl Coverage {
     }
 
     /// How much of all these libraries at least one of the recipes covers; `None` if that is not known.
+    #[must_use]
     pub fn of_libraries(libraries: &[LibrarySummary], recipes: &[RecipeName]) -> Option<Self> {
         libraries.iter().try_fold(Self { books: 0, of: 0 }, |all, library| {
             let Self { books, of } = library.coverage(recipes)?;
@@ -185,6 +190,7 @@ impl Sizes {
     }
 
     /// The class of a book with this many gems.
+    #[must_use]
     pub fn class(gems: u32) -> usize {
         (u32::BITS - gems.leading_zeros()) as usize
     }

@@ -41,6 +41,7 @@ pub struct Tally {
 
 impl Tally {
     /// Leaves out books, if there are too many.
+    #[must_use]
     pub fn within_bounds(mut self, informing: &BTreeSet<Library>) -> Self {
         let informs: Vec<bool> = self.libraries.iter().map(|of| informing.contains(&of.library)).collect();
         let mut books: Vec<_> = self.libraries.iter_mut().map(|of| std::mem::take(&mut of.books)).collect();
@@ -79,6 +80,7 @@ impl LibraryTally {
 
 /// Shares `most` among those that need so many: nobody gets less because another needs more than its part, and each gets
 /// `of_one` in any case.
+#[must_use]
 pub fn fair_shares(needs: &[usize], most: usize, of_one: usize) -> Vec<usize> {
     let mut order: Vec<usize> = (0..needs.len()).collect();
     order.sort_unstable_by_key(|at| needs[*at]);

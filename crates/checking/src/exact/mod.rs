@@ -61,6 +61,7 @@ pub struct Passage {
 
 impl Passage {
     /// Its size in memory, in bytes.
+    #[must_use]
     pub fn size(&self) -> usize {
         size_of::<Self>() + self.pieces.capacity() * size_of::<Piece>()
     }
@@ -148,6 +149,7 @@ pub fn exact(query: &str, book: &str, spans: &[Span]) -> Exact {
 }
 
 /// Estimates the most memory, in bytes, that [`exact`] takes to compare these texts.
+#[must_use]
 pub fn memory_to_compare(query: &str, book: &str) -> usize {
     /// Bytes per word: where it is, its numbers, what is in maps if it is in the text once, its part of runs and pieces.
     const WORD: usize = 128;

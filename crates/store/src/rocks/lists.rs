@@ -116,7 +116,7 @@ impl<'a> Lists<'a> {
     }
 
     fn list(&mut self, gem: Gem, list: Option<List<'_>>, each: EachLibrary<'_>) -> Result<(), StoreError> {
-        let length = list.as_ref().map_or(0, |list| list.len() as usize);
+        let length = list.as_ref().map_or(0, |list| list.books() as usize);
         let changes = self.changes(gem)?;
         if length + changes.added.len() > self.cap + changes.removed.len() {
             return self.by_library(gem, list, &changes, each);
