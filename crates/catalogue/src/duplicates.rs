@@ -235,7 +235,7 @@ impl Search<'_> {
     }
 
     /// The books that have text in common with this one, of those with its gems, and whether these are too many to compare.
-    fn others(
+    pub(super) fn others(
         &self,
         number: BookNo,
         record: &Record,

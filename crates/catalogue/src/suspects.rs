@@ -378,6 +378,32 @@ mod tests {
         }
     }
 
+    /// An engine may leave out books of a tally before the search does.
+    #[test]
+    fn what_a_tally_has_left_out_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(folder.path()).unwrap();
+        let recipe: Recipe = "documented".parse().unwrap();
+        store.add_recipe(&Actor::Local, &recipe).unwrap();
+        let made = [(0, vec![1, 2, 3], 1), (0, vec![1, 2, 3], 2)];
+        let books = made.iter().enumerate().map(|(id, made)| book(&recipe, id, made)).collect();
+        store.put(&Actor::Local, books).unwrap();
+        let snapshot = store.snapshot();
+        let [_, (number, record)] = &snapshot.books(BookNo(0), 9).unwrap()[..] else { panic!("two books") };
+        let gems = snapshot.gems(recipe.name(), *number).unwrap().unwrap();
+        let all: Vec<Gem> = gems.iter().map(|placed| placed.gem).collect();
+        let tally = snapshot.tally(recipe.name(), &all, Limits { cap: 9, fewest: 1, library: None }).unwrap();
+        let rule = recipe.rule();
+        let wanted = Wanted { recipe, rule, library: None, recent: None, most_compared: 9 };
+        let search = Search { snapshot: &*snapshot, wanted: &wanted };
+        for left_out in [0, 1] {
+            let mut tally = tally.clone();
+            tally.libraries[0].left_out = left_out;
+            let (_, has_many) = search.others(*number, record, gems.clone(), tally).unwrap();
+            assert_eq!(has_many, left_out > 0);
+        }
+    }
+
     #[test]
     fn pairs_that_share_a_counter_have_no_fewer() {
         let counters = Counters::new(0, 3);
