@@ -10,7 +10,7 @@ const OWN: [&str; 5] = ["--net", "--pid", "--fork", "--kill-child", "--mount-pro
 
 /// Runs a test again, in a network and with processes of its own, which takes root. `programs` are those it needs. Returns
 /// whether this is that run.
-pub fn is_own(test: &str, programs: &[&str]) -> bool {
+pub fn is_own(programs: &[&str]) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
@@ -29,11 +29,15 @@ pub fn is_own(test: &str, programs: &[&str]) -> bool {
         let _ = writeln!(std::io::stderr(), "skipped: {missing}");
         return false;
     }
+    // A test runs in a thread of its name.
+    let test = std::thread::current().name().expect("the name of a test").to_owned();
     let mut again = Command::new("unshare");
-    again.args(OWN).arg(std::env::current_exe().unwrap()).args(["--exact", test, "--nocapture"]).env(INSIDE, "");
+    again.args(OWN).arg(std::env::current_exe().unwrap()).args(["--exact", &test, "--nocapture"]).env(INSIDE, "");
     let output = again.output().unwrap();
-    println!("{}", String::from_utf8_lossy(&output.stdout));
+    let printed = String::from_utf8_lossy(&output.stdout);
+    println!("{printed}");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(printed.contains("1 passed"), "{test} did not run: {printed}");
     false
 }
 

@@ -200,7 +200,7 @@ fn in_the_end(mut send: impl FnMut() -> (u16, Value)) -> (u16, Value) {
 
 #[test]
 fn a_partition_loses_nothing_that_was_acknowledged() {
-    if !is_own("partitions::a_partition_loses_nothing_that_was_acknowledged", &["redis-server"]) {
+    if !is_own(&["redis-server"]) {
         return;
     }
     let network = Network::start(2);
@@ -240,7 +240,7 @@ fn a_partition_loses_nothing_that_was_acknowledged() {
 
 #[test]
 fn a_server_that_is_cut_off_gives_no_verdict() {
-    if !is_own("partitions::a_server_that_is_cut_off_gives_no_verdict", &["redis-server"]) {
+    if !is_own(&["redis-server"]) {
         return;
     }
     let network = Network::start(2);

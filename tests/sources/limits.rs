@@ -52,7 +52,7 @@ fn no_list_of_useless_addresses_is_kept_without_bound() {
 /// addresses, as the sources of ingest keys need.
 #[test]
 fn no_key_queues_without_bound() {
-    if !is_own("limits::no_key_queues_without_bound", &[]) {
+    if !is_own(&[]) {
         return;
     }
     ip("link set lo up");

@@ -9,7 +9,7 @@ use crate::common::{Server, key};
 /// library's.
 #[test]
 fn a_source_stays_that_of_the_key_that_defined_it() {
-    if !is_own("whose::a_source_stays_that_of_the_key_that_defined_it", &[]) {
+    if !is_own(&[]) {
         return;
     }
     ip("link set lo up");

@@ -16,7 +16,7 @@ use crate::store::support::{copy, create, keeping, key, raw, raw_keys, refusal, 
 /// This program again, in one of the roles of [`child_process`].
 fn child(role: &str, dir: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "processes::child_process", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.args(["--exact", "store::processes::child_process", "--ignored", "--nocapture", "--test-threads=1"]);
     command.env("LAPIDARY_ROLE", role).env("LAPIDARY_DIR", dir).stderr(Stdio::inherit());
     command
 }

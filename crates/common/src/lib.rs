@@ -7,7 +7,7 @@
 //! use lapidary_common::isbn::Isbn;
 //!
 //! assert_eq!(count(1_234, "book", "books"), "1,234 books");
-//! assert!("978-0-306-40615-7".parse::<Isbn>().is_ok());
+//! assert!(Isbn::parse("978-0-306-40615-7").is_some());
 //! ```
 
 pub mod count;

@@ -1,13 +1,11 @@
 //! Bytes to text: detects the format and encoding of a file, and reads it.
 //!
 //! ```
-//! use lapidary_extract;
-//!
 //! let (windows_1251, _, _) = encoding_rs::WINDOWS_1251.encode("Гранит и самоцветы лежали в одном сундуке.");
-//! let text = extract::text(windows_1251.into_owned(), None)?;
+//! let text = lapidary_extract::text(windows_1251.into_owned(), None)?;
 //! assert_eq!(text.text, "Гранит и самоцветы лежали в одном сундуке.");
 //! assert_eq!(text.encoding.to_string(), "windows-1251");
-//! # Ok::<(), extract::ExtractError>(())
+//! # Ok::<(), lapidary_extract::ExtractError>(())
 //! ```
 //!
 //! [`read`] reads files of every format in [`Format`], alone or in archives, and detects the format from the content

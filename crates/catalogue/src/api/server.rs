@@ -54,7 +54,7 @@ impl Index {
         let console = has_console.then_some(("console", "/console/"));
         let links = links.into_iter().chain(console).map(|(name, path)| (name.to_owned(), path.to_owned()));
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { name: env!("CARGO_PKG_NAME").to_owned(), version, links: links.collect() }
+        Self { name: "lapidary".to_owned(), version, links: links.collect() }
     }
 }
 

@@ -6,6 +6,7 @@ use crate::makers;
 use std::io::Cursor;
 use std::io::Write as _;
 use std::panic;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use crate::makers::{AUTHOR, Composite, ISBN, MAKERS, PUBLISHED, TITLE, gz, zip};
@@ -536,8 +537,18 @@ fn files_cut_off_at_any_byte() {
     });
 }
 
+/// In a process of its own, whose memory is that of this test.
 #[test]
 fn files_with_bytes_changed() {
+    const ALONE: &str = "LAPIDARY_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let test = std::thread::current().name().expect("the name of a test").to_owned();
+        let mut again = Command::new(std::env::current_exe().expect("this program"));
+        let output = again.args(["--exact", &test, "--nocapture"]).env(ALONE, "").output().expect("it runs");
+        let printed = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
+        return;
+    }
     quietly(|| {
         for (name, make) in MAKERS {
             let whole = make(&paragraphs());
