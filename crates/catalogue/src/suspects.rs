@@ -392,7 +392,7 @@ mod tests {
         let [_, (number, record)] = &snapshot.books(BookNo(0), 9).unwrap()[..] else { panic!("two books") };
         let gems = snapshot.gems(recipe.name(), *number).unwrap().unwrap();
         let all: Vec<Gem> = gems.iter().map(|placed| placed.gem).collect();
-        let tally = snapshot.tally(recipe.name(), &all, Limits { cap: 9, fewest: 1, library: None }).unwrap();
+        let tally = snapshot.tally(recipe.name(), &all, Limits { cap: 9, fewest: 1, ..Limits::NONE }).unwrap();
         let rule = recipe.rule();
         let wanted = Wanted { recipe, rule, library: None, recent: None, most_compared: 9 };
         let search = Search { snapshot: &*snapshot, wanted: &wanted };
