@@ -16,7 +16,9 @@ fn paragraphs() -> Vec<String> {
     let mut paragraph = || {
         let words = (0..80).map(|_| {
             number = number.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            ["stone", "granite", "a", "gem", "of", "opal", "lapidary", "light"][number as usize >> 29]
+            [
+                "stone", "granite", "a", "gem", "of", "opal", "lapidary", "light",
+            ][number as usize >> 29]
         });
         words.collect::<Vec<_>>().join(" ")
     };
@@ -32,10 +34,17 @@ fn paragraphs() -> Vec<String> {
 fn extract(criterion: &mut Criterion) {
     let paragraphs = paragraphs();
     let mut group = criterion.benchmark_group("extract");
-    group.throughput(Throughput::Bytes(BYTES as u64)).sample_size(10).measurement_time(Duration::from_secs(3));
+    group
+        .throughput(Throughput::Bytes(BYTES as u64))
+        .sample_size(10)
+        .measurement_time(Duration::from_secs(3));
     for (name, make) in makers::MAKERS {
         let bytes = make(&paragraphs);
-        let file = || File { bytes: bytes.clone().into(), name: None, encoding: None };
+        let file = || File {
+            bytes: bytes.clone().into(),
+            name: None,
+            encoding: None,
+        };
         group.bench_function(name, |b| {
             b.iter_batched(
                 file,

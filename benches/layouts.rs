@@ -7,8 +7,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use rocksdb::{
-    BlockBasedOptions, BottommostLevelCompaction, Cache, CompactOptions, DB, IngestExternalFileOptions, MergeOperands,
-    Options, ReadOptions, SliceTransform, SstFileWriter, WriteBatch,
+    BlockBasedOptions, BottommostLevelCompaction, Cache, CompactOptions, DB,
+    IngestExternalFileOptions, MergeOperands, Options, ReadOptions, SliceTransform, SstFileWriter,
+    WriteBatch,
 };
 
 const GEMS: usize = 200;
@@ -70,7 +71,10 @@ impl Layout {
             Self::Posting => ([gem_bytes, book_bytes].concat(), Vec::new()),
             Self::Bucket => {
                 let rest = (gem as u16 & 0xfff).to_be_bytes();
-                ((gem >> 12).to_be_bytes()[1..].to_vec(), [&rest[..], &book_bytes[1..]].concat())
+                (
+                    (gem >> 12).to_be_bytes()[1..].to_vec(),
+                    [&rest[..], &book_bytes[1..]].concat(),
+                )
             }
         }
     }
@@ -94,7 +98,12 @@ impl Layout {
             Self::Bucket => {
                 let rest = (gem as u16 & 0xfff).to_be_bytes();
                 let bucket = read(&(gem >> 12).to_be_bytes()[1..]);
-                bucket.map_or(0, |bucket| bucket.chunks_exact(5).filter(|posting| posting[..2] == rest).count())
+                bucket.map_or(0, |bucket| {
+                    bucket
+                        .chunks_exact(5)
+                        .filter(|posting| posting[..2] == rest)
+                        .count()
+                })
             }
         }
     }
@@ -109,7 +118,9 @@ fn append(_: &[u8], before: Option<&[u8]>, operands: &MergeOperands) -> Option<V
 
 /// A gem of a book, the same in every run.
 fn gem(book: usize, i: usize) -> u32 {
-    let mut x = ((book * GEMS + i) as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mut x = ((book * GEMS + i) as u64)
+        .wrapping_add(1)
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
     x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb) as u32
 }
@@ -120,7 +131,9 @@ fn ask(layout: Layout, db: &DB, books: usize) -> f64 {
         .map(|i| {
             let begun = Instant::now();
             let book = i.wrapping_mul(7919) % books;
-            let found: usize = (0..GEMS).map(|i| layout.count(db, gem(book, i) ^ (i as u32 % 2) << 31)).sum();
+            let found: usize = (0..GEMS)
+                .map(|i| layout.count(db, gem(book, i) ^ (i as u32 % 2) << 31))
+                .sum();
             assert!(found >= GEMS / 2, "{found} of {GEMS} gems found");
             begun.elapsed().as_secs_f64() * 1e3
         })
@@ -139,13 +152,19 @@ fn measure(layout: Layout, folder: &Path, postings: &[Posting]) {
     let mut writer = SstFileWriter::create(&options);
     writer.open(&file).expect("a new table");
     for list in postings.chunk_by(|a, b| layout.entry(*a).0 == layout.entry(*b).0) {
-        let value: Vec<u8> = list.iter().flat_map(|posting| layout.entry(*posting).1).collect();
-        writer.put(layout.entry(list[0]).0, value).expect("keys in order");
+        let value: Vec<u8> = list
+            .iter()
+            .flat_map(|posting| layout.entry(*posting).1)
+            .collect();
+        writer
+            .put(layout.entry(list[0]).0, value)
+            .expect("keys in order");
     }
     writer.finish().expect("a table");
     let mut ingest = IngestExternalFileOptions::default();
     ingest.set_move_files(true);
-    db.ingest_external_file_opts(&ingest, vec![file]).expect("a table of this database");
+    db.ingest_external_file_opts(&ingest, vec![file])
+        .expect("a table of this database");
     let load = postings.len() as f64 / begun.elapsed().as_secs_f64() / 1e6;
     let size = || {
         let size = db.property_int_value(rocksdb::properties::TOTAL_SST_FILES_SIZE);
@@ -181,17 +200,24 @@ fn measure(layout: Layout, folder: &Path, postings: &[Posting]) {
 }
 
 fn main() {
-    let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
-    let count = arguments.next().map_or(10_000_000, |n| n.parse().expect("a number of postings"));
-    let mut postings: Vec<Posting> =
-        (0..count / GEMS).flat_map(|book| (0..GEMS).map(move |i| (gem(book, i), book as u32))).collect();
+    let mut arguments = std::env::args()
+        .skip(1)
+        .filter(|argument| argument != "--bench");
+    let count = arguments
+        .next()
+        .map_or(10_000_000, |n| n.parse().expect("a number of postings"));
+    let mut postings: Vec<Posting> = (0..count / GEMS)
+        .flat_map(|book| (0..GEMS).map(move |i| (gem(book, i), book as u32)))
+        .collect();
     postings.sort_unstable();
     println!(
         "{count} postings\n\n| layout | load of sorted postings | bytes a posting | {GEMS} gems | books put in singly | \
          {GEMS} gems then | compaction |\n|---|---|---|---|---|---|---|"
     );
     for layout in Layout::ALL {
-        let folder = tempfile::tempdir_in(std::env::var_os("CARGO_TARGET_TMPDIR").unwrap_or_else(|| ".".into()));
+        let folder = tempfile::tempdir_in(
+            std::env::var_os("CARGO_TARGET_TMPDIR").unwrap_or_else(|| ".".into()),
+        );
         measure(layout, folder.expect("a folder").path(), &postings);
     }
 }

@@ -18,7 +18,12 @@ use walkdir::WalkDir;
 type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
 /// The relations whose pairs must match.
-const MUST: [&str; 4] = ["same-work-other-source", "revised-edition", "contained", "partial-overlap"];
+const MUST: [&str; 4] = [
+    "same-work-other-source",
+    "revised-edition",
+    "contained",
+    "partial-overlap",
+];
 const BLOCKS: std::ops::RangeInclusive<usize> = 1..=16;
 const WORDS: std::ops::RangeInclusive<usize> = 3..=10;
 /// The parts of the blocks that must be equal, in quarters: any block, a quarter, half of them.
@@ -38,8 +43,15 @@ fn main() -> Outcome<()> {
         let mut row = format!("{n}\t{k}");
         for quarters in QUARTERS {
             let is_match = |common: usize| 4 * common >= quarters * n;
-            let matches = || common.iter().filter(|(_, common)| is_match(**common)).map(|(pair, _)| pair);
-            let right = matches().filter(|pair| related.get(pair).is_some_and(|must| *must)).count();
+            let matches = || {
+                common
+                    .iter()
+                    .filter(|(_, common)| is_match(**common))
+                    .map(|(pair, _)| pair)
+            };
+            let right = matches()
+                .filter(|pair| related.get(pair).is_some_and(|must| *must))
+                .count();
             write!(row, "\t{right}\t{}", matches().count() - right)?;
             if quarters == 1 {
                 found.entry(k).or_default().push((n as f64, right as f64));
@@ -47,7 +59,11 @@ fn main() -> Outcome<()> {
         }
         println!("{row}");
     }
-    draw(picture, &found, related.values().filter(|must| **must).count())
+    draw(
+        picture,
+        &found,
+        related.values().filter(|must| **must).count(),
+    )
 }
 
 /// The numbers of blocks and of words.
@@ -60,13 +76,18 @@ type OfBook = Vec<Vec<Gem>>;
 
 /// The names of the books, and the gems of each.
 fn signatures(books: &Path) -> Outcome<(Vec<String>, Vec<OfBook>)> {
-    let all: Result<Vec<Recipe>, _> =
-        recipes().map(|(n, k)| Recipe::signature(&format!("n-blocks;n={n};k={k}"), None)).collect();
+    let all: Result<Vec<Recipe>, _> = recipes()
+        .map(|(n, k)| Recipe::signature(&format!("n-blocks;n={n};k={k}"), None))
+        .collect();
     let all = all?;
     let mut names = BTreeSet::new();
     for entry in WalkDir::new(books) {
         let entry = entry?;
-        if entry.path().extension().is_some_and(|extension| extension == "txt") {
+        if entry
+            .path()
+            .extension()
+            .is_some_and(|extension| extension == "txt")
+        {
             names.insert(entry.path().strip_prefix(books)?.display().to_string());
         }
     }
@@ -74,7 +95,10 @@ fn signatures(books: &Path) -> Outcome<(Vec<String>, Vec<OfBook>)> {
     let of_book = |name: &String| -> Outcome<OfBook> {
         let words = TextWords::of(&fs::read_to_string(books.join(name))?);
         let gems = |recipe: &Recipe| recipe.gems_of_words(&words).unwrap_or_default();
-        Ok(all.iter().map(|recipe| gems(recipe).into_iter().map(|placed| placed.gem).collect()).collect())
+        Ok(all
+            .iter()
+            .map(|recipe| gems(recipe).into_iter().map(|placed| placed.gem).collect())
+            .collect())
     };
     let gems = names.par_iter().map(of_book).collect::<Outcome<_>>()?;
     Ok((names, gems))
@@ -86,7 +110,11 @@ fn related(lists: &[PathBuf], names: &[String]) -> Outcome<HashMap<(usize, usize
     for list in lists {
         for line in fs::read_to_string(list)?.lines() {
             let columns: Vec<&str> = line.split('\t').collect();
-            let number = |column: usize| names.iter().position(|name| columns.get(column) == Some(&name.as_str()));
+            let number = |column: usize| {
+                names
+                    .iter()
+                    .position(|name| columns.get(column) == Some(&name.as_str()))
+            };
             if let (Some(a), Some(b), Some(relation)) = (number(0), number(1), columns.get(2)) {
                 related.insert((a.min(b), a.max(b)), MUST.contains(relation));
             }
@@ -120,13 +148,24 @@ fn draw(path: &Path, found: &BTreeMap<usize, Vec<(f64, f64)>>, most: usize) -> O
     picture.fill(&WHITE)?;
     let mut builder = ChartBuilder::on(&picture);
     let title = format!("n-blocks: pairs found of {most}, if a quarter of the blocks is equal");
-    builder.caption(title, ("sans-serif", 15)).margin(12).x_label_area_size(36).y_label_area_size(36);
+    builder
+        .caption(title, ("sans-serif", 15))
+        .margin(12)
+        .x_label_area_size(36)
+        .y_label_area_size(36);
     let mut plane = builder.build_cartesian_2d(1.0..18.0, 0.0..most as f64)?;
-    plane.configure_mesh().x_desc("blocks (n)").x_labels(16).light_line_style(WHITE).draw()?;
+    plane
+        .configure_mesh()
+        .x_desc("blocks (n)")
+        .x_labels(16)
+        .light_line_style(WHITE)
+        .draw()?;
     for ((k, line), number) in found.iter().zip(0..) {
         let colour = HSLColor(f64::from(number) / 9.0, 0.7, 0.42);
         let end = line.last().copied().unwrap_or_default();
-        plane.draw_series(LineSeries::new(line.iter().copied(), colour.stroke_width(2)).point_size(2))?;
+        plane.draw_series(
+            LineSeries::new(line.iter().copied(), colour.stroke_width(2)).point_size(2),
+        )?;
         let style = ("sans-serif", 12).into_font().color(&colour);
         plane.draw_series([Text::new(format!("k = {k}"), (16.2, end.1 + 0.4), style)])?;
     }

@@ -21,7 +21,9 @@ struct Answer {
 
 impl Answer {
     fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        self.head
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 
     fn code(&self) -> &str {
@@ -31,26 +33,51 @@ impl Answer {
 
 /// Sends raw bytes and reads the response until the server closes the connection.
 fn raw(server: &Server, request: &[u8]) -> Answer {
-    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
-    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+    let mut stream =
+        TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .expect("a time-out");
     // A server that refuses early may close the connection before the whole request is sent.
     let _ = stream.write_all(request);
     let mut bytes = Vec::new();
     let _ = stream.read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
-    Answer { status, head: head.to_lowercase(), body: serde_json::from_str(body).unwrap_or_default() }
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok())
+        .unwrap_or_default();
+    Answer {
+        status,
+        head: head.to_lowercase(),
+        body: serde_json::from_str(body).unwrap_or_default(),
+    }
 }
 
 fn send(server: &Server, method: &str, path: &str, headers: &str, body: &str) -> Answer {
-    let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
-    raw(server, format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes())
+    let head =
+        format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
+    raw(
+        server,
+        format!("{head}Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes(),
+    )
 }
 
 fn with_key(server: &Server, secret: &str, method: &str, path: &str, body: &Value) -> Answer {
     let headers = format!("Authorization: Bearer {secret}\r\nContent-Type: application/json\r\n");
-    send(server, method, path, &headers, &if body.is_null() { String::new() } else { body.to_string() })
+    send(
+        server,
+        method,
+        path,
+        &headers,
+        &if body.is_null() {
+            String::new()
+        } else {
+            body.to_string()
+        },
+    )
 }
 
 const CHECK: &str = "/v1/checks";
@@ -74,52 +101,207 @@ fn each_call() -> Vec<(&'static str, &'static str, Value, [u16; 5])> {
         ("PUT", THEIRS, book, [401, 403, 403, 403, 201]),
         ("GET", MINE, Value::Null, [401, 403, 403, 200, 200]),
         ("HEAD", MINE, Value::Null, [401, 403, 403, 200, 200]),
-        ("GET", "/v1/libraries/theirs/books", Value::Null, [401, 403, 403, 403, 200]),
-        ("GET", "/v1/libraries/mine/books", Value::Null, [401, 403, 403, 200, 200]),
-        ("GET", "/v1/libraries/mine/texts/one", Value::Null, [401, 403, 404, 403, 404]),
-        ("GET", "/v1/libraries/theirs/texts/one", Value::Null, [401, 403, 403, 403, 404]),
-        ("GET", "/v1/books?title=a", Value::Null, [401, 403, 403, 200, 200]),
-        ("GET", "/v1/books?title=a&library=mine", Value::Null, [401, 403, 403, 200, 200]),
-        ("GET", "/v1/books?title=a&library=theirs", Value::Null, [401, 403, 403, 403, 200]),
-        ("GET", "/v1/books?title=a&library=nobodys", Value::Null, [401, 403, 403, 403, 404]),
+        (
+            "GET",
+            "/v1/libraries/theirs/books",
+            Value::Null,
+            [401, 403, 403, 403, 200],
+        ),
+        (
+            "GET",
+            "/v1/libraries/mine/books",
+            Value::Null,
+            [401, 403, 403, 200, 200],
+        ),
+        (
+            "GET",
+            "/v1/libraries/mine/texts/one",
+            Value::Null,
+            [401, 403, 404, 403, 404],
+        ),
+        (
+            "GET",
+            "/v1/libraries/theirs/texts/one",
+            Value::Null,
+            [401, 403, 403, 403, 404],
+        ),
+        (
+            "GET",
+            "/v1/books?title=a",
+            Value::Null,
+            [401, 403, 403, 200, 200],
+        ),
+        (
+            "GET",
+            "/v1/books?title=a&library=mine",
+            Value::Null,
+            [401, 403, 403, 200, 200],
+        ),
+        (
+            "GET",
+            "/v1/books?title=a&library=theirs",
+            Value::Null,
+            [401, 403, 403, 403, 200],
+        ),
+        (
+            "GET",
+            "/v1/books?title=a&library=nobodys",
+            Value::Null,
+            [401, 403, 403, 403, 404],
+        ),
         ("POST", CHECK, gems, [401, 200, 200, 403, 200]),
-        ("GET", "/v1/decisions", Value::Null, [401, 200, 200, 403, 200]),
+        (
+            "GET",
+            "/v1/decisions",
+            Value::Null,
+            [401, 200, 200, 403, 200],
+        ),
         (
             "POST",
             "/v1/decisions",
             json!({ "check": "0", "ruling": "accepted", "reason": "r" }),
             [401, 404, 404, 403, 404],
         ),
-        ("GET", "/v1/decisions/0", Value::Null, [401, 404, 404, 403, 404]),
+        (
+            "GET",
+            "/v1/decisions/0",
+            Value::Null,
+            [401, 404, 404, 403, 404],
+        ),
         ("GET", "/v1/sources", Value::Null, [401, 403, 403, 200, 200]),
-        ("PUT", "/v1/sources/s", source("mine"), [401, 403, 403, 201, 200]),
-        ("PUT", "/v1/sources/t", source("theirs"), [401, 403, 403, 403, 201]),
-        ("GET", "/v1/sources/s", Value::Null, [401, 403, 403, 200, 200]),
-        ("GET", "/v1/sources/t", Value::Null, [401, 403, 403, 404, 200]),
-        ("GET", "/v1/sources/s/runs", Value::Null, [401, 403, 403, 200, 200]),
-        ("GET", "/v1/sources/t/errors", Value::Null, [401, 403, 403, 404, 200]),
+        (
+            "PUT",
+            "/v1/sources/s",
+            source("mine"),
+            [401, 403, 403, 201, 200],
+        ),
+        (
+            "PUT",
+            "/v1/sources/t",
+            source("theirs"),
+            [401, 403, 403, 403, 201],
+        ),
+        (
+            "GET",
+            "/v1/sources/s",
+            Value::Null,
+            [401, 403, 403, 200, 200],
+        ),
+        (
+            "GET",
+            "/v1/sources/t",
+            Value::Null,
+            [401, 403, 403, 404, 200],
+        ),
+        (
+            "GET",
+            "/v1/sources/s/runs",
+            Value::Null,
+            [401, 403, 403, 200, 200],
+        ),
+        (
+            "GET",
+            "/v1/sources/t/errors",
+            Value::Null,
+            [401, 403, 403, 404, 200],
+        ),
         // An administrator has replaced it.
-        ("PATCH", "/v1/sources/s", json!({ "paused": true }), [401, 403, 403, 403, 200]),
-        ("POST", "/v1/sources/s/run", Value::Null, [401, 403, 403, 409, 409]),
-        ("POST", "/v1/sources/t/test", Value::Null, [401, 403, 403, 404, 200]),
-        ("DELETE", "/v1/sources/t", Value::Null, [401, 403, 403, 404, 204]),
-        ("DELETE", "/v1/sources/s", Value::Null, [401, 403, 403, 403, 204]),
-        ("GET", "/v1/libraries", Value::Null, [401, 403, 403, 403, 200]),
-        ("PUT", "/v1/libraries/mine/trust", json!({ "trusted": true }), [401, 403, 403, 403, 200]),
+        (
+            "PATCH",
+            "/v1/sources/s",
+            json!({ "paused": true }),
+            [401, 403, 403, 403, 200],
+        ),
+        (
+            "POST",
+            "/v1/sources/s/run",
+            Value::Null,
+            [401, 403, 403, 409, 409],
+        ),
+        (
+            "POST",
+            "/v1/sources/t/test",
+            Value::Null,
+            [401, 403, 403, 404, 200],
+        ),
+        (
+            "DELETE",
+            "/v1/sources/t",
+            Value::Null,
+            [401, 403, 403, 404, 204],
+        ),
+        (
+            "DELETE",
+            "/v1/sources/s",
+            Value::Null,
+            [401, 403, 403, 403, 204],
+        ),
+        (
+            "GET",
+            "/v1/libraries",
+            Value::Null,
+            [401, 403, 403, 403, 200],
+        ),
+        (
+            "PUT",
+            "/v1/libraries/mine/trust",
+            json!({ "trusted": true }),
+            [401, 403, 403, 403, 200],
+        ),
         ("GET", "/v1/stats", Value::Null, [401, 403, 403, 403, 200]),
         ("GET", "/v1/recipes", Value::Null, [401, 403, 403, 403, 200]),
-        ("POST", "/v1/recipes?recipe=tf", Value::Null, [401, 403, 403, 403, 415]),
-        ("GET", "/v1/lexicons/0123456789abcdef", Value::Null, [401, 403, 403, 403, 404]),
+        (
+            "POST",
+            "/v1/recipes?recipe=tf",
+            Value::Null,
+            [401, 403, 403, 403, 415],
+        ),
+        (
+            "GET",
+            "/v1/lexicons/0123456789abcdef",
+            Value::Null,
+            [401, 403, 403, 403, 404],
+        ),
         ("GET", "/v1/history", Value::Null, [401, 403, 403, 403, 200]),
-        ("GET", "/v1/libraries/mine/matches/one", Value::Null, [401, 403, 403, 403, 200]),
-        ("GET", "/v1/audit?library=mine", Value::Null, [401, 403, 403, 403, 200]),
+        (
+            "GET",
+            "/v1/libraries/mine/matches/one",
+            Value::Null,
+            [401, 403, 403, 403, 200],
+        ),
+        (
+            "GET",
+            "/v1/audit?library=mine",
+            Value::Null,
+            [401, 403, 403, 403, 200],
+        ),
         ("GET", "/v1/doctor", Value::Null, [401, 403, 403, 403, 200]),
         ("GET", "/v1/jobs", Value::Null, [401, 403, 403, 403, 200]),
-        ("POST", "/v1/jobs", json!({ "kind": "verify" }), [401, 403, 403, 403, 202]),
-        ("GET", "/v1/jobs/99/groups", Value::Null, [401, 403, 403, 403, 404]),
-        ("GET", "/v1/jobs/99/overlaps", Value::Null, [401, 403, 403, 403, 404]),
+        (
+            "POST",
+            "/v1/jobs",
+            json!({ "kind": "verify" }),
+            [401, 403, 403, 403, 202],
+        ),
+        (
+            "GET",
+            "/v1/jobs/99/groups",
+            Value::Null,
+            [401, 403, 403, 403, 404],
+        ),
+        (
+            "GET",
+            "/v1/jobs/99/overlaps",
+            Value::Null,
+            [401, 403, 403, 403, 404],
+        ),
         ("GET", "/v1/keys", Value::Null, [401, 403, 403, 403, 200]),
-        ("DELETE", "/v1/keys/nobody", Value::Null, [401, 403, 403, 403, 404]),
+        (
+            "DELETE",
+            "/v1/keys/nobody",
+            Value::Null,
+            [401, 403, 403, 403, 404],
+        ),
         ("PATCH", CHECK, Value::Null, [405, 405, 405, 405, 405]),
         ("GET", "/nowhere", Value::Null, [404, 404, 404, 404, 404]),
         ("DELETE", THEIRS, Value::Null, [401, 403, 403, 403, 204]),
@@ -142,19 +324,33 @@ fn each_role_may_do_its_own() {
             method,
             path,
             "Content-Type: application/json\r\n",
-            &if body.is_null() { String::new() } else { body.to_string() },
+            &if body.is_null() {
+                String::new()
+            } else {
+                body.to_string()
+            },
         );
         assert_eq!(nobody.status, expected[0], "{method} {path} without a key");
         if nobody.status == 401 && method != "HEAD" {
             assert_eq!(nobody.code(), "no_key");
-            assert!(nobody.header("www-authenticate").is_some_and(|how| how.starts_with("bearer")));
+            assert!(
+                nobody
+                    .header("www-authenticate")
+                    .is_some_and(|how| how.starts_with("bearer"))
+            );
         }
-        for (secret, expected) in [&check, &texts, &ingest, &admin].into_iter().zip(&expected[1..]) {
+        for (secret, expected) in [&check, &texts, &ingest, &admin]
+            .into_iter()
+            .zip(&expected[1..])
+        {
             let answer = with_key(&server, secret, method, path, &body);
             assert_eq!(answer.status, *expected, "{method} {path}: {}", answer.body);
         }
     }
-    assert_eq!(with_key(&server, &ingest, "GET", THEIRS, &Value::Null).code(), "not_your_library");
+    assert_eq!(
+        with_key(&server, &ingest, "GET", THEIRS, &Value::Null).code(),
+        "not_your_library"
+    );
     // The check applies to the routed path, so no alternative spelling opens another library.
     for path in [
         "/v1/libraries/mine/../theirs/books/one",
@@ -163,7 +359,11 @@ fn each_role_may_do_its_own() {
         "/v1/libraries/%74heirs/books/one",
     ] {
         let answer = with_key(&server, &ingest, "GET", path, &Value::Null);
-        assert!([403, 404].contains(&answer.status), "{path}: {}", answer.status);
+        assert!(
+            [403, 404].contains(&answer.status),
+            "{path}: {}",
+            answer.status
+        );
     }
     assert_eq!(server.stop(), Some(0));
 }
@@ -183,15 +383,42 @@ fn wrong_keys_open_nothing() {
     ] {
         assert_eq!(with(&format!("{good}\r\n")).status, 200, "{good}");
     }
-    let flipped = format!("{}{}", &good[..good.len() - 1], if good.ends_with('0') { '1' } else { '0' });
-    let wrong = ["x", "lap_", "lap_00000000_0", &good[..20], &flipped, &format!("{good}0"), &format!("{good},{good}")];
+    let flipped = format!(
+        "{}{}",
+        &good[..good.len() - 1],
+        if good.ends_with('0') { '1' } else { '0' }
+    );
+    let wrong = [
+        "x",
+        "lap_",
+        "lap_00000000_0",
+        &good[..20],
+        &flipped,
+        &format!("{good}0"),
+        &format!("{good},{good}"),
+    ];
     for wrong in wrong {
         let answer = with(&format!("Authorization: Bearer {wrong}\r\n"));
-        assert_eq!((answer.status, answer.code()), (401, "bad_key"), "{wrong}: {}", answer.body);
-        assert_eq!(with(&format!("X-Api-Key: {wrong}\r\n")).status, 401, "{wrong}");
+        assert_eq!(
+            (answer.status, answer.code()),
+            (401, "bad_key"),
+            "{wrong}: {}",
+            answer.body
+        );
+        assert_eq!(
+            with(&format!("X-Api-Key: {wrong}\r\n")).status,
+            401,
+            "{wrong}"
+        );
     }
-    assert_eq!(with(&format!("X-Api-Key: {void}\r\n")).code(), "key_expired");
-    assert_eq!(with(&format!("Authorization: Basic {good}\r\n")).code(), "no_key");
+    assert_eq!(
+        with(&format!("X-Api-Key: {void}\r\n")).code(),
+        "key_expired"
+    );
+    assert_eq!(
+        with(&format!("Authorization: Basic {good}\r\n")).code(),
+        "no_key"
+    );
     assert_eq!(with(&format!("Authorization: {good}\r\n")).code(), "no_key");
 }
 
@@ -203,42 +430,78 @@ fn keys_are_made_listed_rotated_and_revoked_while_it_serves() {
     let server = Server::start(&data);
     let keys = |line: &str, secret: &str| {
         let line = format!("keys {line}").replace("--", &format!("--server {} --", server.url));
-        let line = if line.contains("--server") { line } else { format!("{line} --server {}", server.url) };
+        let line = if line.contains("--server") {
+            line
+        } else {
+            format!("{line} --server {}", server.url)
+        };
         let mut command = command(&line, &[] as &[&Path]);
-        common::Run::from(command.env("LAPIDARY_KEY", secret).output().expect("the program runs"))
+        common::Run::from(
+            command
+                .env("LAPIDARY_KEY", secret)
+                .output()
+                .expect("the program runs"),
+        )
     };
     let opens = |secret: &str| with_key(&server, secret, "GET", "/metrics", &Value::Null).status;
     let made = keys("add --role check shop", &admin).expect(0);
     let old = made.out.trim().to_owned();
     assert_eq!(opens(&old), 200);
     assert_eq!(keys("add --role check other", &old).expect(2).out, "");
-    assert!(keys("add --role check shop", &admin).expect(2).err.contains("already"));
+    assert!(
+        keys("add --role check shop", &admin)
+            .expect(2)
+            .err
+            .contains("already")
+    );
     let new = keys("rotate shop", &admin).expect(0).out.trim().to_owned();
     assert_eq!((opens(&old), opens(&new)), (200, 200));
-    let newest = keys("rotate --overlap=0s shop", &admin).expect(0).out.trim().to_owned();
+    let newest = keys("rotate --overlap=0s shop", &admin)
+        .expect(0)
+        .out
+        .trim()
+        .to_owned();
     assert_eq!((opens(&old), opens(&new), opens(&newest)), (401, 401, 200));
     let listed = keys("list", &admin).expect(0).out;
-    assert!(listed.contains("boss: admin") && listed.contains("shop: check"), "{listed}");
+    assert!(
+        listed.contains("boss: admin") && listed.contains("shop: check"),
+        "{listed}"
+    );
     for secret in [&old, &new, &newest, &admin] {
         assert!(!listed.contains(secret.rsplit('_').next().expect("a part")));
     }
     keys("revoke shop", &admin).expect(0);
     assert_eq!(opens(&newest), 401);
-    assert!(keys("revoke shop", &admin).expect(2).err.contains("no key named"));
+    assert!(
+        keys("revoke shop", &admin)
+            .expect(2)
+            .err
+            .contains("no key named")
+    );
     // After the last key is revoked nobody is an administrator, even after a restart, until one is created on the
     // command line.
     keys("revoke boss", &admin).expect(0);
     assert_eq!(opens(&admin), 401);
     let keyless = |server: &Server| send(server, "GET", "/v1/stats", "", "");
-    assert_eq!((keyless(&server).status, keyless(&server).code()), (401, "no_key"));
-    assert!(keyless(&server).body["detail"].as_str().is_some_and(|detail| detail.contains("lapidary keys add")));
+    assert_eq!(
+        (keyless(&server).status, keyless(&server).code()),
+        (401, "no_key")
+    );
+    assert!(
+        keyless(&server).body["detail"]
+            .as_str()
+            .is_some_and(|detail| detail.contains("lapidary keys add"))
+    );
     assert_eq!(server.stop(), Some(0));
     let server = Server::start(&data);
     assert_eq!(keyless(&server).status, 401);
     assert_eq!(server.stop(), Some(0));
     let admin = key(&data, "--role admin boss");
     let server = Server::start(&data);
-    assert_eq!(with_key(&server, &admin, "GET", "/v1/stats", &Value::Null).status, 200);
+    assert_eq!(
+        with_key(&server, &admin, "GET", "/v1/stats", &Value::Null).status,
+        200
+    );
 }
 
 #[test]
@@ -249,29 +512,56 @@ fn rates_and_quotas_hold_and_a_quota_outlives_the_server() {
     let daily = key(&data, "--role check --quota 4/day daily");
     let free = key(&data, "--role check free");
     let server = Server::start(&data);
-    let check = |server: &Server, secret: &str| with_key(server, secret, "POST", CHECK, &json!({ "gems": [1] }));
+    let check = |server: &Server, secret: &str| {
+        with_key(server, secret, "POST", CHECK, &json!({ "gems": [1] }))
+    };
     for left in ["2", "1", "0"] {
         let answer = check(&server, &quick);
-        assert_eq!((answer.status, answer.header("ratelimit-remaining")), (200, Some(left)));
+        assert_eq!(
+            (answer.status, answer.header("ratelimit-remaining")),
+            (200, Some(left))
+        );
         assert_eq!(answer.header("ratelimit-limit"), Some("3"));
         assert_eq!(answer.header("ratelimit-policy"), Some("3;w=3600"));
     }
     let refused = check(&server, &quick);
     assert_eq!((refused.status, refused.code()), (429, "too_many_requests"));
-    let wait: u64 = refused.header("retry-after").and_then(|wait| wait.parse().ok()).expect("seconds");
+    let wait: u64 = refused
+        .header("retry-after")
+        .and_then(|wait| wait.parse().ok())
+        .expect("seconds");
     assert!((1..=1200).contains(&wait), "{wait}");
-    let unlimited = send(&server, "GET", "/metrics", &format!("X-Api-Key: {free}\r\n"), "");
-    assert_eq!((unlimited.status, unlimited.header("ratelimit-limit")), (200, None));
+    let unlimited = send(
+        &server,
+        "GET",
+        "/metrics",
+        &format!("X-Api-Key: {free}\r\n"),
+        "",
+    );
+    assert_eq!(
+        (unlimited.status, unlimited.header("ratelimit-limit")),
+        (200, None)
+    );
     // Each key has its own quota.
-    assert_eq!(check(&server, &daily).header("ratelimit-remaining"), Some("3"));
+    assert_eq!(
+        check(&server, &daily).header("ratelimit-remaining"),
+        Some("3")
+    );
     assert_eq!(check(&server, &daily).status, 200);
     assert_eq!(server.stop(), Some(0));
     let server = Server::start(&data);
-    assert_eq!(check(&server, &daily).header("ratelimit-remaining"), Some("1"));
+    assert_eq!(
+        check(&server, &daily).header("ratelimit-remaining"),
+        Some("1")
+    );
     assert_eq!(check(&server, &daily).status, 200);
     let refused = check(&server, &daily);
     assert_eq!(refused.status, 429);
-    assert!(refused.body["detail"].as_str().is_some_and(|detail| detail.contains("quota") && detail.contains("4/day")));
+    assert!(
+        refused.body["detail"]
+            .as_str()
+            .is_some_and(|detail| detail.contains("quota") && detail.contains("4/day"))
+    );
 }
 
 /// Quotas count checks and books exactly, and rotating a secret does not reset them.
@@ -284,36 +574,71 @@ fn a_quota_is_exact_by_lines_and_shared_by_the_secrets_of_a_key() {
     let server = Server::start(&data);
     let batch = |secret: &str, lines: usize| {
         let headers = format!("X-Api-Key: {secret}\r\nContent-Type: application/x-ndjson\r\n");
-        let (status, text) = send_for_text(&server, "/v1/checks:batch", &headers, &"{\"gems\":[1]}\n".repeat(lines));
-        (status, text.matches("\"report\"").count(), text.matches("too_many_requests").count())
+        let (status, text) = send_for_text(
+            &server,
+            "/v1/checks:batch",
+            &headers,
+            &"{\"gems\":[1]}\n".repeat(lines),
+        );
+        (
+            status,
+            text.matches("\"report\"").count(),
+            text.matches("too_many_requests").count(),
+        )
     };
     assert_eq!(batch(&daily, 2), (200, 2, 0));
-    let rotated = with_key(&server, &admin, "POST", "/v1/keys/daily/rotate", &json!({ "overlap_seconds": 3600 }));
-    let new = rotated.body["secret"].as_str().expect("a secret").to_owned();
+    let rotated = with_key(
+        &server,
+        &admin,
+        "POST",
+        "/v1/keys/daily/rotate",
+        &json!({ "overlap_seconds": 3600 }),
+    );
+    let new = rotated.body["secret"]
+        .as_str()
+        .expect("a secret")
+        .to_owned();
     assert_eq!(batch(&new, 64), (200, 3, 61));
     for secret in [&daily, &new] {
-        assert_eq!(with_key(&server, secret, "POST", CHECK, &json!({ "gems": [1] })).status, 429);
+        assert_eq!(
+            with_key(&server, secret, "POST", CHECK, &json!({ "gems": [1] })).status,
+            429
+        );
     }
     assert_eq!(server.stop(), Some(0));
     let server = Server::start(&data);
-    assert_eq!(with_key(&server, &new, "POST", CHECK, &json!({ "gems": [1] })).status, 429);
+    assert_eq!(
+        with_key(&server, &new, "POST", CHECK, &json!({ "gems": [1] })).status,
+        429
+    );
     // A new key with the same name starts with a full quota.
-    assert_eq!(with_key(&server, &admin, "DELETE", "/v1/keys/daily", &Value::Null).status, 204);
+    assert_eq!(
+        with_key(&server, &admin, "DELETE", "/v1/keys/daily", &Value::Null).status,
+        204
+    );
     let again = json!({ "name": "daily", "role": "check", "quota": "5/day" });
     let made = with_key(&server, &admin, "POST", "/v1/keys", &again);
     let again = made.body["secret"].as_str().expect("a secret").to_owned();
     let allowed = with_key(&server, &again, "POST", CHECK, &json!({ "gems": [1] }));
-    assert_eq!((allowed.status, allowed.header("ratelimit-remaining")), (200, Some("4")));
+    assert_eq!(
+        (allowed.status, allowed.header("ratelimit-remaining")),
+        (200, Some("4"))
+    );
 }
 
 /// Posts a body and returns the status and the text of the response.
 fn send_for_text(server: &Server, path: &str, headers: &str, body: &str) -> (u16, String) {
-    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    let mut stream =
+        TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     let head = format!("POST {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{headers}");
     write!(stream, "{head}Content-Length: {}\r\n\r\n{body}", body.len()).expect("sent");
     let mut text = String::new();
     stream.read_to_string(&mut text).expect("an answer");
-    let status = text.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    let status = text
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok())
+        .unwrap_or_default();
     (status, text)
 }
 
@@ -321,31 +646,56 @@ fn send_for_text(server: &Server, path: &str, headers: &str, body: &str) -> (u16
 #[test]
 fn without_keys_pages_of_the_web_are_refused() {
     let folder = Folder::new();
-    let server = Server::start_with("--allowed-hosts books.example,b.example", &[], &folder.data());
+    let server = Server::start_with(
+        "--allowed-hosts books.example,b.example",
+        &[],
+        &folder.data(),
+    );
     let get = |headers: &str| {
         let request = format!("GET /v1/stats HTTP/1.1\r\nConnection: close\r\n{headers}\r\n");
         raw(&server, request.as_bytes())
     };
-    for good in ["localhost", "127.0.0.1:80", "[::1]", "books.example:8093", "B.example"] {
+    for good in [
+        "localhost",
+        "127.0.0.1:80",
+        "[::1]",
+        "books.example:8093",
+        "B.example",
+    ] {
         assert_eq!(get(&format!("Host: {good}\r\n")).status, 200, "{good}");
     }
     for bad in ["evil.example", "books.example.evil.example", "10.0.0.1", ""] {
         let refused = get(&format!("Host: {bad}\r\n"));
-        assert_eq!((refused.status, refused.code()), (421, "unknown_host"), "{bad}");
-        assert!(refused.body["detail"].as_str().is_some_and(|detail| detail.contains("--allowed-hosts")));
+        assert_eq!(
+            (refused.status, refused.code()),
+            (421, "unknown_host"),
+            "{bad}"
+        );
+        assert!(
+            refused.body["detail"]
+                .as_str()
+                .is_some_and(|detail| detail.contains("--allowed-hosts"))
+        );
     }
     let refused = get("Host: localhost\r\nOrigin: https://evil.example\r\n");
     assert_eq!((refused.status, refused.code()), (403, "cross_site"));
-    assert_eq!(get("Host: localhost\r\nSec-Fetch-Site: cross-site\r\n").code(), "cross_site");
+    assert_eq!(
+        get("Host: localhost\r\nSec-Fetch-Site: cross-site\r\n").code(),
+        "cross_site"
+    );
     // Health checks accept any host name.
-    let ready = raw(&server, b"GET /readyz HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    let ready = raw(
+        &server,
+        b"GET /readyz HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n",
+    );
     assert_eq!(ready.status, 200);
     drop(server);
     // When keys exist, a valid key is enough and the host name is not checked.
     let admin = key(&folder.data(), "--role admin boss");
     let server = Server::start(&folder.data());
-    let head =
-        format!("GET /v1/stats HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\nX-Api-Key: {admin}\r\n\r\n");
+    let head = format!(
+        "GET /v1/stats HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\nX-Api-Key: {admin}\r\n\r\n"
+    );
     assert_eq!(raw(&server, head.as_bytes()).status, 200);
 }
 
@@ -354,15 +704,28 @@ fn without_keys_pages_of_the_web_are_refused() {
 fn a_head_is_answered_where_a_page_is_and_a_hangup_is_no_end() {
     let folder = Folder::new();
     let server = Server::start(&folder.data());
-    for path in ["/docs/", "/docs/index.html", "/docs/swagger-ui.css", "/openapi.json", "/healthz", "/v1/stats"] {
+    for path in [
+        "/docs/",
+        "/docs/index.html",
+        "/docs/swagger-ui.css",
+        "/openapi.json",
+        "/healthz",
+        "/v1/stats",
+    ] {
         let [get, head] = ["GET", "HEAD"].map(|method| send(&server, method, path, "", ""));
         assert_eq!((get.status, head.status), (200, 200), "{path}");
         assert!(head.body.is_null(), "{path}");
-        assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
+        assert_eq!(
+            head.header("content-type"),
+            get.header("content-type"),
+            "{path}"
+        );
     }
     assert_eq!(send(&server, "HEAD", "/nothing", "", "").status, 404);
     for _ in 0..3 {
-        let told = std::process::Command::new("kill").args(["-HUP", &server.pid().to_string()]).status();
+        let told = std::process::Command::new("kill")
+            .args(["-HUP", &server.pid().to_string()])
+            .status();
         assert!(told.expect("kill runs").success());
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(send(&server, "GET", "/healthz", "", "").status, 200);
@@ -371,8 +734,7 @@ fn a_head_is_answered_where_a_page_is_and_a_hangup_is_no_end() {
 }
 
 /// The headers that the published Perl client sends: a form and no key.
-const PERL: &str =
-    "TE: deflate,gzip;q=0.3\r\nUser-Agent: libwww-perl/6.67\r\nContent-Type: application/x-www-form-urlencoded\r\n";
+const PERL: &str = "TE: deflate,gzip;q=0.3\r\nUser-Agent: libwww-perl/6.67\r\nContent-Type: application/x-www-form-urlencoded\r\n";
 
 #[test]
 fn the_published_client_needs_no_key_where_it_is_let() {
@@ -380,11 +742,20 @@ fn the_published_client_needs_no_key_where_it_is_let() {
     let data = folder.data();
     let check = key(&data, "--role check shop");
     let form = |server: &Server, headers: &str| {
-        send(server, "POST", "/copyright_check_by_gems/", &format!("{PERL}{headers}"), "gems=1%2C2%2C3")
+        send(
+            server,
+            "POST",
+            "/copyright_check_by_gems/",
+            &format!("{PERL}{headers}"),
+            "gems=1%2C2%2C3",
+        )
     };
     let closed = Server::start(&data);
     assert_eq!(form(&closed, "").code(), "no_key");
-    assert_eq!(form(&closed, &format!("X-Api-Key: {check}\r\n")).body["verdict"], "unknown");
+    assert_eq!(
+        form(&closed, &format!("X-Api-Key: {check}\r\n")).body["verdict"],
+        "unknown"
+    );
     drop(closed);
     let open = Server::start_with("--keyless-rate 2/h", &[], &data);
     assert_eq!(form(&open, "").body["verdict"], "unknown");
@@ -393,7 +764,17 @@ fn the_published_client_needs_no_key_where_it_is_let() {
     assert_eq!((refused.status, refused.code()), (429, "too_many_requests"));
     assert!(refused.header("retry-after").is_some());
     // Other calls still need a key, and requests with a key have that key's limits.
-    assert_eq!(send(&open, "POST", CHECK, "Content-Type: application/json\r\n", "{}").code(), "no_key");
+    assert_eq!(
+        send(
+            &open,
+            "POST",
+            CHECK,
+            "Content-Type: application/json\r\n",
+            "{}"
+        )
+        .code(),
+        "no_key"
+    );
     assert_eq!(form(&open, &format!("X-Api-Key: {check}\r\n")).status, 200);
 }
 
@@ -407,7 +788,14 @@ fn behind_a_trusted_proxy_each_client_is_counted() {
         let server = Server::start_with(&format!("--keyless-rate 1/h {options}"), &[], &data);
         let form = |headers: &&str| {
             let headers = format!("{PERL}{headers}");
-            send(&server, "POST", "/copyright_check_by_gems/", &headers, "gems=1%2C2%2C3").status
+            send(
+                &server,
+                "POST",
+                "/copyright_check_by_gems/",
+                &headers,
+                "gems=1%2C2%2C3",
+            )
+            .status
         };
         headers.iter().map(form).collect()
     };
@@ -427,13 +815,20 @@ fn behind_a_trusted_proxy_each_client_is_counted() {
         "",
     ];
     let counted = statuses("--trusted-proxies 127.0.0.0/8,10.0.0.7", &clients);
-    assert_eq!(counted, [200, 429, 429, 429, 429, 200, 200, 429, 200, 429, 200]);
+    assert_eq!(
+        counted,
+        [200, 429, 429, 429, 429, 200, 200, 429, 200, 429, 200]
+    );
     for options in ["", "--trusted-proxies 192.168.0.0/16,::1"] {
         let counted = statuses(options, &clients[..6]);
         assert_eq!(counted, [200, 429, 429, 429, 429, 429], "{options}");
     }
     let wrong = run("serve --data {} --trusted-proxies 10.0.0.0/40", &[&data]).expect(2);
-    assert!(wrong.err.contains("neither an address nor a network"), "{}", wrong.err);
+    assert!(
+        wrong.err.contains("neither an address nor a network"),
+        "{}",
+        wrong.err
+    );
 }
 
 /// A proxy that passes on connections says at their beginning whose they are.
@@ -462,22 +857,47 @@ fn connections_of_a_trusted_proxy_say_whose_they_are() {
         (second([192, 0, 2, 1]), "", 429),
         (second([192, 0, 2, 2]), "", 200),
         // Not a trusted proxy, whatever it says.
-        (first("192.0.2.1").into(), "X-Forwarded-For: 192.0.2.3\r\n", 429),
+        (
+            first("192.0.2.1").into(),
+            "X-Forwarded-For: 192.0.2.3\r\n",
+            429,
+        ),
         // A chain of trusted ones.
-        (first("10.0.0.9").into(), "X-Forwarded-For: 192.0.2.3\r\n", 200),
-        (first("10.0.0.9").into(), "X-Forwarded-For: 192.0.2.1\r\n", 429),
+        (
+            first("10.0.0.9").into(),
+            "X-Forwarded-For: 192.0.2.3\r\n",
+            200,
+        ),
+        (
+            first("10.0.0.9").into(),
+            "X-Forwarded-For: 192.0.2.1\r\n",
+            429,
+        ),
         // Without a header it is no proxy.
         (Vec::new(), "", 0),
     ];
     for (header, headers, expected) in table {
-        assert_eq!(status(&header, headers), expected, "{:?} {headers}", String::from_utf8_lossy(&header));
+        assert_eq!(
+            status(&header, headers),
+            expected,
+            "{:?} {headers}",
+            String::from_utf8_lossy(&header)
+        );
     }
     drop(server);
     // Nobody else says anything by it.
-    let server = Server::start_with("--keyless-rate 1/h --trusted-proxies 10.0.0.1 --proxy-protocol", &[], &data);
+    let server = Server::start_with(
+        "--keyless-rate 1/h --trusted-proxies 10.0.0.1 --proxy-protocol",
+        &[],
+        &data,
+    );
     let header = first("192.0.2.1");
     assert_eq!(
-        raw(&server, format!("{header}GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()).status,
+        raw(
+            &server,
+            format!("{header}GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes()
+        )
+        .status,
         400
     );
     assert_eq!(send(&server, "GET", "/healthz", "", "").status, 200);
@@ -495,7 +915,10 @@ fn without_keys_a_proxy_lets_in_nobody_from_elsewhere() {
         ("X-Forwarded-For: 192.0.2.1\r\n", 401),
         ("X-Forwarded-For: 127.0.0.1, 192.0.2.1\r\n", 401),
         ("Forwarded: for=unknown\r\n", 401),
-        ("X-Forwarded-For: 127.0.0.1\r\nForwarded: for=192.0.2.1\r\n", 401),
+        (
+            "X-Forwarded-For: 127.0.0.1\r\nForwarded: for=192.0.2.1\r\n",
+            401,
+        ),
     ] {
         let answer = send(&server, "GET", "/v1/stats", headers, "");
         assert_eq!(answer.status, status, "{headers}");
@@ -511,9 +934,19 @@ fn a_rate_slows_the_lines_of_a_stream() {
     let server = Server::start(&data);
     let headers = format!("X-Api-Key: {check}\r\nContent-Type: application/x-ndjson\r\n");
     let begun = Instant::now();
-    let answer = send(&server, "POST", "/v1/checks:batch", &headers, &"{\"gems\":[1]}\n".repeat(39));
+    let answer = send(
+        &server,
+        "POST",
+        "/v1/checks:batch",
+        &headers,
+        &"{\"gems\":[1]}\n".repeat(39),
+    );
     // A burst of ten is let through at once; the rest follow at ten per second.
-    assert!(answer.status == 200 && begun.elapsed() >= Duration::from_millis(2_900), "{:?}", begun.elapsed());
+    assert!(
+        answer.status == 200 && begun.elapsed() >= Duration::from_millis(2_900),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 /// A feed that exceeds its key's rate is slowed down, not refused.
@@ -521,15 +954,30 @@ fn a_rate_slows_the_lines_of_a_stream() {
 fn an_ingest_heeds_its_rate() {
     let folder = Folder::new();
     let data = folder.data();
-    let feed = key(&data, "--role ingest --trusted --library mine --rate 20/s feed");
+    let feed = key(
+        &data,
+        "--role ingest --trusted --library mine --rate 20/s feed",
+    );
     for book in 0..60 {
         folder.file(&format!("books/{book}.txt"), prose(book, 500));
     }
     let server = Server::start(&data);
-    let line = format!("ingest --server {} --library mine --rights free {{}}", server.url);
-    let ingest = command(&line, &[folder.path("books")]).env("LAPIDARY_KEY", feed).output().expect("the program runs");
+    let line = format!(
+        "ingest --server {} --library mine --rights free {{}}",
+        server.url
+    );
+    let ingest = command(&line, &[folder.path("books")])
+        .env("LAPIDARY_KEY", feed)
+        .output()
+        .expect("the program runs");
     let ingest = common::Run::from(ingest).expect(0);
-    assert!(ingest.out.contains("60 added, 0 replaced, 0 unchanged, 0 refused"), "{}", ingest.out);
+    assert!(
+        ingest
+            .out
+            .contains("60 added, 0 replaced, 0 unchanged, 0 refused"),
+        "{}",
+        ingest.out
+    );
 }
 
 #[test]
@@ -537,20 +985,40 @@ fn without_keys_it_serves_this_machine_only() {
     let folder = Folder::new();
     let data = folder.data();
     let refused = run("serve --listen 0.0.0.0:0 --data {}", &[&data]).expect(2);
-    assert!(refused.err.contains("lapidary keys add") && refused.err.contains("127.0.0.1"), "{}", refused.err);
+    assert!(
+        refused.err.contains("lapidary keys add") && refused.err.contains("127.0.0.1"),
+        "{}",
+        refused.err
+    );
 }
 
 #[test]
 fn settings_come_from_a_file_the_environment_and_flags() {
     let folder = Folder::new();
-    let file = folder.file("l.toml", "data = \"/nowhere\"\nmax-body = 1000\nqueue = 7\n[rule]\nmin-common = 5\n");
+    let file = folder.file(
+        "l.toml",
+        "data = \"/nowhere\"\nmax-body = 1000\nqueue = 7\n[rule]\nmin-common = 5\n",
+    );
     let shown = |line: &str| {
-        let mut command = command(&format!("serve --check-config --config {{}} {line}"), &[&file]);
-        command.env("LAPIDARY_MAX_BODY", "2000").env("LAPIDARY_QUEUE", "8");
-        common::Run::from(command.output().expect("the program runs")).expect(0).out
+        let mut command = command(
+            &format!("serve --check-config --config {{}} {line}"),
+            &[&file],
+        );
+        command
+            .env("LAPIDARY_MAX_BODY", "2000")
+            .env("LAPIDARY_QUEUE", "8");
+        common::Run::from(command.output().expect("the program runs"))
+            .expect(0)
+            .out
     };
     let out = shown("--max-body 3000 --common-cap 9");
-    for line in ["data = \"/nowhere\"", "max-body = 3000", "queue = 8", "min-common = 5", "common-cap = 9"] {
+    for line in [
+        "data = \"/nowhere\"",
+        "max-body = 3000",
+        "queue = 8",
+        "min-common = 5",
+        "common-cap = 9",
+    ] {
         assert!(out.lines().any(|shown| shown == line), "{line} in {out}");
     }
     let wrong = [
@@ -581,11 +1049,16 @@ fn a_command_without_the_key_is_told_of_the_variable() {
     let none: &[&Path] = &[];
     let mut without = command(&line, none);
     let mut wrong = command(&line, none);
-    for (command, says) in
-        [(without.env_remove("LAPIDARY_KEY"), "none is set"), (wrong.env("LAPIDARY_KEY", "lap_x"), "does not know")]
-    {
+    for (command, says) in [
+        (without.env_remove("LAPIDARY_KEY"), "none is set"),
+        (wrong.env("LAPIDARY_KEY", "lap_x"), "does not know"),
+    ] {
         let refused = common::Run::from(command.output().expect("the program runs")).expect(2);
-        assert!(refused.err.contains(says) && refused.err.contains("LAPIDARY_KEY"), "{}", refused.err);
+        assert!(
+            refused.err.contains(says) && refused.err.contains("LAPIDARY_KEY"),
+            "{}",
+            refused.err
+        );
         assert!(!refused.err.contains("Authorization"), "{}", refused.err);
     }
 }
@@ -603,7 +1076,9 @@ fn at_once(server: &Server, secret: &str, requests: &[(&str, &str, Value)]) -> V
                 })
             })
             .collect();
-        sent.into_iter().map(|answer| answer.join().expect("no panic")).collect()
+        sent.into_iter()
+            .map(|answer| answer.join().expect("no panic"))
+            .collect()
     })
 }
 
@@ -616,85 +1091,171 @@ fn a_key_made_changed_and_revoked_at_once_is_in_one_state() {
     for round in 0..20 {
         let name = format!("shop{round}");
         let new = ("POST", "/v1/keys", json!({ "name": name, "role": "check" }));
-        let made = at_once(&server, &boss, &[new.clone(), new.clone(), new.clone(), new]);
+        let made = at_once(
+            &server,
+            &boss,
+            &[new.clone(), new.clone(), new.clone(), new],
+        );
         let mut statuses: Vec<u16> = made.iter().map(|answer| answer.status).collect();
         statuses.sort_unstable();
         assert_eq!(statuses, [201, 409, 409, 409], "round {round}");
-        let first = made.iter().find_map(|answer| answer.body["secret"].as_str()).expect("a secret").to_owned();
-        let works = |secret: &str| with_key(&server, secret, "POST", CHECK, &json!({ "gems": [1] })).status;
+        let first = made
+            .iter()
+            .find_map(|answer| answer.body["secret"].as_str())
+            .expect("a secret")
+            .to_owned();
+        let works =
+            |secret: &str| with_key(&server, secret, "POST", CHECK, &json!({ "gems": [1] })).status;
         assert_eq!(works(&first), 200);
 
-        let (rotate, revoke) = (format!("/v1/keys/{name}/rotate"), format!("/v1/keys/{name}"));
-        let changes =
-            [("POST", rotate.as_str(), json!({ "overlap_seconds": 3600 })), ("DELETE", revoke.as_str(), Value::Null)];
+        let (rotate, revoke) = (
+            format!("/v1/keys/{name}/rotate"),
+            format!("/v1/keys/{name}"),
+        );
+        let changes = [
+            ("POST", rotate.as_str(), json!({ "overlap_seconds": 3600 })),
+            ("DELETE", revoke.as_str(), Value::Null),
+        ];
         let answers = at_once(&server, &boss, &changes);
         assert_eq!(answers[1].status, 204, "round {round}: {}", answers[1].body);
         // Whichever request was handled first, no secret of the key is valid afterwards.
-        assert!([200, 201, 404].contains(&answers[0].status), "round {round}: {}", answers[0].body);
+        assert!(
+            [200, 201, 404].contains(&answers[0].status),
+            "round {round}: {}",
+            answers[0].body
+        );
         let second = answers[0].body["secret"].as_str().unwrap_or(&first);
         assert_eq!((works(&first), works(second)), (401, 401), "round {round}");
     }
     drop(server);
     let entries = run("audit --json --data {}", &[&data]).expect(0).json();
-    let made = entries.iter().filter(|entry| entry["action"] == "key_made").count();
-    let revoked = entries.iter().filter(|entry| entry["action"] == "key_revoked").count();
-    assert!((21..=41).contains(&made) && revoked == 20, "{made} {revoked}");
+    let made = entries
+        .iter()
+        .filter(|entry| entry["action"] == "key_made")
+        .count();
+    let revoked = entries
+        .iter()
+        .filter(|entry| entry["action"] == "key_revoked")
+        .count();
+    assert!(
+        (21..=41).contains(&made) && revoked == 20,
+        "{made} {revoked}"
+    );
 }
 
 /// The systemd unit starts the program with the sample settings, which name nothing that the unit does not let it write.
 #[test]
 fn the_unit_starts_the_program_with_the_sample_settings() {
     let unit = include_str!("../deploy/systemd/lapidary.service");
-    let of =
-        |name: &str| unit.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).collect::<Vec<_>>();
-    let [start] = of("ExecStart")[..] else { panic!("one ExecStart") };
+    let of = |name: &str| {
+        unit.lines()
+            .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+            .collect::<Vec<_>>()
+    };
+    let [start] = of("ExecStart")[..] else {
+        panic!("one ExecStart")
+    };
     let arguments: Vec<&str> = start.split(' ').collect();
     assert_eq!(arguments[..2], ["/usr/local/bin/lapidary", "serve"]);
     let root = Folder::new();
     let settings = include_str!("../deploy/lapidary.toml").replace("#: backups", "backups");
-    let state: Vec<String> = of("StateDirectory").join(" ").split(' ').map(|name| format!("/var/lib/{name}")).collect();
+    let state: Vec<String> = of("StateDirectory")
+        .join(" ")
+        .split(' ')
+        .map(|name| format!("/var/lib/{name}"))
+        .collect();
     let table: toml::Table = settings.parse().expect("settings");
-    assert_eq!(table["log-format"].as_str(), Some("json"), "what collects logs reads JSON");
+    assert_eq!(
+        table["log-format"].as_str(),
+        Some("json"),
+        "what collects logs reads JSON"
+    );
     for name in ["data", "backups"] {
         let path = table[name].as_str().expect("a path");
-        let writable = state.iter().any(|folder| Path::new(path).starts_with(folder));
-        assert!(writable, "{name}: the unit lets it write only below {state:?}");
+        let writable = state
+            .iter()
+            .any(|folder| Path::new(path).starts_with(folder));
+        assert!(
+            writable,
+            "{name}: the unit lets it write only below {state:?}"
+        );
     }
 
     // A made-up root: every path of the machine is one below it.
-    let below = |path: &str| root.path(path.trim_start_matches('/')).display().to_string();
+    let below = |path: &str| {
+        root.path(path.trim_start_matches('/'))
+            .display()
+            .to_string()
+    };
     for folder in &state {
         std::fs::create_dir_all(below(folder)).expect("a folder");
     }
-    let config = arguments[2..].iter().find(|argument| argument.starts_with("/etc/")).expect("the settings");
-    let folders: Vec<String> = of("ConfigurationDirectory").iter().map(|name| format!("/etc/{name}")).collect();
-    assert!(folders.iter().any(|folder| Path::new(config).starts_with(folder)), "{config}");
-    root.file(config.trim_start_matches('/'), settings.replace("\"/var/", &format!("\"{}", below("/var/") + "/")));
-    let arguments: Vec<String> =
-        arguments[2..].iter().map(|one| if one.starts_with('/') { below(one) } else { (*one).to_owned() }).collect();
+    let config = arguments[2..]
+        .iter()
+        .find(|argument| argument.starts_with("/etc/"))
+        .expect("the settings");
+    let folders: Vec<String> = of("ConfigurationDirectory")
+        .iter()
+        .map(|name| format!("/etc/{name}"))
+        .collect();
+    assert!(
+        folders
+            .iter()
+            .any(|folder| Path::new(config).starts_with(folder)),
+        "{config}"
+    );
+    root.file(
+        config.trim_start_matches('/'),
+        settings.replace("\"/var/", &format!("\"{}", below("/var/") + "/")),
+    );
+    let arguments: Vec<String> = arguments[2..]
+        .iter()
+        .map(|one| {
+            if one.starts_with('/') {
+                below(one)
+            } else {
+                (*one).to_owned()
+            }
+        })
+        .collect();
     let mut serve = command("serve", &[] as &[&Path]);
     // Its address is read from the log.
-    serve.args(arguments).env("LAPIDARY_LISTEN", "127.0.0.1:0").env("LAPIDARY_LOG_FORMAT", "text");
+    serve
+        .args(arguments)
+        .env("LAPIDARY_LISTEN", "127.0.0.1:0")
+        .env("LAPIDARY_LOG_FORMAT", "text");
     let server = Server::of(serve);
     run(&format!("backup --server {}", server.url), &[] as &[&Path]).expect(0);
     assert_eq!(server.stop(), Some(0));
     assert!(
-        root.path("var/lib/lapidary/backups/catalogue").is_dir() && root.path("var/lib/lapidary/catalogue").is_dir()
+        root.path("var/lib/lapidary/backups/catalogue").is_dir()
+            && root.path("var/lib/lapidary/catalogue").is_dir()
     );
 }
 
 #[test]
 fn systemd_understands_the_unit() {
     let folder = Folder::new();
-    let unit = include_str!("../deploy/systemd/lapidary.service").replace("/usr/local/bin/lapidary", common::LAPIDARY);
+    let unit = include_str!("../deploy/systemd/lapidary.service")
+        .replace("/usr/local/bin/lapidary", common::LAPIDARY);
     let file = folder.file("lapidary.service", unit);
-    let Ok(verified) = Process::new("systemd-analyze").args(["verify", "--man=no"]).arg(file).output() else {
-        assert!(std::env::var_os("LAPIDARY_REQUIRE").is_none(), "no systemd-analyze: install systemd");
+    let Ok(verified) = Process::new("systemd-analyze")
+        .args(["verify", "--man=no"])
+        .arg(file)
+        .output()
+    else {
+        assert!(
+            std::env::var_os("LAPIDARY_REQUIRE").is_none(),
+            "no systemd-analyze: install systemd"
+        );
         println!("no systemd-analyze (of the package systemd) here: skipped");
         return;
     };
     let said = String::from_utf8_lossy(&verified.stderr);
-    assert!(verified.status.success() && !said.contains("lapidary.service"), "{said}");
+    assert!(
+        verified.status.success() && !said.contains("lapidary.service"),
+        "{said}"
+    );
 }
 
 /// In the cluster of the samples, clients come through a TLS proxy on the host and the balancer: both are believed, and nobody else.
@@ -703,7 +1264,9 @@ fn the_balancer_of_the_cluster_says_who_asks() {
     let compose = include_str!("../deploy/compose.cluster.yml");
     let balancer = include_str!("../deploy/cluster/haproxy.cfg");
     let after = |text: &'static str, name: &str| {
-        let value = text.lines().find_map(|line| Some(line.trim().split_once(name)?.1));
+        let value = text
+            .lines()
+            .find_map(|line| Some(line.trim().split_once(name)?.1));
         let end = |value: &'static str| value.split([' ', ',', '}']).next().expect("a word");
         end(value.unwrap_or_else(|| panic!("{name} is not set")))
     };
@@ -713,19 +1276,35 @@ fn the_balancer_of_the_cluster_says_who_asks() {
     assert!(compose.contains(&format!("LAPIDARY_TRUSTED_PROXIES: {own},{host}\n")));
     // Nobody but the host reaches the balancer from outside.
     assert!(compose.contains("ports: [\"127.0.0.1:8093:8093\"]"));
-    let rules: Vec<&str> = balancer.lines().map(str::trim).filter(|line| line.contains("Forwarded")).collect();
-    let rules: Vec<&str> = rules.into_iter().filter(|line| !line.starts_with('#')).collect();
+    let rules: Vec<&str> = balancer
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.contains("Forwarded"))
+        .collect();
+    let rules: Vec<&str> = rules
+        .into_iter()
+        .filter(|line| !line.starts_with('#'))
+        .collect();
     assert_eq!(
         rules,
-        ["http-request del-header X-Forwarded-For unless host_proxy", "http-request del-header Forwarded"]
+        [
+            "http-request del-header X-Forwarded-For unless host_proxy",
+            "http-request del-header Forwarded"
+        ]
     );
-    assert!(balancer.lines().any(|line| line.trim() == "option forwardfor"));
+    assert!(
+        balancer
+            .lines()
+            .any(|line| line.trim() == "option forwardfor")
+    );
 }
 
 /// The sample settings of nginx pass on who asks, and nothing that clients make up.
 #[test]
 fn nginx_says_who_asks() {
-    let nginx = ["nginx", "/usr/sbin/nginx"].into_iter().find(|nginx| Process::new(nginx).arg("-v").output().is_ok());
+    let nginx = ["nginx", "/usr/sbin/nginx"]
+        .into_iter()
+        .find(|nginx| Process::new(nginx).arg("-v").output().is_ok());
     let Some(nginx) = nginx else {
         assert!(std::env::var_os("LAPIDARY_REQUIRE").is_none(), "no nginx");
         println!("no nginx here: skipped");
@@ -735,23 +1314,40 @@ fn nginx_says_who_asks() {
     let data = folder.data();
     key(&data, "--role check shop");
     let server = Server::start_with("--keyless-rate 1/h --trusted-proxies 127.0.0.1", &[], &data);
-    let port = TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr()).expect("a port").port();
+    let port = TcpListener::bind("127.0.0.1:0")
+        .and_then(|free| free.local_addr())
+        .expect("a port")
+        .port();
     let sample = include_str!("../deploy/nginx/lapidary.conf");
-    let sample = sample.lines().filter(|line| !line.trim_start().starts_with("ssl_")).collect::<Vec<_>>().join("\n");
-    let sample = sample.replace("443 ssl", &format!("127.0.0.1:{port}")).replace("http://127.0.0.1:8093", &server.url);
-    let own =
-        ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(|kind| format!("{kind}_temp_path {kind};")).concat();
+    let sample = sample
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("ssl_"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let sample = sample
+        .replace("443 ssl", &format!("127.0.0.1:{port}"))
+        .replace("http://127.0.0.1:8093", &server.url);
+    let own = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("{kind}_temp_path {kind};"))
+        .concat();
     let settings = format!(
         "daemon off; master_process off; pid pid; error_log errors; events {{ worker_connections 64; }}
          http {{ access_log off; {own} {sample} }}"
     );
     let settings = folder.file("nginx/nginx.conf", settings);
     let mut program = Process::new(nginx);
-    program.arg("-p").arg(folder.path("nginx")).arg("-c").arg(settings).stderr(Stdio::null());
+    program
+        .arg("-p")
+        .arg(folder.path("nginx"))
+        .arg("-c")
+        .arg(settings)
+        .stderr(Stdio::null());
     let mut program = program.spawn().expect("it runs");
     let ask = |from: [u8; 4], headers: &str| {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
-        socket.bind(&SocketAddr::from((from, 0)).into()).expect("an address of this machine");
+        socket
+            .bind(&SocketAddr::from((from, 0)).into())
+            .expect("an address of this machine");
         let at = SocketAddr::from(([127, 0, 0, 1], port)).into();
         while socket.connect(&at).is_err() {
             std::thread::sleep(Duration::from_millis(20));

@@ -12,8 +12,11 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 const IDLE: usize = 10_000;
 
 fn connect(server: &Server) -> TcpStream {
-    let stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
-    stream.set_read_timeout(Some(Duration::from_secs(90))).expect("a time-out");
+    let stream =
+        TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(90)))
+        .expect("a time-out");
     stream
 }
 
@@ -29,7 +32,10 @@ fn answered(server: &Server, request: &[u8]) -> String {
 }
 
 fn lives(server: &Server) {
-    let answer = answered(server, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    let answer = answered(
+        server,
+        b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    );
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 }
 
@@ -57,10 +63,14 @@ fn no_request_is_smuggled() {
         format!("X-Folded: a\r\n Content-Length: {long}\r\n\r\n{hidden}"),
     ];
     for form in forms {
-        let request =
-            format!("POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{form}");
+        let request = format!(
+            "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{form}"
+        );
         let answer = answered(&server, request.as_bytes());
-        assert!(!answer.contains("disk_bytes"), "{form:?} lets a second request through: {answer}");
+        assert!(
+            !answer.contains("disk_bytes"),
+            "{form:?} lets a second request through: {answer}"
+        );
         assert!(!answer.starts_with("HTTP/1.1 2"), "{form:?}: {answer}");
         lives(&server);
     }
@@ -74,8 +84,14 @@ fn bombs_in_the_head_and_in_the_body() {
     let heads = [
         format!("{line}{}\r\n", "X-A: b\r\n".repeat(10_000)),
         format!("{line}X-Long: {}\r\n\r\n", "a".repeat(8 << 20)),
-        format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "a".repeat(1 << 20)),
-        format!("{} / HTTP/1.1\r\nHost: localhost\r\n\r\n", "A".repeat(1 << 20)),
+        format!(
+            "GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            "a".repeat(1 << 20)
+        ),
+        format!(
+            "{} / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+            "A".repeat(1 << 20)
+        ),
         "GET /healthz HTTP/9.9\r\nHost: localhost\r\n\r\n".to_owned(),
         "\0\0\0\0\r\n\r\n".to_owned(),
     ];
@@ -95,16 +111,31 @@ fn bombs_in_the_head_and_in_the_body() {
             body.len()
         );
         let answer = answered(&server, format!("{head}{body}").as_bytes());
-        assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("bad_json"), "{answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 400") && answer.contains("bad_json"),
+            "{answer}"
+        );
         lives(&server);
     }
     let part = "--x\r\nContent-Disposition: form-data; name=\"file\"\r\n";
     let forms = [
         (format!("{part}\r\n\r\n").repeat(100_000), "HTTP/1.1 413"),
-        (format!("{part}X-A: {}\r\n\r\n\r\n--x--", "b".repeat(4 << 20)), "HTTP/1.1 400"),
-        (format!("{part}{}\r\n\r\n--x--", "X-A: b\r\n".repeat(400_000)), "HTTP/1.1 400"),
-        (format!("{part}\r\n{}", "\r\n--".repeat(1 << 20)), "HTTP/1.1 400"),
-        (format!("{part}\r\n{}--x--", "--x\r\r\n".repeat(90)), "HTTP/1.1 400"),
+        (
+            format!("{part}X-A: {}\r\n\r\n\r\n--x--", "b".repeat(4 << 20)),
+            "HTTP/1.1 400",
+        ),
+        (
+            format!("{part}{}\r\n\r\n--x--", "X-A: b\r\n".repeat(400_000)),
+            "HTTP/1.1 400",
+        ),
+        (
+            format!("{part}\r\n{}", "\r\n--".repeat(1 << 20)),
+            "HTTP/1.1 400",
+        ),
+        (
+            format!("{part}\r\n{}--x--", "--x\r\r\n".repeat(90)),
+            "HTTP/1.1 400",
+        ),
         ("--x".repeat(1 << 20), "HTTP/1.1 4"),
     ];
     for (form, status) in forms {
@@ -124,7 +155,8 @@ fn who_sends_slowly_is_cut_off() {
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     let mut head = connect(&server);
-    head.write_all(b"GET /healthz HTTP/1.1\r\nHo").expect("sent");
+    head.write_all(b"GET /healthz HTTP/1.1\r\nHo")
+        .expect("sent");
     let mut body = connect(&server);
     body.write_all(
         b"POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n\r\n",
@@ -142,12 +174,18 @@ fn who_sends_slowly_is_cut_off() {
     while begun.elapsed() < Duration::from_secs(60) && trickle() {
         sleep(Duration::from_millis(500));
     }
-    assert!(begun.elapsed() < Duration::from_secs(60), "a body of two bytes a second is read for ever");
+    assert!(
+        begun.elapsed() < Duration::from_secs(60),
+        "a body of two bytes a second is read for ever"
+    );
     for mut stream in [head, body, form] {
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);
         let answer = String::from_utf8_lossy(&answer);
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408"), "{answer}");
+        assert!(
+            answer.is_empty() || answer.starts_with("HTTP/1.1 408"),
+            "{answer}"
+        );
     }
     lives(&server);
 }
@@ -155,12 +193,20 @@ fn who_sends_slowly_is_cut_off() {
 #[test]
 fn ten_thousand_idle_connections_stop_nobody() {
     let limit = getrlimit(Resource::Nofile);
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let _ = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: limit.maximum,
+            ..limit
+        },
+    );
     let room = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX) as usize;
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     // Open fewer connections if the system allows fewer files.
-    let idle: Vec<TcpStream> = (0..IDLE.min(room.saturating_sub(200))).map(|_| connect(&server)).collect();
+    let idle: Vec<TcpStream> = (0..IDLE.min(room.saturating_sub(200)))
+        .map(|_| connect(&server))
+        .collect();
     for _ in 0..10 {
         lives(&server);
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use lapidary_catalogue::api::{Amendment, Report};
 use lapidary_catalogue::{
-    Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes, Text, TextGems,
+    Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query,
+    Recipes, Text, TextGems,
 };
 use lapidary_checking::{Reason, Relation, RuleChanges, Score, align};
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe, Rule, WrittenGem};
@@ -41,7 +42,14 @@ struct Case {
 }
 
 fn rights() -> impl Strategy<Value = Rights> {
-    select(&[Rights::Protected, Rights::Free, Rights::PublicDomain, Rights::Unknown][..])
+    select(
+        &[
+            Rights::Protected,
+            Rights::Free,
+            Rights::PublicDomain,
+            Rights::Unknown,
+        ][..],
+    )
 }
 
 fn library() -> impl Strategy<Value = &'static str> {
@@ -49,17 +57,33 @@ fn library() -> impl Strategy<Value = &'static str> {
 }
 
 fn book() -> impl Strategy<Value = Book> {
-    (library(), vec(GEMS, 0..10), rights(), option::of(rights()), prop::bool::weighted(0.2)).prop_map(
-        |(library, mut gems, rights, otherwise, disabled)| {
+    (
+        library(),
+        vec(GEMS, 0..10),
+        rights(),
+        option::of(rights()),
+        prop::bool::weighted(0.2),
+    )
+        .prop_map(|(library, mut gems, rights, otherwise, disabled)| {
             gems.sort_unstable();
             gems.dedup();
-            Book { library, gems, rights, otherwise, disabled }
-        },
-    )
+            Book {
+                library,
+                gems,
+                rights,
+                otherwise,
+                disabled,
+            }
+        })
 }
 
 fn case() -> impl Strategy<Value = Case> {
-    let rule = (1..4_u32, select(&[0.0, 0.3, 0.7][..]), 2..12_u32, select(&[0.0, 1.5, 3.0][..]));
+    let rule = (
+        1..4_u32,
+        select(&[0.0, 0.3, 0.7][..]),
+        2..12_u32,
+        select(&[0.0, 1.5, 3.0][..]),
+    );
     let rule = rule.prop_map(|(min_common, min_share, common_cap, min_support)| Rule {
         min_common,
         min_share,
@@ -68,21 +92,30 @@ fn case() -> impl Strategy<Value = Case> {
         ..Rule::default()
     });
     let asked = (vec(GEMS, 0..12), rule, 0..6_usize, option::of(library()));
-    (vec(book(), 0..14), asked, vec(GEMS, 0..2), option::of(0..14_usize)).prop_map(
-        |(books, (query, rule, limit, library), allowed_gems, allowed_book)| Case {
-            books,
-            query,
-            rule,
-            limit,
-            library,
-            allowed_gems,
-            allowed_book,
-        },
+    (
+        vec(book(), 0..14),
+        asked,
+        vec(GEMS, 0..2),
+        option::of(0..14_usize),
     )
+        .prop_map(
+            |(books, (query, rule, limit, library), allowed_gems, allowed_book)| Case {
+                books,
+                query,
+                rule,
+                limit,
+                library,
+                allowed_gems,
+                allowed_book,
+            },
+        )
 }
 
 fn key(library: &str, book: usize) -> BookKey {
-    BookKey { library: library.parse().expect("a name"), id: format!("{book:02}").parse().expect("a name") }
+    BookKey {
+        library: library.parse().expect("a name"),
+        id: format!("{book:02}").parse().expect("a name"),
+    }
 }
 
 fn gems(gems: &[u64]) -> Vec<WrittenGem> {
@@ -91,7 +124,14 @@ fn gems(gems: &[u64]) -> Vec<WrittenGem> {
 
 /// Sets every field of a rule that can be set.
 fn changes(rule: Rule) -> RuleChanges {
-    let Rule { min_common, min_share, common_cap, min_evidence, min_support, .. } = rule;
+    let Rule {
+        min_common,
+        min_share,
+        common_cap,
+        min_evidence,
+        min_support,
+        ..
+    } = rule;
     RuleChanges {
         min_common: Some(min_common),
         min_share: Some(min_share),
@@ -104,38 +144,84 @@ fn changes(rule: Rule) -> RuleChanges {
 /// The gems of a query, each once.
 fn asked_of(query: &[u64]) -> Vec<u64> {
     let mut seen = BTreeSet::new();
-    query.iter().copied().filter(|gem| seen.insert(*gem)).collect()
+    query
+        .iter()
+        .copied()
+        .filter(|gem| seen.insert(*gem))
+        .collect()
 }
 
 fn placed(gems: &[u64]) -> Vec<PlacedGem> {
-    gems.iter().map(|&gem| PlacedGem { gem: Gem(gem), place: None }).collect()
+    gems.iter()
+        .map(|&gem| PlacedGem {
+            gem: Gem(gem),
+            place: None,
+        })
+        .collect()
 }
 
 fn answered(case: &Case) -> Result<Report, CatalogueError> {
     let folder = tempfile::tempdir().expect("a folder");
-    let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue").with_rule(changes(case.rule));
+    let catalogue = Catalogue::open_or_create(folder.path())
+        .expect("a catalogue")
+        .with_rule(changes(case.rule));
     for (number, book) in case.books.iter().enumerate() {
         let key = key(book.library, number);
-        let past = |otherwise| Validity { from: None, until: "2000-01-01".parse().ok(), otherwise };
+        let past = |otherwise| Validity {
+            from: None,
+            until: "2000-01-01".parse().ok(),
+            otherwise,
+        };
         let (rights, validity) = (book.rights, book.otherwise.map(past));
-        let content = Content::Gems(BookGems { recipe: None, gems: gems(&book.gems) });
+        let content = Content::Gems(BookGems {
+            recipe: None,
+            gems: gems(&book.gems),
+        });
         let entry = NewEntry::new(key.clone(), rights, content);
-        catalogue.by(Actor::Local).add(NewEntry { validity, ..entry }).expect("added");
-        let amendment = Amendment { disabled: Some(book.disabled), ..Amendment::default() };
-        catalogue.by(Actor::Local).amend(&key, &amendment).expect("amended");
-    }
-    if !case.allowed_gems.is_empty() {
-        let list = Allowable::Gems(Content::Gems(BookGems { recipe: None, gems: gems(&case.allowed_gems) }));
-        catalogue.by(Actor::Local).allow("gems".parse().expect("a name"), list, None).expect("allowed");
-    }
-    if let Some(book) = case.allowed_book.and_then(|book| Some((case.books.get(book)?.library, book))) {
         catalogue
             .by(Actor::Local)
-            .allow("book".parse().expect("a name"), Allowable::Book(key(book.0, book.1)), None)
+            .add(NewEntry { validity, ..entry })
+            .expect("added");
+        let amendment = Amendment {
+            disabled: Some(book.disabled),
+            ..Amendment::default()
+        };
+        catalogue
+            .by(Actor::Local)
+            .amend(&key, &amendment)
+            .expect("amended");
+    }
+    if !case.allowed_gems.is_empty() {
+        let list = Allowable::Gems(Content::Gems(BookGems {
+            recipe: None,
+            gems: gems(&case.allowed_gems),
+        }));
+        catalogue
+            .by(Actor::Local)
+            .allow("gems".parse().expect("a name"), list, None)
             .expect("allowed");
     }
-    let library = case.library.map(|library| library.parse::<Library>().expect("a name"));
-    let options = CheckOptions { limit: case.limit, library, ..CheckOptions::default() };
+    if let Some(book) = case
+        .allowed_book
+        .and_then(|book| Some((case.books.get(book)?.library, book)))
+    {
+        catalogue
+            .by(Actor::Local)
+            .allow(
+                "book".parse().expect("a name"),
+                Allowable::Book(key(book.0, book.1)),
+                None,
+            )
+            .expect("allowed");
+    }
+    let library = case
+        .library
+        .map(|library| library.parse::<Library>().expect("a name"));
+    let options = CheckOptions {
+        limit: case.limit,
+        library,
+        ..CheckOptions::default()
+    };
     catalogue.check(&Query::Gems(gems(&case.query).into()), &options)
 }
 
@@ -220,7 +306,10 @@ proptest! {
 fn hardened_catalogue() -> (TempDir, Catalogue) {
     let folder = tempfile::tempdir().expect("a folder");
     let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
-    catalogue.by(Actor::Local).ensure_recipes(&[Recipe::hardened()]).expect("a recipe");
+    catalogue
+        .by(Actor::Local)
+        .ensure_recipes(&[Recipe::hardened()])
+        .expect("a recipe");
     (folder, catalogue)
 }
 
@@ -229,25 +318,56 @@ fn hardened_catalogue() -> (TempDir, Catalogue) {
 fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
     let recipe = Recipe::hardened();
     let text = common::prose(1, 3_000);
-    let (has, looked_up) = (recipe.gems(&text).len() as u32, recipe.probes(&text).len() as u32);
+    let (has, looked_up) = (
+        recipe.gems(&text).len() as u32,
+        recipe.probes(&text).len() as u32,
+    );
     let (_folder, catalogue) = hardened_catalogue();
     for number in 1..=2 {
         let content = Content::text(text.clone());
-        catalogue.by(Actor::Local).add(NewEntry::new(key("one", number), Rights::Protected, content)).expect("added");
+        catalogue
+            .by(Actor::Local)
+            .add(NewEntry::new(
+                key("one", number),
+                Rights::Protected,
+                content,
+            ))
+            .expect("added");
     }
     let check = |catalogue: &Catalogue, text: &str| {
-        catalogue.check(&Query::text(text.to_owned()), &CheckOptions::default()).expect("a report")
+        catalogue
+            .check(&Query::text(text.to_owned()), &CheckOptions::default())
+            .expect("a report")
     };
     let report = check(&catalogue, &text);
-    assert!(report.gems <= has && has < looked_up, "{} {has} {looked_up}", report.gems);
-    assert_eq!((report.total, report.common_gems, report.allowed_gems), (2, 0, 0));
-    assert!(report.matches[0].score.share_of_query >= 1.0 && report.matches[0].score.common >= report.gems);
+    assert!(
+        report.gems <= has && has < looked_up,
+        "{} {has} {looked_up}",
+        report.gems
+    );
+    assert_eq!(
+        (report.total, report.common_gems, report.allowed_gems),
+        (2, 0, 0)
+    );
+    assert!(
+        report.matches[0].score.share_of_query >= 1.0
+            && report.matches[0].score.common >= report.gems
+    );
     // Each gem is in two books, which exceeds the cap of one.
-    let capped = catalogue.with_rule(RuleChanges { common_cap: Some(1), ..RuleChanges::default() });
+    let capped = catalogue.with_rule(RuleChanges {
+        common_cap: Some(1),
+        ..RuleChanges::default()
+    });
     let report = check(&capped, &text);
     // The identical text is still found; one with a changed word is not.
     assert_eq!((report.total, report.common_gems), (2, report.gems));
-    assert!(report.gems > 0 && report.matches.iter().all(|found| found.identical && found.score.common == 0));
+    assert!(
+        report.gems > 0
+            && report
+                .matches
+                .iter()
+                .all(|found| found.identical && found.score.common == 0)
+    );
     let report = check(&capped, &text.replacen(' ', " another ", 1));
     assert_eq!(report.total, 0);
     assert!(report.note.is_some_and(|note| note.contains("boilerplate")));
@@ -257,16 +377,37 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
 #[test]
 fn gems_that_stand_alone_count_half() {
     let (_folder, catalogue) = hardened_catalogue();
-    let catalogue = catalogue.with_rule(RuleChanges { min_share: Some(0.0), ..RuleChanges::default() });
+    let catalogue = catalogue.with_rule(RuleChanges {
+        min_share: Some(0.0),
+        ..RuleChanges::default()
+    });
     let recipe = Recipe::hardened();
     let digits = |gems: Vec<u64>| gems.into_iter().map(WrittenGem::Digits).collect::<Vec<_>>();
     let all: Vec<u64> = (1..=210).map(|i| i * 37 % 211).collect();
-    let content = Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: digits(all.clone()) });
-    catalogue.by(Actor::Local).add(NewEntry::new(key("one", 0), Rights::Protected, content)).expect("added");
+    let content = Content::Gems(BookGems {
+        recipe: Some(recipe.name().clone()),
+        gems: digits(all.clone()),
+    });
+    catalogue
+        .by(Actor::Local)
+        .add(NewEntry::new(key("one", 0), Rights::Protected, content))
+        .expect("added");
     // A text that shares only the gems at these positions. Its other gems occur in no book.
     let total = |common: &[usize]| {
-        let gems = all.iter().enumerate().map(|(at, gem)| if common.contains(&at) { *gem } else { 1_000 + gem });
-        catalogue.check(&Query::Gems(digits(gems.collect()).into()), &CheckOptions::default()).expect("a report").total
+        let gems = all.iter().enumerate().map(|(at, gem)| {
+            if common.contains(&at) {
+                *gem
+            } else {
+                1_000 + gem
+            }
+        });
+        catalogue
+            .check(
+                &Query::Gems(digits(gems.collect()).into()),
+                &CheckOptions::default(),
+            )
+            .expect("a report")
+            .total
     };
     let is_posted = recipe.posted(&placed(&all));
     let (posted, others): (Vec<usize>, Vec<usize>) = (0..all.len()).partition(|at| is_posted[*at]);
@@ -277,8 +418,17 @@ fn gems_that_stand_alone_count_half() {
             far.push(*at);
         }
     }
-    let beside = *posted.iter().find(|at| others.contains(&(*at + 1))).expect("more others than posted ones");
-    let found = [&far[..1], &far[..2], &far[..3], &[beside, beside + 1], &far[..4]];
+    let beside = *posted
+        .iter()
+        .find(|at| others.contains(&(*at + 1)))
+        .expect("more others than posted ones");
+    let found = [
+        &far[..1],
+        &far[..2],
+        &far[..3],
+        &[beside, beside + 1],
+        &far[..4],
+    ];
     assert_eq!(found.map(total), [0, 0, 0, 1, 1]);
     // Gems without postings find nothing by themselves. They count only next to a gem with a posting.
     let last = *others.last().expect("more others than posted ones");
@@ -294,20 +444,33 @@ fn boilerplate_of_many_books_names_none() {
         let (_folder, mut catalogue) = hardened_catalogue();
         let boilerplate = common::prose(1_000, words);
         let with_boilerplate = |seed: u64, words: usize| {
-            format!("{}\n\n{boilerplate}\n\n{}", common::prose(seed, words), common::prose(seed + 1, words))
+            format!(
+                "{}\n\n{boilerplate}\n\n{}",
+                common::prose(seed, words),
+                common::prose(seed + 1, words)
+            )
         };
         for number in 0..BOOKS as usize {
             let text = with_boilerplate(2_000 + 2 * number as u64, 500 + 50 * number);
             catalogue
                 .by(Actor::Local)
-                .add(NewEntry::new(key("one", number), Rights::Protected, Content::text(text)))
+                .add(NewEntry::new(
+                    key("one", number),
+                    Rights::Protected,
+                    Content::text(text),
+                ))
                 .expect("added");
         }
         for (common_cap, named) in [(BOOKS, BOOKS as usize), (BOOKS - 1, 0), (BOOKS / 4, 0)] {
-            let rule = RuleChanges { common_cap: Some(common_cap), ..RuleChanges::default() };
+            let rule = RuleChanges {
+                common_cap: Some(common_cap),
+                ..RuleChanges::default()
+            };
             catalogue = catalogue.with_rule(rule);
             let query = Query::text(with_boilerplate(1, 1_000));
-            let report = catalogue.check(&query, &CheckOptions::default()).expect("a report");
+            let report = catalogue
+                .check(&query, &CheckOptions::default())
+                .expect("a report");
             assert_eq!(report.total, named, "{words} words, cap {common_cap}");
         }
     }
@@ -319,42 +482,85 @@ fn boilerplate_of_many_books_names_none() {
 fn a_passage_that_too_many_books_have_accuses_none_of_them() {
     let (_folder, catalogue) = hardened_catalogue();
     let recipe = Recipe::hardened();
-    let digits = |gems: &[u64]| gems.iter().copied().map(WrittenGem::Digits).collect::<Vec<_>>();
+    let digits = |gems: &[u64]| {
+        gems.iter()
+            .copied()
+            .map(WrittenGem::Digits)
+            .collect::<Vec<_>>()
+    };
     let scattered = |from: u64| (1..=60).map(move |i| from + i * 37 % 61);
     let passage: Vec<u64> = scattered(0).collect();
     // Before and after the passage, each book has its own gems.
     let book = |number: u64| -> Vec<u64> {
-        scattered(10_000 * number).chain(passage.iter().copied()).chain(scattered(10_000 * number + 100)).collect()
+        scattered(10_000 * number)
+            .chain(passage.iter().copied())
+            .chain(scattered(10_000 * number + 100))
+            .collect()
     };
     for number in 1..=3 {
-        let content = Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: digits(&book(number)) });
+        let content = Content::Gems(BookGems {
+            recipe: Some(recipe.name().clone()),
+            gems: digits(&book(number)),
+        });
         catalogue
             .by(Actor::Local)
-            .add(NewEntry::new(key("one", number as usize), Rights::Protected, content))
+            .add(NewEntry::new(
+                key("one", number as usize),
+                Rights::Protected,
+                content,
+            ))
             .expect("added");
     }
-    let unposted = recipe.posted(&placed(&book(1)))[60..120].iter().filter(|posted| !**posted).count();
+    let unposted = recipe.posted(&placed(&book(1)))[60..120]
+        .iter()
+        .filter(|posted| !**posted)
+        .count();
     assert!(unposted > 10, "{unposted}");
-    let rare = book(1).into_iter().zip(recipe.posted(&placed(&book(1)))).take(30).find(|(_, posted)| *posted);
+    let rare = book(1)
+        .into_iter()
+        .zip(recipe.posted(&placed(&book(1))))
+        .take(30)
+        .find(|(_, posted)| *posted);
     let (rare, _) = rare.expect("a posted gem of its own");
-    let query: Vec<u64> = [rare].into_iter().chain(scattered(900_000)).chain(passage.iter().copied()).collect();
+    let query: Vec<u64> = [rare]
+        .into_iter()
+        .chain(scattered(900_000))
+        .chain(passage.iter().copied())
+        .collect();
     let check = |catalogue: &Catalogue| {
-        catalogue.check(&Query::Gems(digits(&query).into()), &CheckOptions::default()).expect("a report")
+        catalogue
+            .check(
+                &Query::Gems(digits(&query).into()),
+                &CheckOptions::default(),
+            )
+            .expect("a report")
     };
     assert_eq!(check(&catalogue).total, 3);
-    let capped = catalogue.with_rule(RuleChanges { common_cap: Some(2), ..RuleChanges::default() });
+    let capped = catalogue.with_rule(RuleChanges {
+        common_cap: Some(2),
+        ..RuleChanges::default()
+    });
     let report = check(&capped);
     assert_eq!(report.total, 0);
     // Gems next to the passage that have no posting are counted as part of it.
-    assert!((60..64).contains(&report.common_gems), "{}", report.common_gems);
+    assert!(
+        (60..64).contains(&report.common_gems),
+        "{}",
+        report.common_gems
+    );
 }
 
 fn add(catalogue: &Catalogue, number: usize, rights: Rights, content: Content) {
-    catalogue.by(Actor::Local).add(NewEntry::new(key("one", number), rights, content)).expect("added");
+    catalogue
+        .by(Actor::Local)
+        .add(NewEntry::new(key("one", number), rights, content))
+        .expect("added");
 }
 
 fn checked(catalogue: &Catalogue, text: &str, options: &CheckOptions) -> Report {
-    catalogue.check(&Query::text(text.to_owned()), options).expect("a report")
+    catalogue
+        .check(&Query::text(text.to_owned()), options)
+        .expect("a report")
 }
 
 /// No answer is `unknown` without a reason.
@@ -363,19 +569,45 @@ fn every_verdict_has_a_reason() {
     let folder = tempfile::tempdir().expect("a folder");
     let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
     let (text, usual) = (common::prose(1, 3_000), CheckOptions::default());
-    assert_eq!(checked(&catalogue, &text, &usual).reason, Reason::NothingToCompare);
+    assert_eq!(
+        checked(&catalogue, &text, &usual).reason,
+        Reason::NothingToCompare
+    );
     add(&catalogue, 1, Rights::Unknown, Content::text(text.clone()));
     let reason = |catalogue: &Catalogue, text: &str| checked(catalogue, text, &usual).reason;
-    assert_eq!(reason(&catalogue, &text), Reason::Match, "its rights are unknown, but it matches");
-    assert_eq!(reason(&catalogue, &common::prose(2, 3_000)), Reason::NoMatch);
+    assert_eq!(
+        reason(&catalogue, &text),
+        Reason::Match,
+        "its rights are unknown, but it matches"
+    );
+    assert_eq!(
+        reason(&catalogue, &common::prose(2, 3_000)),
+        Reason::NoMatch
+    );
     for short in ["", "word", "Nine words are not a text to check here."] {
         let report = checked(&catalogue, short, &usual);
         assert_eq!(report.reason, Reason::TooShort, "{short:?}");
-        assert!(report.note.is_some_and(|note| note.contains("at least 480 characters")), "{short:?}");
+        assert!(
+            report
+                .note
+                .is_some_and(|note| note.contains("at least 480 characters")),
+            "{short:?}"
+        );
     }
-    add(&catalogue, 2, Rights::Unknown, Content::text(text.replacen(' ', " another ", 1)));
-    let capped = catalogue.with_rule(RuleChanges { common_cap: Some(1), ..RuleChanges::default() });
-    assert_eq!(reason(&capped, &text.replacen(' ', " third ", 1)), Reason::MostlyCommon);
+    add(
+        &catalogue,
+        2,
+        Rights::Unknown,
+        Content::text(text.replacen(' ', " another ", 1)),
+    );
+    let capped = catalogue.with_rule(RuleChanges {
+        common_cap: Some(1),
+        ..RuleChanges::default()
+    });
+    assert_eq!(
+        reason(&capped, &text.replacen(' ', " third ", 1)),
+        Reason::MostlyCommon
+    );
 }
 
 /// A text made of several books is covered by them together, is the same as none of them, and names editions of one
@@ -384,37 +616,83 @@ fn every_verdict_has_a_reason() {
 fn a_compilation_is_covered_by_its_parts() {
     let folder = tempfile::tempdir().expect("a folder");
     let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
-    let works: Vec<String> =
-        [(1, 9_000), (2, 3_000), (3, 3_000)].map(|(seed, words)| common::prose(seed, words)).into();
+    let works: Vec<String> = [(1, 9_000), (2, 3_000), (3, 3_000)]
+        .map(|(seed, words)| common::prose(seed, words))
+        .into();
     for (number, work) in works.iter().enumerate() {
-        add(&catalogue, number, Rights::Protected, Content::text(work.clone()));
+        add(
+            &catalogue,
+            number,
+            Rights::Protected,
+            Content::text(work.clone()),
+        );
     }
-    let edition = format!("{}{}", common::prose(9, 300), works[1].replace(" ba", " bo"));
+    let edition = format!(
+        "{}{}",
+        common::prose(9, 300),
+        works[1].replace(" ba", " bo")
+    );
     add(&catalogue, 3, Rights::Protected, Content::text(edition));
-    add(&catalogue, 4, Rights::Free, Content::text(common::prose(4, 3_000)));
+    add(
+        &catalogue,
+        4,
+        Rights::Free,
+        Content::text(common::prose(4, 3_000)),
+    );
 
     let usual = CheckOptions::default();
     let report = checked(&catalogue, &works.concat(), &usual);
     assert!(report.covered > Some(0.97), "{:?}", report.covered);
-    let mut found: Vec<(&str, u32)> = report.matches.iter().map(|m| (m.book.id.as_str(), m.work)).collect();
+    let mut found: Vec<(&str, u32)> = report
+        .matches
+        .iter()
+        .map(|m| (m.book.id.as_str(), m.work))
+        .collect();
     found.sort_unstable();
     let ids: Vec<&str> = found.iter().map(|(id, _)| *id).collect();
     assert_eq!(ids, ["00", "01", "02", "03"]);
     let works_found: BTreeSet<u32> = found.iter().map(|(_, work)| *work).collect();
-    assert_eq!((works_found.len(), found[1].1), (3, found[3].1), "{found:?}");
+    assert_eq!(
+        (works_found.len(), found[1].1),
+        (3, found[3].1),
+        "{found:?}"
+    );
     for part in &report.matches {
-        assert_eq!(part.relation, Some(Relation::ContainsBook), "{}", part.book.id);
+        assert_eq!(
+            part.relation,
+            Some(Relation::ContainsBook),
+            "{}",
+            part.book.id
+        );
     }
     // What is free, or in no book, is not covered.
-    let half = format!("{}{}{}", works[1], common::prose(4, 3_000), common::prose(5, 3_000));
+    let half = format!(
+        "{}{}{}",
+        works[1],
+        common::prose(4, 3_000),
+        common::prose(5, 3_000)
+    );
     let report = checked(&catalogue, &half, &usual);
     let third = report.covered.expect("it is known");
     assert!((third - 1.0 / 3.0).abs() < 0.03, "{third}");
-    let few = CheckOptions { limit: 1, detail: false, ..usual };
-    let [few_shown, all_shown] =
-        [&few, &CheckOptions::default()].map(|options| checked(&catalogue, &works.concat(), options).covered.unwrap());
-    assert!((few_shown - all_shown).abs() < f64::EPSILON, "{few_shown} {all_shown}");
-    assert_eq!(checked(&catalogue, &common::prose(4, 3_000), &few).covered, Some(0.0));
+    let few = CheckOptions {
+        limit: 1,
+        detail: false,
+        ..usual
+    };
+    let [few_shown, all_shown] = [&few, &CheckOptions::default()].map(|options| {
+        checked(&catalogue, &works.concat(), options)
+            .covered
+            .unwrap()
+    });
+    assert!(
+        (few_shown - all_shown).abs() < f64::EPSILON,
+        "{few_shown} {all_shown}"
+    );
+    assert_eq!(
+        checked(&catalogue, &common::prose(4, 3_000), &few).covered,
+        Some(0.0)
+    );
 }
 
 /// With several recipes, a book is found if any of them finds it, and the verdict is the strictest.
@@ -424,9 +702,18 @@ fn several_recipes_answer_together() {
     let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
     let [released, hardened] = [Recipe::released(), Recipe::hardened()];
     let text = common::prose(1, 6_000);
-    let gems = |recipe: &Recipe, text: &str| recipe.gems(text).iter().map(|g| recipe.write(g.gem)).collect::<Vec<_>>();
+    let gems = |recipe: &Recipe, text: &str| {
+        recipe
+            .gems(text)
+            .iter()
+            .map(|g| recipe.write(g.gem))
+            .collect::<Vec<_>>()
+    };
     add(&catalogue, 0, Rights::Free, Content::text(text.clone()));
-    let all = CheckOptions { recipes: Recipes::All, ..CheckOptions::default() };
+    let all = CheckOptions {
+        recipes: Recipes::All,
+        ..CheckOptions::default()
+    };
     let one = |recipe: &Recipe| CheckOptions {
         recipes: Recipes::Named(vec![recipe.name().clone()]),
         allow_incomplete: true,
@@ -434,37 +721,79 @@ fn several_recipes_answer_together() {
     };
     let found = |report: &Report| -> Vec<(String, String)> {
         let names = |m: &lapidary_catalogue::api::Match| {
-            m.recipes.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+            m.recipes
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(",")
         };
-        let mut found: Vec<_> = report.matches.iter().map(|m| (m.book.id.clone(), names(m))).collect();
+        let mut found: Vec<_> = report
+            .matches
+            .iter()
+            .map(|m| (m.book.id.clone(), names(m)))
+            .collect();
         found.sort();
         found
     };
     let pair = |id: &str, recipes: &str| (id.to_owned(), recipes.to_owned());
-    assert_eq!(found(&checked(&catalogue, &text, &all)), [pair("00", "hardened,released")]);
+    assert_eq!(
+        found(&checked(&catalogue, &text, &all)),
+        [pair("00", "hardened,released")]
+    );
     // Letters of another script: only one of the recipes sees through them.
     let disguised = text.replace('a', "а").replace('e', "е").replace('p', "р");
     assert_eq!(checked(&catalogue, &disguised, &one(&released)).total, 0);
-    assert_eq!(found(&checked(&catalogue, &disguised, &all)), [pair("00", "hardened")]);
+    assert_eq!(
+        found(&checked(&catalogue, &disguised, &all)),
+        [pair("00", "hardened")]
+    );
 
     // A book of which only gems are known is found although it has none of the default recipe.
-    add(&catalogue, 1, Rights::Protected, Content::Gems(BookGems { recipe: None, gems: gems(&released, &text) }));
-    assert_eq!(checked(&catalogue, &text, &one(&hardened)).verdict, Rights::Free);
+    add(
+        &catalogue,
+        1,
+        Rights::Protected,
+        Content::Gems(BookGems {
+            recipe: None,
+            gems: gems(&released, &text),
+        }),
+    );
+    assert_eq!(
+        checked(&catalogue, &text, &one(&hardened)).verdict,
+        Rights::Free
+    );
     for options in [CheckOptions::default(), all] {
         let report = checked(&catalogue, &text, &options);
-        assert_eq!((report.verdict, report.total, &report.recipe), (Rights::Protected, 2, released.name()));
+        assert_eq!(
+            (report.verdict, report.total, &report.recipe),
+            (Rights::Protected, 2, released.name())
+        );
         assert_eq!(found(&report)[1], pair("01", "released"));
         assert!(report.covered > Some(0.9), "{:?}", report.covered);
     }
     // Each recipe that is asked could have accused a book by mistake, so the bounds on the errors add up.
-    let bound = |options: &CheckOptions| checked(&catalogue, &disguised, options).error_probability.expect("measured");
+    let bound = |options: &CheckOptions| {
+        checked(&catalogue, &disguised, options)
+            .error_probability
+            .expect("measured")
+    };
     let (alone, together) = (bound(&one(&hardened)), bound(&CheckOptions::default()));
-    assert!(alone < 0.5 && (together / alone - 2.0).abs() < 1e-9, "{alone} {together}");
+    assert!(
+        alone < 0.5 && (together / alone - 2.0).abs() < 1e-9,
+        "{alone} {together}"
+    );
     // Gems are of the recipe that they are written like.
     for recipe in [&released, &hardened] {
-        let report =
-            catalogue.check(&Query::Gems(gems(recipe, &text).into()), &CheckOptions::default()).expect("a report");
-        assert_eq!((&report.recipes[..], report.reason), (&[recipe.name().clone()][..], Reason::Match));
+        let report = catalogue
+            .check(
+                &Query::Gems(gems(recipe, &text).into()),
+                &CheckOptions::default(),
+            )
+            .expect("a report");
+        assert_eq!(
+            (&report.recipes[..], report.reason),
+            (&[recipe.name().clone()][..], Reason::Match)
+        );
     }
 }
 
@@ -474,42 +803,102 @@ fn the_gems_that_a_text_is_looked_up_by_find_what_the_text_does() {
     let folder = tempfile::tempdir().expect("a folder");
     let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
     let works = [1, 2, 3].map(|seed| common::prose(seed, 5_000));
-    for (number, (work, rights)) in works.iter().zip([Rights::Protected, Rights::Free, Rights::Protected]).enumerate() {
+    for (number, (work, rights)) in works
+        .iter()
+        .zip([Rights::Protected, Rights::Free, Rights::Protected])
+        .enumerate()
+    {
         add(&catalogue, number, rights, Content::text(work.clone()));
     }
     // These do not count, so the gems that do have other positions than in the list.
     let preface = Allowable::Gems(Content::text(works[0][2_000..6_000].to_owned()));
-    catalogue.by(Actor::Local).allow("preface".parse().expect("a name"), preface, None).expect("allowed");
-    let [copied, changed] = [works[0][500..15_000].to_owned(), works[1][..9_000].replace(" ba", " bo")];
-    let text = [common::prose(8, 800), copied, common::prose(9, 800), changed].concat();
+    catalogue
+        .by(Actor::Local)
+        .allow("preface".parse().expect("a name"), preface, None)
+        .expect("allowed");
+    let [copied, changed] = [
+        works[0][500..15_000].to_owned(),
+        works[1][..9_000].replace(" ba", " bo"),
+    ];
+    let text = [
+        common::prose(8, 800),
+        copied,
+        common::prose(9, 800),
+        changed,
+    ]
+    .concat();
     for recipe in [Recipe::hardened(), Recipe::released()] {
         let named = Recipes::Named(vec![recipe.name().clone()]);
-        let options = CheckOptions { recipes: named, ..CheckOptions::default() };
+        let options = CheckOptions {
+            recipes: named,
+            ..CheckOptions::default()
+        };
         let probes = Text::new(&text, None).probes(&recipe);
-        let own = probes.iter().zip(0..).filter(|(probe, _)| probe.kept).map(|(_, at)| at).collect();
-        let gems = probes.iter().map(|probe| recipe.write(probe.placed.gem)).collect();
-        let query = Query::Gems(TextGems { gems, own: Some(own) });
+        let own = probes
+            .iter()
+            .zip(0..)
+            .filter(|(probe, _)| probe.kept)
+            .map(|(_, at)| at)
+            .collect();
+        let gems = probes
+            .iter()
+            .map(|probe| recipe.write(probe.placed.gem))
+            .collect();
+        let query = Query::Gems(TextGems {
+            gems,
+            own: Some(own),
+        });
         let mut by_gems = catalogue.check(&query, &options).expect("a report");
         let by_text = checked(&catalogue, &text, &options);
-        assert!(by_text.allowed_gems > 0 && by_text.total == 2, "{by_text:?}");
+        assert!(
+            by_text.allowed_gems > 0 && by_text.total == 2,
+            "{by_text:?}"
+        );
         let place = |at: u32| probes[at as usize].placed.place.expect("a place");
         let spans = |report: &Report| -> Vec<_> {
-            report.matches.iter().flat_map(|found| found.spans.iter().map(|span| (span.common, span.query))).collect()
+            report
+                .matches
+                .iter()
+                .flat_map(|found| found.spans.iter().map(|span| (span.common, span.query)))
+                .collect()
         };
         for ((common, of_text), (of, of_list)) in spans(&by_text).into_iter().zip(spans(&by_gems)) {
             let (first, last) = (place(of_list.gems.start), place(of_list.gems.end - 1));
-            assert_eq!((Some(Place { start: first.start, end: last.end }), of), (of_text.bytes, common));
+            assert_eq!(
+                (
+                    Some(Place {
+                        start: first.start,
+                        end: last.end
+                    }),
+                    of
+                ),
+                (of_text.bytes, common)
+            );
         }
         // By gems instead of bytes.
-        let [of_gems, of_text] = [&by_gems, &by_text].map(|report| report.covered.expect("it is known"));
+        let [of_gems, of_text] =
+            [&by_gems, &by_text].map(|report| report.covered.expect("it is known"));
         assert!((of_gems - of_text).abs() < 0.05, "{of_gems} {of_text}");
         by_gems.covered = by_text.covered;
         for (of_list, of_text) in by_gems.matches.iter_mut().zip(&by_text.matches) {
-            of_list.spans.iter_mut().zip(&of_text.spans).for_each(|(list, text)| list.query = text.query);
+            of_list
+                .spans
+                .iter_mut()
+                .zip(&of_text.spans)
+                .for_each(|(list, text)| list.query = text.query);
         }
         assert_eq!(by_gems, by_text);
     }
-    let beyond = TextGems { gems: gems(&[1, 2]), own: Some(vec![2]) };
+    let beyond = TextGems {
+        gems: gems(&[1, 2]),
+        own: Some(vec![2]),
+    };
     let refused = catalogue.check(&Query::Gems(beyond), &CheckOptions::default());
-    assert!(matches!(refused, Err(CatalogueError::NoSuchPosition { at: 2, gems: 2 })), "{refused:?}");
+    assert!(
+        matches!(
+            refused,
+            Err(CatalogueError::NoSuchPosition { at: 2, gems: 2 })
+        ),
+        "{refused:?}"
+    );
 }

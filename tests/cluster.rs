@@ -17,21 +17,36 @@ use ureq::{Agent, Body};
 
 /// Sends JSON. Returns the status, `Retry-After`, and the answer.
 fn send(method: &str, url: &str, body: &Value) -> (u16, Option<String>, Value) {
-    let agent =
-        Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(60))).build();
+    let agent = Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(60)))
+        .build();
     let mut answer = send_with(&agent.new_agent(), method, url, body);
-    let retry = answer.headers().get("Retry-After").map(|value| value.to_str().unwrap().to_owned());
-    (answer.status().as_u16(), retry, answer.body_mut().read_json().unwrap())
+    let retry = answer
+        .headers()
+        .get("Retry-After")
+        .map(|value| value.to_str().unwrap().to_owned());
+    (
+        answer.status().as_u16(),
+        retry,
+        answer.body_mut().read_json().unwrap(),
+    )
 }
 
 fn send_with(agent: &Agent, method: &str, url: &str, body: &Value) -> Response<Body> {
-    let request = if method == "PUT" { agent.put(url) } else { agent.post(url) };
+    let request = if method == "PUT" {
+        agent.put(url)
+    } else {
+        agent.post(url)
+    };
     request.send_json(body).unwrap()
 }
 
 #[test]
 fn commands_work_on_a_cluster_as_on_a_folder() {
-    let Some(nodes) = Nodes::start(3, 1) else { return };
+    let Some(nodes) = Nodes::start(3, 1) else {
+        return;
+    };
     let store = format!("redis://{}/books", nodes.addresses);
     let folder = Folder::new();
     for i in 0..4 {
@@ -39,16 +54,31 @@ fn commands_work_on_a_cluster_as_on_a_folder() {
     }
     let copy = folder.file("copy.txt", prose(2, 3000));
     let (library, data) = (folder.path("library"), folder.data());
-    let ingest =
-        |flags: &str| run(&format!("ingest {flags} --library lib --rights protected {{}}"), &[&library]).expect(0);
+    let ingest = |flags: &str| {
+        run(
+            &format!("ingest {flags} --library lib --rights protected {{}}"),
+            &[&library],
+        )
+        .expect(0)
+    };
     ingest(&format!("--store {store}"));
-    run("ingest --data {} --library lib --rights protected {}", &[&data, &library]).expect(0);
+    run(
+        "ingest --data {} --library lib --rights protected {}",
+        &[&data, &library],
+    )
+    .expect(0);
     let same = |line: &str, file: Option<&std::path::Path>| {
         let files: Vec<&std::path::Path> = file.into_iter().collect();
-        let on_cluster = run(&format!("{line} --store {store} {}", "{} ".repeat(files.len())), &files);
+        let on_cluster = run(
+            &format!("{line} --store {store} {}", "{} ".repeat(files.len())),
+            &files,
+        );
         let mut paths = vec![data.as_path()];
         paths.extend(&files);
-        let on_folder = run(&format!("{line} --data {{}} {}", "{} ".repeat(files.len())), &paths);
+        let on_folder = run(
+            &format!("{line} --data {{}} {}", "{} ".repeat(files.len())),
+            &paths,
+        );
         assert_eq!(
             (on_cluster.status, on_cluster.out),
             (on_folder.status, on_folder.out),
@@ -58,12 +88,20 @@ fn commands_work_on_a_cluster_as_on_a_folder() {
     };
     same("check", Some(&copy));
     same("books find --identifier 123", None);
-    run(&format!("books disable --store {store} --library lib 2"), &[] as &[&str]).expect(0);
+    run(
+        &format!("books disable --store {store} --library lib 2"),
+        &[] as &[&str],
+    )
+    .expect(0);
     run("books disable --data {} --library lib 2", &[&data]).expect(0);
     same("check", Some(&copy));
     // The variable, and the export of one as the import of the other.
     let export = folder.path("export.ndjson");
-    let stats: Run = command("stats", &[] as &[&str]).env("LAPIDARY_STORE", &store).output().unwrap().into();
+    let stats: Run = command("stats", &[] as &[&str])
+        .env("LAPIDARY_STORE", &store)
+        .output()
+        .unwrap()
+        .into();
     assert!(stats.expect(0).out.contains("lib"));
     run(&format!("export --store {store} {{}}"), &[&export]).expect(0);
     let other = format!("redis://{}/other", nodes.addresses);
@@ -77,31 +115,62 @@ fn commands_work_on_a_cluster_as_on_a_folder() {
         let counts = (0..3).map(|node| nodes.ask(node, &["eval", script, "0", &pattern]));
         counts.fold([0; 2], |[fields, buckets], counts| {
             let (of_fields, of_buckets) = counts.split_once(' ').unwrap();
-            [fields + of_fields.parse::<u32>().unwrap(), buckets + of_buckets.parse::<u32>().unwrap()]
+            [
+                fields + of_fields.parse::<u32>().unwrap(),
+                buckets + of_buckets.parse::<u32>().unwrap(),
+            ]
         })
     };
     let ([added, buckets], [merged, same_buckets]) = (fields("books"), fields("other"));
-    assert!(added > buckets && buckets > 0 && same_buckets == buckets, "{added} {buckets} {same_buckets}");
+    assert!(
+        added > buckets && buckets > 0 && same_buckets == buckets,
+        "{added} {buckets} {same_buckets}"
+    );
     assert_eq!(merged, buckets);
     let again = folder.path("again.ndjson");
     run(&format!("export --store {other} {{}}"), &[&again]).expect(0);
-    let lines = |path| std::fs::read_to_string(path).unwrap().lines().map(str::to_owned).collect::<BTreeSet<_>>();
+    let lines = |path| {
+        std::fs::read_to_string(path)
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect::<BTreeSet<_>>()
+    };
     assert!(lines(&export).len() > 4);
     assert_eq!(lines(&export), lines(&again));
-    let duplicates = run(&format!("duplicates --json --store {store} --since 1h"), &[] as &[&str]).expect(0);
+    let duplicates = run(
+        &format!("duplicates --json --store {store} --since 1h"),
+        &[] as &[&str],
+    )
+    .expect(0);
     assert_eq!(duplicates.json().len(), 0, "four different books");
     // What only folders have.
-    let backup = run(&format!("backup --store {store} --to {{}}"), &[folder.path("backups")]);
-    assert!(backup.err.contains("the engine of this store has no backups"), "{}", backup.err);
+    let backup = run(
+        &format!("backup --store {store} --to {{}}"),
+        &[folder.path("backups")],
+    );
+    assert!(
+        backup
+            .err
+            .contains("the engine of this store has no backups"),
+        "{}",
+        backup.err
+    );
     let both = run(&format!("stats --store {store} --data {{}}"), &[&data]);
     assert_eq!(both.status, 2);
     let wrong = run("stats --store redis://nowhere", &[] as &[&str]).expect(2);
-    assert!(wrong.err.contains("each node needs a host and a port"), "{}", wrong.err);
+    assert!(
+        wrong.err.contains("each node needs a host and a port"),
+        "{}",
+        wrong.err
+    );
 }
 
 #[test]
 fn without_a_part_of_the_index_there_is_no_verdict() {
-    let Some(nodes) = Nodes::start(3, 0) else { return };
+    let Some(nodes) = Nodes::start(3, 0) else {
+        return;
+    };
     let store = format!("redis://{}", nodes.addresses);
     let servers = [Server::start_on(&store), Server::start_on(&store)];
     let url = |server: &Server, path: &str| format!("{}{path}", server.url);
@@ -111,11 +180,19 @@ fn without_a_part_of_the_index_there_is_no_verdict() {
     // Another server knows it at once.
     let check = json!({ "text": prose(1, 3000) });
     let (status, _, answer) = send("POST", &url(&servers[1], "/v1/checks"), &check);
-    assert_eq!((status, &answer["matches"][0]["book"]["id"]), (200, &json!("1")), "{answer}");
+    assert_eq!(
+        (status, &answer["matches"][0]["book"]["id"]),
+        (200, &json!("1")),
+        "{answer}"
+    );
     nodes.signal(1, "-KILL");
     for server in &servers {
         let (status, retry, answer) = send("POST", &url(server, "/v1/checks"), &check);
-        assert_eq!((status, &answer["code"]), (503, &json!("store_unavailable")), "{answer}");
+        assert_eq!(
+            (status, &answer["code"]),
+            (503, &json!("store_unavailable")),
+            "{answer}"
+        );
         assert!(retry.is_some() && answer.get("verdict").is_none());
     }
 }
@@ -123,13 +200,24 @@ fn without_a_part_of_the_index_there_is_no_verdict() {
 /// Of two clusters, each has its own part of no catalogue.
 #[test]
 fn nodes_of_two_clusters_are_refused() {
-    let (Some(one), Some(other)) = (Nodes::start(3, 0), Nodes::start(3, 0)) else { return };
+    let (Some(one), Some(other)) = (Nodes::start(3, 0), Nodes::start(3, 0)) else {
+        return;
+    };
     let first = |nodes: &Nodes| nodes.addresses.split(',').next().unwrap().to_owned();
     let store = format!("redis://{},{}/books", first(&one), first(&other));
     for line in ["stats", "doctor", "verify"] {
         let refused = run(&format!("{line} --store {store}"), &[] as &[&Path]);
-        let named = format!("{} and {} are of different clusters", first(&one), first(&other));
-        assert!(refused.status != 0 && refused.err.contains(&named), "{line}: {} {}", refused.out, refused.err);
+        let named = format!(
+            "{} and {} are of different clusters",
+            first(&one),
+            first(&other)
+        );
+        assert!(
+            refused.status != 0 && refused.err.contains(&named),
+            "{line}: {} {}",
+            refused.out,
+            refused.err
+        );
     }
 }
 
@@ -137,57 +225,106 @@ fn nodes_of_two_clusters_are_refused() {
 #[test]
 fn a_node_that_came_back_empty_is_not_believed() {
     for emptied in 0..3 {
-        let Some(nodes) = Nodes::start(3, 0) else { return };
+        let Some(nodes) = Nodes::start(3, 0) else {
+            return;
+        };
         let store = format!("redis://{}/books", nodes.addresses);
         let server = Server::start_on(&store);
-        let call = |method: &str, path: &str, body: &Value| send(method, &format!("{}{path}", server.url), body);
+        let call = |method: &str, path: &str, body: &Value| {
+            send(method, &format!("{}{path}", server.url), body)
+        };
         let get = |path: &str| {
-            let agent = Agent::config_builder().http_status_as_error(false).build().new_agent();
-            agent.get(format!("{}{path}", server.url)).call().unwrap().status().as_u16()
+            let agent = Agent::config_builder()
+                .http_status_as_error(false)
+                .build()
+                .new_agent();
+            agent
+                .get(format!("{}{path}", server.url))
+                .call()
+                .unwrap()
+                .status()
+                .as_u16()
         };
         let books = 0..12_u64;
         for i in books.clone() {
             let book = json!({ "rights": "protected", "text": prose(i, 3000) });
-            assert_eq!(call("PUT", &format!("/v1/libraries/lib/books/{i}"), &book).0, 201);
+            assert_eq!(
+                call("PUT", &format!("/v1/libraries/lib/books/{i}"), &book).0,
+                201
+            );
         }
         nodes.signal(emptied, "-KILL");
         nodes.restart(emptied);
         let lost = |answer: &Value| answer.to_string().contains("came back without its data");
         for i in books.clone() {
-            let (status, _, answer) = call("POST", "/v1/checks", &json!({ "text": prose(i, 3000) }));
+            let (status, _, answer) =
+                call("POST", "/v1/checks", &json!({ "text": prose(i, 3000) }));
             assert_eq!(status, 503, "{emptied} {i}: {answer}");
             // Without the node of the keys, nothing is known of these after two seconds.
-            assert!(answer["code"] == "store_emptied" && lost(&answer) || i > 0, "{emptied} {i}: {answer}");
+            assert!(
+                answer["code"] == "store_emptied" && lost(&answer) || i > 0,
+                "{emptied} {i}: {answer}"
+            );
             // A short text may need no gem of that node, but then its book is found.
             let (status, _, answer) = call("POST", "/v1/checks", &json!({ "text": prose(i, 400) }));
             let is_found = answer["matches"][0]["book"]["id"] == json!(i.to_string());
-            assert!(status == 503 || status == 200 && is_found, "{emptied} {i}: {answer}");
-            assert!(matches!(get(&format!("/v1/libraries/lib/books/{i}")), 200 | 503));
-            let (status, _, answer) = call("POST", "/v1/checks", &json!({ "text": prose(i, 3000), "partial": true }));
-            let is_partial = answer["partial"]["read"].as_f64().is_some_and(|read| read < 1.0);
+            assert!(
+                status == 503 || status == 200 && is_found,
+                "{emptied} {i}: {answer}"
+            );
+            assert!(matches!(
+                get(&format!("/v1/libraries/lib/books/{i}")),
+                200 | 503
+            ));
+            let (status, _, answer) = call(
+                "POST",
+                "/v1/checks",
+                &json!({ "text": prose(i, 3000), "partial": true }),
+            );
+            let is_partial = answer["partial"]["read"]
+                .as_f64()
+                .is_some_and(|read| read < 1.0);
             assert!(status == 503 || is_partial, "{emptied} {i}: {answer}");
         }
         // Nothing is put into the place of keys and settings that are gone.
-        let slot: usize = nodes.ask((emptied + 1) % 3, &["cluster", "keyslot", "books{meta}"]).parse().unwrap();
+        let slot: usize = nodes
+            .ask((emptied + 1) % 3, &["cluster", "keyslot", "books{meta}"])
+            .parse()
+            .unwrap();
         if slot / (16384 / 3 + 1) == emptied {
-            let source =
-                json!({ "kind": "list", "address": "https://example.org/list", "library": "lib", "rights": "free" });
-            for (path, body) in [("/v1/sources/it", source), ("/v1/allow/it", json!({ "gems": [1, 2, 3] }))] {
+            let source = json!({ "kind": "list", "address": "https://example.org/list", "library": "lib", "rights": "free" });
+            for (path, body) in [
+                ("/v1/sources/it", source),
+                ("/v1/allow/it", json!({ "gems": [1, 2, 3] })),
+            ] {
                 let (status, _, answer) = call("PUT", path, &body);
                 let code = answer["code"].as_str().unwrap_or_default();
-                assert!(status == 503 && code.starts_with("store_"), "{path}: {answer}");
+                assert!(
+                    status == 503 && code.starts_with("store_"),
+                    "{path}: {answer}"
+                );
             }
         }
         // Not even what all shards have a part of is shown without that of one.
         assert_eq!(get("/v1/libraries/lib/books"), 503);
         let folder = Folder::new();
         let copy = folder.file("copy.txt", prose(2, 3000));
-        let checked = run(&format!("check --store {store} {{}}"), std::slice::from_ref(&copy));
-        assert!(checked.status != 0 && checked.err.contains("came back without its data"), "{}", checked.err);
+        let checked = run(
+            &format!("check --store {store} {{}}"),
+            std::slice::from_ref(&copy),
+        );
+        assert!(
+            checked.status != 0 && checked.err.contains("came back without its data"),
+            "{}",
+            checked.err
+        );
         // A new catalogue on the same nodes works.
         let fresh = format!("redis://{}/fresh", nodes.addresses);
-        run(&format!("ingest --store {fresh} --library lib --rights protected {{}}"), std::slice::from_ref(&copy))
-            .expect(0);
+        run(
+            &format!("ingest --store {fresh} --library lib --rights protected {{}}"),
+            std::slice::from_ref(&copy),
+        )
+        .expect(0);
         let again = run(&format!("check --json --store {fresh} {{}}"), &[copy]);
         assert_eq!(again.json()[0]["verdict"], "protected");
     }
@@ -197,22 +334,34 @@ fn a_node_that_came_back_empty_is_not_believed() {
 #[test]
 fn a_partial_answer_says_how_much_was_read() {
     const BOOKS: u64 = 12;
-    let Some(nodes) = Nodes::start(3, 1) else { return };
+    let Some(nodes) = Nodes::start(3, 1) else {
+        return;
+    };
     let store = format!("redis://{}/books", nodes.addresses);
     let server = Server::start_on(&store);
     let url = |path: &str| format!("{}{path}", server.url);
     for i in 0..BOOKS {
         let book = json!({ "rights": "protected", "text": prose(i, 600) });
-        assert_eq!(send("PUT", &url(&format!("/v1/libraries/lib/books/{i}")), &book).0, 201);
+        assert_eq!(
+            send("PUT", &url(&format!("/v1/libraries/lib/books/{i}")), &book).0,
+            201
+        );
     }
     let check = |i: u64| json!({ "text": prose(i, 600), "partial": true });
     let (status, _, whole) = send("POST", &url("/v1/checks"), &check(0));
-    assert_eq!((status, &whole["verdict"], whole.get("partial")), (200, &json!("protected"), None), "{whole}");
+    assert_eq!(
+        (status, &whole["verdict"], whole.get("partial")),
+        (200, &json!("protected"), None),
+        "{whole}"
+    );
     let filed = json!({ "text": "a", "partial": true, "record": true });
     assert_eq!(send("POST", &url("/v1/checks"), &filed).0, 400);
 
     // Recipes, keys and totals are on the node of this slot, without which nothing can be checked.
-    let slot: usize = nodes.ask(0, &["cluster", "keyslot", "books{meta}"]).parse().unwrap();
+    let slot: usize = nodes
+        .ask(0, &["cluster", "keyslot", "books{meta}"])
+        .parse()
+        .unwrap();
     let lost = (slot / (16384 / 3 + 1) + 1) % 3;
     nodes.signal(lost + 3, "-KILL");
     nodes.signal(lost, "-KILL");
@@ -227,7 +376,10 @@ fn a_partial_answer_says_how_much_was_read() {
             })
         });
         let checks: Vec<_> = checks.collect();
-        let reports = checks.into_iter().map(|check| check.join().unwrap()).collect();
+        let reports = checks
+            .into_iter()
+            .map(|check| check.join().unwrap())
+            .collect();
         of_store.join().unwrap();
         reports
     });
@@ -235,32 +387,76 @@ fn a_partial_answer_says_how_much_was_read() {
     for (i, report) in reports.iter().enumerate() {
         let partial = &report["partial"];
         let read = partial["read"].as_f64().unwrap();
-        assert!(0.2 < read && read < 0.95 && partial["unread_gems"].as_u64().unwrap() > 0, "{report}");
-        assert!(report["note"].as_str().unwrap().contains("matches may be missing"), "{report}");
+        assert!(
+            0.2 < read && read < 0.95 && partial["unread_gems"].as_u64().unwrap() > 0,
+            "{report}"
+        );
+        assert!(
+            report["note"]
+                .as_str()
+                .unwrap()
+                .contains("matches may be missing"),
+            "{report}"
+        );
         if report["verdict"] == "protected" {
-            assert_eq!(report["matches"][0]["book"]["id"], json!(i.to_string()), "{report}");
+            assert_eq!(
+                report["matches"][0]["book"]["id"],
+                json!(i.to_string()),
+                "{report}"
+            );
             found += 1;
         } else {
-            assert_eq!((&report["verdict"], &report["reason"]), (&json!("unknown"), &json!("partial")), "{report}");
+            assert_eq!(
+                (&report["verdict"], &report["reason"]),
+                (&json!("unknown"), &json!("partial")),
+                "{report}"
+            );
             let is_known = (i as u64) < BOOKS;
-            assert_eq!(partial["unread_books"].as_u64().unwrap() > 0, is_known, "{report}");
+            assert_eq!(
+                partial["unread_books"].as_u64().unwrap() > 0,
+                is_known,
+                "{report}"
+            );
             missed += u64::from(is_known);
         }
     }
-    assert!(found + missed == BOOKS && found > 0 && missed > 0, "{found} found, {missed} on the nodes that are gone");
+    assert!(
+        found + missed == BOOKS && found > 0 && missed > 0,
+        "{found} found, {missed} on the nodes that are gone"
+    );
 
     // Nobody else gets an answer.
     let gems = |form: &str| {
-        let agent = Agent::config_builder().http_status_as_error(false).build().new_agent();
-        let form = agent.post(url("/copyright_check_by_gems/")).send_form([("gems", form)]).unwrap();
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .build()
+            .new_agent();
+        let form = agent
+            .post(url("/copyright_check_by_gems/"))
+            .send_form([("gems", form)])
+            .unwrap();
         form.status().as_u16()
     };
     let asked = json!({ "text": prose(1, 600) });
     let ((status, _, answer), of_gems) = std::thread::scope(|scope| {
-        let gems = scope.spawn(|| gems(&(1..200).map(|gem| gem.to_string()).collect::<Vec<_>>().join(",")));
-        (send("POST", &url("/v1/checks"), &asked), gems.join().unwrap())
+        let gems = scope.spawn(|| {
+            gems(
+                &(1..200)
+                    .map(|gem| gem.to_string())
+                    .collect::<Vec<_>>()
+                    .join(","),
+            )
+        });
+        (
+            send("POST", &url("/v1/checks"), &asked),
+            gems.join().unwrap(),
+        )
     });
-    assert_eq!((status, &answer["code"], of_gems), (503, &json!("store_unavailable"), 503), "{answer}");
+    assert_eq!(
+        (status, &answer["code"], of_gems),
+        (503, &json!("store_unavailable"), 503),
+        "{answer}"
+    );
 }
 
 /// A file that nothing matches was not checked, as far as a command is concerned.
@@ -268,65 +464,152 @@ fn cli_on_the_rest(store: &str) {
     let folder = Folder::new();
     let file = folder.file("none.txt", prose(99, 600));
     let page = folder.path("page.html");
-    let run = run(&format!("check --partial --store {store} --html {{}} {{}}"), &[&page, &file]).expect(2);
-    assert!(run.out.contains("INCOMPLETE:") && !run.out.contains("nothing in the catalogue matches"), "{}", run.out);
-    assert!(std::fs::read_to_string(page).unwrap().contains("INCOMPLETE:"));
+    let run = run(
+        &format!("check --partial --store {store} --html {{}} {{}}"),
+        &[&page, &file],
+    )
+    .expect(2);
+    assert!(
+        run.out.contains("INCOMPLETE:") && !run.out.contains("nothing in the catalogue matches"),
+        "{}",
+        run.out
+    );
+    assert!(
+        std::fs::read_to_string(page)
+            .unwrap()
+            .contains("INCOMPLETE:")
+    );
 }
 
 #[test]
 fn doctor_and_metrics_tell_what_is_unhealthy_about_nodes() {
-    let Some(nodes) = Nodes::start(2, 0) else { return };
+    let Some(nodes) = Nodes::start(2, 0) else {
+        return;
+    };
     let store = format!("redis://{}", nodes.addresses);
     let findings = |status| -> Vec<(String, String)> {
         let run = run(&format!("doctor --json --store {store}"), &[] as &[&str]).expect(status);
         let text = |finding: &Value, field: &str| finding[field].as_str().unwrap().to_owned();
-        run.json()[0]["findings"].as_array().unwrap().iter().map(|f| (text(f, "concern"), text(f, "fix"))).collect()
+        run.json()[0]["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|f| (text(f, "concern"), text(f, "fix")))
+            .collect()
     };
-    let concerns = || findings(1).into_iter().map(|(concern, _)| concern).collect::<Vec<_>>();
-    assert_eq!(concerns(), ["missing_replica", "not_persistent", "missing_catalogue"]);
+    let concerns = || {
+        findings(1)
+            .into_iter()
+            .map(|(concern, _)| concern)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        concerns(),
+        ["missing_replica", "not_persistent", "missing_catalogue"]
+    );
     let folder = Folder::new();
     let book = folder.file("1.txt", prose(1, 3000));
-    run(&format!("ingest --store {store} --library lib --rights free {{}}"), &[&book]).expect(0);
+    run(
+        &format!("ingest --store {store} --library lib --rights free {{}}"),
+        &[&book],
+    )
+    .expect(0);
     assert_eq!(concerns(), ["missing_replica", "not_persistent"]);
     let fix = findings(1).swap_remove(1).1;
-    let fixed = Command::new("sh").args(["-c", &fix]).stdout(Stdio::null()).status().unwrap();
+    let fixed = Command::new("sh")
+        .args(["-c", &fix])
+        .stdout(Stdio::null())
+        .status()
+        .unwrap();
     assert!(fixed.success(), "{fix}");
     assert_eq!(concerns(), ["missing_replica"]);
     run(&format!("compact --store {store}"), &[] as &[&str]).expect(0);
     run(&format!("verify --store {store}"), &[] as &[&str]).expect(0);
     // While a server runs, someone changes the policy.
     let server = Server::start_on(&store);
-    let get =
-        |path: &str| ureq::get(format!("{}{path}", server.url)).call().unwrap().body_mut().read_to_string().unwrap();
+    let get = |path: &str| {
+        ureq::get(format!("{}{path}", server.url))
+            .call()
+            .unwrap()
+            .body_mut()
+            .read_to_string()
+            .unwrap()
+    };
     let first = nodes.addresses.split(',').next().unwrap();
     let set = |setting: &str, value: &str| {
-        let args = ["-u", &format!("redis://{first}"), "config", "set", setting, value];
-        assert!(Command::new("redis-cli").args(args).stdout(Stdio::null()).status().unwrap().success());
+        let args = [
+            "-u",
+            &format!("redis://{first}"),
+            "config",
+            "set",
+            setting,
+            value,
+        ];
+        assert!(
+            Command::new("redis-cli")
+                .args(args)
+                .stdout(Stdio::null())
+                .status()
+                .unwrap()
+                .success()
+        );
     };
     set("maxmemory", "1gb");
     set("maxmemory-policy", "allkeys-lru");
     let found = get("/v1/doctor");
-    assert!(found.contains("evicting_node") && found.contains("config set maxmemory-policy noeviction"), "{found}");
+    assert!(
+        found.contains("evicting_node") && found.contains("config set maxmemory-policy noeviction"),
+        "{found}"
+    );
     let refused = run(&format!("stats --store {store}"), &[] as &[&str]).expect(3);
-    assert!(refused.err.contains("config set maxmemory-policy noeviction"), "{}", refused.err);
+    assert!(
+        refused
+            .err
+            .contains("config set maxmemory-policy noeviction"),
+        "{}",
+        refused.err
+    );
     let metric = |name: &str| -> f64 {
         let all = get("/metrics");
-        let line = all.lines().find(|line| line.starts_with(&format!("{name} "))).unwrap_or_else(|| panic!("{name}"));
+        let line = all
+            .lines()
+            .find(|line| line.starts_with(&format!("{name} ")))
+            .unwrap_or_else(|| panic!("{name}"));
         line.rsplit(' ').next().unwrap().parse().unwrap()
     };
-    assert_eq!((metric("lapidary_cluster_primaries"), metric("lapidary_cluster_unreplicated_primaries")), (2.0, 2.0));
-    assert_eq!((metric("lapidary_cluster_failovers_total"), metric("lapidary_cluster_pending_changes")), (0.0, 0.0));
-    assert!(metric("lapidary_cluster_round_trips_total") > 10.0 && metric("lapidary_cluster_memory_bytes") > 1e6);
+    assert_eq!(
+        (
+            metric("lapidary_cluster_primaries"),
+            metric("lapidary_cluster_unreplicated_primaries")
+        ),
+        (2.0, 2.0)
+    );
+    assert_eq!(
+        (
+            metric("lapidary_cluster_failovers_total"),
+            metric("lapidary_cluster_pending_changes")
+        ),
+        (0.0, 0.0)
+    );
+    assert!(
+        metric("lapidary_cluster_round_trips_total") > 10.0
+            && metric("lapidary_cluster_memory_bytes") > 1e6
+    );
 }
 
 /// Writes the certificates that `scripts/cluster` takes.
 fn certify(folder: &Folder) {
     let mut about = CertificateParams::default();
     about.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    about.distinguished_name.push(DnType::CommonName, "an authority of the test");
+    about
+        .distinguished_name
+        .push(DnType::CommonName, "an authority of the test");
     let authority = CertifiedIssuer::self_signed(about, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();
-    let certificate = CertificateParams::new(["127.0.0.1".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
+    let certificate = CertificateParams::new(["127.0.0.1".to_owned()])
+        .unwrap()
+        .signed_by(&key, &authority)
+        .unwrap();
     folder.file("tls/authority.pem", authority.pem());
     folder.file("tls/certificate.pem", certificate.pem());
     folder.file("tls/key.pem", key.serialize_pem());
@@ -335,46 +618,110 @@ fn certify(folder: &Folder) {
 /// Earlier versions did not count which recipes the books of a cluster have gems of.
 #[test]
 fn a_cluster_that_does_not_count_by_recipe_is_told_and_repaired() {
-    let Some(nodes) = Nodes::start(1, 0) else { return };
+    let Some(nodes) = Nodes::start(1, 0) else {
+        return;
+    };
     let store = format!("redis://{}/books", nodes.addresses);
     let server = Server::start_on(&store);
     let gate = |id: u64| {
-        let url = format!("{}/v1/libraries/house/books/{id}?unless=protected", server.url);
-        send("PUT", &url, &json!({ "rights": "free", "text": prose(id, 600) }))
+        let url = format!(
+            "{}/v1/libraries/house/books/{id}?unless=protected",
+            server.url
+        );
+        send(
+            "PUT",
+            &url,
+            &json!({ "rights": "free", "text": prose(id, 600) }),
+        )
     };
     assert_eq!(gate(1).0, 201);
-    for (library, recipe, gem) in [("one", "released", json!(1)), ("two", "hardened", json!("00000000000000ff"))] {
+    for (library, recipe, gem) in [
+        ("one", "released", json!(1)),
+        ("two", "hardened", json!("00000000000000ff")),
+    ] {
         let url = format!("{}/v1/libraries/{library}/books/1", server.url);
-        assert_eq!(send("PUT", &url, &json!({ "rights": "free", "recipe": recipe, "gems": [gem] })).0, 201);
+        assert_eq!(
+            send(
+                "PUT",
+                &url,
+                &json!({ "rights": "free", "recipe": recipe, "gems": [gem] })
+            )
+            .0,
+            201
+        );
     }
     assert_eq!(gate(2).0, 201);
     let totals = "books{meta}totals";
-    let counts: Vec<String> = nodes.ask(0, &["HKEYS", totals]).lines().map(str::to_owned).collect();
-    let counts: Vec<&str> = counts.iter().map(String::as_str).filter(|key| key.starts_with("r:")).collect();
-    assert_eq!(nodes.ask(0, &[&["HDEL", totals], &counts[..]].concat()), "3");
+    let counts: Vec<String> = nodes
+        .ask(0, &["HKEYS", totals])
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    let counts: Vec<&str> = counts
+        .iter()
+        .map(String::as_str)
+        .filter(|key| key.starts_with("r:"))
+        .collect();
+    assert_eq!(
+        nodes.ask(0, &[&["HDEL", totals], &counts[..]].concat()),
+        "3"
+    );
     let (status, _, problem) = gate(3);
-    assert_eq!((status, &problem["code"]), (409, &json!("check_incomplete")), "{problem}");
+    assert_eq!(
+        (status, &problem["code"]),
+        (409, &json!("check_incomplete")),
+        "{problem}"
+    );
     let none: &[&str] = &[];
-    let found = run(&format!("doctor --json --store {store}"), none).expect(1).json()[0]["findings"].take();
-    let found = found.as_array().unwrap().iter().find(|found| found["concern"] == "inconsistent").expect("a finding");
+    let found = run(&format!("doctor --json --store {store}"), none)
+        .expect(1)
+        .json()[0]["findings"]
+        .take();
+    let found = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|found| found["concern"] == "inconsistent")
+        .expect("a finding");
     let what = found["what"].as_str().unwrap();
-    assert!(what.ends_with("not counted by recipe: 'house', 'one', 'two'"), "{what}");
+    assert!(
+        what.ends_with("not counted by recipe: 'house', 'one', 'two'"),
+        "{what}"
+    );
     let fix = found["fix"].as_str().unwrap();
     assert_eq!(fix, format!("lapidary verify --store {store} --fix"));
     run(fix.strip_prefix("lapidary ").unwrap(), none).expect(0);
-    assert!(!run(&format!("doctor --store {store}"), none).expect(1).out.contains("counted by recipe"));
+    assert!(
+        !run(&format!("doctor --store {store}"), none)
+            .expect(1)
+            .out
+            .contains("counted by recipe")
+    );
     assert_eq!(gate(3).0, 201);
 }
 
 #[test]
 fn changes_are_on_disk_if_they_must_be() {
-    let Some(program) = Nodes::program_with_logs() else { return };
-    let Some(nodes) = Nodes::start_with(2, 1, &[("REDIS_SERVER", &program)]) else { return };
+    let Some(program) = Nodes::program_with_logs() else {
+        return;
+    };
+    let Some(nodes) = Nodes::start_with(2, 1, &[("REDIS_SERVER", &program)]) else {
+        return;
+    };
     let folder = Folder::new();
     let book = folder.file("1.txt", prose(1, 600));
     let ingest = |status| -> Run {
-        let line = format!("ingest --library lib --rights protected --store redis://{} {{}}", nodes.addresses);
-        Run::from(command(&line, &[&book]).env("LAPIDARY_STORE_ON_DISK", "1").output().unwrap()).expect(status)
+        let line = format!(
+            "ingest --library lib --rights protected --store redis://{} {{}}",
+            nodes.addresses
+        );
+        Run::from(
+            command(&line, &[&book])
+                .env("LAPIDARY_STORE_ON_DISK", "1")
+                .output()
+                .unwrap(),
+        )
+        .expect(status)
     };
     let refused = ingest(3);
     assert!(refused.err.contains("appendonly"), "{}", refused.err);
@@ -384,42 +731,79 @@ fn changes_are_on_disk_if_they_must_be() {
         }
     }
     ingest(0);
-    let waited = |node| nodes.ask(node, &["info", "commandstats"]).contains("cmdstat_waitaof:");
+    let waited = |node| {
+        nodes
+            .ask(node, &["info", "commandstats"])
+            .contains("cmdstat_waitaof:")
+    };
     assert!((0..2).all(waited), "every primary was asked");
     // Without the log of a replica, nothing is acknowledged.
     assert_eq!(nodes.ask(2, &["config", "set", "appendonly", "no"]), "OK");
     assert_eq!(nodes.ask(3, &["config", "set", "appendonly", "no"]), "OK");
     let second = folder.file("2.txt", prose(2, 600));
-    let line = format!("ingest --library lib --rights protected --store redis://{} {{}}", nodes.addresses);
-    let run = Run::from(command(&line, &[&second]).env("LAPIDARY_STORE_ON_DISK", "1").output().unwrap());
+    let line = format!(
+        "ingest --library lib --rights protected --store redis://{} {{}}",
+        nodes.addresses
+    );
+    let run = Run::from(
+        command(&line, &[&second])
+            .env("LAPIDARY_STORE_ON_DISK", "1")
+            .output()
+            .unwrap(),
+    );
     assert_ne!(run.status, 0, "{}", run.out);
 }
 
 #[test]
 fn nodes_that_cannot_say_what_is_on_disk_are_refused() {
-    let Some(nodes) = Nodes::start(1, 0) else { return };
-    let mut stats = command(&format!("stats --store redis://{}", nodes.addresses), &[] as &[&Path]);
-    let refused: Run = Run::from(stats.env("LAPIDARY_STORE_ON_DISK", "1").output().unwrap()).expect(3);
-    assert!(refused.err.contains("WAITAOF") || refused.err.contains("appendonly"), "{}", refused.err);
+    let Some(nodes) = Nodes::start(1, 0) else {
+        return;
+    };
+    let mut stats = command(
+        &format!("stats --store redis://{}", nodes.addresses),
+        &[] as &[&Path],
+    );
+    let refused: Run =
+        Run::from(stats.env("LAPIDARY_STORE_ON_DISK", "1").output().unwrap()).expect(3);
+    assert!(
+        refused.err.contains("WAITAOF") || refused.err.contains("appendonly"),
+        "{}",
+        refused.err
+    );
 }
 
 #[test]
 fn what_is_on_disk_survives_the_end_of_all_nodes() {
-    let Some(program) = Nodes::program_with_logs() else { return };
-    let variables = [("REDIS_SERVER", program.as_path()), ("ON_DISK", Path::new("1"))];
-    let Some(nodes) = Nodes::start_with(2, 1, &variables) else { return };
+    let Some(program) = Nodes::program_with_logs() else {
+        return;
+    };
+    let variables = [
+        ("REDIS_SERVER", program.as_path()),
+        ("ON_DISK", Path::new("1")),
+    ];
+    let Some(nodes) = Nodes::start_with(2, 1, &variables) else {
+        return;
+    };
     let store = format!("redis://{}", nodes.addresses);
-    let mut serve = command(&format!("serve --listen 127.0.0.1:0 --store {store}"), &[] as &[&Path]);
+    let mut serve = command(
+        &format!("serve --listen 127.0.0.1:0 --store {store}"),
+        &[] as &[&Path],
+    );
     serve.env("LAPIDARY_STORE_ON_DISK", "1");
     let server = Server::of(serve);
     let (url, added) = (server.url.clone(), Arc::new(AtomicU64::new(0)));
     let adding = {
         let added = Arc::clone(&added);
         thread::spawn(move || {
-            let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
+            let agent: Agent = Agent::config_builder()
+                .http_status_as_error(false)
+                .build()
+                .into();
             for i in 0.. {
                 let book = json!({ "rights": "protected", "text": prose(i, 600) });
-                let answer = agent.put(format!("{url}/v1/libraries/lib/books/{i}")).send_json(&book);
+                let answer = agent
+                    .put(format!("{url}/v1/libraries/lib/books/{i}"))
+                    .send_json(&book);
                 if answer.is_ok_and(|answer| answer.status() == 201) {
                     added.store(i + 1, Ordering::SeqCst);
                 } else {
@@ -429,7 +813,11 @@ fn what_is_on_disk_survives_the_end_of_all_nodes() {
         })
     };
     while added.load(Ordering::SeqCst) < 20 {
-        assert!(!adding.is_finished(), "after {} books, one was not added", added.load(Ordering::SeqCst));
+        assert!(
+            !adding.is_finished(),
+            "after {} books, one was not added",
+            added.load(Ordering::SeqCst)
+        );
         thread::sleep(Duration::from_millis(10));
     }
     // All at once, while the next book is being added.
@@ -445,16 +833,26 @@ fn what_is_on_disk_survives_the_end_of_all_nodes() {
         if exported.status == 0 {
             break;
         }
-        assert!(Instant::now() < until, "the cluster does not come back: {}", exported.err);
+        assert!(
+            Instant::now() < until,
+            "the cluster does not come back: {}",
+            exported.err
+        );
         thread::sleep(Duration::from_millis(200));
     }
     let lines = fs::read_to_string(&export).unwrap();
-    let books = lines
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).unwrap()["book"]["id"].as_str()?.parse().ok());
+    let books = lines.lines().filter_map(|line| {
+        serde_json::from_str::<Value>(line).unwrap()["book"]["id"]
+            .as_str()?
+            .parse()
+            .ok()
+    });
     let books: BTreeSet<u64> = books.collect();
     let added = added.load(Ordering::SeqCst);
-    assert!((0..added).all(|book| books.contains(&book)), "{added} were added; {books:?}");
+    assert!(
+        (0..added).all(|book| books.contains(&book)),
+        "{added} were added; {books:?}"
+    );
     for i in [0, added - 1] {
         let text = folder.file(&format!("{i}.txt"), prose(i, 600));
         run(&format!("check --store {store} {{}}"), &[&text]).expect(1);
@@ -466,24 +864,50 @@ fn tls_and_a_user_with_few_rights_are_enough() {
     let folder = Folder::new();
     certify(&folder);
     let (tls, authority) = (folder.path("tls"), folder.path("tls/authority.pem"));
-    let Some(nodes) = Nodes::start_with(2, 1, &[("TLS", &tls)]) else { return };
-    let user = include_str!("../deploy/cluster/users.acl").trim().replace("PASSWORD", "secret");
+    let Some(nodes) = Nodes::start_with(2, 1, &[("TLS", &tls)]) else {
+        return;
+    };
+    let user = include_str!("../deploy/cluster/users.acl")
+        .trim()
+        .replace("PASSWORD", "secret");
     for node in nodes.addresses.split(',') {
         let mut redis = Command::new("redis-cli");
-        redis.args(["-p", node.rsplit(':').next().unwrap(), "--tls", "--cacert"]).arg(&authority);
-        let set = redis.args(["acl", "setuser"]).args(user.split(' ').skip(1)).output().unwrap();
+        redis
+            .args(["-p", node.rsplit(':').next().unwrap(), "--tls", "--cacert"])
+            .arg(&authority);
+        let set = redis
+            .args(["acl", "setuser"])
+            .args(user.split(' ').skip(1))
+            .output()
+            .unwrap();
         assert_eq!(String::from_utf8_lossy(&set.stdout).trim(), "OK");
     }
     let password = folder.file("password", "secret\n");
     let store = format!("rediss://lapidary@{}", nodes.addresses);
     let with = |line: &str, files: &[&Path]| -> Command {
-        let mut command = command(&format!("{line} --store {store}{}", " {}".repeat(files.len())), files);
-        command.env("LAPIDARY_CA", &authority).env("LAPIDARY_STORE_PASSWORD_FILE", &password);
+        let mut command = command(
+            &format!("{line} --store {store}{}", " {}".repeat(files.len())),
+            files,
+        );
+        command
+            .env("LAPIDARY_CA", &authority)
+            .env("LAPIDARY_STORE_PASSWORD_FILE", &password);
         command
     };
-    let run = |mut command: Command, status: i32| -> Run { Run::from(command.output().unwrap()).expect(status) };
-    let (book, export) = (folder.file("1.txt", prose(1, 3000)), folder.path("export.ndjson"));
-    run(with("ingest --library lib --rights protected --keep-texts --keep-folds", &[&book]), 0);
+    let run = |mut command: Command, status: i32| -> Run {
+        Run::from(command.output().unwrap()).expect(status)
+    };
+    let (book, export) = (
+        folder.file("1.txt", prose(1, 3000)),
+        folder.path("export.ndjson"),
+    );
+    run(
+        with(
+            "ingest --library lib --rights protected --keep-texts --keep-folds",
+            &[&book],
+        ),
+        0,
+    );
     run(with("check", &[&book]), 1);
     for line in [
         "books find --title nothing",
@@ -513,6 +937,8 @@ fn tls_and_a_user_with_few_rights_are_enough() {
     unknown.env_remove("LAPIDARY_CA");
     assert!(run(unknown, 3).err.contains("certificate"));
     let mut other = command(&format!("stats --store {store}/other"), &[] as &[&Path]);
-    other.env("LAPIDARY_CA", &authority).env("LAPIDARY_STORE_PASSWORD_FILE", &password);
+    other
+        .env("LAPIDARY_CA", &authority)
+        .env("LAPIDARY_STORE_PASSWORD_FILE", &password);
     assert!(run(other, 3).err.contains("NOPERM"));
 }

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{Folder, Random, prose, run};
 use lapidary_catalogue::api::Match;
-use lapidary_catalogue::{BookGems, Catalogue, CheckOptions, Content, NewEntry, Query, Recipes, Text, compare};
+use lapidary_catalogue::{
+    BookGems, Catalogue, CheckOptions, Content, NewEntry, Query, Recipes, Text, compare,
+};
 use lapidary_checking::RuleChanges;
 use lapidary_gems::{Recipe, Signs, Trick, WrittenGem};
 use lapidary_lab::ATTACKS;
@@ -22,7 +24,11 @@ fn corpus() -> Option<PathBuf> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/corpus");
     if !corpus.is_dir() {
         // Written directly, because the test harness hides the output of tests that pass.
-        let _ = writeln!(std::io::stderr(), "skipped: there are no books at {}", corpus.display());
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: there are no books at {}",
+            corpus.display()
+        );
         return None;
     }
     Some(corpus)
@@ -31,12 +37,20 @@ fn corpus() -> Option<PathBuf> {
 /// The rows of a table without its header.
 fn rows(file: &Path) -> Vec<Vec<String>> {
     let table = fs::read_to_string(file).expect("a table");
-    table.lines().skip(1).map(|line| line.split('\t').map(str::to_owned).collect()).collect()
+    table
+        .lines()
+        .skip(1)
+        .map(|line| line.split('\t').map(str::to_owned).collect())
+        .collect()
 }
 
 /// A file's name without folder and extension: the id of the book.
 fn stem(file: &str) -> String {
-    Path::new(file).file_stem().expect("a name").to_string_lossy().into_owned()
+    Path::new(file)
+        .file_stem()
+        .expect("a name")
+        .to_string_lossy()
+        .into_owned()
 }
 
 /// For each kind of pair, the number found and the total.
@@ -49,17 +63,22 @@ fn related_books_are_found_and_others_are_not() {
     let files: Vec<PathBuf> = books.iter().map(|row| corpus.join(&row[0])).collect();
     // Books with the same title are the same work, even if pairs.tsv does not say so. The title may be followed by a
     // file name.
-    let title: BTreeMap<String, &str> =
-        books.iter().map(|row| (stem(&row[0]), row[2].split(" [").next().unwrap_or_default())).collect();
+    let title: BTreeMap<String, &str> = books
+        .iter()
+        .map(|row| (stem(&row[0]), row[2].split(" [").next().unwrap_or_default()))
+        .collect();
     let pairs = rows(&corpus.join("pairs.tsv"));
-    let pairs: Vec<(String, String, &str)> =
-        pairs.iter().map(|row| (stem(&row[0]), stem(&row[1]), row[2].as_str())).collect();
+    let pairs: Vec<(String, String, &str)> = pairs
+        .iter()
+        .map(|row| (stem(&row[0]), stem(&row[1]), row[2].as_str()))
+        .collect();
     for recipe in ["documented", "released"] {
         let folder = Folder::new();
         let mut paths = vec![folder.data()];
         paths.extend(files.iter().cloned());
         let each = "{} ".repeat(files.len());
-        let line = format!("ingest --library l --rights protected --recipe {recipe} --data {{}} {each}");
+        let line =
+            format!("ingest --library l --rights protected --recipe {recipe} --data {{}} {each}");
         println!("{recipe}: {}", run(&line, &paths).expect(0).out.trim());
         let line = format!("check --json --recipe {recipe} --data {{}} {each}");
         let reports: BTreeMap<String, Value> = run(&line, &paths)
@@ -70,9 +89,17 @@ fn related_books_are_found_and_others_are_not() {
             .collect();
         assert_eq!(reports.len(), books.len());
 
-        for (report, file) in books.iter().map(|row| (&reports[&stem(&row[0])], corpus.join(&row[0]))) {
-            let best = report["matches"].get(0).unwrap_or_else(|| panic!("{} finds nothing", file.display()));
-            let found = file.with_file_name(format!("{}.txt", best["book"]["id"].as_str().expect("an id")));
+        for (report, file) in books
+            .iter()
+            .map(|row| (&reports[&stem(&row[0])], corpus.join(&row[0])))
+        {
+            let best = report["matches"]
+                .get(0)
+                .unwrap_or_else(|| panic!("{} finds nothing", file.display()));
+            let found = file.with_file_name(format!(
+                "{}.txt",
+                best["book"]["id"].as_str().expect("an id")
+            ));
             let itself = found == file || fs::read(&found).ok() == fs::read(&file).ok();
             assert!(itself, "{} finds {} first", file.display(), found.display());
             assert_eq!(best["common"], report["gems"], "{}", file.display());
@@ -80,7 +107,10 @@ fn related_books_are_found_and_others_are_not() {
 
         let common = |a: &str, b: &str| {
             let matches = reports[a]["matches"].as_array().expect("matches");
-            matches.iter().find(|m| m["book"]["id"] == b).map(|m| m["common"].as_u64().expect("a number"))
+            matches
+                .iter()
+                .find(|m| m["book"]["id"] == b)
+                .map(|m| m["common"].as_u64().expect("a number"))
         };
         let mut found = Found::new();
         for (a, b, relation) in &pairs {
@@ -97,14 +127,22 @@ fn related_books_are_found_and_others_are_not() {
         }
         assert_eq!(found["different-translation"].0, 0);
 
-        let listed: BTreeSet<[&str; 2]> =
-            pairs.iter().flat_map(|(a, b, _)| [[a.as_str(), b], [b.as_str(), a]]).collect();
+        let listed: BTreeSet<[&str; 2]> = pairs
+            .iter()
+            .flat_map(|(a, b, _)| [[a.as_str(), b], [b.as_str(), a]])
+            .collect();
         for (a, report) in &reports {
-            for b in
-                report["matches"].as_array().expect("matches").iter().map(|m| m["book"]["id"].as_str().expect("an id"))
+            for b in report["matches"]
+                .as_array()
+                .expect("matches")
+                .iter()
+                .map(|m| m["book"]["id"].as_str().expect("an id"))
             {
                 if a != b && !listed.contains(&[a.as_str(), b]) {
-                    println!("  not listed: {a} / {b}, {} gems", common(a, b).expect("found just now"));
+                    println!(
+                        "  not listed: {a} / {b}, {} gems",
+                        common(a, b).expect("found just now")
+                    );
                     assert_eq!(title[a], title[b], "{a} / {b}");
                 }
             }
@@ -117,41 +155,77 @@ fn related_books_are_found_and_others_are_not() {
 fn editions_are_one_work() {
     let Some(corpus) = corpus() else { return };
     let pairs = rows(&corpus.join("pairs.tsv"));
-    let files: BTreeSet<&str> = pairs.iter().flat_map(|row| [row[0].as_str(), &row[1]]).collect();
+    let files: BTreeSet<&str> = pairs
+        .iter()
+        .flat_map(|row| [row[0].as_str(), &row[1]])
+        .collect();
     let folder = Folder::new();
     let mut paths = vec![folder.data()];
     paths.extend(files.iter().map(|file| corpus.join(file)));
     let each = "{} ".repeat(files.len());
-    run(&format!("ingest --library l --rights protected --data {{}} {each}"), &paths).expect(0);
-    let reports = run(&format!("check --json --data {{}} {each}"), &paths).expect(1).json();
-    let reports: BTreeMap<String, Value> =
-        reports.into_iter().map(|report| (stem(report["file"].as_str().expect("a file")), report)).collect();
+    run(
+        &format!("ingest --library l --rights protected --data {{}} {each}"),
+        &paths,
+    )
+    .expect(0);
+    let reports = run(&format!("check --json --data {{}} {each}"), &paths)
+        .expect(1)
+        .json();
+    let reports: BTreeMap<String, Value> = reports
+        .into_iter()
+        .map(|report| (stem(report["file"].as_str().expect("a file")), report))
+        .collect();
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
     for row in &pairs {
         let (a, b, relation) = (stem(&row[0]), stem(&row[1]), row[2].as_str());
         let work = |id: &str| {
             let matches = reports[&a]["matches"].as_array().expect("matches");
             let found = matches.iter().find(|found| found["book"]["id"] == id)?;
-            Some((found["work"].clone(), found["share_of_query"].as_f64() > Some(0.5)))
+            Some((
+                found["work"].clone(),
+                found["share_of_query"].as_f64() > Some(0.5),
+            ))
         };
-        let (Some((of_a, _)), Some((of_b, is_mostly))) = (work(&a), work(&b)) else { continue };
+        let (Some((of_a, _)), Some((of_b, is_mostly))) = (work(&a), work(&b)) else {
+            continue;
+        };
         // A revision may leave less than half of a text as it was.
-        let editions = relation == "same-work-other-source" || relation == "revised-edition" && is_mostly;
+        let editions =
+            relation == "same-work-other-source" || relation == "revised-edition" && is_mostly;
         assert_eq!(of_a == of_b, editions, "{a} / {b}: {relation}");
         *seen.entry(relation).or_default() += 1;
-        assert!(reports[&a]["covered"].as_f64() > Some(0.999), "{a} is in the catalogue");
+        assert!(
+            reports[&a]["covered"].as_f64() > Some(0.999),
+            "{a} is in the catalogue"
+        );
     }
     println!("hardened finds: {seen:?}");
     assert!(!seen.contains_key("different-translation"), "{seen:?}");
-    assert!(seen["contained"] == 4 && seen["revised-edition"] > 4 && seen["same-work-other-source"] > 9, "{seen:?}");
+    assert!(
+        seen["contained"] == 4 && seen["revised-edition"] > 4 && seen["same-work-other-source"] > 9,
+        "{seen:?}"
+    );
 }
 
 #[test]
 fn check_and_compare_agree() {
     let Some(corpus) = corpus() else { return };
     let pairs = rows(&corpus.join("pairs.tsv"));
-    let files: BTreeSet<&str> = pairs.iter().flat_map(|row| [row[0].as_str(), &row[1]]).collect();
-    agree(&files.iter().map(|file| (stem(file), fs::read_to_string(corpus.join(file)).expect("a book"))).collect());
+    let files: BTreeSet<&str> = pairs
+        .iter()
+        .flat_map(|row| [row[0].as_str(), &row[1]])
+        .collect();
+    agree(
+        &files
+            .iter()
+            .map(|file| {
+                (
+                    stem(file),
+                    fs::read_to_string(corpus.join(file)).expect("a book"),
+                )
+            })
+            .collect(),
+    );
 }
 
 /// Of texts that share passages, some of them with a word left out, so that one may be found by gems that the other does not have.
@@ -170,15 +244,21 @@ fn check_and_compare_agree_about_generated_texts() {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
-        (id.to_string(), (0..12).map(&mut passage).collect::<Vec<_>>().join(" "))
+        (
+            id.to_string(),
+            (0..12).map(&mut passage).collect::<Vec<_>>().join(" "),
+        )
     };
     let texts: BTreeMap<String, String> = (0..16).map(text).collect();
     agree(&texts);
     // Which of two is checked matters: these would tell one from the other.
     let recipe = Recipe::hardened();
     let rule = recipe.rule();
-    let common = |a: &str, b: &str| compare(&recipe, rule, &Text::new(a, None), &Text::new(b, None)).score;
-    let pairs = texts.values().flat_map(|a| texts.values().map(move |b| (a, b)));
+    let common =
+        |a: &str, b: &str| compare(&recipe, rule, &Text::new(a, None), &Text::new(b, None)).score;
+    let pairs = texts
+        .values()
+        .flat_map(|a| texts.values().map(move |b| (a, b)));
     assert!(pairs.into_iter().any(|(a, b)| common(a, b) != common(b, a)));
 }
 
@@ -190,12 +270,25 @@ fn agree(texts: &BTreeMap<String, String>) {
     let recipes = [Recipe::hardened(), Recipe::released()];
     editor.ensure_recipes(&recipes).expect("new recipes");
     for (id, text) in texts {
-        let key = BookKey { library: "l".parse().expect("a name"), id: id.parse().expect("a name") };
-        editor.add(NewEntry::new(key, Rights::Protected, Content::text(text.clone()))).expect("it is added");
+        let key = BookKey {
+            library: "l".parse().expect("a name"),
+            id: id.parse().expect("a name"),
+        };
+        editor
+            .add(NewEntry::new(
+                key,
+                Rights::Protected,
+                Content::text(text.clone()),
+            ))
+            .expect("it is added");
     }
     // Whatever two texts share, so that there are many pairs.
-    let any =
-        RuleChanges { min_common: Some(1), min_share: Some(0.0), min_support: Some(0.0), ..RuleChanges::default() };
+    let any = RuleChanges {
+        min_common: Some(1),
+        min_share: Some(0.0),
+        min_support: Some(0.0),
+        ..RuleChanges::default()
+    };
     let catalogue = catalogue.with_rule(any);
     for recipe in &recipes {
         let rule = any.on(recipe.rule());
@@ -207,15 +300,27 @@ fn agree(texts: &BTreeMap<String, String>) {
         let different: Vec<String> = texts
             .par_iter()
             .flat_map_iter(|(id, text)| {
-                let report = catalogue.check(&Query::text(text.clone()), &options).expect("a report");
+                let report = catalogue
+                    .check(&Query::text(text.clone()), &options)
+                    .expect("a report");
                 let query = Text::new(text, None);
                 let of_book = |found: &Match| {
-                    let two = compare(recipe, rule, &query, &Text::new(&texts[&found.book.id], None));
+                    let two = compare(
+                        recipe,
+                        rule,
+                        &query,
+                        &Text::new(&texts[&found.book.id], None),
+                    );
                     let told = (report.gems, found.score, found.spans.len(), true);
                     let compared = (two.gems_a, two.score, two.spans.len(), two.matches);
-                    (told != compared).then(|| format!("{id} / {}: {told:?} {compared:?}", found.book.id))
+                    (told != compared)
+                        .then(|| format!("{id} / {}: {told:?} {compared:?}", found.book.id))
                 };
-                report.matches.iter().filter_map(of_book).collect::<Vec<_>>()
+                report
+                    .matches
+                    .iter()
+                    .filter_map(of_book)
+                    .collect::<Vec<_>>()
             })
             .collect();
         assert!(different.is_empty(), "{}", different.join("\n"));
@@ -227,14 +332,28 @@ fn agree(texts: &BTreeMap<String, String>) {
 fn a_gem_takes_as_many_characters_as_said() {
     let Some(corpus) = corpus() else { return };
     let books = rows(&corpus.join("catalogue.tsv"));
-    let books: Vec<String> =
-        books.iter().map(|row| fs::read_to_string(corpus.join(&row[0])).expect("a book")).collect();
+    let books: Vec<String> = books
+        .iter()
+        .map(|row| fs::read_to_string(corpus.join(&row[0])).expect("a book"))
+        .collect();
     let characters: usize = books.par_iter().map(|text| text.chars().count()).sum();
-    for recipe in [Recipe::documented(), Recipe::released(), Recipe::hardened(), Recipe::hardened_fine()] {
+    for recipe in [
+        Recipe::documented(),
+        Recipe::released(),
+        Recipe::hardened(),
+        Recipe::hardened_fine(),
+    ] {
         let gems: usize = books.par_iter().map(|text| recipe.gems(text).len()).sum();
-        let (found, said) = (characters as f64 / gems as f64, f64::from(recipe.characters_per_gem()));
+        let (found, said) = (
+            characters as f64 / gems as f64,
+            f64::from(recipe.characters_per_gem()),
+        );
         println!("{}: {found:.0} characters per gem", recipe.name());
-        assert!((found / said - 1.0).abs() < 0.05, "{}: {found} {said}", recipe.name());
+        assert!(
+            (found / said - 1.0).abs() < 0.05,
+            "{}: {found} {said}",
+            recipe.name()
+        );
     }
 }
 
@@ -264,14 +383,32 @@ fn disguised_books_are_called_so_and_others_are_not() {
     let Some(corpus) = corpus() else { return };
     let books: Vec<(String, String)> = rows(&corpus.join("catalogue.tsv"))
         .into_iter()
-        .map(|row| (stem(&row[0]), fs::read_to_string(corpus.join(&row[0])).expect("a book")))
+        .map(|row| {
+            (
+                stem(&row[0]),
+                fs::read_to_string(corpus.join(&row[0])).expect("a book"),
+            )
+        })
         .collect();
-    let signs: Vec<(&str, Signs)> = books.iter().map(|(name, text)| (name.as_str(), Signs::of(text))).collect();
+    let signs: Vec<(&str, Signs)> = books
+        .iter()
+        .map(|(name, text)| (name.as_str(), Signs::of(text)))
+        .collect();
     let percent = |share: f64| format!("{:.2} %", 100.0 * share);
     for trick in Trick::ALL {
-        for (what, share) in [("counted", Signs::share_of as fn(&Signs, Trick) -> f64), ("ordinary", Signs::ordinary)] {
-            let most = signs.iter().max_by(|a, b| share(&a.1, trick).total_cmp(&share(&b.1, trick))).expect("a book");
-            println!("{trick:?}, {what}: at most {} of the words, in {}", percent(share(&most.1, trick)), most.0);
+        for (what, share) in [
+            ("counted", Signs::share_of as fn(&Signs, Trick) -> f64),
+            ("ordinary", Signs::ordinary),
+        ] {
+            let most = signs
+                .iter()
+                .max_by(|a, b| share(&a.1, trick).total_cmp(&share(&b.1, trick)))
+                .expect("a book");
+            println!(
+                "{trick:?}, {what}: at most {} of the words, in {}",
+                percent(share(&most.1, trick)),
+                most.0
+            );
         }
     }
     for (name, signs) in &signs {
@@ -284,8 +421,12 @@ fn disguised_books_are_called_so_and_others_are_not() {
 #[test]
 fn disguised_texts_are_called_so() {
     let latin = prose(1, 4_000);
-    let letters =
-        |c: char| "абцдефгхийклмнопярстувшхыз".chars().nth((c as usize).wrapping_sub('a' as usize)).unwrap_or(c);
+    let letters = |c: char| {
+        "абцдефгхийклмнопярстувшхыз"
+            .chars()
+            .nth((c as usize).wrapping_sub('a' as usize))
+            .unwrap_or(c)
+    };
     let cyrillic: String = latin.chars().map(letters).collect();
     for text in [&latin, &cyrillic] {
         assert!(!Signs::of(text).is_any());
@@ -300,13 +441,19 @@ fn attacks_are_noticed(texts: &[&str], chosen: impl Fn(&str) -> bool) {
     let mut wrong = Vec::new();
     for attack in ATTACKS.iter().filter(|attack| chosen(attack.name)) {
         for &strength in attack.all_strengths() {
-            let disguised = texts.par_iter().filter_map(|text| attack.copy(text, strength, 1));
+            let disguised = texts
+                .par_iter()
+                .filter_map(|text| attack.copy(text, strength, 1));
             let signs: Vec<Signs> = disguised.map(|copy| Signs::of(&copy)).collect();
             let called = signs.iter().filter(|signs| signs.is_disguised()).count();
             let mut shares: Vec<f64> = signs.iter().map(Signs::share).collect();
             shares.sort_by(f64::total_cmp);
-            let (Some(least), Some(most)) = (shares.first(), shares.last()) else { continue };
-            let ordinary = signs.iter().flat_map(|signs| Trick::ALL.map(|trick| signs.ordinary(trick)));
+            let (Some(least), Some(most)) = (shares.first(), shares.last()) else {
+                continue;
+            };
+            let ordinary = signs
+                .iter()
+                .flat_map(|signs| Trick::ALL.map(|trick| signs.ordinary(trick)));
             let line = format!(
                 "{} {strength}: {} to {}, median {}, ordinary at most {}: {called} of {}",
                 attack.name,
@@ -337,29 +484,60 @@ fn the_groups_of_duplicates_are_the_known_ones() {
     let name = |file: &Value| stem(file.as_str().expect("a file"));
     let of = |field: &str| -> Vec<BTreeSet<String>> {
         let names = lines.iter().filter_map(|line| line[field].as_array());
-        names.map(|files| files.iter().map(name).collect()).collect()
+        names
+            .map(|files| files.iter().map(name).collect())
+            .collect()
     };
     let (groups, overlaps) = (of("files"), of("overlap"));
     let known: BTreeSet<(String, String)> = rows(&corpus.join("pairs.tsv"))
         .iter()
         .filter(|row| row[2] != "different-translation")
-        .flat_map(|row| [(stem(&row[0]), stem(&row[1])), (stem(&row[1]), stem(&row[0]))])
+        .flat_map(|row| {
+            [
+                (stem(&row[0]), stem(&row[1])),
+                (stem(&row[1]), stem(&row[0])),
+            ]
+        })
         .collect();
     // A text that overlaps with a group is told with one text of it.
-    let same =
-        |book: &String| groups.iter().find(|group| group.contains(book)).cloned().unwrap_or([book.clone()].into());
+    let same = |book: &String| {
+        groups
+            .iter()
+            .find(|group| group.contains(book))
+            .cloned()
+            .unwrap_or([book.clone()].into())
+    };
     let is_told = |(a, b): &&(String, String)| {
         let (a, b) = (same(a), same(b));
-        a == b || overlaps.iter().any(|of| !of.is_disjoint(&a) && !of.is_disjoint(&b))
+        a == b
+            || overlaps
+                .iter()
+                .any(|of| !of.is_disjoint(&a) && !of.is_disjoint(&b))
     };
-    assert_eq!(known.iter().filter(|pair| !is_told(pair)).collect::<Vec<_>>(), Vec::<&(String, String)>::new());
+    assert_eq!(
+        known
+            .iter()
+            .filter(|pair| !is_told(pair))
+            .collect::<Vec<_>>(),
+        Vec::<&(String, String)>::new()
+    );
     let books = rows(&corpus.join("catalogue.tsv"));
-    let titles: BTreeMap<String, &str> =
-        books.iter().map(|row| (stem(&row[0]), row[2].split(" [").next().unwrap_or_default())).collect();
-    let is_known = |a: &str, b: &str| titles[a] == titles[b] || known.contains(&(a.to_owned(), b.to_owned()));
+    let titles: BTreeMap<String, &str> = books
+        .iter()
+        .map(|row| (stem(&row[0]), row[2].split(" [").next().unwrap_or_default()))
+        .collect();
+    let is_known =
+        |a: &str, b: &str| titles[a] == titles[b] || known.contains(&(a.to_owned(), b.to_owned()));
     // The editions of an edition are of the same work, too.
-    let is_edition = |a: &str, b: &str| titles.keys().any(|book| is_known(a, book) && is_known(book, b));
-    let pairs = lines.iter().filter_map(|line| line["pairs"].as_array()).flatten();
+    let is_edition = |a: &str, b: &str| {
+        titles
+            .keys()
+            .any(|book| is_known(a, book) && is_known(book, b))
+    };
+    let pairs = lines
+        .iter()
+        .filter_map(|line| line["pairs"].as_array())
+        .flatten();
     let pairs = pairs.map(|pair| [name(&pair["a"]), name(&pair["b"])].into());
     let strangers: Vec<BTreeSet<String>> = pairs
         .chain(overlaps.clone())
@@ -377,7 +555,10 @@ struct Collector {
 
 impl Collector {
     fn entry(library: &str, id: &str, content: Content) -> NewEntry {
-        let key = BookKey { library: library.parse().expect("a library"), id: id.parse().expect("an id") };
+        let key = BookKey {
+            library: library.parse().expect("a library"),
+            id: id.parse().expect("an id"),
+        };
         NewEntry::new(key, Rights::Protected, content)
     }
 
@@ -393,36 +574,63 @@ impl Collector {
             added.expect("a book of others");
         }
         let key = json!({ "name": "collector", "role": "ingest", "libraries": ["collector"], "trusted": true });
-        catalogue.by(Actor::Local).add_key(serde_json::from_value(key).expect("a key")).expect("made");
-        Self { catalogue, recipe: Recipe::hardened(), _folder: folder }
+        catalogue
+            .by(Actor::Local)
+            .add_key(serde_json::from_value(key).expect("a key"))
+            .expect("made");
+        Self {
+            catalogue,
+            recipe: Recipe::hardened(),
+            _folder: folder,
+        }
     }
 
     /// How many of these books wait in quarantine, and how many there are.
     fn waiting(&self, kind: &str, contents: Vec<Content>) -> (usize, usize) {
         let of = contents.len();
-        let entries =
-            (0..).zip(contents).map(|(i, content)| Self::entry("collector", &format!("{kind} {i}"), content)).collect();
-        let added = self.catalogue.by(Actor::Key("collector".to_owned())).add_some(entries);
-        let waiting = added.into_iter().map(|added| added.expect("added").book.standing.is_quarantined());
+        let entries = (0..)
+            .zip(contents)
+            .map(|(i, content)| Self::entry("collector", &format!("{kind} {i}"), content))
+            .collect();
+        let added = self
+            .catalogue
+            .by(Actor::Key("collector".to_owned()))
+            .add_some(entries);
+        let waiting = added
+            .into_iter()
+            .map(|added| added.expect("added").book.standing.is_quarantined());
         let waiting = waiting.filter(|waiting| *waiting).count();
         println!("{kind}: {waiting} of {of} wait in quarantine");
         (waiting, of)
     }
 
     fn gems(&self, text: &str) -> Vec<WrittenGem> {
-        self.recipe.gems(text).iter().map(|placed| self.recipe.write(placed.gem)).collect()
+        self.recipe
+            .gems(text)
+            .iter()
+            .map(|placed| self.recipe.write(placed.gem))
+            .collect()
     }
 
     fn list(&self, gems: Vec<WrittenGem>) -> Content {
-        Content::Gems(BookGems { recipe: Some(self.recipe.name().clone()), gems })
+        Content::Gems(BookGems {
+            recipe: Some(self.recipe.name().clone()),
+            gems,
+        })
     }
 
     /// That none of these texts waits, nor a list of its gems.
     fn none_waits(&self, kind: &str, texts: &[String]) {
         let contents: Vec<Content> = texts.iter().cloned().map(Content::text).collect();
         assert_eq!(self.waiting(kind, contents).0, 0);
-        let lists = texts.iter().map(|text| self.list(self.gems(text))).collect();
-        assert_eq!(self.waiting(&format!("{kind}, as lists of gems"), lists).0, 0);
+        let lists = texts
+            .iter()
+            .map(|text| self.list(self.gems(text)))
+            .collect();
+        assert_eq!(
+            self.waiting(&format!("{kind}, as lists of gems"), lists).0,
+            0
+        );
     }
 
     fn all_wait(&self, kind: &str, contents: Vec<Content>) {
@@ -436,26 +644,42 @@ impl Collector {
 fn collages_are_told_from_anthologies() {
     let Some(corpus) = corpus() else { return };
     let rows = rows(&corpus.join("catalogue.tsv"));
-    let texts: Vec<String> = rows.iter().map(|row| fs::read_to_string(corpus.join(&row[0])).expect("a text")).collect();
+    let texts: Vec<String> = rows
+        .iter()
+        .map(|row| fs::read_to_string(corpus.join(&row[0])).expect("a text"))
+        .collect();
     let collector = Collector::among(rows.iter().zip(&texts));
     collector.none_waits("books", &texts);
     // Books that are not there yet, though books by the same authors and other editions are.
     for half in 0..2 {
-        let (new, known): (Vec<usize>, Vec<usize>) = (0..texts.len()).partition(|at| at % 2 == half);
+        let (new, known): (Vec<usize>, Vec<usize>) =
+            (0..texts.len()).partition(|at| at % 2 == half);
         let new: Vec<String> = new.into_iter().map(|at| texts[at].clone()).collect();
-        Collector::among(known.into_iter().map(|at| (&rows[at], &texts[at]))).none_waits("new books", &new);
+        Collector::among(known.into_iter().map(|at| (&rows[at], &texts[at])))
+            .none_waits("new books", &new);
     }
 
     let mut random = Random(1);
     let mut chosen = |from: usize, count: usize| -> Vec<usize> {
         let mut all: Vec<usize> = (0..from).collect();
-        (0..count).map(|_| all.swap_remove(random.below(all.len() as u64) as usize)).collect()
+        (0..count)
+            .map(|_| all.swap_remove(random.below(all.len() as u64) as usize))
+            .collect()
     };
     let mut short: Vec<&String> = texts.iter().collect();
     short.sort_by_key(|text| text.len());
-    let anthology = |works: Vec<usize>| works.into_iter().map(|at| short[at].as_str()).collect::<Vec<_>>().join("\n\n");
-    let anthologies: Vec<String> =
-        [3, 5, 10, 20].repeat(3).into_iter().map(|count| anthology(chosen(60, count))).collect();
+    let anthology = |works: Vec<usize>| {
+        works
+            .into_iter()
+            .map(|at| short[at].as_str())
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    };
+    let anthologies: Vec<String> = [3, 5, 10, 20]
+        .repeat(3)
+        .into_iter()
+        .map(|count| anthology(chosen(60, count)))
+        .collect();
     collector.none_waits("anthologies of 3 to 20 whole books", &anthologies);
     let passage = |text: &str, at: usize, characters: usize| {
         let from = text.chars().count().saturating_sub(characters) * at / 10;
@@ -469,29 +693,50 @@ fn collages_are_told_from_anthologies() {
             collages.push(Content::text(passages.collect::<Vec<_>>().join("\n\n")));
         }
     }
-    collector.all_wait("collages of 4 to 100 passages of 2,000 to 30,000 characters", collages);
+    collector.all_wait(
+        "collages of 4 to 100 passages of 2,000 to 30,000 characters",
+        collages,
+    );
     // Pieces of several books in turn.
     let mut alternating = Vec::new();
     for count in [4, 8, 20] {
         for characters in [200, 500, 1_000] {
             let works: Vec<usize> = chosen(texts.len(), count);
-            let parts: Vec<Vec<char>> =
-                works.iter().map(|&at| passage(&texts[at], 5, 4_000).chars().collect()).collect();
-            let pieces = (0..4_000 / characters)
-                .flat_map(|turn| parts.iter().map(move |part| part.chunks(characters).nth(turn).unwrap_or_default()));
+            let parts: Vec<Vec<char>> = works
+                .iter()
+                .map(|&at| passage(&texts[at], 5, 4_000).chars().collect())
+                .collect();
+            let pieces = (0..4_000 / characters).flat_map(|turn| {
+                parts
+                    .iter()
+                    .map(move |part| part.chunks(characters).nth(turn).unwrap_or_default())
+            });
             let pieces: Vec<String> = pieces.map(|piece| piece.iter().collect()).collect();
             alternating.push(Content::text(pieces.join("\n\n")));
         }
     }
-    collector.all_wait("collages of 4 to 20 passages of 4,000 characters, by turns", alternating);
+    collector.all_wait(
+        "collages of 4 to 20 passages of 4,000 characters, by turns",
+        alternating,
+    );
     let mut lists = Vec::new();
     for count in [4, 20, 100] {
         for most in [4, 6, 12] {
             let neighbours = |at: usize| {
                 let gems = collector.gems(&texts[at]);
-                gems.into_iter().skip(at % 10).take(most).collect::<Vec<_>>()
+                gems.into_iter()
+                    .skip(at % 10)
+                    .take(most)
+                    .collect::<Vec<_>>()
             };
-            lists.push(collector.list(chosen(texts.len(), count).into_iter().flat_map(neighbours).collect()));
+            lists.push(
+                collector.list(
+                    chosen(texts.len(), count)
+                        .into_iter()
+                        .flat_map(neighbours)
+                        .collect(),
+                ),
+            );
         }
     }
     collector.all_wait("lists of 4 to 12 gems of each of 4 to 100 books", lists);

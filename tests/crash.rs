@@ -34,7 +34,11 @@ fn killed_fifty_times_at_random() {
     let takes = (0..3).map(|i| {
         let begun = Instant::now();
         let paths = [folder.path(&format!("timed-{i}")), folder.path("0")];
-        run("ingest --json --data {} --library l --rights free {}", &paths).expect(0);
+        run(
+            "ingest --json --data {} --library l --rights free {}",
+            &paths,
+        )
+        .expect(0);
         begun.elapsed().as_micros() as u64
     });
     let takes = takes.min().expect("three runs");
@@ -46,8 +50,15 @@ fn killed_fifty_times_at_random() {
         let version = round % 2;
         let paths = [folder.data(), folder.path(&version.to_string())];
         let keep = if version == 0 { "--keep-texts" } else { "" };
-        let mut ingest = command(&format!("ingest --json --data {{}} --library l --rights free {keep} {{}}"), &paths);
-        let mut child = ingest.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
+        let mut ingest = command(
+            &format!("ingest --json --data {{}} --library l --rights free {keep} {{}}"),
+            &paths,
+        );
+        let mut child = ingest
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("the program starts");
         let mut out = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut said = String::new();
         // Every third one once books are acknowledged, however long that takes.
@@ -58,13 +69,19 @@ fn killed_fifty_times_at_random() {
         child.kill().expect("SIGKILL");
         child.wait().expect("it ends");
         out.read_to_string(&mut said).expect("UTF-8");
-        let lines: Vec<&str> = said.split_inclusive('\n').filter(|line| line.ends_with('\n')).collect();
+        let lines: Vec<&str> = said
+            .split_inclusive('\n')
+            .filter(|line| line.ends_with('\n'))
+            .collect();
         for book in 0..BOOKS {
             may_be.entry(book).or_default().push(version);
         }
         for line in &lines {
             let line: Value = serde_json::from_str(line).expect("a whole line");
-            let book = line["book"]["id"].as_str().and_then(|id| id.parse().ok()).expect("a number");
+            let book = line["book"]["id"]
+                .as_str()
+                .and_then(|id| id.parse().ok())
+                .expect("a number");
             // Now only this version is possible.
             may_be.insert(book, vec![version, u64::MAX]);
             acknowledged += 1;
@@ -75,7 +92,10 @@ fn killed_fifty_times_at_random() {
         }
     }
     println!("{acknowledged} books acknowledged, {cut_short} of {ROUNDS} ingests cut short");
-    assert!(acknowledged >= BOOKS && cut_short >= ROUNDS / 10, "killed too early or too late to show anything");
+    assert!(
+        acknowledged >= BOOKS && cut_short >= ROUNDS / 10,
+        "killed too early or too late to show anything"
+    );
 }
 
 /// Every book is complete and has a possible version. No book that was acknowledged or seen before is missing, and the
@@ -85,7 +105,12 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
         Ok(catalogue) => catalogue,
         // The process was killed before it created the catalogue, so nothing can have been acknowledged.
         Err(error) => {
-            assert!(may_be.values().all(|versions| !versions.contains(&u64::MAX)), "{error}");
+            assert!(
+                may_be
+                    .values()
+                    .all(|versions| !versions.contains(&u64::MAX)),
+                "{error}"
+            );
             return;
         }
     };
@@ -94,23 +119,43 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
     let library: Library = "l".parse().expect("a name");
     for (&book, versions) in may_be.iter_mut() {
         let id: BookId = book.to_string().parse().expect("a name");
-        let record = catalogue.book(&BookKey { library: library.clone(), id: id.clone() }).expect("it can be read");
+        let record = catalogue
+            .book(&BookKey {
+                library: library.clone(),
+                id: id.clone(),
+            })
+            .expect("it can be read");
         let Some(record) = record else {
-            assert!(!versions.contains(&u64::MAX), "book {book} was acknowledged");
+            assert!(
+                !versions.contains(&u64::MAX),
+                "book {book} was acknowledged"
+            );
             continue;
         };
         let found = |version: u64| {
             let options = CheckOptions::default();
-            let report = catalogue.check(&Query::text(text(book, version)), &options).expect("a report");
-            report.matches.iter().any(|m| m.book.id == id.as_str() && m.score.share_of_book >= 1.0)
+            let report = catalogue
+                .check(&Query::text(text(book, version)), &options)
+                .expect("a report");
+            report
+                .matches
+                .iter()
+                .any(|m| m.book.id == id.as_str() && m.score.share_of_book >= 1.0)
         };
         let is: Vec<u64> = (0..2).filter(|&version| found(version)).collect();
         assert_eq!(is.len(), 1, "book {book} is one text, whole: {is:?}");
-        assert!(versions.contains(&is[0]), "book {book}: {is:?} of {versions:?}");
+        assert!(
+            versions.contains(&is[0]),
+            "book {book}: {is:?} of {versions:?}"
+        );
         let text = text(book, is[0]);
         for (name, &count) in &record.gems {
             let recipe: Recipe = name.as_str().parse().expect("a built-in recipe");
-            assert_eq!(count as usize, Text::new(&text, None).gems(&recipe).len(), "{name}");
+            assert_eq!(
+                count as usize,
+                Text::new(&text, None).gems(&recipe).len(),
+                "{name}"
+            );
         }
         // A version found on disk stays until it is replaced.
         *versions = vec![is[0], u64::MAX];
@@ -120,18 +165,35 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
 /// Replaying the audit log gives exactly the books in the catalogue.
 fn in_step(catalogue: &Catalogue) {
     let mut told: BTreeMap<(String, String), String> = BTreeMap::new();
-    for entry in catalogue.audit(AuditFrom::Behind(0), usize::MAX - 1).expect("it can be read").entries {
+    for entry in catalogue
+        .audit(AuditFrom::Behind(0), usize::MAX - 1)
+        .expect("it can be read")
+        .entries
+    {
         match entry.action {
-            Action::Added(book) => assert_eq!(told.insert((book.library, book.id), book.digest), None),
-            Action::Replaced(book) => assert!(told.insert((book.library, book.id), book.digest).is_some()),
-            Action::Removed(book) => assert_eq!(told.remove(&(book.library, book.id)), Some(book.digest)),
+            Action::Added(book) => {
+                assert_eq!(told.insert((book.library, book.id), book.digest), None)
+            }
+            Action::Replaced(book) => {
+                assert!(told.insert((book.library, book.id), book.digest).is_some())
+            }
+            Action::Removed(book) => {
+                assert_eq!(told.remove(&(book.library, book.id)), Some(book.digest))
+            }
             _ => {}
         }
     }
     let mut there = BTreeMap::new();
     for summary in catalogue.libraries().expect("it can be read") {
-        for book in catalogue.books(&summary.library, None, usize::MAX - 1).expect("it can be read").books {
-            there.insert((book.key.library.to_string(), book.key.id.to_string()), book.digest);
+        for book in catalogue
+            .books(&summary.library, None, usize::MAX - 1)
+            .expect("it can be read")
+            .books
+        {
+            there.insert(
+                (book.key.library.to_string(), book.key.id.to_string()),
+                book.digest,
+            );
         }
     }
     assert_eq!(told, there);
@@ -139,7 +201,10 @@ fn in_step(catalogue: &Catalogue) {
 
 /// How many times the server is killed. Set `LAPIDARY_KILLS=200` for a thorough run.
 fn kills() -> u64 {
-    std::env::var("LAPIDARY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(20)
+    std::env::var("LAPIDARY_KILLS")
+        .ok()
+        .and_then(|kills| kills.parse().ok())
+        .unwrap_or(20)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -154,30 +219,57 @@ type MayBe = Mutex<BTreeMap<u64, Vec<Option<State>>>>;
 /// Adds, replaces, disables, enables and removes books until the server is killed. An acknowledged state becomes the
 /// only possible one.
 fn feed(url: &str, books: &[u64], random: &mut Random, may_be: &MayBe) -> u64 {
-    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
     let mut acknowledged = 0;
     loop {
         let book = books[random.below(books.len() as u64) as usize];
         // As long as the server is alive, each response leaves one possible state.
-        let before = may_be.lock().expect("no panic").get(&book).and_then(|states| *states.last().expect("a way"));
+        let before = may_be
+            .lock()
+            .expect("no panic")
+            .get(&book)
+            .and_then(|states| *states.last().expect("a way"));
         let (version, disabled) = (random.below(3), random.below(2) == 0);
         let (now, method, body) = match random.below(8) {
             0..2 => (None, "DELETE", None),
-            2..4 => (before.map(|state| State { disabled, ..state }), "PATCH", Some(json!({ "disabled": disabled }))),
+            2..4 => (
+                before.map(|state| State { disabled, ..state }),
+                "PATCH",
+                Some(json!({ "disabled": disabled })),
+            ),
             _ => {
-                let now = State { version, disabled: before.is_some_and(|state| state.disabled) };
+                let now = State {
+                    version,
+                    disabled: before.is_some_and(|state| state.disabled),
+                };
                 let keep = random.below(2) == 0;
-                (Some(now), "PUT", Some(json!({ "rights": "free", "text": text(book, version), "keep_text": keep })))
+                (
+                    Some(now),
+                    "PUT",
+                    Some(
+                        json!({ "rights": "free", "text": text(book, version), "keep_text": keep }),
+                    ),
+                )
             }
         };
-        may_be.lock().expect("no panic").entry(book).or_insert_with(|| vec![None]).push(now);
+        may_be
+            .lock()
+            .expect("no panic")
+            .entry(book)
+            .or_insert_with(|| vec![None])
+            .push(now);
         let path = format!("{url}/v1/libraries/l/books/{book}");
         let answer = match (method, body) {
             ("PUT", Some(body)) => agent.put(path).send_json(body),
             ("PATCH", Some(body)) => agent.patch(path).send_json(body),
             _ => agent.delete(path).call(),
         };
-        let Ok(mut answer) = answer else { return acknowledged };
+        let Ok(mut answer) = answer else {
+            return acknowledged;
+        };
         match answer.status().as_u16() {
             200 | 201 | 204 | 404 => may_be.lock().expect("no panic").insert(book, vec![now]),
             status => panic!("{status}: {:?}", answer.body_mut().read_to_string()),
@@ -187,7 +279,10 @@ fn feed(url: &str, books: &[u64], random: &mut Random, may_be: &MayBe) -> u64 {
 }
 
 fn ask(url: &str, path: &str, body: Option<Value>) -> Option<Value> {
-    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
     let answer = match body {
         Some(body) => agent.post(format!("{url}{path}")).send_json(body),
         None => agent.get(format!("{url}{path}")).call(),
@@ -204,7 +299,10 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
     let (mut acknowledged, mut reindexed, mut slowest) = (0, 0, Duration::ZERO);
     {
         let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
-        catalogue.by(Actor::Local).ensure_recipes(&[Recipe::documented()]).expect("a recipe");
+        catalogue
+            .by(Actor::Local)
+            .ensure_recipes(&[Recipe::documented()])
+            .expect("a recipe");
     }
     for round in 0..kills() {
         let begun = Instant::now();
@@ -214,28 +312,63 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
 
         // The states found after the restart are now the only possible ones.
         for (book, versions) in may_be.lock().expect("no panic").iter_mut() {
-            let record = ask(&url, &format!("/v1/libraries/l/books/{book}"), None).expect("an answer");
+            let record =
+                ask(&url, &format!("/v1/libraries/l/books/{book}"), None).expect("an answer");
             let digest = record["digest"].as_str();
-            let of = |version| digest == Some(blake3::hash(text(*book, version).as_bytes()).to_string().as_str());
+            let of = |version| {
+                digest
+                    == Some(
+                        blake3::hash(text(*book, version).as_bytes())
+                            .to_string()
+                            .as_str(),
+                    )
+            };
             let disabled = !record["standing"]["disabled_since"].is_null();
-            let found = (0..3).find(|version| of(*version)).map(|version| State { version, disabled });
-            assert!(found.is_some() || record["code"] == "no_such_book", "round {round}: {record}");
-            assert!(versions.contains(&found), "round {round}: book {book} is {found:?}, not of {versions:?}");
+            let found = (0..3)
+                .find(|version| of(*version))
+                .map(|version| State { version, disabled });
+            assert!(
+                found.is_some() || record["code"] == "no_such_book",
+                "round {round}: {record}"
+            );
+            assert!(
+                versions.contains(&found),
+                "round {round}: book {book} is {found:?}, not of {versions:?}"
+            );
             if let Some(State { version, disabled }) = found {
-                let report = ask(&url, "/v1/checks", Some(json!({ "text": text(*book, version) })));
+                let report = ask(
+                    &url,
+                    "/v1/checks",
+                    Some(json!({ "text": text(*book, version) })),
+                );
                 let report = report.expect("an answer");
                 let name = Some(book.to_string());
                 let named = |found: &Value| found["book"]["id"].as_str() == name.as_deref();
                 let whole = |found: &Value| named(found) && found["share_of_book"] == 1.0;
                 let matches = report["matches"].as_array().expect("matches");
-                assert_eq!(matches.iter().any(whole), !disabled, "round {round}: book {book}, {found:?}: {report}");
-                assert!(!disabled || report["disabled"] == 1, "round {round}: book {book}, {found:?}: {report}");
+                assert_eq!(
+                    matches.iter().any(whole),
+                    !disabled,
+                    "round {round}: book {book}, {found:?}: {report}"
+                );
+                assert!(
+                    !disabled || report["disabled"] == 1,
+                    "round {round}: book {book}, {found:?}: {report}"
+                );
             }
             *versions = vec![found];
         }
         let jobs = ask(&url, "/v1/jobs", None).expect("an answer");
-        let done = jobs["jobs"].as_array().expect("jobs").iter().filter(|job| job["state"] == "done").count();
-        assert!(!jobs.to_string().contains("\"failed\""), "round {round}: {jobs}");
+        let done = jobs["jobs"]
+            .as_array()
+            .expect("jobs")
+            .iter()
+            .filter(|job| job["state"] == "done")
+            .count();
+        assert!(
+            !jobs.to_string().contains("\"failed\""),
+            "round {round}: {jobs}"
+        );
         reindexed = reindexed.max(done);
 
         thread::scope(|scope| {
@@ -248,22 +381,39 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
                 .collect();
             // An interrupted job resumes, and this request is then refused. The recipes differ only in their
             // boundaries, because stored folds are valid for only one set of letters.
-            let fine = Boundaries::new(Boundaries::standard().sequences(), 100).expect("boundaries");
+            let fine =
+                Boundaries::new(Boundaries::standard().sequences(), 100).expect("boundaries");
             let fine = Recipe::documented().with_boundaries(fine);
-            let recipe = if round % 2 == 0 { fine } else { Recipe::documented() };
+            let recipe = if round % 2 == 0 {
+                fine
+            } else {
+                Recipe::documented()
+            };
             let task = json!({ "kind": "reindex", "recipe": recipe, "drop_old": round % 3 == 0 });
             ask(&url, "/v1/jobs", Some(task)).expect("an answer");
             sleep(Duration::from_millis(random.below(400)));
             drop(server);
-            acknowledged += feeders.into_iter().map(|feeder| feeder.join().expect("no wrong answer")).sum::<u64>();
+            acknowledged += feeders
+                .into_iter()
+                .map(|feeder| feeder.join().expect("no wrong answer"))
+                .sum::<u64>();
         });
         if folder.data().exists() && round % 4 == 3 {
             let catalogue = Catalogue::open(&folder.data()).expect("a catalogue");
-            assert_eq!(catalogue.verify().expect("it can be read"), [""; 0], "round {round}");
+            assert_eq!(
+                catalogue.verify().expect("it can be read"),
+                [""; 0],
+                "round {round}"
+            );
         }
     }
-    println!("{acknowledged} changes acknowledged, {reindexed} re-indexes done; the slowest start took {slowest:?}");
-    assert!(acknowledged > 3 * kills() && reindexed > 0, "{acknowledged} {reindexed}");
+    println!(
+        "{acknowledged} changes acknowledged, {reindexed} re-indexes done; the slowest start took {slowest:?}"
+    );
+    assert!(
+        acknowledged > 3 * kills() && reindexed > 0,
+        "{acknowledged} {reindexed}"
+    );
 }
 
 /// Paths that an administrator can create and remove, and whether each exists.
@@ -271,21 +421,60 @@ type Made = BTreeMap<String, bool>;
 
 /// Creates, changes and removes keys, allow-lists, webhooks and jobs until the server is killed. Acknowledged changes
 /// are recorded in `made`. Returns the path of the unfinished change and the number of acknowledged calls.
-fn administer(url: &str, secret: &str, lane: u64, random: &mut Random, made: &mut Made) -> (Option<String>, u64) {
-    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+fn administer(
+    url: &str,
+    secret: &str,
+    lane: u64,
+    random: &mut Random,
+    made: &mut Made,
+) -> (Option<String>, u64) {
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
     let bearer = format!("Bearer {secret}");
     let mut acknowledged = 0;
     loop {
         let name = format!("{lane}-{}", random.below(3));
         let (path, method, at, body) = match random.below(9) {
-            0..2 => (format!("keys/{name}"), "POST", "keys".to_owned(), json!({ "name": name, "role": "check" })),
-            2 => (format!("keys/{name}"), "POST", format!("keys/{name}/rotate"), json!({ "overlap_seconds": 60 })),
-            3 => (format!("keys/{name}"), "DELETE", format!("keys/{name}"), Value::Null),
-            4 => (format!("allow/{name}"), "PUT", format!("allow/{name}"), json!({ "gems": [random.below(9)] })),
-            5 => (format!("allow/{name}"), "DELETE", format!("allow/{name}"), Value::Null),
+            0..2 => (
+                format!("keys/{name}"),
+                "POST",
+                "keys".to_owned(),
+                json!({ "name": name, "role": "check" }),
+            ),
+            2 => (
+                format!("keys/{name}"),
+                "POST",
+                format!("keys/{name}/rotate"),
+                json!({ "overlap_seconds": 60 }),
+            ),
+            3 => (
+                format!("keys/{name}"),
+                "DELETE",
+                format!("keys/{name}"),
+                Value::Null,
+            ),
+            4 => (
+                format!("allow/{name}"),
+                "PUT",
+                format!("allow/{name}"),
+                json!({ "gems": [random.below(9)] }),
+            ),
+            5 => (
+                format!("allow/{name}"),
+                "DELETE",
+                format!("allow/{name}"),
+                Value::Null,
+            ),
             6 => {
                 let path = format!("libraries/{name}/webhook");
-                (path.clone(), "PUT", path, json!({ "url": "https://books.example/told" }))
+                (
+                    path.clone(),
+                    "PUT",
+                    path,
+                    json!({ "url": "https://books.example/told" }),
+                )
             }
             7 => {
                 let path = format!("libraries/{name}/webhook");
@@ -293,19 +482,35 @@ fn administer(url: &str, secret: &str, lane: u64, random: &mut Random, made: &mu
             }
             _ => {
                 let kind = ["verify", "compact"][random.below(2) as usize];
-                (String::new(), "POST", "jobs".to_owned(), json!({ "kind": kind }))
+                (
+                    String::new(),
+                    "POST",
+                    "jobs".to_owned(),
+                    json!({ "kind": kind }),
+                )
             }
         };
         let send = |method: &str, at: &str, body: &Value| {
             let url = format!("{url}/v1/{at}");
             match method {
-                "POST" => agent.post(url).header("Authorization", &bearer).send_json(body),
-                "PUT" => agent.put(url).header("Authorization", &bearer).send_json(body),
+                "POST" => agent
+                    .post(url)
+                    .header("Authorization", &bearer)
+                    .send_json(body),
+                "PUT" => agent
+                    .put(url)
+                    .header("Authorization", &bearer)
+                    .send_json(body),
                 _ => agent.delete(url).header("Authorization", &bearer).call(),
             }
         };
-        let Ok(mut answer) = send(method, &at, &body) else { return (Some(path), acknowledged) };
-        let (status, answer) = (answer.status().as_u16(), answer.body_mut().read_json::<Value>().unwrap_or_default());
+        let Ok(mut answer) = send(method, &at, &body) else {
+            return (Some(path), acknowledged);
+        };
+        let (status, answer) = (
+            answer.status().as_u16(),
+            answer.body_mut().read_json::<Value>().unwrap_or_default(),
+        );
         assert!(status < 500, "{method} {at}: {status} {answer}");
         acknowledged += 1;
         if path.is_empty() {
@@ -325,36 +530,64 @@ fn administer(url: &str, secret: &str, lane: u64, random: &mut Random, made: &mu
 fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
     let (mut keys, mut settings) = (BTreeSet::new(), BTreeSet::new());
     let (mut started, mut cancelled) = (BTreeSet::new(), BTreeSet::new());
-    for entry in catalogue.audit(AuditFrom::Behind(0), usize::MAX - 1).expect("it can be read").entries {
+    for entry in catalogue
+        .audit(AuditFrom::Behind(0), usize::MAX - 1)
+        .expect("it can be read")
+        .entries
+    {
         match entry.action {
             Action::KeyMade { name, id } => assert!(keys.insert((name, id))),
             Action::KeyRevoked { name } => keys.retain(|(of, _)| *of != name),
-            Action::Setting { kind, name, removed: false } => _ = settings.insert((kind, name)),
-            Action::Setting { kind, name, removed: true } => assert!(settings.remove(&(kind, name))),
+            Action::Setting {
+                kind,
+                name,
+                removed: false,
+            } => _ = settings.insert((kind, name)),
+            Action::Setting {
+                kind,
+                name,
+                removed: true,
+            } => assert!(settings.remove(&(kind, name))),
             Action::JobStarted { job, .. } => _ = started.insert(job),
             Action::JobCancelled { job } => assert!(cancelled.insert(job)),
             _ => {}
         }
     }
-    let there: BTreeSet<_> =
-        catalogue.keys().expect("they can be read").into_iter().map(|key| (key.name, key.id)).collect();
+    let there: BTreeSet<_> = catalogue
+        .keys()
+        .expect("they can be read")
+        .into_iter()
+        .map(|key| (key.name, key.id))
+        .collect();
     assert_eq!(there, keys);
-    let allowed = catalogue.allow_lists().expect("they can be read").into_iter();
+    let allowed = catalogue
+        .allow_lists()
+        .expect("they can be read")
+        .into_iter();
     let allowed = allowed.map(|list| ("allow".to_owned(), list.name.to_string()));
     let webhooks = catalogue.webhooks().expect("they can be read").into_iter();
     let webhooks = webhooks.map(|webhook| ("webhook".to_owned(), webhook.library.to_string()));
     assert_eq!(allowed.chain(webhooks).collect::<BTreeSet<_>>(), settings);
     let jobs = catalogue.jobs().expect("they can be read");
     // Old jobs are deleted when there are many.
-    assert!(jobs.iter().all(|job| started.contains(&job.id)) && jobs.len() >= started.len().min(100));
+    assert!(
+        jobs.iter().all(|job| started.contains(&job.id)) && jobs.len() >= started.len().min(100)
+    );
     for job in jobs {
-        assert_eq!(job.state == JobState::Cancelled, cancelled.contains(&job.id), "{job:?}");
+        assert_eq!(
+            job.state == JobState::Cancelled,
+            cancelled.contains(&job.id),
+            "{job:?}"
+        );
     }
     let path = |(kind, name): (String, String)| match kind.as_str() {
         "allow" => format!("allow/{name}"),
         _ => format!("libraries/{name}/webhook"),
     };
-    keys.into_iter().map(|(name, _)| format!("keys/{name}")).chain(settings.into_iter().map(path)).collect()
+    keys.into_iter()
+        .map(|(name, _)| format!("keys/{name}"))
+        .chain(settings.into_iter().map(path))
+        .collect()
 }
 
 /// An administrative change and its audit entry are atomic, whenever the server is killed.
@@ -380,13 +613,19 @@ fn a_server_killed_while_it_is_administered_is_in_step_with_its_audit_log() {
                 .collect();
             sleep(Duration::from_millis(20 + random.below(300)));
             drop(server);
-            running.into_iter().map(|lane| lane.join().expect("no wrong answer")).collect::<Vec<_>>()
+            running
+                .into_iter()
+                .map(|lane| lane.join().expect("no wrong answer"))
+                .collect::<Vec<_>>()
         });
         let catalogue = Catalogue::open(&folder.data()).expect("a catalogue");
         let there = administered_in_step(&catalogue);
         for (made, (tried, count)) in lanes.iter_mut().zip(tried) {
             acknowledged += count;
-            for (path, is_there) in made.iter().filter(|(path, _)| Some(*path) != tried.as_ref()) {
+            for (path, is_there) in made
+                .iter()
+                .filter(|(path, _)| Some(*path) != tried.as_ref())
+            {
                 assert_eq!(there.contains(path), *is_there, "round {round}: {path}");
             }
             // The unfinished change has either happened or not; keep what was found.
@@ -404,26 +643,45 @@ fn a_full_disk_is_said_and_leaves_nothing_half_written() {
         folder.file(&format!("books/{book}.txt"), text(book, 0));
     }
     // A file size limit interrupts writes just as a full disk does, without filling one.
-    let script =
-        "trap '' XFSZ; ulimit -f 100; exec \"$0\" ingest --json --library l --rights free --data \"$1\" \"$2\"";
+    let script = "trap '' XFSZ; ulimit -f 100; exec \"$0\" ingest --json --library l --rights free --data \"$1\" \"$2\"";
     let mut ingest = Command::new("sh");
-    ingest.args(["-c", script, LAPIDARY]).args([folder.data(), folder.path("books")]);
-    let mut child = ingest.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts");
+    ingest
+        .args(["-c", script, LAPIDARY])
+        .args([folder.data(), folder.path("books")]);
+    let mut child = ingest
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
     let out = BufReader::new(child.stdout.take().expect("a pipe"));
-    let acknowledged: Vec<Value> =
-        out.lines().map(|line| serde_json::from_str(&line.expect("UTF-8")).expect("a line of JSON")).collect();
+    let acknowledged: Vec<Value> = out
+        .lines()
+        .map(|line| serde_json::from_str(&line.expect("UTF-8")).expect("a line of JSON"))
+        .collect();
     let mut err = String::new();
-    child.stderr.take().expect("a pipe").read_to_string(&mut err).expect("UTF-8");
+    child
+        .stderr
+        .take()
+        .expect("a pipe")
+        .read_to_string(&mut err)
+        .expect("UTF-8");
     assert_eq!(child.wait().expect("it ends").code(), Some(3), "{err}");
     assert!(err.contains("is full"), "{err}");
     assert!(acknowledged.len() < 200);
     let mut may_be: BTreeMap<u64, Vec<u64>> = (0..200).map(|book| (book, vec![0])).collect();
     for line in acknowledged {
-        let book = line["book"]["id"].as_str().and_then(|id| id.parse().ok()).expect("a number");
+        let book = line["book"]["id"]
+            .as_str()
+            .and_then(|id| id.parse().ok())
+            .expect("a number");
         may_be.insert(book, vec![0, u64::MAX]);
     }
     inspect(&folder, &mut may_be);
-    run("ingest --library l --rights free --data {} {}", &[folder.data(), folder.path("books")]).expect(0);
+    run(
+        "ingest --library l --rights free --data {} {}",
+        &[folder.data(), folder.path("books")],
+    )
+    .expect(0);
     run("verify --data {}", &[folder.data()]).expect(0);
 }
 
@@ -446,34 +704,56 @@ fn a_killed_server_leaves_no_half_of_a_gated_book_or_a_decision() {
             for client in 0..4_u64 {
                 let (url, decisions, books) = (server.url.clone(), &decisions, &books);
                 scope.spawn(move || {
-                    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+                    let agent: ureq::Agent = ureq::Agent::config_builder()
+                        .http_status_as_error(false)
+                        .build()
+                        .into();
                     for step in 0_u64.. {
                         // Every text is sent by all clients.
                         let number = 100 * round + step;
                         let text = prose(number, 2_000);
-                        let path = format!("{url}/v1/libraries/l/books/{number}-{client}?unless=protected");
+                        let path = format!(
+                            "{url}/v1/libraries/l/books/{number}-{client}?unless=protected"
+                        );
                         let book = json!({ "rights": "protected", "text": text });
-                        let Ok(answer) = agent.put(path).send_json(&book) else { return };
+                        let Ok(answer) = agent.put(path).send_json(&book) else {
+                            return;
+                        };
                         if answer.status() == 201 {
                             books.lock().expect("alive").push(number);
                         }
-                        let Ok(mut answer) =
-                            agent.post(format!("{url}/v1/checks")).send_json(json!({ "text": text, "record": true }))
+                        let Ok(mut answer) = agent
+                            .post(format!("{url}/v1/checks"))
+                            .send_json(json!({ "text": text, "record": true }))
                         else {
                             return;
                         };
-                        let Ok(report) = answer.body_mut().read_json::<Value>() else { return };
+                        let Ok(report) = answer.body_mut().read_json::<Value>() else {
+                            return;
+                        };
                         let id = report["filed"].as_str().expect("an id").to_owned();
                         decisions.lock().expect("alive").push(id.clone());
                         let new = json!({ "check": id, "ruling": "accepted", "reason": "a test" });
-                        let Ok(mut answer) = agent.post(format!("{url}/v1/decisions")).send_json(new) else { return };
-                        let Ok(made) = answer.body_mut().read_json::<Value>() else { return };
-                        decisions.lock().expect("alive").push(made["id"].as_str().expect("an id").to_owned());
+                        let Ok(mut answer) =
+                            agent.post(format!("{url}/v1/decisions")).send_json(new)
+                        else {
+                            return;
+                        };
+                        let Ok(made) = answer.body_mut().read_json::<Value>() else {
+                            return;
+                        };
+                        decisions
+                            .lock()
+                            .expect("alive")
+                            .push(made["id"].as_str().expect("an id").to_owned());
                     }
                 });
             }
             sleep(Duration::from_millis(50 + 20 * round + random.below(250)));
-            let killed = Command::new("kill").args(["-KILL", &server.pid().to_string()]).status().expect("kill runs");
+            let killed = Command::new("kill")
+                .args(["-KILL", &server.pid().to_string()])
+                .status()
+                .expect("kill runs");
             assert!(killed.success());
         });
         drop(server);
@@ -487,12 +767,25 @@ fn a_killed_server_leaves_no_half_of_a_gated_book_or_a_decision() {
         decisions_in_step(&catalogue, &acknowledged);
         let library: Library = "l".parse().expect("a name");
         let page = catalogue.books(&library, None, usize::MAX - 1);
-        let digests: Vec<String> =
-            page.map(|page| page.books.into_iter().map(|book| book.digest).collect()).unwrap_or_default();
-        assert_eq!(digests.iter().collect::<BTreeSet<_>>().len(), digests.len(), "no text is there twice");
-        assert!(digests.len() >= added.len(), "{} of {} books", digests.len(), added.len());
+        let digests: Vec<String> = page
+            .map(|page| page.books.into_iter().map(|book| book.digest).collect())
+            .unwrap_or_default();
+        assert_eq!(
+            digests.iter().collect::<BTreeSet<_>>().len(),
+            digests.len(),
+            "no text is there twice"
+        );
+        assert!(
+            digests.len() >= added.len(),
+            "{} of {} books",
+            digests.len(),
+            added.len()
+        );
     }
-    assert!(added.len() > 3 && acknowledged.len() > 10, "killed too early to show anything");
+    assert!(
+        added.len() > 3 && acknowledged.len() > 10,
+        "killed too early to show anything"
+    );
 }
 
 /// Entries and the audit log agree, and every acknowledged entry is there, with its report.
@@ -500,9 +793,13 @@ fn decisions_in_step(catalogue: &Catalogue, acknowledged: &BTreeSet<String>) {
     let mut there = BTreeSet::new();
     let mut cursor = None;
     loop {
-        let page = catalogue.decisions(&SoughtDecisions::default(), None, cursor.as_deref(), 1_000).expect("a page");
+        let page = catalogue
+            .decisions(&SoughtDecisions::default(), None, cursor.as_deref(), 1_000)
+            .expect("a page");
         for entry in page.decisions {
-            let check = catalogue.decision(&entry.check, None).expect("the check of every decision");
+            let check = catalogue
+                .decision(&entry.check, None)
+                .expect("the check of every decision");
             let digest = check.filed.map(|_| check.digest);
             assert_eq!(digest, Some(entry.digest), "{}", entry.id);
             there.insert(entry.id);
@@ -512,7 +809,10 @@ fn decisions_in_step(catalogue: &Catalogue, acknowledged: &BTreeSet<String>) {
             break;
         }
     }
-    let entries = catalogue.audit(AuditFrom::Behind(0), usize::MAX - 1).expect("it can be read").entries;
+    let entries = catalogue
+        .audit(AuditFrom::Behind(0), usize::MAX - 1)
+        .expect("it can be read")
+        .entries;
     let told: BTreeSet<String> = entries
         .into_iter()
         .filter_map(|entry| match entry.action {
@@ -521,5 +821,8 @@ fn decisions_in_step(catalogue: &Catalogue, acknowledged: &BTreeSet<String>) {
         })
         .collect();
     assert_eq!(told, there);
-    assert!(acknowledged.is_subset(&there), "an acknowledged decision is missing");
+    assert!(
+        acknowledged.is_subset(&there),
+        "an acknowledged decision is missing"
+    );
 }

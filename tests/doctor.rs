@@ -14,27 +14,51 @@ const NONE: &[&Path] = &[];
 /// The findings of a catalogue (`--data DIR`) or server (`--server URL`), with the exit status that goes with them.
 fn findings(target: &str) -> Vec<Value> {
     let said = run(&format!("doctor --json {target}"), NONE);
-    let findings = said.json().remove(0)["findings"].as_array().expect("a list").clone();
-    assert_eq!(said.status, i32::from(!findings.is_empty()), "{}{}", said.out, said.err);
+    let findings = said.json().remove(0)["findings"]
+        .as_array()
+        .expect("a list")
+        .clone();
+    assert_eq!(
+        said.status,
+        i32::from(!findings.is_empty()),
+        "{}{}",
+        said.out,
+        said.err
+    );
     findings
 }
 
 fn concerns(target: &str) -> Vec<String> {
-    findings(target).iter().map(|finding| finding["concern"].as_str().expect("a name").to_owned()).collect()
+    findings(target)
+        .iter()
+        .map(|finding| finding["concern"].as_str().expect("a name").to_owned())
+        .collect()
 }
 
 fn fix(target: &str, concern: &str) -> String {
     let findings = findings(target);
-    let found = findings.iter().find(|finding| finding["concern"] == concern);
+    let found = findings
+        .iter()
+        .find(|finding| finding["concern"] == concern);
     let found = found.unwrap_or_else(|| panic!("no {concern} in {findings:?}"));
-    assert!(found["what"].as_str().is_some_and(|what| what.len() > 20), "{found}");
-    assert!(found["why"].as_str().is_some_and(|why| why.len() > 10), "{found}");
+    assert!(
+        found["what"].as_str().is_some_and(|what| what.len() > 20),
+        "{found}"
+    );
+    assert!(
+        found["why"].as_str().is_some_and(|why| why.len() > 10),
+        "{found}"
+    );
     found["fix"].as_str().expect("text").to_owned()
 }
 
 /// Runs a command as it was said.
 fn obey(fix: &str) -> Run {
-    run(fix.strip_prefix("lapidary ").unwrap_or_else(|| panic!("no command: {fix}")), NONE)
+    run(
+        fix.strip_prefix("lapidary ")
+            .unwrap_or_else(|| panic!("no command: {fix}")),
+        NONE,
+    )
 }
 
 fn shelf(folder: &Folder, options: &str) -> String {
@@ -52,14 +76,32 @@ fn a_healthy_catalogue_and_one_without_a_backup() {
     let said = run(&format!("doctor {target}"), NONE).expect(1).out;
     assert_eq!(said.lines().count(), 1, "{said}");
     let command = format!("lapidary backup {target} --to DIR");
-    assert!(said.starts_with("no backup ") && said.ends_with(&format!("; to fix it: {command}\n")), "{said}");
-    obey(&fix(&target, "no_backup").replace("DIR", &folder.path("backups").display().to_string())).expect(0);
-    assert_eq!(run(&format!("doctor {target}"), NONE).expect(0).out, "nothing unhealthy found\n");
+    assert!(
+        said.starts_with("no backup ") && said.ends_with(&format!("; to fix it: {command}\n")),
+        "{said}"
+    );
+    obey(&fix(&target, "no_backup").replace("DIR", &folder.path("backups").display().to_string()))
+        .expect(0);
+    assert_eq!(
+        run(&format!("doctor {target}"), NONE).expect(0).out,
+        "nothing unhealthy found\n"
+    );
     assert_eq!(concerns(&target), [""; 0]);
     // An empty catalogue needs no backup.
-    run("keys add --data {} --role admin boss", &[folder.path("new")]).expect(0);
-    assert_eq!(concerns(&format!("--data {}", folder.path("new").display())), [""; 0]);
-    run(&format!("doctor --data {}", folder.path("nowhere").display()), NONE).expect(2);
+    run(
+        "keys add --data {} --role admin boss",
+        &[folder.path("new")],
+    )
+    .expect(0);
+    assert_eq!(
+        concerns(&format!("--data {}", folder.path("new").display())),
+        [""; 0]
+    );
+    run(
+        &format!("doctor --data {}", folder.path("nowhere").display()),
+        NONE,
+    )
+    .expect(2);
 }
 
 #[test]
@@ -67,13 +109,19 @@ fn a_weak_default() {
     let folder = Folder::new();
     let target = shelf(&folder, "--recipe documented");
     let command = fix(&target, "weak_default");
-    assert_eq!(command, format!("lapidary reindex {target} --recipe hardened --from sources PATH"));
+    assert_eq!(
+        command,
+        format!("lapidary reindex {target} --recipe hardened --from sources PATH")
+    );
     obey(&command.replace("PATH", &folder.path("books").display().to_string())).expect(0);
     assert_eq!(concerns(&target), ["no_backup"]);
     // If every book has gems of `hardened` already, no texts are needed.
     run(&format!("reindex {target} --recipe documented"), NONE).expect(0);
     let command = fix(&target, "weak_default");
-    assert_eq!(command, format!("lapidary reindex {target} --recipe hardened"));
+    assert_eq!(
+        command,
+        format!("lapidary reindex {target} --recipe hardened")
+    );
     obey(&command).expect(0);
     assert_eq!(concerns(&target), ["no_backup"]);
 }
@@ -87,35 +135,67 @@ fn incomplete_recipes_and_jobs_that_wait() {
         let url = format!("{}/v1/libraries/l/books/{id}", server.url);
         let gems: Value = serde_json::from_str(gem).expect("JSON");
         let book = json!({ "rights": "free", "gems": [gems], "recipe": recipe });
-        assert_eq!(ureq::put(url).send_json(book).expect("an answer").status(), 201);
+        assert_eq!(
+            ureq::put(url).send_json(book).expect("an answer").status(),
+            201
+        );
     };
     put("narrow", "released", "1");
     assert_eq!(concerns(&target), ["missed_books", "no_backup"]);
     put("wide", "hardened", "\"00000000000000ff\"");
-    assert_eq!(concerns(&target), ["missed_books", "incomplete_recipe", "no_backup"]);
+    assert_eq!(
+        concerns(&target),
+        ["missed_books", "incomplete_recipe", "no_backup"]
+    );
     let command = fix(&target, "incomplete_recipe");
-    assert!(command.contains(&format!("lapidary drop-recipe {target} released")), "{command}");
+    assert!(
+        command.contains(&format!("lapidary drop-recipe {target} released")),
+        "{command}"
+    );
 
     let one = folder.file("one.txt", prose(1, 3_000));
-    run(&format!("reindex {target} --recipe hardened --from sources {}", one.display()), NONE).expect(2);
+    run(
+        &format!(
+            "reindex {target} --recipe hardened --from sources {}",
+            one.display()
+        ),
+        NONE,
+    )
+    .expect(2);
     let command = fix(&target, "waiting_job");
     obey(&command[command.find("lapidary jobs").expect("another way")..]).expect(0);
     while concerns(&target).contains(&"waiting_job".to_owned()) {
         sleep(Duration::from_millis(100));
     }
     // There is nowhere to put a backup.
-    assert!(fix(&target, "no_backup").starts_with("run lapidary serve with --backups DIR"), "{:?}", findings(&target));
+    assert!(
+        fix(&target, "no_backup").starts_with("run lapidary serve with --backups DIR"),
+        "{:?}",
+        findings(&target)
+    );
 }
 
 #[test]
 fn settings_that_weaken_and_a_disk_that_is_nearly_full() {
     let folder = Folder::new();
     let local = shelf(&folder, "");
-    let options = "--min-free 1000000000000000 --min-common 50 --min-share 0.5 --client-recipe documented";
+    let options =
+        "--min-free 1000000000000000 --min-common 50 --min-share 0.5 --client-recipe documented";
     let server = Server::start_with(options, &[], &folder.data());
     let target = format!("--server {}", server.url);
-    assert_eq!(concerns(&target), ["weak_rule", "missing_client_recipe", "no_backup", "disk_nearly_full"]);
-    assert_eq!(fix(&target, "weak_rule"), "run lapidary serve without --min-common and --min-share");
+    assert_eq!(
+        concerns(&target),
+        [
+            "weak_rule",
+            "missing_client_recipe",
+            "no_backup",
+            "disk_nearly_full"
+        ]
+    );
+    assert_eq!(
+        fix(&target, "weak_rule"),
+        "run lapidary serve without --min-common and --min-share"
+    );
     // The server has the folder.
     let refused = run(&format!("doctor {local}"), NONE).expect(3);
     assert!(refused.err.contains("--server"), "{}", refused.err);
@@ -125,17 +205,27 @@ fn settings_that_weaken_and_a_disk_that_is_nearly_full() {
 fn keys_that_expire() {
     let folder = Folder::new();
     let target = format!("--data {}", folder.data().display());
-    for (name, expires) in
-        [("past", "--expires 2020-01-01"), ("soon", "--expires 5d"), ("later", "--expires 90d"), ("never", "")]
-    {
-        run(&format!("keys add {target} --role ingest --trusted --library l {expires} {name}"), NONE).expect(0);
+    for (name, expires) in [
+        ("past", "--expires 2020-01-01"),
+        ("soon", "--expires 5d"),
+        ("later", "--expires 90d"),
+        ("never", ""),
+    ] {
+        run(
+            &format!("keys add {target} --role ingest --trusted --library l {expires} {name}"),
+            NONE,
+        )
+        .expect(0);
     }
     assert_eq!(concerns(&target), ["expired_key", "expiring_key"]);
     obey(&fix(&target, "expired_key")).expect(0);
     assert_eq!(concerns(&target), ["expiring_key"]);
     let command = fix(&target, "expiring_key");
     let (command, _) = command.split_once(", and").expect("advice");
-    assert_eq!(command, format!("lapidary keys add {target} --role ingest --trusted --library l NEW-NAME"));
+    assert_eq!(
+        command,
+        format!("lapidary keys add {target} --role ingest --trusted --library l NEW-NAME")
+    );
     obey(command).expect(0);
 }
 
@@ -149,9 +239,20 @@ fn libraries_and_bans_of_which_nobody_has_decided() {
     let before = concerns(&target);
     assert!(!before.contains(&"unstated_trust".to_owned()), "{before:?}");
     let file = folder.file("ban/ban.txt", prose(77, 3_000));
-    run(&format!("ingest {target} --library other --rights forbidden {}", file.display()), NONE).expect(0);
+    run(
+        &format!(
+            "ingest {target} --library other --rights forbidden {}",
+            file.display()
+        ),
+        NONE,
+    )
+    .expect(0);
     let command = fix(&target, "key_may_not_forbid");
-    assert!(command.contains("keys revoke") && command.contains("--trusted --library other --may-forbid"), "{command}");
+    assert!(
+        command.contains("keys revoke")
+            && command.contains("--trusted --library other --may-forbid"),
+        "{command}"
+    );
 }
 
 #[test]
@@ -162,7 +263,9 @@ fn a_job_that_failed() {
     run(&format!("backup {target} --to {}", file.display()), NONE).expect(3);
     assert_eq!(concerns(&target), ["failed_job", "no_backup"]);
     let command = fix(&target, "failed_job");
-    let command = command.strip_prefix("fix the cause, then ").expect("advice");
+    let command = command
+        .strip_prefix("fix the cause, then ")
+        .expect("advice");
     obey(&command.replace("DIR", &folder.path("backups").display().to_string())).expect(0);
     assert_eq!(concerns(&target), [""; 0]);
 }
@@ -172,10 +275,21 @@ fn a_webhook_that_nobody_answers() {
     let folder = Folder::new();
     let server = Server::start_with("--private-webhooks", &[], &folder.data());
     let target = format!("--server {}", server.url);
-    run(&format!("webhooks set {target} --library l http://127.0.0.1:1/"), NONE).expect(0);
+    run(
+        &format!("webhooks set {target} --library l http://127.0.0.1:1/"),
+        NONE,
+    )
+    .expect(0);
     for name in ["one", "two"] {
         let book = folder.file(&format!("{name}.txt"), prose(1, 3_000));
-        run(&format!("ingest {target} --library l --rights protected {}", book.display()), NONE).expect(0);
+        run(
+            &format!(
+                "ingest {target} --library l --rights protected {}",
+                book.display()
+            ),
+            NONE,
+        )
+        .expect(0);
     }
     while !concerns(&target).contains(&"failing_webhook".to_owned()) {
         sleep(Duration::from_millis(100));
@@ -192,10 +306,17 @@ fn over_http() {
     shelf(&folder, "");
     let server = Server::start_with("", &[], &folder.data());
     let agent: Agent = Agent::new_with_defaults();
-    let answer =
-        agent.get(format!("{}/v1/doctor", server.url)).call().expect("an answer").body_mut().read_json::<Value>();
+    let answer = agent
+        .get(format!("{}/v1/doctor", server.url))
+        .call()
+        .expect("an answer")
+        .body_mut()
+        .read_json::<Value>();
     let findings = answer.expect("JSON")["findings"].clone();
-    assert_eq!(findings[0]["fix"], "run lapidary serve with --backups DIR, then lapidary backup TARGET");
+    assert_eq!(
+        findings[0]["fix"],
+        "run lapidary serve with --backups DIR, then lapidary backup TARGET"
+    );
 }
 
 #[test]
@@ -203,25 +324,41 @@ fn a_lexicon_that_the_library_has_outgrown() {
     let folder = Folder::new();
     let target = shelf(&folder, "--recipe hardened");
     let (books, lexicon) = (folder.path("books"), folder.path("lexicon.tsv"));
-    let count =
-        || std::fs::write(&lexicon, run("lexicon count {}", &[&books]).expect(0).out).expect("it can be written");
+    let count = || {
+        std::fs::write(&lexicon, run("lexicon count {}", &[&books]).expect(0).out)
+            .expect("it can be written")
+    };
     count();
     let reindex = || {
-        let line = format!("reindex {target} --recipe tf-idf --lexicon {{}} --drop-old --from sources {{}}");
+        let line = format!(
+            "reindex {target} --recipe tf-idf --lexicon {{}} --drop-old --from sources {{}}"
+        );
         run(&line, &[&lexicon, &books]).expect(0);
     };
     reindex();
     let is_old = || concerns(&target).contains(&"old_lexicon".to_owned());
     let add = |number: u64| {
         folder.file(&format!("books/{number}.txt"), prose(number, 3_000));
-        run(&format!("ingest --library l --rights protected {target} {{}}"), &[&books]).expect(0);
+        run(
+            &format!("ingest --library l --rights protected {target} {{}}"),
+            &[&books],
+        )
+        .expect(0);
     };
     add(3);
-    assert!(!is_old(), "three books are not twice the two that it counts");
+    assert!(
+        !is_old(),
+        "three books are not twice the two that it counts"
+    );
     add(4);
     let said = fix(&target, "old_lexicon");
-    assert!(said.contains("lapidary lexicon drift FILE PATH") && said.contains("count a new"), "{said}");
-    let drift = run("lexicon drift {} {}", &[&lexicon, &books]).expect(0).out;
+    assert!(
+        said.contains("lapidary lexicon drift FILE PATH") && said.contains("count a new"),
+        "{said}"
+    );
+    let drift = run("lexicon drift {} {}", &[&lexicon, &books])
+        .expect(0)
+        .out;
     assert!(!drift.is_empty());
     count();
     reindex();

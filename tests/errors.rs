@@ -28,7 +28,10 @@ fn plain(message: &str) {
 
 /// Sends a request and returns the problem that it is answered with.
 fn problem(server: &Server, method: &str, path: &str, kind: &str, body: &str) -> Value {
-    let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
+    let agent: Agent = Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
     let url = format!("{}{path}", server.url);
     let answer = match method {
         "GET" => agent.get(url).call(),
@@ -40,8 +43,15 @@ fn problem(server: &Server, method: &str, path: &str, kind: &str, body: &str) ->
     let text = answer.body_mut().read_to_string().expect("a text");
     let first = text.lines().next().unwrap_or_default();
     let json: Value = serde_json::from_str(first).unwrap_or_else(|e| panic!("{e}: {text}"));
-    let problem = if json["problem"].is_object() { json["problem"].clone() } else { json };
-    assert!(kind == "application/x-ndjson" || problem["status"] == status, "{problem}");
+    let problem = if json["problem"].is_object() {
+        json["problem"].clone()
+    } else {
+        json
+    };
+    assert!(
+        kind == "application/x-ndjson" || problem["status"] == status,
+        "{problem}"
+    );
     problem
 }
 
@@ -53,20 +63,118 @@ fn a_wrong_request_is_answered_in_plain_words() {
     let server = Server::start(&folder.data());
     let book = "/v1/libraries/l/books/1";
     let table = [
-        ("POST", "/v1/checks", JSON, "{nonsense}", "bad_json", "not valid JSON (column 2)"),
-        ("POST", "/v1/checks", JSON, "{\"text\": ", "bad_json", "ends too early"),
-        ("POST", "/v1/checks", JSON, r#"{"text": 5}"#, "bad_json", "'text': expected a string, not 5"),
-        ("POST", "/v1/checks", JSON, r#"{"gems": ["x"]}"#, "bad_json", "'gems[0]': expected a gem: a whole number"),
-        ("POST", "/v1/checks", JSON, r#"{"text": "a", "colour": 1}"#, "bad_json", "there is no field 'colour'"),
-        ("POST", "/v1/checks", JSON, r#"{"text": "a", "day": "soon"}"#, "bad_json", "'day': expected a date such as"),
-        ("POST", "/v1/checks", JSON, r#"{"text": "a", "limit": -1}"#, "bad_json", "'limit': expected a whole number"),
-        ("POST", "/v1/checks?limit=many", "text/plain", "a", "bad_query", "'limit': expected a whole number"),
-        ("POST", "/v1/checks?detail=si", "text/plain", "a", "bad_query", "'detail': expected true or false"),
-        ("POST", "/v1/checks?colour=1", "text/plain", "a", "bad_query", "there is no field 'colour'"),
-        ("POST", "/v1/checks:batch", LINES, r#"{"text": 5}"#, "bad_json", "'text': expected a string, not 5"),
-        ("POST", "/v1/checks:batch", LINES, "[1]", "bad_json", "the JSON is a list; this call takes an object"),
-        ("POST", "/v1/libraries/l/books", LINES, r#"{"id": 5}"#, "bad_json", "'id': expected a string, not 5"),
-        ("POST", "/v1/libraries/l/books", LINES, r#"{"id": "1"}"#, "bad_json", "the field 'rights' is missing"),
+        (
+            "POST",
+            "/v1/checks",
+            JSON,
+            "{nonsense}",
+            "bad_json",
+            "not valid JSON (column 2)",
+        ),
+        (
+            "POST",
+            "/v1/checks",
+            JSON,
+            "{\"text\": ",
+            "bad_json",
+            "ends too early",
+        ),
+        (
+            "POST",
+            "/v1/checks",
+            JSON,
+            r#"{"text": 5}"#,
+            "bad_json",
+            "'text': expected a string, not 5",
+        ),
+        (
+            "POST",
+            "/v1/checks",
+            JSON,
+            r#"{"gems": ["x"]}"#,
+            "bad_json",
+            "'gems[0]': expected a gem: a whole number",
+        ),
+        (
+            "POST",
+            "/v1/checks",
+            JSON,
+            r#"{"text": "a", "colour": 1}"#,
+            "bad_json",
+            "there is no field 'colour'",
+        ),
+        (
+            "POST",
+            "/v1/checks",
+            JSON,
+            r#"{"text": "a", "day": "soon"}"#,
+            "bad_json",
+            "'day': expected a date such as",
+        ),
+        (
+            "POST",
+            "/v1/checks",
+            JSON,
+            r#"{"text": "a", "limit": -1}"#,
+            "bad_json",
+            "'limit': expected a whole number",
+        ),
+        (
+            "POST",
+            "/v1/checks?limit=many",
+            "text/plain",
+            "a",
+            "bad_query",
+            "'limit': expected a whole number",
+        ),
+        (
+            "POST",
+            "/v1/checks?detail=si",
+            "text/plain",
+            "a",
+            "bad_query",
+            "'detail': expected true or false",
+        ),
+        (
+            "POST",
+            "/v1/checks?colour=1",
+            "text/plain",
+            "a",
+            "bad_query",
+            "there is no field 'colour'",
+        ),
+        (
+            "POST",
+            "/v1/checks:batch",
+            LINES,
+            r#"{"text": 5}"#,
+            "bad_json",
+            "'text': expected a string, not 5",
+        ),
+        (
+            "POST",
+            "/v1/checks:batch",
+            LINES,
+            "[1]",
+            "bad_json",
+            "the JSON is a list; this call takes an object",
+        ),
+        (
+            "POST",
+            "/v1/libraries/l/books",
+            LINES,
+            r#"{"id": 5}"#,
+            "bad_json",
+            "'id': expected a string, not 5",
+        ),
+        (
+            "POST",
+            "/v1/libraries/l/books",
+            LINES,
+            r#"{"id": "1"}"#,
+            "bad_json",
+            "the field 'rights' is missing",
+        ),
         (
             "PUT",
             book,
@@ -83,9 +191,30 @@ fn a_wrong_request_is_answered_in_plain_words() {
             "bad_query",
             "rights are one of: forbidden, protected",
         ),
-        ("PUT", "/v1/libraries/l/books/1?title=a", "text/plain", "a", "bad_query", "'rights' is missing"),
-        ("POST", "/v1/jobs", JSON, r#"{"kind": "fly"}"#, "bad_json", "'fly' is not one of: 'reindex',"),
-        ("POST", "/v1/jobs", JSON, r#"{"kind": "reindex", "recipe": 5}"#, "bad_json", "the possible forms"),
+        (
+            "PUT",
+            "/v1/libraries/l/books/1?title=a",
+            "text/plain",
+            "a",
+            "bad_query",
+            "'rights' is missing",
+        ),
+        (
+            "POST",
+            "/v1/jobs",
+            JSON,
+            r#"{"kind": "fly"}"#,
+            "bad_json",
+            "'fly' is not one of: 'reindex',",
+        ),
+        (
+            "POST",
+            "/v1/jobs",
+            JSON,
+            r#"{"kind": "reindex", "recipe": 5}"#,
+            "bad_json",
+            "the possible forms",
+        ),
         (
             "POST",
             "/v1/keys",
@@ -94,10 +223,38 @@ fn a_wrong_request_is_answered_in_plain_words() {
             "bad_json",
             "'fast' is not a rate",
         ),
-        ("POST", "/v1/keys", JSON, r#"{"name": "", "role": "check"}"#, "bad_key_request", "1 to 100 bytes"),
-        ("GET", "/v1/audit?since=now", "", "", "bad_query", "2026-01-31T12:00:00Z"),
-        ("GET", "/v1/audit?after=-1", "", "", "bad_query", "'after': expected a whole number"),
-        ("POST", "/v1/import", LINES, "{}\n", "bad_export", "line 1: this is not an export of a catalogue"),
+        (
+            "POST",
+            "/v1/keys",
+            JSON,
+            r#"{"name": "", "role": "check"}"#,
+            "bad_key_request",
+            "1 to 100 bytes",
+        ),
+        (
+            "GET",
+            "/v1/audit?since=now",
+            "",
+            "",
+            "bad_query",
+            "2026-01-31T12:00:00Z",
+        ),
+        (
+            "GET",
+            "/v1/audit?after=-1",
+            "",
+            "",
+            "bad_query",
+            "'after': expected a whole number",
+        ),
+        (
+            "POST",
+            "/v1/import",
+            LINES,
+            "{}\n",
+            "bad_export",
+            "line 1: this is not an export of a catalogue",
+        ),
         (
             "POST",
             "/v1/import",
@@ -124,10 +281,28 @@ fn advice_is_that_of_the_front_end() {
     let ingest = "ingest --data {} --recipe documented --library l --rights free --id name {}";
     run(ingest, &[folder.data().as_path(), &file]).expect(0);
 
-    let missing = run("check --data {} {}", &[folder.path("none").as_path(), &file]).expect(2);
-    assert!(missing.err.contains("there is no catalogue here; `lapidary ingest --data DIR"), "{}", missing.err);
-    let unknown = run("check --data {} --recipe hardened {}", &[folder.data().as_path(), &file]).expect(2);
-    assert!(unknown.err.contains("`lapidary reindex`"), "{}", unknown.err);
+    let missing = run(
+        "check --data {} {}",
+        &[folder.path("none").as_path(), &file],
+    )
+    .expect(2);
+    assert!(
+        missing
+            .err
+            .contains("there is no catalogue here; `lapidary ingest --data DIR"),
+        "{}",
+        missing.err
+    );
+    let unknown = run(
+        "check --data {} --recipe hardened {}",
+        &[folder.data().as_path(), &file],
+    )
+    .expect(2);
+    assert!(
+        unknown.err.contains("`lapidary reindex`"),
+        "{}",
+        unknown.err
+    );
 
     let server = Server::start(&folder.data());
     let busy = run("check --data {} {}", &[folder.data().as_path(), &file]).expect(3);
@@ -135,9 +310,20 @@ fn advice_is_that_of_the_front_end() {
     let check = r#"{"text": "a", "recipe": "hardened"}"#;
     let problem = problem(&server, "POST", "/v1/checks", "application/json", check);
     let detail = problem["detail"].as_str().expect("a detail");
-    assert!(detail.contains("no recipe 'hardened'") && !detail.contains("lapidary "), "{detail}");
-    let remote = run(&format!("check --server {} --recipe hardened {{}}", server.url), &[&file]).expect(2);
-    assert!(remote.err.contains("no recipe 'hardened'") && remote.err.contains("`lapidary reindex`"), "{}", remote.err);
+    assert!(
+        detail.contains("no recipe 'hardened'") && !detail.contains("lapidary "),
+        "{detail}"
+    );
+    let remote = run(
+        &format!("check --server {} --recipe hardened {{}}", server.url),
+        &[&file],
+    )
+    .expect(2);
+    assert!(
+        remote.err.contains("no recipe 'hardened'") && remote.err.contains("`lapidary reindex`"),
+        "{}",
+        remote.err
+    );
 }
 
 /// One book that would lose its gems is refused; the others are added.
@@ -153,9 +339,19 @@ fn a_book_that_would_be_empty_does_not_stop_an_ingest() {
     folder.file("books/b.txt", prose(3, 2_000));
     folder.file("books/c.txt", prose(4, 2_000));
     let refused = run(ingest, &paths).expect(2);
-    assert!(refused.err.contains("checks could no longer find it"), "{}", refused.err);
-    assert!(refused.err.contains("pass --allow-empty"), "{}", refused.err);
-    let books = run("books list --data {} --library l --json", &paths[..1]).expect(0).json();
+    assert!(
+        refused.err.contains("checks could no longer find it"),
+        "{}",
+        refused.err
+    );
+    assert!(
+        refused.err.contains("pass --allow-empty"),
+        "{}",
+        refused.err
+    );
+    let books = run("books list --data {} --library l --json", &paths[..1])
+        .expect(0)
+        .json();
     assert_eq!(books.len(), 3, "{books:?}");
     run(&format!("{ingest} --allow-empty"), &paths).expect(0);
 }
@@ -165,7 +361,12 @@ fn settings_and_files_of_commands_are_explained_too() {
     let folder = Folder::new();
     let serve = |settings: &str| {
         let file = folder.file("lapidary.toml", settings);
-        run("serve --check-config --config {} --data {}", &[file.as_path(), &folder.data()]).expect(2).err
+        run(
+            "serve --check-config --config {} --data {}",
+            &[file.as_path(), &folder.data()],
+        )
+        .expect(2)
+        .err
     };
     let table = [
         ("listen = 5", "line 1: 'listen': expected"),
@@ -178,9 +379,20 @@ fn settings_and_files_of_commands_are_explained_too() {
         plain(&message);
     }
     let book = folder.file("a.txt", prose(1, 2_000));
-    let metadata = folder.file("metadata.jsonl", r#"{"file": "a.txt", "authors": "N. Gogol"}"#);
+    let metadata = folder.file(
+        "metadata.jsonl",
+        r#"{"file": "a.txt", "authors": "N. Gogol"}"#,
+    );
     let paths = [folder.data(), metadata, book];
-    let wrong = run("ingest --data {} --library l --rights free --metadata {} {}", &paths).expect(2).err;
-    assert!(wrong.contains("line 1: 'authors': expected a list, not \"N. Gogol\""), "{wrong}");
+    let wrong = run(
+        "ingest --data {} --library l --rights free --metadata {} {}",
+        &paths,
+    )
+    .expect(2)
+    .err;
+    assert!(
+        wrong.contains("line 1: 'authors': expected a list, not \"N. Gogol\""),
+        "{wrong}"
+    );
     plain(&wrong);
 }

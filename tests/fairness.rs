@@ -18,8 +18,11 @@ use hostile::{KIND_COUNT, Target, attack};
 
 /// Sends a request and returns the status and body of the response.
 fn call(server: &Server, secret: &str, what: &str, kind: &str, body: &[u8]) -> (u16, Value) {
-    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
-    stream.set_read_timeout(Some(Duration::from_secs(300))).expect("a time-out");
+    let mut stream =
+        TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(300)))
+        .expect("a time-out");
     let length = body.len();
     let head = format!(
         "{what} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nAuthorization: Bearer {secret}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n"
@@ -31,7 +34,11 @@ fn call(server: &Server, secret: &str, what: &str, kind: &str, body: &[u8]) -> (
     let _ = stream.read_to_end(&mut answer);
     let answer = String::from_utf8_lossy(&answer);
     let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+    let status = head
+        .split(' ')
+        .nth(1)
+        .and_then(|status| status.parse().ok())
+        .unwrap_or_default();
     (status, serde_json::from_str(body).unwrap_or_default())
 }
 
@@ -42,14 +49,19 @@ fn slow_files_of_one_key_hold_up_nobody_else() {
     const FILES: usize = 6;
     let folder = Folder::new();
     let data = folder.data();
-    let [slow, good, admin] =
-        ["--role check slow", "--role check good", "--role admin boss"].map(|arguments| key(&data, arguments));
+    let [slow, good, admin] = [
+        "--role check slow",
+        "--role check good",
+        "--role admin boss",
+    ]
+    .map(|arguments| key(&data, arguments));
     let server = Server::start_with("--limit-time 2", &[], &data);
     let (answered, pdf) = (AtomicUsize::new(0), loops());
     thread::scope(|scope| {
         for _ in 0..FILES {
             scope.spawn(|| {
-                let (status, answer) = call(&server, &slow, "POST /v1/checks", "application/pdf", &pdf);
+                let (status, answer) =
+                    call(&server, &slow, "POST /v1/checks", "application/pdf", &pdf);
                 assert!([422, 503].contains(&status), "{status} {answer}");
                 answered.fetch_add(1, Ordering::Relaxed);
             });
@@ -57,17 +69,46 @@ fn slow_files_of_one_key_hold_up_nobody_else() {
         // Give the readers time to start.
         thread::sleep(Duration::from_secs(1));
         for _ in 0..20 {
-            assert_eq!(call(&server, &good, "POST /v1/checks", "application/json", b"{\"gems\":[1]}").0, 200);
+            assert_eq!(
+                call(
+                    &server,
+                    &good,
+                    "POST /v1/checks",
+                    "application/json",
+                    b"{\"gems\":[1]}"
+                )
+                .0,
+                200
+            );
         }
         // A file of another client gets its turn.
         let book = makers::epub(&[prose(1, 3_000)]);
-        assert_eq!(call(&server, &good, "POST /v1/checks", "application/epub+zip", &book).0, 200);
+        assert_eq!(
+            call(
+                &server,
+                &good,
+                "POST /v1/checks",
+                "application/epub+zip",
+                &book
+            )
+            .0,
+            200
+        );
         assert_eq!(call(&server, &admin, "GET /v1/keys", "", b"").0, 200);
-        assert_eq!(call(&server, &admin, "DELETE /v1/keys/slow", "", b"").0, 204);
+        assert_eq!(
+            call(&server, &admin, "DELETE /v1/keys/slow", "", b"").0,
+            204
+        );
         assert_eq!(call(&server, &admin, "GET /readyz", "", b"").0, 200);
-        assert!(answered.load(Ordering::Relaxed) < FILES, "the slow files were read before all that came after them");
+        assert!(
+            answered.load(Ordering::Relaxed) < FILES,
+            "the slow files were read before all that came after them"
+        );
     });
-    assert_eq!(call(&server, &slow, "POST /v1/checks", "application/pdf", &pdf).0, 401);
+    assert_eq!(
+        call(&server, &slow, "POST /v1/checks", "application/pdf", &pdf).0,
+        401
+    );
 }
 
 /// A text that grows many times over when folded is refused; a text that is merely long is not.
@@ -75,19 +116,41 @@ fn slow_files_of_one_key_hold_up_nobody_else() {
 fn a_text_takes_no_longer_than_its_length_says() {
     let folder = Folder::new();
     let server = Server::start(&folder.data());
-    let check = |text: String| call(&server, "", "POST /v1/checks", "text/plain; charset=utf-8", text.as_bytes());
-    for bomb in ["\u{fdfa}".repeat(2 << 20), "\u{301}".repeat(2 << 20), "a\u{fdfb} ".repeat(2 << 20)] {
+    let check = |text: String| {
+        call(
+            &server,
+            "",
+            "POST /v1/checks",
+            "text/plain; charset=utf-8",
+            text.as_bytes(),
+        )
+    };
+    for bomb in [
+        "\u{fdfa}".repeat(2 << 20),
+        "\u{301}".repeat(2 << 20),
+        "a\u{fdfb} ".repeat(2 << 20),
+    ] {
         let (status, answer) = check(bomb);
-        assert_eq!((status, &answer["code"]), (422, &"over_limit".into()), "{answer}");
+        assert_eq!(
+            (status, &answer["code"]),
+            (422, &"over_limit".into()),
+            "{answer}"
+        );
     }
-    for text in ["宝物は一つの箱の中にあった。".repeat(20_000), "صلى الله عليه ﷺ وسلم ".repeat(20_000)]
-    {
+    for text in [
+        "宝物は一つの箱の中にあった。".repeat(20_000),
+        "صلى الله عليه ﷺ وسلم ".repeat(20_000),
+    ] {
         assert_eq!(check(text).0, 200);
     }
     drop(server);
     let file = folder.file("bomb.txt", "\u{fdfa}".repeat(1 << 20));
     let refused = run("check --data {} {}", &[folder.data(), file]).expect(2);
-    assert!(refused.err.contains("more characters than bytes"), "{}", refused.err);
+    assert!(
+        refused.err.contains("more characters than bytes"),
+        "{}",
+        refused.err
+    );
 }
 
 /// Runs `scripts/attack` for a few seconds.
@@ -98,37 +161,87 @@ fn hostile_clients_are_outlived() {
     for book in 0..20 {
         folder.file(&format!("books/{book}.txt"), prose(book, 20_000));
     }
-    run("ingest --data {} --library mine --rights protected {}", &[data.clone(), folder.path("books")]).expect(0);
+    run(
+        "ingest --data {} --library mine --rights protected {}",
+        &[data.clone(), folder.path("books")],
+    )
+    .expect(0);
     // The short text that is checked and flooded is the beginning of a book.
     let text: String = prose(0, 2_000);
     folder.file("text.txt", text.clone());
     let gems = run("gems --recipe hardened {}", &[folder.path("text.txt")]).expect(0);
-    let gems =
-        format!("[{}]", gems.out.trim().split(',').map(|gem| format!("\"{gem}\"")).collect::<Vec<_>>().join(","));
+    let gems = format!(
+        "[{}]",
+        gems.out
+            .trim()
+            .split(',')
+            .map(|gem| format!("\"{gem}\""))
+            .collect::<Vec<_>>()
+            .join(",")
+    );
     let report = run("gems --recipe released {}", &[folder.path("books/0.txt")]).expect(0);
-    let gem = report.out.split_whitespace().next().expect("a gem").to_owned();
+    let gem = report
+        .out
+        .split_whitespace()
+        .next()
+        .expect("a gem")
+        .to_owned();
     let hostile = (0..KIND_COUNT).map(|client| {
         let check = key(&data, &format!("--role check check-{client}"));
-        [check, key(&data, &format!("--role ingest --trusted --library hostile-{client} ingest-{client}"))]
+        [
+            check,
+            key(
+                &data,
+                &format!("--role ingest --trusted --library hostile-{client} ingest-{client}"),
+            ),
+        ]
     });
     let hostile = hostile.collect();
     let publisher = "--role ingest --trusted --library good publisher";
-    let [careless, good, admin, publisher] =
-        ["--role admin careless", "--role check good", "--role admin boss", publisher]
-            .map(|arguments| key(&data, arguments));
+    let [careless, good, admin, publisher] = [
+        "--role admin careless",
+        "--role check good",
+        "--role admin boss",
+        publisher,
+    ]
+    .map(|arguments| key(&data, arguments));
     let server = Server::start_with("--limit-time 4", &[], &data);
     let address = server.url.trim_start_matches("http://").to_owned();
     let (large, new_text) = (4 << 20, |seed| prose(seed, 2_000));
-    let target = Target { address, hostile, publisher, careless, good, admin, large, gem, text, gems, new_text };
+    let target = Target {
+        address,
+        hostile,
+        publisher,
+        careless,
+        good,
+        admin,
+        large,
+        gem,
+        text,
+        gems,
+        new_text,
+    };
     let outcome = attack(&target, Duration::from_secs(15));
     println!("{:#?}", outcome.answers);
-    for (name, calls) in
-        [("gem", &outcome.good), ("text", &outcome.checks), ("gate", &outcome.gates), ("administrator", &outcome.admin)]
-    {
-        println!("{name}: {} calls, p99 {:?}", calls.took.len(), calls.quantile(0.99));
+    for (name, calls) in [
+        ("gem", &outcome.good),
+        ("text", &outcome.checks),
+        ("gate", &outcome.gates),
+        ("administrator", &outcome.admin),
+    ] {
+        println!(
+            "{name}: {} calls, p99 {:?}",
+            calls.took.len(),
+            calls.quantile(0.99)
+        );
         assert!(calls.failed.is_empty(), "{name}: {:?}", calls.failed);
         assert!(calls.took.len() > 3, "{name}");
     }
-    assert_eq!(outcome.answers.len(), KIND_COUNT, "{:?}", outcome.answers.keys());
+    assert_eq!(
+        outcome.answers.len(),
+        KIND_COUNT,
+        "{:?}",
+        outcome.answers.keys()
+    );
     assert_eq!(server.stop(), Some(0));
 }

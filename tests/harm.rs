@@ -24,8 +24,18 @@ const LIMITS: &str = "--limit-time 2 --limit-memory 536870912";
 fn a_reader_that_dies_costs_one_file() {
     let folder = Folder::new();
     for (name, bytes, limit, why) in [
-        ("stack", overflows_the_stack(), "", "unreadable: its reader overflowed its stack"),
-        ("loop", loops(), "--limit-time 1", "reading it takes more than 1 seconds, the limit here (--limit-time)"),
+        (
+            "stack",
+            overflows_the_stack(),
+            "",
+            "unreadable: its reader overflowed its stack",
+        ),
+        (
+            "loop",
+            loops(),
+            "--limit-time 1",
+            "reading it takes more than 1 seconds, the limit here (--limit-time)",
+        ),
         (
             "memory",
             exhausts_memory(),
@@ -39,15 +49,37 @@ fn a_reader_that_dies_costs_one_file() {
     }
     // Among other files, they stop none of them.
     folder.file("shelf/b.txt", prose(1, 5_000));
-    folder
-        .file("shelf/a.zip", zip(&[("one.txt", prose(2, 5_000).as_bytes()), ("two.txt", prose(3, 5_000).as_bytes())]));
+    folder.file(
+        "shelf/a.zip",
+        zip(&[
+            ("one.txt", prose(2, 5_000).as_bytes()),
+            ("two.txt", prose(3, 5_000).as_bytes()),
+        ]),
+    );
     let line = format!("ingest --data {{}} --library l --rights protected {LIMITS} {{}}");
     let said = run(&line, &[folder.data(), folder.path("shelf")]).expect(2);
-    assert!(said.out.contains("3 added") && said.out.contains("3 refused"), "{}{}", said.out, said.err);
-    let report = run("check --data {} --json {}", &[folder.data(), folder.path("shelf/a.zip")]).expect(1).json();
-    let ids: Vec<&str> =
-        report[0]["matches"].as_array().expect("matches").iter().filter_map(|m| m["book"]["id"].as_str()).collect();
-    assert!(ids.len() == 2 && ids.contains(&"a/one") && ids.contains(&"a/two"), "{ids:?}");
+    assert!(
+        said.out.contains("3 added") && said.out.contains("3 refused"),
+        "{}{}",
+        said.out,
+        said.err
+    );
+    let report = run(
+        "check --data {} --json {}",
+        &[folder.data(), folder.path("shelf/a.zip")],
+    )
+    .expect(1)
+    .json();
+    let ids: Vec<&str> = report[0]["matches"]
+        .as_array()
+        .expect("matches")
+        .iter()
+        .filter_map(|m| m["book"]["id"].as_str())
+        .collect();
+    assert!(
+        ids.len() == 2 && ids.contains(&"a/one") && ids.contains(&"a/two"),
+        "{ids:?}"
+    );
 }
 
 fn number(file: &[u8], at: usize) -> usize {
@@ -61,15 +93,25 @@ fn chains_without_end() -> Vec<Vec<u8>> {
     // Offsets from [MS-CFB]: the sector size, the FAT, the mini FAT and the directory.
     let size = 1 << u16::from_le_bytes([whole[30], whole[31]]);
     let sector = |at: usize| (number(&whole, at) + 1) * size;
-    let links = |table: usize| (table..table + size).step_by(4).filter(|&at| number(&whole, at) < 1_000);
-    let names = (sector(48)..sector(48) + size).step_by(128).flat_map(|entry| [entry + 68, entry + 72, entry + 76]);
-    let linked = links(sector(76)).chain(links(sector(60)).filter(|_| number(&whole, 60) < 1_000)).chain(names);
+    let links = |table: usize| {
+        (table..table + size)
+            .step_by(4)
+            .filter(|&at| number(&whole, at) < 1_000)
+    };
+    let names = (sector(48)..sector(48) + size)
+        .step_by(128)
+        .flat_map(|entry| [entry + 68, entry + 72, entry + 76]);
+    let linked = links(sector(76))
+        .chain(links(sector(60)).filter(|_| number(&whole, 60) < 1_000))
+        .chain(names);
     let with = |at: usize, to: usize| {
         let mut file = whole.clone();
         file[at..at + 4].copy_from_slice(&(to as u32).to_le_bytes());
         file
     };
-    linked.flat_map(|at| [0, 1, 2, (at % size) / 4].map(|to| with(at, to))).collect()
+    linked
+        .flat_map(|at| [0, 1, 2, (at % size) / 4].map(|to| with(at, to)))
+        .collect()
 }
 
 #[test]
@@ -94,14 +136,22 @@ fn chains_without_end_do_end() {
 fn a_server_outlives_them() {
     let folder = Folder::new();
     let server = Server::start_with(LIMITS, &[], &folder.data());
-    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .new_agent();
     let post = |bytes: &[u8], kind: &str| {
         loop {
-            let request = agent.post(format!("{}/v1/checks", server.url)).content_type(kind);
+            let request = agent
+                .post(format!("{}/v1/checks", server.url))
+                .content_type(kind);
             let mut answer = request.send(bytes).expect("an answer");
             // If all readers are busy for long, the server asks clients to try again.
             if answer.status() != 503 {
-                return (answer.status().as_u16(), answer.body_mut().read_to_string().expect("a body"));
+                return (
+                    answer.status().as_u16(),
+                    answer.body_mut().read_to_string().expect("a body"),
+                );
             }
         }
     };
@@ -120,7 +170,10 @@ fn a_server_outlives_them() {
             scope.spawn(move || {
                 let (status, said) = post(bytes, "application/octet-stream");
                 assert_eq!(status, 422, "{said}");
-                assert!(said.contains(&format!("\"code\":\"{code}\"")), "{code}: {said}");
+                assert!(
+                    said.contains(&format!("\"code\":\"{code}\"")),
+                    "{code}: {said}"
+                );
             });
         }
         // Meanwhile, other requests are served.
@@ -133,12 +186,23 @@ fn a_server_outlives_them() {
         let (status, said) = post(&make(&paragraphs), "application/octet-stream");
         assert_eq!(status, 200, "{name}: {said}");
     }
-    assert_eq!(post(&makers::epub(&paragraphs), "application/epub+zip").0, 200);
-    let put =
-        agent.put(format!("{}/v1/libraries/l/books/a?rights=free", server.url)).content_type("application/epub+zip");
-    let book =
-        put.send(&makers::epub(&paragraphs)[..]).expect("an answer").body_mut().read_to_string().expect("a body");
-    assert!(book.contains(makers::TITLE) && book.contains(makers::AUTHOR), "{book}");
+    assert_eq!(
+        post(&makers::epub(&paragraphs), "application/epub+zip").0,
+        200
+    );
+    let put = agent
+        .put(format!("{}/v1/libraries/l/books/a?rights=free", server.url))
+        .content_type("application/epub+zip");
+    let book = put
+        .send(&makers::epub(&paragraphs)[..])
+        .expect("an answer")
+        .body_mut()
+        .read_to_string()
+        .expect("a body");
+    assert!(
+        book.contains(makers::TITLE) && book.contains(makers::AUTHOR),
+        "{book}"
+    );
     assert_eq!(server.stop(), Some(0));
 }
 
@@ -146,10 +210,19 @@ fn a_server_outlives_them() {
 fn a_file_of_two_gigabytes_is_not_read() {
     let folder = Folder::new();
     let path = folder.file("sparse.epub", "");
-    fs::File::options().write(true).open(&path).and_then(|file| file.set_len(2 << 30)).expect("a sparse file");
+    fs::File::options()
+        .write(true)
+        .open(&path)
+        .and_then(|file| file.set_len(2 << 30))
+        .expect("a sparse file");
     let mut limited = command("gems {}", &[&path]);
-    let said = common::Run::from(limited.output().expect("the program runs")).expect(2).err;
-    assert!(said.contains("the file has more than 268435456 bytes, the limit here (--limit-input)"), "{said}");
+    let said = common::Run::from(limited.output().expect("the program runs"))
+        .expect(2)
+        .err;
+    assert!(
+        said.contains("the file has more than 268435456 bytes, the limit here (--limit-input)"),
+        "{said}"
+    );
 }
 
 /// Path traversal: names in an archive are only names, and nothing is written outside.
@@ -157,11 +230,20 @@ fn a_file_of_two_gigabytes_is_not_read() {
 fn names_lead_nowhere() {
     let folder = Folder::new();
     let text = prose(4, 5_000);
-    let archive = zip(&[("../../escaped.txt", text.as_bytes()), ("/etc/escaped.txt", text.as_bytes())]);
+    let archive = zip(&[
+        ("../../escaped.txt", text.as_bytes()),
+        ("/etc/escaped.txt", text.as_bytes()),
+    ]);
     let file = folder.file("shelf/deep/a.zip", archive);
     let line = "ingest --data {} --library l --rights free --json {}";
     let lines = run(line, &[folder.data(), file]).expect(0).json();
-    let ids: Vec<&str> = lines.iter().filter_map(|line| line["book"]["id"].as_str()).collect();
-    assert!(ids.contains(&"a/../../escaped") && ids.contains(&"a//etc/escaped"), "{ids:?}");
+    let ids: Vec<&str> = lines
+        .iter()
+        .filter_map(|line| line["book"]["id"].as_str())
+        .collect();
+    assert!(
+        ids.contains(&"a/../../escaped") && ids.contains(&"a//etc/escaped"),
+        "{ids:?}"
+    );
     assert!(!folder.path("escaped.txt").exists() && !folder.path("shelf/escaped.txt").exists());
 }

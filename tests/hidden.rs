@@ -1,12 +1,16 @@
 //! Text that the readers of a file do not see: it is left out, counted and told. Text that they see never is.
 
-#![allow(clippy::format_collect, clippy::format_push_string, reason = "files are put together as they are read")]
+#![allow(
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "files are put together as they are read"
+)]
 
 use crate::common;
 use crate::common::{Folder, Random, Server, run};
 use crate::makers::{
-    doc_with, docx, docx_of, docx_with, epub_of, epub_with, fb2, fb3, html_with, mobi, odt, odt_of, odt_with, rtf,
-    rtf_with, tei,
+    doc_with, docx, docx_of, docx_with, epub_of, epub_with, fb2, fb3, html_with, mobi, odt, odt_of,
+    odt_with, rtf, rtf_with, tei,
 };
 use lapidary_extract::{ExtractError, Extracted, File, HiddenCount, Hiding, Limit, Limits, Met};
 use lapidary_gems::Recipe;
@@ -26,7 +30,9 @@ fn with_junk(paragraphs: &[String], open: &str, close: &str) -> (Vec<String>, u6
         let mut mixed = String::new();
         for four in paragraph.split(' ').collect::<Vec<_>>().chunks(4) {
             let junk = 1 + random.below(2);
-            let words: String = (0..junk).map(|_| format!("zq{} ", random.below(1_000_000))).collect();
+            let words: String = (0..junk)
+                .map(|_| format!("zq{} ", random.below(1_000_000)))
+                .collect();
             count += junk;
             mixed.push_str(&format!("{} {open}{words}{close}", four.join(" ")));
         }
@@ -37,7 +43,11 @@ fn with_junk(paragraphs: &[String], open: &str, close: &str) -> (Vec<String>, u6
 }
 
 fn read(bytes: Vec<u8>) -> Extracted {
-    let file = File { bytes: bytes.into(), name: None, encoding: None };
+    let file = File {
+        bytes: bytes.into(),
+        name: None,
+        encoding: None,
+    };
     lapidary_extract::read_one(file, Limits::default()).expect("a book")
 }
 
@@ -46,16 +56,40 @@ fn words(text: &str) -> Vec<&str> {
 }
 
 /// The text is found as if nothing were hidden, and what is hidden is counted.
-fn assert_seen_through(what: &str, how: Hiding, make: &dyn Fn(&[String]) -> Vec<u8>, (open, close): (&str, &str)) {
+fn assert_seen_through(
+    what: &str,
+    how: Hiding,
+    make: &dyn Fn(&[String]) -> Vec<u8>,
+    (open, close): (&str, &str),
+) {
     let honest = honest();
     let (mixed, count) = with_junk(&honest, open, close);
     let (clean, found) = (read(make(&honest)), read(make(&mixed)));
-    assert!(words(&clean.text) == words(&found.text), "{what}: {:.300}\n{:.300}", clean.text, found.text);
+    assert!(
+        words(&clean.text) == words(&found.text),
+        "{what}: {:.300}\n{:.300}",
+        clean.text,
+        found.text
+    );
     for recipe in [Recipe::documented(), Recipe::hardened()] {
-        let gems = |text: &str| recipe.gems(text).iter().map(|placed| placed.gem).collect::<Vec<_>>();
-        assert!(gems(&clean.text) == gems(&found.text), "{what}, {}", recipe.name());
+        let gems = |text: &str| {
+            recipe
+                .gems(text)
+                .iter()
+                .map(|placed| placed.gem)
+                .collect::<Vec<_>>()
+        };
+        assert!(
+            gems(&clean.text) == gems(&found.text),
+            "{what}, {}",
+            recipe.name()
+        );
     }
-    assert_eq!(found.hidden.counts().collect::<Vec<_>>(), [HiddenCount { how, words: count }], "{what}");
+    assert_eq!(
+        found.hidden.counts().collect::<Vec<_>>(),
+        [HiddenCount { how, words: count }],
+        "{what}"
+    );
     assert!(clean.hidden.is_empty(), "{what}: {:?}", clean.hidden);
 }
 
@@ -63,7 +97,10 @@ fn assert_seen_through(what: &str, how: Hiding, make: &dyn Fn(&[String]) -> Vec<
 fn assert_seen(what: &str, make: &dyn Fn(&[String]) -> Vec<u8>, (open, close): (&str, &str)) {
     let (mixed, count) = with_junk(&honest(), open, close);
     let found = read(make(&mixed));
-    let seen = words(&found.text).iter().filter(|word| word.starts_with("zq")).count() as u64;
+    let seen = words(&found.text)
+        .iter()
+        .filter(|word| word.starts_with("zq"))
+        .count() as u64;
     assert_eq!((seen, found.hidden.words()), (count, 0), "{what}");
 }
 
@@ -71,7 +108,10 @@ fn assert_seen(what: &str, make: &dyn Fn(&[String]) -> Vec<u8>, (open, close): (
 const ATTRIBUTES: &[(&str, Hiding)] = &[
     ("hidden=\"\"", Hiding::HiddenAttribute),
     ("style=\"display:none\"", Hiding::DisplayNone),
-    ("style=\"DISPLAY: none !important; display: block\"", Hiding::DisplayNone),
+    (
+        "style=\"DISPLAY: none !important; display: block\"",
+        Hiding::DisplayNone,
+    ),
     ("style=\"visibility:hidden\"", Hiding::InvisibleRendering),
     ("style=\"visibility:collapse\"", Hiding::InvisibleRendering),
     ("style=\"opacity:0\"", Hiding::Transparent),
@@ -83,23 +123,47 @@ const ATTRIBUTES: &[(&str, Hiding)] = &[
     ("style=\"color:rgb(100%, 100%, 100%)\"", Hiding::SameColour),
     ("style=\"color:hsl(0 0% 98%)\"", Hiding::SameColour),
     ("style=\"background:black\"", Hiding::SameColour),
-    ("style=\"color:red;background-color:#f00\"", Hiding::SameColour),
+    (
+        "style=\"color:red;background-color:#f00\"",
+        Hiding::SameColour,
+    ),
     ("style=\"font-size:0\"", Hiding::Tiny),
     ("style=\"font-size:1px\"", Hiding::Tiny),
     ("style=\"font-size:.01em\"", Hiding::Tiny),
     ("style=\"font:0/0 a\"", Hiding::Tiny),
     ("style=\"position:absolute;left:-9999px\"", Hiding::OffPage),
     ("style=\"position:fixed;top:-100em\"", Hiding::OffPage),
-    ("style=\"display:inline-block;text-indent:-9999px\"", Hiding::OffPage),
-    ("style=\"position:absolute;clip:rect(0,0,0,0)\"", Hiding::Clipped),
+    (
+        "style=\"display:inline-block;text-indent:-9999px\"",
+        Hiding::OffPage,
+    ),
+    (
+        "style=\"position:absolute;clip:rect(0,0,0,0)\"",
+        Hiding::Clipped,
+    ),
     ("style=\"clip-path:inset(50%)\"", Hiding::Clipped),
-    ("style=\"display:inline-block;transform:scale(0)\"", Hiding::Clipped),
-    ("style=\"display:inline-block;transform:translateX(-200vw)\"", Hiding::OffPage),
-    ("style=\"display:inline-block;width:0;height:0;overflow:hidden\"", Hiding::Clipped),
-    ("style=\"display:inline-block;content-visibility:hidden\"", Hiding::DisplayNone),
+    (
+        "style=\"display:inline-block;transform:scale(0)\"",
+        Hiding::Clipped,
+    ),
+    (
+        "style=\"display:inline-block;transform:translateX(-200vw)\"",
+        Hiding::OffPage,
+    ),
+    (
+        "style=\"display:inline-block;width:0;height:0;overflow:hidden\"",
+        Hiding::Clipped,
+    ),
+    (
+        "style=\"display:inline-block;content-visibility:hidden\"",
+        Hiding::DisplayNone,
+    ),
     // Values that browsers do not understand count for nothing.
     ("style=\"display:none;display:x\"", Hiding::DisplayNone),
-    ("style=\"visibility:hidden;visibility:x\"", Hiding::InvisibleRendering),
+    (
+        "style=\"visibility:hidden;visibility:x\"",
+        Hiding::InvisibleRendering,
+    ),
     ("style=\"color:white;color:foo(1)\"", Hiding::SameColour),
     ("style=\"font-size:0;font:12px\"", Hiding::Tiny),
     ("style=\"font-size:0;font-size:-1px\"", Hiding::Tiny),
@@ -108,23 +172,50 @@ const ATTRIBUTES: &[(&str, Hiding)] = &[
     ("style=\"background:currentcolor\"", Hiding::SameColour),
     ("style=\"color:oklch(1 0 0)\"", Hiding::SameColour),
     ("style=\"color:Canvas\"", Hiding::SameColour),
-    ("style=\"color:color-mix(in srgb, white, white)\"", Hiding::SameColour),
-    ("style=\"color:transparent;text-shadow:0 0 white\"", Hiding::Transparent),
-    ("style=\"-webkit-text-fill-color:transparent\"", Hiding::Transparent),
-    ("style=\"color:transparent;-webkit-background-clip:text\"", Hiding::Transparent),
+    (
+        "style=\"color:color-mix(in srgb, white, white)\"",
+        Hiding::SameColour,
+    ),
+    (
+        "style=\"color:transparent;text-shadow:0 0 white\"",
+        Hiding::Transparent,
+    ),
+    (
+        "style=\"-webkit-text-fill-color:transparent\"",
+        Hiding::Transparent,
+    ),
+    (
+        "style=\"color:transparent;-webkit-background-clip:text\"",
+        Hiding::Transparent,
+    ),
     ("style=\"filter:opacity(0)\"", Hiding::Transparent),
     ("style=\"font-size:calc(1px*0)\"", Hiding::Tiny),
     ("style=\"zoom:.05\"", Hiding::Tiny),
-    ("style=\"display:inline-block;transform:scale(.05)\"", Hiding::Tiny),
+    (
+        "style=\"display:inline-block;transform:scale(.05)\"",
+        Hiding::Tiny,
+    ),
     ("style=\"display:inline-block;scale:0\"", Hiding::Clipped),
-    ("style=\"display:inline-block;inline-size:0;overflow:auto\"", Hiding::Clipped),
+    (
+        "style=\"display:inline-block;inline-size:0;overflow:auto\"",
+        Hiding::Clipped,
+    ),
     ("style=\"clip-path:inset(0 50%)\"", Hiding::Clipped),
-    ("style=\"clip-path:polygon(0 0, 100% 0, 50% 0)\"", Hiding::Clipped),
-    ("style=\"display:inline-block;translate:-9999px\"", Hiding::OffPage),
+    (
+        "style=\"clip-path:polygon(0 0, 100% 0, 50% 0)\"",
+        Hiding::Clipped,
+    ),
+    (
+        "style=\"display:inline-block;translate:-9999px\"",
+        Hiding::OffPage,
+    ),
     ("style=\"position:absolute;left:-400px\"", Hiding::OffPage),
     ("style=\"position:absolute;right:1300px\"", Hiding::OffPage),
     ("style=\"position:absolute;bottom:9999px\"", Hiding::OffPage),
-    ("style=\"position:absolute;inset:0 auto auto -9999px\"", Hiding::OffPage),
+    (
+        "style=\"position:absolute;inset:0 auto auto -9999px\"",
+        Hiding::OffPage,
+    ),
     ("style=\"float:left;margin:0 0 0 -9999px\"", Hiding::OffPage),
     ("style=\"--a:none;display:var(--a)\"", Hiding::DisplayNone),
     ("style=\"display:var(--b, none)\"", Hiding::DisplayNone),
@@ -134,25 +225,64 @@ const ATTRIBUTES: &[(&str, Hiding)] = &[
 const SHEETS: &[(&str, Hiding)] = &[
     (".j { display: none }", Hiding::DisplayNone),
     ("p > span.j:not(.k) { display: none }", Hiding::DisplayNone),
-    ("body p .j { font-size: 0 } .j { font-size: 1em }", Hiding::Tiny),
-    (".j { color: #fff !important } .j { color: black }", Hiding::SameColour),
-    ("p { background: #222; color: #eee } .j { color: #232323 }", Hiding::SameColour),
+    (
+        "body p .j { font-size: 0 } .j { font-size: 1em }",
+        Hiding::Tiny,
+    ),
+    (
+        ".j { color: #fff !important } .j { color: black }",
+        Hiding::SameColour,
+    ),
+    (
+        "p { background: #222; color: #eee } .j { color: #232323 }",
+        Hiding::SameColour,
+    ),
     ("@media screen { .j { opacity: 0 } }", Hiding::Transparent),
-    ("@supports (display: grid) { .j { visibility: hidden } }", Hiding::InvisibleRendering),
-    ("p { color: white; background: black } .j { background: white }", Hiding::SameColour),
+    (
+        "@supports (display: grid) { .j { visibility: hidden } }",
+        Hiding::InvisibleRendering,
+    ),
+    (
+        "p { color: white; background: black } .j { background: white }",
+        Hiding::SameColour,
+    ),
     ("span:nth-child(n) { display: none }", Hiding::DisplayNone),
     ("[class~=j] { display: none }", Hiding::DisplayNone),
-    ("@media screen\nand/**/(min-width:1px) { .j { display: none } }", Hiding::DisplayNone),
-    ("@media (width>=1px) and (orientation:landscape) { .j { display: none } }", Hiding::DisplayNone),
-    (".j { &:hover { color: red } display: none }", Hiding::DisplayNone),
+    (
+        "@media screen\nand/**/(min-width:1px) { .j { display: none } }",
+        Hiding::DisplayNone,
+    ),
+    (
+        "@media (width>=1px) and (orientation:landscape) { .j { display: none } }",
+        Hiding::DisplayNone,
+    ),
+    (
+        ".j { &:hover { color: red } display: none }",
+        Hiding::DisplayNone,
+    ),
     ("p { & > .j { display: none } }", Hiding::DisplayNone),
-    ("p { @media screen { .j { display: none } } }", Hiding::DisplayNone),
-    (":root { --h: none } .j { display: var(--h) }", Hiding::DisplayNone),
-    ("p { --c: white } .j { color: var(--d, var(--c)) }", Hiding::SameColour),
-    (".j:defined:not(:target):read-only { display: none }", Hiding::DisplayNone),
+    (
+        "p { @media screen { .j { display: none } } }",
+        Hiding::DisplayNone,
+    ),
+    (
+        ":root { --h: none } .j { display: var(--h) }",
+        Hiding::DisplayNone,
+    ),
+    (
+        "p { --c: white } .j { color: var(--d, var(--c)) }",
+        Hiding::SameColour,
+    ),
+    (
+        ".j:defined:not(:target):read-only { display: none }",
+        Hiding::DisplayNone,
+    ),
     (".j, .k::before { display: none }", Hiding::DisplayNone),
     (":is(.j, :bogus) { display: none }", Hiding::DisplayNone),
-    ("@layer a, b; @layer b { .j { display: none } } @layer a { p .j { display: inline } }", Hiding::DisplayNone),
+    (
+        "@layer a, b; @layer b { .j { display: none } } @layer a { p .j { display: inline } }",
+        Hiding::DisplayNone,
+    ),
     ("@scope (p) { .j { display: none } }", Hiding::DisplayNone),
 ];
 
@@ -206,42 +336,104 @@ const UNSEEN: &[&str] = &[
 fn pages_hide_text_by_attributes_and_sheets() {
     for (attributes, how) in ATTRIBUTES {
         let open = format!("<span {attributes}>");
-        for (format, make) in [("html", html_with as fn(&str, &[String]) -> Vec<u8>), ("epub", epub_with)] {
-            assert_seen_through(&format!("{format}, {attributes}"), *how, &|text| make("", text), (&open, "</span>"));
+        for (format, make) in [
+            ("html", html_with as fn(&str, &[String]) -> Vec<u8>),
+            ("epub", epub_with),
+        ] {
+            assert_seen_through(
+                &format!("{format}, {attributes}"),
+                *how,
+                &|text| make("", text),
+                (&open, "</span>"),
+            );
         }
-        assert_seen_through(&format!("mobi, {attributes}"), *how, &mobi, (&open, "</span>"));
+        assert_seen_through(
+            &format!("mobi, {attributes}"),
+            *how,
+            &mobi,
+            (&open, "</span>"),
+        );
     }
     for (sheet, how) in SHEETS {
-        for (format, make) in [("html", html_with as fn(&str, &[String]) -> Vec<u8>), ("epub", epub_with)] {
+        for (format, make) in [
+            ("html", html_with as fn(&str, &[String]) -> Vec<u8>),
+            ("epub", epub_with),
+        ] {
             let open_close = ("<span class=\"j\">", "</span>");
-            assert_seen_through(&format!("{format}, {sheet}"), *how, &|text| make(sheet, text), open_close);
+            assert_seen_through(
+                &format!("{format}, {sheet}"),
+                *how,
+                &|text| make(sheet, text),
+                open_close,
+            );
         }
     }
     // As browsers read unclosed elements, and old HTML.
     let html = |text: &[String]| html_with("", text);
-    assert_seen_through("font", Hiding::SameColour, &html, ("<font color=ffffff>", "</font>"));
-    assert_seen_through("unclosed", Hiding::Transparent, &html, ("<b style='opacity:0'><i>", "</b></i>"));
-    assert_seen_through("nested", Hiding::Tiny, &html, (&"<small>".repeat(13), &"</small>".repeat(13)));
-    let faint = ("<span style='opacity:.85'>".repeat(15), "</span>".repeat(15));
+    assert_seen_through(
+        "font",
+        Hiding::SameColour,
+        &html,
+        ("<font color=ffffff>", "</font>"),
+    );
+    assert_seen_through(
+        "unclosed",
+        Hiding::Transparent,
+        &html,
+        ("<b style='opacity:0'><i>", "</b></i>"),
+    );
+    assert_seen_through(
+        "nested",
+        Hiding::Tiny,
+        &html,
+        (&"<small>".repeat(13), &"</small>".repeat(13)),
+    );
+    let faint = (
+        "<span style='opacity:.85'>".repeat(15),
+        "</span>".repeat(15),
+    );
     assert_seen_through("faint", Hiding::Transparent, &html, (&faint.0, &faint.1));
     // However many classes, and however deep the rule.
     let classes: String = (0..150).map(|i| format!("c{i} ")).collect();
-    let sheet = format!("{}.j {{display:none}}{}", "@media all {".repeat(20), "}".repeat(20));
+    let sheet = format!(
+        "{}.j {{display:none}}{}",
+        "@media all {".repeat(20),
+        "}".repeat(20)
+    );
     let open = format!("<span class='{classes}j'>");
-    assert_seen_through("many", Hiding::DisplayNone, &|text| html_with(&sheet, text), (&open, "</span>"));
-    assert_seen_through("many", Hiding::DisplayNone, &|text| epub_with(&sheet, text), (&open, "</span>"));
+    assert_seen_through(
+        "many",
+        Hiding::DisplayNone,
+        &|text| html_with(&sheet, text),
+        (&open, "</span>"),
+    );
+    assert_seen_through(
+        "many",
+        Hiding::DisplayNone,
+        &|text| epub_with(&sheet, text),
+        (&open, "</span>"),
+    );
 }
 
 #[test]
 fn whole_pages_show_what_a_browser_shows() {
-    let read_page = |body: &str| read(format!("<!DOCTYPE html><html><head></head>{body}").into_bytes());
+    let read_page =
+        |body: &str| read(format!("<!DOCTYPE html><html><head></head>{body}").into_bytes());
     for body in SEEN {
         let found = read_page(body);
-        assert!(found.text.contains("zq") && found.hidden.is_empty(), "{body}: {:?} {:?}", found.text, found.hidden);
+        assert!(
+            found.text.contains("zq") && found.hidden.is_empty(),
+            "{body}: {:?} {:?}",
+            found.text,
+            found.hidden
+        );
     }
     for body in UNSEEN {
         let text = read_page(body).text;
-        assert!(!text.contains("zq") && text.contains("seen"), "{body}: {text:?}");
+        assert!(
+            !text.contains("zq") && text.contains("seen"),
+            "{body}: {text:?}"
+        );
     }
     // Old pages need no units.
     let old = read(b"<html><p>seen <span style='font-size:1'>zq</span>".to_vec());
@@ -256,17 +448,37 @@ fn pages_of_books_show_what_their_readers_show() {
              xmlns:epub=\"http://www.idpf.org/2007/ops\"><head>{head}</head><body><p>seen {body}</p></body></html>"
         );
         let read = read(epub_of(".j {display:none}", std::iter::once(page)));
-        (read.text.split_whitespace().collect::<Vec<_>>().join(" "), read.hidden.words())
+        (
+            read.text.split_whitespace().collect::<Vec<_>>().join(" "),
+            read.hidden.words(),
+        )
     };
-    let (junk, instruction) =
-        ("<b class=\"j\">zq</b>", "<?xml-stylesheet type=\"text/css\" href=\"../style/more.css\"?>");
+    let (junk, instruction) = (
+        "<b class=\"j\">zq</b>",
+        "<?xml-stylesheet type=\"text/css\" href=\"../style/more.css\"?>",
+    );
     let data = "<link rel=\"stylesheet\" href=\"data:text/css,.j{display:none}\"/>";
     for (before, head, body, expected) in [
         (instruction, "", junk, ("seen", 1)),
         ("", data, junk, ("seen", 1)),
-        ("", "<noscript><style>.j {display:none}</style></noscript>", junk, ("seen", 1)),
-        ("", "<template><style>.j {display:none}</style></template>", junk, ("seen zq", 0)),
-        ("", "", "<b x:style=\"display:none\" x:hidden=\"\">zq</b>", ("seen zq", 0)),
+        (
+            "",
+            "<noscript><style>.j {display:none}</style></noscript>",
+            junk,
+            ("seen", 1),
+        ),
+        (
+            "",
+            "<template><style>.j {display:none}</style></template>",
+            junk,
+            ("seen zq", 0),
+        ),
+        (
+            "",
+            "",
+            "<b x:style=\"display:none\" x:hidden=\"\">zq</b>",
+            ("seen zq", 0),
+        ),
         ("", "", "<b style=\"font-size:1\">zq</b>", ("seen zq", 0)),
         (
             "",
@@ -276,7 +488,11 @@ fn pages_of_books_show_what_their_readers_show() {
         ),
     ] {
         let found = read_page(before, head, body);
-        assert_eq!((found.0.as_str(), found.1), expected, "{before}{head}{body}");
+        assert_eq!(
+            (found.0.as_str(), found.1),
+            expected,
+            "{before}{head}{body}"
+        );
     }
 }
 
@@ -337,19 +553,31 @@ fn pages_show_what_only_looks_hidden() {
         "p { font-size: 0 } .j { font-size: initial }",
         ".k { .j { display: none } } .j { &.k { display: none } }",
     ] {
-        let find = |text: &str| words(text).iter().filter(|word| word.starts_with("zq")).count() as u64;
+        let find = |text: &str| {
+            words(text)
+                .iter()
+                .filter(|word| word.starts_with("zq"))
+                .count() as u64
+        };
         let (mixed, count) = with_junk(&honest(), "<span class=\"j\">", "</span>");
         for make in [html_with as fn(&str, &[String]) -> Vec<u8>, epub_with] {
             assert_eq!(find(&read(make(sheet, &mixed)).text), count, "{sheet}");
         }
     }
-    assert_seen("details", &|text| html_with("", text), ("<details>", "</details>"));
+    assert_seen(
+        "details",
+        &|text| html_with("", text),
+        ("<details>", "</details>"),
+    );
 }
 
 /// A run of a DOCX file with these properties, within another one.
 fn run_of(properties: &str) -> (String, String) {
     let open = format!("</w:t></w:r><w:r><w:rPr>{properties}</w:rPr><w:t xml:space=\"preserve\">");
-    (open, "</w:t></w:r><w:r><w:t xml:space=\"preserve\">".to_owned())
+    (
+        open,
+        "</w:t></w:r><w:r><w:t xml:space=\"preserve\">".to_owned(),
+    )
 }
 
 #[test]
@@ -363,20 +591,37 @@ fn word_documents_hide_text() {
         ("<w:vanish/>", Hiding::HiddenAttribute),
         ("<w:rStyle w:val=\"b\"/>", Hiding::HiddenAttribute),
         ("<w:rStyle w:val=\"c\"/>", Hiding::SameColour),
-        ("<w:color w:val=\"FFFFFF\"/><w:sz w:val=\"2\"/>", Hiding::SameColour),
-        ("<w:color w:val=\"000000\" w:themeColor=\"background1\"/>", Hiding::SameColour),
-        ("<w:color w:val=\"FF0000\"/><w:highlight w:val=\"red\"/>", Hiding::SameColour),
-        ("<w:color w:val=\"101010\"/><w:shd w:val=\"clear\" w:fill=\"000000\"/>", Hiding::SameColour),
+        (
+            "<w:color w:val=\"FFFFFF\"/><w:sz w:val=\"2\"/>",
+            Hiding::SameColour,
+        ),
+        (
+            "<w:color w:val=\"000000\" w:themeColor=\"background1\"/>",
+            Hiding::SameColour,
+        ),
+        (
+            "<w:color w:val=\"FF0000\"/><w:highlight w:val=\"red\"/>",
+            Hiding::SameColour,
+        ),
+        (
+            "<w:color w:val=\"101010\"/><w:shd w:val=\"clear\" w:fill=\"000000\"/>",
+            Hiding::SameColour,
+        ),
         ("<w:sz w:val=\"2\"/>", Hiding::Tiny),
     ] {
         let (open, close) = run_of(properties);
         assert_seen_through(properties, how, &make, (&open, &close));
     }
     let (open, close) = run_of("");
-    let (deleted, drawn) =
-        ("<w:del w:id=\"1\">", "<wp:anchor><wp:positionH><wp:posOffset>-99000000</wp:posOffset></wp:positionH>");
+    let (deleted, drawn) = (
+        "<w:del w:id=\"1\">",
+        "<wp:anchor><wp:positionH><wp:posOffset>-99000000</wp:posOffset></wp:positionH>",
+    );
     let in_run = |before: &str, after: &str| {
-        (open.replacen("<w:r>", &format!("{before}<w:r>"), 1), close.replacen("</w:r>", &format!("</w:r>{after}"), 1))
+        (
+            open.replacen("<w:r>", &format!("{before}<w:r>"), 1),
+            close.replacen("</w:r>", &format!("</w:r>{after}"), 1),
+        )
     };
     let (open, close) = in_run(deleted, "</w:del>");
     assert_seen_through("deleted", Hiding::Deleted, &make, (&open, &close));
@@ -395,10 +640,15 @@ fn word_documents_hide_text() {
         assert_seen(properties, &make, (&open, &close));
     }
     // A hidden row, and a style for all paragraphs.
-    let row =
-        "<w:tbl><w:tr><w:trPr><w:hidden/></w:trPr><w:tc><w:p><w:r><w:t>zq zq</w:t></w:r></w:p></w:tc></w:tr></w:tbl>";
-    let read_row = read(docx(&["One stone.".to_owned(), format!("</w:t></w:r></w:p>{row}<w:p><w:r><w:t>")]));
-    assert_eq!((read_row.text.trim(), read_row.hidden.words()), ("One stone.", 2));
+    let row = "<w:tbl><w:tr><w:trPr><w:hidden/></w:trPr><w:tc><w:p><w:r><w:t>zq zq</w:t></w:r></w:p></w:tc></w:tr></w:tbl>";
+    let read_row = read(docx(&[
+        "One stone.".to_owned(),
+        format!("</w:t></w:r></w:p>{row}<w:p><w:r><w:t>"),
+    ]));
+    assert_eq!(
+        (read_row.text.trim(), read_row.hidden.words()),
+        ("One stone.", 2)
+    );
     let white = "<w:style w:type=\"paragraph\" w:default=\"1\" w:styleId=\"n\"><w:rPr><w:vanish/></w:rPr></w:style>";
     let (open, close) = run_of("<w:vanish w:val=\"false\"/>");
     let some = read(docx_with(white, &[format!("two words{open}seen{close}")]));
@@ -417,22 +667,50 @@ const THEME: &str = "<a:clrScheme><a:lt1><a:sysClr val=\"window\" lastClr=\"FFFF
 #[test]
 fn word_documents_hide_text_in_clever_ways() {
     let chain: String = (1..100)
-        .map(|place| format!("<w:style w:styleId=\"s{place}\"><w:basedOn w:val=\"s{}\"/></w:style>", place - 1))
+        .map(|place| {
+            format!(
+                "<w:style w:styleId=\"s{place}\"><w:basedOn w:val=\"s{}\"/></w:style>",
+                place - 1
+            )
+        })
         .collect();
     let styles = format!("<w:style w:styleId=\"s0\"><w:rPr><w:vanish/></w:rPr></w:style>{chain}");
-    let make = |text: &[String]| docx_of(&[("styles", &styles), ("theme", THEME), ("settings", "")], text);
+    let make = |text: &[String]| {
+        docx_of(
+            &[("styles", &styles), ("theme", THEME), ("settings", "")],
+            text,
+        )
+    };
     for (properties, how) in [
-        ("<w:vanish/><w:rPrChange><w:rPr><w:vanish w:val=\"0\"/></w:rPr></w:rPrChange>", Hiding::HiddenAttribute),
+        (
+            "<w:vanish/><w:rPrChange><w:rPr><w:vanish w:val=\"0\"/></w:rPr></w:rPrChange>",
+            Hiding::HiddenAttribute,
+        ),
         ("<w:rStyle w:val=\"s99\"/>", Hiding::HiddenAttribute),
-        ("<w:color w:val=\"000000\" w:themeColor=\"background2\"/>", Hiding::SameColour),
-        ("<w:color w:val=\"000000\" w:themeColor=\"accent1\" w:themeTint=\"08\"/>", Hiding::SameColour),
-        ("<w:color w:val=\"000000\" w:themeColor=\"background1\" w:themeShade=\"F2\"/>", Hiding::SameColour),
-        ("<w:color w:themeColor=\"accent1\"/><w:shd w:val=\"clear\" w:themeFill=\"accent1\"/>", Hiding::SameColour),
+        (
+            "<w:color w:val=\"000000\" w:themeColor=\"background2\"/>",
+            Hiding::SameColour,
+        ),
+        (
+            "<w:color w:val=\"000000\" w:themeColor=\"accent1\" w:themeTint=\"08\"/>",
+            Hiding::SameColour,
+        ),
+        (
+            "<w:color w:val=\"000000\" w:themeColor=\"background1\" w:themeShade=\"F2\"/>",
+            Hiding::SameColour,
+        ),
+        (
+            "<w:color w:themeColor=\"accent1\"/><w:shd w:val=\"clear\" w:themeFill=\"accent1\"/>",
+            Hiding::SameColour,
+        ),
         (
             "<w:color w:val=\"808080\"/><w:shd w:val=\"pct50\" w:color=\"000000\" w:fill=\"FFFFFF\"/>",
             Hiding::SameColour,
         ),
-        ("<w14:textFill><w14:noFill/></w14:textFill>", Hiding::Transparent),
+        (
+            "<w14:textFill><w14:noFill/></w14:textFill>",
+            Hiding::Transparent,
+        ),
         (
             "<w14:textFill><w14:solidFill><w14:srgbClr w14:val=\"FFFFFF\"/></w14:solidFill></w14:textFill>",
             Hiding::SameColour,
@@ -449,9 +727,16 @@ fn word_documents_hide_text_in_clever_ways() {
     }
     // A box within the run, and a paragraph whose mark is shaded.
     let (open, close) = run_of("<w:vanish/>");
-    let boxed =
-        open.replace("<w:t ", "<w:drawing><w:txbxContent><w:p><w:r></w:r></w:p></w:txbxContent></w:drawing><w:t ");
-    assert_seen_through("after a box", Hiding::HiddenAttribute, &make, (&boxed, &close));
+    let boxed = open.replace(
+        "<w:t ",
+        "<w:drawing><w:txbxContent><w:p><w:r></w:r></w:p></w:txbxContent></w:drawing><w:t ",
+    );
+    assert_seen_through(
+        "after a box",
+        Hiding::HiddenAttribute,
+        &make,
+        (&boxed, &close),
+    );
     let (open, close) = run_of("<w:color w:val=\"FFFFFF\"/>");
     let mark = "<w:pPr><w:rPr><w:shd w:val=\"clear\" w:fill=\"000000\"/></w:rPr></w:pPr>";
     let marked = |text: &[String]| {
@@ -462,15 +747,35 @@ fn word_documents_hide_text_in_clever_ways() {
                 .collect::<Vec<_>>(),
         )
     };
-    assert_seen_through("a shaded mark", Hiding::SameColour, &marked, (&open, &close));
+    assert_seen_through(
+        "a shaded mark",
+        Hiding::SameColour,
+        &marked,
+        (&open, &close),
+    );
     let around = |before: &str, after: &str| {
         let (open, close) = run_of("");
-        (open.replacen("<w:r>", &format!("{before}<w:r>"), 1), close.replacen("</w:r>", &format!("</w:r>{after}"), 1))
+        (
+            open.replacen("<w:r>", &format!("{before}<w:r>"), 1),
+            close.replacen("</w:r>", &format!("</w:r>{after}"), 1),
+        )
     };
     for (before, after, how) in [
-        ("<w:ins w:id=\"1\"><w:del w:id=\"2\">", "</w:del></w:ins>", Hiding::RejectedInsertion),
-        ("<wp:inline><wp:extent cx=\"0\" cy=\"0\"/>", "</wp:inline>", Hiding::Clipped),
-        ("<wp:inline><wp:docPr/><wps:cNvPr hidden=\"1\"/>", "</wp:inline>", Hiding::HiddenAttribute),
+        (
+            "<w:ins w:id=\"1\"><w:del w:id=\"2\">",
+            "</w:del></w:ins>",
+            Hiding::RejectedInsertion,
+        ),
+        (
+            "<wp:inline><wp:extent cx=\"0\" cy=\"0\"/>",
+            "</wp:inline>",
+            Hiding::Clipped,
+        ),
+        (
+            "<wp:inline><wp:docPr/><wps:cNvPr hidden=\"1\"/>",
+            "</wp:inline>",
+            Hiding::HiddenAttribute,
+        ),
     ] {
         let (open, close) = around(before, after);
         assert_seen_through(before, how, &make, (&open, &close));
@@ -485,10 +790,13 @@ fn word_documents_show_text_on_dark_places() {
     let clear = "<w:tcPr><w:shd w:val=\"clear\" w:fill=\"auto\"/></w:tcPr>";
     let cell = |properties: &str, content: &str| format!("<w:tc>{properties}{content}</w:tc>");
     let paragraph = format!("<w:p>{white}</w:p>");
-    let table =
-        |properties: &str, cell: String| format!("<w:tbl><w:tblPr>{properties}</w:tblPr><w:tr>{cell}</w:tr></w:tbl>");
+    let table = |properties: &str, cell: String| {
+        format!("<w:tbl><w:tblPr>{properties}</w:tblPr><w:tr>{cell}</w:tr></w:tbl>")
+    };
     let change = |kind: &str, now: &str, before: &str| {
-        format!("<w:{kind}>{now}<w:{kind}Change><w:{kind}>{before}</w:{kind}></w:{kind}Change></w:{kind}>")
+        format!(
+            "<w:{kind}>{now}<w:{kind}Change><w:{kind}>{before}</w:{kind}></w:{kind}Change></w:{kind}>"
+        )
     };
     let run = |properties: &str| format!("<w:p><w:r>{properties}<w:t>zq zq</w:t></w:r></w:p>");
     let styles = "<w:style w:type=\"table\" w:styleId=\"Plain\"><w:tblPr/></w:style>\
@@ -496,8 +804,12 @@ fn word_documents_show_text_on_dark_places() {
                   <w:style w:type=\"table\" w:styleId=\"Head\"><w:tblStylePr w:type=\"firstRow\"><w:tcPr><w:shd w:fill=\"000000\"/>\
                   </w:tcPr></w:tblStylePr></w:style>\
                   <w:style w:type=\"table\" w:styleId=\"Gone\"><w:rPr><w:vanish/></w:rPr></w:style>";
-    let table_of =
-        |name: &str, properties: &str| table(&format!("<w:tblStyle w:val=\"{name}\"/>"), cell(properties, &paragraph));
+    let table_of = |name: &str, properties: &str| {
+        table(
+            &format!("<w:tblStyle w:val=\"{name}\"/>"),
+            cell(properties, &paragraph),
+        )
+    };
     let nested = table("", cell(dark, &table("", cell("", &paragraph))));
     let behind = |size: u32| {
         format!(
@@ -510,32 +822,74 @@ fn word_documents_show_text_on_dark_places() {
         ("in a dark cell", &[], table("", cell(dark, &paragraph)), 0),
         ("in a cell", &[], table("", cell("", &paragraph)), 2),
         ("in a table without shades", &[], table_of("Plain", ""), 2),
-        ("in a table of a style that there is not", &[], table_of("None", ""), 2),
+        (
+            "in a table of a style that there is not",
+            &[],
+            table_of("None", ""),
+            2,
+        ),
         ("in a dark table", &[], table_of("Dark", ""), 0),
         ("in a table with dark rows", &[], table_of("Head", ""), 0),
-        ("in a cell without the shade of its table", &[], table_of("Dark", clear), 2),
-        ("in a table whose style hides it", &[], table_of("Gone", ""), 2),
-        ("on a page whose colour is not shown", &[], paragraph.clone(), 2),
+        (
+            "in a cell without the shade of its table",
+            &[],
+            table_of("Dark", clear),
+            2,
+        ),
+        (
+            "in a table whose style hides it",
+            &[],
+            table_of("Gone", ""),
+            2,
+        ),
+        (
+            "on a page whose colour is not shown",
+            &[],
+            paragraph.clone(),
+            2,
+        ),
         ("on a black page", &shows_page, paragraph.clone(), 0),
         ("on a picture", &[], behind(2_000_000), 0),
         ("near a dot behind the text", &[], behind(10_000), 2),
-        ("hidden before a change", &[], run(&change("rPr", "", "<w:vanish/>")), 0),
+        (
+            "hidden before a change",
+            &[],
+            run(&change("rPr", "", "<w:vanish/>")),
+            0,
+        ),
         (
             "indented before a change",
             &[],
-            format!("<w:p>{}<w:r><w:t>zq zq</w:t></w:r></w:p>", change("pPr", "", "<w:ind w:left=\"-30000\"/>")),
+            format!(
+                "<w:p>{}<w:r><w:t>zq zq</w:t></w:r></w:p>",
+                change("pPr", "", "<w:ind w:left=\"-30000\"/>")
+            ),
             0,
         ),
         (
             "in a cell that was white",
             &[],
-            table("", cell(&change("tcPr", "<w:shd w:fill=\"000000\"/>", "<w:shd w:fill=\"FFFFFF\"/>"), &paragraph)),
+            table(
+                "",
+                cell(
+                    &change(
+                        "tcPr",
+                        "<w:shd w:fill=\"000000\"/>",
+                        "<w:shd w:fill=\"FFFFFF\"/>",
+                    ),
+                    &paragraph,
+                ),
+            ),
             0,
         ),
         (
             "in a row that was hidden",
             &[],
-            format!("<w:tbl><w:tr>{}{}</w:tr></w:tbl>", change("trPr", "", "<w:hidden/>"), cell("", &run(""))),
+            format!(
+                "<w:tbl><w:tr>{}{}</w:tr></w:tbl>",
+                change("trPr", "", "<w:hidden/>"),
+                cell("", &run(""))
+            ),
             0,
         ),
         (
@@ -547,9 +901,16 @@ fn word_documents_show_text_on_dark_places() {
             0,
         ),
     ] {
-        let parts: Vec<(&str, &str)> = [("styles", styles)].into_iter().chain(settings.iter().copied()).collect();
+        let parts: Vec<(&str, &str)> = [("styles", styles)]
+            .into_iter()
+            .chain(settings.iter().copied())
+            .collect();
         let found = read(docx_of(&parts, &["One stone.".to_owned(), apart(&content)]));
-        assert_eq!((words(&found.text).len() as u64, found.hidden.words()), (4 - hidden, hidden), "{what}: {found:?}");
+        assert_eq!(
+            (words(&found.text).len() as u64, found.hidden.words()),
+            (4 - hidden, hidden),
+            "{what}: {found:?}"
+        );
     }
 }
 
@@ -558,7 +919,10 @@ fn old_word_documents_hide_text() {
     const HIDDEN: u16 = 0x083C;
     const DELETED: u16 = 0x0800;
     const BOLD: u16 = 0x0835;
-    for (property, how) in [(HIDDEN, Hiding::HiddenAttribute), (DELETED, Hiding::Deleted)] {
+    for (property, how) in [
+        (HIDDEN, Hiding::HiddenAttribute),
+        (DELETED, Hiding::Deleted),
+    ] {
         let make = |text: &[String]| doc_with(property, text);
         assert_seen_through(&format!("{property:x}"), how, &make, ("{", "}"));
     }
@@ -568,15 +932,25 @@ fn old_word_documents_hide_text() {
 /// These have no way to hide a text, but for what an edition deletes.
 #[test]
 fn books_in_plain_markup_hide_little() {
-    for (open, close) in
-        [("<strikethrough>", "</strikethrough>"), ("<sup>", "</sup>"), ("<style name=\"hidden\">", "</style>")]
-    {
+    for (open, close) in [
+        ("<strikethrough>", "</strikethrough>"),
+        ("<sup>", "</sup>"),
+        ("<style name=\"hidden\">", "</style>"),
+    ] {
         assert_seen(open, &fb2, (open, close));
         assert_seen(open, &fb3, (open, close));
     }
-    assert_seen_through("del", Hiding::Deleted, &tei, ("<subst><del>", "</del></subst>"));
-    for (open, close) in [("<sic>", "</sic>"), ("<choice><sic>a</sic><corr>", "</corr></choice>"), ("<add>", "</add>")]
-    {
+    assert_seen_through(
+        "del",
+        Hiding::Deleted,
+        &tei,
+        ("<subst><del>", "</del></subst>"),
+    );
+    for (open, close) in [
+        ("<sic>", "</sic>"),
+        ("<choice><sic>a</sic><corr>", "</corr></choice>"),
+        ("<add>", "</add>"),
+    ] {
         assert_seen(open, &tei, (open, close));
     }
 }
@@ -592,13 +966,22 @@ fn open_documents_hide_text() {
     for (properties, how) in [
         ("text:display=\"none\"", Hiding::DisplayNone),
         ("fo:color=\"#ffffff\"", Hiding::SameColour),
-        ("fo:color=\"#ff0000\" fo:background-color=\"#ff0000\"", Hiding::SameColour),
+        (
+            "fo:color=\"#ff0000\" fo:background-color=\"#ff0000\"",
+            Hiding::SameColour,
+        ),
         ("fo:font-size=\"1pt\"", Hiding::Tiny),
         ("fo:font-size=\"5%\"", Hiding::Tiny),
-        ("fo:color=\"#000000\" loext:opacity=\"0%\"", Hiding::Transparent),
+        (
+            "fo:color=\"#000000\" loext:opacity=\"0%\"",
+            Hiding::Transparent,
+        ),
         ("style:text-scale=\"1%\"", Hiding::Tiny),
         ("style:text-position=\"0% 1%\"", Hiding::Tiny),
-        ("text:display=\"condition\" text:condition=\"none\"", Hiding::DisplayNone),
+        (
+            "text:display=\"condition\" text:condition=\"none\"",
+            Hiding::DisplayNone,
+        ),
     ] {
         let styles = style(properties);
         let deep: String = (0..100)
@@ -616,15 +999,40 @@ fn open_documents_hide_text() {
         ] {
             let all = format!("{styles}{deep}");
             assert_seen_through(properties, how, &|text| odt_with(&all, text), (open, close));
-            assert_seen_through(properties, how, &|text| odt_of("", &all, text), (open, close));
+            assert_seen_through(
+                properties,
+                how,
+                &|text| odt_of("", &all, text),
+                (open, close),
+            );
         }
     }
     for (open, close, how) in [
-        ("<text:hidden-text text:is-hidden=\"true\">", "</text:hidden-text>", Hiding::HiddenAttribute),
-        ("<text:section text:display=\"none\">", "</text:section>", Hiding::DisplayNone),
-        ("<draw:frame svg:x=\"-100cm\">", "</draw:frame>", Hiding::OffPage),
-        ("<text:hidden-text text:condition=\"ooow:1==1\">", "</text:hidden-text>", Hiding::HiddenAttribute),
-        ("<text:section text:display=\"condition\" text:condition=\"ooow:1\">", "</text:section>", Hiding::DisplayNone),
+        (
+            "<text:hidden-text text:is-hidden=\"true\">",
+            "</text:hidden-text>",
+            Hiding::HiddenAttribute,
+        ),
+        (
+            "<text:section text:display=\"none\">",
+            "</text:section>",
+            Hiding::DisplayNone,
+        ),
+        (
+            "<draw:frame svg:x=\"-100cm\">",
+            "</draw:frame>",
+            Hiding::OffPage,
+        ),
+        (
+            "<text:hidden-text text:condition=\"ooow:1==1\">",
+            "</text:hidden-text>",
+            Hiding::HiddenAttribute,
+        ),
+        (
+            "<text:section text:display=\"condition\" text:condition=\"ooow:1\">",
+            "</text:section>",
+            Hiding::DisplayNone,
+        ),
         (
             "<draw:frame svg:width=\"0cm\" svg:height=\"0cm\"><draw:text-box>",
             "</draw:text-box></draw:frame>",
@@ -640,9 +1048,18 @@ fn open_documents_hide_text() {
         assert_seen_through(open, how, &odt, (open, close));
     }
     for (open, close) in [
-        ("<text:hidden-text text:condition=\"ooow:page==7\">", "</text:hidden-text>"),
-        ("<text:section text:display=\"condition\" text:condition=\"ooow:1==2\">", "</text:section>"),
-        ("<draw:frame svg:height=\"0.01cm\"><draw:text-box fo:min-height=\"0.5cm\">", "</draw:text-box></draw:frame>"),
+        (
+            "<text:hidden-text text:condition=\"ooow:page==7\">",
+            "</text:hidden-text>",
+        ),
+        (
+            "<text:section text:display=\"condition\" text:condition=\"ooow:1==2\">",
+            "</text:section>",
+        ),
+        (
+            "<draw:frame svg:height=\"0.01cm\"><draw:text-box fo:min-height=\"0.5cm\">",
+            "</draw:text-box></draw:frame>",
+        ),
     ] {
         assert_seen(open, &odt, (open, close));
     }
@@ -666,18 +1083,37 @@ fn open_documents_hide_text() {
 #[test]
 fn open_documents_show_text_on_dark_places() {
     let style = |name: &str, family: &str, more: &str, properties: &str| {
-        format!("<style:style style:name=\"{name}\" style:family=\"{family}\" {more}>{properties}</style:style>")
+        format!(
+            "<style:style style:name=\"{name}\" style:family=\"{family}\" {more}>{properties}</style:style>"
+        )
     };
     let dark = |family: &str| {
-        style("Dark", family, "", &format!("<style:{family}-properties fo:background-color=\"#203864\"/>"))
+        style(
+            "Dark",
+            family,
+            "",
+            &format!("<style:{family}-properties fo:background-color=\"#203864\"/>"),
+        )
     };
     let image = "<style:section-properties><style:background-image xlink:href=\"a.png\"/></style:section-properties>";
     let styles = [
-        style("White", "text", "", "<style:text-properties fo:color=\"#ffffff\"/>"),
+        style(
+            "White",
+            "text",
+            "",
+            "<style:text-properties fo:color=\"#ffffff\"/>",
+        ),
         style("First", "paragraph", "style:master-page-name=\"Black\"", ""),
-        style("Behind", "graphic", "", "<style:graphic-properties style:run-through=\"background\"/>"),
+        style(
+            "Behind",
+            "graphic",
+            "",
+            "<style:graphic-properties style:run-through=\"background\"/>",
+        ),
         style("Image", "section", "", image),
-        ["table", "table-row", "table-cell", "section", "paragraph"].map(dark).concat(),
+        ["table", "table-row", "table-cell", "section", "paragraph"]
+            .map(dark)
+            .concat(),
     ]
     .concat();
     let page = |name: &str, colour: &str| {
@@ -698,12 +1134,23 @@ fn open_documents_show_text_on_dark_places() {
             name(cell)
         )
     };
-    let section = |name: &str| format!("<text:section text:style-name=\"{name}\">{white}</text:section>");
+    let section =
+        |name: &str| format!("<text:section text:style-name=\"{name}\">{white}</text:section>");
     let image = format!("<draw:frame draw:style-name=\"Behind\"><draw:image/></draw:frame>{white}");
     for (what, pages, content, hidden) in [
-        ("on a white page, while a black one is not used", &pages, white.to_owned(), 2),
+        (
+            "on a white page, while a black one is not used",
+            &pages,
+            white.to_owned(),
+            2,
+        ),
         ("on a black page", &black, white.to_owned(), 0),
-        ("on the page of a paragraph", &pages, white.replace("<text:p>", "<text:p text:style-name=\"First\">"), 0),
+        (
+            "on the page of a paragraph",
+            &pages,
+            white.replace("<text:p>", "<text:p text:style-name=\"First\">"),
+            0,
+        ),
         ("in a table", &pages, table("", "", ""), 2),
         ("in a dark table", &pages, table("Dark", "", ""), 0),
         ("in a dark row", &pages, table("", "Dark", ""), 0),
@@ -712,8 +1159,19 @@ fn open_documents_show_text_on_dark_places() {
         ("in a section with a picture", &pages, section("Image"), 0),
         ("on a picture", &pages, image, 0),
     ] {
-        let found = read(odt_of(&styles, pages, &["One stone.".to_owned(), format!("</text:p>{content}<text:p>")]));
-        assert_eq!((words(&found.text).len() as u64, found.hidden.words()), (4 - hidden, hidden), "{what}: {found:?}");
+        let found = read(odt_of(
+            &styles,
+            pages,
+            &[
+                "One stone.".to_owned(),
+                format!("</text:p>{content}<text:p>"),
+            ],
+        ));
+        assert_eq!(
+            (words(&found.text).len() as u64, found.hidden.words()),
+            (4 - hidden, hidden),
+            "{what}: {found:?}"
+        );
     }
 }
 
@@ -736,9 +1194,21 @@ fn rich_texts_hide_text() {
         ("{\\mvf ", "}", Hiding::Deleted),
         ("{\\revised\\deleted ", "}", Hiding::RejectedInsertion),
         ("{\\charscalex1 ", "}", Hiding::Tiny),
-        ("{\\cf1\\chshdng10000\\chcfpat1\\chcbpat3 ", "}", Hiding::SameColour),
-        ("{\\shp{\\*\\shpinst\\shpleft-30000{\\sp{\\sn a}{\\sv 0}}{\\shptxt ", "}}}", Hiding::OffPage),
-        ("{\\shp{\\*\\shpinst{\\sp{\\sn fHidden}{\\sv 1}}{\\shptxt ", "}}}", Hiding::HiddenAttribute),
+        (
+            "{\\cf1\\chshdng10000\\chcfpat1\\chcbpat3 ",
+            "}",
+            Hiding::SameColour,
+        ),
+        (
+            "{\\shp{\\*\\shpinst\\shpleft-30000{\\sp{\\sn a}{\\sv 0}}{\\shptxt ",
+            "}}}",
+            Hiding::OffPage,
+        ),
+        (
+            "{\\shp{\\*\\shpinst{\\sp{\\sn fHidden}{\\sv 1}}{\\shptxt ",
+            "}}}",
+            Hiding::HiddenAttribute,
+        ),
     ] {
         assert_seen_through(open, how, &make, (open, close));
     }
@@ -750,7 +1220,10 @@ fn rich_texts_hide_text() {
         ("{\\revised ", "}"),
         ("{\\charscalex66 ", "}"),
         ("{\\cf1\\chshdng5000\\chcfpat3 ", "}"),
-        ("{\\shp{\\*\\shpinst\\shpleft300{\\sp{\\sn fHidden}{\\sv 0}}{\\shptxt ", "}}}"),
+        (
+            "{\\shp{\\*\\shpinst\\shpleft300{\\sp{\\sn fHidden}{\\sv 0}}{\\shptxt ",
+            "}}}",
+        ),
     ] {
         assert_seen(open, &make, (open, close));
     }
@@ -765,51 +1238,123 @@ fn reports_and_ingests_tell_what_is_hidden() {
     let (mixed, count) = with_junk(&honest, &open, &close);
     folder.file("shelf/book.txt", honest.join("\n\n"));
     let copy = folder.file("copy.docx", docx(&mixed));
-    run("ingest --data {} --library l --rights protected {}", &[folder.data(), folder.path("shelf")]).expect(0);
+    run(
+        "ingest --data {} --library l --rights protected {}",
+        &[folder.data(), folder.path("shelf")],
+    )
+    .expect(0);
 
-    let report = &run("check --data {} --json {}", &[folder.data(), copy.clone()]).expect(1).json()[0];
+    let report = &run("check --data {} --json {}", &[folder.data(), copy.clone()])
+        .expect(1)
+        .json()[0];
     let hidden = &report["disguise"]["hidden"];
     assert_eq!(report["matches"][0]["relation"], "same_text", "{report}");
-    assert_eq!(hidden["ways"], json!([{"how": "hidden_attribute", "words": count}]));
+    assert_eq!(
+        hidden["ways"],
+        json!([{"how": "hidden_attribute", "words": count}])
+    );
     let share = count as f64 / (count + honest.join(" ").split(' ').count() as u64) as f64;
-    assert!((hidden["share"].as_f64().expect("a share") - share).abs() < 1e-9 && hidden["words"] == count, "{hidden}");
-    let said = run("check --data {} {}", &[folder.data(), copy.clone()]).expect(1).out.replace("\n    ", " ");
-    assert!(said.contains("of this file are hidden from its readers and were left out: marked as hidden ("), "{said}");
+    assert!(
+        (hidden["share"].as_f64().expect("a share") - share).abs() < 1e-9
+            && hidden["words"] == count,
+        "{hidden}"
+    );
+    let said = run("check --data {} {}", &[folder.data(), copy.clone()])
+        .expect(1)
+        .out
+        .replace("\n    ", " ");
+    assert!(
+        said.contains(
+            "of this file are hidden from its readers and were left out: marked as hidden ("
+        ),
+        "{said}"
+    );
     let said = run("text {}", std::slice::from_ref(&copy)).expect(0);
-    assert!(said.err.contains("are hidden from its readers"), "{}", said.err);
+    assert!(
+        said.err.contains("are hidden from its readers"),
+        "{}",
+        said.err
+    );
     assert_eq!(words(&said.out), words(&honest.join(" ")));
 
-    let said = run("ingest --data {} --library m --rights free {}", &[folder.data(), copy]).expect(0).out;
-    assert!(said.contains("1 have words that their readers do not see") && said.contains("copy.docx: "), "{said}");
+    let said = run(
+        "ingest --data {} --library m --rights free {}",
+        &[folder.data(), copy],
+    )
+    .expect(0)
+    .out;
+    assert!(
+        said.contains("1 have words that their readers do not see") && said.contains("copy.docx: "),
+        "{said}"
+    );
 }
 
 #[test]
 fn servers_tell_what_is_hidden() {
     let (folder, honest) = (Folder::new(), honest());
     let (mixed, count) = with_junk(&honest, "<span hidden>", "</span>");
-    let (book, copy) = (folder.file("shelf/book.txt", honest.join("\n\n")), html_with("", &mixed));
+    let (book, copy) = (
+        folder.file("shelf/book.txt", honest.join("\n\n")),
+        html_with("", &mixed),
+    );
     let file = folder.file("copy.html", &copy);
     let server = Server::start(&folder.data());
-    let agent = ureq::Agent::config_builder().http_status_as_error(false).build().new_agent();
+    let agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .new_agent();
     let put = |query: &str| {
-        let request = agent.put(format!("{}/v1/libraries/l/books/a?{query}", server.url)).content_type("text/html");
+        let request = agent
+            .put(format!("{}/v1/libraries/l/books/a?{query}", server.url))
+            .content_type("text/html");
         let mut answer = request.send(&copy[..]).expect("an answer");
-        (answer.status().as_u16(), answer.body_mut().read_json::<Value>().expect("JSON"))
+        (
+            answer.status().as_u16(),
+            answer.body_mut().read_json::<Value>().expect("JSON"),
+        )
     };
     let (status, added) = put("rights=free");
-    assert_eq!((status, &added["hidden"]["words"]), (201, &json!(count)), "{added}");
-    run(&format!("ingest --server {} --library m --rights protected {{}}", server.url), &[book]).expect(0);
+    assert_eq!(
+        (status, &added["hidden"]["words"]),
+        (201, &json!(count)),
+        "{added}"
+    );
+    run(
+        &format!(
+            "ingest --server {} --library m --rights protected {{}}",
+            server.url
+        ),
+        &[book],
+    )
+    .expect(0);
     let (status, refused) = put("rights=free&unless=protected");
-    assert_eq!((status, &refused["report"]["disguise"]["hidden"]["words"]), (409, &json!(count)), "{refused}");
+    assert_eq!(
+        (status, &refused["report"]["disguise"]["hidden"]["words"]),
+        (409, &json!(count)),
+        "{refused}"
+    );
     // The file is read here, and checked there.
-    let report = &run(&format!("check --server {} --json {{}}", server.url), &[file]).expect(1).json()[0];
-    assert_eq!(report["disguise"]["hidden"]["ways"], json!([{"how": "hidden_attribute", "words": count}]), "{report}");
+    let report = &run(
+        &format!("check --server {} --json {{}}", server.url),
+        &[file],
+    )
+    .expect(1)
+    .json()[0];
+    assert_eq!(
+        report["disguise"]["hidden"]["ways"],
+        json!([{"how": "hidden_attribute", "words": count}]),
+        "{report}"
+    );
 }
 
 #[test]
 fn style_bombs_meet_a_limit() {
     let attempt = |page: String| {
-        let file = File { bytes: page.into_bytes().into(), name: None, encoding: None };
+        let file = File {
+            bytes: page.into_bytes().into(),
+            name: None,
+            encoding: None,
+        };
         match lapidary_extract::read_one(file, Limits::default()) {
             Ok(read) => Ok(read.hidden.words()),
             Err(ExtractError::NoText(_)) => Ok(0),
@@ -818,41 +1363,113 @@ fn style_bombs_meet_a_limit() {
         }
     };
     let rules = |selector: &str, count: usize| {
-        (0..count).map(|i| format!("{selector}{i} {{display:none}}")).collect::<String>()
+        (0..count)
+            .map(|i| format!("{selector}{i} {{display:none}}"))
+            .collect::<String>()
     };
-    let page = |style: &str, body: &str| format!("<html><head><style>{style}</style></head><body>{body}</body></html>");
+    let page = |style: &str, body: &str| {
+        format!("<html><head><style>{style}</style></head><body>{body}</body></html>")
+    };
     // Rules of other classes cost nothing.
-    assert_eq!(attempt(page(&rules(".a", 50_000), &"<p class=b>x</p>".repeat(20_000))), Ok(0));
-    assert_eq!(attempt(page(&rules("p ~ *:not(#a) > .b", 2), &"<p class=b1>x</p>".repeat(9_000))), Ok(0));
-    // Each of these is compared with all elements.
     assert_eq!(
-        attempt(page(&rules("* > [a] *#x ~ p:not(.a)", 40_000).replace("p:not(.a)", "p.z"), "<p class=z0>x</p>")),
+        attempt(page(
+            &rules(".a", 50_000),
+            &"<p class=b>x</p>".repeat(20_000)
+        )),
         Ok(0)
     );
-    let all = (0..40_000).map(|i| format!("p:not(p):not(#a{i}) {{display:none}}")).collect::<String>();
-    assert_eq!(attempt(page(&all, &"<p>x</p>".repeat(20_000))), Err(Limit::Time));
-    assert_eq!(attempt(page(&".a {opacity:0}".repeat(100_001), "<p>x</p>")), Err(Limit::Time));
+    assert_eq!(
+        attempt(page(
+            &rules("p ~ *:not(#a) > .b", 2),
+            &"<p class=b1>x</p>".repeat(9_000)
+        )),
+        Ok(0)
+    );
+    // Each of these is compared with all elements.
+    assert_eq!(
+        attempt(page(
+            &rules("* > [a] *#x ~ p:not(.a)", 40_000).replace("p:not(.a)", "p.z"),
+            "<p class=z0>x</p>"
+        )),
+        Ok(0)
+    );
+    let all = (0..40_000)
+        .map(|i| format!("p:not(p):not(#a{i}) {{display:none}}"))
+        .collect::<String>();
+    assert_eq!(
+        attempt(page(&all, &"<p>x</p>".repeat(20_000))),
+        Err(Limit::Time)
+    );
+    assert_eq!(
+        attempt(page(&".a {opacity:0}".repeat(100_001), "<p>x</p>")),
+        Err(Limit::Time)
+    );
     // Nests of a page whose styles matter.
     let nest = |depth: usize| format!("{}x{}", "<div>".repeat(depth), "</div>".repeat(depth));
     assert_eq!(attempt(page(".a {opacity:0}", &nest(5_000))), Ok(0));
-    assert_eq!(attempt(page(".a {opacity:0}", &nest(50_000))), Err(Limit::Depth));
+    assert_eq!(
+        attempt(page(".a {opacity:0}", &nest(50_000))),
+        Err(Limit::Depth)
+    );
     let sheet = format!("{}{}", "@media all {".repeat(10_000), "p {display:none}");
-    assert_eq!(attempt(page(&sheet, "<p>x</p>")), Err(Limit::Time), "what is not read is not guessed");
+    assert_eq!(
+        attempt(page(&sheet, "<p>x</p>")),
+        Err(Limit::Time),
+        "what is not read is not guessed"
+    );
     let xhtml = |attributes: &str| {
         let root = "<html xmlns=\"http://www.w3.org/1999/xhtml\">";
-        format!("<?xml version=\"1.0\"?>{root}<body><p>x <b {attributes}hidden=\"\">y</b></p></body></html>")
+        format!(
+            "<?xml version=\"1.0\"?>{root}<body><p>x <b {attributes}hidden=\"\">y</b></p></body></html>"
+        )
     };
-    let attributes = |count: usize| (0..count).map(|i| format!("a{i}=\"\" ")).collect::<String>();
-    assert_eq!((attempt(xhtml(&attributes(90))), attempt(xhtml(&attributes(200)))), (Ok(1), Err(Limit::Time)));
+    let attributes = |count: usize| {
+        (0..count)
+            .map(|i| format!("a{i}=\"\" "))
+            .collect::<String>()
+    };
+    assert_eq!(
+        (
+            attempt(xhtml(&attributes(90))),
+            attempt(xhtml(&attributes(200)))
+        ),
+        (Ok(1), Err(Limit::Time))
+    );
     // Variables in variables.
-    let more: String = (1..40).map(|i| format!("--a{i}: var(--a{0}) var(--a{0});", i - 1)).collect();
-    assert_eq!(attempt(page(&format!("p {{--a0: none; {more} display: var(--a39)}}"), "<p>x</p>")), Err(Limit::Time));
+    let more: String = (1..40)
+        .map(|i| format!("--a{i}: var(--a{0}) var(--a{0});", i - 1))
+        .collect();
+    assert_eq!(
+        attempt(page(
+            &format!("p {{--a0: none; {more} display: var(--a39)}}"),
+            "<p>x</p>"
+        )),
+        Err(Limit::Time)
+    );
     let circle = "p {--a: var(--b); --b: var(--a); display: none; display: var(--a)}";
     assert_eq!(attempt(page(circle, "<p>x</p>")), Ok(0));
-    let _ = attempt(page(&format!("{} {{display:none}}", ":is(".repeat(50_000)), "<p>x</p>"));
-    assert_eq!(attempt(page(&"a {& & ".repeat(50), "<p>x</p>")), Err(Limit::Time));
+    let _ = attempt(page(
+        &format!("{} {{display:none}}", ":is(".repeat(50_000)),
+        "<p>x</p>",
+    ));
+    assert_eq!(
+        attempt(page(&"a {& & ".repeat(50), "<p>x</p>")),
+        Err(Limit::Time)
+    );
     let list = "a, ".repeat(3_000);
-    assert_eq!(attempt(page(&format!("{list}b {{ {list}b {{display:none}} }}"), "<p>x</p>")), Err(Limit::Time));
-    let _ = attempt(page(&format!("p {{color:{}", "rgb(".repeat(50_000)), "<p>x</p>"));
-    let _ = attempt(format!("<html><p style='{}'>x", "color:white;".repeat(50_000)));
+    assert_eq!(
+        attempt(page(
+            &format!("{list}b {{ {list}b {{display:none}} }}"),
+            "<p>x</p>"
+        )),
+        Err(Limit::Time)
+    );
+    let _ = attempt(page(
+        &format!("p {{color:{}", "rgb(".repeat(50_000)),
+        "<p>x</p>",
+    ));
+    let _ = attempt(format!(
+        "<html><p style='{}'>x",
+        "color:white;".repeat(50_000)
+    ));
 }

@@ -28,8 +28,15 @@ const NDJSON: &str = "application/x-ndjson";
 /// The peak memory of the process, in bytes.
 fn peak(server: &Server) -> u64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.pid())).expect("a process");
-    let line = status.lines().find(|line| line.starts_with("VmHWM")).expect("a peak");
-    line.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("a number") << 10
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM"))
+        .expect("a peak");
+    line.split_whitespace()
+        .nth(1)
+        .and_then(|kib| kib.parse::<u64>().ok())
+        .expect("a number")
+        << 10
 }
 
 fn assert_bounded(server: &Server, what: &str) {
@@ -39,27 +46,61 @@ fn assert_bounded(server: &Server, what: &str) {
 }
 
 fn agent() -> Agent {
-    Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(120))).build().into()
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(120)))
+        .build()
+        .into()
 }
 
 /// The status and body of the response, or 0 if the server closed the connection.
 fn post(server: &Server, key: &str, path: &str, kind: &str, body: &[u8]) -> (u16, String) {
-    let request = agent().post(format!("{}{path}", server.url)).header("X-Api-Key", key).content_type(kind);
-    let Ok(mut answer) = request.send(body) else { return (0, String::new()) };
+    let request = agent()
+        .post(format!("{}{path}", server.url))
+        .header("X-Api-Key", key)
+        .content_type(kind);
+    let Ok(mut answer) = request.send(body) else {
+        return (0, String::new());
+    };
     let status = answer.status().as_u16();
-    (status, answer.body_mut().with_config().limit(1 << 30).read_to_string().unwrap_or_default())
+    (
+        status,
+        answer
+            .body_mut()
+            .with_config()
+            .limit(1 << 30)
+            .read_to_string()
+            .unwrap_or_default(),
+    )
 }
 
 fn put(server: &Server, key: &str, path: &str, body: &Value) -> (u16, Value) {
-    let request = agent().put(format!("{}{path}", server.url)).header("X-Api-Key", key);
+    let request = agent()
+        .put(format!("{}{path}", server.url))
+        .header("X-Api-Key", key);
     let mut answer = request.send_json(body).expect("an answer");
-    (answer.status().as_u16(), answer.body_mut().read_json().unwrap_or_default())
+    (
+        answer.status().as_u16(),
+        answer.body_mut().read_json().unwrap_or_default(),
+    )
 }
 
 fn get(server: &Server, key: &str, path: &str) -> (u16, Value) {
-    let mut answer = agent().get(format!("{}{path}", server.url)).header("X-Api-Key", key).call().expect("an answer");
-    let text = answer.body_mut().with_config().limit(1 << 30).read_to_string().expect("text");
-    (answer.status().as_u16(), serde_json::from_str(&text).unwrap_or(Value::String(text)))
+    let mut answer = agent()
+        .get(format!("{}{path}", server.url))
+        .header("X-Api-Key", key)
+        .call()
+        .expect("an answer");
+    let text = answer
+        .body_mut()
+        .with_config()
+        .limit(1 << 30)
+        .read_to_string()
+        .expect("text");
+    (
+        answer.status().as_u16(),
+        serde_json::from_str(&text).unwrap_or(Value::String(text)),
+    )
 }
 
 /// Fills a body with repetitions of a part.
@@ -75,12 +116,25 @@ fn json_costs_no_more_than_its_bytes() {
     let bodies = [
         ("empty objects", full(r#"{"x":["#, r#"{"":0},"#, "0]}\n")),
         ("gems", full(r#"{"gems":["#, "1,", "1]}\n")),
-        ("authors", full(r#"{"id":"a","rights":"free","text":"a","authors":["#, r#""","#, "\"\"]}\n")),
+        (
+            "authors",
+            full(
+                r#"{"id":"a","rights":"free","text":"a","authors":["#,
+                r#""","#,
+                "\"\"]}\n",
+            ),
+        ),
         ("a mark", full(r#"{"gems":[1],"ref":["#, "[],", "[]]}\n")),
-        ("a long name", full(r#"{"gems":[1],""#, "\u{e000}", "\":1}\n")),
+        (
+            "a long name",
+            full(r#"{"gems":[1],""#, "\u{e000}", "\":1}\n"),
+        ),
         ("no gem", full(r#"{"gems":[""#, "\u{e000}", "\"]}\n")),
         ("a deep one", full("", "[", "\n")),
-        ("no rights", full(r#"{"id":"a","text":"a","rights":""#, "x", "\"}\n")),
+        (
+            "no rights",
+            full(r#"{"id":"a","text":"a","rights":""#, "x", "\"}\n"),
+        ),
     ];
     for (what, body) in bodies {
         thread::scope(|scope| {
@@ -93,13 +147,19 @@ fn json_costs_no_more_than_its_bytes() {
                 let (server, body) = (&server, &body);
                 scope.spawn(move || {
                     let (status, answer) = post(server, "", path, kind, body);
-                    assert!(status != 200 || answer.contains("problem"), "{what}: {answer:.300}");
+                    assert!(
+                        status != 200 || answer.contains("problem"),
+                        "{what}: {answer:.300}"
+                    );
                 });
             }
         });
         assert_bounded(&server, what);
     }
-    assert_eq!(post(&server, "", "/v1/checks", JSON, b"{\"gems\":[1]}").0, 200);
+    assert_eq!(
+        post(&server, "", "/v1/checks", JSON, b"{\"gems\":[1]}").0,
+        200
+    );
 }
 
 /// Memory is allocated as data arrives, not when it is announced.
@@ -109,7 +169,8 @@ fn announced_lengths_take_no_memory() {
     let server = Server::start_with(SETTINGS, &[], &folder.data());
     let waiting: Vec<TcpStream> = (0..100)
         .map(|_| {
-            let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+            let mut stream =
+                TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
             let head = "POST /v1/checks HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
             write!(stream, "{head}Content-Length: {BODY}\r\n\r\n").expect("sent");
             stream
@@ -117,7 +178,17 @@ fn announced_lengths_take_no_memory() {
         .collect();
     thread::sleep(Duration::from_millis(300));
     let text = prose(1, 300_000);
-    assert_eq!(post(&server, "", "/v1/checks", JSON, json!({ "text": text }).to_string().as_bytes()).0, 200);
+    assert_eq!(
+        post(
+            &server,
+            "",
+            "/v1/checks",
+            JSON,
+            json!({ "text": text }).to_string().as_bytes()
+        )
+        .0,
+        200
+    );
     drop(waiting);
 }
 
@@ -126,8 +197,11 @@ fn announced_lengths_take_no_memory() {
 fn one_client_takes_no_more_than_a_part() {
     let folder = Folder::new();
     let data = folder.data();
-    let (boss, greedy, modest) =
-        (key(&data, "--role admin boss"), key(&data, "--role check greedy"), key(&data, "--role check modest"));
+    let (boss, greedy, modest) = (
+        key(&data, "--role admin boss"),
+        key(&data, "--role check greedy"),
+        key(&data, "--role check modest"),
+    );
     let server = Server::start_with(SETTINGS, &[], &data);
     // Bodies whose last byte is missing.
     let body = vec![b'a'; BODY - 1];
@@ -142,10 +216,21 @@ fn one_client_takes_no_more_than_a_part() {
         })
         .collect();
     let text = json!({ "text": prose(1, 100_000) }).to_string();
-    assert_eq!(post(&server, &modest, "/v1/checks", JSON, text.as_bytes()).0, 200);
+    assert_eq!(
+        post(&server, &modest, "/v1/checks", JSON, text.as_bytes()).0,
+        200
+    );
     let made = json!({ "name": "another", "role": "check" }).to_string();
-    assert_eq!(post(&server, &boss, "/v1/keys", JSON, made.as_bytes()).0, 201);
-    assert_eq!(get(&server, &boss, "/v1/keys").1["keys"].as_array().map(Vec::len), Some(4));
+    assert_eq!(
+        post(&server, &boss, "/v1/keys", JSON, made.as_bytes()).0,
+        201
+    );
+    assert_eq!(
+        get(&server, &boss, "/v1/keys").1["keys"]
+            .as_array()
+            .map(Vec::len),
+        Some(4)
+    );
     assert_bounded(&server, "bodies that wait");
     drop(held);
 }
@@ -161,14 +246,21 @@ fn a_few_words_are_no_large_body() {
         assert_eq!(status, 413, "{path}: {answer}");
     }
     let form = format!("gems={}", "1,".repeat(1_500_000));
-    let (status, answer) =
-        post(&server, "", "/copyright_check_by_gems/", "application/x-www-form-urlencoded", form.as_bytes());
+    let (status, answer) = post(
+        &server,
+        "",
+        "/copyright_check_by_gems/",
+        "application/x-www-form-urlencoded",
+        form.as_bytes(),
+    );
     assert_eq!(status, 413, "{answer}");
 }
 
 fn zipped(text: &str) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
-    archive.start_file("a.txt", zip::write::SimpleFileOptions::default()).expect("a member");
+    archive
+        .start_file("a.txt", zip::write::SimpleFileOptions::default())
+        .expect("a member");
     archive.write_all(text.as_bytes()).expect("written");
     archive.finish().expect("an archive").into_inner()
 }
@@ -188,7 +280,13 @@ fn what_is_unpacked_is_accounted_for() {
         }
     });
     assert_bounded(&server, "archives");
-    let (status, answer) = post(&server, "", "/v1/checks", "application/zip", &zipped(&prose(3, 50_000)));
+    let (status, answer) = post(
+        &server,
+        "",
+        "/v1/checks",
+        "application/zip",
+        &zipped(&prose(3, 50_000)),
+    );
     assert_eq!(status, 200, "{answer}");
 }
 
@@ -202,27 +300,53 @@ fn forms_are_accounted_for() {
     let file = format!("{head}\r\n");
     let bodies = [
         ("one large file", full(&file, &prose(1, 500), end)),
-        ("a long header", full(&format!("{head}X-Long: "), "a", "\r\n\r\n\r\n--x--\r\n")),
-        ("many headers", full(head, "X-A: b\r\n", "\r\n\r\n--x--\r\n")),
+        (
+            "a long header",
+            full(&format!("{head}X-Long: "), "a", "\r\n\r\n\r\n--x--\r\n"),
+        ),
+        (
+            "many headers",
+            full(head, "X-A: b\r\n", "\r\n\r\n--x--\r\n"),
+        ),
         ("many files", full("", &format!("{file}a\r\n"), end)),
         ("no end", full(&file, "\r\n--x", "")),
         ("no part", full("", "--x--", "")),
-        ("a hundred files", [file.as_str(), &prose(1, 10_000), "\r\n"].concat().repeat(100).into_bytes()),
+        (
+            "a hundred files",
+            [file.as_str(), &prose(1, 10_000), "\r\n"]
+                .concat()
+                .repeat(100)
+                .into_bytes(),
+        ),
     ];
     for (what, body) in bodies {
         thread::scope(|scope| {
-            for path in ["/v1/checks", "/v1/checks:batch", "/v1/libraries/l/books?rights=free", "/v1/checks:batch"] {
+            for path in [
+                "/v1/checks",
+                "/v1/checks:batch",
+                "/v1/libraries/l/books?rights=free",
+                "/v1/checks:batch",
+            ] {
                 let (server, body) = (&server, &body);
                 scope.spawn(move || {
-                    let (status, answer) = post(server, "", path, "multipart/form-data; boundary=x", body);
-                    assert!([0, 200, 400, 413, 503].contains(&status), "{what}: {status} {answer:.300}");
+                    let (status, answer) =
+                        post(server, "", path, "multipart/form-data; boundary=x", body);
+                    assert!(
+                        [0, 200, 400, 413, 503].contains(&status),
+                        "{what}: {status} {answer:.300}"
+                    );
                 });
             }
         });
         assert_bounded(&server, what);
     }
-    let (status, answer) =
-        post(&server, "", "/v1/checks", "multipart/form-data; boundary=x", format!("{file}text{end}").as_bytes());
+    let (status, answer) = post(
+        &server,
+        "",
+        "/v1/checks",
+        "multipart/form-data; boundary=x",
+        format!("{file}text{end}").as_bytes(),
+    );
     assert_eq!(status, 200, "{answer}");
 }
 
@@ -236,24 +360,59 @@ fn compared_texts_are_accounted_for() {
     let server = Server::start_with(SETTINGS, &[], &folder.data());
     let mut random = Random(1);
     let mut letters = |count: u64| -> String {
-        (0..count).map(|_| ["b", "k", "t", "m", "s", " ", " "][random.below(7) as usize]).collect()
+        (0..count)
+            .map(|_| ["b", "k", "t", "m", "s", " ", " "][random.below(7) as usize])
+            .collect()
     };
     let (text, other) = (letters(MIB / 2), letters(4 * MIB));
-    for (id, text) in [("1", text.clone()), ("2", format!("{text} ")), ("3", format!("{text} {other}"))] {
+    for (id, text) in [
+        ("1", text.clone()),
+        ("2", format!("{text} ")),
+        ("3", format!("{text} {other}")),
+    ] {
         let book = json!({ "rights": "protected", "text": text, "keep_text": true });
-        assert_eq!(put(&server, &boss, &format!("/v1/libraries/l/books/{id}"), &book).0, 201);
+        assert_eq!(
+            put(
+                &server,
+                &boss,
+                &format!("/v1/libraries/l/books/{id}"),
+                &book
+            )
+            .0,
+            201
+        );
     }
     println!("before: {} MiB", peak(&server) / MIB);
     let page = || {
-        let request = agent().post(format!("{}/v1/checks", server.url)).header("X-Api-Key", &reader);
-        let mut answer =
-            request.header("Accept", "text/html").content_type("text/plain").send(&text).expect("an answer");
-        (answer.status().as_u16(), answer.body_mut().with_config().limit(1 << 30).read_to_string().unwrap_or_default())
+        let request = agent()
+            .post(format!("{}/v1/checks", server.url))
+            .header("X-Api-Key", &reader);
+        let mut answer = request
+            .header("Accept", "text/html")
+            .content_type("text/plain")
+            .send(&text)
+            .expect("an answer");
+        (
+            answer.status().as_u16(),
+            answer
+                .body_mut()
+                .with_config()
+                .limit(1 << 30)
+                .read_to_string()
+                .unwrap_or_default(),
+        )
     };
     let (status, alone) = page();
     println!("one: {} MiB", peak(&server) / MIB);
     // The third book is too long to be compared.
-    assert_eq!((status, alone.matches("characters are identical").count() > 1), (200, true), "{alone:.2000}");
+    assert_eq!(
+        (
+            status,
+            alone.matches("characters are identical").count() > 1
+        ),
+        (200, true),
+        "{alone:.2000}"
+    );
     assert_eq!(alone.matches("<th scope=\"col\">In the book").count(), 2);
     thread::scope(|scope| {
         for _ in 0..8 {
@@ -265,7 +424,10 @@ fn compared_texts_are_accounted_for() {
     });
     assert_bounded(&server, "compared texts");
     let (status, text) = get(&server, &reader, "/v1/libraries/l/texts/3");
-    assert_eq!((status, text.as_str().map(str::len)), (200, Some(9 * MIB as usize / 2 + 1)));
+    assert_eq!(
+        (status, text.as_str().map(str::len)),
+        (200, Some(9 * MIB as usize / 2 + 1))
+    );
 }
 
 #[test]
@@ -278,7 +440,13 @@ fn lines_are_accounted_for() {
     thread::scope(|scope| {
         for _ in 0..12 {
             scope.spawn(|| {
-                let (status, answer) = post(&server, "", "/v1/libraries/l/books", NDJSON, line.as_bytes());
+                let (status, answer) = post(
+                    &server,
+                    "",
+                    "/v1/libraries/l/books",
+                    NDJSON,
+                    line.as_bytes(),
+                );
                 assert_eq!(status, 200, "{answer}");
                 let answer: Value = serde_json::from_str(answer.trim()).expect("one line");
                 let code = answer["problem"]["code"].as_str();
@@ -311,13 +479,28 @@ fn what_is_said_of_a_book_is_short_wherever_it_comes_from() {
         book["rights"] = json!("free");
         book["gems"] = json!([1]);
         let (status, answer) = put(&server, "", "/v1/libraries/l/books/a", &book);
-        assert_eq!((status, &answer["code"]), (422, &json!("too_long")), "{answer}");
+        assert_eq!(
+            (status, &answer["code"]),
+            (422, &json!("too_long")),
+            "{answer}"
+        );
         book["id"] = json!("a");
         writeln!(feed, "{book}").expect("text");
     }
-    let (_, answers) = post(&server, "", "/v1/libraries/l/books", NDJSON, feed.as_bytes());
-    assert_eq!(answers.matches("\"code\":\"too_long\"").count(), said.len(), "{answers}");
-    let fits = json!({ "rights": "free", "gems": [1], "title": long(2_000), "authors": vec!["a"; 100] });
+    let (_, answers) = post(
+        &server,
+        "",
+        "/v1/libraries/l/books",
+        NDJSON,
+        feed.as_bytes(),
+    );
+    assert_eq!(
+        answers.matches("\"code\":\"too_long\"").count(),
+        said.len(),
+        "{answers}"
+    );
+    let fits =
+        json!({ "rights": "free", "gems": [1], "title": long(2_000), "authors": vec!["a"; 100] });
     assert_eq!(put(&server, "", "/v1/libraries/l/books/a", &fits).0, 201);
     // A forged export.
     let export = post_export(&server);
@@ -325,7 +508,10 @@ fn what_is_said_of_a_book_is_short_wherever_it_comes_from() {
     let (status, answer) = post(&server, "", "/v1/import", NDJSON, forged.as_bytes());
     assert_eq!(status, 422, "{answer}");
     assert!(answer.contains("title"), "{answer}");
-    assert_eq!(post(&server, "", "/v1/import", NDJSON, export.as_bytes()).0, 200);
+    assert_eq!(
+        post(&server, "", "/v1/import", NDJSON, export.as_bytes()).0,
+        200
+    );
     drop(server);
     // The command line enforces the same limits.
     let feed = folder.file("feed.jsonl", &feed);
@@ -341,24 +527,42 @@ fn what_a_file_says_of_itself_fits() {
     let author = |i: usize| format!("<author><last-name>А{i}</last-name></author>");
     let few = "<author><last-name>".to_owned() + &"Я".repeat(4_000) + "</last-name></author>";
     for (name, authors) in [("few", few), ("many", (0..300).map(author).collect())] {
-        let about = format!("{authors}<book-title>{}</book-title><lang>{}</lang>", "Ы".repeat(9_000), "x".repeat(900));
+        let about = format!(
+            "{authors}<book-title>{}</book-title><lang>{}</lang>",
+            "Ы".repeat(9_000),
+            "x".repeat(900)
+        );
         let body = format!("<section><p>{}</p></section>", prose(1, 3_000));
         let head = "<description><title-info>".to_owned() + &about + "</title-info></description>";
-        let book = format!("<?xml version=\"1.0\"?><FictionBook>{head}<body>{body}</body></FictionBook>");
+        let book =
+            format!("<?xml version=\"1.0\"?><FictionBook>{head}<body>{body}</body></FictionBook>");
         folder.file(&format!("books/{name}.fb2"), book);
     }
-    run("ingest --data {} --library l --rights free {}", &[folder.data(), folder.path("books")]).expect(0);
-    let books = run("books list --json --data {}", &[folder.data()]).expect(0).json();
+    run(
+        "ingest --data {} --library l --rights free {}",
+        &[folder.data(), folder.path("books")],
+    )
+    .expect(0);
+    let books = run("books list --json --data {}", &[folder.data()])
+        .expect(0)
+        .json();
     assert_eq!(books.len(), 2);
     for book in books {
         let title = book["title"].as_str().expect("a title");
         assert!(title.starts_with("ЫЫЫ") && title.len() <= 2_000, "{title}");
-        assert!((1..=100).contains(&book["authors"].as_array().expect("authors").len()), "{book}");
+        assert!(
+            (1..=100).contains(&book["authors"].as_array().expect("authors").len()),
+            "{book}"
+        );
     }
 }
 
 fn post_export(server: &Server) -> String {
-    get(server, "", "/v1/export").1.as_str().expect("text").to_owned()
+    get(server, "", "/v1/export")
+        .1
+        .as_str()
+        .expect("text")
+        .to_owned()
 }
 
 /// A page of large records ends early, and the cursor continues after it.
@@ -377,10 +581,20 @@ fn pages_have_an_end() {
         )
         .expect("text");
     }
-    post(&server, "", "/v1/libraries/l/books", NDJSON, feed.as_bytes());
+    post(
+        &server,
+        "",
+        "/v1/libraries/l/books",
+        NDJSON,
+        feed.as_bytes(),
+    );
     let (mut seen, mut cursor) = (0, String::new());
     loop {
-        let (status, page) = get(&server, "", &format!("/v1/libraries/l/books?limit=1000{cursor}"));
+        let (status, page) = get(
+            &server,
+            "",
+            &format!("/v1/libraries/l/books?limit=1000{cursor}"),
+        );
         assert_eq!(status, 200);
         assert!(page.to_string().len() < 5 << 20);
         seen += page["books"].as_array().map_or(0, Vec::len);
@@ -396,10 +610,16 @@ fn pages_have_an_end() {
     assert!(answer.len() < 5 << 20, "{}", answer.len());
     let report: Value = serde_json::from_str(&answer).expect("a report");
     let shown = report["matches"].as_array().map_or(0, Vec::len);
-    assert_eq!((&report["verdict"], &report["total"]), (&json!("free"), &json!(BOOKS)));
+    assert_eq!(
+        (&report["verdict"], &report["total"]),
+        (&json!("free"), &json!(BOOKS))
+    );
     let left_out = format!("{} matches", BOOKS - shown);
     assert!(
-        shown < BOOKS && report["note"].as_str().is_some_and(|note| note.contains(&left_out)),
+        shown < BOOKS
+            && report["note"]
+                .as_str()
+                .is_some_and(|note| note.contains(&left_out)),
         "{}",
         report["note"]
     );
@@ -413,8 +633,11 @@ fn a_stream_ends_with_its_key() {
     let boss = key(&data, "--role admin boss");
     let feed = key(&data, "--role ingest --trusted --library l feed");
     let server = Server::start(&data);
-    let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
-    stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
+    let mut stream =
+        TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(60)))
+        .expect("a time-out");
     write!(
         stream,
         "POST /v1/libraries/l/books HTTP/1.1\r\nHost: a\r\nX-Api-Key: {feed}\r\nContent-Type: {NDJSON}\r\n\
@@ -427,7 +650,11 @@ fn a_stream_ends_with_its_key() {
         write!(stream, "{:x}\r\n{line}\r\n", line.len()).expect("sent");
         loop {
             let mut line = String::new();
-            assert_ne!(answers.read_line(&mut line).expect("an answer"), 0, "the answer ended");
+            assert_ne!(
+                answers.read_line(&mut line).expect("an answer"),
+                0,
+                "the answer ended"
+            );
             if line.starts_with('{') {
                 return serde_json::from_str::<Value>(&line).expect("JSON");
             }
@@ -435,13 +662,25 @@ fn a_stream_ends_with_its_key() {
     };
     assert_eq!(say("first")["outcome"], "added");
     let url = format!("{}/v1/keys/feed", server.url);
-    let revoked = agent().delete(url).header("X-Api-Key", &boss).call().expect("an answer");
+    let revoked = agent()
+        .delete(url)
+        .header("X-Api-Key", &boss)
+        .call()
+        .expect("an answer");
     assert_eq!(revoked.status(), 204);
     let refused = say("second");
-    assert_eq!((&refused["outcome"], &refused["problem"]["code"]), (&json!("refused"), &json!("bad_key")), "{refused}");
+    assert_eq!(
+        (&refused["outcome"], &refused["problem"]["code"]),
+        (&json!("refused"), &json!("bad_key")),
+        "{refused}"
+    );
     let mut rest = String::new();
     let _ = answers.read_to_string(&mut rest);
-    assert_eq!(rest.trim_matches(['\r', '\n', '0']), "", "nothing comes behind");
+    assert_eq!(
+        rest.trim_matches(['\r', '\n', '0']),
+        "",
+        "nothing comes behind"
+    );
     assert_eq!(get(&server, &boss, "/v1/libraries/l/books/second").0, 404);
 }
 
@@ -453,10 +692,22 @@ fn transfers_that_stand_still_stop_nobody() {
     let mut feed = String::new();
     for book in 0..400 {
         let gems: Vec<u32> = (0..10_000).map(|gem| book * 10_000 + gem).collect();
-        writeln!(feed, "{}", json!({ "id": format!("{book}"), "rights": "free", "gems": gems })).expect("text");
+        writeln!(
+            feed,
+            "{}",
+            json!({ "id": format!("{book}"), "rights": "free", "gems": gems })
+        )
+        .expect("text");
     }
-    post(&server, "", "/v1/libraries/l/books", NDJSON, feed.as_bytes());
-    let connect = || TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
+    post(
+        &server,
+        "",
+        "/v1/libraries/l/books",
+        NDJSON,
+        feed.as_bytes(),
+    );
+    let connect =
+        || TcpStream::connect(server.url.trim_start_matches("http://")).expect("a connection");
     let unread: Vec<TcpStream> = (0..70)
         .map(|number| {
             let mut stream = connect();
@@ -471,17 +722,27 @@ fn transfers_that_stand_still_stop_nobody() {
         .collect();
     thread::sleep(Duration::from_millis(500));
     for _ in 0..50 {
-        assert_eq!(post(&server, "", "/v1/checks", JSON, b"{\"gems\":[1,2,3]}").0, 200);
+        assert_eq!(
+            post(&server, "", "/v1/checks", JSON, b"{\"gems\":[1,2,3]}").0,
+            200
+        );
         assert_eq!(get(&server, "", "/readyz").0, 200);
     }
     let begun = Instant::now();
     // Stalled transfers are cut off although their clients stay connected.
     loop {
         let (status, export) = get(&server, "", "/v1/export");
-        if status == 200 && export.as_str().is_some_and(|export| export.contains("\"end\":400")) {
+        if status == 200
+            && export
+                .as_str()
+                .is_some_and(|export| export.contains("\"end\":400"))
+        {
             break;
         }
-        assert!(begun.elapsed() < Duration::from_secs(150), "exports that nobody reads hold their places");
+        assert!(
+            begun.elapsed() < Duration::from_secs(150),
+            "exports that nobody reads hold their places"
+        );
         thread::sleep(Duration::from_secs(1));
     }
     for stream in unread {

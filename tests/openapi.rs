@@ -21,7 +21,10 @@ fn the_description_is_up_to_date() {
     }
     let written = fs::read_to_string(FILE).expect("docs/openapi.json");
     let same = written == openapi();
-    assert!(same, "docs/openapi.json is of other calls: UPDATE_OPENAPI=1 cargo test --test program writes it anew");
+    assert!(
+        same,
+        "docs/openapi.json is of other calls: UPDATE_OPENAPI=1 cargo test --test program writes it anew"
+    );
 }
 
 #[test]
@@ -41,8 +44,14 @@ fn nothing_is_composed_of_what_allows_no_other_fields() {
     let api: Value = serde_json::from_str(&openapi()).expect("JSON");
     for (name, schema) in api["components"]["schemas"].as_object().expect("schemas") {
         for part in schema["allOf"].as_array().into_iter().flatten() {
-            let part = part["$ref"].as_str().map_or(Some(part), |to| api.pointer(to.trim_start_matches('#')));
-            assert_ne!(part.expect("it leads somewhere")["additionalProperties"], false, "{name}");
+            let part = part["$ref"]
+                .as_str()
+                .map_or(Some(part), |to| api.pointer(to.trim_start_matches('#')));
+            assert_ne!(
+                part.expect("it leads somewhere")["additionalProperties"],
+                false,
+                "{name}"
+            );
         }
     }
 }
@@ -54,18 +63,42 @@ fn every_test_that_is_named_is_there() {
     let sources: Vec<String> = ["src", "crates", "tests"]
         .into_iter()
         .flat_map(|folder| WalkDir::new(root.join(folder)))
-        .filter_map(|entry| fs::read_to_string(entry.ok().filter(|entry| entry.file_type().is_file())?.path()).ok())
+        .filter_map(|entry| {
+            fs::read_to_string(
+                entry
+                    .ok()
+                    .filter(|entry| entry.file_type().is_file())?
+                    .path(),
+            )
+            .ok()
+        })
         .collect();
     let page = fs::read_to_string(root.join("docs/reference/security.md")).expect("a page");
     let mut named = 0;
     for row in page.lines().filter(|line| line.starts_with('|')) {
-        let shown_by = row.trim_end_matches(['|', ' ']).rsplit('|').next().expect("a column");
-        for name in shown_by.split('`').skip(1).step_by(2).filter(|name| name.matches('_').count() > 1) {
+        let shown_by = row
+            .trim_end_matches(['|', ' '])
+            .rsplit('|')
+            .next()
+            .expect("a column");
+        for name in shown_by
+            .split('`')
+            .skip(1)
+            .step_by(2)
+            .filter(|name| name.matches('_').count() > 1)
+        {
             // A long name may be abbreviated at its end.
             let start = format!("fn {}", name.trim_end_matches('…'));
             // A test of every engine has a type parameter.
-            let ends: &[&str] = if name.ends_with('…') { &[""] } else { &["(", "<"] };
-            let is_in = |source: &String| ends.iter().any(|end| source.contains(&(start.clone() + end)));
+            let ends: &[&str] = if name.ends_with('…') {
+                &[""]
+            } else {
+                &["(", "<"]
+            };
+            let is_in = |source: &String| {
+                ends.iter()
+                    .any(|end| source.contains(&(start.clone() + end)))
+            };
             assert!(sources.iter().any(is_in), "{name}");
             named += 1;
         }
@@ -79,22 +112,41 @@ fn every_call_works_with_its_example() {
     let folder = Folder::new();
     let key = key(&folder.data(), "--role admin admin");
     let server = Server::start(&folder.data());
-    let agent: Agent = Agent::config_builder().http_status_as_error(false).build().into();
+    let agent: Agent = Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
     let send = |method: &str, path: &str, (kind, body): (&str, String)| {
-        let mut request =
-            Request::builder().method(method).uri(format!("{}{path}", server.url)).header("X-Api-Key", &key);
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", server.url))
+            .header("X-Api-Key", &key);
         if !kind.is_empty() {
             request = request.header("Content-Type", kind);
         }
-        let mut answer =
-            agent.run(request.body(SendBody::from_owned_reader(std::io::Cursor::new(body))).unwrap()).unwrap();
+        let mut answer = agent
+            .run(
+                request
+                    .body(SendBody::from_owned_reader(std::io::Cursor::new(body)))
+                    .unwrap(),
+            )
+            .unwrap();
         let kind = answer.body().mime_type().unwrap_or_default().to_owned();
-        (answer.status().as_u16().to_string(), kind, answer.body_mut().read_to_string().unwrap())
+        (
+            answer.status().as_u16().to_string(),
+            kind,
+            answer.body_mut().read_to_string().unwrap(),
+        )
     };
     let api: Value = serde_json::from_str(&openapi()).expect("JSON");
     let paths = api["paths"].as_object().expect("paths");
-    let calls =
-        paths.iter().flat_map(|(path, calls)| calls.as_object().expect("calls").iter().map(move |call| (path, call)));
+    let calls = paths.iter().flat_map(|(path, calls)| {
+        calls
+            .as_object()
+            .expect("calls")
+            .iter()
+            .map(move |call| (path, call))
+    });
     let mut calls: Vec<(&String, (&String, &Value))> = calls.collect();
     // Create resources before showing them, and remove them last.
     let order = ["put", "post", "patch", "get", "delete"];
@@ -102,29 +154,62 @@ fn every_call_works_with_its_example() {
     assert!(calls.len() > 30, "{}", calls.len());
     for (path, (method, call)) in calls {
         let mut target = path.clone();
-        for parameter in call["parameters"].as_array().into_iter().flatten().filter(|one| one["in"] == "path") {
-            let example = parameter["example"].as_str().map_or_else(|| parameter["example"].to_string(), str::to_owned);
-            target = target.replace(&format!("{{{}}}", parameter["name"].as_str().expect("a name")), &example);
+        for parameter in call["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|one| one["in"] == "path")
+        {
+            let example = parameter["example"]
+                .as_str()
+                .map_or_else(|| parameter["example"].to_string(), str::to_owned);
+            target = target.replace(
+                &format!("{{{}}}", parameter["name"].as_str().expect("a name")),
+                &example,
+            );
         }
-        let query = call["parameters"].as_array().into_iter().flatten().filter(|one| one["in"] == "query");
-        let examples = query.filter_map(|one| Some((one["name"].as_str()?, one["example"].as_str()?)));
-        let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(examples).finish();
+        let query = call["parameters"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|one| one["in"] == "query");
+        let examples =
+            query.filter_map(|one| Some((one["name"].as_str()?, one["example"].as_str()?)));
+        let query = form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(examples)
+            .finish();
         if !query.is_empty() {
             target = format!("{target}?{query}");
         }
         if call["operationId"] == "cancel_job" {
             // Cancel a job that is still running, because it waits for texts.
-            let examples = &paths["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]["examples"];
-            let started = send("POST", "/v1/jobs", ("application/json", examples["reindex"]["value"].to_string())).2;
+            let examples = &paths["/v1/jobs"]["post"]["requestBody"]["content"]["application/json"]
+                ["examples"];
+            let started = send(
+                "POST",
+                "/v1/jobs",
+                ("application/json", examples["reindex"]["value"].to_string()),
+            )
+            .2;
             let started: Value = serde_json::from_str(&started).expect("a job");
             target = format!("/v1/jobs/{}", started["id"]);
         }
-        if ["duplicate_groups", "duplicate_overlaps"].contains(&call["operationId"].as_str().expect("a name")) {
+        if ["duplicate_groups", "duplicate_overlaps"]
+            .contains(&call["operationId"].as_str().expect("a name"))
+        {
             // Let the job find them.
-            let started = send("POST", "/v1/jobs", ("application/json", r#"{"kind": "duplicates"}"#.to_owned())).2;
+            let started = send(
+                "POST",
+                "/v1/jobs",
+                ("application/json", r#"{"kind": "duplicates"}"#.to_owned()),
+            )
+            .2;
             let started: Value = serde_json::from_str(&started).expect("a job");
             let job = format!("/v1/jobs/{}", started["id"]);
-            while !send("GET", &job, ("", String::new())).2.contains(r#""state":"done""#) {
+            while !send("GET", &job, ("", String::new()))
+                .2
+                .contains(r#""state":"done""#)
+            {
                 std::thread::sleep(std::time::Duration::from_millis(20));
             }
             let found = target.rsplit('/').next().unwrap_or_default().to_owned();
@@ -133,21 +218,40 @@ fn every_call_works_with_its_example() {
         let (kind, mut example_body) = example(&call["requestBody"]);
         if ["decision", "decide"].contains(&call["operationId"].as_str().expect("a name")) {
             // File the check that it is about.
-            let filed =
-                send("POST", "/v1/checks", ("application/json", r#"{"text": "Gems", "record": true}"#.to_owned())).2;
+            let filed = send(
+                "POST",
+                "/v1/checks",
+                (
+                    "application/json",
+                    r#"{"text": "Gems", "record": true}"#.to_owned(),
+                ),
+            )
+            .2;
             let filed: Value = serde_json::from_str(&filed).expect("a report");
             let example = "01890a5d-ac96-774b-bcce-b302099a8057";
             let id = filed["filed"].as_str().expect("an id");
-            (example_body, target) = (example_body.replace(example, id), target.replace(example, id));
+            (example_body, target) = (
+                example_body.replace(example, id),
+                target.replace(example, id),
+            );
         }
         if call["operationId"] == "book_text" {
             // Texts are not kept by default.
-            let book = r#"{"rights": "free", "text": "Gems", "keep_text": true, "allow_empty": true}"#.to_owned();
-            let kept = send("PUT", &target.replace("/texts/", "/books/"), ("application/json", book));
+            let book =
+                r#"{"rights": "free", "text": "Gems", "keep_text": true, "allow_empty": true}"#
+                    .to_owned();
+            let kept = send(
+                "PUT",
+                &target.replace("/texts/", "/books/"),
+                ("application/json", book),
+            );
             assert_eq!(kept.0, "200", "{}", kept.2);
         }
         let (status, kind, body) = send(&method.to_uppercase(), &target, (kind, example_body));
-        assert!(status.starts_with('2'), "{method} {target}: {status} {body}");
+        assert!(
+            status.starts_with('2'),
+            "{method} {target}: {status} {body}"
+        );
         let answers = &call["responses"][&status]["content"];
         assert!(
             answers.is_null() && kind.is_empty() || answers[&kind].is_object(),
@@ -158,14 +262,28 @@ fn every_call_works_with_its_example() {
 
 /// The first example of a body, with its content type.
 fn example(body: &Value) -> (&str, String) {
-    let Some(content) = body["content"].as_object() else { return ("", String::new()) };
+    let Some(content) = body["content"].as_object() else {
+        return ("", String::new());
+    };
     let examples = content.iter().filter_map(|(kind, content)| {
-        let first = content["examples"].as_object().and_then(|examples| examples.values().next());
-        Some((kind.as_str(), content.get("example").or(first.map(|first| &first["value"]))?))
+        let first = content["examples"]
+            .as_object()
+            .and_then(|examples| examples.values().next());
+        Some((
+            kind.as_str(),
+            content
+                .get("example")
+                .or(first.map(|first| &first["value"]))?,
+        ))
     });
-    let (kind, example) = examples.into_iter().next().unwrap_or_else(|| panic!("no example: {body}"));
+    let (kind, example) = examples
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| panic!("no example: {body}"));
     let fields = |fields: &serde_json::Map<String, Value>| {
-        let fields = fields.iter().map(|(name, value)| format!("{name}={}", value.as_str().expect("text")));
+        let fields = fields
+            .iter()
+            .map(|(name, value)| format!("{name}={}", value.as_str().expect("text")));
         fields.collect::<Vec<_>>().join("&")
     };
     let written = match example {
@@ -183,8 +301,11 @@ fn every_schema_says_what_it_is_of() {
         match schema {
             Value::Object(fields) => {
                 for (name, part) in fields {
-                    let is_schema = name == "schema" || name == "items" || place.ends_with("/properties");
-                    let empty = part.as_object().is_some_and(|part| !part.keys().any(|key| key != "description"));
+                    let is_schema =
+                        name == "schema" || name == "items" || place.ends_with("/properties");
+                    let empty = part
+                        .as_object()
+                        .is_some_and(|part| !part.keys().any(|key| key != "description"));
                     // `ref` is a client's own reference, which may be any JSON.
                     assert!(!(is_schema && empty) || name == "ref", "{place}/{name}");
                     look(part, &format!("{place}/{name}"));

@@ -33,7 +33,10 @@ fn story(number: u64) -> String {
 
 fn book(at: &str) -> BookKey {
     let (library, id) = at.split_once('/').expect("library/id");
-    BookKey { library: library.parse().expect("a library"), id: id.parse().expect("an id") }
+    BookKey {
+        library: library.parse().expect("a library"),
+        id: id.parse().expect("an id"),
+    }
 }
 
 fn key(name: &str, role: Role, libraries: &[&str]) -> NewKey {
@@ -44,11 +47,18 @@ fn key(name: &str, role: Role, libraries: &[&str]) -> NewKey {
 }
 
 fn gems_of(recipe: &Recipe, text: &str) -> Vec<WrittenGem> {
-    recipe.gems(text).iter().map(|placed| recipe.write(placed.gem)).collect()
+    recipe
+        .gems(text)
+        .iter()
+        .map(|placed| recipe.write(placed.gem))
+        .collect()
 }
 
 fn list(recipe: &Recipe, gems: &[WrittenGem]) -> Content {
-    Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: gems.to_vec() })
+    Content::Gems(BookGems {
+        recipe: Some(recipe.name().clone()),
+        gems: gems.to_vec(),
+    })
 }
 
 impl Market {
@@ -56,17 +66,23 @@ impl Market {
         let folder = Folder::new();
         let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
         let boss = catalogue.by(Actor::Local);
-        boss.ensure_recipes(&[Recipe::hardened(), Recipe::released(), Recipe::documented()]).expect("recipes");
+        boss.ensure_recipes(&[Recipe::hardened(), Recipe::released(), Recipe::documented()])
+            .expect("recipes");
         for number in 0..4 {
             for (kind, text) in [("novel", novel(number)), ("story", story(number))] {
-                let mut entry =
-                    NewEntry::new(book(&format!("others/{kind}{number}")), Rights::Free, Content::text(text));
+                let mut entry = NewEntry::new(
+                    book(&format!("others/{kind}{number}")),
+                    Rights::Free,
+                    Content::text(text),
+                );
                 entry.description.authors = vec![format!("{kind}ist{number}")];
                 boss.add(entry).expect("a book of others");
             }
         }
-        boss.add_key(key(COLLECTOR, Role::Ingest, &["mine", "second"])).expect("a key");
-        boss.add_key(key("rival", Role::Ingest, &["rival"])).expect("a key");
+        boss.add_key(key(COLLECTOR, Role::Ingest, &["mine", "second"]))
+            .expect("a key");
+        boss.add_key(key("rival", Role::Ingest, &["rival"]))
+            .expect("a key");
         Self { folder, catalogue }
     }
 
@@ -75,7 +91,9 @@ impl Market {
     }
 
     fn put_by(&self, key: &str, at: &str, content: Content) -> Added {
-        self.by(key).add(NewEntry::new(book(at), Rights::Protected, content)).expect("added")
+        self.by(key)
+            .add(NewEntry::new(book(at), Rights::Protected, content))
+            .expect("added")
     }
 
     fn put(&self, at: &str, content: Content) -> Added {
@@ -83,57 +101,121 @@ impl Market {
     }
 
     fn amend(&self, at: &str, amendment: &Amendment) {
-        self.catalogue.by(Actor::Local).amend(&book(at), amendment).expect("amended").expect("a book");
+        self.catalogue
+            .by(Actor::Local)
+            .amend(&book(at), amendment)
+            .expect("amended")
+            .expect("a book");
     }
 
     fn check(&self, text: &str) -> Report {
-        self.catalogue.check(&Query::text(text.to_owned()), &CheckOptions::default()).expect("a report")
+        self.catalogue
+            .check(&Query::text(text.to_owned()), &CheckOptions::default())
+            .expect("a report")
     }
 }
 
 /// Numbers of neighbouring gems of three novels.
 fn stolen() -> Vec<WrittenGem> {
     let released = Recipe::released();
-    (0..3).flat_map(|number| gems_of(&released, &novel(number)).into_iter().take(5)).collect()
+    (0..3)
+        .flat_map(|number| gems_of(&released, &novel(number)).into_iter().take(5))
+        .collect()
 }
 
 fn collage() -> String {
-    (0..3).map(|number| novel(number)[..6_000].to_owned()).collect::<Vec<_>>().join("\n\n")
+    (0..3)
+        .map(|number| novel(number)[..6_000].to_owned())
+        .collect::<Vec<_>>()
+        .join("\n\n")
 }
 
 #[test]
 fn the_same_numbers_under_another_recipe_are_another_content() {
     let market = Market::new();
     let (released, documented, stolen) = (Recipe::released(), Recipe::documented(), stolen());
-    assert_eq!(market.put("mine/1", list(&documented, &stolen)).decides, None, "these are the gems of nobody");
-    let as_released = |at: &str| NewEntry::new(book(at), Rights::Protected, list(&released, &stolen));
-    let prepared = market.by(COLLECTOR).prepare(as_released("mine/2"), &[]).expect("prepared");
+    assert_eq!(
+        market.put("mine/1", list(&documented, &stolen)).decides,
+        None,
+        "these are the gems of nobody"
+    );
+    let as_released =
+        |at: &str| NewEntry::new(book(at), Rights::Protected, list(&released, &stolen));
+    let prepared = market
+        .by(COLLECTOR)
+        .prepare(as_released("mine/2"), &[])
+        .expect("prepared");
     // What happens between looking and writing changes nothing.
     market.put("mine/2", list(&documented, &stolen));
-    market.amend("mine/2", &Amendment { rights: Some(Rights::Protected), ..Amendment::default() });
-    market.by(COLLECTOR).commit(vec![prepared]).expect("written");
+    market.amend(
+        "mine/2",
+        &Amendment {
+            rights: Some(Rights::Protected),
+            ..Amendment::default()
+        },
+    );
+    market
+        .by(COLLECTOR)
+        .commit(vec![prepared])
+        .expect("written");
     let quarantined = |at: &str| {
-        let record = market.catalogue.book(&book(at)).expect("read").expect("a book");
+        let record = market
+            .catalogue
+            .book(&book(at))
+            .expect("read")
+            .expect("a book");
         record.standing.is_quarantined()
     };
     assert!(quarantined("mine/2"));
-    assert_eq!(market.put("mine/1", list(&released, &stolen)).decides, Some(Decides::Quarantined));
+    assert_eq!(
+        market.put("mine/1", list(&released, &stolen)).decides,
+        Some(Decides::Quarantined)
+    );
     for number in 0..3 {
-        assert_eq!(market.check(&novel(number)).verdict, Rights::Free, "{number}");
+        assert_eq!(
+            market.check(&novel(number)).verdict,
+            Rights::Free,
+            "{number}"
+        );
     }
     // It goes on waiting when only its metadata change.
-    market.by(COLLECTOR).add(NewEntry { rights: Rights::Free, ..as_released("mine/1") }).expect("added");
+    market
+        .by(COLLECTOR)
+        .add(NewEntry {
+            rights: Rights::Free,
+            ..as_released("mine/1")
+        })
+        .expect("added");
     assert!(quarantined("mine/1"));
 }
 
 #[test]
 fn a_text_that_is_read_differently_is_another_content() {
     let market = Market::new();
-    let read = |clean| Content::Text { text: collage(), clean };
-    assert_eq!(market.put("mine/1", read(None)).decides, Some(Decides::Quarantined));
-    market.amend("mine/1", &Amendment { confirmed: Some(true), ..Amendment::default() });
-    assert_eq!(market.put("mine/1", read(None)).decides, None, "an administrator confirmed it");
-    assert_eq!(market.put("mine/1", read(Some(false))).decides, Some(Decides::Quarantined));
+    let read = |clean| Content::Text {
+        text: collage(),
+        clean,
+    };
+    assert_eq!(
+        market.put("mine/1", read(None)).decides,
+        Some(Decides::Quarantined)
+    );
+    market.amend(
+        "mine/1",
+        &Amendment {
+            confirmed: Some(true),
+            ..Amendment::default()
+        },
+    );
+    assert_eq!(
+        market.put("mine/1", read(None)).decides,
+        None,
+        "an administrator confirmed it"
+    );
+    assert_eq!(
+        market.put("mine/1", read(Some(false))).decides,
+        Some(Decides::Quarantined)
+    );
 }
 
 #[test]
@@ -144,19 +226,27 @@ fn a_few_gems_of_each_of_many_short_works_are_a_collage() {
         let gems = gems_of(&hardened, &story(number)).len();
         assert!((20..=41).contains(&gems), "{gems}");
     }
-    let few: Vec<WrittenGem> =
-        (0..4).flat_map(|number| gems_of(&hardened, &story(number)).into_iter().take(5)).collect();
+    let few: Vec<WrittenGem> = (0..4)
+        .flat_map(|number| gems_of(&hardened, &story(number)).into_iter().take(5))
+        .collect();
     let added = market.put("mine/list", list(&hardened, &few));
     assert!(market.check(&story(0)).informing > 0, "it matches");
     assert_eq!(added.decides, Some(Decides::Quarantined));
     // The same passages as a text: shorter than those of longer works that count.
-    let passages: Vec<String> = (0..4).map(|number| story(number)[..1_300].to_owned()).collect();
+    let passages: Vec<String> = (0..4)
+        .map(|number| story(number)[..1_300].to_owned())
+        .collect();
     let added = market.put("mine/text", Content::text(passages.join("\n\n")));
     assert!(market.check(&story(0)).informing > 1, "it matches");
     assert_eq!(added.decides, Some(Decides::Quarantined));
     // And a few gems of long works, which match their chapters.
-    let few: Vec<WrittenGem> = (0..4).flat_map(|n| gems_of(&hardened, &novel(n)).into_iter().take(4)).collect();
-    assert_eq!(market.put("mine/novels", list(&hardened, &few)).decides, Some(Decides::Quarantined));
+    let few: Vec<WrittenGem> = (0..4)
+        .flat_map(|n| gems_of(&hardened, &novel(n)).into_iter().take(4))
+        .collect();
+    assert_eq!(
+        market.put("mine/novels", list(&hardened, &few)).decides,
+        Some(Decides::Quarantined)
+    );
 }
 
 #[test]
@@ -167,10 +257,17 @@ fn many_editions_of_one_work_hide_no_others() {
         let text = Content::text(format!("{famous}\n\n{}", prose(1_000 + i, 20)));
         NewEntry::new(book(&format!("others/edition{i}")), Rights::Free, text)
     });
-    for added in market.catalogue.by(Actor::Local).add_some(editions.collect()) {
+    for added in market
+        .catalogue
+        .by(Actor::Local)
+        .add_some(editions.collect())
+    {
         added.expect("added");
     }
-    let added = market.put("mine/1", Content::text(format!("{famous}\n\n{}", collage())));
+    let added = market.put(
+        "mine/1",
+        Content::text(format!("{famous}\n\n{}", collage())),
+    );
     assert_eq!(added.decides, Some(Decides::Quarantined));
 }
 
@@ -180,30 +277,81 @@ fn what_was_disabled_stays_disabled_under_another_id() {
     let market = Market::new();
     let text = || Content::text(prose(9, 3_000));
     market.put("mine/1", text());
-    let disabled = Amendment { disabled: Some(true), note: Some("not yours".to_owned()), ..Amendment::default() };
+    let disabled = Amendment {
+        disabled: Some(true),
+        note: Some("not yours".to_owned()),
+        ..Amendment::default()
+    };
     market.amend("mine/1", &disabled);
     for at in ["mine/9", "second/1"] {
         let standing = market.put(at, text()).book.standing;
-        assert!(standing.is_disabled_by_administrator(), "{at}: {standing:?}");
-        assert_eq!(standing.note.map(|note| note.text).as_deref(), Some("not yours"), "{at}");
-        let enabled = Amendment { disabled: Some(false), ..Amendment::default() };
+        assert!(
+            standing.is_disabled_by_administrator(),
+            "{at}: {standing:?}"
+        );
+        assert_eq!(
+            standing.note.map(|note| note.text).as_deref(),
+            Some("not yours"),
+            "{at}"
+        );
+        let enabled = Amendment {
+            disabled: Some(false),
+            ..Amendment::default()
+        };
         let refused = market.by(COLLECTOR).amend(&book(at), &enabled);
-        assert!(matches!(refused, Err(CatalogueError::Store(StoreError::SetByAdministrator { .. }))), "{at}");
+        assert!(
+            matches!(
+                refused,
+                Err(CatalogueError::Store(StoreError::SetByAdministrator { .. }))
+            ),
+            "{at}"
+        );
     }
     // Nor in the place of another book.
     market.put("mine/2", Content::text(prose(10, 3_000)));
-    assert!(market.put("mine/2", text()).book.standing.is_disabled_by_administrator());
+    assert!(
+        market
+            .put("mine/2", text())
+            .book
+            .standing
+            .is_disabled_by_administrator()
+    );
     assert_eq!(market.check(&prose(9, 3_000)).verdict, Rights::Unknown);
     // What an administrator enables stays so, and others and administrators may add it.
-    market.amend("mine/9", &Amendment { disabled: Some(false), ..Amendment::default() });
+    market.amend(
+        "mine/9",
+        &Amendment {
+            disabled: Some(false),
+            ..Amendment::default()
+        },
+    );
     let mut renamed = NewEntry::new(book("mine/9"), Rights::Protected, text());
     renamed.description.title = Some("Once more".to_owned());
-    assert!(!market.by(COLLECTOR).add(renamed).expect("added").book.standing.is_disabled_by_administrator());
+    assert!(
+        !market
+            .by(COLLECTOR)
+            .add(renamed)
+            .expect("added")
+            .book
+            .standing
+            .is_disabled_by_administrator()
+    );
     assert_eq!(market.check(&prose(9, 3_000)).verdict, Rights::Protected);
     let entry = NewEntry::new(book("mine/3"), Rights::Protected, text());
-    let by_boss = market.catalogue.by(Actor::Local).add(entry).expect("added").book;
+    let by_boss = market
+        .catalogue
+        .by(Actor::Local)
+        .add(entry)
+        .expect("added")
+        .book;
     assert!(!by_boss.standing.is_disabled_by_administrator());
-    assert!(!market.put_by("rival", "rival/1", text()).book.standing.is_disabled_by_administrator());
+    assert!(
+        !market
+            .put_by("rival", "rival/1", text())
+            .book
+            .standing
+            .is_disabled_by_administrator()
+    );
 }
 
 #[test]
@@ -213,11 +361,19 @@ fn a_book_that_is_allowed_is_allowed_under_another_id() {
     let put = |at: &str| market.put(at, Content::text(text.clone()));
     put("mine/1");
     let boss = market.catalogue.by(Actor::Local);
-    boss.allow("licensed".parse().expect("a name"), Allowable::Book(book("mine/1")), None).expect("allowed");
+    boss.allow(
+        "licensed".parse().expect("a name"),
+        Allowable::Book(book("mine/1")),
+        None,
+    )
+    .expect("allowed");
     put("mine/9");
     let report = market.check(&text);
     assert_eq!((report.verdict, report.total), (Rights::Unknown, 2));
-    assert!(report.matches.iter().all(|found| found.allowed), "{report:?}");
+    assert!(
+        report.matches.iter().all(|found| found.allowed),
+        "{report:?}"
+    );
     // Of that library only.
     put("second/1");
     assert_eq!(market.check(&text).verdict, Rights::Protected);
@@ -230,21 +386,36 @@ fn distrust_survives_export_and_import() {
     let text = prose(9, 3_000);
     market.put_by("rival", "rival/1", Content::text(text.clone()));
     let [rival, mine] = ["rival", "mine"].map(|name| name.parse().expect("a library"));
-    market.catalogue.by(Actor::Local).set_trust(&rival, false).expect("distrusted");
+    market
+        .catalogue
+        .by(Actor::Local)
+        .set_trust(&rival, false)
+        .expect("distrusted");
     let mut export = Vec::new();
-    market.catalogue.export(&mut export, UNWATCHED).expect("exported");
+    market
+        .catalogue
+        .export(&mut export, UNWATCHED)
+        .expect("exported");
     let verdict = |catalogue: &Catalogue| {
-        let report = catalogue.check(&Query::text(text.clone()), &CheckOptions::default()).expect("a report");
+        let report = catalogue
+            .check(&Query::text(text.clone()), &CheckOptions::default())
+            .expect("a report");
         (report.verdict, report.informing)
     };
     let trusted = |catalogue: &Catalogue, name: &str| {
         let libraries = catalogue.libraries().expect("libraries");
-        libraries.iter().find(|listed| listed.library.as_str() == name).map(|listed| listed.trusted)
+        libraries
+            .iter()
+            .find(|listed| listed.library.as_str() == name)
+            .map(|listed| listed.trusted)
     };
     let new = market.folder.path("new");
     Catalogue::import(&new, &mut export.as_slice(), UNWATCHED).expect("imported");
     let new = Catalogue::open(&new).expect("a catalogue");
-    assert_eq!((verdict(&new), trusted(&new, "rival")), ((Rights::Unknown, 1), Some(false)));
+    assert_eq!(
+        (verdict(&new), trusted(&new, "rival")),
+        ((Rights::Unknown, 1), Some(false))
+    );
     assert_eq!(trusted(&new, "others"), Some(true));
     let mut again = Vec::new();
     new.export(&mut again, UNWATCHED).expect("exported");
@@ -252,14 +423,29 @@ fn distrust_survives_export_and_import() {
     // Into a catalogue with books.
     let other = Catalogue::open_or_create(&market.folder.path("other")).expect("a catalogue");
     let boss = other.by(Actor::Local);
-    boss.add(NewEntry::new(book("mine/1"), Rights::Free, Content::text(prose(10, 3_000)))).expect("added");
+    boss.add(NewEntry::new(
+        book("mine/1"),
+        Rights::Free,
+        Content::text(prose(10, 3_000)),
+    ))
+    .expect("added");
     boss.set_trust(&mine, false).expect("distrusted");
-    other.import_more(&mut export.as_slice(), UNWATCHED).expect("imported");
-    assert_eq!((verdict(&other), trusted(&other, "rival")), ((Rights::Unknown, 1), Some(false)));
+    other
+        .import_more(&mut export.as_slice(), UNWATCHED)
+        .expect("imported");
+    assert_eq!(
+        (verdict(&other), trusted(&other, "rival")),
+        ((Rights::Unknown, 1), Some(false))
+    );
     // An administrator who said that it is trusted knows better.
     boss.set_trust(&rival, true).expect("trusted");
-    other.import_more(&mut export.as_slice(), UNWATCHED).expect("imported");
-    assert_eq!((verdict(&other), trusted(&other, "rival")), ((Rights::Protected, 0), Some(true)));
+    other
+        .import_more(&mut export.as_slice(), UNWATCHED)
+        .expect("imported");
+    assert_eq!(
+        (verdict(&other), trusted(&other, "rival")),
+        ((Rights::Protected, 0), Some(true))
+    );
 }
 
 /// Whoever distrusts a library while somebody makes a trusted key for it is not overruled: either comes first.
@@ -272,15 +458,29 @@ fn a_new_key_overwrites_no_distrust() {
         thread::scope(|scope| {
             scope.spawn(|| {
                 both.wait();
-                let made =
-                    market.catalogue.by(Actor::Local).add_key(key(&format!("key{i}"), Role::Ingest, &[&library]));
-                assert!(matches!(made, Ok(_) | Err(CatalogueError::TrustStated { .. })));
+                let made = market.catalogue.by(Actor::Local).add_key(key(
+                    &format!("key{i}"),
+                    Role::Ingest,
+                    &[&library],
+                ));
+                assert!(matches!(
+                    made,
+                    Ok(_) | Err(CatalogueError::TrustStated { .. })
+                ));
             });
             both.wait();
             let name = library.parse().expect("a library");
-            market.catalogue.by(Actor::Local).set_trust(&name, false).expect("distrusted");
+            market
+                .catalogue
+                .by(Actor::Local)
+                .set_trust(&name, false)
+                .expect("distrusted");
         });
-        let entry = NewEntry::new(book(&format!("{library}/1")), Rights::Free, Content::text(prose(i, 500)));
+        let entry = NewEntry::new(
+            book(&format!("{library}/1")),
+            Rights::Free,
+            Content::text(prose(i, 500)),
+        );
         let added = market.catalogue.by(Actor::Local).add(entry).expect("added");
         assert_eq!(added.decides, Some(Decides::OwnTenantOnly), "{library}");
     }

@@ -23,7 +23,11 @@ fn catalogue() -> Option<String> {
     static NODES: OnceLock<Option<Nodes>> = OnceLock::new();
     static CATALOGUES: AtomicU32 = AtomicU32::new(0);
     let nodes = NODES.get_or_init(|| Nodes::start(3, 1)).as_ref()?;
-    Some(format!("redis://{}/servers{}", nodes.addresses, CATALOGUES.fetch_add(1, Ordering::Relaxed)))
+    Some(format!(
+        "redis://{}/servers{}",
+        nodes.addresses,
+        CATALOGUES.fetch_add(1, Ordering::Relaxed)
+    ))
 }
 
 /// Two servers of a new catalogue.
@@ -47,11 +51,20 @@ fn send(server: &Server, key: &str, method: &str, path: &str, body: &Value) -> (
     let answer = match method {
         "GET" => agent().get(url).header("Authorization", bearer).call(),
         "DELETE" => agent().delete(url).header("Authorization", bearer).call(),
-        "PUT" => agent().put(url).header("Authorization", bearer).send_json(body),
-        _ => agent().post(url).header("Authorization", bearer).send_json(body),
+        "PUT" => agent()
+            .put(url)
+            .header("Authorization", bearer)
+            .send_json(body),
+        _ => agent()
+            .post(url)
+            .header("Authorization", bearer)
+            .send_json(body),
     };
     let mut answer = answer.unwrap();
-    (answer.status().as_u16(), answer.body_mut().read_json().unwrap_or_default())
+    (
+        answer.status().as_u16(),
+        answer.body_mut().read_json().unwrap_or_default(),
+    )
 }
 
 /// Waits until something holds.
@@ -65,12 +78,22 @@ fn until(what: &str, mut holds: impl FnMut() -> bool) {
 
 fn put(server: &Server, path: &str, text: &str) -> (u16, Value) {
     let path = format!("/v1/libraries/lib/books/{path}");
-    send(server, "", "PUT", &path, &json!({ "rights": "protected", "text": text }))
+    send(
+        server,
+        "",
+        "PUT",
+        &path,
+        &json!({ "rights": "protected", "text": text }),
+    )
 }
 
 fn books(server: &Server) -> usize {
     let (status, page) = send(server, "", "GET", "/v1/libraries/lib/books", &Value::Null);
-    if status == 404 { 0 } else { page["books"].as_array().unwrap().len() }
+    if status == 404 {
+        0
+    } else {
+        page["books"].as_array().unwrap().len()
+    }
 }
 
 #[test]
@@ -83,12 +106,18 @@ fn of_two_servers_that_add_what_is_not_there_one_does() {
                 let url = format!("{}/v1/libraries/lib/books/{round}", servers[client % 2].url);
                 scope.spawn(move || {
                     let body = json!({ "rights": "free", "text": prose(client as u64, 600) });
-                    let sent = agent().put(url).header("If-None-Match", "*").send_json(body);
+                    let sent = agent()
+                        .put(url)
+                        .header("If-None-Match", "*")
+                        .send_json(body);
                     sent.unwrap().status().as_u16()
                 })
             };
             let uploads: Vec<_> = (0..CLIENTS).map(upload).collect();
-            uploads.into_iter().map(|upload| upload.join().unwrap()).collect()
+            uploads
+                .into_iter()
+                .map(|upload| upload.join().unwrap())
+                .collect()
         });
         let count = |status| statuses.iter().filter(|found| **found == status).count();
         assert_eq!((count(201), count(412)), (1, CLIENTS - 1), "{statuses:?}");
@@ -105,10 +134,15 @@ fn of_twin_uploads_through_two_servers_one_is_added() {
         let statuses: Vec<u16> = scope(|scope| {
             let upload = |client: usize| {
                 let (server, text) = (&servers[client % 2], &text);
-                scope.spawn(move || put(server, &format!("{round}-{client}?unless=protected"), text).0)
+                scope.spawn(move || {
+                    put(server, &format!("{round}-{client}?unless=protected"), text).0
+                })
             };
             let uploads: Vec<_> = (0..CLIENTS).map(upload).collect();
-            uploads.into_iter().map(|upload| upload.join().unwrap()).collect()
+            uploads
+                .into_iter()
+                .map(|upload| upload.join().unwrap())
+                .collect()
         });
         let count = |status| statuses.iter().filter(|found| **found == status).count();
         assert_eq!((count(201), count(409)), (1, CLIENTS - 1), "{statuses:?}");
@@ -119,13 +153,26 @@ fn of_twin_uploads_through_two_servers_one_is_added() {
     let text = prose(9, 600);
     scope(|scope| {
         for client in 0..4 {
-            let (url, text) = (format!("{}/v1/libraries/lib/books/x{client}?unless=protected", killed.url), &text);
-            scope.spawn(move || agent().put(url).send_json(json!({ "rights": "protected", "text": text })).is_ok());
+            let (url, text) = (
+                format!(
+                    "{}/v1/libraries/lib/books/x{client}?unless=protected",
+                    killed.url
+                ),
+                &text,
+            );
+            scope.spawn(move || {
+                agent()
+                    .put(url)
+                    .send_json(json!({ "rights": "protected", "text": text }))
+                    .is_ok()
+            });
         }
         sleep(Duration::from_millis(20));
         drop(killed);
     });
-    until("the gate opens again", || matches!(put(&other, "last?unless=protected", &text).0, 201 | 409));
+    until("the gate opens again", || {
+        matches!(put(&other, "last?unless=protected", &text).0, 201 | 409)
+    });
     sleep(Duration::from_millis(100));
     assert_eq!(books(&other), 4);
 }
@@ -137,33 +184,54 @@ fn a_slow_check_holds_up_no_other_gate_and_misses_no_new_twin() {
     let address: ClusterAddress = store.parse().unwrap();
     let stop = Arc::new(Stop::default());
     let on_call = Arc::clone(&stop);
-    let watched = Watched(Box::new(ClusterStore::open(&address).unwrap()), move |call| on_call.on(call));
+    let watched = Watched(
+        Box::new(ClusterStore::open(&address).unwrap()),
+        move |call| on_call.on(call),
+    );
     let slow = Catalogue::with_store(Box::new(watched));
     let other = Catalogue::open_cluster(&address).unwrap();
     let book = |id: &str, text: u64, gate: bool| {
-        let key = BookKey { library: "lib".parse().unwrap(), id: id.parse().unwrap() };
+        let key = BookKey {
+            library: "lib".parse().unwrap(),
+            id: id.parse().unwrap(),
+        };
         let gate = gate.then(Gate::default);
-        NewEntry { gate, ..NewEntry::new(key, Rights::Protected, Content::text(prose(text, 600))) }
+        NewEntry {
+            gate,
+            ..NewEntry::new(key, Rights::Protected, Content::text(prose(text, 600)))
+        }
     };
     let add = |book: NewEntry| other.by(Actor::Local).add(book).unwrap().outcome;
     assert_eq!(add(book("first", 1, true)), Outcome::Added);
     // While it checks; after that; and in its turn, in which others can add books without a gate.
-    for (round, (call, but, gate)) in
-        [(Call::Snapshot, 0, true), (Call::Audit, 0, true), (Call::Audit, 1, false)].into_iter().enumerate()
+    for (round, (call, but, gate)) in [
+        (Call::Snapshot, 0, true),
+        (Call::Audit, 0, true),
+        (Call::Audit, 1, false),
+    ]
+    .into_iter()
+    .enumerate()
     {
         for twin in [false, true] {
             let texts = 10 * (1 + round as u64) + 5 * u64::from(twin);
             let name = |what: &str| format!("{what}{texts}");
             let editor = slow.by(Actor::Local);
-            let prepared =
-                editor.prepare(book(&name("slow"), texts, true), &editor.ensure_recipes(&[]).unwrap()).unwrap();
+            let prepared = editor
+                .prepare(
+                    book(&name("slow"), texts, true),
+                    &editor.ensure_recipes(&[]).unwrap(),
+                )
+                .unwrap();
             stop.at(call, but);
             let (added, took) = scope(|scope| {
                 let added = scope.spawn(|| editor.commit(vec![prepared]));
                 stop.reached();
                 let since = Instant::now();
                 for i in 1..4 {
-                    assert_eq!(add(book(&name(&format!("other{i}-")), texts + i, gate)), Outcome::Added);
+                    assert_eq!(
+                        add(book(&name(&format!("other{i}-")), texts + i, gate)),
+                        Outcome::Added
+                    );
                 }
                 if twin {
                     assert_eq!(add(book(&name("twin"), texts, gate)), Outcome::Added);
@@ -174,7 +242,11 @@ fn a_slow_check_holds_up_no_other_gate_and_misses_no_new_twin() {
             });
             // A turn that is not ended lasts for 10 s.
             assert!(took < Duration::from_secs(5), "{call:?}: {took:?}");
-            assert_eq!(matches!(added, Err(CatalogueError::Matches(_))), twin, "{call:?}: {added:?}");
+            assert_eq!(
+                matches!(added, Err(CatalogueError::Matches(_))),
+                twin,
+                "{call:?}: {added:?}"
+            );
             assert_eq!(added.is_ok(), !twin, "{call:?}: {added:?}");
         }
     }
@@ -182,39 +254,84 @@ fn a_slow_check_holds_up_no_other_gate_and_misses_no_new_twin() {
 
 #[test]
 fn keys_allow_lists_and_trust_are_those_of_all_servers() {
-    let Some([first, second]) = servers("") else { return };
+    let Some([first, second]) = servers("") else {
+        return;
+    };
     let text = prose(1, 600);
     assert_eq!(put(&first, "1", &text).0, 201);
-    let check = |server: &Server, key: &str| send(server, key, "POST", "/v1/checks", &json!({ "text": text }));
+    let check = |server: &Server, key: &str| {
+        send(server, key, "POST", "/v1/checks", &json!({ "text": text }))
+    };
     assert_eq!(check(&second, "").1["verdict"], "protected");
     let made = |server: &Server, key: &str, name: &str, role: &str| {
-        let (status, made) = send(server, key, "POST", "/v1/keys", &json!({ "name": name, "role": role }));
+        let (status, made) = send(
+            server,
+            key,
+            "POST",
+            "/v1/keys",
+            &json!({ "name": name, "role": role }),
+        );
         assert_eq!(status, 201, "{made}");
         made["secret"].as_str().unwrap().to_owned()
     };
     let admin = made(&first, "", "admin", "admin");
     until("keys are needed everywhere", || check(&second, "").0 == 401);
-    until("the key is known everywhere", || check(&second, &admin).0 == 200);
+    until("the key is known everywhere", || {
+        check(&second, &admin).0 == 200
+    });
     let shop = made(&second, &admin, "shop", "check");
-    until("the key is known everywhere", || check(&first, &shop).0 == 200);
-    let twin = send(&first, &admin, "POST", "/v1/keys", &json!({ "name": "shop", "role": "check" }));
+    until("the key is known everywhere", || {
+        check(&first, &shop).0 == 200
+    });
+    let twin = send(
+        &first,
+        &admin,
+        "POST",
+        "/v1/keys",
+        &json!({ "name": "shop", "role": "check" }),
+    );
     assert_eq!((twin.0, &twin.1["code"]), (409, &json!("key_exists")));
-    let allowed = send(&second, &admin, "PUT", "/v1/allow/it", &json!({ "text": text }));
+    let allowed = send(
+        &second,
+        &admin,
+        "PUT",
+        "/v1/allow/it",
+        &json!({ "text": text }),
+    );
     assert_eq!(allowed.0, 201, "{}", allowed.1);
-    until("what is allowed is allowed everywhere", || check(&first, &shop).1["verdict"] == "unknown");
-    assert_eq!(send(&first, &admin, "DELETE", "/v1/allow/it", &Value::Null).0, 204);
-    until("what is forbidden is forbidden everywhere", || check(&second, &shop).1["verdict"] == "protected");
+    until("what is allowed is allowed everywhere", || {
+        check(&first, &shop).1["verdict"] == "unknown"
+    });
+    assert_eq!(
+        send(&first, &admin, "DELETE", "/v1/allow/it", &Value::Null).0,
+        204
+    );
+    until("what is forbidden is forbidden everywhere", || {
+        check(&second, &shop).1["verdict"] == "protected"
+    });
     let trust = |server: &Server, trusted: bool| {
         let said = json!({ "trusted": trusted });
-        assert_eq!(send(server, &admin, "PUT", "/v1/libraries/lib/trust", &said).0, 200);
+        assert_eq!(
+            send(server, &admin, "PUT", "/v1/libraries/lib/trust", &said).0,
+            200
+        );
     };
     trust(&first, false);
-    until("who is not trusted is trusted nowhere", || check(&second, &shop).1["reason"] == "none_decides");
+    until("who is not trusted is trusted nowhere", || {
+        check(&second, &shop).1["reason"] == "none_decides"
+    });
     trust(&second, true);
-    until("who is trusted is trusted everywhere", || check(&first, &shop).1["verdict"] == "protected");
+    until("who is trusted is trusted everywhere", || {
+        check(&first, &shop).1["verdict"] == "protected"
+    });
     // A revoked key stays revoked, also when another server that knew it notes how often it was used.
-    assert_eq!(send(&first, &admin, "DELETE", "/v1/keys/shop", &Value::Null).0, 204);
-    until("the key is revoked everywhere", || check(&second, &shop).0 == 401);
+    assert_eq!(
+        send(&first, &admin, "DELETE", "/v1/keys/shop", &Value::Null).0,
+        204
+    );
+    until("the key is revoked everywhere", || {
+        check(&second, &shop).0 == 401
+    });
     sleep(Duration::from_secs(3));
     let (_, keys) = send(&first, &admin, "GET", "/v1/keys", &Value::Null);
     assert!(!keys.to_string().contains("shop"), "{keys}");
@@ -224,23 +341,51 @@ fn keys_allow_lists_and_trust_are_those_of_all_servers() {
 fn limits_are_those_of_all_servers_together() {
     let Some(servers) = servers("") else { return };
     let new = |name: &str, limits: Value| {
-        let mut new = json!({ "name": name, "role": if limits.is_null() { "admin" } else { "check" } });
-        new.as_object_mut().unwrap().extend(limits.as_object().cloned().unwrap_or_default());
+        let mut new =
+            json!({ "name": name, "role": if limits.is_null() { "admin" } else { "check" } });
+        new.as_object_mut()
+            .unwrap()
+            .extend(limits.as_object().cloned().unwrap_or_default());
         new
     };
-    let (_, admin) = send(&servers[0], "", "POST", "/v1/keys", &new("admin", Value::Null));
+    let (_, admin) = send(
+        &servers[0],
+        "",
+        "POST",
+        "/v1/keys",
+        &new("admin", Value::Null),
+    );
     let admin = admin["secret"].as_str().unwrap();
     for limits in [json!({ "quota": "30/day" }), json!({ "rate": "30/h" })] {
-        let (status, made) = send(&servers[0], admin, "POST", "/v1/keys", &new(&limits.to_string(), limits.clone()));
+        let (status, made) = send(
+            &servers[0],
+            admin,
+            "POST",
+            "/v1/keys",
+            &new(&limits.to_string(), limits.clone()),
+        );
         assert_eq!(status, 201, "{made}");
         let key = made["secret"].as_str().unwrap();
-        let check = |server: usize| send(&servers[server], key, "POST", "/v1/checks", &json!({ "gems": [1] })).0;
+        let check = |server: usize| {
+            send(
+                &servers[server],
+                key,
+                "POST",
+                "/v1/checks",
+                &json!({ "gems": [1] }),
+            )
+            .0
+        };
         until("the key is known everywhere", || check(1) != 401);
         let statuses: Vec<u16> = scope(|scope| {
             let check = &check;
-            let some = (0..8).map(|client| scope.spawn(move || (0..10).map(|_| check(client % 2)).collect::<Vec<_>>()));
+            let some = (0..8).map(|client| {
+                scope.spawn(move || (0..10).map(|_| check(client % 2)).collect::<Vec<_>>())
+            });
             let all: Vec<_> = some.collect();
-            all.into_iter().flat_map(|some| some.join().unwrap()).collect()
+            all.into_iter()
+                .flat_map(|some| some.join().unwrap())
+                .collect()
         });
         let allowed = statuses.iter().filter(|status| **status != 429).count();
         assert!((27..=33).contains(&(allowed + 1)), "{limits}: {statuses:?}");
@@ -254,13 +399,21 @@ fn a_catalogue_has_one_id() {
     let ids: BTreeSet<String> = scope(|scope| {
         let file = |client: usize| {
             let server = &servers[client % 2];
-            let (status, report) = send(server, "", "POST", "/v1/checks", &json!({ "text": "a", "record": true }));
+            let (status, report) = send(
+                server,
+                "",
+                "POST",
+                "/v1/checks",
+                &json!({ "text": "a", "record": true }),
+            );
             assert_eq!(status, 200, "{report}");
             let path = format!("/v1/decisions/{}", report["filed"].as_str().unwrap());
             let (_, entry) = send(server, "", "GET", &path, &Value::Null);
             entry["filed"]["catalogue"].as_str().unwrap().to_owned()
         };
-        let all: Vec<_> = (0..8).map(|client| scope.spawn(move || file(client))).collect();
+        let all: Vec<_> = (0..8)
+            .map(|client| scope.spawn(move || file(client)))
+            .collect();
         all.into_iter().map(|id| id.join().unwrap()).collect()
     });
     assert_eq!(ids.len(), 1, "{ids:?}");
@@ -269,27 +422,52 @@ fn a_catalogue_has_one_id() {
 /// Clients without a key share what their address may do, and so do attempts to sign in.
 #[test]
 fn limits_by_address_are_those_of_all_servers_together() {
-    let Some(servers) = servers("--keyless-rate 10/h") else { return };
-    let (_, admin) = send(&servers[0], "", "POST", "/v1/keys", &json!({ "name": "admin", "role": "admin" }));
+    let Some(servers) = servers("--keyless-rate 10/h") else {
+        return;
+    };
+    let (_, admin) = send(
+        &servers[0],
+        "",
+        "POST",
+        "/v1/keys",
+        &json!({ "name": "admin", "role": "admin" }),
+    );
     assert!(admin["secret"].is_string(), "{admin}");
     let form = |server: &Server, path: &str, name: &str| {
         let url = format!("{}{path}", server.url);
-        let post = agent().post(&url).header("Origin", &server.url).header("Sec-Fetch-Site", "same-origin");
+        let post = agent()
+            .post(&url)
+            .header("Origin", &server.url)
+            .header("Sec-Fetch-Site", "same-origin");
         post.send_form([(name, "1")]).unwrap().status().as_u16()
     };
-    until("keys are needed everywhere", || send(&servers[1], "", "GET", "/v1/stats", &Value::Null).0 == 401);
-    for (path, name, refused, limit) in
-        [("/copyright_check_by_gems/", "gems", 429, 10), ("/console/sign-in", "key", 429, 20)]
-    {
-        let statuses: Vec<u16> = (0..2 * limit).map(|i| form(&servers[i % 2], path, name)).collect();
+    until("keys are needed everywhere", || {
+        send(&servers[1], "", "GET", "/v1/stats", &Value::Null).0 == 401
+    });
+    for (path, name, refused, limit) in [
+        ("/copyright_check_by_gems/", "gems", 429, 10),
+        ("/console/sign-in", "key", 429, 20),
+    ] {
+        let statuses: Vec<u16> = (0..2 * limit)
+            .map(|i| form(&servers[i % 2], path, name))
+            .collect();
         let allowed = statuses.iter().filter(|status| **status != refused).count();
-        assert!((limit..=limit + 1).contains(&allowed), "{path}: {statuses:?}");
+        assert!(
+            (limit..=limit + 1).contains(&allowed),
+            "{path}: {statuses:?}"
+        );
     }
     // A key that is valid signs in as often as that, too.
     let secret = admin["secret"].as_str().unwrap();
     let sign_in = |server: &Server| {
-        let agent = Agent::config_builder().http_status_as_error(false).max_redirects(0).build().new_agent();
-        let post = agent.post(format!("{}/console/sign-in", server.url)).header("Origin", &server.url);
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .build()
+            .new_agent();
+        let post = agent
+            .post(format!("{}/console/sign-in", server.url))
+            .header("Origin", &server.url);
         let post = post.header("Sec-Fetch-Site", "same-origin");
         post.send_form([("key", secret)]).unwrap().status().as_u16()
     };
@@ -300,7 +478,9 @@ fn limits_by_address_are_those_of_all_servers_together() {
 
 #[test]
 fn a_job_goes_on_in_another_server() {
-    let Some([first, second]) = servers("") else { return };
+    let Some([first, second]) = servers("") else {
+        return;
+    };
     let text = prose(1, 600);
     assert_eq!(put(&first, "1", &text).0, 201);
     let post = |server: &Server, path: &str, body: Value| send(server, "", "POST", path, &body);
@@ -314,20 +494,35 @@ fn a_job_goes_on_in_another_server() {
     assert_eq!((status, &job["id"]), (202, &json!(1)), "{job}");
     for server in [&first, &second] {
         let (status, problem) = post(server, "/v1/jobs", waits.clone());
-        assert_eq!((status, &problem["code"]), (409, &json!("job_runs")), "{problem}");
+        assert_eq!(
+            (status, &problem["code"]),
+            (409, &json!("job_runs")),
+            "{problem}"
+        );
     }
     // Anyone can cancel it, and it stays cancelled.
-    assert_eq!(send(&second, "", "DELETE", "/v1/jobs/1", &Value::Null).0, 202);
+    assert_eq!(
+        send(&second, "", "DELETE", "/v1/jobs/1", &Value::Null).0,
+        202
+    );
     until("it ends where it runs", || state(&first, 1) == "cancelled");
     let (status, job) = post(&first, "/v1/jobs", waits);
     assert_eq!((status, &job["id"]), (202, &json!(2)), "{job}");
     drop(first);
     let recut = |text: &str| {
         let url = format!("{}/v1/libraries/lib/recut/1", second.url);
-        agent().post(url).content_type("text/plain").send(text).unwrap().status().as_u16()
+        agent()
+            .post(url)
+            .content_type("text/plain")
+            .send(text)
+            .unwrap()
+            .status()
+            .as_u16()
     };
     until("the recipe is there", || recut(&text) == 200);
-    until("the other server completes it", || state(&second, 2) == "done");
+    until("the other server completes it", || {
+        state(&second, 2) == "done"
+    });
     assert_eq!(state(&second, 1), "cancelled");
     let (_, all) = send(&second, "", "GET", "/v1/stats", &Value::Null);
     assert_eq!(all["recipes"][0]["recipe"], "documented", "{all}");
@@ -335,9 +530,18 @@ fn a_job_goes_on_in_another_server() {
 
 #[test]
 fn one_server_delivers_events() {
-    let Some([first, second]) = servers("--private-webhooks") else { return };
+    let Some([first, second]) = servers("--private-webhooks") else {
+        return;
+    };
     let hook = Hook::new(&["200 OK"]);
-    run(&format!("webhooks set --server {} --library lib {}", first.url, hook.url), &[] as &[&Path]).expect(0);
+    run(
+        &format!(
+            "webhooks set --server {} --library lib {}",
+            first.url, hook.url
+        ),
+        &[] as &[&Path],
+    )
+    .expect(0);
     let text = prose(1, 600);
     assert_eq!(put(&first, "1", &text).0, 201);
     assert_eq!(put(&second, "2", &text).0, 201);
@@ -358,57 +562,128 @@ fn one_server_delivers_events() {
 
 #[test]
 fn statistics_have_the_nodes() {
-    let Some([server, _other]) = servers("") else { return };
+    let Some([server, _other]) = servers("") else {
+        return;
+    };
     let (_, stats) = send(&server, "", "GET", "/v1/stats", &Value::Null);
     let nodes = stats["cluster"]["nodes"].as_array().expect("nodes");
-    let primaries: Vec<bool> = nodes.iter().map(|node| node["primary"].as_bool().expect("a boolean")).collect();
-    assert_eq!(primaries, [true, true, true, false, false, false], "{stats}");
+    let primaries: Vec<bool> = nodes
+        .iter()
+        .map(|node| node["primary"].as_bool().expect("a boolean"))
+        .collect();
+    assert_eq!(
+        primaries,
+        [true, true, true, false, false, false],
+        "{stats}"
+    );
     let memory = |node: &Value| node["memory_bytes"].as_u64().is_some_and(|bytes| bytes > 0);
-    assert!(nodes.iter().all(memory) && nodes[0]["replicas"] == 1, "{stats}");
-    let page = agent().get(format!("{}/console/statistics", server.url)).header("Accept", "text/html").call();
-    let page = page.expect("an answer").body_mut().read_to_string().expect("a page");
-    assert!(nodes.iter().all(|node| page.contains(node["address"].as_str().expect("an address"))), "{page}");
+    assert!(
+        nodes.iter().all(memory) && nodes[0]["replicas"] == 1,
+        "{stats}"
+    );
+    let page = agent()
+        .get(format!("{}/console/statistics", server.url))
+        .header("Accept", "text/html")
+        .call();
+    let page = page
+        .expect("an answer")
+        .body_mut()
+        .read_to_string()
+        .expect("a page");
+    assert!(
+        nodes
+            .iter()
+            .all(|node| page.contains(node["address"].as_str().expect("an address"))),
+        "{page}"
+    );
 }
 
 /// A browser that a load balancer sends to one server and then to another.
 #[test]
 fn who_signs_in_at_one_server_is_signed_in_at_all() {
-    let Some([first, second]) = servers("") else { return };
+    let Some([first, second]) = servers("") else {
+        return;
+    };
     let made = |name: &str, role: &str, key: &str| {
         let new = json!({ "name": name, "role": role });
-        send(&first, key, "POST", "/v1/keys", &new).1["secret"].as_str().expect("a secret").to_owned()
+        send(&first, key, "POST", "/v1/keys", &new).1["secret"]
+            .as_str()
+            .expect("a secret")
+            .to_owned()
     };
     // Where nobody signs in, a form of one server is good at the other.
     let page = |server: &Server, cookie: &str, path: &str| {
-        let get = agent().get(format!("{}{path}", server.url)).config().max_redirects(0).build();
-        let mut answer = get.header("Cookie", cookie).header("Accept", "text/html").call().expect("an answer");
-        (answer.status().as_u16(), answer.body_mut().read_to_string().expect("a page"))
+        let get = agent()
+            .get(format!("{}{path}", server.url))
+            .config()
+            .max_redirects(0)
+            .build();
+        let mut answer = get
+            .header("Cookie", cookie)
+            .header("Accept", "text/html")
+            .call()
+            .expect("an answer");
+        (
+            answer.status().as_u16(),
+            answer.body_mut().read_to_string().expect("a page"),
+        )
     };
-    let token = |page: &str| page.split_once("name=\"token\" value=\"").expect("a form").1[..64].to_owned();
+    let token = |page: &str| {
+        page.split_once("name=\"token\" value=\"")
+            .expect("a form")
+            .1[..64]
+            .to_owned()
+    };
     let post = |server: &Server, cookie: &str, path: &str, form: &[(&str, &str)]| {
-        let post = agent().post(format!("{}{path}", server.url)).config().max_redirects(0).build();
-        let answer = post.header("Cookie", cookie).header("Origin", &server.url).send_form(form.iter().copied());
+        let post = agent()
+            .post(format!("{}{path}", server.url))
+            .config()
+            .max_redirects(0)
+            .build();
+        let answer = post
+            .header("Cookie", cookie)
+            .header("Origin", &server.url)
+            .send_form(form.iter().copied());
         let answer = answer.expect("an answer");
-        let cookie = answer.headers().get("set-cookie").and_then(|cookie| cookie.to_str().ok()).unwrap_or_default();
-        (answer.status().as_u16(), cookie.split(';').next().unwrap_or_default().to_owned())
+        let cookie = answer
+            .headers()
+            .get("set-cookie")
+            .and_then(|cookie| cookie.to_str().ok())
+            .unwrap_or_default();
+        (
+            answer.status().as_u16(),
+            cookie.split(';').next().unwrap_or_default().to_owned(),
+        )
     };
     let of_first = token(&page(&first, "", "/console/check").1);
     assert_eq!(token(&page(&second, "", "/console/check").1), of_first);
 
     let boss = made("boss", "admin", "");
     let shop = made("shop", "check", &boss);
-    until("the keys are known everywhere", || post(&second, "", "/console/sign-in", &[("key", &shop)]).0 == 303);
-    let sign_in = |server: &Server, key: &str| post(server, "", "/console/sign-in", &[("key", key)]).1;
+    until("the keys are known everywhere", || {
+        post(&second, "", "/console/sign-in", &[("key", &shop)]).0 == 303
+    });
+    let sign_in =
+        |server: &Server, key: &str| post(server, "", "/console/sign-in", &[("key", key)]).1;
     let [boss, shop] = [sign_in(&first, &boss), sign_in(&first, &shop)];
     let is_in = |server: &Server, cookie: &str| page(server, cookie, "/console/check").0 == 200;
-    assert!([&boss, &shop].iter().all(|cookie| is_in(&first, cookie) && is_in(&second, cookie)));
+    assert!(
+        [&boss, &shop]
+            .iter()
+            .all(|cookie| is_in(&first, cookie) && is_in(&second, cookie))
+    );
     assert!(!is_in(&second, &boss[..boss.len() - 1]));
     // A form of a page of one server goes to another.
-    let [here, there] = [&first, &second].map(|server| token(&page(server, &boss, "/console/check").1));
+    let [here, there] =
+        [&first, &second].map(|server| token(&page(server, &boss, "/console/check").1));
     assert_eq!(here, there);
     assert_ne!(here, token(&page(&first, &shop, "/console/check").1));
     let (_, listed) = page(&second, &boss, "/console/sessions");
-    let ids: BTreeSet<&str> = listed.split("/console/sessions/").skip(1).map(|rest| &rest[..16]).collect();
+    let ids: BTreeSet<&str> = listed
+        .split("/console/sessions/")
+        .skip(1)
+        .map(|rest| &rest[..16])
+        .collect();
     assert!(!ids.is_empty() && listed.contains("shop"), "{listed}");
     // Ended at one, it is over at the other within a second, and nothing that the other does revives it.
     for id in ids {
@@ -420,16 +695,36 @@ fn who_signs_in_at_one_server_is_signed_in_at_all() {
     sleep(Duration::from_millis(1_200));
     assert!(!is_in(&second, &shop) && !is_in(&first, &shop) && is_in(&first, &boss));
     // Each server shows its own figures, and says so.
-    assert!(page(&second, &boss, "/console/statistics").1.contains("the server that shows this page"));
+    assert!(
+        page(&second, &boss, "/console/statistics")
+            .1
+            .contains("the server that shows this page")
+    );
 }
 
 /// A connection to the node that has a key of the catalogue as a whole.
 fn redis_with(store: &str, key: &str) -> redis::Connection {
-    let nodes = store.strip_prefix("redis://").and_then(|rest| rest.split('/').next()).expect("addresses");
-    let connect = |node: &str| redis::Client::open(format!("redis://{node}")).unwrap().get_connection().unwrap();
-    let serves =
-        |node: &mut redis::Connection| redis::cmd("HLEN").arg(key).query::<u64>(node).is_ok_and(|rows| rows > 0);
-    nodes.split(',').map(connect).find_map(|mut node| serves(&mut node).then_some(node)).expect("a node")
+    let nodes = store
+        .strip_prefix("redis://")
+        .and_then(|rest| rest.split('/').next())
+        .expect("addresses");
+    let connect = |node: &str| {
+        redis::Client::open(format!("redis://{node}"))
+            .unwrap()
+            .get_connection()
+            .unwrap()
+    };
+    let serves = |node: &mut redis::Connection| {
+        redis::cmd("HLEN")
+            .arg(key)
+            .query::<u64>(node)
+            .is_ok_and(|rows| rows > 0)
+    };
+    nodes
+        .split(',')
+        .map(connect)
+        .find_map(|mut node| serves(&mut node).then_some(node))
+        .expect("a node")
 }
 
 /// A server that is stopped between reading the keys and writing them, for longer than its turn, writes nothing afterwards.
@@ -441,67 +736,126 @@ fn a_server_that_was_stopped_in_its_turn_does_not_write_revoked_keys() {
     let Some(store) = catalogue() else { return };
     let [first, second] = [(); 2].map(|()| Server::start_on(&store));
     let made = |server: &Server, key: &str, name: &str, role: &str| {
-        let (status, made) = send(server, key, "POST", "/v1/keys", &json!({ "name": name, "role": role }));
+        let (status, made) = send(
+            server,
+            key,
+            "POST",
+            "/v1/keys",
+            &json!({ "name": name, "role": role }),
+        );
         assert_eq!(status, 201, "{made}");
         made
     };
-    let boss = made(&first, "", "boss", "admin")["secret"].as_str().unwrap().to_owned();
+    let boss = made(&first, "", "boss", "admin")["secret"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let many = made(&first, &boss, "many", "check");
     let id = many["id"].as_str().unwrap();
     // Many keys take long to read, so that there is time to stop the server meanwhile.
     let prefix = store.rsplit('/').next().unwrap();
-    let [leases, sorted, rows] = ["leases", "keys:key", "rows:key"].map(|name| format!("{prefix}{{meta}}{name}"));
+    let [leases, sorted, rows] =
+        ["leases", "keys:key", "rows:key"].map(|name| format!("{prefix}{{meta}}{name}"));
     let mut node = redis_with(&store, &leases);
-    let row: String = redis::cmd("HGET").arg(&rows).arg(id).query(&mut node).unwrap();
+    let row: String = redis::cmd("HGET")
+        .arg(&rows)
+        .arg(id)
+        .query(&mut node)
+        .unwrap();
     for copy in 0..COPIES {
         let other = format!("{copy:08x}");
-        let row = row.replace(id, &other).replace("many", &format!("other{copy}"));
-        let put = redis::cmd("HSET").arg(&rows).arg(&other).arg(row).query::<u64>(&mut node);
-        assert!(put.is_ok() && redis::cmd("ZADD").arg(&sorted).arg(0).arg(&other).query::<u64>(&mut node).is_ok());
+        let row = row
+            .replace(id, &other)
+            .replace("many", &format!("other{copy}"));
+        let put = redis::cmd("HSET")
+            .arg(&rows)
+            .arg(&other)
+            .arg(row)
+            .query::<u64>(&mut node);
+        assert!(
+            put.is_ok()
+                && redis::cmd("ZADD")
+                    .arg(&sorted)
+                    .arg(0)
+                    .arg(&other)
+                    .query::<u64>(&mut node)
+                    .is_ok()
+        );
     }
     let signal = |signal: &str| {
         let pid = first.pid().to_string();
-        assert!(std::process::Command::new("kill").args([signal, &pid]).status().unwrap().success());
+        assert!(
+            std::process::Command::new("kill")
+                .args([signal, &pid])
+                .status()
+                .unwrap()
+                .success()
+        );
     };
     let mut is_held = || {
-        let lease: Option<String> = redis::cmd("HGET").arg(&leases).arg("settings").query(&mut node).unwrap();
+        let lease: Option<String> = redis::cmd("HGET")
+            .arg(&leases)
+            .arg("settings")
+            .query(&mut node)
+            .unwrap();
         lease.is_some_and(|lease| !lease.starts_with('-'))
     };
-    let stopped = MOMENTS.iter().chain(&MOMENTS).enumerate().find_map(|(attempt, moment)| {
-        let name = format!("shop{attempt}");
-        let secret = made(&second, &boss, &name, "check")["secret"].as_str().unwrap().to_owned();
-        scope(|scope| {
-            let path = format!("/v1/keys/{name}");
-            let (rotate, overlap) = (format!("{path}/rotate"), json!({ "overlap_seconds": 3600 }));
-            let (server, key) = (&first, boss.as_str());
-            let rotated = scope.spawn(move || send(server, key, "POST", &rotate, &overlap));
-            while !is_held() && !rotated.is_finished() {
-                sleep(Duration::from_millis(1));
-            }
-            sleep(Duration::from_millis(*moment));
-            signal("-STOP");
-            sleep(Duration::from_millis(200));
-            if !is_held() {
+    let stopped = MOMENTS
+        .iter()
+        .chain(&MOMENTS)
+        .enumerate()
+        .find_map(|(attempt, moment)| {
+            let name = format!("shop{attempt}");
+            let secret = made(&second, &boss, &name, "check")["secret"]
+                .as_str()
+                .unwrap()
+                .to_owned();
+            scope(|scope| {
+                let path = format!("/v1/keys/{name}");
+                let (rotate, overlap) =
+                    (format!("{path}/rotate"), json!({ "overlap_seconds": 3600 }));
+                let (server, key) = (&first, boss.as_str());
+                let rotated = scope.spawn(move || send(server, key, "POST", &rotate, &overlap));
+                while !is_held() && !rotated.is_finished() {
+                    sleep(Duration::from_millis(1));
+                }
+                sleep(Duration::from_millis(*moment));
+                signal("-STOP");
+                sleep(Duration::from_millis(200));
+                if !is_held() {
+                    signal("-CONT");
+                    assert_eq!(rotated.join().unwrap().0, 201);
+                    return None;
+                }
+                until("the key can be revoked", || {
+                    send(&second, &boss, "DELETE", &path, &Value::Null).0 == 204
+                });
                 signal("-CONT");
-                assert_eq!(rotated.join().unwrap().0, 201);
-                return None;
-            }
-            until("the key can be revoked", || send(&second, &boss, "DELETE", &path, &Value::Null).0 == 204);
-            signal("-CONT");
-            let (status, answer) = rotated.join().unwrap();
-            let gone = || send(&second, &boss, "GET", "/v1/keys", &Value::Null).1;
-            assert!(!gone().to_string().contains(&format!("\"{name}\"")), "{status} {answer}");
-            match (status, answer["code"].as_str()) {
-                (503, Some("changed_meanwhile")) => Some((name, secret)),
-                // Stopped before it read the keys, it finds none of that name. Stopped after it wrote, it was in time.
-                (404, Some("no_such_key")) | (200 | 201, None) => None,
-                _ => panic!("{status} {answer}"),
-            }
-        })
-    });
+                let (status, answer) = rotated.join().unwrap();
+                let gone = || send(&second, &boss, "GET", "/v1/keys", &Value::Null).1;
+                assert!(
+                    !gone().to_string().contains(&format!("\"{name}\"")),
+                    "{status} {answer}"
+                );
+                match (status, answer["code"].as_str()) {
+                    (503, Some("changed_meanwhile")) => Some((name, secret)),
+                    // Stopped before it read the keys, it finds none of that name. Stopped after it wrote, it was in time.
+                    (404, Some("no_such_key")) | (200 | 201, None) => None,
+                    _ => panic!("{status} {answer}"),
+                }
+            })
+        });
     let (name, secret) = stopped.expect("a server that was stopped between reading and writing");
     for server in [&first, &second] {
-        let check = || send(server, &secret, "POST", "/v1/checks", &json!({ "text": prose(1, 600) }));
+        let check = || {
+            send(
+                server,
+                &secret,
+                "POST",
+                "/v1/checks",
+                &json!({ "text": prose(1, 600) }),
+            )
+        };
         until("the key is revoked everywhere", || check().0 == 401);
         let (_, keys) = send(server, &boss, "GET", "/v1/keys", &Value::Null);
         assert!(!keys.to_string().contains(&format!("\"{name}\"")));

@@ -19,17 +19,31 @@ struct Client {
 
 impl Client {
     fn new(server: &Server, secret: &str) -> Self {
-        let agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-        Self { agent, url: server.url.clone(), secret: secret.to_owned() }
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .build()
+            .into();
+        Self {
+            agent,
+            url: server.url.clone(),
+            secret: secret.to_owned(),
+        }
     }
 
     /// Sends a request and returns the status and body of the response.
     fn call(&self, method: &str, path: &str, kind: &str, body: impl Into<String>) -> (u16, String) {
-        let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
-        let request = request.header("authorization", format!("Bearer {}", self.secret)).header("content-type", kind);
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.url));
+        let request = request
+            .header("authorization", format!("Bearer {}", self.secret))
+            .header("content-type", kind);
         let request = request.body(body.into()).expect("a request");
         let mut answer = self.agent.run(request).expect("an answer");
-        (answer.status().as_u16(), answer.body_mut().read_to_string().expect("text"))
+        (
+            answer.status().as_u16(),
+            answer.body_mut().read_to_string().expect("text"),
+        )
     }
 
     fn json(&self, method: &str, path: &str, body: &Value) -> (u16, Value) {
@@ -60,15 +74,29 @@ fn served(folder: &Folder) -> (Server, Client, Client) {
     }
     // Boilerplate shared by all of these books.
     for seed in 0..=CAP {
-        folder.file(&format!("series/s{seed}.txt"), prose(900, 1500) + &prose(910 + seed, 1500));
+        folder.file(
+            &format!("series/s{seed}.txt"),
+            prose(900, 1500) + &prose(910 + seed, 1500),
+        );
     }
     let recipes = "--recipe hardened --recipe documented";
-    let ingest = format!("ingest --data {{}} --library victim --rights protected {recipes} {{}} {{}}");
-    run(&ingest, &[folder.data(), folder.path("books"), folder.path("series")]).expect(0);
-    let attacker = key(&folder.data(), "--role ingest --trusted --library attacker --library second feed");
+    let ingest =
+        format!("ingest --data {{}} --library victim --rights protected {recipes} {{}} {{}}");
+    run(
+        &ingest,
+        &[folder.data(), folder.path("books"), folder.path("series")],
+    )
+    .expect(0);
+    let attacker = key(
+        &folder.data(),
+        "--role ingest --trusted --library attacker --library second feed",
+    );
     let checker = key(&folder.data(), "--role check shop");
     let server = Server::start_with(&format!("--common-cap {CAP}"), &[], &folder.data());
-    let (attacker, checker) = (Client::new(&server, &attacker), Client::new(&server, &checker));
+    let (attacker, checker) = (
+        Client::new(&server, &attacker),
+        Client::new(&server, &checker),
+    );
     (server, attacker, checker)
 }
 
@@ -78,8 +106,13 @@ fn text_of(seed: u64) -> String {
 
 fn gems_of(folder: &Folder, recipe: &str, text: &str) -> Value {
     let file = folder.file("gems.txt", text);
-    let printed = run(&format!("gems --recipe {recipe} {{}}"), &[file]).expect(0).out;
-    let gem = |gem: &str| gem.parse::<u32>().map_or_else(|_| json!(gem), |gem| json!(gem));
+    let printed = run(&format!("gems --recipe {recipe} {{}}"), &[file])
+        .expect(0)
+        .out;
+    let gem = |gem: &str| {
+        gem.parse::<u32>()
+            .map_or_else(|_| json!(gem), |gem| json!(gem))
+    };
     printed.trim().split(',').map(gem).collect()
 }
 
@@ -92,7 +125,8 @@ fn questions(folder: &Folder) -> Vec<Value> {
         for recipe in ["hardened", "documented"] {
             questions.push(json!({ "text": text, "recipe": recipe }));
             questions.push(json!({ "text": disguised, "recipe": recipe }));
-            questions.push(json!({ "text": &text[..text.len() / 2], "recipe": recipe, "limit": 1 }));
+            questions
+                .push(json!({ "text": &text[..text.len() / 2], "recipe": recipe, "limit": 1 }));
             questions.push(json!({ "gems": gems_of(folder, recipe, &text), "recipe": recipe }));
         }
     }
@@ -105,7 +139,8 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
     let library = ["attacker", "second", "victim"][random.below(3) as usize];
     let book = format!("/v1/libraries/{library}/books/{}", random.below(6));
     let question = &questions[random.below(questions.len() as u64) as usize];
-    let rights = ["forbidden", "protected", "free", "public_domain", "unknown"][random.below(5) as usize];
+    let rights =
+        ["forbidden", "protected", "free", "public_domain", "unknown"][random.below(5) as usize];
     let content = if question["text"].is_null() {
         json!({ "gems": question["gems"], "recipe": question["recipe"], "rights": rights })
     } else {
@@ -115,9 +150,13 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
         0..4 => drop(attacker.json("PUT", &book, &content)),
         13 => {
             let except = ["", "&except=1", "&except=same-library"][random.below(3) as usize];
-            let (status, answer) = attacker.json("PUT", &format!("{book}?unless=protected{except}"), &content);
+            let (status, answer) =
+                attacker.json("PUT", &format!("{book}?unless=protected{except}"), &content);
             let shows_victim = answer.to_string().contains("\"victim\"");
-            assert!([200, 201, 403, 409].contains(&status) && !shows_victim, "{status} {answer}");
+            assert!(
+                [200, 201, 403, 409].contains(&status) && !shows_victim,
+                "{status} {answer}"
+            );
         }
         4..7 => {
             let line = |i: u64| {
@@ -126,24 +165,45 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
                 content.to_string() + "\n"
             };
             let lines: String = (0..2 * CAP + random.below(20)).map(line).collect();
-            attacker.call("POST", &format!("/v1/libraries/{library}/books"), "application/x-ndjson", lines);
+            attacker.call(
+                "POST",
+                &format!("/v1/libraries/{library}/books"),
+                "application/x-ndjson",
+                lines,
+            );
         }
         7 => drop(attacker.json("DELETE", &book, &Value::Null)),
         8 => drop(attacker.json("PATCH", &book, &json!({ "disabled": random.below(2) == 0 }))),
         9 => {
             let recipe = ["released", "hardened-fine", "documented"][random.below(3) as usize];
-            attacker.json("PUT", &book, &json!({ "gems": [1, 2, 3], "recipe": recipe, "rights": rights }));
+            attacker.json(
+                "PUT",
+                &book,
+                &json!({ "gems": [1, 2, 3], "recipe": recipe, "rights": rights }),
+            );
         }
         10 => {
             let task = ["compact", "verify", "reindex", "drop_recipe"][random.below(4) as usize];
-            let (status, _) = attacker.json("POST", "/v1/jobs", &json!({ "kind": task, "recipe": "documented" }));
+            let (status, _) = attacker.json(
+                "POST",
+                "/v1/jobs",
+                &json!({ "kind": task, "recipe": "documented" }),
+            );
             assert_eq!(status, 403);
         }
-        11 => drop(attacker.json("PUT", &book, &json!({ "gems": [], "rights": rights, "allow_empty": true }))),
+        11 => drop(attacker.json(
+            "PUT",
+            &book,
+            &json!({ "gems": [], "rights": rights, "allow_empty": true }),
+        )),
         _ => {
             let forbidden = [
                 ("PUT", "/v1/allow/mine", content),
-                ("POST", "/v1/keys", json!({ "name": "more", "role": "admin" })),
+                (
+                    "POST",
+                    "/v1/keys",
+                    json!({ "name": "more", "role": "admin" }),
+                ),
                 ("POST", "/v1/import", json!({ "lapidary_export": 1 })),
             ];
             for (method, path, body) in forbidden {
@@ -157,10 +217,17 @@ fn act(random: &mut Random, attacker: &Client, questions: &[Value]) {
 /// whole index.
 fn of_victim(mut report: Value) -> Value {
     for found in report["matches"].as_array_mut().expect("matches") {
-        found.as_object_mut().expect("a match").retain(|name, _| name != "chance" && name != "error_probability");
+        found
+            .as_object_mut()
+            .expect("a match")
+            .retain(|name, _| name != "chance" && name != "error_probability");
     }
     let fields = ["verdict", "total", "common_gems", "disabled", "matches"];
-    fields.into_iter().map(|field| (field.to_owned(), report[field].take())).collect::<serde_json::Map<_, _>>().into()
+    fields
+        .into_iter()
+        .map(|field| (field.to_owned(), report[field].take()))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
 }
 
 #[test]
@@ -178,11 +245,20 @@ fn no_key_weakens_what_others_are_told() {
             })
             .collect();
         let strict = |questions: &[Value]| -> Vec<usize> {
-            questions.iter().map(|question| strictness(&checker.check(question))).collect()
+            questions
+                .iter()
+                .map(|question| strictness(&checker.check(question)))
+                .collect()
         };
         let before = strict(&questions);
-        let alone: Vec<Value> = about_victim.iter().map(|question| of_victim(checker.check(question))).collect();
-        assert!(before.contains(&1) && before.contains(&4), "some is protected, some is unknown: {before:?}");
+        let alone: Vec<Value> = about_victim
+            .iter()
+            .map(|question| of_victim(checker.check(question)))
+            .collect();
+        assert!(
+            before.contains(&1) && before.contains(&4),
+            "some is protected, some is unknown: {before:?}"
+        );
         // The attacker's own books may add to a verdict, but it is never weaker than that of the victim's books alone.
         let least = strict(&about_victim);
         let mut random = Random(seed);
@@ -190,8 +266,16 @@ fn no_key_weakens_what_others_are_told() {
             act(&mut random, &attacker, &questions);
             let now = strict(&questions);
             for (at, question) in about_victim.iter().enumerate() {
-                assert!(now[at] <= least[at], "seed {seed}, step {step}: {}", questions[at]);
-                assert_eq!(of_victim(checker.check(question)), alone[at], "seed {seed}, step {step}");
+                assert!(
+                    now[at] <= least[at],
+                    "seed {seed}, step {step}: {}",
+                    questions[at]
+                );
+                assert_eq!(
+                    of_victim(checker.check(question)),
+                    alone[at],
+                    "seed {seed}, step {step}"
+                );
             }
         }
         assert_eq!(server.stop(), Some(0));
@@ -212,14 +296,23 @@ fn a_flood_of_copies_hides_no_book() {
                 line.to_string() + "\n"
             })
             .collect();
-        let (status, answer) = attacker.call("POST", "/v1/libraries/attacker/books", "application/x-ndjson", lines);
+        let (status, answer) = attacker.call(
+            "POST",
+            "/v1/libraries/attacker/books",
+            "application/x-ndjson",
+            lines,
+        );
         assert!(status == 200 && !answer.contains("problem"), "{answer}");
-        for question in
-            [json!({ "text": text, "recipe": recipe }), json!({ "gems": gems, "recipe": recipe, "limit": 1 })]
-        {
+        for question in [
+            json!({ "text": text, "recipe": recipe }),
+            json!({ "gems": gems, "recipe": recipe, "limit": 1 }),
+        ] {
             let report = checker.check(&question);
             assert_eq!(report["verdict"], "protected", "{recipe}: {report}");
-            assert_eq!(report["matches"][0]["book"]["library"], "victim", "{recipe}: {report}");
+            assert_eq!(
+                report["matches"][0]["book"]["library"], "victim",
+                "{recipe}: {report}"
+            );
         }
     }
 }
@@ -230,21 +323,51 @@ fn a_flood_is_compared_in_part_and_displaces_no_book() {
     let folder = Folder::new();
     let text = text_of(0);
     folder.file("books/b0.txt", text.clone());
-    run("ingest --data {} --library victim --rights protected {}", &[folder.data(), folder.path("books")]).expect(0);
-    let attacker = key(&folder.data(), "--role ingest --trusted --library attacker feed");
+    run(
+        "ingest --data {} --library victim --rights protected {}",
+        &[folder.data(), folder.path("books")],
+    )
+    .expect(0);
+    let attacker = key(
+        &folder.data(),
+        "--role ingest --trusted --library attacker feed",
+    );
     let checker = key(&folder.data(), "--role check shop");
     let server = Server::start(&folder.data());
-    let (attacker, checker) = (Client::new(&server, &attacker), Client::new(&server, &checker));
+    let (attacker, checker) = (
+        Client::new(&server, &attacker),
+        Client::new(&server, &checker),
+    );
     let gems = gems_of(&folder, "hardened", &text);
-    let line = |i| json!({ "id": i, "gems": gems, "recipe": "hardened", "rights": "unknown" }).to_string() + "\n";
+    let line = |i| {
+        json!({ "id": i, "gems": gems, "recipe": "hardened", "rights": "unknown" }).to_string()
+            + "\n"
+    };
     let lines: String = (0..400).map(|i| line(i.to_string())).collect();
-    let (status, answer) = attacker.call("POST", "/v1/libraries/attacker/books", "application/x-ndjson", lines);
+    let (status, answer) = attacker.call(
+        "POST",
+        "/v1/libraries/attacker/books",
+        "application/x-ndjson",
+        lines,
+    );
     assert!(status == 200 && !answer.contains("problem"), "{answer}");
     for question in [json!({ "text": text }), json!({ "gems": gems, "limit": 1 })] {
         let report = checker.check(&question);
-        assert_eq!((&report["verdict"], &report["uncompared"]), (&json!("protected"), &json!(101)), "{report}");
-        assert_eq!(report["matches"][0]["book"]["library"], "victim", "{report}");
-        assert!(report["note"].as_str().is_some_and(|note| note.contains("101 books")), "{report}");
+        assert_eq!(
+            (&report["verdict"], &report["uncompared"]),
+            (&json!("protected"), &json!(101)),
+            "{report}"
+        );
+        assert_eq!(
+            report["matches"][0]["book"]["library"], "victim",
+            "{report}"
+        );
+        assert!(
+            report["note"]
+                .as_str()
+                .is_some_and(|note| note.contains("101 books")),
+            "{report}"
+        );
     }
 }
 
@@ -255,12 +378,29 @@ fn an_exact_copy_is_found_whatever_its_gems_are() {
     // All of this text is boilerplate in its library.
     let series = prose(900, 1500);
     let report = checker.check(&json!({ "text": series }));
-    assert_eq!((&report["verdict"], report["matches"].as_array().map(Vec::len)), (&json!("unknown"), Some(0)));
-    assert!(report["note"].as_str().is_some_and(|note| note.contains("boilerplate")), "{report}");
+    assert_eq!(
+        (
+            &report["verdict"],
+            report["matches"].as_array().map(Vec::len)
+        ),
+        (&json!("unknown"), Some(0))
+    );
+    assert!(
+        report["note"]
+            .as_str()
+            .is_some_and(|note| note.contains("boilerplate")),
+        "{report}"
+    );
     let short = "Roses are red, and violets are blue.";
-    let printed =
-        format!("{short}\r\n\r\n\r\n{}", "A line that stands be-\nside another, broken as a printer does. ".repeat(9));
-    for (id, text) in [("series", series.as_str()), ("short", short), ("printed", &printed)] {
+    let printed = format!(
+        "{short}\r\n\r\n\r\n{}",
+        "A line that stands be-\nside another, broken as a printer does. ".repeat(9)
+    );
+    for (id, text) in [
+        ("series", series.as_str()),
+        ("short", short),
+        ("printed", &printed),
+    ] {
         let book = json!({ "text": text, "rights": "protected" });
         let path = format!("/v1/libraries/second/books/{id}");
         assert_eq!(attacker.json("PUT", &path, &book).0, 201);
@@ -271,15 +411,27 @@ fn an_exact_copy_is_found_whatever_its_gems_are() {
             "{report}"
         );
         assert_eq!(
-            (&report["matches"][0]["identical"], &report["matches"][0]["relation"]),
+            (
+                &report["matches"][0]["identical"],
+                &report["matches"][0]["relation"]
+            ),
             (&json!(true), &json!("same_text"))
         );
         assert_eq!(attacker.json("DELETE", &path, &Value::Null).0, 204);
-        assert_eq!(checker.check(&json!({ "text": text }))["verdict"], "unknown");
+        assert_eq!(
+            checker.check(&json!({ "text": text }))["verdict"],
+            "unknown"
+        );
     }
     // Cleaned of blank lines and hyphenation, it is the same text.
     assert_eq!(
-        attacker.json("PUT", "/v1/libraries/second/books/p", &json!({ "text": printed, "rights": "free" })).0,
+        attacker
+            .json(
+                "PUT",
+                "/v1/libraries/second/books/p",
+                &json!({ "text": printed, "rights": "free" })
+            )
+            .0,
         201
     );
     let clean = clean(&printed).text().to_owned();
@@ -294,7 +446,13 @@ fn an_exact_copy_is_found_whatever_its_gems_are() {
 #[test]
 fn no_key_finds_the_books_of_others() {
     let folder = Folder::new();
-    let (mine, theirs) = (key(&folder.data(), "--role ingest --trusted --library b --library d mine"), "abcde");
+    let (mine, theirs) = (
+        key(
+            &folder.data(),
+            "--role ingest --trusted --library b --library d mine",
+        ),
+        "abcde",
+    );
     let admin = key(&folder.data(), "--role admin admin");
     let server = Server::start(&folder.data());
     let [mine, admin] = [mine, admin].map(|secret| Client::new(&server, &secret));
@@ -302,16 +460,28 @@ fn no_key_finds_the_books_of_others() {
     let mut book = |client: &Client, library: &str, id: u64| {
         let word = |random: &mut Random| ["sea", "Sea", "the", "мёд"][random.below(4) as usize];
         let title = format!("{} {}", word(&mut random), word(&mut random));
-        let (authors, isbn) = ([word(&mut random)], ["0-306-40615-2", "978-0306406157"][random.below(2) as usize]);
+        let (authors, isbn) = (
+            [word(&mut random)],
+            ["0-306-40615-2", "978-0306406157"][random.below(2) as usize],
+        );
         let book = json!({ "rights": "free", "gems": [], "allow_empty": true, "title": title, "authors": authors, "identifiers": [isbn] });
-        let (status, answer) = client.json("PUT", &format!("/v1/libraries/{library}/books/{id}"), &book);
+        let (status, answer) =
+            client.json("PUT", &format!("/v1/libraries/{library}/books/{id}"), &book);
         assert!(status == 200 || status == 201, "{answer}");
     };
-    let queries =
-        ["title=sea", "author=sea", "title=%D0%BC%D0%B5%D0%B4+the", "identifier=9780306406157", "title=sea&library=d"];
+    let queries = [
+        "title=sea",
+        "author=sea",
+        "title=%D0%BC%D0%B5%D0%B4+the",
+        "identifier=9780306406157",
+        "title=sea&library=d",
+    ];
     let answers = || {
         let mut answers = Vec::new();
-        for (query, limit) in queries.iter().flat_map(|query| [1, 2, 100].map(|limit| (query, limit))) {
+        for (query, limit) in queries
+            .iter()
+            .flat_map(|query| [1, 2, 100].map(|limit| (query, limit)))
+        {
             let mut cursor = String::new();
             loop {
                 let path = format!("/v1/books?{query}&limit={limit}{cursor}");
@@ -319,10 +489,15 @@ fn no_key_finds_the_books_of_others() {
                 let page: Value = serde_json::from_str(&answer).expect("a page");
                 assert_eq!(status, 200, "{answer}");
                 for book in page["books"].as_array().expect("books") {
-                    assert!(["b", "d"].contains(&book["library"].as_str().expect("a name")), "{book}");
+                    assert!(
+                        ["b", "d"].contains(&book["library"].as_str().expect("a name")),
+                        "{book}"
+                    );
                 }
                 answers.push(answer);
-                let Some(next) = page["next_cursor"].as_str() else { break };
+                let Some(next) = page["next_cursor"].as_str() else {
+                    break;
+                };
                 cursor = format!("&cursor={next}");
             }
         }
@@ -332,11 +507,18 @@ fn no_key_finds_the_books_of_others() {
         for library in ["b", "d", "b"] {
             book(&mine, library, id);
             // Before, between and after them, in older libraries and in newer ones.
-            book(&admin, &theirs[id as usize % 5..][..1].replace(['b', 'd'], "a"), id);
+            book(
+                &admin,
+                &theirs[id as usize % 5..][..1].replace(['b', 'd'], "a"),
+                id,
+            );
         }
     }
     let before = answers();
-    assert!(before.iter().any(|answer| answer.len() > 1_000), "some books are found");
+    assert!(
+        before.iter().any(|answer| answer.len() > 1_000),
+        "some books are found"
+    );
     for id in 100..140 {
         book(&admin, ["a", "c", "e", "f"][id as usize % 4], id);
     }
@@ -344,7 +526,10 @@ fn no_key_finds_the_books_of_others() {
     for id in 100..120 {
         admin.json(
             "DELETE",
-            &format!("/v1/libraries/{}/books/{id}", ["a", "c", "e", "f"][id as usize % 4]),
+            &format!(
+                "/v1/libraries/{}/books/{id}",
+                ["a", "c", "e", "f"][id as usize % 4]
+            ),
             &Value::Null,
         );
     }
@@ -352,10 +537,26 @@ fn no_key_finds_the_books_of_others() {
     // No cursor leads to another library, nor says whether there is one.
     for library in ["a", "c", "nobodys"] {
         let cursor = BASE64_URL_SAFE_NO_PAD.encode(format!("0 {library}"));
-        let (status, answer) = mine.json("GET", &format!("/v1/books?title=sea&cursor={cursor}"), &Value::Null);
-        assert_eq!((status, &answer["code"]), (400, &json!("bad_cursor")), "{library}");
-        let (status, answer) = mine.json("GET", &format!("/v1/books?title=sea&library={library}"), &Value::Null);
-        assert_eq!((status, &answer["code"]), (403, &json!("not_your_library")), "{library}");
+        let (status, answer) = mine.json(
+            "GET",
+            &format!("/v1/books?title=sea&cursor={cursor}"),
+            &Value::Null,
+        );
+        assert_eq!(
+            (status, &answer["code"]),
+            (400, &json!("bad_cursor")),
+            "{library}"
+        );
+        let (status, answer) = mine.json(
+            "GET",
+            &format!("/v1/books?title=sea&library={library}"),
+            &Value::Null,
+        );
+        assert_eq!(
+            (status, &answer["code"]),
+            (403, &json!("not_your_library")),
+            "{library}"
+        );
     }
 }
 
@@ -366,21 +567,55 @@ fn a_refused_book_names_no_book_of_others() {
     let (_server, attacker, _) = served(&folder);
     let put = |id: &str| {
         let book = json!({ "text": text_of(0), "rights": "free" });
-        attacker.json("PUT", &format!("/v1/libraries/attacker/books/{id}?unless=protected"), &book)
+        attacker.json(
+            "PUT",
+            &format!("/v1/libraries/attacker/books/{id}?unless=protected"),
+            &book,
+        )
     };
     let (status, refused) = put("1");
-    assert_eq!((status, &refused["code"]), (409, &json!("matches")), "{refused}");
-    assert_eq!((&refused["report"]["verdict"], &refused["report"]["matches"]), (&json!("protected"), &json!([])));
+    assert_eq!(
+        (status, &refused["code"]),
+        (409, &json!("matches")),
+        "{refused}"
+    );
+    assert_eq!(
+        (&refused["report"]["verdict"], &refused["report"]["matches"]),
+        (&json!("protected"), &json!([]))
+    );
     assert!(!refused.to_string().contains("victim"), "{refused}");
-    assert!(refused["report"]["note"].as_str().is_some_and(|note| note.contains("may not see")), "{refused}");
+    assert!(
+        refused["report"]["note"]
+            .as_str()
+            .is_some_and(|note| note.contains("may not see")),
+        "{refused}"
+    );
     let book = json!({ "text": text_of(0), "rights": "protected" });
-    assert_eq!(attacker.json("PUT", "/v1/libraries/second/books/own", &book).0, 201);
+    assert_eq!(
+        attacker
+            .json("PUT", "/v1/libraries/second/books/own", &book)
+            .0,
+        201
+    );
     let (status, refused) = put("1");
     let shown = refused["report"]["matches"].as_array().expect("matches");
-    assert_eq!((status, shown.len(), &shown[0]["book"]["id"]), (409, 1, &json!("own")), "{refused}");
-    let line = json!({ "id": "2", "text": text_of(0), "rights": "free", "unless": "protected" }).to_string();
-    let (_, answer) = attacker.call("POST", "/v1/libraries/attacker/books", "application/x-ndjson", line);
-    assert!(answer.contains("\"matches\"") && !answer.contains("victim"), "{answer}");
+    assert_eq!(
+        (status, shown.len(), &shown[0]["book"]["id"]),
+        (409, 1, &json!("own")),
+        "{refused}"
+    );
+    let line = json!({ "id": "2", "text": text_of(0), "rights": "free", "unless": "protected" })
+        .to_string();
+    let (_, answer) = attacker.call(
+        "POST",
+        "/v1/libraries/attacker/books",
+        "application/x-ndjson",
+        line,
+    );
+    assert!(
+        answer.contains("\"matches\"") && !answer.contains("victim"),
+        "{answer}"
+    );
 }
 
 /// A key sees and answers only what was filed with it.
@@ -392,20 +627,30 @@ fn no_key_sees_the_decisions_of_others() {
     let (server, attacker, checker) = served(&folder);
     let [other, admin] = [other, admin].map(|secret| Client::new(&server, &secret));
     let report = checker.check(&json!({ "text": text_of(0), "record": true, "case": "secret" }));
-    let (id, path) = (&report["filed"], format!("/v1/decisions/{}", report["filed"].as_str().expect("an id")));
+    let (id, path) = (
+        &report["filed"],
+        format!("/v1/decisions/{}", report["filed"].as_str().expect("an id")),
+    );
     let new = json!({ "check": id, "ruling": "accepted", "reason": "mine" });
     let list = |client: &Client| {
-        let (status, page) = client.json("GET", "/v1/decisions?library=victim&book=b0", &Value::Null);
+        let (status, page) =
+            client.json("GET", "/v1/decisions?library=victim&book=b0", &Value::Null);
         (status, page["decisions"].as_array().map_or(0, Vec::len))
     };
     assert_eq!(other.json("GET", &path, &Value::Null).0, 404);
     assert_eq!(other.json("POST", "/v1/decisions", &new).0, 404);
     assert_eq!(attacker.json("GET", &path, &Value::Null).0, 403);
     assert_eq!(attacker.json("POST", "/v1/decisions", &new).0, 403);
-    assert_eq!((list(&other), list(&attacker), list(&checker), list(&admin)), ((200, 0), (403, 0), (200, 1), (200, 1)));
+    assert_eq!(
+        (list(&other), list(&attacker), list(&checker), list(&admin)),
+        ((200, 0), (403, 0), (200, 1), (200, 1))
+    );
     assert_eq!(checker.json("GET", &path, &Value::Null).0, 200);
     assert_eq!(checker.json("POST", "/v1/decisions", &new).0, 201);
-    assert_eq!(admin.json("POST", "/v1/decisions", &new).1["actor"], "key:admin");
+    assert_eq!(
+        admin.json("POST", "/v1/decisions", &new).1["actor"],
+        "key:admin"
+    );
     assert_eq!((list(&checker), list(&admin)), ((200, 2), (200, 3)));
 }
 
@@ -414,11 +659,15 @@ fn no_key_sees_the_decisions_of_others() {
 fn of_two_keys_that_name_a_source_alike_one_has_it() {
     let folder = Folder::new();
     key(&folder.data(), "--role admin admin");
-    let secrets = ["left", "right"]
-        .map(|library| key(&folder.data(), &format!("--role ingest --untrusted --library {library} {library}")));
+    let secrets = ["left", "right"].map(|library| {
+        key(
+            &folder.data(),
+            &format!("--role ingest --untrusted --library {library} {library}"),
+        )
+    });
     let server = Server::start(&folder.data());
-    let clients =
-        [("left", &secrets[0]), ("right", &secrets[1])].map(|(name, secret)| (name, Client::new(&server, secret)));
+    let clients = [("left", &secrets[0]), ("right", &secrets[1])]
+        .map(|(name, secret)| (name, Client::new(&server, secret)));
     let source = |library: &str| json!({ "kind": "feed", "address": "https://books.invalid/f", "library": library, "rights": "unknown", "contact": "a@b.invalid" });
     for round in 0..60 {
         let at = format!("/v1/sources/s{round}");
@@ -429,10 +678,17 @@ fn of_two_keys_that_name_a_source_alike_one_has_it() {
             });
             adding.map(|adding| adding.join().expect("a status"))
         });
-        let added = statuses.iter().position(|status| *status == 201).expect("one adds it");
+        let added = statuses
+            .iter()
+            .position(|status| *status == 201)
+            .expect("one adds it");
         assert_eq!(statuses[1 - added], 409, "{statuses:?}");
         for (which, (library, client)) in clients.iter().enumerate() {
-            assert_eq!(client.json("GET", &at, &Value::Null).0, if which == added { 200 } else { 404 }, "{library}");
+            assert_eq!(
+                client.json("GET", &at, &Value::Null).0,
+                if which == added { 200 } else { 404 },
+                "{library}"
+            );
         }
         // Nor is it removed or changed by the other.
         let (_, other) = &clients[1 - added];
@@ -448,7 +704,10 @@ fn what_an_administrator_defined_stays(admin: &Client, attacker: &Client, source
     assert_eq!(admin.json("PUT", "/v1/sources/given", &of_admin).0, 201);
     let given = || admin.json("GET", "/v1/sources/given", &Value::Null).1["definition"].clone();
     let given_before = given();
-    assert_eq!(attacker.json("GET", "/v1/sources/given", &Value::Null).0, 200);
+    assert_eq!(
+        attacker.json("GET", "/v1/sources/given", &Value::Null).0,
+        200
+    );
     let changes = [
         json!({ "address": "https://other.invalid/f" }),
         json!({ "kind": "site" }),
@@ -460,23 +719,64 @@ fn what_an_administrator_defined_stays(admin: &Client, attacker: &Client, source
     ];
     for change in &changes {
         let (status, answer) = attacker.json("PATCH", "/v1/sources/given", change);
-        assert_eq!((status, &answer["code"]), (403, &json!("not_allowed")), "{change}: {answer}");
+        assert_eq!(
+            (status, &answer["code"]),
+            (403, &json!("not_allowed")),
+            "{change}: {answer}"
+        );
     }
     assert_eq!(attacker.json("PUT", "/v1/sources/given", source).0, 403);
-    assert_eq!(attacker.json("DELETE", "/v1/sources/given", &Value::Null).0, 403);
+    assert_eq!(
+        attacker.json("DELETE", "/v1/sources/given", &Value::Null).0,
+        403
+    );
     assert_eq!(given(), given_before);
     // What an administrator paused, stays paused; what they resumed is the key's again.
     assert_eq!(attacker.json("PUT", "/v1/sources/mine", source).0, 201);
-    assert_eq!(admin.json("PATCH", "/v1/sources/mine", &json!({ "paused": true })).0, 200);
-    for (method, body) in [("PATCH", json!({ "paused": false })), ("PUT", source.clone()), ("DELETE", Value::Null)] {
+    assert_eq!(
+        admin
+            .json("PATCH", "/v1/sources/mine", &json!({ "paused": true }))
+            .0,
+        200
+    );
+    for (method, body) in [
+        ("PATCH", json!({ "paused": false })),
+        ("PUT", source.clone()),
+        ("DELETE", Value::Null),
+    ] {
         let (status, answer) = attacker.json(method, "/v1/sources/mine", &body);
-        assert_eq!((status, &answer["code"]), (403, &json!("not_allowed")), "{method}: {answer}");
+        assert_eq!(
+            (status, &answer["code"]),
+            (403, &json!("not_allowed")),
+            "{method}: {answer}"
+        );
     }
-    assert_eq!(attacker.json("POST", "/v1/sources/mine/run", &Value::Null).1["code"], "source_paused");
-    assert_eq!(admin.json("PATCH", "/v1/sources/mine", &json!({ "paused": false })).0, 200);
-    assert_eq!(attacker.json("PATCH", "/v1/sources/mine", &json!({ "rate": 0.5 })).0, 200);
-    assert_eq!(attacker.json("DELETE", "/v1/sources/mine", &Value::Null).0, 204);
-    assert_eq!(admin.json("DELETE", "/v1/sources/given", &Value::Null).0, 204);
+    assert_eq!(
+        attacker
+            .json("POST", "/v1/sources/mine/run", &Value::Null)
+            .1["code"],
+        "source_paused"
+    );
+    assert_eq!(
+        admin
+            .json("PATCH", "/v1/sources/mine", &json!({ "paused": false }))
+            .0,
+        200
+    );
+    assert_eq!(
+        attacker
+            .json("PATCH", "/v1/sources/mine", &json!({ "rate": 0.5 }))
+            .0,
+        200
+    );
+    assert_eq!(
+        attacker.json("DELETE", "/v1/sources/mine", &Value::Null).0,
+        204
+    );
+    assert_eq!(
+        admin.json("DELETE", "/v1/sources/given", &Value::Null).0,
+        204
+    );
 }
 
 /// A library's key cannot have the server read its disk, its network or its secrets, nor press other people's servers,
@@ -493,26 +793,55 @@ fn no_key_reaches_further_through_a_source() {
         source
     };
     let secret = folder.file("secret/book.txt", text_of(7));
-    let path = secret.parent().and_then(|path| path.to_str()).expect("UTF-8");
-    let on_disk = with(with(web("victim"), "kind", json!("folder")), "address", json!(path));
+    let path = secret
+        .parent()
+        .and_then(|path| path.to_str())
+        .expect("UTF-8");
+    let on_disk = with(
+        with(web("victim"), "kind", json!("folder")),
+        "address",
+        json!(path),
+    );
     for (name, source) in [("theirs", web("victim")), ("disk", on_disk)] {
-        assert_eq!(admin.json("PUT", &format!("/v1/sources/{name}"), &source).0, 201);
+        assert_eq!(
+            admin.json("PUT", &format!("/v1/sources/{name}"), &source).0,
+            201
+        );
     }
     // What reads the disk is not shown to a library's own key, not even if its books go there.
-    let own = with(with(web("attacker"), "kind", json!("folder")), "address", json!(path));
+    let own = with(
+        with(web("attacker"), "kind", json!("folder")),
+        "address",
+        json!(path),
+    );
     assert_eq!(admin.json("PUT", "/v1/sources/own", &own).0, 201);
     let before: Vec<Value> = ["theirs", "disk", "own"]
-        .map(|name| admin.json("GET", &format!("/v1/sources/{name}"), &Value::Null).1["definition"].clone())
+        .map(|name| {
+            admin
+                .json("GET", &format!("/v1/sources/{name}"), &Value::Null)
+                .1["definition"]
+                .clone()
+        })
         .into();
 
-    let list = |address: &str| with(with(web("attacker"), "kind", json!("list")), "address", json!(address));
+    let list = |address: &str| {
+        with(
+            with(web("attacker"), "kind", json!("list")),
+            "address",
+            json!(address),
+        )
+    };
     let powers = [
         own,
         list("/etc/passwd"),
         list("file:///etc/passwd"),
         with(web("attacker"), "allow_private", json!(true)),
         with(web("attacker"), "ignore_robots", json!(true)),
-        with(web("attacker"), "credentials", json!("env:LAPIDARY_SOURCE_ONE")),
+        with(
+            web("attacker"),
+            "credentials",
+            json!("env:LAPIDARY_SOURCE_ONE"),
+        ),
         with(web("attacker"), "rate", json!(1000.0)),
         with(web("attacker"), "most", json!(100_001)),
         with(web("attacker"), "most", json!(u64::MAX)),
@@ -527,7 +856,10 @@ fn no_key_reaches_further_through_a_source() {
     ];
     what_an_administrator_defined_stays(&admin, &attacker, &web("attacker"));
     let mut random = Random(20);
-    assert_eq!(attacker.json("PUT", "/v1/sources/mine", &web("attacker")).0, 201);
+    assert_eq!(
+        attacker.json("PUT", "/v1/sources/mine", &web("attacker")).0,
+        201
+    );
     for _ in 0..120 {
         let name = ["mine", "theirs", "disk", "own", "new"][random.below(5) as usize];
         let at = format!("/v1/sources/{name}");
@@ -535,29 +867,63 @@ fn no_key_reaches_further_through_a_source() {
         let (status, answer) = match random.below(7) {
             0 | 1 => attacker.json("PUT", &at, power),
             2 => attacker.json("PATCH", &at, power),
-            3 => attacker.json("PATCH", &at, &json!({ "paused": true, "allow_private": true })),
-            4 => {
-                attacker.json("POST", &format!("{at}/{}", if name == "mine" { "nothing" } else { "run" }), &Value::Null)
-            }
-            5 => attacker.json("GET", &format!("{at}/{}", ["runs", "errors"][random.below(2) as usize]), &Value::Null),
+            3 => attacker.json(
+                "PATCH",
+                &at,
+                &json!({ "paused": true, "allow_private": true }),
+            ),
+            4 => attacker.json(
+                "POST",
+                &format!("{at}/{}", if name == "mine" { "nothing" } else { "run" }),
+                &Value::Null,
+            ),
+            5 => attacker.json(
+                "GET",
+                &format!("{at}/{}", ["runs", "errors"][random.below(2) as usize]),
+                &Value::Null,
+            ),
             _ => attacker.json("DELETE", &at, &Value::Null),
         };
         let is_mine = name == "mine" && matches!(status, 200 | 204);
-        assert!(is_mine || [403, 404, 405, 422].contains(&status), "{name}: {status} {answer}");
-        assert!(!answer.to_string().contains(path) && !answer.to_string().contains("victim"), "{answer}");
+        assert!(
+            is_mine || [403, 404, 405, 422].contains(&status),
+            "{name}: {status} {answer}"
+        );
+        assert!(
+            !answer.to_string().contains(path) && !answer.to_string().contains("victim"),
+            "{answer}"
+        );
         attacker.json("PUT", "/v1/sources/mine", &web("attacker"));
     }
     let (_, seen) = attacker.json("GET", "/v1/sources", &Value::Null);
     assert_eq!(seen["sources"].as_array().map(Vec::len), Some(1), "{seen}");
-    assert_eq!(attacker.json("PUT", "/v1/sources/theirs", &web("attacker")).1["code"], "source_exists");
+    assert_eq!(
+        attacker
+            .json("PUT", "/v1/sources/theirs", &web("attacker"))
+            .1["code"],
+        "source_exists"
+    );
     let after: Vec<Value> = ["theirs", "disk", "own"]
-        .map(|name| admin.json("GET", &format!("/v1/sources/{name}"), &Value::Null).1["definition"].clone())
+        .map(|name| {
+            admin
+                .json("GET", &format!("/v1/sources/{name}"), &Value::Null)
+                .1["definition"]
+                .clone()
+        })
         .into();
     assert_eq!(before, after);
     // Nobody names any other secret of the server, or a file of it, from elsewhere.
     for place in ["env:PATH", "env:", "/etc/passwd", "secret"] {
-        let (status, answer) = admin.json("PUT", "/v1/sources/new", &with(web("victim"), "credentials", json!(place)));
-        assert_eq!((status, &answer["code"]), (422, &json!("bad_source")), "{place}");
+        let (status, answer) = admin.json(
+            "PUT",
+            "/v1/sources/new",
+            &with(web("victim"), "credentials", json!(place)),
+        );
+        assert_eq!(
+            (status, &answer["code"]),
+            (422, &json!("bad_source")),
+            "{place}"
+        );
     }
     assert!(server.stop() == Some(0));
 }
@@ -566,47 +932,98 @@ fn no_key_reaches_further_through_a_source() {
 #[test]
 fn a_collage_waits_for_an_administrator() {
     let folder = Folder::new();
-    let collector = key(&folder.data(), "--role ingest --trusted --library collector collector");
-    let [shop, admin] = ["--role check shop", "--role admin boss"].map(|of| key(&folder.data(), of));
+    let collector = key(
+        &folder.data(),
+        "--role ingest --trusted --library collector collector",
+    );
+    let [shop, admin] =
+        ["--role check shop", "--role admin boss"].map(|of| key(&folder.data(), of));
     let server = Server::start(&folder.data());
-    let [collector, shop, admin] = [collector, shop, admin].map(|secret| Client::new(&server, &secret));
+    let [collector, shop, admin] =
+        [collector, shop, admin].map(|secret| Client::new(&server, &secret));
     for (seed, author) in (0..).zip(["Gogol, N.", "Charles Dickens", "Verne", "Poe", "Poe"]) {
         let book = json!({ "text": text_of(seed), "rights": "free", "authors": [author] });
-        assert_eq!(admin.json("PUT", &format!("/v1/libraries/victim/books/b{seed}"), &book).0, 201);
+        assert_eq!(
+            admin
+                .json("PUT", &format!("/v1/libraries/victim/books/b{seed}"), &book)
+                .0,
+            201
+        );
     }
     let put = |id: &str, content: Value| {
         let mut book = json!({ "rights": "protected" });
-        book.as_object_mut().expect("an object").extend(content.as_object().expect("an object").clone());
-        let (status, answer) = collector.json("PUT", &format!("/v1/libraries/collector/books/{id}"), &book);
+        book.as_object_mut()
+            .expect("an object")
+            .extend(content.as_object().expect("an object").clone());
+        let (status, answer) =
+            collector.json("PUT", &format!("/v1/libraries/collector/books/{id}"), &book);
         assert!([200, 201].contains(&status), "{answer}");
         answer["decides"].clone()
     };
     let part = |seed: u64| text_of(seed)[..6_000].to_owned();
-    let collage = |seeds: &[u64]| seeds.iter().map(|seed| part(*seed)).collect::<Vec<_>>().join("\n\n");
-    let gems = |text: &str| json!({ "gems": gems_of(&folder, "hardened", text), "recipe": "hardened" });
-    let whole = |seeds: &[u64]| seeds.iter().map(|seed| text_of(*seed)).collect::<Vec<_>>().join("\n\n");
+    let collage = |seeds: &[u64]| {
+        seeds
+            .iter()
+            .map(|seed| part(*seed))
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    };
+    let gems =
+        |text: &str| json!({ "gems": gems_of(&folder, "hardened", text), "recipe": "hardened" });
+    let whole = |seeds: &[u64]| {
+        seeds
+            .iter()
+            .map(|seed| text_of(*seed))
+            .collect::<Vec<_>>()
+            .join("\n\n")
+    };
 
-    assert_eq!(put("anthology", json!({ "text": whole(&[0, 1, 2, 3]) })), Value::Null);
+    assert_eq!(
+        put("anthology", json!({ "text": whole(&[0, 1, 2, 3]) })),
+        Value::Null
+    );
     assert_eq!(put("two", json!({ "text": collage(&[0, 1]) })), Value::Null);
-    assert_eq!(put("one-author", json!({ "text": collage(&[0, 3, 4]) })), Value::Null);
+    assert_eq!(
+        put("one-author", json!({ "text": collage(&[0, 3, 4]) })),
+        Value::Null
+    );
     assert_eq!(put("gems-of-two", gems(&collage(&[0, 1]))), "quarantined");
-    assert_eq!(put("diluted", json!({ "text": collage(&[0, 1, 2]) + &prose(77, 20_000) })), "quarantined");
+    assert_eq!(
+        put(
+            "diluted",
+            json!({ "text": collage(&[0, 1, 2]) + &prose(77, 20_000) })
+        ),
+        "quarantined"
+    );
     for id in ["anthology", "two", "one-author", "gems-of-two", "diluted"] {
         let path = format!("/v1/libraries/collector/books/{id}");
-        assert_eq!(collector.call("DELETE", &path, "text/plain", "").0, 204, "{id}");
+        assert_eq!(
+            collector.call("DELETE", &path, "text/plain", "").0,
+            204,
+            "{id}"
+        );
     }
 
-    assert_eq!(put("collage", json!({ "text": collage(&[0, 1, 2]) })), "quarantined");
+    assert_eq!(
+        put("collage", json!({ "text": collage(&[0, 1, 2]) })),
+        "quarantined"
+    );
     let told = |who: &Client| {
         let report = who.check(&json!({ "text": text_of(0) }));
         let found = report["matches"].as_array().expect("matches").clone();
-        let of = found.into_iter().find(|found| found["book"]["id"] == "collage").expect("the collage");
+        let of = found
+            .into_iter()
+            .find(|found| found["book"]["id"] == "collage")
+            .expect("the collage");
         (report["verdict"].clone(), of["informs"].clone())
     };
     assert_eq!(told(&shop), (json!("free"), json!("quarantined")));
     let place = "/v1/libraries/collector/books/collage";
     let doctor = admin.json("GET", "/v1/doctor", &Value::Null).1.to_string();
-    assert!(doctor.contains("1 book waits of library collector in quarantine"), "{doctor}");
+    assert!(
+        doctor.contains("1 book waits of library collector in quarantine"),
+        "{doctor}"
+    );
     let confirm = json!({ "confirmed": true });
     assert_eq!(collector.json("PATCH", place, &confirm).0, 403);
     assert_eq!(told(&shop).1, "quarantined");
@@ -614,13 +1031,28 @@ fn a_collage_waits_for_an_administrator() {
     assert_eq!(status, 200, "{confirmed}");
     assert_eq!(told(&shop), (json!("protected"), Value::Null));
     // Metadata change nothing, another content does.
-    assert_eq!(put("collage", json!({ "text": collage(&[0, 1, 2]), "title": "Pieces" })), Value::Null);
-    assert_eq!(put("collage", json!({ "text": collage(&[0, 1, 2, 3]) })), "quarantined");
-    assert_eq!(put("collage", json!({ "text": prose(78, 3_000) })), Value::Null);
+    assert_eq!(
+        put(
+            "collage",
+            json!({ "text": collage(&[0, 1, 2]), "title": "Pieces" })
+        ),
+        Value::Null
+    );
+    assert_eq!(
+        put("collage", json!({ "text": collage(&[0, 1, 2, 3]) })),
+        "quarantined"
+    );
+    assert_eq!(
+        put("collage", json!({ "text": prose(78, 3_000) })),
+        Value::Null
+    );
 
     assert_eq!(put("claim", gems(&part(1))), Value::Null);
     let report = shop.check(&json!({ "text": text_of(1) }));
-    let claim =
-        report["matches"].as_array().and_then(|all| all.iter().find(|found| found["book"]["id"] == "claim").cloned());
+    let claim = report["matches"].as_array().and_then(|all| {
+        all.iter()
+            .find(|found| found["book"]["id"] == "claim")
+            .cloned()
+    });
     assert_eq!(claim.expect("the claim")["disputed"], true);
 }

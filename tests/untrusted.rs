@@ -5,7 +5,8 @@ use jiff::civil::Date;
 use lapidary_catalogue::api::{Added, Amendment, Match, NewKey, Report};
 use lapidary_catalogue::permission::Role;
 use lapidary_catalogue::{
-    Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Gate, NewEntry, Query, Recipes,
+    Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Gate, NewEntry, Query,
+    Recipes,
 };
 use lapidary_common::error::Classified as _;
 use lapidary_gems::{Recipe, WrittenGem};
@@ -84,16 +85,43 @@ enum What {
 }
 
 fn writes() -> impl Strategy<Value = Vec<Write>> {
-    let writer = || prop::sample::select(vec![Writer::Bad, Writer::Bad, Writer::Good, Writer::Boss]);
+    let writer =
+        || prop::sample::select(vec![Writer::Bad, Writer::Bad, Writer::Good, Writer::Boss]);
     let rights = || prop::sample::select(Rights::ALL.to_vec());
-    let put = (0..TEXTS, prop::option::of(0..TEXTS), prop::option::of(any::<bool>()), rights(), any::<bool>())
-        .prop_map(|(text, other, gems, rights, gated)| What::Put { text, other, gems, rights, gated });
-    let collage = (prop::option::of(any::<bool>()), rights()).prop_map(|(gems, rights)| What::Collage { gems, rights });
+    let put = (
+        0..TEXTS,
+        prop::option::of(0..TEXTS),
+        prop::option::of(any::<bool>()),
+        rights(),
+        any::<bool>(),
+    )
+        .prop_map(|(text, other, gems, rights, gated)| What::Put {
+            text,
+            other,
+            gems,
+            rights,
+            gated,
+        });
+    let collage = (prop::option::of(any::<bool>()), rights())
+        .prop_map(|(gems, rights)| What::Collage { gems, rights });
     let maybe = || prop::option::of(any::<bool>());
     let validity = prop::option::of((any::<bool>(), rights()));
-    let amend = (maybe(), maybe(), any::<bool>(), prop::option::of(rights()), validity).prop_map(
-        |(disabled, noted, confirmed, rights, validity)| What::Amend { disabled, noted, confirmed, rights, validity },
-    );
+    let amend = (
+        maybe(),
+        maybe(),
+        any::<bool>(),
+        prop::option::of(rights()),
+        validity,
+    )
+        .prop_map(
+            |(disabled, noted, confirmed, rights, validity)| What::Amend {
+                disabled,
+                noted,
+                confirmed,
+                rights,
+                validity,
+            },
+        );
     let trust = any::<bool>().prop_map(|trusted| What::Trust { trusted });
     let allow = prop::option::of(0..TEXTS).prop_map(|text| What::Allow { text });
     let what = prop_oneof![
@@ -101,8 +129,17 @@ fn writes() -> impl Strategy<Value = Vec<Write>> {
         1 => Just(What::Disallow), 1 => trust,
     ];
     let write = (writer(), writer(), 0..IDS, what).prop_map(|(writer, library, id, what)| {
-        let library = if writer == Writer::Boss { library } else { writer };
-        Write { writer, library, id, what }
+        let library = if writer == Writer::Boss {
+            library
+        } else {
+            writer
+        };
+        Write {
+            writer,
+            library,
+            id,
+            what,
+        }
     });
     prop::collection::vec(write, 6..16)
 }
@@ -112,86 +149,204 @@ fn text(number: usize) -> String {
 }
 
 fn gems(recipe: &Recipe, text: &str) -> Vec<WrittenGem> {
-    recipe.gems(text).iter().map(|placed| recipe.write(placed.gem)).collect()
+    recipe
+        .gems(text)
+        .iter()
+        .map(|placed| recipe.write(placed.gem))
+        .collect()
 }
 
 fn book(library: Writer, id: u8) -> BookKey {
-    BookKey { library: library.name().parse().unwrap(), id: id.to_string().parse().unwrap() }
+    BookKey {
+        library: library.name().parse().unwrap(),
+        id: id.to_string().parse().unwrap(),
+    }
 }
 
 /// A catalogue with two tenants, of which one is not trusted, and books of an administrator. The tenants may do all that tenants
 /// can be allowed to do.
 fn market(catalogue: Catalogue) -> Catalogue {
     let editor = catalogue.by(Actor::Local);
-    for (number, rights) in [Rights::Protected, Rights::Free, Rights::PublicDomain].into_iter().enumerate() {
-        let key = book(Writer::Boss, 7 + number as u8);
-        editor.add(NewEntry::new(key, rights, Content::text(text(number)))).unwrap();
-    }
-    for (name, role, trusted) in
-        [("boss", Role::Admin, None), ("bad", Role::Ingest, Some(false)), ("good", Role::Ingest, Some(true))]
+    for (number, rights) in [Rights::Protected, Rights::Free, Rights::PublicDomain]
+        .into_iter()
+        .enumerate()
     {
+        let key = book(Writer::Boss, 7 + number as u8);
+        editor
+            .add(NewEntry::new(key, rights, Content::text(text(number))))
+            .unwrap();
+    }
+    for (name, role, trusted) in [
+        ("boss", Role::Admin, None),
+        ("bad", Role::Ingest, Some(false)),
+        ("good", Role::Ingest, Some(true)),
+    ] {
         let libraries = trusted.iter().map(|_| name.parse().unwrap()).collect();
         let (name, may_forbid) = (name.to_owned(), trusted.is_some());
         let (must_gate, rate, quota, expires) = (None, None, None, None);
-        editor.add_key(NewKey { name, role, libraries, trusted, may_forbid, must_gate, rate, quota, expires }).unwrap();
+        editor
+            .add_key(NewKey {
+                name,
+                role,
+                libraries,
+                trusted,
+                may_forbid,
+                must_gate,
+                rate,
+                quota,
+                expires,
+            })
+            .unwrap();
     }
     catalogue
 }
 
 /// Makes a write, and returns what its writer is told.
 fn write(catalogue: &Catalogue, write: &Write) -> Value {
-    let Write { writer, library, id, what } = write;
-    let (editor, key) = (catalogue.by(Actor::Key(writer.name().to_owned())), book(*library, *id));
+    let Write {
+        writer,
+        library,
+        id,
+        what,
+    } = write;
+    let (editor, key) = (
+        catalogue.by(Actor::Key(writer.name().to_owned())),
+        book(*library, *id),
+    );
     let list = || format!("list-{id}").parse().unwrap();
     match what {
-        What::Put { text: first, other, gems: of, rights, gated } => {
+        What::Put {
+            text: first,
+            other,
+            gems: of,
+            rights,
+            gated,
+        } => {
             let mut both = text(*first);
             both.extend(other.map(text));
             let gate = gated.then(Gate::default);
             let entry = NewEntry::new(key, *rights, content(both, *of));
-            told(editor.add(NewEntry { gate, allow_empty: true, ..entry }).map(added))
+            told(
+                editor
+                    .add(NewEntry {
+                        gate,
+                        allow_empty: true,
+                        ..entry
+                    })
+                    .map(added),
+            )
         }
         What::Collage { gems: of, rights } => {
-            let parts: String = (0..3).map(|number| text(number)[..2_500].to_owned()).collect();
+            let parts: String = (0..3)
+                .map(|number| text(number)[..2_500].to_owned())
+                .collect();
             let entry = NewEntry::new(key, *rights, content(parts, *of));
-            told(editor.add(NewEntry { allow_empty: true, ..entry }).map(added))
+            told(
+                editor
+                    .add(NewEntry {
+                        allow_empty: true,
+                        ..entry
+                    })
+                    .map(added),
+            )
         }
-        What::Amend { disabled, noted, confirmed, rights, validity } => {
-            let note = noted.map(|noted| if noted { "seen".to_owned() } else { String::new() });
+        What::Amend {
+            disabled,
+            noted,
+            confirmed,
+            rights,
+            validity,
+        } => {
+            let note = noted.map(|noted| {
+                if noted {
+                    "seen".to_owned()
+                } else {
+                    String::new()
+                }
+            });
             let validity = validity.map(|(holds, otherwise)| {
                 let until = Some(if holds { Date::MAX } else { Date::MIN });
-                Validity { from: None, until, otherwise }
+                Validity {
+                    from: None,
+                    until,
+                    otherwise,
+                }
             });
             let (disabled, rights, confirmed) = (*disabled, *rights, confirmed.then_some(true));
-            done(editor.amend(&key, &Amendment { disabled, note, confirmed, rights, validity }))
+            done(editor.amend(
+                &key,
+                &Amendment {
+                    disabled,
+                    note,
+                    confirmed,
+                    rights,
+                    validity,
+                },
+            ))
         }
         What::Remove => done(editor.remove(&[key])),
-        What::Rotate => done(catalogue.by(Actor::Local).rotate_key(writer.name(), SignedDuration::ZERO)),
+        What::Rotate => done(
+            catalogue
+                .by(Actor::Local)
+                .rotate_key(writer.name(), SignedDuration::ZERO),
+        ),
         // Only administrators can, which the server decides.
-        What::Allow { .. } | What::Disallow | What::Trust { .. } if *writer != Writer::Boss => json!("not_allowed"),
+        What::Allow { .. } | What::Disallow | What::Trust { .. } if *writer != Writer::Boss => {
+            json!("not_allowed")
+        }
         What::Allow { text: Some(number) } => {
             done(editor.allow(list(), Allowable::Gems(Content::text(text(*number))), None))
         }
         What::Allow { text: None } => done(editor.allow(list(), Allowable::Book(key), None)),
         What::Disallow => done(editor.disallow(&list())),
         // While its books decide, the tenant writes nothing, and nobody asks.
-        What::Trust { .. } if *library == Writer::Bad => {
-            done([true, false].into_iter().try_for_each(|trusted| editor.set_trust(&key.library, trusted).map(|_| ())))
-        }
+        What::Trust { .. } if *library == Writer::Bad => done(
+            [true, false]
+                .into_iter()
+                .try_for_each(|trusted| editor.set_trust(&key.library, trusted).map(|_| ())),
+        ),
         What::Trust { trusted } => done(editor.set_trust(&book(Writer::Good, 0).library, *trusted)),
     }
 }
 
 /// A text, or its gems: of `hardened`, or else of `released`.
 fn content(text: String, hardened: Option<bool>) -> Content {
-    let Some(hardened) = hardened else { return Content::text(text) };
-    let recipe = if hardened { Recipe::hardened() } else { Recipe::released() };
-    Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: gems(&recipe, &text) })
+    let Some(hardened) = hardened else {
+        return Content::text(text);
+    };
+    let recipe = if hardened {
+        Recipe::hardened()
+    } else {
+        Recipe::released()
+    };
+    Content::Gems(BookGems {
+        recipe: Some(recipe.name().clone()),
+        gems: gems(&recipe, &text),
+    })
 }
 
 /// What is said of an added book, except when.
-fn added(Added { outcome, decides, coverage, uncompared, unless, hidden, book }: Added) -> Value {
-    json!([outcome, decides, coverage, uncompared, unless, hidden, book.gems, book.standing.is_quarantined()])
+fn added(
+    Added {
+        outcome,
+        decides,
+        coverage,
+        uncompared,
+        unless,
+        hidden,
+        book,
+    }: Added,
+) -> Value {
+    json!([
+        outcome,
+        decides,
+        coverage,
+        uncompared,
+        unless,
+        hidden,
+        book.gems,
+        book.standing.is_quarantined()
+    ])
 }
 
 fn done<T>(done: Result<T, CatalogueError>) -> Value {
@@ -212,8 +367,13 @@ fn told(done: Result<Value, CatalogueError>) -> Value {
 fn deciding(report: &Report) -> Value {
     let mut shown = serde_json::to_value(report).unwrap();
     let decides = |found: &Value| found["informs"].is_null();
-    let mut matches: Vec<Value> =
-        shown["matches"].as_array().unwrap().iter().filter(|of| decides(of)).cloned().collect();
+    let mut matches: Vec<Value> = shown["matches"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|of| decides(of))
+        .cloned()
+        .collect();
     for found in &mut matches {
         found.as_object_mut().unwrap().remove("chance");
     }
@@ -239,8 +399,10 @@ fn deciding(report: &Report) -> Value {
         "total",
         "disabled",
     ];
-    let mut said: serde_json::Map<String, Value> =
-        fields.into_iter().map(|name| (name.to_owned(), shown[name].take())).collect();
+    let mut said: serde_json::Map<String, Value> = fields
+        .into_iter()
+        .map(|name| (name.to_owned(), shown[name].take()))
+        .collect();
     said.insert("matches".to_owned(), matches.into());
     said.into()
 }
@@ -256,11 +418,25 @@ fn answers(catalogue: &Catalogue) -> Vec<Value> {
     for (at, asked) in (0..TEXTS).flat_map(parts).enumerate() {
         let limit = if at % 3 == 0 { 1 } else { 100 };
         for who in ["shop", "boss", "good"] {
-            let own = catalogue.by(Actor::Key(who.to_owned())).own_libraries().unwrap();
-            let options = CheckOptions { limit, own, ..CheckOptions::default() };
+            let own = catalogue
+                .by(Actor::Key(who.to_owned()))
+                .own_libraries()
+                .unwrap();
+            let options = CheckOptions {
+                limit,
+                own,
+                ..CheckOptions::default()
+            };
             let check = |query: &Query, recipes: Recipes| {
-                let options = CheckOptions { recipes, ..options.clone() };
-                told(catalogue.check(query, &options).map(|report| deciding(&report)))
+                let options = CheckOptions {
+                    recipes,
+                    ..options.clone()
+                };
+                told(
+                    catalogue
+                        .check(query, &options)
+                        .map(|report| deciding(&report)),
+                )
             };
             answers.push(check(&Query::text(asked.clone()), Recipes::Usual));
             answers.push(check(&Query::text(asked.clone()), Recipes::All));
@@ -273,9 +449,19 @@ fn answers(catalogue: &Catalogue) -> Vec<Value> {
     }
     // What the trusted tenant's gate says, of a book that is then taken out again.
     for number in 0..TEXTS {
-        let (editor, key) = (catalogue.by(Actor::Key("good".to_owned())), book(Writer::Good, 7));
+        let (editor, key) = (
+            catalogue.by(Actor::Key("good".to_owned())),
+            book(Writer::Good, 7),
+        );
         let entry = NewEntry::new(key.clone(), Rights::Unknown, Content::text(text(number)));
-        answers.push(told(editor.add(NewEntry { gate: Some(Gate::default()), ..entry }).map(added)));
+        answers.push(told(
+            editor
+                .add(NewEntry {
+                    gate: Some(Gate::default()),
+                    ..entry
+                })
+                .map(added),
+        ));
         editor.remove(&[key]).unwrap();
     }
     answers
@@ -283,7 +469,12 @@ fn answers(catalogue: &Catalogue) -> Vec<Value> {
 
 /// Runs random writes on two catalogues, on one of them without those of the tenant that is not trusted.
 fn same_without_the_untrusted(open: impl Fn(u32) -> Catalogue, cases: u32) {
-    let config = ProptestConfig { cases, failure_persistence: None, max_shrink_iters: 40, ..ProptestConfig::default() };
+    let config = ProptestConfig {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 40,
+        ..ProptestConfig::default()
+    };
     let count = std::cell::Cell::new(0);
     proptest!(config, |(all in writes())| {
         let fresh = || {
@@ -309,14 +500,21 @@ fn same_without_the_untrusted(open: impl Fn(u32) -> Catalogue, cases: u32) {
 #[test]
 fn an_untrusted_tenant_changes_nothing_that_others_are_told() {
     let folder = Folder::new();
-    same_without_the_untrusted(|count| Catalogue::open_or_create(&folder.path(&count.to_string())).unwrap(), 20);
+    same_without_the_untrusted(
+        |count| Catalogue::open_or_create(&folder.path(&count.to_string())).unwrap(),
+        20,
+    );
 }
 
 #[test]
 fn an_untrusted_tenant_changes_nothing_that_others_are_told_on_a_cluster() {
-    let Some(nodes) = Nodes::start(3, 0) else { return };
+    let Some(nodes) = Nodes::start(3, 0) else {
+        return;
+    };
     let open = |count: u32| {
-        let address = format!("redis://{}/market-{count}", nodes.addresses).parse().unwrap();
+        let address = format!("redis://{}/market-{count}", nodes.addresses)
+            .parse()
+            .unwrap();
         Catalogue::open_cluster(&address).unwrap()
     };
     same_without_the_untrusted(open, 10);
@@ -333,25 +531,55 @@ fn a_list_of_the_gems_of_others_accuses_nobody() {
     let mut stolen = Vec::new();
     for number in 0..BOOKS {
         let (key, rights) = (book(Writer::Boss, 20 + number as u8), Rights::PublicDomain);
-        catalogue.by(Actor::Local).add(NewEntry::new(key, rights, Content::text(long(number)))).unwrap();
+        catalogue
+            .by(Actor::Local)
+            .add(NewEntry::new(key, rights, Content::text(long(number))))
+            .unwrap();
         stolen.extend(gems(&recipe, &long(number)).into_iter().skip(20).take(45));
     }
     let novel = prose(999, 12_000);
-    let collage: String = (0..8).map(|part| &novel[part * novel.len() / 8..][..novel.len() / 60]).collect();
+    let collage: String = (0..8)
+        .map(|part| &novel[part * novel.len() / 8..][..novel.len() / 60])
+        .collect();
     let bad = catalogue.by(Actor::Key("bad".to_owned()));
     for (id, rights) in [(1, Rights::Forbidden), (2, Rights::Protected)] {
-        let list = Content::Gems(BookGems { recipe: Some(recipe.name().clone()), gems: stolen.clone() });
-        bad.add(NewEntry::new(book(Writer::Bad, id), rights, list)).unwrap();
+        let list = Content::Gems(BookGems {
+            recipe: Some(recipe.name().clone()),
+            gems: stolen.clone(),
+        });
+        bad.add(NewEntry::new(book(Writer::Bad, id), rights, list))
+            .unwrap();
     }
-    bad.add(NewEntry::new(book(Writer::Bad, 3), Rights::Protected, Content::text(collage))).unwrap();
+    bad.add(NewEntry::new(
+        book(Writer::Bad, 3),
+        Rights::Protected,
+        Content::text(collage),
+    ))
+    .unwrap();
     for number in 0..BOOKS {
-        let report = catalogue.check(&Query::text(long(number)), &CheckOptions::default()).unwrap();
-        assert_eq!((report.verdict, report.total), (Rights::PublicDomain, 1), "book {number}");
+        let report = catalogue
+            .check(&Query::text(long(number)), &CheckOptions::default())
+            .unwrap();
+        assert_eq!(
+            (report.verdict, report.total),
+            (Rights::PublicDomain, 1),
+            "book {number}"
+        );
         assert!(report.informing > 0, "the list matches: {report:?}");
     }
     // The publisher of the novel adds it, with a gate.
-    let entry = NewEntry::new(book(Writer::Good, 1), Rights::Protected, Content::text(novel));
-    catalogue.by(Actor::Key("good".to_owned())).add(NewEntry { gate: Some(Gate::default()), ..entry }).unwrap();
+    let entry = NewEntry::new(
+        book(Writer::Good, 1),
+        Rights::Protected,
+        Content::text(novel),
+    );
+    catalogue
+        .by(Actor::Key("good".to_owned()))
+        .add(NewEntry {
+            gate: Some(Gate::default()),
+            ..entry
+        })
+        .unwrap();
 }
 
 /// A list of gems of a recipe that no other book needs: it is shown, and changes nothing else, whatever the recipe finds.
@@ -364,18 +592,44 @@ fn gems_of_another_recipe_are_information_only() {
     let before = ask();
     assert_eq!(before.recipes, [Recipe::hardened().name().clone()]);
     let bad = catalogue.by(Actor::Key("bad".to_owned()));
-    bad.add(NewEntry::new(book(Writer::Bad, 1), Rights::Forbidden, content(text(0), Some(false)))).unwrap();
+    bad.add(NewEntry::new(
+        book(Writer::Bad, 1),
+        Rights::Forbidden,
+        content(text(0), Some(false)),
+    ))
+    .unwrap();
     let mut after = ask();
     let list = after.matches.pop().unwrap();
-    assert_eq!((list.book.library.as_str(), list.recipes), ("bad", vec![Recipe::released().name().clone()]));
+    assert_eq!(
+        (list.book.library.as_str(), list.recipes),
+        ("bad", vec![Recipe::released().name().clone()])
+    );
     assert_eq!(std::mem::take(&mut after.informing), 1);
     assert_eq!(after, before);
     // Its own keys are told that it decides.
     let own = bad.own_libraries().unwrap();
-    let report = catalogue.check(&query, &CheckOptions { own, ..CheckOptions::default() }).unwrap();
-    assert_eq!((report.verdict, report.recipes.len()), (Rights::Forbidden, 2));
+    let report = catalogue
+        .check(
+            &query,
+            &CheckOptions {
+                own,
+                ..CheckOptions::default()
+            },
+        )
+        .unwrap();
+    assert_eq!(
+        (report.verdict, report.recipes.len()),
+        (Rights::Forbidden, 2)
+    );
     // Another book is compared with others by the gems that it has.
-    assert_eq!(catalogue.matches_of(&book(Writer::Bad, 1)).unwrap().unwrap().verdict, Rights::Protected);
+    assert_eq!(
+        catalogue
+            .matches_of(&book(Writer::Bad, 1))
+            .unwrap()
+            .unwrap()
+            .verdict,
+        Rights::Protected
+    );
 }
 
 /// Each recipe numbers its own gems, so a claim and a book that were found by different ones are compared by their places in the
@@ -386,25 +640,51 @@ fn a_claim_is_disputed_by_a_book_with_the_same_passage() {
     let parts: Vec<String> = (0..4).map(|part| prose(500 + part, 3_000)).collect();
     let asked = Query::text(parts.join("\n\n"));
     for hardened in [true, false] {
-        for (claimed, known) in (0..4).flat_map(|claimed| (0..4).map(move |known| (claimed, known))) {
-            let catalogue = Catalogue::open_or_create(&folder.path(&format!("{hardened}-{claimed}-{known}"))).unwrap();
+        for (claimed, known) in (0..4).flat_map(|claimed| (0..4).map(move |known| (claimed, known)))
+        {
+            let catalogue =
+                Catalogue::open_or_create(&folder.path(&format!("{hardened}-{claimed}-{known}")))
+                    .unwrap();
             let add = |library, content| {
                 let entry = NewEntry::new(book(library, 1), Rights::Protected, content);
                 catalogue.by(Actor::Local).add(entry).unwrap();
             };
-            add(Writer::Good, content(parts[claimed].clone(), Some(hardened)));
+            add(
+                Writer::Good,
+                content(parts[claimed].clone(), Some(hardened)),
+            );
             // A little less of it, so that the claim is the best match.
-            add(Writer::Boss, Content::text(parts[known][..parts[known].len() * 3 / 4].to_owned()));
+            add(
+                Writer::Boss,
+                Content::text(parts[known][..parts[known].len() * 3 / 4].to_owned()),
+            );
             for (limit, detail) in [(1, false), (1, true), (9, false), (9, true)] {
-                let options = CheckOptions { limit, detail, ..CheckOptions::default() };
+                let options = CheckOptions {
+                    limit,
+                    detail,
+                    ..CheckOptions::default()
+                };
                 let report = catalogue.check(&asked, &options).unwrap();
                 let is_claim = |found: &&Match| found.book.library == "good";
                 let claim = report.matches.iter().find(is_claim);
                 let what = format!("{hardened} {claimed} {known} {limit}: {report:?}");
-                assert_eq!((report.total, report.matches.len()), (2, limit.min(2)), "{what}");
+                assert_eq!(
+                    (report.total, report.matches.len()),
+                    (2, limit.min(2)),
+                    "{what}"
+                );
                 assert!(claim.is_some() || limit == 1, "{what}");
-                assert!(claim.is_none_or(|claim| claim.disputed == (claimed == known)), "{what}");
-                assert!(report.matches.iter().all(|found| is_claim(&found) || !found.disputed), "{what}");
+                assert!(
+                    claim.is_none_or(|claim| claim.disputed == (claimed == known)),
+                    "{what}"
+                );
+                assert!(
+                    report
+                        .matches
+                        .iter()
+                        .all(|found| is_claim(&found) || !found.disputed),
+                    "{what}"
+                );
             }
         }
     }

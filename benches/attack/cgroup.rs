@@ -17,10 +17,21 @@ impl Cgroup {
     pub fn new(memory: u64) -> io::Result<Self> {
         let root = Path::new("/sys/fs/cgroup");
         let unified = root.join("cgroup.controllers").exists();
-        let above = if unified { root.to_owned() } else { root.join("memory") };
-        let cgroup = Self { folder: above.join(format!("lapidary-attack-{}", process::id())), unified };
+        let above = if unified {
+            root.to_owned()
+        } else {
+            root.join("memory")
+        };
+        let cgroup = Self {
+            folder: above.join(format!("lapidary-attack-{}", process::id())),
+            unified,
+        };
         fs::create_dir(&cgroup.folder)?;
-        let limit = if unified { "memory.max" } else { "memory.limit_in_bytes" };
+        let limit = if unified {
+            "memory.max"
+        } else {
+            "memory.limit_in_bytes"
+        };
         fs::write(cgroup.folder.join(limit), memory.to_string())?;
         Ok(cgroup)
     }
@@ -32,15 +43,31 @@ impl Cgroup {
 
     /// The peak memory of its processes.
     pub fn peak(&self) -> Option<u64> {
-        let name = if self.unified { "memory.peak" } else { "memory.max_usage_in_bytes" };
-        fs::read_to_string(self.folder.join(name)).ok()?.trim().parse().ok()
+        let name = if self.unified {
+            "memory.peak"
+        } else {
+            "memory.max_usage_in_bytes"
+        };
+        fs::read_to_string(self.folder.join(name))
+            .ok()?
+            .trim()
+            .parse()
+            .ok()
     }
 
     /// How many of its processes were killed by the out-of-memory killer.
     pub fn killed(&self) -> Option<u64> {
-        let name = if self.unified { "memory.events" } else { "memory.oom_control" };
+        let name = if self.unified {
+            "memory.events"
+        } else {
+            "memory.oom_control"
+        };
         let events = fs::read_to_string(self.folder.join(name)).ok()?;
-        events.lines().find_map(|line| line.strip_prefix("oom_kill "))?.parse().ok()
+        events
+            .lines()
+            .find_map(|line| line.strip_prefix("oom_kill "))?
+            .parse()
+            .ok()
     }
 }
 

@@ -97,14 +97,24 @@ pub fn attack(target: &Target, duration: Duration) -> Outcome {
                     if over.load(Ordering::Relaxed) {
                         break;
                     }
-                    let attacker = Attacker { target, client, bodies, over };
+                    let attacker = Attacker {
+                        target,
+                        client,
+                        bodies,
+                        over,
+                    };
                     let answer = (kind.1)(&attacker).unwrap_or_else(|error| {
                         // Avoid a busy loop.
                         thread::sleep(Duration::from_millis(100));
                         format!("{:?}", error.kind())
                     });
                     let mut outcome = outcome.lock().expect("nobody panics with it");
-                    *outcome.answers.entry(kind.0).or_default().entry(answer).or_default() += 1;
+                    *outcome
+                        .answers
+                        .entry(kind.0)
+                        .or_default()
+                        .entry(answer)
+                        .or_default() += 1;
                 }
             });
         }
@@ -114,7 +124,8 @@ pub fn attack(target: &Target, duration: Duration) -> Outcome {
         let admin = scope.spawn(|| administer(target, &over));
         thread::sleep(duration);
         over.store(true, Ordering::Relaxed);
-        let [good, checks, gates, admin] = [good, checks, gates, admin].map(|calls| calls.join().expect("no panic"));
+        let [good, checks, gates, admin] =
+            [good, checks, gates, admin].map(|calls| calls.join().expect("no panic"));
         let mut outcome = outcome.lock().expect("nobody panics with it");
         (outcome.good, outcome.checks, outcome.gates, outcome.admin) = (good, checks, gates, admin);
     });
@@ -139,8 +150,11 @@ fn check_text(target: &Target, over: &AtomicBool) -> Calls {
     let mut calls = Calls::default();
     while !over.load(Ordering::Relaxed) {
         let begun = Instant::now();
-        let answer =
-            send(&target.address, &head("POST /v1/checks", &target.good, TEXT, target.text.len()), &target.text);
+        let answer = send(
+            &target.address,
+            &head("POST /v1/checks", &target.good, TEXT, target.text.len()),
+            &target.text,
+        );
         calls.count("a check of a text", &["200"], begun, answer);
         thread::sleep(Duration::from_millis(50));
     }
@@ -157,7 +171,11 @@ fn publish(target: &Target, over: &AtomicBool) -> Calls {
         let text = (target.new_text)(book);
         let what = format!("PUT /v1/libraries/good/books/{book}?rights=protected&unless=protected");
         let begun = Instant::now();
-        let answer = send(&target.address, &head(&what, &target.publisher, TEXT, text.len()), &text);
+        let answer = send(
+            &target.address,
+            &head(&what, &target.publisher, TEXT, text.len()),
+            &text,
+        );
         calls.count("a gate", &["201"], begun, answer);
         thread::sleep(Duration::from_millis(100));
     }
@@ -177,7 +195,12 @@ fn administer(target: &Target, over: &AtomicBool) -> Calls {
     while !over.load(Ordering::Relaxed) {
         for (what, body, wanted) in steps {
             let begun = Instant::now();
-            calls.count(what, &[wanted], begun, call(target, &target.admin, what, body));
+            calls.count(
+                what,
+                &[wanted],
+                begun,
+                call(target, &target.admin, what, body),
+            );
         }
         thread::sleep(Duration::from_millis(200));
     }
@@ -205,7 +228,11 @@ fn connect(address: &str, patience: Duration) -> io::Result<TcpStream> {
 }
 
 fn head(what: &str, key: &str, kind: &str, length: usize) -> String {
-    let key = if key.is_empty() { String::new() } else { format!("Authorization: Bearer {key}\r\n") };
+    let key = if key.is_empty() {
+        String::new()
+    } else {
+        format!("Authorization: Bearer {key}\r\n")
+    };
     format!(
         "{what} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: {kind}\r\n{key}Content-Length: {length}\r\n\r\n"
     )
@@ -241,7 +268,12 @@ impl Bodies {
     fn new(large: usize) -> Self {
         let wrapped = |begin: &str, part: &str, end: &str| {
             let times = large.saturating_sub(begin.len() + end.len()) / part.len();
-            [begin.as_bytes(), &part.repeat(times).as_bytes()[..times * part.len() - 1], end.as_bytes()].concat()
+            [
+                begin.as_bytes(),
+                &part.repeat(times).as_bytes()[..times * part.len() - 1],
+                end.as_bytes(),
+            ]
+            .concat()
         };
         let filled = |text: &str| text.repeat(large / text.len()).into_bytes();
         Self {
@@ -249,7 +281,12 @@ impl Bodies {
             gems: wrapped("{\"gems\":[", "1,", "]}\n"),
             ligatures: filled("\u{fdfa}"),
             ideographs: filled("宝物は一つの箱の中にあった。"),
-            title: [b"{\"rights\":\"free\",\"gems\":[1],\"title\":\"", &filled("a")[..], b"\"}"].concat(),
+            title: [
+                b"{\"rights\":\"free\",\"gems\":[1],\"title\":\"",
+                &filled("a")[..],
+                b"\"}",
+            ]
+            .concat(),
             zip: zip(&[("a.txt", &vec![b' '; 8 * large])]),
             pdf: loops(),
         }
@@ -274,48 +311,112 @@ pub const KIND_COUNT: usize = KINDS.len();
 
 /// The kinds of hostile requests.
 const KINDS: [Kind; 23] = [
-    ("objects in a line of a batch", |a| a.checks("POST /v1/checks:batch", NDJSON, &a.bodies.objects)),
-    ("objects in a check", |a| a.checks("POST /v1/checks", JSON, &a.bodies.objects)),
-    ("a list of gems", |a| a.checks("POST /v1/checks", JSON, &a.bodies.gems)),
-    ("a list of gems in a line", |a| a.checks("POST /v1/checks:batch", NDJSON, &a.bodies.gems)),
-    ("a length and no body, no key", |a| a.hold(&head("POST /v1/checks", "", JSON, 64 << 20), "")),
-    ("a length and no body", |a| a.hold(&head("POST /v1/checks", a.check_key(), JSON, 64 << 20), "")),
-    ("a body byte by byte", |a| a.hold(&head("POST /v1/checks", a.check_key(), JSON, 64 << 20), " ")),
-    ("a text of U+FDFA", |a| a.checks("POST /v1/checks", TEXT, &a.bodies.ligatures)),
-    ("a long text", |a| a.checks("POST /v1/checks", TEXT, &a.bodies.ideographs)),
-    ("a slow PDF", |a| a.checks("POST /v1/checks", ANY, &a.bodies.pdf)),
-    ("a ZIP bomb", |a| a.checks("POST /v1/checks", ANY, &a.bodies.zip)),
-    ("a long title", |a| a.ingests(&format!("PUT /v1/libraries/hostile-{}/books/1", a.client), JSON, &a.bodies.title)),
+    ("objects in a line of a batch", |a| {
+        a.checks("POST /v1/checks:batch", NDJSON, &a.bodies.objects)
+    }),
+    ("objects in a check", |a| {
+        a.checks("POST /v1/checks", JSON, &a.bodies.objects)
+    }),
+    ("a list of gems", |a| {
+        a.checks("POST /v1/checks", JSON, &a.bodies.gems)
+    }),
+    ("a list of gems in a line", |a| {
+        a.checks("POST /v1/checks:batch", NDJSON, &a.bodies.gems)
+    }),
+    ("a length and no body, no key", |a| {
+        a.hold(&head("POST /v1/checks", "", JSON, 64 << 20), "")
+    }),
+    ("a length and no body", |a| {
+        a.hold(&head("POST /v1/checks", a.check_key(), JSON, 64 << 20), "")
+    }),
+    ("a body byte by byte", |a| {
+        a.hold(&head("POST /v1/checks", a.check_key(), JSON, 64 << 20), " ")
+    }),
+    ("a text of U+FDFA", |a| {
+        a.checks("POST /v1/checks", TEXT, &a.bodies.ligatures)
+    }),
+    ("a long text", |a| {
+        a.checks("POST /v1/checks", TEXT, &a.bodies.ideographs)
+    }),
+    ("a slow PDF", |a| {
+        a.checks("POST /v1/checks", ANY, &a.bodies.pdf)
+    }),
+    ("a ZIP bomb", |a| {
+        a.checks("POST /v1/checks", ANY, &a.bodies.zip)
+    }),
+    ("a long title", |a| {
+        a.ingests(
+            &format!("PUT /v1/libraries/hostile-{}/books/1", a.client),
+            JSON,
+            &a.bodies.title,
+        )
+    }),
     ("objects in a feed", |a| {
-        a.ingests(&format!("POST /v1/libraries/hostile-{}/books", a.client), NDJSON, &a.bodies.objects)
+        a.ingests(
+            &format!("POST /v1/libraries/hostile-{}/books", a.client),
+            NDJSON,
+            &a.bodies.objects,
+        )
     }),
     ("a batch that is not read and stalls", |a| {
-        a.hold(&head("POST /v1/checks:batch", a.check_key(), NDJSON, 64 << 20), "{\"gems\":[1]}\n{\"gems\":[2]}\n")
+        a.hold(
+            &head("POST /v1/checks:batch", a.check_key(), NDJSON, 64 << 20),
+            "{\"gems\":[1]}\n{\"gems\":[2]}\n",
+        )
     }),
-    ("an export that is not read", |a| a.hold(&head("GET /v1/export", &a.target.careless, JSON, 0), "")),
+    ("an export that is not read", |a| {
+        a.hold(&head("GET /v1/export", &a.target.careless, JSON, 0), "")
+    }),
     ("an import that stalls", |a| {
-        a.hold(&head("POST /v1/import", &a.target.careless, NDJSON, 64 << 20), "{\"format\":")
+        a.hold(
+            &head("POST /v1/import", &a.target.careless, NDJSON, 64 << 20),
+            "{\"format\":",
+        )
     }),
-    ("many small checks", |a| a.repeats(|a| call(a.target, a.check_key(), "POST /v1/checks", "{\"gems\":[1,2,3]}"))),
+    ("many small checks", |a| {
+        a.repeats(|a| {
+            call(
+                a.target,
+                a.check_key(),
+                "POST /v1/checks",
+                "{\"gems\":[1,2,3]}",
+            )
+        })
+    }),
     ("books of one gem", |a| {
         a.repeats(|a| {
             let id = next_number();
-            let (recipe, gem) =
-                if a.client.is_multiple_of(2) { ("hardened", hexadecimal(id)) } else { ("released", id.to_string()) };
-            a.puts(&id.to_string(), &format!("{{\"rights\":\"protected\",\"recipe\":\"{recipe}\",\"gems\":[{gem}]}}"))
+            let (recipe, gem) = if a.client.is_multiple_of(2) {
+                ("hardened", hexadecimal(id))
+            } else {
+                ("released", id.to_string())
+            };
+            a.puts(
+                &id.to_string(),
+                &format!("{{\"rights\":\"protected\",\"recipe\":\"{recipe}\",\"gems\":[{gem}]}}"),
+            )
         })
     }),
-    ("copies of a text by its gems", |a| a.feeds(|a, _| a.target.gems.clone())),
+    ("copies of a text by its gems", |a| {
+        a.feeds(|a, _| a.target.gems.clone())
+    }),
     ("books of gems from a small pool", |a| {
         a.feeds(|_, book| {
-            let gems: Vec<String> = (0..500).map(|at| hexadecimal(7 + (book * 7_919 + at * at * 31) % 1_000)).collect();
+            let gems: Vec<String> = (0..500)
+                .map(|at| hexadecimal(7 + (book * 7_919 + at * at * 31) % 1_000))
+                .collect();
             format!("[{}]", gems.join(","))
         })
     }),
     ("wrong keys at the sign-in", |a| {
         a.repeats(|a| {
             let form = "key=lapidary_wrong";
-            let head = head("POST /console/sign-in", "", "application/x-www-form-urlencoded", form.len());
+            let head = head(
+                "POST /console/sign-in",
+                "",
+                "application/x-www-form-urlencoded",
+                form.len(),
+            );
             let head = head.replacen("\r\n", "\r\nOrigin: http://localhost\r\n", 1);
             send(&a.target.address, &head, form)
         })
@@ -323,15 +424,29 @@ const KINDS: [Kind; 23] = [
     ("one book again and again", |a| {
         a.repeats(|a| {
             let text = (a.target.new_text)(next_number());
-            let what = format!("PUT /v1/libraries/hostile-{}/books/again?rights=free", a.client);
-            send(&a.target.address, &head(&what, a.ingest_key(), TEXT, text.len()), &text)
+            let what = format!(
+                "PUT /v1/libraries/hostile-{}/books/again?rights=free",
+                a.client
+            );
+            send(
+                &a.target.address,
+                &head(&what, a.ingest_key(), TEXT, text.len()),
+                &text,
+            )
         })
     }),
     ("gates of the flooded text", |a| {
         a.repeats(|a| {
-            let what = format!("PUT /v1/libraries/hostile-{}/books/gate?rights=free&unless=protected", a.client);
+            let what = format!(
+                "PUT /v1/libraries/hostile-{}/books/gate?rights=free&unless=protected",
+                a.client
+            );
             let text = &a.target.text;
-            send(&a.target.address, &head(&what, a.ingest_key(), TEXT, text.len()), text)
+            send(
+                &a.target.address,
+                &head(&what, a.ingest_key(), TEXT, text.len()),
+                text,
+            )
         })
     }),
 ];
@@ -374,10 +489,16 @@ impl Attacker<'_> {
         let line = |_| {
             let book = next_number();
             let gems = gems(self, book);
-            format!("{{\"id\":\"{book}\",\"rights\":\"protected\",\"recipe\":\"hardened\",\"gems\":{gems}}}\n")
+            format!(
+                "{{\"id\":\"{book}\",\"rights\":\"protected\",\"recipe\":\"hardened\",\"gems\":{gems}}}\n"
+            )
         };
         let lines: String = (0..BOOKS_OF_A_FEED).map(line).collect();
-        self.ingests(&format!("POST /v1/libraries/hostile-{}/books", self.client), NDJSON, lines.as_bytes())
+        self.ingests(
+            &format!("POST /v1/libraries/hostile-{}/books", self.client),
+            NDJSON,
+            lines.as_bytes(),
+        )
     }
 
     fn checks(&self, what: &str, kind: &str, body: &[u8]) -> io::Result<String> {
@@ -385,7 +506,10 @@ impl Attacker<'_> {
     }
 
     fn ingests(&self, what: &str, kind: &str, body: &[u8]) -> io::Result<String> {
-        self.send(&head(what, &self.target.hostile[self.client][1], kind, body.len()), body)
+        self.send(
+            &head(what, &self.target.hostile[self.client][1], kind, body.len()),
+            body,
+        )
     }
 
     fn send(&self, head: &str, body: &[u8]) -> io::Result<String> {

@@ -46,7 +46,14 @@ type Fallible<T> = Result<T, Box<dyn Error + Send + Sync>>;
 const CHECK_P99: Duration = Duration::from_millis(100);
 const GATE_P99: Duration = Duration::from_millis(500);
 /// Settings that fit the memory: two concurrent file readers, bodies and the cache.
-const SETTINGS: [&str; 6] = ["--cache", "67108864", "--body-memory", "268435456", "--limit-memory", "167772160"];
+const SETTINGS: [&str; 6] = [
+    "--cache",
+    "67108864",
+    "--body-memory",
+    "268435456",
+    "--limit-memory",
+    "167772160",
+];
 /// The number of books in the catalogue, and of words in each.
 const BOOKS: u64 = 500;
 const WORDS: usize = 20_000;
@@ -94,21 +101,33 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Fallible<bool> {
     let folder = TempDir::with_prefix_in("attack-", env!("CARGO_TARGET_TMPDIR"))?;
     let data = folder.path().join("catalogue");
-    let address = format!("127.0.0.1:{}", TcpListener::bind("127.0.0.1:0")?.local_addr()?.port());
+    let address = format!(
+        "127.0.0.1:{}",
+        TcpListener::bind("127.0.0.1:0")?.local_addr()?.port()
+    );
     eprintln!("making a catalogue of {BOOKS} books and the keys");
     let target = prepare(&data, arguments, address)?;
     let cgroup = Cgroup::new(arguments.memory);
     match &cgroup {
-        Ok(_) => eprintln!("the server has {} MiB for all its processes", arguments.memory >> 20),
+        Ok(_) => eprintln!(
+            "the server has {} MiB for all its processes",
+            arguments.memory >> 20
+        ),
         Err(error) => eprintln!("no cgroup ({error}): the memory of the server alone is looked at"),
     }
     let mut server = start(&data, &target.address, cgroup.as_ref().ok())?;
-    eprintln!("{} hostile clients of {KIND_COUNT} kinds for {} minutes", arguments.clients, arguments.minutes);
+    eprintln!(
+        "{} hostile clients of {KIND_COUNT} kinds for {} minutes",
+        arguments.clients, arguments.minutes
+    );
     let outcome = attack(&target, Duration::from_secs_f64(60.0 * arguments.minutes));
 
     println!("| hostile requests | answers |\n|---|---|");
     for (kind, answers) in &outcome.answers {
-        let answers: Vec<String> = answers.iter().map(|(answer, count)| format!("{count} × {answer}")).collect();
+        let answers: Vec<String> = answers
+            .iter()
+            .map(|(answer, count)| format!("{count} × {answer}"))
+            .collect();
         println!("| {kind} | {} |", answers.join(", "));
     }
     println!(
@@ -116,7 +135,11 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     );
     let good = [
         ("a check of one gem", &outcome.good, Some(CHECK_P99)),
-        ("a check of the flooded text", &outcome.checks, Some(CHECK_P99)),
+        (
+            "a check of the flooded text",
+            &outcome.checks,
+            Some(CHECK_P99),
+        ),
         ("a book through the gate", &outcome.gates, Some(GATE_P99)),
         ("administration", &outcome.admin, None),
     ];
@@ -126,16 +149,29 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     let lives = server.0.try_wait()?.is_none();
     let own = peak_of(server.0.id());
     let all = cgroup.as_ref().ok().and_then(Cgroup::peak);
-    let killed = cgroup.as_ref().ok().and_then(Cgroup::killed).unwrap_or_default();
-    println!("\nmost memory of the server's own process: {} MiB", own.unwrap_or_default() >> 20);
+    let killed = cgroup
+        .as_ref()
+        .ok()
+        .and_then(Cgroup::killed)
+        .unwrap_or_default();
+    println!(
+        "\nmost memory of the server's own process: {} MiB",
+        own.unwrap_or_default() >> 20
+    );
     if let Some(all) = all {
-        println!("most memory of all its processes, files in the system's cache included: {} MiB", all >> 20);
+        println!(
+            "most memory of all its processes, files in the system's cache included: {} MiB",
+            all >> 20
+        );
         println!("processes that were killed for want of memory: {killed}");
     }
     if !lives {
         println!("the server ended");
     }
-    let failed: Vec<&String> = good.iter().flat_map(|(_, calls, _)| &calls.failed).collect();
+    let failed: Vec<&String> = good
+        .iter()
+        .flat_map(|(_, calls, _)| &calls.failed)
+        .collect();
     for wrong in failed.iter().take(20) {
         println!("failed: {wrong}");
     }
@@ -144,7 +180,11 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
         let Some(limit) = limit else { continue };
         let (p99, within) = (calls.quantile(0.99), calls.quantile(0.99) <= limit);
         let than = if within { "within" } else { "MORE THAN" };
-        println!("{name}: p99 is {} ms, {than} {}", p99.as_millis(), limit.as_millis());
+        println!(
+            "{name}: p99 is {} ms, {than} {}",
+            p99.as_millis(),
+            limit.as_millis()
+        );
         quick &= within;
     }
     server.stop()?;
@@ -155,7 +195,12 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
 fn tell(name: &str, calls: &Calls) {
     let ms = |part| format!("{:.1}", calls.quantile(part).as_secs_f64() * 1e3);
     let (made, failed) = (calls.took.len(), calls.failed.len());
-    println!("| {name} | {made} | {failed} | {} | {} | {} |", ms(0.5), ms(0.99), ms(1.0));
+    println!(
+        "| {name} | {made} | {failed} | {} | {} | {} |",
+        ms(0.5),
+        ms(0.99),
+        ms(1.0)
+    );
 }
 
 /// Creates a catalogue with books and keys.
@@ -165,12 +210,28 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
     let mut gem = None;
     for book in 0..BOOKS {
         let text = prose(book, WORDS);
-        gem = gem.or_else(|| recipe.gems(&text).first().map(|placed| recipe.write(placed.gem)));
-        let key = BookKey { library: "books".parse()?, id: book.to_string().parse()? };
-        catalogue.by(Actor::Local).add(NewEntry::new(key, Rights::Protected, Content::text(text)))?;
+        gem = gem.or_else(|| {
+            recipe
+                .gems(&text)
+                .first()
+                .map(|placed| recipe.write(placed.gem))
+        });
+        let key = BookKey {
+            library: "books".parse()?,
+            id: book.to_string().parse()?,
+        };
+        catalogue.by(Actor::Local).add(NewEntry::new(
+            key,
+            Rights::Protected,
+            Content::text(text),
+        ))?;
     }
     let key = |name: String, role, library: Option<String>| -> Fallible<String> {
-        let libraries = library.map(|library| library.parse()).transpose()?.into_iter().collect();
+        let libraries = library
+            .map(|library| library.parse())
+            .transpose()?
+            .into_iter()
+            .collect();
         let trusted = (role == Role::Ingest).then_some(name == "publisher");
         Ok(catalogue
             .by(Actor::Local)
@@ -190,13 +251,21 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
     let text = prose(0, FEW_WORDS);
     let hostile = (0..arguments.clients).map(|client| {
         let check = key(format!("check-{client}"), Role::Check, None)?;
-        let ingest = key(format!("ingest-{client}"), Role::Ingest, Some(format!("hostile-{client}")))?;
+        let ingest = key(
+            format!("ingest-{client}"),
+            Role::Ingest,
+            Some(format!("hostile-{client}")),
+        )?;
         Ok([check, ingest])
     });
     Ok(Target {
         address,
         hostile: hostile.collect::<Fallible<_>>()?,
-        publisher: key("publisher".to_owned(), Role::Ingest, Some("good".to_owned()))?,
+        publisher: key(
+            "publisher".to_owned(),
+            Role::Ingest,
+            Some("good".to_owned()),
+        )?,
         careless: key("careless".to_owned(), Role::Admin, None)?,
         good: key("good".to_owned(), Role::Check, None)?,
         admin: key("boss".to_owned(), Role::Admin, None)?,
@@ -204,7 +273,12 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
         gem: serde_json::to_string(&gem.ok_or("a book without gems")?)?,
         gems: {
             let (recipe, gems) = (Recipe::hardened(), Recipe::hardened().gems(&text));
-            serde_json::to_string(&gems.iter().map(|placed| recipe.write(placed.gem)).collect::<Vec<_>>())?
+            serde_json::to_string(
+                &gems
+                    .iter()
+                    .map(|placed| recipe.write(placed.gem))
+                    .collect::<Vec<_>>(),
+            )?
         },
         text,
         new_text: |seed| prose(seed, FEW_WORDS),
@@ -215,7 +289,9 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
 fn prose(seed: u64, words: usize) -> String {
     let mut state = seed;
     let below = |end: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % end
     };
     text_of_words(below, words)
@@ -227,19 +303,30 @@ fn start(data: &Path, address: &str, cgroup: Option<&Cgroup>) -> Fallible<Proces
         Some(cgroup) => {
             // The shell joins the group before it becomes the server.
             let mut shell = Command::new("sh");
-            shell.args(["-c", "echo $$ > \"$0\" && exec \"$@\""]).arg(cgroup.processes());
+            shell
+                .args(["-c", "echo $$ > \"$0\" && exec \"$@\""])
+                .arg(cgroup.processes());
             shell.arg(env!("CARGO_BIN_EXE_lapidary"));
             shell
         }
     };
-    command.args(["serve", "--listen", address]).args(SETTINGS).arg("--data").arg(data);
-    let child = command.env("RUST_LOG", "error").stdout(Stdio::null()).spawn()?;
+    command
+        .args(["serve", "--listen", address])
+        .args(SETTINGS)
+        .arg("--data")
+        .arg(data);
+    let child = command
+        .env("RUST_LOG", "error")
+        .stdout(Stdio::null())
+        .spawn()?;
     Process::ready(child, &format!("http://{address}"))
 }
 
 /// The peak memory of a process.
 fn peak_of(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(peak.split_whitespace().next()?.parse::<u64>().ok()? << 10)
 }

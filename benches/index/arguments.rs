@@ -10,13 +10,26 @@ use lapidary_gems::Recipe;
 
 /// Benchmarks an index under load: building it from random gems, and checking over HTTP while books are added
 #[derive(Parser)]
-#[command(name = "cargo bench --bench index --", bin_name = "cargo bench --bench index --")]
+#[command(
+    name = "cargo bench --bench index --",
+    bin_name = "cargo bench --bench index --"
+)]
 pub struct Arguments {
     /// Numbers of gems of a recipe. Builds an index of each size, from books with 200 gems
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1M,10M,100M")]
+    #[arg(
+        long,
+        value_name = "N,…",
+        value_delimiter = ',',
+        default_value = "1M,10M,100M"
+    )]
     pub postings: Vec<Size>,
     /// The recipes of the catalogue, each with gems of its own. Checks use the first
-    #[arg(long, value_name = "RECIPE,…", value_delimiter = ',', default_value = "documented")]
+    #[arg(
+        long,
+        value_name = "RECIPE,…",
+        value_delimiter = ',',
+        default_value = "documented"
+    )]
     pub recipes: Vec<Recipe>,
     /// Numbers of postings with a Zipf distribution, in which 1% of the gems exceed the cap
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "10M")]
@@ -25,7 +38,12 @@ pub struct Arguments {
     #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1M")]
     pub titled: Vec<Size>,
     /// Numbers of primaries of the clusters to copy an index to
-    #[arg(long, value_name = "N,…", value_delimiter = ',', default_value = "1,3,6")]
+    #[arg(
+        long,
+        value_name = "N,…",
+        value_delimiter = ',',
+        default_value = "1,3,6"
+    )]
     pub primaries: Vec<u32>,
     /// A gem in more books than this is common and is not counted
     #[arg(long, value_name = "BOOKS", default_value_t = 10_000)]
@@ -119,10 +137,18 @@ impl FromStr for Size {
     type Err = String;
 
     fn from_str(written: &str) -> Result<Self, String> {
-        let unit = UNITS.iter().find_map(|(name, unit)| Some((written.strip_suffix(*name)?, *unit)));
+        let unit = UNITS
+            .iter()
+            .find_map(|(name, unit)| Some((written.strip_suffix(*name)?, *unit)));
         let (number, unit) = unit.unwrap_or((written, 1));
-        let count = number.parse().ok().and_then(|number: u64| number.checked_mul(unit)).filter(|count| *count > 0);
-        count.map(Self).ok_or_else(|| "a size is a number from 1 on, such as 200, 5K, 10M or 1B".to_owned())
+        let count = number
+            .parse()
+            .ok()
+            .and_then(|number: u64| number.checked_mul(unit))
+            .filter(|count| *count > 0);
+        count
+            .map(Self)
+            .ok_or_else(|| "a size is a number from 1 on, such as 200, 5K, 10M or 1B".to_owned())
     }
 }
 
@@ -136,6 +162,9 @@ impl fmt::Display for Size {
 }
 
 fn positive(written: &str) -> Result<f64, String> {
-    let number = written.parse().ok().filter(|number: &f64| number.is_finite() && *number > 0.0);
+    let number = written
+        .parse()
+        .ok()
+        .filter(|number: &f64| number.is_finite() && *number > 0.0);
     number.ok_or_else(|| "this is a number above 0".to_owned())
 }

@@ -39,14 +39,21 @@ impl Cluster {
     fn start(primaries: u32, replicas: u32) -> Outcome<Self> {
         let folder = TempDir::new()?;
         let mut command = Command::new(SCRIPT);
-        command.arg(folder.path()).args([primaries.to_string(), replicas.to_string()]).stderr(Stdio::inherit());
+        command
+            .arg(folder.path())
+            .args([primaries.to_string(), replicas.to_string()])
+            .stderr(Stdio::inherit());
         let nodes = String::from_utf8(command.output()?.stdout)?;
         let nodes: Vec<&str> = nodes.split_whitespace().collect();
         if nodes.len() != (primaries * (replicas + 1)) as usize {
             return Err("the cluster did not start; is redis-server installed?".into());
         }
         let url = format!("redis://{}", nodes.join(","));
-        let mut cluster = Self { folder, url, primaries: Vec::new() };
+        let mut cluster = Self {
+            folder,
+            url,
+            primaries: Vec::new(),
+        };
         for node in nodes {
             let mut node = redis::Client::open(format!("redis://{node}"))?.get_connection()?;
             let info: String = redis::cmd("INFO").arg("replication").query(&mut node)?;
@@ -62,7 +69,12 @@ impl Cluster {
         let mut sum = 0;
         for node in &mut self.primaries {
             let info: String = redis::cmd("INFO").arg("everything").query(node)?;
-            let figure = info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')?.parse::<u64>().ok());
+            let figure = info.lines().find_map(|line| {
+                line.strip_prefix(name)?
+                    .strip_prefix(':')?
+                    .parse::<u64>()
+                    .ok()
+            });
             sum += figure.ok_or_else(|| format!("a node tells no {name}"))?;
         }
         Ok(sum)
@@ -78,7 +90,9 @@ impl Cluster {
     fn delete(&mut self, patterns: &[&str]) -> Outcome<u64> {
         let before = self.info("used_memory")?;
         for pattern in patterns {
-            self.primaries.iter_mut().try_for_each(|node| delete(node, pattern))?;
+            self.primaries
+                .iter_mut()
+                .try_for_each(|node| delete(node, pattern))?;
         }
         // The table of keys shrinks little by little.
         let mut after = self.info("used_memory")?;
@@ -97,7 +111,10 @@ impl Cluster {
 fn delete(node: &mut Node, pattern: &str) -> Outcome<()> {
     let mut cursor = 0_u64;
     loop {
-        let scan = redis::cmd("SCAN").arg(cursor).arg(&["MATCH", pattern, "COUNT", "10000"]).clone();
+        let scan = redis::cmd("SCAN")
+            .arg(cursor)
+            .arg(&["MATCH", pattern, "COUNT", "10000"])
+            .clone();
         let (next, keys): (u64, Vec<Vec<u8>>) = scan.query(node)?;
         let mut all = redis::pipe();
         for key in &keys {
@@ -115,27 +132,50 @@ fn delete(node: &mut Node, pattern: &str) -> Outcome<()> {
 
 impl Drop for Cluster {
     fn drop(&mut self) {
-        let _ = Command::new(SCRIPT).arg(self.folder.path()).arg("stop").status();
+        let _ = Command::new(SCRIPT)
+            .arg(self.folder.path())
+            .arg("stop")
+            .status();
     }
 }
 
 /// Measures the index on clusters of these numbers of primaries.
-pub fn rows(index: &Index<'_>, postings: u64, sizes: &[u32], table: &mut Table) -> Outcome<Vec<OnCluster>> {
-    let clusters = sizes.iter().map(|primaries| on(index, postings, *primaries, table)).collect::<Outcome<_>>()?;
+pub fn rows(
+    index: &Index<'_>,
+    postings: u64,
+    sizes: &[u32],
+    table: &mut Table,
+) -> Outcome<Vec<OnCluster>> {
+    let clusters = sizes
+        .iter()
+        .map(|primaries| on(index, postings, *primaries, table))
+        .collect::<Outcome<_>>()?;
     single_books(index, table)?;
     Ok(clusters)
 }
 
 fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Outcome<OnCluster> {
-    let Index { arguments, folder, queries, .. } = *index;
+    let Index {
+        arguments,
+        folder,
+        queries,
+        ..
+    } = *index;
     let mut cluster = Cluster::start(primaries, 0)?;
-    let name = if primaries == 1 { "1 primary".to_owned() } else { format!("{primaries} primaries") };
+    let name = if primaries == 1 {
+        "1 primary".to_owned()
+    } else {
+        format!("{primaries} primaries")
+    };
     let empty = cluster.info("used_memory")?;
 
     tell(format_args!("copy to {name}"));
     let [stored, verified] = copy(folder, &cluster.url)?;
     let rate = postings as f64 / stored;
-    table.set(format!("{name}: copy"), format_args!("{rate:.0} gems/s ({stored:.1} s), verified in {verified:.1} s"));
+    table.set(
+        format!("{name}: copy"),
+        format_args!("{rate:.0} gems/s ({stored:.1} s), verified in {verified:.1} s"),
+    );
 
     let beside = Server::start(arguments, folder)?;
     let server = Server::on_cluster(arguments, &cluster.url)?;
@@ -149,11 +189,17 @@ fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Ou
     }
     let (of_folder, of_cluster) = (median(of_folder), median(of_cluster));
     let (p50_of_folder, p50) = (of_folder.p50(), of_cluster.p50());
-    table.set(format!("{name}: check of 200 gems over HTTP, folder, p50 / p99"), of_folder);
+    table.set(
+        format!("{name}: check of 200 gems over HTTP, folder, p50 / p99"),
+        of_folder,
+    );
     table.set(format!("{name}: the same, cluster"), of_cluster);
     ratios.sort_by(f64::total_cmp);
     let (least, middle, most) = (ratios[0], ratios[ROUNDS / 2], ratios[ROUNDS - 1]);
-    table.set(format!("{name}: ratio of the p50"), format_args!("{middle:.2} ({least:.2} to {most:.2})"));
+    table.set(
+        format!("{name}: ratio of the p50"),
+        format_args!("{middle:.2} ({least:.2} to {most:.2})"),
+    );
     beside.stop()?;
 
     let before = cluster.work()?;
@@ -164,8 +210,12 @@ fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Ou
         query.right.verify(status, body)?;
     }
     let after = cluster.work()?;
-    let [commands, bytes] = [0, 1].map(|i| (after[i] - before[i]) as f64 / checks as f64 / f64::from(primaries));
-    table.set(format!("{name}: work per node and check"), format_args!("{commands:.1} commands, {bytes:.0} bytes"));
+    let [commands, bytes] =
+        [0, 1].map(|i| (after[i] - before[i]) as f64 / checks as f64 / f64::from(primaries));
+    table.set(
+        format!("{name}: work per node and check"),
+        format_args!("{commands:.1} commands, {bytes:.0} bytes"),
+    );
     server.stop()?;
 
     let whole = cluster.info("used_memory")?.saturating_sub(empty);
@@ -177,16 +227,29 @@ fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Ou
         "postings {lists:.2}; records, gem lists and ids {books:.2}; titles, authors, digests, audit log {rest:.2} bytes a gem"
     );
     table.set(format!("{name}: memory of a copy"), memory);
-    Ok(OnCluster { primaries, p50, p50_of_folder, commands, bytes })
+    Ok(OnCluster {
+        primaries,
+        p50,
+        p50_of_folder,
+        commands,
+        bytes,
+    })
 }
 
 /// Copies a folder with the real program. Returns how many seconds it took to store it, and to compare and verify it.
 fn copy(folder: &Path, url: &str) -> Outcome<[f64; 2]> {
-    let copied = Command::new(LAPIDARY).args(["copy", "--to", url, "--from"]).arg(folder).output()?;
+    let copied = Command::new(LAPIDARY)
+        .args(["copy", "--to", url, "--from"])
+        .arg(folder)
+        .output()?;
     let said = String::from_utf8(copied.stdout)?;
-    let seconds = said.lines().filter_map(|line| line.strip_suffix(" s")?.rsplit(' ').next()?.parse().ok());
+    let seconds = said
+        .lines()
+        .filter_map(|line| line.strip_suffix(" s")?.rsplit(' ').next()?.parse().ok());
     let seconds: Vec<f64> = seconds.collect();
-    seconds.try_into().map_err(|_| format!("the index was not copied: {said}").into())
+    seconds
+        .try_into()
+        .map_err(|_| format!("the index was not copied: {said}").into())
 }
 
 /// The measurement with the median p50.
@@ -197,13 +260,19 @@ fn median(mut measured: Vec<Latencies>) -> Latencies {
 
 /// Adds books one by one from several clients, each acknowledged by a replica.
 fn single_books(index: &Index<'_>, table: &mut Table) -> Outcome<()> {
-    let Index { arguments, recipe, .. } = *index;
+    let Index {
+        arguments, recipe, ..
+    } = *index;
     let (primaries, replicas) = ACKNOWLEDGED_BY;
     let cluster = Cluster::start(primaries, replicas)?;
     // A new catalogue would have other recipes.
     let place = TempDir::new()?;
     let empty = place.path().join("empty");
-    RocksStore::build(&empty, std::slice::from_ref(recipe), std::iter::empty::<Result<_, StoreError>>())?;
+    RocksStore::build(
+        &empty,
+        std::slice::from_ref(recipe),
+        std::iter::empty::<Result<_, StoreError>>(),
+    )?;
     copy(&empty, &cluster.url)?;
     let server = Server::on_cluster(arguments, &cluster.url)?;
     tell(format_args!("single books, clients: {CLIENTS}"));
@@ -216,14 +285,26 @@ fn single_books(index: &Index<'_>, table: &mut Table) -> Outcome<()> {
         while Instant::now() < end {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let gems = data::gems(Random::new(arguments.seed, Purpose::Book, number.into()));
-            let gems: Vec<Gem> = gems.into_iter().map(|gem| data::of_recipe(gem, recipe)).collect();
+            let gems: Vec<Gem> = gems
+                .into_iter()
+                .map(|gem| data::of_recipe(gem, recipe))
+                .collect();
             let gems: Vec<WrittenGem> = gems.into_iter().map(|gem| recipe.write(gem)).collect();
-            let body = json!({ "rights": "protected", "gems": gems, "recipe": recipe.name() }).to_string();
+            let body =
+                json!({ "rights": "protected", "gems": gems, "recipe": recipe.name() }).to_string();
             let path = format!("/v1/libraries/bench/books/{number}");
-            let (status, answer) =
-                connection.exchange(&http::request("PUT", &path, "application/json", body.as_bytes()))?;
+            let (status, answer) = connection.exchange(&http::request(
+                "PUT",
+                &path,
+                "application/json",
+                body.as_bytes(),
+            ))?;
             if status != 201 {
-                return Err(format!("a book was not added: {status} {}", String::from_utf8_lossy(answer)).into());
+                return Err(format!(
+                    "a book was not added: {status} {}",
+                    String::from_utf8_lossy(answer)
+                )
+                .into());
             }
             added += 1;
         }
@@ -231,11 +312,15 @@ fn single_books(index: &Index<'_>, table: &mut Table) -> Outcome<()> {
     };
     let added = thread::scope(|scope| {
         let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(client)).collect();
-        let added = clients.into_iter().map(|client| client.join().map_err(|_| "a client panicked")?);
+        let added = clients
+            .into_iter()
+            .map(|client| client.join().map_err(|_| "a client panicked")?);
         added.sum::<Outcome<u32>>()
     })?;
     let rate = f64::from(added) / began.elapsed().as_secs_f64();
-    let row = format!("single books of {GEMS} gems, {primaries} primaries with a replica each, {CLIENTS} clients");
+    let row = format!(
+        "single books of {GEMS} gems, {primaries} primaries with a replica each, {CLIENTS} clients"
+    );
     table.set(row, format_args!("{rate:.0} books/s"));
     server.stop()
 }

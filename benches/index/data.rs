@@ -48,7 +48,11 @@ impl Data for Uniform {
 
 /// The gems of one random book.
 pub fn gems(random: Random) -> Vec<Gem> {
-    random.permutation().take(GEMS as usize).map(|gem| Gem(gem.into())).collect()
+    random
+        .permutation()
+        .take(GEMS as usize)
+        .map(|gem| Gem(gem.into()))
+        .collect()
 }
 
 /// A random 32-bit gem as one of this recipe, different from those of other such gems.
@@ -71,8 +75,18 @@ pub struct Shelf<'a> {
 }
 
 impl<'a> Shelf<'a> {
-    pub fn new(data: &'a dyn Data, seed: u64, recipes: &'a [Recipe]) -> Result<Self, lapidary_store::BadName> {
-        Ok(Self { data, seed, recipes, library: "bench".parse()?, now: Timestamp::now() })
+    pub fn new(
+        data: &'a dyn Data,
+        seed: u64,
+        recipes: &'a [Recipe],
+    ) -> Result<Self, lapidary_store::BadName> {
+        Ok(Self {
+            data,
+            seed,
+            recipes,
+            library: "bench".parse()?,
+            now: Timestamp::now(),
+        })
     }
 
     pub fn book(&self, number: u32) -> NewBook {
@@ -81,16 +95,32 @@ impl<'a> Shelf<'a> {
         let placed = |gem| {
             let start = end;
             end += CHUNK_BYTES / 2 + random.below(CHUNK_BYTES);
-            PlacedGem { gem, place: Some(Place { start, end }) }
+            PlacedGem {
+                gem,
+                place: Some(Place { start, end }),
+            }
         };
         let drawn: Vec<_> = self.data.gems(number).into_iter().map(placed).collect();
         let of = |recipe: &Recipe| {
-            drawn.iter().map(|placed| PlacedGem { gem: of_recipe(placed.gem, recipe), ..*placed }).collect()
+            drawn
+                .iter()
+                .map(|placed| PlacedGem {
+                    gem: of_recipe(placed.gem, recipe),
+                    ..*placed
+                })
+                .collect()
         };
-        let gems: BTreeMap<_, Vec<_>> = self.recipes.iter().map(|recipe| (recipe.name().clone(), of(recipe))).collect();
+        let gems: BTreeMap<_, Vec<_>> = self
+            .recipes
+            .iter()
+            .map(|recipe| (recipe.name().clone(), of(recipe)))
+            .collect();
         let id = BookId::try_from(id(number)).expect("a short word is an id");
         let record = Record {
-            key: BookKey { library: self.library.clone(), id },
+            key: BookKey {
+                library: self.library.clone(),
+                id,
+            },
             rights: Rights::Protected,
             description: Description {
                 title: Some(format!("The book of number {number}")),
@@ -104,7 +134,10 @@ impl<'a> Shelf<'a> {
             bytes: end,
             clean: None,
             text_kept: false,
-            gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
+            gems: gems
+                .iter()
+                .map(|(name, gems)| (name.clone(), gems.len() as u32))
+                .collect(),
             changed: self.now,
             fetched: None,
             standing: Standing::default(),

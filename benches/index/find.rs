@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use lapidary_common::description::Description;
 use lapidary_gems::{Place, PlacedGem, Recipe};
 use lapidary_store::{
-    Actor, Administration as _, BookId, BookKey, Condition, Library, NewBook, Record, Rights, RocksStore, Standing,
-    Store as _, StoreError, UNWATCHED,
+    Actor, Administration as _, BookId, BookKey, Condition, Library, NewBook, Record, Rights,
+    RocksStore, Standing, Store as _, StoreError, UNWATCHED,
 };
 use memchr::memmem;
 use rocksdb::{DB, Options, properties};
@@ -57,7 +57,12 @@ impl Catalogue {
             *sum += 1.0 / (f64::from(rank) + 1.5);
             Some(*sum)
         });
-        Ok(Self { seed, books, library: "bench".parse()?, frequencies: frequencies.collect() })
+        Ok(Self {
+            seed,
+            books,
+            library: "bench".parse()?,
+            frequencies: frequencies.collect(),
+        })
     }
 
     /// A word of a rank below `end`, by frequency.
@@ -70,12 +75,23 @@ impl Catalogue {
         let mut random = Random::new(self.seed, Purpose::Title, book.into());
         let length = 1 + random.below(8);
         let title = (0..length).map(|_| self.rank(&mut random, WORDS)).collect();
-        let (given, surname) = (self.rank(&mut random, GIVEN_NAMES), self.rank(&mut random, WORDS));
-        Words { title, given, surname }
+        let (given, surname) = (
+            self.rank(&mut random, GIVEN_NAMES),
+            self.rank(&mut random, WORDS),
+        );
+        Words {
+            title,
+            given,
+            surname,
+        }
     }
 
     fn description(&self, book: u32) -> Description {
-        let Words { title, given, surname } = self.words(book);
+        let Words {
+            title,
+            given,
+            surname,
+        } = self.words(book);
         Description {
             title: Some(title.into_iter().map(word).collect::<Vec<_>>().join(" ")),
             authors: vec![format!("{} {}", word(WORDS + given), word(surname))],
@@ -88,7 +104,10 @@ impl Catalogue {
     fn record(&self, book: u32, description: Description) -> Record {
         let mut random = Random::new(self.seed, Purpose::Record, book.into());
         Record {
-            key: BookKey { library: self.library.clone(), id: BookId::try_from(id(book)).expect("a short word") },
+            key: BookKey {
+                library: self.library.clone(),
+                id: BookId::try_from(id(book)).expect("a short word"),
+            },
             rights: Rights::Protected,
             description,
             digest: [(); 4].map(|()| format!("{:016x}", random.next())).concat(),
@@ -111,7 +130,13 @@ impl Catalogue {
     /// A book with random gems.
     fn book_of_gems(&self, recipe: &Recipe, book: u32, description: Description) -> NewBook {
         let gems = data::gems(Random::new(self.seed, Purpose::Book, book.into())).into_iter();
-        let placed = |(gem, start)| PlacedGem { gem, place: Some(Place { start, end: start + 3_000 }) };
+        let placed = |(gem, start)| PlacedGem {
+            gem,
+            place: Some(Place {
+                start,
+                end: start + 3_000,
+            }),
+        };
         let gems: Vec<PlacedGem> = gems.zip((0..).step_by(3_000)).map(placed).collect();
         let record = self.record(book, description);
         NewBook {
@@ -141,12 +166,21 @@ fn word(rank: u32) -> String {
 
 fn isbn(book: u32) -> String {
     let digits = format!("978{book:09}");
-    let sum: u32 = digits.bytes().zip([1, 3].into_iter().cycle()).map(|(d, weight)| u32::from(d - b'0') * weight).sum();
+    let sum: u32 = digits
+        .bytes()
+        .zip([1, 3].into_iter().cycle())
+        .map(|(d, weight)| u32::from(d - b'0') * weight)
+        .sum();
     format!("{digits}{}", (10 - sum % 10) % 10)
 }
 
 /// The rows for this number of books.
-pub fn rows(arguments: &Arguments, size: Size, workspace: &Workspace, table: &mut Table) -> Outcome<()> {
+pub fn rows(
+    arguments: &Arguments,
+    size: Size,
+    workspace: &Workspace,
+    table: &mut Table,
+) -> Outcome<()> {
     let catalogue = Catalogue::new(arguments.seed, u32::try_from(size.0)?)?;
     let recipe = Recipe::documented();
     table.column(format_args!("{size} books"));
@@ -172,11 +206,22 @@ pub fn rows(arguments: &Arguments, size: Size, workspace: &Workspace, table: &mu
             let begun = Instant::now();
             let (status, body) = connection.exchange(request)?;
             let took = begun.elapsed();
-            let right = expected.is_none_or(|book| memmem::find(body, id(book).as_bytes()).is_some());
-            if status == 200 && right { Ok(took) } else { Err(format!("a wrong answer: {status}").into()) }
+            let right =
+                expected.is_none_or(|book| memmem::find(body, id(book).as_bytes()).is_some());
+            if status == 200 && right {
+                Ok(took)
+            } else {
+                Err(format!("a wrong answer: {status}").into())
+            }
         };
-        queries.iter().take(arguments.warm_up.0 as usize).try_for_each(|query| answered(query).map(drop))?;
-        table.set(format!("by {row}: p50 / p99"), Latencies::of(&queries, arguments.duration(), answered)?);
+        queries
+            .iter()
+            .take(arguments.warm_up.0 as usize)
+            .try_for_each(|query| answered(query).map(drop))?;
+        table.set(
+            format!("by {row}: p50 / p99"),
+            Latencies::of(&queries, arguments.duration(), answered)?,
+        );
     }
     table.set("server's memory afterwards, MiB", server.memory()?);
     server.stop()
@@ -190,7 +235,15 @@ fn queries(catalogue: &Catalogue) -> Vec<(&'static str, Queries)> {
     let of = |row, query: &dyn Fn(&mut Random) -> (String, Option<u32>)| {
         let request = |number| {
             let (query, expected) = query(&mut Random::new(catalogue.seed, Purpose::Query, number));
-            (http::request("GET", &format!("/v1/books?{query}"), "application/json", b""), expected)
+            (
+                http::request(
+                    "GET",
+                    &format!("/v1/books?{query}"),
+                    "application/json",
+                    b"",
+                ),
+                expected,
+            )
         };
         (row, (0..REQUESTS).map(request).collect())
     };
@@ -202,29 +255,63 @@ fn queries(catalogue: &Catalogue) -> Vec<(&'static str, Queries)> {
         }),
         of("a rare word of a title", &|random| {
             let book = (0..).find_map(|_| {
-                Some(any(random)).filter(|book| catalogue.words(*book).title.iter().any(|rank| *rank >= RARE))
+                Some(any(random)).filter(|book| {
+                    catalogue
+                        .words(*book)
+                        .title
+                        .iter()
+                        .any(|rank| *rank >= RARE)
+                })
             });
             let book = book.unwrap_or_default();
-            let rarest = catalogue.words(book).title.into_iter().max().unwrap_or_default();
-            (format!("title={}", word(rarest)), Some(book).filter(|_| rarest >= RARE))
+            let rarest = catalogue
+                .words(book)
+                .title
+                .into_iter()
+                .max()
+                .unwrap_or_default();
+            (
+                format!("title={}", word(rarest)),
+                Some(book).filter(|_| rarest >= RARE),
+            )
         }),
         of("one of the ten commonest words", &|random| {
-            (format!("title={}", word(random.below(COMMON.into()) as u32)), None)
+            (
+                format!("title={}", word(random.below(COMMON.into()) as u32)),
+                None,
+            )
         }),
-        of("two words of a title and the surname of its author", &|random| {
-            let book = any(random);
-            let Words { title, surname, .. } = catalogue.words(book);
-            let last = title.len() - 1;
-            (format!("title={}+{}&author={}", word(title[0]), word(title[last]), word(surname)), None)
-        }),
-        of("a word of about 1,000 titles and one of the ten commonest given names", &|random| {
-            let rank = 300 + random.below(300) as u32;
-            let given = WORDS + random.below(COMMON.into()) as u32;
-            (format!("title={}&author={}", word(rank), word(given)), None)
-        }),
+        of(
+            "two words of a title and the surname of its author",
+            &|random| {
+                let book = any(random);
+                let Words { title, surname, .. } = catalogue.words(book);
+                let last = title.len() - 1;
+                (
+                    format!(
+                        "title={}+{}&author={}",
+                        word(title[0]),
+                        word(title[last]),
+                        word(surname)
+                    ),
+                    None,
+                )
+            },
+        ),
+        of(
+            "a word of about 1,000 titles and one of the ten commonest given names",
+            &|random| {
+                let rank = 300 + random.below(300) as u32;
+                let given = WORDS + random.below(COMMON.into()) as u32;
+                (format!("title={}&author={}", word(rank), word(given)), None)
+            },
+        ),
         of("three of the twenty commonest words", &|random| {
-            let words: Vec<String> =
-                random.different(3, 0, 2 * u64::from(COMMON)).into_iter().map(|rank| word(rank as u32)).collect();
+            let words: Vec<String> = random
+                .different(3, 0, 2 * u64::from(COMMON))
+                .into_iter()
+                .map(|rank| word(rank as u32))
+                .collect();
             (format!("title={}", words.join("+")), None)
         }),
     ]
@@ -237,19 +324,34 @@ fn sizes(folder: &Path, books: f64, table: &mut Table) -> Outcome<()> {
     drop(store);
     let db = DB::open_cf_for_read_only(&Options::default(), folder, ["terms"], false)?;
     let family = db.cf_handle("terms").ok_or("there are no terms")?;
-    let terms = db.property_int_value_cf(family, properties::LIVE_SST_FILES_SIZE)?.unwrap_or_default() as f64;
-    let entries = db.property_int_value_cf(family, properties::ESTIMATE_NUM_KEYS)?.unwrap_or_default() as f64;
+    let terms = db
+        .property_int_value_cf(family, properties::LIVE_SST_FILES_SIZE)?
+        .unwrap_or_default() as f64;
+    let entries = db
+        .property_int_value_cf(family, properties::ESTIMATE_NUM_KEYS)?
+        .unwrap_or_default() as f64;
     table.set("terms of a book", format_args!("{:.1}", entries / books));
-    table.set("their size on disk, bytes a book", format_args!("{:.0}", terms / books));
-    table.set("of all files but gems and postings, bytes a book", format_args!("{:.0}", all / books));
+    table.set(
+        "their size on disk, bytes a book",
+        format_args!("{:.0}", terms / books),
+    );
+    table.set(
+        "of all files but gems and postings, bytes a book",
+        format_args!("{:.0}", all / books),
+    );
     Ok(())
 }
 
 /// Adds books of random gems with titles, and without: by turns, so that both have the same machine.
-fn ingest(catalogue: &Catalogue, recipe: &Recipe, workspace: &Workspace, table: &mut Table) -> Outcome<()> {
+fn ingest(
+    catalogue: &Catalogue,
+    recipe: &Recipe,
+    workspace: &Workspace,
+    table: &mut Table,
+) -> Outcome<()> {
     tell("adding books");
-    let folders =
-        ["without titles, authors and ids", "with them"].map(|row| (row, workspace.join(format!("added {row}"))));
+    let folders = ["without titles, authors and ids", "with them"]
+        .map(|row| (row, workspace.join(format!("added {row}"))));
     let mut stores = Vec::new();
     for (_, folder) in &folders {
         let store = RocksStore::open_or_create(folder)?;
@@ -259,8 +361,17 @@ fn ingest(catalogue: &Catalogue, recipe: &Recipe, workspace: &Workspace, table: 
     let numbers: Vec<u32> = (0..ADDED).collect();
     for some in numbers.chunks(AT_ONCE) {
         for (titled, (store, took)) in [false, true].into_iter().zip(&mut stores) {
-            let description = |book| if titled { catalogue.description(book) } else { Description::default() };
-            let books = some.iter().map(|book| catalogue.book_of_gems(recipe, *book, description(*book))).collect();
+            let description = |book| {
+                if titled {
+                    catalogue.description(book)
+                } else {
+                    Description::default()
+                }
+            };
+            let books = some
+                .iter()
+                .map(|book| catalogue.book_of_gems(recipe, *book, description(*book)))
+                .collect();
             let begun = Instant::now();
             store.put(&Actor::Local, books)?;
             *took += begun.elapsed();
@@ -270,7 +381,10 @@ fn ingest(catalogue: &Catalogue, recipe: &Recipe, workspace: &Workspace, table: 
         drop(store);
         std::fs::remove_dir_all(&folder)?;
         let rate = f64::from(ADDED) / took.as_secs_f64();
-        table.set(format!("adding books of 200 gems, {AT_ONCE} a change, {row}"), format_args!("{rate:.0} books/s"));
+        table.set(
+            format!("adding books of 200 gems, {AT_ONCE} a change, {row}"),
+            format_args!("{rate:.0} books/s"),
+        );
     }
     Ok(())
 }

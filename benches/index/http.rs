@@ -32,7 +32,11 @@ impl Connection {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
-        Ok(Self { stream, received: Vec::new(), chunk: vec![0; CHUNK_BYTES] })
+        Ok(Self {
+            stream,
+            received: Vec::new(),
+            chunk: vec![0; CHUNK_BYTES],
+        })
     }
 
     /// Sends a request, waits for the complete response, and returns its status and body.
@@ -45,8 +49,9 @@ impl Connection {
             }
             self.receive()?;
         };
-        let (status, length) = read_head(&self.received[..head])
-            .ok_or_else(|| io::Error::other("the server's answer has no status or no Content-Length"))?;
+        let (status, length) = read_head(&self.received[..head]).ok_or_else(|| {
+            io::Error::other("the server's answer has no status or no Content-Length")
+        })?;
         while self.received.len() < head + length {
             self.receive()?;
         }
@@ -68,7 +73,8 @@ impl Connection {
 fn read_head(head: &[u8]) -> Option<(u16, usize)> {
     let mut lines = str::from_utf8(head).ok()?.lines();
     let status = lines.next()?.split(' ').nth(1)?.parse().ok()?;
-    let length =
-        lines.filter_map(|line| line.split_once(':')).find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    let length = lines
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"));
     Some((status, length?.1.trim().parse().ok()?))
 }

@@ -21,11 +21,18 @@ impl Latencies {
             return Err("not one answer came in time; give more --seconds".into());
         }
         times.sort_unstable();
-        Ok(Self { sorted: times, within })
+        Ok(Self {
+            sorted: times,
+            within,
+        })
     }
 
     /// Performs the work on one item after another, cyclically, for this long.
-    pub fn of<T>(items: &[T], duration: Duration, mut work: impl FnMut(&T) -> Outcome<Duration>) -> Outcome<Self> {
+    pub fn of<T>(
+        items: &[T],
+        duration: Duration,
+        mut work: impl FnMut(&T) -> Outcome<Duration>,
+    ) -> Outcome<Self> {
         let begun = Instant::now();
         let mut times = Vec::new();
         for item in items.iter().cycle() {
@@ -59,7 +66,12 @@ impl Latencies {
 impl fmt::Display for Latencies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (p50, p99) = (milliseconds(self.p50()), milliseconds(self.p99()));
-        write!(f, "{p50} / {p99} ms, {:.0}/s ({} timed)", self.per_second(), self.sorted.len())
+        write!(
+            f,
+            "{p50} / {p99} ms, {:.0}/s ({} timed)",
+            self.per_second(),
+            self.sorted.len()
+        )
     }
 }
 

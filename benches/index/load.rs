@@ -28,13 +28,22 @@ pub struct Workspace {
 impl Workspace {
     /// The folder from the arguments if indexes are kept; otherwise a temporary one inside it.
     pub fn new(arguments: &Arguments) -> Outcome<Self> {
-        let parent = arguments.dir.as_deref().unwrap_or(Path::new(env!("CARGO_TARGET_TMPDIR")));
+        let parent = arguments
+            .dir
+            .as_deref()
+            .unwrap_or(Path::new(env!("CARGO_TARGET_TMPDIR")));
         fs::create_dir_all(parent)?;
         if arguments.keep {
-            return Ok(Self { path: parent.to_owned(), _temporary: None });
+            return Ok(Self {
+                path: parent.to_owned(),
+                _temporary: None,
+            });
         }
         let temporary = TempDir::with_prefix_in("index-", parent)?;
-        Ok(Self { path: temporary.path().to_owned(), _temporary: Some(temporary) })
+        Ok(Self {
+            path: temporary.path().to_owned(),
+            _temporary: Some(temporary),
+        })
     }
 
     pub fn join(&self, name: impl AsRef<Path>) -> PathBuf {
@@ -49,10 +58,15 @@ impl Workspace {
         recipes: &[Recipe],
         table: &mut Table,
     ) -> Outcome<PathBuf> {
-        let name = recipes.iter().fold(data.name(), |name, recipe| format!("{name}-{}", recipe.name()));
+        let name = recipes.iter().fold(data.name(), |name, recipe| {
+            format!("{name}-{}", recipe.name())
+        });
         let (folder, unfinished) = (self.join(&name), self.join(name + ".unfinished"));
         if folder.exists() {
-            tell(format_args!("the index in {} is used again", folder.display()));
+            tell(format_args!(
+                "the index in {} is used again",
+                folder.display()
+            ));
             return Ok(folder);
         }
         if unfinished.exists() {
@@ -61,7 +75,9 @@ impl Workspace {
         tell(format_args!("bulk load of {} books", data.books()));
         let stock = Shelf::new(data, arguments.seed, recipes)?;
         let bar = ProgressBar::new(data.books().into());
-        bar.set_style(ProgressStyle::with_template("{bar:30} {human_pos} of {human_len} books, {eta} left")?);
+        bar.set_style(ProgressStyle::with_template(
+            "{bar:30} {human_pos} of {human_len} books, {eta} left",
+        )?);
         let postings = Cell::new(0);
         let books = (0..data.books()).map(|number| {
             let book = stock.book(number);
@@ -81,15 +97,22 @@ impl Workspace {
         drop(store);
         fs::rename(&unfinished, &folder)?;
         for recipe in recipes.iter().filter(|recipe| !recipe.posts_all()) {
-            let sample =
-                (0..data.books().min(SAMPLE)).filter_map(|number| stock.book(number).gems.remove(recipe.name()));
+            let sample = (0..data.books().min(SAMPLE))
+                .filter_map(|number| stock.book(number).gems.remove(recipe.name()));
             let posted: Vec<bool> = sample.flat_map(|gems| recipe.posted(&gems)).collect();
-            let share = posted.iter().filter(|posted| **posted).count() as f64 / posted.len() as f64;
-            table.set(format!("gems of {} with a posting", recipe.name()), format_args!("{:.1} %", 100.0 * share));
+            let share =
+                posted.iter().filter(|posted| **posted).count() as f64 / posted.len() as f64;
+            table.set(
+                format!("gems of {} with a posting", recipe.name()),
+                format_args!("{:.1} %", 100.0 * share),
+            );
         }
         if arguments.wants(Rows::Load) {
             let rate = postings.get() as f64 / loaded;
-            table.set("bulk load, durable at the end", format_args!("{rate:.0} gems/s ({loaded:.1} s)"));
+            table.set(
+                "bulk load, durable at the end",
+                format_args!("{rate:.0} gems/s ({loaded:.1} s)"),
+            );
             table.set("compaction behind it", format_args!("{compacted:.1} s"));
         }
         Ok(folder)
@@ -116,7 +139,8 @@ pub fn footprint(folder: &Path, recipes: &[Recipe], table: &mut Table) -> Outcom
         let gems = classes.iter().map(|class| class.gems).sum::<u64>() as f64;
         let books = classes.iter().map(|class| class.books).sum::<u64>() as f64;
         postings += gems;
-        information += gems * information_limit(books * 2_f64.powf(recipe.gem_bits().into()), gems) / 8.0;
+        information +=
+            gems * information_limit(books * 2_f64.powf(recipe.gem_bits().into()), gems) / 8.0;
     }
     let disk = store.vitals()?.disk;
     let footprint = Footprint {
@@ -124,8 +148,14 @@ pub fn footprint(folder: &Path, recipes: &[Recipe], table: &mut Table) -> Outcom
         whole: disk.used as f64 / postings,
         limit: information / postings,
     };
-    table.set("posting lists on disk", format_args!("{:.2} bytes a gem", footprint.lists));
-    table.set("records, gem lists and ids beside them", format_args!("{:.2}", footprint.whole - footprint.lists));
+    table.set(
+        "posting lists on disk",
+        format_args!("{:.2} bytes a gem", footprint.lists),
+    );
+    table.set(
+        "records, gem lists and ids beside them",
+        format_args!("{:.2}", footprint.whole - footprint.lists),
+    );
     Ok(footprint)
 }
 

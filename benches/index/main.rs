@@ -89,9 +89,16 @@ fn main() -> ExitCode {
 fn measure(arguments: &Arguments, [uniform, zipf, titles, texts]: &mut [Table; 4]) -> Outcome<()> {
     let workspace = Workspace::new(arguments)?;
     let (_, recipe) = recipes(arguments)?;
-    if [Rows::Load, Rows::Disk, Rows::Check, Rows::Text, Rows::Ingest, Rows::Cluster]
-        .into_iter()
-        .any(|rows| arguments.wants(rows))
+    if [
+        Rows::Load,
+        Rows::Disk,
+        Rows::Check,
+        Rows::Text,
+        Rows::Ingest,
+        Rows::Cluster,
+    ]
+    .into_iter()
+    .any(|rows| arguments.wants(rows))
     {
         let mut points = Vec::new();
         for size in &arguments.postings {
@@ -111,27 +118,54 @@ fn measure(arguments: &Arguments, [uniform, zipf, titles, texts]: &mut [Table; 4
             find::rows(arguments, *size, &workspace, titles)?;
         }
     }
-    if let Some(corpus) = arguments.corpus.as_ref().filter(|_| arguments.wants(Rows::Folder)) {
+    if let Some(corpus) = arguments
+        .corpus
+        .as_ref()
+        .filter(|_| arguments.wants(Rows::Folder))
+    {
         corpus::rows(corpus, &workspace, recipe, arguments.repeats, texts)?;
     }
     Ok(())
 }
 
 /// Measures an index of books with random gems.
-fn measure_uniform(arguments: &Arguments, size: Size, workspace: &Workspace, table: &mut Table) -> Outcome<Point> {
+fn measure_uniform(
+    arguments: &Arguments,
+    size: Size,
+    workspace: &Workspace,
+    table: &mut Table,
+) -> Outcome<Point> {
     let (recipes, recipe) = recipes(arguments)?;
     tell(format_args!("{size} gems of each recipe"));
     table.column(format_args!("{size} postings"));
-    let books = Uniform { seed: arguments.seed, books: u32::try_from(size.0.div_ceil(GEMS))? };
+    let books = Uniform {
+        seed: arguments.seed,
+        books: u32::try_from(size.0.div_ceil(GEMS))?,
+    };
     let folder = workspace.index(arguments, &books, recipes, table)?;
-    let mut point = Point { postings: size.0, check: None, footprint: None, clusters: Vec::new() };
+    let mut point = Point {
+        postings: size.0,
+        check: None,
+        footprint: None,
+        clusters: Vec::new(),
+    };
     if arguments.wants(Rows::Disk) {
         let footprint = load::footprint(&folder, recipes, table)?;
-        table.set("information limit of the lists", format_args!("{:.2}", footprint.limit));
+        table.set(
+            "information limit of the lists",
+            format_args!("{:.2}", footprint.limit),
+        );
         point.footprint = Some(footprint);
     }
-    let queries: Vec<Query> = (0..arguments.queries.0).map(|number| Query::of_books(&books, recipe, number)).collect();
-    let index = Index { arguments, folder: &folder, recipe, queries: &queries };
+    let queries: Vec<Query> = (0..arguments.queries.0)
+        .map(|number| Query::of_books(&books, recipe, number))
+        .collect();
+    let index = Index {
+        arguments,
+        folder: &folder,
+        recipe,
+        queries: &queries,
+    };
     if arguments.wants(Rows::Check) {
         check::tally(&index, table)?;
         let in_process = check::in_process(&index)?;
@@ -140,7 +174,10 @@ fn measure_uniform(arguments: &Arguments, size: Size, workspace: &Workspace, tab
         let alone = check::over_http(arguments, server.address, &queries, 1)?;
         table.set("check of 200 gems over HTTP, 1 client: p50 / p99", &alone);
         let together = check::over_http(arguments, server.address, &queries, CLIENTS)?;
-        table.set(format!("check of 200 gems over HTTP, {CLIENTS} clients: p50 / p99"), together);
+        table.set(
+            format!("check of 200 gems over HTTP, {CLIENTS} clients: p50 / p99"),
+            together,
+        );
         point.check = Some(alone);
         table.set("server's memory after these checks, MiB", server.memory()?);
         server.stop()?;
@@ -155,26 +192,52 @@ fn measure_uniform(arguments: &Arguments, size: Size, workspace: &Workspace, tab
     }
     // Not without being asked: it needs redis-server, and memory for the whole index.
     if arguments.only.contains(&Rows::Cluster) {
-        point.clusters = cluster::rows(&index, u64::from(books.books) * GEMS, &arguments.primaries, table)?;
+        point.clusters = cluster::rows(
+            &index,
+            u64::from(books.books) * GEMS,
+            &arguments.primaries,
+            table,
+        )?;
     }
     Ok(point)
 }
 
 /// Measures an index of books whose gems follow a Zipf distribution.
-fn measure_zipf(arguments: &Arguments, size: Size, workspace: &Workspace, table: &mut Table) -> Outcome<()> {
+fn measure_zipf(
+    arguments: &Arguments,
+    size: Size,
+    workspace: &Workspace,
+    table: &mut Table,
+) -> Outcome<()> {
     let (recipes, recipe) = recipes(arguments)?;
     tell(format_args!("{size} postings by a Zipf law"));
     let books = Zipf::new(arguments.seed, size.0, arguments.common_cap)?;
     table.column(format_args!("{size} postings"));
     table.set("different gems", books.distinct());
-    table.set(format!("of these in more than {} books", arguments.common_cap), books.common());
+    table.set(
+        format!("of these in more than {} books", arguments.common_cap),
+        books.common(),
+    );
     let folder = workspace.index(arguments, &books, recipes, table)?;
     load::footprint(&folder, recipes, table)?;
-    for (others, name) in [(Others::InNoBook, "in no book"), (Others::InBooks, "less common")] {
-        let queries: Vec<Query> = (0..arguments.queries.0).map(|number| books.query(number, recipe, others)).collect();
+    for (others, name) in [
+        (Others::InNoBook, "in no book"),
+        (Others::InBooks, "less common"),
+    ] {
+        let queries: Vec<Query> = (0..arguments.queries.0)
+            .map(|number| books.query(number, recipe, others))
+            .collect();
         let row = format!("check of 50 common gems and 150 {name}");
-        let index = Index { arguments, folder: &folder, recipe, queries: &queries };
-        table.set(format!("{row}, in process: p50 / p99"), check::in_process(&index)?);
+        let index = Index {
+            arguments,
+            folder: &folder,
+            recipe,
+            queries: &queries,
+        };
+        table.set(
+            format!("{row}, in process: p50 / p99"),
+            check::in_process(&index)?,
+        );
         let server = Server::start(arguments, &folder)?;
         let over_http = check::over_http(arguments, server.address, &queries, 1)?;
         table.set(format!("{row}, over HTTP: p50 / p99"), over_http);

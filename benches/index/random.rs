@@ -19,7 +19,11 @@ pub struct Random(u64);
 impl Random {
     /// The sequence for item `number` of this purpose.
     pub fn new(seed: u64, purpose: Purpose, number: u64) -> Self {
-        Self([seed, purpose as u64, number].into_iter().fold(0, |state, part| Self(state ^ part).next()))
+        Self(
+            [seed, purpose as u64, number]
+                .into_iter()
+                .fold(0, |state, part| Self(state ^ part).next()),
+        )
     }
 
     pub fn next(&mut self) -> u64 {

@@ -11,7 +11,11 @@ pub struct Table {
 
 impl Table {
     pub fn new(title: &'static str) -> Self {
-        Self { title, columns: Vec::new(), rows: Vec::new() }
+        Self {
+            title,
+            columns: Vec::new(),
+            rows: Vec::new(),
+        }
     }
 
     /// Begins the next column.
@@ -22,10 +26,14 @@ impl Table {
     /// Fills in a row of the last column.
     pub fn set(&mut self, row: impl Into<String>, value: impl Display) {
         let row = row.into();
-        let at = self.rows.iter().position(|(name, _)| *name == row).unwrap_or_else(|| {
-            self.rows.push((row, Vec::new()));
-            self.rows.len() - 1
-        });
+        let at = self
+            .rows
+            .iter()
+            .position(|(name, _)| *name == row)
+            .unwrap_or_else(|| {
+                self.rows.push((row, Vec::new()));
+                self.rows.len() - 1
+            });
         let values = &mut self.rows[at].1;
         values.resize(self.columns.len().saturating_sub(1), String::new());
         values.push(value.to_string());
@@ -41,7 +49,11 @@ impl Display for Table {
         writeln!(f, "|---|{}", "---|".repeat(self.columns.len()))?;
         for (name, values) in &self.rows {
             let absent = vec![String::new(); self.columns.len() - values.len()];
-            writeln!(f, "| {name} | {} |", [&values[..], &absent].concat().join(" | "))?;
+            writeln!(
+                f,
+                "| {name} | {} |",
+                [&values[..], &absent].concat().join(" | ")
+            )?;
         }
         Ok(())
     }

@@ -20,12 +20,18 @@ pub struct Script {
 pub const SCRIPTS: [Script; 2] = [
     Script {
         name: "English-like",
-        consonants: &["b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "t", "w", "st", "th", "ch", "nt"],
+        consonants: &[
+            "b", "c", "d", "f", "g", "h", "l", "m", "n", "p", "r", "s", "t", "w", "st", "th", "ch",
+            "nt",
+        ],
         vowels: &["a", "e", "i", "o", "u", "ea", "ou", "y"],
     },
     Script {
         name: "Cyrillic",
-        consonants: &["б", "в", "г", "д", "ж", "з", "к", "л", "м", "н", "п", "р", "с", "т", "ч", "ш", "ст", "пр"],
+        consonants: &[
+            "б", "в", "г", "д", "ж", "з", "к", "л", "м", "н", "п", "р", "с", "т", "ч", "ш", "ст",
+            "пр",
+        ],
         vowels: &["а", "е", "и", "о", "у", "ы", "я", "ю", "ой"],
     },
 ];
@@ -34,7 +40,9 @@ impl Script {
     /// A text of [`BYTES`] bytes.
     pub fn text(&self, seed: u64, number: u64) -> String {
         let mut random = Random::new(seed, Purpose::Text, number);
-        let words: Vec<String> = (0..WORDS).map(|rank| self.word(rank, &mut random)).collect();
+        let words: Vec<String> = (0..WORDS)
+            .map(|rank| self.word(rank, &mut random))
+            .collect();
         let mut text = String::with_capacity(BYTES + 64);
         let mut capital = true;
         while text.len() < BYTES {

@@ -29,7 +29,11 @@ pub struct Traffic<'a> {
 
 impl<'a> Traffic<'a> {
     pub fn new(address: SocketAddr, queries: &'a [Query]) -> Self {
-        Self { address, queries, next: AtomicUsize::new(0) }
+        Self {
+            address,
+            queries,
+            next: AtomicUsize::new(0),
+        }
     }
 
     /// Sends checks until this many were answered or the time is up.
@@ -55,9 +59,11 @@ impl<'a> Traffic<'a> {
                     let turn = f64::from(client) / f64::from(clients);
                     scope.spawn(move || match pace {
                         Pace::Closed => self.closed_loop(begun + duration),
-                        Pace::Open { rate } => {
-                            self.open_loop(rate, begun + Duration::from_secs_f64(turn / rate), begun + duration)
-                        }
+                        Pace::Open { rate } => self.open_loop(
+                            rate,
+                            begun + Duration::from_secs_f64(turn / rate),
+                            begun + duration,
+                        ),
                     })
                 })
                 .collect();

@@ -31,7 +31,10 @@ impl Zipf {
         let books = u32::try_from(postings / GEMS)?;
         let least = 2 * GEMS * u64::from(cap);
         if postings < least {
-            return Err(format!("--zipf: {least} postings at least for a cap of {cap}, or give --common-cap").into());
+            return Err(format!(
+                "--zipf: {least} postings at least for a cap of {cap}, or give --common-cap"
+            )
+            .into());
         }
         // With g gems, the gem of rank r is in C/r = COMMON*g*cap/r books. The sum over all ranks, with an integral
         // for the tail, is C * (1 + ln(books * g / C)) and must equal the number of postings.
@@ -43,7 +46,13 @@ impl Zipf {
             Some(*sum)
         });
         let key = Random::new(seed, Purpose::Zipf, 0).next() as u32;
-        Ok(Self { seed, books, cap, key, expected: expected.collect() })
+        Ok(Self {
+            seed,
+            books,
+            cap,
+            key,
+            expected: expected.collect(),
+        })
     }
 
     /// The number of distinct gems.
@@ -62,13 +71,27 @@ impl Zipf {
         let (common, end) = (COMMON * self.distinct() as f64, self.distinct() as u64);
         let mut ranks = random.different(COMMON_IN_QUERY, 0, (common / CLEARLY) as u64);
         let ((from, end), right) = match others {
-            Others::InNoBook => {
-                ((end, u32::MAX.into()), Right::Nothing { gems: GEMS as u32, common: COMMON_IN_QUERY as u32 })
-            }
-            Others::InBooks => (((common * CLEARLY) as u64, end), Right::Common(COMMON_IN_QUERY as u32)),
+            Others::InNoBook => (
+                (end, u32::MAX.into()),
+                Right::Nothing {
+                    gems: GEMS as u32,
+                    common: COMMON_IN_QUERY as u32,
+                },
+            ),
+            Others::InBooks => (
+                ((common * CLEARLY) as u64, end),
+                Right::Common(COMMON_IN_QUERY as u32),
+            ),
         };
         ranks.extend(random.different(GEMS as usize - COMMON_IN_QUERY, from, end));
-        Query::of_gems(ranks.into_iter().map(|rank| self.gem(rank as u32)).collect(), recipe, right)
+        Query::of_gems(
+            ranks
+                .into_iter()
+                .map(|rank| self.gem(rank as u32))
+                .collect(),
+            recipe,
+            right,
+        )
     }
 
     fn gem(&self, rank: u32) -> Gem {
@@ -87,7 +110,10 @@ pub enum Others {
 
 impl Data for Zipf {
     fn name(&self) -> String {
-        format!("zipf-{}-books-cap-{}-seed-{}", self.books, self.cap, self.seed)
+        format!(
+            "zipf-{}-books-cap-{}-seed-{}",
+            self.books, self.cap, self.seed
+        )
     }
 
     fn books(&self) -> u32 {
@@ -100,8 +126,13 @@ impl Data for Zipf {
         let mut random = Random::new(self.seed, Purpose::Book, book.into());
         let stretches = self.expected.last().map_or(0, |sum| *sum as u32);
         let drawn = (0..stretches).map(|stretch| f64::from(stretch) + random.unit());
-        let mut ranks: Vec<usize> = drawn.map(|at| self.expected.partition_point(|sum| *sum <= at)).collect();
+        let mut ranks: Vec<usize> = drawn
+            .map(|at| self.expected.partition_point(|sum| *sum <= at))
+            .collect();
         ranks.dedup();
-        ranks.into_iter().map(|rank| self.gem(rank as u32)).collect()
+        ranks
+            .into_iter()
+            .map(|rank| self.gem(rank as u32))
+            .collect()
     }
 }

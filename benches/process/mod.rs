@@ -26,7 +26,9 @@ impl Process {
 
     /// Stops the server with SIGTERM, as an administrator would.
     pub fn stop(mut self) -> Result<(), Box<dyn Error + Send + Sync>> {
-        let told = Command::new("kill").args(["-TERM", &self.0.id().to_string()]).status()?;
+        let told = Command::new("kill")
+            .args(["-TERM", &self.0.id().to_string()])
+            .status()?;
         let ended = self.0.wait()?;
         if told.success() && ended.success() {
             Ok(())

@@ -92,7 +92,10 @@ fn main() -> ExitCode {
 fn soak(arguments: &Arguments) -> Outcome<bool> {
     let folder = TempDir::with_prefix_in("soak-", env!("CARGO_TARGET_TMPDIR"))?;
     let data = folder.path().join("catalogue");
-    let shelf = Uniform { seed: arguments.seed, books: u32::try_from(arguments.postings.div_ceil(GEMS))? };
+    let shelf = Uniform {
+        seed: arguments.seed,
+        books: u32::try_from(arguments.postings.div_ceil(GEMS))?,
+    };
     eprintln!("building {} postings", arguments.postings);
     build(&data, &shelf)?;
     let server = Server::start(&data)?;
@@ -102,7 +105,10 @@ fn soak(arguments: &Arguments) -> Outcome<bool> {
     let (timed, memory) = thread::scope(|scope| -> Outcome<_> {
         let clients: Vec<_> = (0..arguments.clients)
             .map(|number| {
-                let (mut client, over) = (Client::new(&server.url, &shelf, arguments.seed, number), &over);
+                let (mut client, over) = (
+                    Client::new(&server.url, &shelf, arguments.seed, number),
+                    &over,
+                );
                 scope.spawn(move || {
                     client.run(over);
                     client.timed
@@ -176,21 +182,34 @@ impl Course {
         let end = looks.last().map_or(Duration::ZERO, |(at, _)| *at);
         // Compare maxima, because memory use fluctuates with the requests in progress.
         let most = |from: f64, to: f64, of: fn(Memory) -> f64| {
-            let within = looks.iter().filter(|(at, _)| (from..=to).contains(&at.div_duration_f64(end)));
+            let within = looks
+                .iter()
+                .filter(|(at, _)| (from..=to).contains(&at.div_duration_f64(end)));
             within.map(|(_, memory)| of(*memory)).fold(0.0, f64::max)
         };
         let all: fn(Memory) -> f64 = |memory| memory.anonymous;
         let store: fn(Memory) -> f64 = |memory| memory.store;
         let rest: fn(Memory) -> f64 = |memory| (memory.anonymous - memory.store).max(0.0);
         println!("\n| the server's memory, MiB, the most in each tenth of the time | |\n|---|---|");
-        for (name, of) in [("all (RssAnon)", all), ("cache and memtables", store), ("the rest", rest)] {
-            let tenths = (0..10).map(|i| format!("{:.0}", most(f64::from(i) / 10.0, f64::from(i + 1) / 10.0, of)));
+        for (name, of) in [
+            ("all (RssAnon)", all),
+            ("cache and memtables", store),
+            ("the rest", rest),
+        ] {
+            let tenths = (0..10).map(|i| {
+                format!(
+                    "{:.0}",
+                    most(f64::from(i) / 10.0, f64::from(i + 1) / 10.0, of)
+                )
+            });
             println!("| {name} | {} |", tenths.collect::<Vec<_>>().join(", "));
         }
         let (warm, end) = (most(WARM_UP, 0.6, rest), most(0.6, 1.0, rest));
         let flat = end <= warm * NO_GROWTH;
         let verdict = if flat { "flat" } else { "it grows" };
-        println!("\nthe rest, from the warm-up on {warm:.0}, in the last four tenths {end:.0}: {verdict}");
+        println!(
+            "\nthe rest, from the warm-up on {warm:.0}, in the last four tenths {end:.0}: {verdict}"
+        );
         flat
     }
 }

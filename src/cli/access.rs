@@ -6,8 +6,9 @@ use std::sync::Arc;
 use jiff::SignedDuration;
 use lapidary::server::Settings;
 use lapidary_catalogue::api::{
-    Added, AllowList, Amendment, AuditPage, Decision, DecisionPage, Finding, FoundBooks, Job, Key, LibraryListing,
-    MadeKey, MadeWebhook, NewDecision, NewKey, Page, Record, Report, Stats, Task, Webhook,
+    Added, AllowList, Amendment, AuditPage, Decision, DecisionPage, Finding, FoundBooks, Job, Key,
+    LibraryListing, MadeKey, MadeWebhook, NewDecision, NewKey, Page, Record, Report, Stats, Task,
+    Webhook,
 };
 use lapidary_catalogue::{
     Allowable, Catalogue, CatalogueError, CheckOptions, NewEntry, Query, Sought, SoughtDecisions,
@@ -21,7 +22,12 @@ use super::failure::Failure;
 pub(super) trait Access: Sync {
     fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure>;
     fn decision(&self, id: &str) -> Result<Decision, Failure>;
-    fn decisions(&self, sought: &SoughtDecisions, cursor: Option<&str>, limit: usize) -> Result<DecisionPage, Failure>;
+    fn decisions(
+        &self,
+        sought: &SoughtDecisions,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<DecisionPage, Failure>;
     fn decide(&self, new: &NewDecision) -> Result<Decision, Failure>;
     fn add(&self, entry: NewEntry) -> Result<Added, Failure>;
     fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure>;
@@ -29,14 +35,29 @@ pub(super) trait Access: Sync {
     fn text(&self, key: &BookKey) -> Result<String, Failure>;
     /// Returns the new record, or `None` if there is no such book.
     fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure>;
-    fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure>;
+    fn allow(
+        &self,
+        name: BookId,
+        what: Allowable,
+        note: Option<String>,
+    ) -> Result<AllowList, Failure>;
     fn allow_lists(&self) -> Result<Vec<AllowList>, Failure>;
     /// Returns whether the list existed.
     fn disallow(&self, name: &BookId) -> Result<bool, Failure>;
     /// Returns whether the book existed.
     fn remove(&self, key: &BookKey) -> Result<bool, Failure>;
-    fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure>;
-    fn find(&self, sought: &Sought, cursor: Option<&str>, limit: usize) -> Result<FoundBooks, Failure>;
+    fn books(
+        &self,
+        library: &Library,
+        cursor: Option<&BookId>,
+        limit: usize,
+    ) -> Result<Page, Failure>;
+    fn find(
+        &self,
+        sought: &Sought,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<FoundBooks, Failure>;
     fn libraries(&self) -> Result<Vec<LibraryListing>, Failure>;
     fn set_trust(&self, library: &Library, trusted: bool) -> Result<(), Failure>;
     fn stats(&self) -> Result<Stats, Failure>;
@@ -74,7 +95,12 @@ impl Access for Arc<Catalogue> {
         Ok(Catalogue::decision(self, id, None)?)
     }
 
-    fn decisions(&self, sought: &SoughtDecisions, cursor: Option<&str>, limit: usize) -> Result<DecisionPage, Failure> {
+    fn decisions(
+        &self,
+        sought: &SoughtDecisions,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<DecisionPage, Failure> {
         Ok(Catalogue::decisions(self, sought, None, cursor, limit)?)
     }
 
@@ -94,14 +120,21 @@ impl Access for Arc<Catalogue> {
         if Catalogue::book(self, key)?.is_none() {
             return Err(CatalogueError::NoSuchBook(key.clone()).into());
         }
-        Ok(self.kept_text(key)?.ok_or_else(|| CatalogueError::NoSuchText(key.clone()))?)
+        Ok(self
+            .kept_text(key)?
+            .ok_or_else(|| CatalogueError::NoSuchText(key.clone()))?)
     }
 
     fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {
         Ok(self.by(Actor::Local).amend(key, amendment)?.map(Into::into))
     }
 
-    fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure> {
+    fn allow(
+        &self,
+        name: BookId,
+        what: Allowable,
+        note: Option<String>,
+    ) -> Result<AllowList, Failure> {
         Ok(self.by(Actor::Local).allow(name, what, note)?.0)
     }
 
@@ -114,14 +147,27 @@ impl Access for Arc<Catalogue> {
     }
 
     fn remove(&self, key: &BookKey) -> Result<bool, Failure> {
-        Ok(self.by(Actor::Local).remove(std::slice::from_ref(key))?.contains(&true))
+        Ok(self
+            .by(Actor::Local)
+            .remove(std::slice::from_ref(key))?
+            .contains(&true))
     }
 
-    fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure> {
+    fn books(
+        &self,
+        library: &Library,
+        cursor: Option<&BookId>,
+        limit: usize,
+    ) -> Result<Page, Failure> {
         Ok(Catalogue::books(self, library, cursor, limit)?)
     }
 
-    fn find(&self, sought: &Sought, cursor: Option<&str>, limit: usize) -> Result<FoundBooks, Failure> {
+    fn find(
+        &self,
+        sought: &Sought,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<FoundBooks, Failure> {
         Ok(Catalogue::find(self, sought, None, cursor, limit)?)
     }
 
@@ -151,7 +197,9 @@ impl Access for Arc<Catalogue> {
     }
 
     fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure> {
-        Ok(self.by(Actor::Local).rotate_key(name, SignedDuration::from_secs(overlap_seconds.into()))?)
+        Ok(self
+            .by(Actor::Local)
+            .rotate_key(name, SignedDuration::from_secs(overlap_seconds.into()))?)
     }
 
     fn revoke_key(&self, name: &str) -> Result<bool, Failure> {
@@ -175,7 +223,8 @@ impl Access for Arc<Catalogue> {
     }
 
     fn add_recipe(&self, recipe: &Recipe) -> Result<(), Failure> {
-        self.by(Actor::Local).ensure_recipes(std::slice::from_ref(recipe))?;
+        self.by(Actor::Local)
+            .ensure_recipes(std::slice::from_ref(recipe))?;
         Ok(())
     }
 

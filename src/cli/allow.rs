@@ -44,7 +44,12 @@ struct Add {
     #[command(flatten)]
     input: TextArguments,
     /// Ignore these gems in checks
-    #[arg(long, value_name = "N,N…", value_delimiter = ',', conflicts_with = "text")]
+    #[arg(
+        long,
+        value_name = "N,N…",
+        value_delimiter = ',',
+        conflicts_with = "text"
+    )]
     gems: Option<Vec<WrittenGem>>,
     /// The recipe of the gems [default: the catalogue's]
     #[arg(long, value_name = "RECIPE", requires = "gems")]
@@ -78,12 +83,20 @@ impl Allow {
 impl Add {
     fn run(self) -> Result<Status, Failure> {
         let what = match (self.text, self.gems, self.library, self.book) {
-            (Some(path), ..) => {
-                Allowable::Gems(Content::Text { text: read(self.input.reading, &path)?, clean: self.input.clean })
-            }
-            (_, Some(gems), ..) => Allowable::Gems(Content::Gems(BookGems { recipe: self.recipe, gems })),
+            (Some(path), ..) => Allowable::Gems(Content::Text {
+                text: read(self.input.reading, &path)?,
+                clean: self.input.clean,
+            }),
+            (_, Some(gems), ..) => Allowable::Gems(Content::Gems(BookGems {
+                recipe: self.recipe,
+                gems,
+            })),
             (.., Some(library), Some(id)) => Allowable::Book(BookKey { library, id }),
-            _ => return Err(Failure::Input("give --text, --gems, or --library and --book".to_owned())),
+            _ => {
+                return Err(Failure::Input(
+                    "give --text, --gems, or --library and --book".to_owned(),
+                ));
+            }
         };
         let list = self.target.open()?.allow(self.name, what, self.note)?;
         writeln!(out(false), "{}", line(&list))?;
@@ -98,11 +111,10 @@ fn list(target: &Target, json: bool) -> Result<Status, Failure> {
 }
 
 fn line(list: &AllowList) -> String {
-    let gems = list
-        .gems
-        .iter()
-        .flatten()
-        .map(|(recipe, gems)| format!("{} of {recipe}", count(gems.len() as u64, "gem", "gems")));
+    let gems =
+        list.gems.iter().flatten().map(|(recipe, gems)| {
+            format!("{} of {recipe}", count(gems.len() as u64, "gem", "gems"))
+        });
     let book = list.book.iter().map(|book| format!("book {book}"));
     let allowed = gems.chain(book).collect::<Vec<_>>().join(", ");
     let note = clean(list.note.as_deref().unwrap_or_default());

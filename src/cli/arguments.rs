@@ -73,7 +73,10 @@ impl Removal {
             if remove(name)? {
                 writeln!(out(false), "removed {name}")?;
             } else {
-                tell(format_args!("lapidary: there is no {kind} {:?}", name.as_str()));
+                tell(format_args!(
+                    "lapidary: there is no {kind} {:?}",
+                    name.as_str()
+                ));
                 status = Status::WrongInput;
             }
         }
@@ -96,7 +99,11 @@ impl Place {
     /// The folder, or the address of the cluster or the server.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Folder(folder) => folder.canonicalize().unwrap_or_else(|_| folder.clone()).display().to_string(),
+            Self::Folder(folder) => folder
+                .canonicalize()
+                .unwrap_or_else(|_| folder.clone())
+                .display()
+                .to_string(),
             Self::Cluster(address) => address.to_string(),
             Self::Server(url) => url.clone(),
         }
@@ -128,9 +135,13 @@ impl Target {
             return Ok(Place::Cluster(address.clone()));
         }
         let Ok(written) = env::var(STORE) else {
-            return Err(Failure::Input("give a catalogue with --data DIR, --store URL or --server URL".to_owned()));
+            return Err(Failure::Input(
+                "give a catalogue with --data DIR, --store URL or --server URL".to_owned(),
+            ));
         };
-        let address = written.parse().map_err(|e: BadAddress| Failure::Input(format!("{STORE}: {e}")))?;
+        let address = written
+            .parse()
+            .map_err(|e: BadAddress| Failure::Input(format!("{STORE}: {e}")))?;
         Ok(Place::Cluster(address))
     }
 
@@ -161,7 +172,11 @@ impl Target {
 
     /// Opens a catalogue, or creates one in the folder.
     pub(super) fn open_or_create(&self) -> Result<Box<dyn Access>, Failure> {
-        if self.server.is_some() { self.open() } else { Ok(Box::new(Arc::new(self.open_here()?))) }
+        if self.server.is_some() {
+            self.open()
+        } else {
+            Ok(Box::new(Arc::new(self.open_here()?)))
+        }
     }
 
     /// Opens a catalogue that is not behind a server, or creates one.
@@ -169,7 +184,9 @@ impl Target {
         match self.place()? {
             Place::Folder(folder) => Ok(Catalogue::open_or_create(&folder)?),
             Place::Cluster(address) => Ok(Catalogue::open_cluster(&address)?),
-            Place::Server(_) => Err(Failure::Input("give a catalogue with --data DIR or --store URL".to_owned())),
+            Place::Server(_) => Err(Failure::Input(
+                "give a catalogue with --data DIR or --store URL".to_owned(),
+            )),
         }
     }
 
@@ -185,13 +202,17 @@ impl Target {
     pub(super) fn open_with(&self, rule: Option<RuleChanges>) -> Result<Box<dyn Access>, Failure> {
         match (self.place()?, rule) {
             (Place::Server(_), Some(_)) => {
-                let sentence = "a server applies its own rule: give these options to `serve` instead";
+                let sentence =
+                    "a server applies its own rule: give these options to `serve` instead";
                 return Err(Failure::Input(sentence.to_owned()));
             }
             (Place::Server(url), None) => return Ok(Box::new(Remote::new(&url)?)),
             _ => {}
         }
-        let catalogue = self.open_existing()?.with_rule(rule.unwrap_or_default()).with_backups(Backups::Anywhere);
+        let catalogue = self
+            .open_existing()?
+            .with_rule(rule.unwrap_or_default())
+            .with_backups(Backups::Anywhere);
         Ok(Box::new(Arc::new(catalogue)))
     }
 }
@@ -211,8 +232,15 @@ pub(super) struct RecipeArguments {
 
 impl RecipeArguments {
     pub(super) fn recipe(&self) -> Result<Recipe, Failure> {
-        let usual = if self.boundaries.boundaries.is_some() { "documented" } else { "hardened" };
-        self.boundaries.apply(self.lexicon.recipe("--recipe", self.recipe.as_deref().unwrap_or(usual))?)
+        let usual = if self.boundaries.boundaries.is_some() {
+            "documented"
+        } else {
+            "hardened"
+        };
+        self.boundaries.apply(
+            self.lexicon
+                .recipe("--recipe", self.recipe.as_deref().unwrap_or(usual))?,
+        )
     }
 }
 
@@ -228,7 +256,9 @@ impl LexiconArgument {
     /// The lexicon, if one was given.
     pub(super) fn read(&self) -> Result<Option<Arc<Lexicon>>, Failure> {
         let lexicon = self.lexicon.as_ref().map(|path| {
-            let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("--lexicon {}: {e}", path.display()));
+            let wrong = |e: &dyn std::fmt::Display| {
+                Failure::Input(format!("--lexicon {}: {e}", path.display()))
+            };
             let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
             file.parse::<Lexicon>().map(Arc::new).map_err(|e| wrong(&e))
         });
@@ -237,7 +267,8 @@ impl LexiconArgument {
 
     /// The recipe of a name that was given with a flag.
     pub(super) fn recipe(&self, flag: &str, name: &str) -> Result<Recipe, Failure> {
-        Recipe::named(name, self.read()?.as_ref()).map_err(|e| Failure::Input(format!("{flag}: {e}")))
+        Recipe::named(name, self.read()?.as_ref())
+            .map_err(|e| Failure::Input(format!("{flag}: {e}")))
     }
 }
 
@@ -256,9 +287,14 @@ impl BoundariesArgument {
             return Ok(recipe);
         };
         if !recipe.has_boundaries() {
-            return Err(Failure::Input(format!("--boundaries: recipe {} does not cut at boundaries", recipe.name())));
+            return Err(Failure::Input(format!(
+                "--boundaries: recipe {} does not cut at boundaries",
+                recipe.name()
+            )));
         }
-        let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("--boundaries {}: {e}", path.display()));
+        let wrong = |e: &dyn std::fmt::Display| {
+            Failure::Input(format!("--boundaries {}: {e}", path.display()))
+        };
         let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
         Ok(recipe.with_boundaries(Boundaries::parse(&file).map_err(|e| wrong(&e))?))
     }
@@ -270,7 +306,9 @@ impl BoundariesArgument {
             (Some(_), None | Some(Recipes::Usual)) => "documented",
             (Some(_), Some(Recipes::Named(names))) if names.len() == 1 => names[0].as_str(),
             (Some(_), Some(_)) => {
-                return Err(Failure::Input("--boundaries: name one recipe to cut with them".to_owned()));
+                return Err(Failure::Input(
+                    "--boundaries: name one recipe to cut with them".to_owned(),
+                ));
             }
         };
         let base = LexiconArgument::default().recipe("--recipe", base)?;
@@ -297,7 +335,8 @@ pub(super) struct FoldsArgument {
 
 impl FoldsArgument {
     pub(super) fn apply(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
-        self.keep_folds.map_or(Ok(()), |keep| catalogue.by(Actor::Local).keep_folds(keep))
+        self.keep_folds
+            .map_or(Ok(()), |keep| catalogue.by(Actor::Local).keep_folds(keep))
     }
 }
 
@@ -323,8 +362,18 @@ impl Days {
 }
 
 impl From<Days> for Validity {
-    fn from(Days { from, until, otherwise }: Days) -> Self {
-        Self { from, until, otherwise }
+    fn from(
+        Days {
+            from,
+            until,
+            otherwise,
+        }: Days,
+    ) -> Self {
+        Self {
+            from,
+            until,
+            otherwise,
+        }
     }
 }
 
@@ -358,17 +407,35 @@ impl RuleArguments {
 
     /// The changes that are given.
     pub(super) fn changes(&self) -> RuleChanges {
-        let Self { min_common, min_share, common_cap, min_evidence, min_support } = *self;
-        RuleChanges { min_common, min_share, common_cap, min_evidence, min_support }
+        let Self {
+            min_common,
+            min_share,
+            common_cap,
+            min_evidence,
+            min_support,
+        } = *self;
+        RuleChanges {
+            min_common,
+            min_share,
+            common_cap,
+            min_evidence,
+            min_support,
+        }
     }
 }
 
 fn sum(text: &str) -> Result<f64, String> {
-    let sum = text.parse().ok().filter(|sum: &f64| sum.is_finite() && *sum >= 0.0);
+    let sum = text
+        .parse()
+        .ok()
+        .filter(|sum: &f64| sum.is_finite() && *sum >= 0.0);
     sum.ok_or_else(|| "give a number of 0 or more".to_owned())
 }
 
 fn share(text: &str) -> Result<f64, String> {
-    let share = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
+    let share = text
+        .parse()
+        .ok()
+        .filter(|share| (0.0..=1.0).contains(share));
     share.ok_or_else(|| "give a number from 0 to 1".to_owned())
 }

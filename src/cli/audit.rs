@@ -40,8 +40,18 @@ impl Audit {
                 if self.json {
                     json_line(&mut out, entry)?;
                 } else {
-                    let AuditEntry { number, at, actor, action } = entry;
-                    writeln!(out, "{number}\t{at}\t{}\t{}", clean(actor), clean(&sentence(action)))?;
+                    let AuditEntry {
+                        number,
+                        at,
+                        actor,
+                        action,
+                    } = entry;
+                    writeln!(
+                        out,
+                        "{number}\t{at}\t{}\t{}",
+                        clean(actor),
+                        clean(&sentence(action))
+                    )?;
                 }
             }
             let Some(next) = page.next else { break };
@@ -55,19 +65,39 @@ impl Audit {
 fn sentence(action: &Action) -> String {
     match action {
         Action::Added(book) => format!("added {}/{} ({})", book.library, book.id, book.rights),
-        Action::Replaced(book) => format!("replaced {}/{} ({})", book.library, book.id, book.rights),
+        Action::Replaced(book) => {
+            format!("replaced {}/{} ({})", book.library, book.id, book.rights)
+        }
         Action::Removed(book) => format!("removed {}/{} ({})", book.library, book.id, book.rights),
         Action::Amended(book) => {
             let changes: Vec<&str> = book.changes.iter().copied().map(amended).collect();
-            let changes = if changes.is_empty() { "updated metadata of".to_owned() } else { changes.join(", ") };
+            let changes = if changes.is_empty() {
+                "updated metadata of".to_owned()
+            } else {
+                changes.join(", ")
+            };
             format!("{changes} {}/{} ({})", book.library, book.id, book.rights)
         }
-        Action::Setting { kind, name, removed: false } => format!("set {kind} {name}"),
-        Action::Setting { kind, name, removed: true } => format!("removed {kind} {name}"),
+        Action::Setting {
+            kind,
+            name,
+            removed: false,
+        } => format!("set {kind} {name}"),
+        Action::Setting {
+            kind,
+            name,
+            removed: true,
+        } => format!("removed {kind} {name}"),
         Action::KeyMade { name, id } => format!("created key {name} (id {id})"),
         Action::KeyRevoked { name } => format!("revoked key {name}"),
-        Action::LibraryTrust { library, trusted: true } => format!("trusted library {library}"),
-        Action::LibraryTrust { library, trusted: false } => format!("distrusted library {library}"),
+        Action::LibraryTrust {
+            library,
+            trusted: true,
+        } => format!("trusted library {library}"),
+        Action::LibraryTrust {
+            library,
+            trusted: false,
+        } => format!("distrusted library {library}"),
         Action::Built { books } => format!("built with {}", count(*books, "book", "books")),
         Action::RecipeAdded { recipe } => format!("added recipe {recipe}"),
         Action::RecipeDefault { recipe } => format!("made recipe {recipe} the default"),
@@ -75,7 +105,12 @@ fn sentence(action: &Action) -> String {
         Action::FoldsKept { kept: true } => "started keeping folds".to_owned(),
         Action::FoldsKept { kept: false } => "stopped keeping folds".to_owned(),
         Action::JobStarted { job, kind } => format!("started job {job} ({kind})"),
-        Action::Decided { decision, ruling, check, .. } => {
+        Action::Decided {
+            decision,
+            ruling,
+            check,
+            ..
+        } => {
             format!("recorded {ruling} about check {check} ({decision})")
         }
         Action::JobCancelled { job } => format!("cancelled job {job}"),
@@ -98,11 +133,16 @@ pub(super) fn time(text: &str) -> Result<Timestamp, String> {
     if let Ok(time) = text.parse() {
         return Ok(time);
     }
-    let days = text.strip_suffix('d').and_then(|days| days.parse().ok()).and_then(|days: i64| days.checked_mul(24));
+    let days = text
+        .strip_suffix('d')
+        .and_then(|days| days.parse().ok())
+        .and_then(|days: i64| days.checked_mul(24));
     let ago = match days {
         Some(hours) => SignedDuration::try_from_hours(hours),
         None => text.parse().ok(),
     };
     let time = ago.and_then(|ago: SignedDuration| Timestamp::now().checked_sub(ago).ok());
-    time.ok_or_else(|| "give a time such as 2030-01-31T08:00:00Z, or how long ago, such as 12h or 7d".to_owned())
+    time.ok_or_else(|| {
+        "give a time such as 2030-01-31T08:00:00Z, or how long ago, such as 12h or 7d".to_owned()
+    })
 }

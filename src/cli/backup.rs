@@ -22,7 +22,11 @@ pub(super) struct Backup {
     #[command(flatten)]
     target: Target,
     /// The folder for this catalogue's backups. With --server, the name of a folder below the server's --backups
-    #[arg(long, value_name = "DIR", default_value_if("server", clap::builder::ArgPredicate::IsPresent, "catalogue"))]
+    #[arg(
+        long,
+        value_name = "DIR",
+        default_value_if("server", clap::builder::ArgPredicate::IsPresent, "catalogue")
+    )]
     to: Option<PathBuf>,
     /// How many backups to keep there, including this one
     #[arg(long, value_name = "N", default_value_t = 7)]
@@ -48,12 +52,35 @@ pub(super) struct Restore {
 impl Backup {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let Some(to) = self.to else {
-            return Err(Failure::Input("give a folder for this catalogue's backups with --to DIR".to_owned()));
+            return Err(Failure::Input(
+                "give a folder for this catalogue's backups with --to DIR".to_owned(),
+            ));
         };
-        let to = if self.target.server.is_none() { std::path::absolute(&to)? } else { to };
-        let result = perform(&*self.target.open()?, Task::Backup { to, keep: self.keep })?;
-        let JobResult::BackedUp(BackedUp { backup, bytes, kept }) = result else { return Err(other_result()) };
-        writeln!(out(false), "backup {backup}: {}; {kept} kept", HumanBytes(bytes))?;
+        let to = if self.target.server.is_none() {
+            std::path::absolute(&to)?
+        } else {
+            to
+        };
+        let result = perform(
+            &*self.target.open()?,
+            Task::Backup {
+                to,
+                keep: self.keep,
+            },
+        )?;
+        let JobResult::BackedUp(BackedUp {
+            backup,
+            bytes,
+            kept,
+        }) = result
+        else {
+            return Err(other_result());
+        };
+        writeln!(
+            out(false),
+            "backup {backup}: {}; {kept} kept",
+            HumanBytes(bytes)
+        )?;
         Ok(Status::Done)
     }
 }
@@ -69,7 +96,11 @@ impl Restore {
         let number = Catalogue::restore(&self.from, &self.data, self.backup, &watch)?;
         bar.finish_and_clear();
         let books = Catalogue::open(&self.data)?.stats()?.books;
-        writeln!(out(false), "restored backup {number}: {}, no inconsistencies found", count(books, "book", "books"))?;
+        writeln!(
+            out(false),
+            "restored backup {number}: {}, no inconsistencies found",
+            count(books, "book", "books")
+        )?;
         Ok(Status::Done)
     }
 }

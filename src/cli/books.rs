@@ -145,33 +145,99 @@ struct Named {
 impl Books {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            BooksCommand::List { target, library, quarantined, json } => list(&target, library, quarantined, json),
-            BooksCommand::Find { target, identifier, title, author, library, json } => {
-                find(&target, &Sought { identifier, title, author, library }, json)
-            }
-            BooksCommand::Show { target, library, json, id } => show(&target, &BookKey { library, id }, json),
-            BooksCommand::Text { target, library, id } => text(&target, &BookKey { library, id }),
-            BooksCommand::Disable { books, note } => {
-                books.amend("disabled", &Amendment { disabled: Some(true), note, ..Amendment::default() })
-            }
-            BooksCommand::Enable { books } => {
-                books.amend("enabled", &Amendment { disabled: Some(false), ..Amendment::default() })
-            }
-            BooksCommand::Confirm { books } => {
-                books.amend("confirmed", &Amendment { confirmed: Some(true), ..Amendment::default() })
-            }
-            BooksCommand::Note { books, note } => {
-                books.amend("noted", &Amendment { note: Some(note), ..Amendment::default() })
-            }
-            BooksCommand::Rights { books, rights, days, always } => {
+            BooksCommand::List {
+                target,
+                library,
+                quarantined,
+                json,
+            } => list(&target, library, quarantined, json),
+            BooksCommand::Find {
+                target,
+                identifier,
+                title,
+                author,
+                library,
+                json,
+            } => find(
+                &target,
+                &Sought {
+                    identifier,
+                    title,
+                    author,
+                    library,
+                },
+                json,
+            ),
+            BooksCommand::Show {
+                target,
+                library,
+                json,
+                id,
+            } => show(&target, &BookKey { library, id }, json),
+            BooksCommand::Text {
+                target,
+                library,
+                id,
+            } => text(&target, &BookKey { library, id }),
+            BooksCommand::Disable { books, note } => books.amend(
+                "disabled",
+                &Amendment {
+                    disabled: Some(true),
+                    note,
+                    ..Amendment::default()
+                },
+            ),
+            BooksCommand::Enable { books } => books.amend(
+                "enabled",
+                &Amendment {
+                    disabled: Some(false),
+                    ..Amendment::default()
+                },
+            ),
+            BooksCommand::Confirm { books } => books.amend(
+                "confirmed",
+                &Amendment {
+                    confirmed: Some(true),
+                    ..Amendment::default()
+                },
+            ),
+            BooksCommand::Note { books, note } => books.amend(
+                "noted",
+                &Amendment {
+                    note: Some(note),
+                    ..Amendment::default()
+                },
+            ),
+            BooksCommand::Rights {
+                books,
+                rights,
+                days,
+                always,
+            } => {
                 let given = always || days.are_given();
                 if rights.is_none() && !given {
-                    return Err(Failure::Input("give --rights, --from, --until or --always".to_owned()));
+                    return Err(Failure::Input(
+                        "give --rights, --from, --until or --always".to_owned(),
+                    ));
                 }
                 let validity = given.then(|| days.into());
-                books.amend("changed", &Amendment { rights, validity, ..Amendment::default() })
+                books.amend(
+                    "changed",
+                    &Amendment {
+                        rights,
+                        validity,
+                        ..Amendment::default()
+                    },
+                )
             }
-            BooksCommand::Remove { books: Named { target, library, ids } } => remove(&target, &library, ids),
+            BooksCommand::Remove {
+                books:
+                    Named {
+                        target,
+                        library,
+                        ids,
+                    },
+            } => remove(&target, &library, ids),
         }
     }
 }
@@ -181,7 +247,10 @@ impl Named {
         let catalogue = self.target.open()?;
         let mut status = Status::Done;
         for id in self.ids {
-            let key = BookKey { library: self.library.clone(), id };
+            let key = BookKey {
+                library: self.library.clone(),
+                id,
+            };
             if catalogue.amend(&key, amendment)?.is_some() {
                 writeln!(out(false), "{done} {key}")?;
             } else {
@@ -193,18 +262,29 @@ impl Named {
     }
 }
 
-fn list(target: &Target, library: Option<Library>, quarantined: bool, json: bool) -> Result<Status, Failure> {
+fn list(
+    target: &Target,
+    library: Option<Library>,
+    quarantined: bool,
+    json: bool,
+) -> Result<Status, Failure> {
     let catalogue = target.open()?;
     let libraries = match library {
         Some(library) => vec![library],
-        None => catalogue.stats()?.libraries.into_iter().map(|summary| summary.library).collect(),
+        None => catalogue
+            .stats()?
+            .libraries
+            .into_iter()
+            .map(|summary| summary.library)
+            .collect(),
     };
     let mut out = io::BufWriter::new(out(json));
     for library in libraries {
         let mut cursor = None;
         loop {
             let mut page = catalogue.books(&library, cursor.as_ref(), PAGE)?;
-            page.books.retain(|record| !quarantined || record.standing.is_quarantined());
+            page.books
+                .retain(|record| !quarantined || record.standing.is_quarantined());
             lines(&mut out, json, &page.books, line)?;
             cursor = page.next_cursor;
             if cursor.is_none() {
@@ -237,11 +317,28 @@ fn find(target: &Target, sought: &Sought, json: bool) -> Result<Status, Failure>
 }
 
 fn line(record: &Record) -> String {
-    let gems: Vec<String> = record.gems.iter().map(|(recipe, gems)| format!("{gems} {recipe}")).collect();
+    let gems: Vec<String> = record
+        .gems
+        .iter()
+        .map(|(recipe, gems)| format!("{gems} {recipe}"))
+        .collect();
     let title = clean(record.description.title.as_deref().unwrap_or_default());
-    let disabled = if record.standing.disabled_since.is_some() { " (disabled)" } else { "" };
-    let quarantined = if record.standing.is_quarantined() { " (in quarantine)" } else { "" };
-    format!("{}\t{}{disabled}{quarantined}\t{}\t{title}", record.key, record.rights, gems.join(", "))
+    let disabled = if record.standing.disabled_since.is_some() {
+        " (disabled)"
+    } else {
+        ""
+    };
+    let quarantined = if record.standing.is_quarantined() {
+        " (in quarantine)"
+    } else {
+        ""
+    };
+    format!(
+        "{}\t{}{disabled}{quarantined}\t{}\t{title}",
+        record.key,
+        record.rights,
+        gems.join(", ")
+    )
 }
 
 fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
@@ -254,28 +351,61 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     writeln!(out, "{}", record.key)?;
-    let Standing { disabled_since, note, validity, quarantine, .. } = &record.standing;
-    let Description { title, authors, language, identifiers, published } = &record.description;
+    let Standing {
+        disabled_since,
+        note,
+        validity,
+        quarantine,
+        ..
+    } = &record.standing;
+    let Description {
+        title,
+        authors,
+        language,
+        identifiers,
+        published,
+    } = &record.description;
     let rows = [
         ("title", title.clone()),
         ("authors", (!authors.is_empty()).then(|| authors.join("; "))),
         ("language", language.clone()),
-        ("other ids", (!identifiers.is_empty()).then(|| identifiers.join("; "))),
-        ("published", published.map(|published| published.to_string())),
+        (
+            "other ids",
+            (!identifiers.is_empty()).then(|| identifiers.join("; ")),
+        ),
+        (
+            "published",
+            published.map(|published| published.to_string()),
+        ),
         ("rights", Some(record.rights.to_string())),
         ("valid", validity.as_ref().map(days)),
-        ("disabled", disabled_since.map(|since| format!("since {since}"))),
+        (
+            "disabled",
+            disabled_since.map(|since| format!("since {since}")),
+        ),
         ("quarantine", quarantine.as_ref().map(quarantined)),
-        ("note", note.as_ref().map(|note| format!("{} ({})", note.text, note.since))),
+        (
+            "note",
+            note.as_ref()
+                .map(|note| format!("{} ({})", note.text, note.since)),
+        ),
         ("length", Some(format!("{} bytes of UTF-8", record.bytes))),
         ("text", record.text_kept.then(|| "kept".to_owned())),
-        ("read", record.clean.map(|clean| if clean { "clean" } else { "exact" }.to_owned())),
+        (
+            "read",
+            record
+                .clean
+                .map(|clean| if clean { "clean" } else { "exact" }.to_owned()),
+        ),
         ("digest", Some(record.digest.clone())),
         ("clean digest", record.clean_digest.clone()),
         ("changed", Some(record.changed.to_string())),
         ("fetched", record.fetched.map(|fetched| fetched.to_string())),
     ];
-    for (name, value) in rows.iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+    for (name, value) in rows
+        .iter()
+        .filter_map(|(name, value)| Some((name, value.as_ref()?)))
+    {
         writeln!(out, "  {name:<9} {}", clean(value))?;
     }
     for (recipe, gems) in &record.gems {
@@ -290,15 +420,27 @@ fn text(target: &Target, key: &BookKey) -> Result<Status, Failure> {
 }
 
 fn quarantined(quarantine: &Quarantine) -> String {
-    let Quarantine { since, works, confirmed } = quarantine;
-    let state = confirmed.map_or("not confirmed yet".to_owned(), |at| format!("confirmed {at}"));
+    let Quarantine {
+        since,
+        works,
+        confirmed,
+    } = quarantine;
+    let state = confirmed.map_or("not confirmed yet".to_owned(), |at| {
+        format!("confirmed {at}")
+    });
     format!("since {since}: it shares passages with {works} works of other libraries; {state}")
 }
 
 fn days(validity: &Validity) -> String {
-    let Validity { from, until, otherwise } = validity;
+    let Validity {
+        from,
+        until,
+        otherwise,
+    } = validity;
     let from = from.map(|from| format!("from {from} ")).unwrap_or_default();
-    let until = until.map(|until| format!("until {until} ")).unwrap_or_default();
+    let until = until
+        .map(|until| format!("until {until} "))
+        .unwrap_or_default();
     format!("{from}{until}(otherwise {otherwise})")
 }
 
@@ -306,7 +448,10 @@ fn remove(target: &Target, library: &Library, ids: Vec<BookId>) -> Result<Status
     let catalogue = target.open()?;
     let mut status = Status::Done;
     for id in ids {
-        let key = BookKey { library: library.clone(), id };
+        let key = BookKey {
+            library: library.clone(),
+            id,
+        };
         if catalogue.remove(&key)? {
             writeln!(out(false), "removed {key}")?;
         } else {
@@ -318,5 +463,9 @@ fn remove(target: &Target, library: &Library, ids: Vec<BookId>) -> Result<Status
 }
 
 fn missing(key: &BookKey) -> Failure {
-    Failure::Input(format!("there is no book {:?} in library {:?}", key.id.as_str(), key.library.as_str()))
+    Failure::Input(format!(
+        "there is no book {:?} in library {:?}",
+        key.id.as_str(),
+        key.library.as_str()
+    ))
 }

@@ -74,7 +74,10 @@ struct Lengths {
 }
 
 fn shortest(digits: &str) -> Result<usize, String> {
-    let digits = digits.parse().ok().filter(|digits| (1..=1_000_000).contains(digits));
+    let digits = digits
+        .parse()
+        .ok()
+        .filter(|digits| (1..=1_000_000).contains(digits));
     digits.ok_or_else(|| "give a number from 1 to 1000000".to_owned())
 }
 
@@ -140,19 +143,36 @@ impl Choose {
         let by_language = self.texts.count()?;
         let shortest = self.shortest;
         let wanted = f64::from(self.target_chars);
-        let mut aims: BTreeMap<&str, f64> = by_language.keys().map(|language| (language.as_str(), wanted)).collect();
+        let mut aims: BTreeMap<&str, f64> = by_language
+            .keys()
+            .map(|language| (language.as_str(), wanted))
+            .collect();
         let mut best: Option<(f64, Boundaries, Vec<Chunks>)> = None;
         for _ in 0..CORRECTIONS {
             let aim = |language: &str| aims.get(language).copied().unwrap_or(wanted);
-            let Some(sequences) = choose(&by_language, aim, shortest, avoid.as_ref()) else { break };
-            let set = Boundaries::new(&sequences, shortest).map_err(|e| Failure::Failed(e.to_string()))?;
+            let Some(sequences) = choose(&by_language, aim, shortest, avoid.as_ref()) else {
+                break;
+            };
+            let set = Boundaries::new(&sequences, shortest)
+                .map_err(|e| Failure::Failed(e.to_string()))?;
             let chunks = self.chunks(&set, &by_language)?;
-            for Chunks { language, characters, .. } in &chunks {
-                if let Some(aim) = aims.get_mut(language.as_str()).filter(|_| *characters > 0.0) {
+            for Chunks {
+                language,
+                characters,
+                ..
+            } in &chunks
+            {
+                if let Some(aim) = aims
+                    .get_mut(language.as_str())
+                    .filter(|_| *characters > 0.0)
+                {
                     *aim *= wanted / characters;
                 }
             }
-            let off = chunks.iter().map(|chunks| (chunks.characters / wanted - 1.0).abs()).fold(0.0, f64::max);
+            let off = chunks
+                .iter()
+                .map(|chunks| (chunks.characters / wanted - 1.0).abs())
+                .fold(0.0, f64::max);
             if best.as_ref().is_none_or(|(least, ..)| off < *least) {
                 best = Some((off, set, chunks));
             }
@@ -168,8 +188,16 @@ impl Choose {
             out,
             "# Chosen for chunks of {wanted} characters. By language: the average number of characters of a chunk that is"
         )?;
-        writeln!(out, "# long enough for a gem, and the number of such chunks per 1,000 characters.")?;
-        for Chunks { language, characters, density } in chunks {
+        writeln!(
+            out,
+            "# long enough for a gem, and the number of such chunks per 1,000 characters."
+        )?;
+        for Chunks {
+            language,
+            characters,
+            density,
+        } in chunks
+        {
             writeln!(out, "#   {language}: {characters:.0}, {density:.2}")?;
         }
         writeln!(out, "[chosen]\nshortest = {shortest}")?;
@@ -180,14 +208,22 @@ impl Choose {
     }
 
     /// Measures the chunks that a set gives, by language. A cut that overlaps another one does not count.
-    fn chunks(&self, set: &Boundaries, by_language: &BTreeMap<String, SequenceCounts>) -> Result<Vec<Chunks>, Failure> {
+    fn chunks(
+        &self,
+        set: &Boundaries,
+        by_language: &BTreeMap<String, SequenceCounts>,
+    ) -> Result<Vec<Chunks>, Failure> {
         let add = |sum: &mut (u64, u64), more: (u64, u64)| *sum = (sum.0 + more.0, sum.1 + more.1);
         let found = self.texts.by_language(|fold, _| set.chunks(fold), add)?;
         let chunks = by_language.iter().map(|(language, counts)| {
             let (chunks, digits) = found.get(language).copied().unwrap_or_default();
             let characters = digits as f64 * counts.characters_per_digit() / chunks.max(1) as f64;
             let density = 1e3 * chunks as f64 / counts.characters.max(1) as f64;
-            Chunks { language: language.clone(), characters, density }
+            Chunks {
+                language: language.clone(),
+                characters,
+                density,
+            }
         });
         Ok(chunks.collect())
     }
@@ -196,7 +232,8 @@ impl Choose {
         let Some(path) = &self.avoid else {
             return Ok(self.avoid_standard.then(|| Boundaries::standard().clone()));
         };
-        let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("--avoid {}: {e}", path.display()));
+        let wrong =
+            |e: &dyn std::fmt::Display| Failure::Input(format!("--avoid {}: {e}", path.display()));
         let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
         Boundaries::parse(&file).map(Some).map_err(|e| wrong(&e))
     }
@@ -219,14 +256,27 @@ impl Lengths {
     fn run(self) -> Result<Status, Failure> {
         let recipe = self.boundaries.apply(self.texts.recipe.clone())?;
         let Some(set) = recipe.boundaries() else {
-            return Err(Failure::Input(format!("--recipe: recipe {} does not cut at boundaries", recipe.name())));
+            return Err(Failure::Input(format!(
+                "--recipe: recipe {} does not cut at boundaries",
+                recipe.name()
+            )));
         };
         let count = |fold: &str, text: &str| {
             let (chunks, digits) = set.chunks(fold);
             let gems = recipe.gems(text);
-            let written = gems.iter().map(|placed| recipe.write(placed.gem).to_string().len() as u64 + 1).sum();
+            let written = gems
+                .iter()
+                .map(|placed| recipe.write(placed.gem).to_string().len() as u64 + 1)
+                .sum();
             let (characters, bytes) = (text.chars().count() as u64, text.len() as u64);
-            Counted { chunks, digits: (digits, fold.len() as u64), characters, bytes, gems: gems.len() as u64, written }
+            Counted {
+                chunks,
+                digits: (digits, fold.len() as u64),
+                characters,
+                bytes,
+                gems: gems.len() as u64,
+                written,
+            }
         };
         let add = |sum: &mut Counted, more: Counted| {
             let digits = (sum.digits.0 + more.digits.0, sum.digits.1 + more.digits.1);
@@ -241,14 +291,31 @@ impl Lengths {
         };
         let found = self.texts.by_language(count, add)?;
         let mut out = out(false);
-        writeln!(out, "language\tcharacters\tper_1000\tgem_bytes\twritten_bytes")?;
-        for (language, Counted { chunks, digits, characters, bytes, gems, written }) in found {
+        writeln!(
+            out,
+            "language\tcharacters\tper_1000\tgem_bytes\twritten_bytes"
+        )?;
+        for (
+            language,
+            Counted {
+                chunks,
+                digits,
+                characters,
+                bytes,
+                gems,
+                written,
+            },
+        ) in found
+        {
             let of_digit = characters as f64 / digits.1.max(1) as f64;
             let length = digits.0 as f64 * of_digit / chunks.max(1) as f64;
             let density = 1e3 * chunks as f64 / characters.max(1) as f64;
             let part = |of: u64| of as f64 / bytes.max(1) as f64;
             let (gems, written) = (part(gems * u64::from(recipe.gem_bits() / 8)), part(written));
-            writeln!(out, "{language}\t{length:.0}\t{density:.3}\t{gems:.5}\t{written:.5}")?;
+            writeln!(
+                out,
+                "{language}\t{length:.0}\t{density:.3}\t{gems:.5}\t{written:.5}"
+            )?;
         }
         Ok(Status::Done)
     }
@@ -257,7 +324,8 @@ impl Lengths {
 impl Texts {
     fn count(&self) -> Result<BTreeMap<String, SequenceCounts>, Failure> {
         let count = |counts: &mut SequenceCounts, more: SequenceCounts| counts.add(&more);
-        let of = |fold: &str, text: &str| SequenceCounts::of_fold(fold, text.chars().count() as u64);
+        let of =
+            |fold: &str, text: &str| SequenceCounts::of_fold(fold, text.chars().count() as u64);
         self.by_language(of, count)
     }
 
@@ -267,7 +335,11 @@ impl Texts {
         of: impl Fn(&str, &str) -> T + Sync,
         add: impl Fn(&mut T, T) + Sync,
     ) -> Result<BTreeMap<String, T>, Failure> {
-        let Walk { found: files, refused, .. } = Walk::of(&self.paths, &Choice::default(), Usually::Books);
+        let Walk {
+            found: files,
+            refused,
+            ..
+        } = Walk::of(&self.paths, &Choice::default(), Usually::Books);
         if let Some((path, why)) = refused.into_iter().next() {
             return Err(Failure::Input(format!("{}: {why}", path.display())));
         }
@@ -281,7 +353,9 @@ impl Texts {
                     let mut sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
                     add(sums.entry(file.language()).or_default(), of_text);
                 }
-                Err(why) => bar.suspend(|| tell(format_args!("refused {}: {why}", file.path.display()))),
+                Err(why) => {
+                    bar.suspend(|| tell(format_args!("refused {}: {why}", file.path.display())))
+                }
             }
             bar.inc(1);
         });

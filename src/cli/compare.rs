@@ -43,7 +43,10 @@ pub(super) struct Compare {
 
 impl Compare {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let (a, b) = (whole(self.input.reading, &self.a)?, whole(self.input.reading, &self.b)?);
+        let (a, b) = (
+            whole(self.input.reading, &self.a)?,
+            whole(self.input.reading, &self.b)?,
+        );
         let recipe = self.recipe.recipe()?;
         let rule = self.rule.changes().on(recipe.rule());
         let text = |text| Text::new(text, self.input.clean);
@@ -54,9 +57,13 @@ impl Compare {
         let names = names.each_ref().map(String::as_str);
         let language = self.language.lang;
         if let Some(file) = &self.html {
-            let sides = [&a, &b].map(|of| Side { text: &of.text, language: None });
+            let sides = [&a, &b].map(|of| Side {
+                text: &of.text,
+                language: None,
+            });
             let page = html_comparison(language, names, sides, &comparison, Timestamp::now());
-            fs::write(file, page).map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))?;
+            fs::write(file, page)
+                .map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))?;
         }
         let mut out = out(self.json);
         if self.json {

@@ -31,7 +31,9 @@ impl Copy {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let names = [self.from.name(), self.to.name()];
         if names[0] == names[1] {
-            return Err(Failure::Input("--from and --to are the same; name another place".to_owned()));
+            return Err(Failure::Input(
+                "--from and --to are the same; name another place".to_owned(),
+            ));
         }
         let from = open_source(&self.from)?;
         let to = open_target(&self.to)?;
@@ -41,16 +43,27 @@ impl Copy {
             bar.set_position(done);
             Ok(())
         };
-        let Copied { copied, kept, removed, books, gems, storing, verifying } =
-            from.copy_to(&to, names.each_ref().map(String::as_str), &watch)?;
+        let Copied {
+            copied,
+            kept,
+            removed,
+            books,
+            gems,
+            storing,
+            verifying,
+        } = from.copy_to(&to, names.each_ref().map(String::as_str), &watch)?;
         bar.finish_and_clear();
         let mut said = vec![format!("{} copied", count(copied, "book", "books"))];
         said.extend((kept > 0).then(|| format!("{kept} there already")));
         said.extend((removed > 0).then(|| format!("{removed} removed")));
         let (books, gems) = (count(books, "book", "books"), count(gems, "gem", "gems"));
-        let [storing, verifying] = [storing, verifying].map(|time| format!("{:.1} s", time.as_secs_f64()));
+        let [storing, verifying] =
+            [storing, verifying].map(|time| format!("{:.1} s", time.as_secs_f64()));
         writeln!(out(false), "{} in {storing}", said.join(", "))?;
-        writeln!(out(false), "source and copy are equal: {books}, {gems}; compared and verified in {verifying}")?;
+        writeln!(
+            out(false),
+            "source and copy are equal: {books}, {gems}; compared and verified in {verifying}"
+        )?;
         Ok(Status::Done)
     }
 }
@@ -70,7 +83,9 @@ fn open_source(place: &Place) -> Result<Catalogue, Failure> {
 /// Opens the target, also if it is an unfinished copy.
 fn open_target(place: &Place) -> Result<Catalogue, Failure> {
     let store: Result<Box<dyn Store>, StoreError> = match place {
-        Place::Folder(folder) => RocksStore::open_or_create(folder).map(|store| Box::new(store) as _),
+        Place::Folder(folder) => {
+            RocksStore::open_or_create(folder).map(|store| Box::new(store) as _)
+        }
         Place::Cluster(address) => ClusterStore::open(address).map(|store| Box::new(store) as _),
         Place::Server(_) => return Err(not_a_server()),
     };
@@ -78,5 +93,8 @@ fn open_target(place: &Place) -> Result<Catalogue, Failure> {
 }
 
 fn not_a_server() -> Failure {
-    Failure::Input("copy reads and writes folders and clusters; for a server, use export and import".to_owned())
+    Failure::Input(
+        "copy reads and writes folders and clusters; for a server, use export and import"
+            .to_owned(),
+    )
 }

@@ -70,8 +70,17 @@ enum DecisionsCommand {
 impl Decisions {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            DecisionsCommand::List { target, digest, book, library, day, json } => {
-                let book = library.zip(book).map(|(library, id)| BookKey { library, id });
+            DecisionsCommand::List {
+                target,
+                digest,
+                book,
+                library,
+                day,
+                json,
+            } => {
+                let book = library
+                    .zip(book)
+                    .map(|(library, id)| BookKey { library, id });
                 list(&target, &SoughtDecisions { digest, book, day }, json)?;
             }
             DecisionsCommand::Show { target, id } => {
@@ -80,8 +89,17 @@ impl Decisions {
                 serde_json::to_writer_pretty(&mut out, &decision).map_err(io::Error::from)?;
                 writeln!(out)?;
             }
-            DecisionsCommand::Record { target, ruling, reason, id } => {
-                let made = target.open()?.decide(&NewDecision { check: id, ruling, reason })?;
+            DecisionsCommand::Record {
+                target,
+                ruling,
+                reason,
+                id,
+            } => {
+                let made = target.open()?.decide(&NewDecision {
+                    check: id,
+                    ruling,
+                    reason,
+                })?;
                 writeln!(out(false), "{}", line(&made))?;
             }
         }
@@ -104,14 +122,34 @@ fn list(target: &Target, sought: &SoughtDecisions, json: bool) -> Result<(), Fai
 }
 
 fn line(decision: &Decision) -> String {
-    let Decision { id, at, actor, ruling, check, verdict, name, case, reason, .. } = decision;
+    let Decision {
+        id,
+        at,
+        actor,
+        ruling,
+        check,
+        verdict,
+        name,
+        case,
+        reason,
+        ..
+    } = decision;
     let about = match ruling {
         Ruling::Checked if decision.is_about_answer() => verdict.as_str(),
         Ruling::Checked => "not_checked",
         _ => check,
     };
-    let said: Vec<String> = [name, case, reason].into_iter().flatten().map(|said| clean(said)).collect();
-    format!("{id}\t{at}\t{}\t{}\t{about}\t{}", clean(actor), ruling.as_str(), said.join("\t"))
+    let said: Vec<String> = [name, case, reason]
+        .into_iter()
+        .flatten()
+        .map(|said| clean(said))
+        .collect();
+    format!(
+        "{id}\t{at}\t{}\t{}\t{about}\t{}",
+        clean(actor),
+        ruling.as_str(),
+        said.join("\t")
+    )
 }
 
 fn ruling(word: &str) -> Result<Ruling, String> {

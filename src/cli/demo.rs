@@ -50,7 +50,10 @@ pub enum DemoError {
 /// Runs the demo: fills a catalogue in a temporary folder with made-up books, checks a disguised copy of one and an unknown
 /// book, and prints the results with timings. The folder is removed at the end.
 pub fn run(out: &mut impl Write) -> Result<(), DemoError> {
-    let folder_failed = |error| DemoError::Folder { folder: env::temp_dir(), error };
+    let folder_failed = |error| DemoError::Folder {
+        folder: env::temp_dir(),
+        error,
+    };
     let folder = tempfile::tempdir().map_err(folder_failed)?;
     Demo::new(out, console::colors_enabled()).show(folder.path())?;
     folder.close().map_err(folder_failed)
@@ -65,7 +68,11 @@ struct Demo<'o, W> {
 
 impl<'o, W: Write> Demo<'o, W> {
     fn new(out: &'o mut W, colour: bool) -> Self {
-        Self { page: Page::new(out, colour), plain: Style::new(), strong: Style::new().bold() }
+        Self {
+            page: Page::new(out, colour),
+            plain: Style::new(),
+            strong: Style::new().bold(),
+        }
     }
 
     fn show(&mut self, folder: &Path) -> Result<(), DemoError> {
@@ -77,7 +84,10 @@ impl<'o, W: Write> Demo<'o, W> {
         self.head("Does the catalogue find the copy?")?;
         self.check(&catalogue, "midnight.txt", copy.text)?;
         self.page.gap()?;
-        self.head(&format!("And \"{}\", which is on no shelf?", STRANGER.title))?;
+        self.head(&format!(
+            "And \"{}\", which is on no shelf?",
+            STRANGER.title
+        ))?;
         self.check(&catalogue, "weathervane.txt", STRANGER.text())?;
         Ok(self.invite()?)
     }
@@ -93,7 +103,9 @@ impl<'o, W: Write> Demo<'o, W> {
         let (characters, bytes) = length.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let recipes = catalogue.by(Actor::Local).ensure_recipes(&[])?;
         let start = Instant::now();
-        let prepared = entries.into_iter().map(|entry| catalogue.by(Actor::Local).prepare(entry, &recipes));
+        let prepared = entries
+            .into_iter()
+            .map(|entry| catalogue.by(Actor::Local).prepare(entry, &recipes));
         let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
         let fingerprinted = start.elapsed();
         let mut gems = 0;
@@ -121,7 +133,12 @@ impl<'o, W: Write> Demo<'o, W> {
     fn list(&mut self, book: &Record) -> io::Result<u32> {
         let gems = book.gems.values().sum();
         let title = book.description.title.as_deref().unwrap_or_default();
-        let title = pad_str(title, self.page.width() - INDENT - FIGURES, Alignment::Left, Some("…"));
+        let title = pad_str(
+            title,
+            self.page.width() - INDENT - FIGURES,
+            Alignment::Left,
+            Some("…"),
+        );
         let line = format!("{title}{:>15}{gems:5} gems", book.rights.as_str());
         self.page.line(INDENT, &style(book.rights), &line)?;
         Ok(gems)
@@ -148,20 +165,33 @@ impl<'o, W: Write> Demo<'o, W> {
             self.page.line(
                 INDENT,
                 &self.plain,
-                &format!("{}{GUTTER}{right}", pad_str(left, columns, Alignment::Left, None)),
+                &format!(
+                    "{}{GUTTER}{right}",
+                    pad_str(left, columns, Alignment::Left, None)
+                ),
             )?;
         }
         Ok(())
     }
 
     /// Checks a text and shows the report.
-    fn check(&mut self, catalogue: &Catalogue, name: &str, text: String) -> Result<Report, DemoError> {
+    fn check(
+        &mut self,
+        catalogue: &Catalogue,
+        name: &str,
+        text: String,
+    ) -> Result<Report, DemoError> {
         let bytes = text.len() as u64;
         let start = Instant::now();
         let report = catalogue.check(&Query::text(text), &CheckOptions::default())?;
         let took = start.elapsed();
-        self.page.report(Language::English, name, &report, Some(bytes))?;
-        self.page.say(0, &self.plain, &format!("Fingerprinted, looked up and reported in {}.", time(took)))?;
+        self.page
+            .report(Language::English, name, &report, Some(bytes))?;
+        self.page.say(
+            0,
+            &self.plain,
+            &format!("Fingerprinted, looked up and reported in {}.", time(took)),
+        )?;
         Ok(report)
     }
 
@@ -177,7 +207,8 @@ impl<'o, W: Write> Demo<'o, W> {
             "serve --data ./catalogue --open",
         ] {
             // Not wrapped, so that it can be copied.
-            self.page.line(INDENT, &self.plain, &format!("{program} {task}"))?;
+            self.page
+                .line(INDENT, &self.plain, &format!("{program} {task}"))?;
         }
         Ok(())
     }
@@ -189,7 +220,10 @@ impl<'o, W: Write> Demo<'o, W> {
 
 /// A book of the shelf as a catalogue entry.
 fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
-    let key = BookKey { library: LIBRARY.parse()?, id: book.id.parse()? };
+    let key = BookKey {
+        library: LIBRARY.parse()?,
+        id: book.id.parse()?,
+    };
     let description = Description {
         title: Some(book.title.to_owned()),
         authors: vec![book.author.to_owned()],
@@ -197,19 +231,36 @@ fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
         identifiers: Vec::new(),
         published: None,
     };
-    Ok(NewEntry { description, ..NewEntry::new(key, book.rights, Content::text(book.text())) })
+    Ok(NewEntry {
+        description,
+        ..NewEntry::new(key, book.rights, Content::text(book.text()))
+    })
 }
 
 /// Formats a duration in milliseconds.
 fn time(took: Duration) -> String {
     let milliseconds = took.as_secs_f64() * 1e3;
-    if milliseconds < 10.0 { format!("{milliseconds:.1} ms") } else { format!("{milliseconds:.0} ms") }
+    if milliseconds < 10.0 {
+        format!("{milliseconds:.1} ms")
+    } else {
+        format!("{milliseconds:.0} ms")
+    }
 }
 
 /// The command that runs this program: its name if the shell finds it on `PATH`, otherwise its path.
 fn command(exe: &Path, search: Option<&OsStr>) -> String {
-    let found = search.and_then(|path| env::split_paths(path).map(|folder| folder.join(PROGRAM)).find(|p| p.is_file()));
-    let same = |found: &Path| found.canonicalize().ok().zip(exe.canonicalize().ok()).is_some_and(|(a, b)| a == b);
+    let found = search.and_then(|path| {
+        env::split_paths(path)
+            .map(|folder| folder.join(PROGRAM))
+            .find(|p| p.is_file())
+    });
+    let same = |found: &Path| {
+        found
+            .canonicalize()
+            .ok()
+            .zip(exe.canonicalize().ok())
+            .is_some_and(|(a, b)| a == b)
+    };
     if exe == Path::new(PROGRAM) || found.is_some_and(|found| same(&found)) {
         return PROGRAM.to_owned();
     }
@@ -234,7 +285,10 @@ mod tests {
         let mut out = Vec::new();
         let mut demo = Demo::new(&mut out, false);
         demo.fill(&catalogue).expect("a shelf");
-        texts.into_iter().map(|text| demo.check(&catalogue, "it", text).expect("a report")).collect()
+        texts
+            .into_iter()
+            .map(|text| demo.check(&catalogue, "it", text).expect("a report"))
+            .collect()
     }
 
     #[test]
@@ -242,11 +296,23 @@ mod tests {
         let copies = SHELF.iter().map(|book| book.disguised().text).collect();
         for (book, report) in SHELF.iter().zip(checked(copies)) {
             // The two Russian stories have many phrases in common.
-            assert!(report.total == 1 || book.language.tag == "ru", "{}: one match, not {report:?}", book.id);
+            assert!(
+                report.total == 1 || book.language.tag == "ru",
+                "{}: one match, not {report:?}",
+                book.id
+            );
             let found = &report.matches[0];
-            assert_eq!((found.book.id.as_str(), found.book.rights), (book.id, book.rights));
+            assert_eq!(
+                (found.book.id.as_str(), found.book.rights),
+                (book.id, book.rights)
+            );
             assert_eq!(found.relation, Some(Relation::SameText), "{}", book.id);
-            assert!(found.score.share_of_query > 0.3, "{}: {:?}", book.id, found.score);
+            assert!(
+                found.score.share_of_query > 0.3,
+                "{}: {:?}",
+                book.id,
+                found.score
+            );
         }
         assert_eq!(VICTIM.rights, Rights::Protected);
     }
@@ -255,8 +321,15 @@ mod tests {
     fn a_disguise_hides_every_line() {
         for book in &SHELF {
             let (original, copy) = (book.text(), book.disguised().text);
-            let kept = copy.lines().filter(|line| !line.is_empty() && original.contains(line)).count();
-            assert!(kept * 50 < copy.lines().count(), "{}: {kept} lines are still there", book.id);
+            let kept = copy
+                .lines()
+                .filter(|line| !line.is_empty() && original.contains(line))
+                .count();
+            assert!(
+                kept * 50 < copy.lines().count(),
+                "{}: {kept} lines are still there",
+                book.id
+            );
         }
     }
 
@@ -278,10 +351,16 @@ mod tests {
             let text = String::from_utf8(out).expect("text");
             assert!(text.lines().count() < most, "{text}");
             let commands = |line: &&str| !line.contains("--data");
-            let widest = text.lines().filter(commands).map(console::measure_text_width).max();
+            let widest = text
+                .lines()
+                .filter(commands)
+                .map(console::measure_text_width)
+                .max();
             assert!(widest <= Some(width), "{text}");
             assert!(
-                text.contains("PROTECTED") && text.contains("demo/lighthouse") && !text.contains('\u{1b}'),
+                text.contains("PROTECTED")
+                    && text.contains("demo/lighthouse")
+                    && !text.contains('\u{1b}'),
                 "{text}"
             );
         }
@@ -293,7 +372,13 @@ mod tests {
         let exe = folder.path().join("lapidary");
         std::fs::write(&exe, "").expect("a file");
         assert_eq!(command(&exe, Some(folder.path().as_os_str())), "lapidary");
-        assert_eq!(command(&exe, Some("/nowhere".as_ref())), exe.display().to_string());
-        assert_eq!(command(Path::new("/it's my/lapidary"), None), r"'/it'\''s my/lapidary'");
+        assert_eq!(
+            command(&exe, Some("/nowhere".as_ref())),
+            exe.display().to_string()
+        );
+        assert_eq!(
+            command(Path::new("/it's my/lapidary"), None),
+            r"'/it'\''s my/lapidary'"
+        );
     }
 }

@@ -26,10 +26,18 @@ impl Doctor {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let target = self.target.flags();
         let findings = self.target.open()?.diagnose()?.into_iter();
-        let findings: Vec<Finding> =
-            findings.map(|finding| Finding { fix: finding.fix.replace("TARGET", &target), ..finding }).collect();
+        let findings: Vec<Finding> = findings
+            .map(|finding| Finding {
+                fix: finding.fix.replace("TARGET", &target),
+                ..finding
+            })
+            .collect();
         let mut out = out(self.json);
-        let status = if findings.is_empty() { Status::Done } else { Status::Found };
+        let status = if findings.is_empty() {
+            Status::Done
+        } else {
+            Status::Found
+        };
         if self.json {
             json_line(&mut out, &Findings { findings })?;
             return Ok(status);

@@ -53,20 +53,33 @@ struct OfRecipe {
 
 impl Drift {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let wrong = |e: &dyn std::fmt::Display| Failure::Input(format!("the lexicon {}: {e}", self.lexicon.display()));
-        let old: Lexicon =
-            std::fs::read_to_string(&self.lexicon).map_err(|e| wrong(&e))?.parse().map_err(|e| wrong(&e))?;
+        let wrong = |e: &dyn std::fmt::Display| {
+            Failure::Input(format!("the lexicon {}: {e}", self.lexicon.display()))
+        };
+        let old: Lexicon = std::fs::read_to_string(&self.lexicon)
+            .map_err(|e| wrong(&e))?
+            .parse()
+            .map_err(|e| wrong(&e))?;
         let old = Arc::new(old);
         // The old lexicon says which words count.
         let names: Vec<&str> = self.recipe.iter().map(String::as_str).collect();
-        let names = if names.is_empty() { WEIGHED.to_vec() } else { names };
-        let of_old = names.iter().map(|name| weighing(name, &old)).collect::<Result<Vec<_>, _>>()?;
+        let names = if names.is_empty() {
+            WEIGHED.to_vec()
+        } else {
+            names
+        };
+        let of_old = names
+            .iter()
+            .map(|name| weighing(name, &old))
+            .collect::<Result<Vec<_>, _>>()?;
         let mut written = Vec::new();
         let unread = counted(&self.collection, old.counted(), &mut written)?;
         let new: Lexicon = String::from_utf8(written)
             .map_err(|e| Failure::Failed(e.to_string()))?
             .parse()
-            .map_err(|e| Failure::Input(format!("no lexicon can be counted of these files: {e}")))?;
+            .map_err(|e| {
+                Failure::Input(format!("no lexicon can be counted of these files: {e}"))
+            })?;
         let new = Arc::new(new);
         let pairs = of_old.into_iter().map(|recipe| {
             let name = recipe.name().as_str().split('@').next().unwrap_or_default();
@@ -84,7 +97,11 @@ impl Drift {
             recipes,
         };
         self.print(&drifted)?;
-        Ok(if unread > 0 { Status::WrongInput } else { Status::Done })
+        Ok(if unread > 0 {
+            Status::WrongInput
+        } else {
+            Status::Done
+        })
     }
 
     /// Compares the signatures of every text that can be read.
@@ -101,13 +118,25 @@ impl Drift {
             let each = |(new, old): &(Recipe, Recipe)| {
                 let gems = |recipe: &Recipe| recipe.gems_of_words(&words).unwrap_or_default();
                 let [new, old] = [gems(new), gems(old)].map(set);
-                (1, u64::from(new != old), u64::from(new != old && new.is_disjoint(&old)))
+                (
+                    1,
+                    u64::from(new != old),
+                    u64::from(new != old && new.is_disjoint(&old)),
+                )
             };
             Ok(pairs.iter().map(each).collect())
         };
-        let sums = self.collection.each("comparing", none, of_text, add, |_, _| {})?.0;
+        let sums = self
+            .collection
+            .each("comparing", none, of_text, add, |_, _| {})?
+            .0;
         let named = pairs.iter().map(|(_, old)| old.name().to_string());
-        let of = |(recipe, (texts, changed, replaced))| OfRecipe { recipe, texts, changed, replaced };
+        let of = |(recipe, (texts, changed, replaced))| OfRecipe {
+            recipe,
+            texts,
+            changed,
+            replaced,
+        };
         Ok(named.zip(sums).map(of).collect())
     }
 
@@ -117,15 +146,37 @@ impl Drift {
             json_line(&mut out, drifted)?;
             return Ok(());
         }
-        let Drifted { lexicon, documents, different_words, new_lexicon, new_documents, new_different_words, recipes } =
-            drifted;
-        writeln!(out, "lexicon {lexicon}: {documents} documents, {different_words} words in two or more")?;
-        writeln!(out, "these files ({new_lexicon}): {new_documents} documents, {new_different_words} words")?;
+        let Drifted {
+            lexicon,
+            documents,
+            different_words,
+            new_lexicon,
+            new_documents,
+            new_different_words,
+            recipes,
+        } = drifted;
+        writeln!(
+            out,
+            "lexicon {lexicon}: {documents} documents, {different_words} words in two or more"
+        )?;
+        writeln!(
+            out,
+            "these files ({new_lexicon}): {new_documents} documents, {new_different_words} words"
+        )?;
         writeln!(out, "recipe\ttexts\tchanged\tnothing in common")?;
-        for OfRecipe { recipe, texts, changed, replaced } in recipes {
+        for OfRecipe {
+            recipe,
+            texts,
+            changed,
+            replaced,
+        } in recipes
+        {
             let percent = |part: u64| 100.0 * part as f64 / (*texts).max(1) as f64;
             let (of_changed, of_replaced) = (percent(*changed), percent(*replaced));
-            writeln!(out, "{recipe}\t{texts}\t{changed} ({of_changed:.1} %)\t{replaced} ({of_replaced:.1} %)")?;
+            writeln!(
+                out,
+                "{recipe}\t{texts}\t{changed} ({of_changed:.1} %)\t{replaced} ({of_replaced:.1} %)"
+            )?;
         }
         Ok(())
     }
@@ -133,11 +184,14 @@ impl Drift {
 
 /// The signature of this name in a lexicon.
 fn weighing(name: &str, lexicon: &Arc<Lexicon>) -> Result<Recipe, Failure> {
-    let recipe = Recipe::signature(name, Some(lexicon)).map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
+    let recipe = Recipe::signature(name, Some(lexicon))
+        .map_err(|e| Failure::Input(format!("--recipe: {e}")))?;
     if recipe.lexicon().is_some() {
         return Ok(recipe);
     }
-    Err(Failure::Input(format!("--recipe: '{name}' weighs no words, so no lexicon changes it")))
+    Err(Failure::Input(format!(
+        "--recipe: '{name}' weighs no words, so no lexicon changes it"
+    )))
 }
 
 fn set(gems: Vec<PlacedGem>) -> BTreeSet<Gem> {

@@ -11,13 +11,15 @@ use clap::{ArgGroup, Args};
 use jiff::Timestamp;
 use lapidary_catalogue::duplicate_groups::{Copy, LeftOut, Pair, best};
 use lapidary_catalogue::{
-    Catalogue, CatalogueError, Content, DuplicateOptions, Duplicates as Found, FoundDuplicates, NewEntry,
+    Catalogue, CatalogueError, Content, DuplicateOptions, Duplicates as Found, FoundDuplicates,
+    NewEntry,
 };
 use lapidary_common::shell::quoted;
 use lapidary_extract::{Book, Extracted, Format};
 use lapidary_gems::{RecipeError, RecipeName};
 use lapidary_report::{
-    Copies, DuplicatesReport, Lineage, Overlaps, duplicates_left_out, html_duplicates, html_history, print_duplicates,
+    Copies, DuplicatesReport, Lineage, Overlaps, duplicates_left_out, html_duplicates,
+    html_history, print_duplicates,
 };
 use lapidary_store::{Actor, BookId, BookKey, Library, Record, Rights};
 use lapidary_store_redis::ClusterAddress;
@@ -147,16 +149,27 @@ impl Duplicates {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let (mut found, status) = if self.paths.is_empty() {
             if self.script {
-                return Err(Failure::Input("--script is about files: give their PATHs".to_owned()));
+                return Err(Failure::Input(
+                    "--script is about files: give their PATHs".to_owned(),
+                ));
             }
-            let target = Target { data: self.data.clone(), store: self.store.clone(), server: None };
+            let target = Target {
+                data: self.data.clone(),
+                store: self.store.clone(),
+                server: None,
+            };
             let known_of = |record: &Record| Known::book(record);
             if self.lexicon.lexicon.is_some() {
-                return Err(Failure::Input("--lexicon is for files: a catalogue has its lexicons".to_owned()));
+                return Err(Failure::Input(
+                    "--lexicon is for files: a catalogue has its lexicons".to_owned(),
+                ));
             }
             let name = self.recipe.as_deref().map(str::parse).transpose();
             let name = name.map_err(|e: RecipeError| Failure::Input(format!("--recipe: {e}")))?;
-            (self.found(&target.open_existing()?, name, known_of)?, Status::Done)
+            (
+                self.found(&target.open_existing()?, name, known_of)?,
+                Status::Done,
+            )
         } else {
             self.of_files()?
         };
@@ -168,9 +181,12 @@ impl Duplicates {
     /// The groups of files. They are compared in a temporary catalogue, so that their gems need no memory.
     fn of_files(&self) -> Result<(DuplicatesReport, Status), Failure> {
         let folder = tempfile::tempdir();
-        let folder = folder.map_err(|e| Failure::Failed(format!("cannot create a temporary folder: {e}")))?;
+        let folder = folder
+            .map_err(|e| Failure::Failed(format!("cannot create a temporary folder: {e}")))?;
         let catalogue = Catalogue::open_or_create(folder.path())?;
-        let recipe = self.lexicon.recipe("--recipe", self.recipe.as_deref().unwrap_or("hardened"))?;
+        let recipe = self
+            .lexicon
+            .recipe("--recipe", self.recipe.as_deref().unwrap_or("hardened"))?;
         let name = recipe.name().clone();
         let recipes = catalogue.by(Actor::Local).ensure_recipes(&[recipe])?;
         let Walk { found, refused, .. } = self.input.walk(&self.paths, Usually::Books);
@@ -188,15 +204,32 @@ impl Duplicates {
                 bar.inc(1);
                 let path = file.path.display().to_string();
                 let modified = fs::metadata(&file.path).and_then(|of| of.modified()).ok();
-                let changed = modified.and_then(|at| Timestamp::try_from(at).ok()).unwrap_or_default();
+                let changed = modified
+                    .and_then(|at| Timestamp::try_from(at).ok())
+                    .unwrap_or_default();
                 let books = match self.input.text.reading.books(&file.path) {
                     Ok(books) => books,
                     Err(why) => return vec![(path, Err(Failure::Input(why)))],
                 };
                 let entry = |(member, book): (usize, Book)| {
-                    let name = book.name.as_ref().map_or_else(|| path.clone(), |member| format!("{path}/{member}"));
+                    let name = book
+                        .name
+                        .as_ref()
+                        .map_or_else(|| path.clone(), |member| format!("{path}/{member}"));
                     let id = format!("{number}.{member}");
-                    (name.clone(), self.entry(&id, Known { name, format: None, changed }, book, &read))
+                    (
+                        name.clone(),
+                        self.entry(
+                            &id,
+                            Known {
+                                name,
+                                format: None,
+                                changed,
+                            },
+                            book,
+                            &read,
+                        ),
+                    )
                 };
                 books.into_iter().enumerate().map(entry).collect()
             },
@@ -209,21 +242,59 @@ impl Duplicates {
         )?;
         bar.finish_and_clear();
         let names = read.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let known_of = |record: &Record| names.get(&record.key.id).cloned().unwrap_or_else(|| Known::book(record));
+        let known_of = |record: &Record| {
+            names
+                .get(&record.key.id)
+                .cloned()
+                .unwrap_or_else(|| Known::book(record))
+        };
         let found = self.found(&catalogue, Some(name), known_of)?;
-        Ok((found, if unread.into_inner() { Status::WrongInput } else { Status::Done }))
+        Ok((
+            found,
+            if unread.into_inner() {
+                Status::WrongInput
+            } else {
+                Status::Done
+            },
+        ))
     }
 
     /// A book of a file, to be compared.
-    fn entry(&self, id: &str, known: Known, book: Book, read: &ReadFiles) -> Result<NewEntry, Failure> {
-        let Extracted { text, format, metadata, .. } = book.read.map_err(|e| Failure::Input(e.to_string()))?;
+    fn entry(
+        &self,
+        id: &str,
+        known: Known,
+        book: Book,
+        read: &ReadFiles,
+    ) -> Result<NewEntry, Failure> {
+        let Extracted {
+            text,
+            format,
+            metadata,
+            ..
+        } = book.read.map_err(|e| Failure::Input(e.to_string()))?;
         let id: BookId = id.parse().map_err(CatalogueError::from)?;
-        let known = Known { format: Some(format), ..known };
-        read.lock().unwrap_or_else(PoisonError::into_inner).insert(id.clone(), known);
-        let content = Content::Text { text, clean: self.input.text.clean };
-        let key = BookKey { library: LIBRARY.parse().map_err(CatalogueError::from)?, id };
+        let known = Known {
+            format: Some(format),
+            ..known
+        };
+        read.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id.clone(), known);
+        let content = Content::Text {
+            text,
+            clean: self.input.text.clean,
+        };
+        let key = BookKey {
+            library: LIBRARY.parse().map_err(CatalogueError::from)?,
+            id,
+        };
         let keep_text = self.history.is_some();
-        Ok(NewEntry { description: metadata, keep_text, ..NewEntry::new(key, Rights::Unknown, content) })
+        Ok(NewEntry {
+            description: metadata,
+            keep_text,
+            ..NewEntry::new(key, Rights::Unknown, content)
+        })
     }
 
     fn found(
@@ -234,7 +305,13 @@ impl Duplicates {
     ) -> Result<DuplicatesReport, Failure> {
         let (rule, library) = (self.rule.changes(), self.library.clone());
         let connected = self.history.is_some();
-        let options = DuplicateOptions { recipe, rule, since: self.since, library, connected };
+        let options = DuplicateOptions {
+            recipe,
+            rule,
+            since: self.since,
+            library,
+            connected,
+        };
         let bar = bar("comparing");
         let found = catalogue.duplicates(&options, &|done, all| {
             bar.set_length(all);
@@ -242,28 +319,58 @@ impl Duplicates {
             Ok(())
         });
         bar.finish_and_clear();
-        let FoundDuplicates { groups, overlaps, connected, left_out } = found?;
+        let FoundDuplicates {
+            groups,
+            overlaps,
+            connected,
+            left_out,
+        } = found?;
         let by_name = |groups: Vec<Found>| -> Vec<Found> {
-            groups.into_iter().map(|group| group.ordered_by(|record| known_of(record).name)).collect()
+            groups
+                .into_iter()
+                .map(|group| group.ordered_by(|record| known_of(record).name))
+                .collect()
         };
         self.write_history(catalogue, &options, &by_name(connected), &known_of)?;
         let overlaps = Overlaps {
-            names: overlaps.books.iter().map(|record| known_of(record).name).collect(),
+            names: overlaps
+                .books
+                .iter()
+                .map(|record| known_of(record).name)
+                .collect(),
             pairs: overlaps.pairs,
         };
         let with_best = |found: Found| {
-            let known = found.books.iter().map(&known_of).map(|known| (known.name, known.format));
+            let known = found
+                .books
+                .iter()
+                .map(&known_of)
+                .map(|known| (known.name, known.format));
             let (names, formats): (Vec<String>, Vec<Option<Format>>) = known.unzip();
             let copies = found.books.iter().zip(formats).map(|(book, format)| {
                 let (bytes, description) = (book.bytes, &book.description);
-                Copy { bytes, format, description }
+                Copy {
+                    bytes,
+                    format,
+                    description,
+                }
             });
             let (best, merit) = best(&copies.collect::<Vec<_>>())?;
             let bytes = found.books.iter().map(|book| book.bytes).collect();
-            Some(Copies { names, bytes, best, merit, pairs: found.pairs })
+            Some(Copies {
+                names,
+                bytes,
+                best,
+                merit,
+                pairs: found.pairs,
+            })
         };
         let groups = by_name(groups).into_iter().filter_map(with_best).collect();
-        Ok(DuplicatesReport { groups, overlaps, left_out })
+        Ok(DuplicatesReport {
+            groups,
+            overlaps,
+            left_out,
+        })
     }
 
     /// Writes the page of `--history`.
@@ -274,16 +381,28 @@ impl Duplicates {
         found: &[Found],
         known_of: impl Fn(&Record) -> Known,
     ) -> Result<(), Failure> {
-        let Some(file) = &self.history else { return Ok(()) };
-        let dates = self.dates.as_ref().map(|path| Dates::read(path)).transpose()?.unwrap_or_default();
+        let Some(file) = &self.history else {
+            return Ok(());
+        };
+        let dates = self
+            .dates
+            .as_ref()
+            .map(|path| Dates::read(path))
+            .transpose()?
+            .unwrap_or_default();
         let about = |record: &Record| {
             let Known { name, changed, .. } = known_of(record);
             let (at, written) = dates.of(&name, record.description.published, changed);
             (name, at, written)
         };
-        let groups = found.iter().map(|group| lineage(catalogue, options, group, about));
+        let groups = found
+            .iter()
+            .map(|group| lineage(catalogue, options, group, about));
         let groups: Vec<Lineage> = groups.collect::<Result<_, _>>()?;
-        written(file, &html_history(self.language.lang, &groups, Timestamp::now()))
+        written(
+            file,
+            &html_history(self.language.lang, &groups, Timestamp::now()),
+        )
     }
 
     fn print(&self, found: &DuplicatesReport) -> Result<(), Failure> {
@@ -291,18 +410,36 @@ impl Duplicates {
         if let Some(file) = &self.html {
             written(file, &html_duplicates(language, found, Timestamp::now()))?;
         }
-        let DuplicatesReport { groups, overlaps, left_out } = found;
+        let DuplicatesReport {
+            groups,
+            overlaps,
+            left_out,
+        } = found;
         let mut out = out(self.json);
         if self.json {
             for group in groups {
                 json_line(&mut out, &line(group))?;
             }
             for (names, pair) in overlaps.named() {
-                let (relation, share_of_a, share_of_b) = (pair.relation_name(), pair.share_of_a, pair.share_of_b);
-                json_line(&mut out, &OverlapLine { overlap: names, relation, share_of_a, share_of_b })?;
+                let (relation, share_of_a, share_of_b) =
+                    (pair.relation_name(), pair.share_of_a, pair.share_of_b);
+                json_line(
+                    &mut out,
+                    &OverlapLine {
+                        overlap: names,
+                        relation,
+                        share_of_a,
+                        share_of_b,
+                    },
+                )?;
             }
             if !left_out.is_nothing() {
-                json_line(&mut out, &LeftOutLine { left_out: *left_out })?;
+                json_line(
+                    &mut out,
+                    &LeftOutLine {
+                        left_out: *left_out,
+                    },
+                )?;
             }
         } else if self.csv {
             csv(&mut out, found)?;
@@ -311,7 +448,9 @@ impl Duplicates {
                 out,
                 "#!/bin/sh\n# Deletes the copies that `lapidary duplicates` found. Read it before you run it.\nset -eu"
             )?;
-            groups.iter().try_for_each(|group| script(&mut out, group))?;
+            groups
+                .iter()
+                .try_for_each(|group| script(&mut out, group))?;
         } else {
             print_duplicates(&mut out, language, found)?;
         }
@@ -326,13 +465,18 @@ impl Duplicates {
 
 impl Known {
     fn book(record: &Record) -> Self {
-        Self { name: record.key.to_string(), format: None, changed: record.changed }
+        Self {
+            name: record.key.to_string(),
+            format: None,
+            changed: record.changed,
+        }
     }
 }
 
 /// Writes a page to a file.
 fn written(file: &Path, page: &str) -> Result<(), Failure> {
-    fs::write(file, page).map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))
+    fs::write(file, page)
+        .map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))
 }
 
 fn line(group: &Copies) -> GroupLine<'_> {
@@ -360,7 +504,12 @@ fn script(out: &mut impl Write, group: &Copies) -> io::Result<()> {
     };
     for (i, text) in (0..group.names.len()).filter(is_copy).enumerate() {
         if i == 0 {
-            writeln!(out, "\n# kept: {} ({})", quoted(&group.names[group.best]), group.merit.as_str())?;
+            writeln!(
+                out,
+                "\n# kept: {} ({})",
+                quoted(&group.names[group.best]),
+                group.merit.as_str()
+            )?;
         }
         writeln!(out, "rm -- {}", quoted(&group.names[text]))?;
     }
@@ -369,30 +518,57 @@ fn script(out: &mut impl Write, group: &Copies) -> io::Result<()> {
 
 fn csv(out: &mut impl Write, found: &DuplicatesReport) -> Result<(), Failure> {
     let mut table = csv::Writer::from_writer(out);
-    let header = ["group", "text", "bytes", "best", "relation", "share_of_text", "share_of_other", "other"];
+    let header = [
+        "group",
+        "text",
+        "bytes",
+        "best",
+        "relation",
+        "share_of_text",
+        "share_of_other",
+        "other",
+    ];
     let failed = |e: csv::Error| Failure::Failed(e.to_string());
     table.write_record(header).map_err(failed)?;
     for (group, number) in found.groups.iter().zip(1_u64..) {
         for (text, (name, bytes)) in group.names.iter().zip(&group.bytes).enumerate() {
             let pair = group.to_best(text).filter(|_| text != group.best);
-            let share = |of: fn(&Pair<u32>) -> f64| pair.as_ref().map(|pair| format!("{:.4}", of(pair)));
+            let share =
+                |of: fn(&Pair<u32>) -> f64| pair.as_ref().map(|pair| format!("{:.4}", of(pair)));
             table
                 .write_record([
                     number.to_string(),
                     name.clone(),
                     bytes.to_string(),
                     (text == group.best).to_string(),
-                    pair.as_ref().map(Pair::relation_name).unwrap_or_default().to_owned(),
+                    pair.as_ref()
+                        .map(Pair::relation_name)
+                        .unwrap_or_default()
+                        .to_owned(),
                     share(|pair| pair.share_of_a).unwrap_or_default(),
                     share(|pair| pair.share_of_b).unwrap_or_default(),
-                    pair.as_ref().map(|_| group.names[group.best].clone()).unwrap_or_default(),
+                    pair.as_ref()
+                        .map(|_| group.names[group.best].clone())
+                        .unwrap_or_default(),
                 ])
                 .map_err(failed)?;
         }
     }
     for ([text, other], pair) in found.overlaps.named() {
-        let [of_text, of_other] = [pair.share_of_a, pair.share_of_b].map(|share| format!("{share:.4}"));
-        table.write_record(["", text, "", "", pair.relation_name(), &of_text, &of_other, other]).map_err(failed)?;
+        let [of_text, of_other] =
+            [pair.share_of_a, pair.share_of_b].map(|share| format!("{share:.4}"));
+        table
+            .write_record([
+                "",
+                text,
+                "",
+                "",
+                pair.relation_name(),
+                &of_text,
+                &of_other,
+                other,
+            ])
+            .map_err(failed)?;
     }
     Ok(table.flush()?)
 }

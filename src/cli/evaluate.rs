@@ -9,7 +9,8 @@ use clap::Args;
 use indicatif::ProgressBar;
 use lapidary_gems::Recipe;
 use lapidary_lab::{
-    ATTACKS, Attack, BookFile, EvaluateError, Evaluation, Plan, Progress, Shelf, calibrate, evaluate, every_recipe,
+    ATTACKS, Attack, BookFile, EvaluateError, Evaluation, Plan, Progress, Shelf, calibrate,
+    evaluate, every_recipe,
 };
 
 use super::arguments::LexiconArgument;
@@ -89,7 +90,11 @@ impl Evaluate {
             detectors: self.detector.clone(),
             shelf: books,
         };
-        let write = |evaluation: &Evaluation| self.out.as_ref().map_or(Ok(()), |folder| evaluation.write(folder));
+        let write = |evaluation: &Evaluation| {
+            self.out
+                .as_ref()
+                .map_or(Ok(()), |folder| evaluation.write(folder))
+        };
         let evaluated = evaluate(plan, &progress, &write);
         bar.finish_and_clear();
         let evaluation = evaluated?;
@@ -101,7 +106,11 @@ impl Evaluate {
     fn calibrated(&self) -> Result<Status, Failure> {
         let (bar, books) = (bar(""), self.shelf()?);
         let progress = |what, done, all| show(&bar, what, done, all);
-        let recipes: Vec<Recipe> = self.recipes(&books, &progress)?.into_iter().flatten().collect();
+        let recipes: Vec<Recipe> = self
+            .recipes(&books, &progress)?
+            .into_iter()
+            .flatten()
+            .collect();
         let counted = calibrate(&books, &self.pairs()?, &recipes, &progress);
         bar.finish_and_clear();
         out(false).write_all(counted?.written().as_bytes())?;
@@ -109,14 +118,27 @@ impl Evaluate {
     }
 
     fn shelf(&self) -> Result<Shelf, Failure> {
-        let Walk { found, refused, .. } =
-            Walk::of(std::slice::from_ref(&self.books), &Choice::default(), Usually::Books);
+        let Walk { found, refused, .. } = Walk::of(
+            std::slice::from_ref(&self.books),
+            &Choice::default(),
+            Usually::Books,
+        );
         if let Some((path, why)) = refused.into_iter().next() {
-            return Err(Failure::Input(format!("--books: {}: {why}", path.display())));
+            return Err(Failure::Input(format!(
+                "--books: {}: {why}",
+                path.display()
+            )));
         }
         let books = found.into_iter().map(|file| {
-            let parts: Vec<_> = file.relative.iter().map(|part| part.to_string_lossy()).collect();
-            BookFile { name: parts.join("/"), path: file.path }
+            let parts: Vec<_> = file
+                .relative
+                .iter()
+                .map(|part| part.to_string_lossy())
+                .collect();
+            BookFile {
+                name: parts.join("/"),
+                path: file.path,
+            }
         });
         Ok(Shelf::new(books.collect()))
     }
@@ -124,7 +146,8 @@ impl Evaluate {
     fn pairs(&self) -> Result<Vec<(String, String)>, Failure> {
         let read = |path: &PathBuf| {
             let list = fs::read_to_string(path);
-            let list = list.map_err(|e| Failure::Input(format!("--pairs {}: {e}", path.display())))?;
+            let list =
+                list.map_err(|e| Failure::Input(format!("--pairs {}: {e}", path.display())))?;
             Ok((path.display().to_string(), list))
         };
         self.pairs.iter().map(read).collect()
@@ -143,9 +166,24 @@ impl Evaluate {
             return Ok(recipes.into_iter().map(|recipe| vec![recipe]).collect());
         }
         // The members of a set are joined by '+', too.
-        let one = |names: &String| self.lexicon.recipe("--recipes", names).map(|recipe| vec![recipe]);
-        let several = |names: &String| names.split('+').map(|name| self.lexicon.recipe("--recipes", name)).collect();
-        let recipes = |names: &String| if names.starts_with("set;") { one(names) } else { several(names) };
+        let one = |names: &String| {
+            self.lexicon
+                .recipe("--recipes", names)
+                .map(|recipe| vec![recipe])
+        };
+        let several = |names: &String| {
+            names
+                .split('+')
+                .map(|name| self.lexicon.recipe("--recipes", name))
+                .collect()
+        };
+        let recipes = |names: &String| {
+            if names.starts_with("set;") {
+                one(names)
+            } else {
+                several(names)
+            }
+        };
         self.recipes.iter().map(recipes).collect()
     }
 
@@ -156,7 +194,10 @@ impl Evaluate {
         let attack = |name: &String| {
             Attack::named(name).ok_or_else(|| {
                 let known: Vec<&str> = ATTACKS.iter().map(|attack| attack.name).collect();
-                Failure::Input(format!("--attacks: unknown attack '{name}'; known attacks: {}", known.join(", ")))
+                Failure::Input(format!(
+                    "--attacks: unknown attack '{name}'; known attacks: {}",
+                    known.join(", ")
+                ))
             })
         };
         self.attacks.iter().map(attack).collect()
@@ -178,9 +219,9 @@ impl From<EvaluateError> for Failure {
     fn from(error: EvaluateError) -> Self {
         match error {
             EvaluateError::Catalogue(error) => error.into(),
-            EvaluateError::Output { .. } | EvaluateError::Plot { .. } | EvaluateError::Internal(_) => {
-                Self::Failed(error.to_string())
-            }
+            EvaluateError::Output { .. }
+            | EvaluateError::Plot { .. }
+            | EvaluateError::Internal(_) => Self::Failed(error.to_string()),
             _ => Self::Input(error.to_string()),
         }
     }

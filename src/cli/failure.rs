@@ -33,7 +33,10 @@ pub(super) enum Failure {
     /// The input was right, but something failed.
     Failed(String),
     /// A book was refused because others match it.
-    Matches { message: String, report: Box<Report> },
+    Matches {
+        message: String,
+        report: Box<Report>,
+    },
     /// The reader of the output closed the pipe, as `| head` does.
     ReaderGone,
 }
@@ -52,9 +55,11 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Input(sentence) | Self::Failed(sentence) | Self::Matches { message: sentence, .. } => {
-                f.write_str(sentence)
-            }
+            Self::Input(sentence)
+            | Self::Failed(sentence)
+            | Self::Matches {
+                message: sentence, ..
+            } => f.write_str(sentence),
             Self::ReaderGone => f.write_str("the output was closed"),
         }
     }
@@ -75,7 +80,11 @@ impl Failure {
         if let Some(advice) = advice(code) {
             message = format!("{message}; {advice}");
         }
-        if code.kind().is_input() { Self::Input(message) } else { Self::Failed(message) }
+        if code.kind().is_input() {
+            Self::Input(message)
+        } else {
+            Self::Failed(message)
+        }
     }
 }
 

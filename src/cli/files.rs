@@ -30,12 +30,17 @@ impl Reading {
 
     /// Like [`Reading::text`], with headings.
     pub(super) fn whole(self, path: &Path) -> Result<Whole, String> {
-        lapidary_extract::read_whole(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
+        lapidary_extract::read_whole(self.file(path)?, self.limits.limits())
+            .map_err(|e| e.to_string())
     }
 
     /// Like [`Reading::whole`], for the bytes of a file.
     pub(super) fn whole_of(self, bytes: Vec<u8>) -> Result<Whole, String> {
-        let file = File { bytes: bytes.into(), name: None, encoding: self.encoding };
+        let file = File {
+            bytes: bytes.into(),
+            name: None,
+            encoding: self.encoding,
+        };
         lapidary_extract::read_whole(file, self.limits.limits()).map_err(|e| e.to_string())
     }
 
@@ -58,8 +63,14 @@ impl Reading {
                 self.all(file, size)
             })
         };
-        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
-        Ok(File { bytes: bytes.map_err(|e| e.to_string())?, name, encoding: self.encoding })
+        let name = path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
+        Ok(File {
+            bytes: bytes.map_err(|e| e.to_string())?,
+            name,
+            encoding: self.encoding,
+        })
     }
 
     /// Reads all bytes, up to one more than the limit, which is enough to detect a file that is too large.
@@ -117,7 +128,10 @@ impl Found {
     pub(super) fn language(&self) -> String {
         let mut parts = self.relative.iter();
         let first = parts.next().filter(|_| parts.next().is_some());
-        first.map_or_else(|| "-".to_owned(), |folder| folder.to_string_lossy().into_owned())
+        first.map_or_else(
+            || "-".to_owned(),
+            |folder| folder.to_string_lossy().into_owned(),
+        )
     }
 }
 
@@ -143,11 +157,17 @@ impl Choice {
 
 /// Matches a glob with a slash against the path, and any other against the file name, ignoring case.
 fn fits(glob: &Pattern, relative: &Path) -> bool {
-    let options = MatchOptions { case_sensitive: false, require_literal_separator: true, ..MatchOptions::new() };
+    let options = MatchOptions {
+        case_sensitive: false,
+        require_literal_separator: true,
+        ..MatchOptions::new()
+    };
     if glob.as_str().contains('/') {
         return glob.matches_path_with(relative, options);
     }
-    relative.file_name().is_some_and(|name| glob.matches_with(&name.to_string_lossy(), options))
+    relative
+        .file_name()
+        .is_some_and(|name| glob.matches_with(&name.to_string_lossy(), options))
 }
 
 /// Which files in folders a command takes without `--include`.
@@ -173,7 +193,11 @@ pub(super) struct Walk {
 impl Walk {
     /// Finds all files at the paths. Folders are walked recursively, without hidden files.
     pub(super) fn of(paths: &[PathBuf], choice: &Choice, usually: Usually) -> Self {
-        let usually = if choice.include.is_empty() { usually } else { Usually::All };
+        let usually = if choice.include.is_empty() {
+            usually
+        } else {
+            Usually::All
+        };
         let mut walk = Self::default();
         for root in paths {
             let (found, refused) = (walk.found.len(), walk.refused.len());
@@ -184,7 +208,9 @@ impl Walk {
                     "this folder contains no files".to_owned()
                 } else {
                     let others = counted(&others);
-                    format!("there is no book in this folder, but {others}: name them, or select them with --include")
+                    format!(
+                        "there is no book in this folder, but {others}: name them, or select them with --include"
+                    )
                 };
                 walk.refused.push((root.clone(), why));
             }
@@ -195,28 +221,56 @@ impl Walk {
         walk
     }
 
-    fn root(&mut self, root: &Path, choice: &Choice, usually: Usually, others: &mut BTreeMap<String, u64>) {
-        let visible = |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".");
-        for entry in WalkDir::new(root).follow_links(true).sort_by_file_name().into_iter().filter_entry(visible) {
+    fn root(
+        &mut self,
+        root: &Path,
+        choice: &Choice,
+        usually: Usually,
+        others: &mut BTreeMap<String, u64>,
+    ) {
+        let visible = |entry: &DirEntry| {
+            entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
+        };
+        for entry in WalkDir::new(root)
+            .follow_links(true)
+            .sort_by_file_name()
+            .into_iter()
+            .filter_entry(visible)
+        {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {}
                 Ok(entry) if !entry.file_type().is_file() => {
-                    self.refused.push((entry.into_path(), "neither a file nor a folder".to_owned()));
+                    self.refused
+                        .push((entry.into_path(), "neither a file nor a folder".to_owned()));
                 }
                 Ok(entry) => {
                     let name = || entry.file_name().into();
-                    let below = entry.path().strip_prefix(root).ok().filter(|path| *path != Path::new(""));
+                    let below = entry
+                        .path()
+                        .strip_prefix(root)
+                        .ok()
+                        .filter(|path| *path != Path::new(""));
                     let relative = below.map_or_else(name, Path::to_owned);
                     let named_itself = entry.depth() == 0;
-                    if named_itself || choice.takes(&relative) && (usually == Usually::All || is_book(entry.path())) {
-                        self.found.push(Found { relative, path: entry.into_path() });
+                    if named_itself
+                        || choice.takes(&relative)
+                            && (usually == Usually::All || is_book(entry.path()))
+                    {
+                        self.found.push(Found {
+                            relative,
+                            path: entry.into_path(),
+                        });
                     } else {
-                        *others.entry(ending(entry.path()).unwrap_or_default()).or_default() += 1;
+                        *others
+                            .entry(ending(entry.path()).unwrap_or_default())
+                            .or_default() += 1;
                     }
                 }
                 Err(error) => {
                     let path = error.path().unwrap_or(root).to_owned();
-                    let why = error.io_error().map_or_else(|| error.to_string(), ToString::to_string);
+                    let why = error
+                        .io_error()
+                        .map_or_else(|| error.to_string(), ToString::to_string);
                     self.refused.push((path, why));
                 }
             }
@@ -253,8 +307,16 @@ mod tests {
         for (glob, path, takes) in table {
             let choice = |include, exclude| Choice { include, exclude };
             let glob = || vec![Pattern::new(glob).expect("a glob")];
-            assert_eq!(choice(glob(), Vec::new()).takes(Path::new(path)), takes, "{path}");
-            assert_eq!(choice(Vec::new(), glob()).takes(Path::new(path)), !takes, "{path}");
+            assert_eq!(
+                choice(glob(), Vec::new()).takes(Path::new(path)),
+                takes,
+                "{path}"
+            );
+            assert_eq!(
+                choice(Vec::new(), glob()).takes(Path::new(path)),
+                !takes,
+                "{path}"
+            );
             assert!(!choice(glob(), glob()).takes(Path::new(path)), "{path}");
         }
     }

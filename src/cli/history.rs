@@ -28,8 +28,12 @@ impl Dates {
         let list = fs::read_to_string(path).map_err(|e| wrong(e.to_string()))?;
         let mut dates = HashMap::new();
         let lines = list.trim_start_matches('\u{feff}').lines().zip(1..);
-        for (line, number) in lines.filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#')) {
-            let parsed = line.split_once('\t').and_then(|(name, date)| Some((name, date.trim().parse().ok()?)));
+        for (line, number) in
+            lines.filter(|(line, _)| !line.trim().is_empty() && !line.starts_with('#'))
+        {
+            let parsed = line
+                .split_once('\t')
+                .and_then(|(name, date)| Some((name, date.trim().parse().ok()?)));
             let (name, date) = parsed.ok_or_else(|| {
                 let what = "it takes a name, a tab, and a date such as 1886, 1886-05 or 1886-05-31";
                 wrong(format!("line {number}: {what}"))
@@ -41,11 +45,19 @@ impl Dates {
 
     /// When a text appeared, and how that is written: its date in the list, or else when it was published as far as is known, or
     /// else when it was added or last changed.
-    pub(super) fn of(&self, name: &str, published: Option<Published>, changed: Timestamp) -> (Timestamp, String) {
+    pub(super) fn of(
+        &self,
+        name: &str,
+        published: Option<Published>,
+        changed: Timestamp,
+    ) -> (Timestamp, String) {
         let Some(date) = self.0.get(name).copied().or(published) else {
             return (changed, changed.to_zoned(TimeZone::UTC).date().to_string());
         };
-        let at = date.first_day().to_zoned(TimeZone::UTC).map_or(Timestamp::MIN, |day| day.timestamp());
+        let at = date
+            .first_day()
+            .to_zoned(TimeZone::UTC)
+            .map_or(Timestamp::MIN, |day| day.timestamp());
         (at, date.to_string())
     }
 }
@@ -70,10 +82,28 @@ pub(super) fn lineage(
     let texts = order.iter().map(|book| {
         let (record, (name, _, date)) = (&found.books[*book as usize], &about[*book as usize]);
         let segments = passages.get(*book as usize).into_iter().flatten();
-        let segments = segments.map(|segment| Segment { from: places[&segment.from], ..*segment }).collect();
-        let text = if record.text_kept { catalogue.kept_text(&record.key)? } else { None };
+        let segments = segments
+            .map(|segment| Segment {
+                from: places[&segment.from],
+                ..*segment
+            })
+            .collect();
+        let text = if record.text_kept {
+            catalogue.kept_text(&record.key)?
+        } else {
+            None
+        };
         let (name, date) = (name.clone(), date.clone());
-        Ok(Descendant { name, date, bytes: record.bytes, segments, text })
+        Ok(Descendant {
+            name,
+            date,
+            bytes: record.bytes,
+            segments,
+            text,
+        })
     });
-    Ok(Lineage { texts: texts.collect::<Result<_, Failure>>()?, left_out })
+    Ok(Lineage {
+        texts: texts.collect::<Result<_, Failure>>()?,
+        left_out,
+    })
 }

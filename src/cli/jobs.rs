@@ -52,7 +52,12 @@ impl Jobs {
             Action::Show { target, id } => json_line(&mut out(true), &target.open()?.job(id)?)?,
             Action::Cancel { target, id } => {
                 let job = target.open()?.cancel(id)?;
-                writeln!(out(false), "cancelling job {} ({})", job.id, job.task.kind())?;
+                writeln!(
+                    out(false),
+                    "cancelling job {} ({})",
+                    job.id,
+                    job.task.kind()
+                )?;
             }
         }
         Ok(Status::Done)
@@ -60,9 +65,24 @@ impl Jobs {
 }
 
 fn sentence(job: &Job) -> String {
-    let Job { id, task, state, done, total, started, error, .. } = job;
-    let error = error.as_ref().map(|error| format!(": {error}")).unwrap_or_default();
-    format!("{id}\t{}\t{state}\t{done} of {total}\t{started:.0}{error}", task.kind())
+    let Job {
+        id,
+        task,
+        state,
+        done,
+        total,
+        started,
+        error,
+        ..
+    } = job;
+    let error = error
+        .as_ref()
+        .map(|error| format!(": {error}"))
+        .unwrap_or_default();
+    format!(
+        "{id}\t{}\t{state}\t{done} of {total}\t{started:.0}{error}",
+        task.kind()
+    )
 }
 
 /// Starts a job and shows its progress until it succeeds.
@@ -85,21 +105,28 @@ pub(super) fn wait(catalogue: &dyn Access, mut job: Job) -> Result<JobResult, Fa
     match (job.state, job.result, job.error) {
         (JobState::Done, Some(result), _) => Ok(result),
         (_, _, Some(error)) => Err(Failure::Failed(error)),
-        (state, ..) => Err(Failure::Failed(format!("job {} ({}) was {state}", job.id, job.task.kind()))),
+        (state, ..) => Err(Failure::Failed(format!(
+            "job {} ({}) was {state}",
+            job.id,
+            job.task.kind()
+        ))),
     }
 }
 
 /// The failure when a job returns the result of another task.
 pub(super) fn other_result() -> Failure {
     Failure::Failed(
-        "the job returned the result of another task; check that the server has the same version".to_owned(),
+        "the job returned the result of another task; check that the server has the same version"
+            .to_owned(),
     )
 }
 
 /// A progress bar with this label.
 pub(super) fn bar(what: &str) -> ProgressBar {
     let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template("{prefix} {bar:30} {human_pos} of {human_len}, {eta} left") {
+    if let Ok(style) =
+        ProgressStyle::with_template("{prefix} {bar:30} {human_pos} of {human_len}, {eta} left")
+    {
         bar.set_style(style);
     }
     bar.set_prefix(what.to_owned());

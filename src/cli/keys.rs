@@ -89,9 +89,14 @@ impl Keys {
         match self.command {
             KeysCommand::Add(add) => told(&add.target.open_or_create()?.add_key(add.key())?),
             KeysCommand::List(Listing { target, json }) => list(&target.open()?.keys()?, json),
-            KeysCommand::Rotate { target, overlap, name } => {
+            KeysCommand::Rotate {
+                target,
+                overlap,
+                name,
+            } => {
                 let seconds = u32::try_from(overlap.as_secs());
-                let seconds = seconds.map_err(|_| Failure::Input("--overlap: give a shorter time".to_owned()))?;
+                let seconds = seconds
+                    .map_err(|_| Failure::Input("--overlap: give a shorter time".to_owned()))?;
                 told(&target.open()?.rotate_key(&name, seconds)?)
             }
             KeysCommand::Revoke { target, name } => {
@@ -125,7 +130,9 @@ impl Add {
 /// Prints a new key. Only the secret goes to standard output, so that a program can read it from there.
 fn told(made: &MadeKey) -> Result<Status, Failure> {
     tell(line(&made.key));
-    tell("this secret is shown only once and is not stored; clients send it as 'Authorization: Bearer KEY':");
+    tell(
+        "this secret is shown only once and is not stored; clients send it as 'Authorization: Bearer KEY':",
+    );
     writeln!(out(false), "{}", made.secret)?;
     Ok(Status::Done)
 }
@@ -141,12 +148,27 @@ fn line(key: &Key) -> String {
     let mut words = vec![format!("{}: {}", key.name, key.role)];
     words.extend(key.libraries.iter().map(|library| format!("of {library}")));
     words.extend(key.may_forbid.then(|| "may forbid".to_owned()));
-    words.extend(key.must_gate.map(|Unless::Protected| "must gate: protected".to_owned()));
-    words.extend(key.rate.iter().chain(&key.quota).map(ToString::to_string));
     words.extend(
-        key.expires.map(|expires| format!("{} {expires}", if key.has_expired() { "expired" } else { "expires" })),
+        key.must_gate
+            .map(|Unless::Protected| "must gate: protected".to_owned()),
     );
-    format!("{} (id {}, created {})", words.join(", "), key.id, key.created)
+    words.extend(key.rate.iter().chain(&key.quota).map(ToString::to_string));
+    words.extend(key.expires.map(|expires| {
+        format!(
+            "{} {expires}",
+            if key.has_expired() {
+                "expired"
+            } else {
+                "expires"
+            }
+        )
+    }));
+    format!(
+        "{} (id {}, created {})",
+        words.join(", "),
+        key.id,
+        key.created
+    )
 }
 
 fn instant(text: &str) -> Result<Timestamp, String> {
@@ -154,17 +176,25 @@ fn instant(text: &str) -> Result<Timestamp, String> {
         return Ok(instant);
     }
     if let Ok(day) = text.parse::<Date>() {
-        return day.to_zoned(TimeZone::UTC).map(|start| start.timestamp()).map_err(|e| e.to_string());
+        return day
+            .to_zoned(TimeZone::UTC)
+            .map(|start| start.timestamp())
+            .map_err(|e| e.to_string());
     }
-    let from_now = text.parse::<Span>().and_then(|span| Timestamp::now().to_zoned(TimeZone::UTC).checked_add(span));
-    from_now
-        .map(|end| end.timestamp())
-        .map_err(|_| "give a day (2027-01-31), a time (2027-01-31T12:00:00Z), or a time from now (90d)".to_owned())
+    let from_now = text
+        .parse::<Span>()
+        .and_then(|span| Timestamp::now().to_zoned(TimeZone::UTC).checked_add(span));
+    from_now.map(|end| end.timestamp()).map_err(|_| {
+        "give a day (2027-01-31), a time (2027-01-31T12:00:00Z), or a time from now (90d)"
+            .to_owned()
+    })
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
     let wrong = || "give a time such as 1d, 12h or 0s".to_owned();
     let span: Span = text.parse().map_err(|_| wrong())?;
-    let duration = span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()).map_err(|_| wrong())?;
+    let duration = span
+        .to_duration(jiff::SpanRelativeTo::days_are_24_hours())
+        .map_err(|_| wrong())?;
     Duration::try_from(duration).map_err(|_| wrong())
 }

@@ -91,24 +91,44 @@ impl Count {
                 "give --stop none or closed; --stem none, prefix:N, snowball:LANGUAGE or snowball; --min-len 1 to 1000";
             Failure::Input(sentence.to_owned())
         })?;
-        let mut digest = Digested { out: out(false), digest: Sha256::new() };
+        let mut digest = Digested {
+            out: out(false),
+            digest: Sha256::new(),
+        };
         let unread = counted(&self.collection, words, &mut digest)?;
         digest.flush()?;
-        tell(format_args!("lexicon {}", hex::encode(&digest.digest.finalize()[..8])));
-        Ok(if unread > 0 { Status::WrongInput } else { Status::Done })
+        tell(format_args!(
+            "lexicon {}",
+            hex::encode(&digest.digest.finalize()[..8])
+        ));
+        Ok(if unread > 0 {
+            Status::WrongInput
+        } else {
+            Status::Done
+        })
     }
 }
 
 /// Writes the lexicon of a collection. Returns how many of its books could not be read, which are named.
-pub(super) fn counted(collection: &Collection, words: LexiconWords, out: &mut impl Write) -> Result<u64, Failure> {
+pub(super) fn counted(
+    collection: &Collection,
+    words: LexiconWords,
+    out: &mut impl Write,
+) -> Result<u64, Failure> {
     let tally = Mutex::new(Tally::new(words, MOST_WORDS));
     let count = |text: &str| {
         let document = words.of(text);
-        Ok(tally.lock().unwrap_or_else(PoisonError::into_inner).add(document)?)
+        Ok(tally
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(document)?)
     };
     let refuse = |path: &Path, why: &str| tell(format_args!("refused {}: {why}", path.display()));
     let ((), unread) = collection.each("counting", || (), count, |(), ()| (), refuse)?;
-    tally.into_inner().unwrap_or_else(PoisonError::into_inner).write(out)?;
+    tally
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner)
+        .write(out)?;
     Ok(unread)
 }
 
@@ -123,7 +143,11 @@ impl Collection {
         add: impl Fn(T, T) -> T + Sync,
         refuse: impl Fn(&Path, &str) + Sync,
     ) -> Result<(T, u64), Failure> {
-        let Walk { found: files, refused, .. } = Walk::of(&self.paths, &self.choice, Usually::Books);
+        let Walk {
+            found: files,
+            refused,
+            ..
+        } = Walk::of(&self.paths, &self.choice, Usually::Books);
         if let Some((path, why)) = refused.into_iter().next() {
             return Err(Failure::Input(format!("{}: {why}", path.display())));
         }
@@ -166,7 +190,11 @@ struct Tally {
 
 impl Tally {
     fn new(words: LexiconWords, most: usize) -> Self {
-        Self { count: LexiconCount::new(words), most, spilled: Vec::new() }
+        Self {
+            count: LexiconCount::new(words),
+            most,
+            spilled: Vec::new(),
+        }
     }
 
     fn add(&mut self, document: DocumentWords) -> io::Result<()> {
@@ -189,8 +217,12 @@ impl Tally {
             runs.push(Box::new(BufReader::new(file)));
         }
         let rest = self.count.take();
-        let line = |(word, documents, occurrences): (String, u64, u64)| format!("{word}\t{documents}\t{occurrences}\n");
-        runs.push(Box::new(Cursor::new(rest.into_iter().map(line).collect::<String>())));
+        let line = |(word, documents, occurrences): (String, u64, u64)| {
+            format!("{word}\t{documents}\t{occurrences}\n")
+        };
+        runs.push(Box::new(Cursor::new(
+            rest.into_iter().map(line).collect::<String>(),
+        )));
         merge(runs, |word, documents, occurrences| {
             out.write_all(LexiconCount::line(word, documents, occurrences).as_bytes())
         })
@@ -198,7 +230,10 @@ impl Tally {
 }
 
 /// Passes on every word with its sums over all runs, in alphabetical order.
-fn merge(mut runs: Vec<Box<dyn BufRead>>, mut take: impl FnMut(&str, u64, u64) -> io::Result<()>) -> io::Result<()> {
+fn merge(
+    mut runs: Vec<Box<dyn BufRead>>,
+    mut take: impl FnMut(&str, u64, u64) -> io::Result<()>,
+) -> io::Result<()> {
     let mut next = BinaryHeap::new();
     for (number, run) in runs.iter_mut().enumerate() {
         next.extend(entry(run)?.map(|entry| Reverse((entry, number))));
@@ -209,12 +244,16 @@ fn merge(mut runs: Vec<Box<dyn BufRead>>, mut take: impl FnMut(&str, u64, u64) -
         sum = match sum {
             Some((of, d, o)) if of == word => Some((of, d + documents, o + occurrences)),
             before => {
-                before.map_or(Ok(()), |(word, documents, occurrences)| take(&word, documents, occurrences))?;
+                before.map_or(Ok(()), |(word, documents, occurrences)| {
+                    take(&word, documents, occurrences)
+                })?;
                 Some((word, documents, occurrences))
             }
         };
     }
-    sum.map_or(Ok(()), |(word, documents, occurrences)| take(&word, documents, occurrences))
+    sum.map_or(Ok(()), |(word, documents, occurrences)| {
+        take(&word, documents, occurrences)
+    })
 }
 
 /// The next line of a run.
@@ -225,7 +264,12 @@ fn entry(run: &mut dyn BufRead) -> io::Result<Option<(String, u64, u64)>> {
     }
     let mut parts = line.trim_end_matches('\n').split('\t');
     let word = parts.next().unwrap_or_default().to_owned();
-    let mut number = || parts.next().and_then(|number| number.parse().ok()).ok_or(io::ErrorKind::InvalidData);
+    let mut number = || {
+        parts
+            .next()
+            .and_then(|number| number.parse().ok())
+            .ok_or(io::ErrorKind::InvalidData)
+    };
     Ok(Some((word, number()?, number()?)))
 }
 
@@ -255,7 +299,14 @@ mod tests {
 
     #[test]
     fn words_that_do_not_fit_are_counted_as_if_they_did() {
-        let texts = (0..60_u32).map(|i| format!("word{} word{} word{} once{i} every every", i % 7, i % 11, i % 13));
+        let texts = (0..60_u32).map(|i| {
+            format!(
+                "word{} word{} word{} once{i} every every",
+                i % 7,
+                i % 11,
+                i % 13
+            )
+        });
         let words = LexiconWords::default();
         let (mut small, mut all) = (Tally::new(words, 10), LexiconCount::new(words));
         for text in texts {

@@ -57,14 +57,29 @@ impl Libraries {
 impl Named {
     fn set_trust(&self, trusted: bool) -> Result<(), Failure> {
         self.target.open()?.set_trust(&self.library, trusted)?;
-        let meaning = if trusted { "decide for everybody" } else { "decide only for its own keys" };
+        let meaning = if trusted {
+            "decide for everybody"
+        } else {
+            "decide only for its own keys"
+        };
         writeln!(out(false), "the books of {} {meaning}", self.library)?;
         Ok(())
     }
 }
 
 fn line(library: &LibraryListing) -> String {
-    let LibraryListing { library, trusted, books, bytes, changed, .. } = library;
+    let LibraryListing {
+        library,
+        trusted,
+        books,
+        bytes,
+        changed,
+        ..
+    } = library;
     let trust = if *trusted { "trusted" } else { "not trusted" };
-    format!("{library}\t{trust}\t{}\t{} of text\tchanged {changed}", count(*books, "book", "books"), HumanBytes(*bytes))
+    format!(
+        "{library}\t{trust}\t{}\t{} of text\tchanged {changed}",
+        count(*books, "book", "books"),
+        HumanBytes(*bytes)
+    )
 }

@@ -104,7 +104,16 @@ impl LimitArguments {
 /// Sets all of the limits.
 impl From<Limits> for LimitArguments {
     fn from(limits: Limits) -> Self {
-        let Limits { input, unpacked, ratio, entries, depth, archives, memory, time } = limits;
+        let Limits {
+            input,
+            unpacked,
+            ratio,
+            entries,
+            depth,
+            archives,
+            memory,
+            time,
+        } = limits;
         Self {
             input: Some(Size(input)),
             unpacked: Some(Size(unpacked)),

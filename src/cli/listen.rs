@@ -29,7 +29,10 @@ impl FromStr for Listen {
                 addresses.push(address);
             }
         }
-        Ok(Self { name: name.to_owned(), addresses })
+        Ok(Self {
+            name: name.to_owned(),
+            addresses,
+        })
     }
 }
 

@@ -23,7 +23,10 @@ pub(super) enum Format {
 pub(super) fn begin(format: Format, level: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     // A log that cannot be written cannot be reported either, and is no reason to stop.
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).log_internal_errors(false);
+    let log = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(io::stderr)
+        .log_internal_errors(false);
     match format {
         Format::Text => log.with_ansi(io::stderr().is_terminal()).init(),
         Format::Json => log.json().flatten_event(true).with_span_list(false).init(),

@@ -27,7 +27,12 @@ impl Completions {
     pub(super) fn run(&self) -> Result<Status, Failure> {
         // `generate` panics if it cannot write, so it gets a buffer.
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut super::Command::command(), "lapidary", &mut script);
+        clap_complete::generate(
+            self.shell,
+            &mut super::Command::command(),
+            "lapidary",
+            &mut script,
+        );
         stdout().write_all(&script)?;
         Ok(Status::Done)
     }
@@ -35,7 +40,12 @@ impl Completions {
 
 impl Man {
     pub(super) fn run(&self) -> Result<Status, Failure> {
-        let failed = |e| Failure::Input(format!("{}: {e}; give a writable folder", self.folder.display()));
+        let failed = |e| {
+            Failure::Input(format!(
+                "{}: {e}; give a writable folder",
+                self.folder.display()
+            ))
+        };
         std::fs::create_dir_all(&self.folder).map_err(failed)?;
         clap_mangen::generate_to(super::Command::command(), &self.folder).map_err(failed)?;
         Ok(Status::Done)

@@ -113,10 +113,18 @@ impl Command {
     #[must_use]
     pub fn run(self) -> ExitCode {
         if matches!(self.command, Commands::ExtractWorker) {
-            return if worker::work(read_page).is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+            return if worker::work(read_page).is_ok() {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::FAILURE
+            };
         }
         // A person at a terminal waits. A client of a server is told to retry.
-        isolate_readers(if matches!(self.command, Commands::Serve(_)) { BUSY } else { Duration::MAX });
+        isolate_readers(if matches!(self.command, Commands::Serve(_)) {
+            BUSY
+        } else {
+            Duration::MAX
+        });
         // `serve` sets up its log from its settings.
         if !matches!(self.command, Commands::Serve(_)) {
             log::begin(log::Format::Text, "warn");
@@ -156,7 +164,9 @@ impl Command {
             Commands::Lexicon(task) => task.run(),
             Commands::Evaluate(task) => task.run(),
             Commands::ExtractWorker => Ok(Status::Done),
-            Commands::Demo => demo::run(&mut std::io::stdout().lock()).map(|()| Status::Done).map_err(Failure::from),
+            Commands::Demo => demo::run(&mut std::io::stdout().lock())
+                .map(|()| Status::Done)
+                .map_err(Failure::from),
         };
         match done {
             Ok(status) => status.into(),
@@ -172,7 +182,11 @@ impl Command {
 /// Reads files in processes of this same executable, even if another version has since been installed at its path.
 /// `patience` is how long a read waits for a free process.
 fn isolate_readers(patience: Duration) {
-    let program = if cfg!(target_os = "linux") { Ok(PathBuf::from("/proc/self/exe")) } else { env::current_exe() };
+    let program = if cfg!(target_os = "linux") {
+        Ok(PathBuf::from("/proc/self/exe"))
+    } else {
+        env::current_exe()
+    };
     if let Ok(program) = program {
         isolate(program, patience);
     }

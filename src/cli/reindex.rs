@@ -68,7 +68,9 @@ impl Reindex {
         let recipe = self.recipe.recipe()?;
         let from = match self.from {
             Source::Folds if !self.paths.is_empty() => {
-                return Err(Failure::Input("files can only be given with --from sources".to_owned()));
+                return Err(Failure::Input(
+                    "files can only be given with --from sources".to_owned(),
+                ));
             }
             Source::Folds => CutFrom::Folds,
             Source::Sources => CutFrom::Sources,
@@ -83,7 +85,12 @@ impl Reindex {
         } else {
             RecipeChoice::Defined(recipe)
         };
-        let task = Task::Reindex { recipe: choice, from, drop_old, allow_missing };
+        let task = Task::Reindex {
+            recipe: choice,
+            from,
+            drop_old,
+            allow_missing,
+        };
         let result = match from {
             CutFrom::Folds => perform(&*catalogue, task)?,
             CutFrom::Sources => {
@@ -102,7 +109,12 @@ impl Reindex {
                 wait(&*catalogue, job)?
             }
         };
-        let JobResult::Reindexed(Reindexed { books_without, dropped, .. }) = result else {
+        let JobResult::Reindexed(Reindexed {
+            books_without,
+            dropped,
+            ..
+        }) = result
+        else {
             return Err(other_result());
         };
         let mut said = format!("checks now use recipe {name}");
@@ -110,7 +122,10 @@ impl Reindex {
             said = format!("{said}; dropped {before}");
         }
         if books_without > 0 {
-            said = format!("{said}; {} no gems of it", count(books_without, "book has", "books have"));
+            said = format!(
+                "{said}; {} no gems of it",
+                count(books_without, "book has", "books have")
+            );
         }
         writeln!(out(false), "{said}")?;
         Ok(Status::Done)
@@ -119,7 +134,11 @@ impl Reindex {
     /// Submits the text of every book that has no gems of the recipe yet. Returns how many texts were not found.
     fn hand_in(&self, catalogue: &dyn Access, recipe: &RecipeName) -> Result<usize, Failure> {
         let mut lacking = lacking(catalogue, recipe)?;
-        let Walk { found: files, refused: unreadable, .. } = Walk::of(&self.paths, &Choice::default(), Usually::All);
+        let Walk {
+            found: files,
+            refused: unreadable,
+            ..
+        } = Walk::of(&self.paths, &Choice::default(), Usually::All);
         for (path, why) in unreadable {
             tell(format_args!("refused {}: {why}", path.display()));
         }
@@ -127,14 +146,18 @@ impl Reindex {
         bar.set_length(files.len() as u64);
         for file in files {
             let books = match self.reading.books(&file.path) {
-                Ok(books) => books.into_iter().map(|book| book.read.map_err(|why| why.to_string())).collect(),
+                Ok(books) => books
+                    .into_iter()
+                    .map(|book| book.read.map_err(|why| why.to_string()))
+                    .collect(),
                 Err(why) => vec![Err(why)],
             };
             for read in books {
                 match read {
                     Ok(Extracted { text, .. }) => {
-                        let lacking =
-                            digests_of(text.as_bytes()).into_iter().filter_map(|digest| lacking.remove(&digest));
+                        let lacking = digests_of(text.as_bytes())
+                            .into_iter()
+                            .filter_map(|digest| lacking.remove(&digest));
                         for key in lacking.flatten() {
                             catalogue.recut(&key, &text)?;
                         }
@@ -150,13 +173,20 @@ impl Reindex {
 }
 
 /// The books without gems of a recipe, by the digest of their texts.
-fn lacking(catalogue: &dyn Access, recipe: &RecipeName) -> Result<HashMap<String, Vec<BookKey>>, Failure> {
+fn lacking(
+    catalogue: &dyn Access,
+    recipe: &RecipeName,
+) -> Result<HashMap<String, Vec<BookKey>>, Failure> {
     let mut lacking: HashMap<String, Vec<BookKey>> = HashMap::new();
     for library in catalogue.stats()?.libraries {
         let mut cursor = None;
         loop {
             let page = catalogue.books(&library.library, cursor.as_ref(), PAGE)?;
-            for record in page.books.into_iter().filter(|record| !record.gems.contains_key(recipe)) {
+            for record in page
+                .books
+                .into_iter()
+                .filter(|record| !record.gems.contains_key(recipe))
+            {
                 lacking.entry(record.digest).or_default().push(record.key);
             }
             cursor = page.next_cursor;
@@ -171,7 +201,12 @@ fn lacking(catalogue: &dyn Access, recipe: &RecipeName) -> Result<HashMap<String
 impl DropRecipe {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
-        perform(&*catalogue, Task::DropRecipe { recipe: self.recipe.clone() })?;
+        perform(
+            &*catalogue,
+            Task::DropRecipe {
+                recipe: self.recipe.clone(),
+            },
+        )?;
         writeln!(out(false), "dropped recipe {}", self.recipe)?;
         Ok(Status::Done)
     }

@@ -6,14 +6,15 @@ use std::time::Duration;
 use std::{env, thread};
 
 use lapidary_catalogue::api::{
-    Added, AllowList, AllowLists, Amendment, AuditPage, Check, Decision, DecisionPage, Finding, Findings, FoundBooks,
-    Imported, Job, Jobs, Key, Keys, Libraries, LibraryListing, LibraryTrust, MadeKey, MadeWebhook, NewBook,
-    NewDecision, NewKey, NewWebhook, Page, Problem, RecipeList, Record, Recut, Report, Rotation, Stats, Task, ToAllow,
-    Webhook, Webhooks,
+    Added, AllowList, AllowLists, Amendment, AuditPage, Check, Decision, DecisionPage, Finding,
+    Findings, FoundBooks, Imported, Job, Jobs, Key, Keys, Libraries, LibraryListing, LibraryTrust,
+    MadeKey, MadeWebhook, NewBook, NewDecision, NewKey, NewWebhook, Page, Problem, RecipeList,
+    Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook, Webhooks,
 };
 use lapidary_catalogue::client::unanswered;
 use lapidary_catalogue::{
-    Allowable, BookGems, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions, TextGems,
+    Allowable, BookGems, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions,
+    TextGems,
 };
 use lapidary_common::description::Description;
 use lapidary_common::error::ErrorCode;
@@ -58,19 +59,23 @@ type Answer = Result<ureq::http::Response<Body>, ureq::Error>;
 impl Remote {
     pub(super) fn new(url: &str) -> Result<Self, Failure> {
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            let sentence =
-                format!("--server {url}: give the server's address as http://HOST:PORT or https://HOST:PORT");
+            let sentence = format!(
+                "--server {url}: give the server's address as http://HOST:PORT or https://HOST:PORT"
+            );
             return Err(Failure::Input(sentence));
         }
         let mut config = Agent::config_builder().http_status_as_error(false);
         if let Ok(key) = env::var(KEY_VARIABLE) {
             let bearer = HeaderValue::from_str(&format!("Bearer {key}"));
-            let mut bearer = bearer.map_err(|_| Failure::Input(format!("{KEY_VARIABLE} is not a valid key")))?;
+            let mut bearer =
+                bearer.map_err(|_| Failure::Input(format!("{KEY_VARIABLE} is not a valid key")))?;
             bearer.set_sensitive(true);
-            config = config.middleware(move |mut request: Request<SendBody>, next: MiddlewareNext| {
-                request.headers_mut().insert(AUTHORIZATION, bearer.clone());
-                next.handle(request)
-            });
+            config = config.middleware(
+                move |mut request: Request<SendBody>, next: MiddlewareNext| {
+                    request.headers_mut().insert(AUTHORIZATION, bearer.clone());
+                    next.handle(request)
+                },
+            );
         }
         let agent = match env::var_os(AUTHORITY_VARIABLE) {
             None => config.build().into(),
@@ -80,12 +85,18 @@ impl Remote {
                 Agent::with_parts(config.build(), connector, DefaultResolver::default())
             }
         };
-        Ok(Self { url: url.trim_end_matches('/').to_owned(), agent })
+        Ok(Self {
+            url: url.trim_end_matches('/').to_owned(),
+            agent,
+        })
     }
 
     /// Imports an export into the server. Returns its number of books.
     pub(super) fn import(&self, export: &mut dyn Read) -> Result<u64, Failure> {
-        let request = self.agent.post(self.at("/v1/import")).content_type("application/x-ndjson");
+        let request = self
+            .agent
+            .post(self.at("/v1/import"))
+            .content_type("application/x-ndjson");
         let sent = request.send(SendBody::from_reader(&mut { export }));
         let Imported { books } = self.parsed(self.read(sent)?)?;
         Ok(books)
@@ -99,11 +110,19 @@ impl Remote {
         self.parsed(self.read(self.agent.get(self.at(path)).call())?)
     }
 
-    pub(super) fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+    pub(super) fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
         self.parsed(self.read(self.agent.post(self.at(path)).send_json(body))?)
     }
 
-    pub(super) fn put<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+    pub(super) fn put<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
         self.parsed(self.read(self.agent.put(self.at(path)).send_json(body))?)
     }
 
@@ -115,12 +134,20 @@ impl Remote {
         self.parsed(self.read(self.agent.get(self.at(path)).query_pairs(query).call())?)
     }
 
-    pub(super) fn patch<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Failure> {
+    pub(super) fn patch<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, Failure> {
         self.parsed(self.read(self.agent.patch(self.at(path)).send_json(body))?)
     }
 
     /// Like `put`, with whether it created something.
-    pub(super) fn put_new<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<(T, bool), Failure> {
+    pub(super) fn put_new<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<(T, bool), Failure> {
         let read = self.read(self.agent.put(self.at(path)).send_json(body))?;
         let is_new = read.0 == StatusCode::CREATED;
         Ok((self.parsed(read)?, is_new))
@@ -138,37 +165,63 @@ impl Remote {
 
     fn unanswered(&self, error: &ureq::Error) -> Failure {
         let (url, why) = (&self.url, unanswered(error));
-        Failure::Failed(format!("no answer from {url}: {why}; is `lapidary serve` running there?"))
+        Failure::Failed(format!(
+            "no answer from {url}: {why}; is `lapidary serve` running there?"
+        ))
     }
 
     /// The status and body of a response, or why there is none.
     fn read(&self, answer: Answer) -> Result<(StatusCode, String), Failure> {
         let mut answer = answer.map_err(|error| self.unanswered(&error))?;
-        let body = answer.body_mut().with_config().limit(ANSWER_BYTES).read_to_string();
+        let body = answer
+            .body_mut()
+            .with_config()
+            .limit(ANSWER_BYTES)
+            .read_to_string();
         let body = body.map_err(|error| self.unanswered(&error))?;
         Ok((answer.status(), body))
     }
 
-    fn parsed<T: DeserializeOwned>(&self, (status, body): (StatusCode, String)) -> Result<T, Failure> {
+    fn parsed<T: DeserializeOwned>(
+        &self,
+        (status, body): (StatusCode, String),
+    ) -> Result<T, Failure> {
         if status.is_success() {
             let parsed = serde_json::from_str(&body);
             return parsed.map_err(|_| {
-                Failure::Failed(format!("{} does not answer like a Lapidary server of this version", self.url))
+                Failure::Failed(format!(
+                    "{} does not answer like a Lapidary server of this version",
+                    self.url
+                ))
             });
         }
         let problem: Option<Problem> = serde_json::from_str(&body).ok();
         if status == StatusCode::UNAUTHORIZED {
-            return Err(Failure::Input(self.unauthorized(problem.as_ref().map_or("", |problem| &problem.code))));
+            return Err(Failure::Input(self.unauthorized(
+                problem.as_ref().map_or("", |problem| &problem.code),
+            )));
         }
-        if let Some(Problem { report: Some(report), detail, .. }) = problem {
-            return Err(Failure::Matches { message: detail, report });
+        if let Some(Problem {
+            report: Some(report),
+            detail,
+            ..
+        }) = problem
+        {
+            return Err(Failure::Matches {
+                message: detail,
+                report,
+            });
         }
-        let detail = problem.as_ref().map_or_else(|| status.to_string(), |problem| problem.detail.clone());
-        Err(match problem.and_then(|problem| ErrorCode::named(&problem.code)) {
-            Some(code) => Failure::new(code, detail),
-            None if status.is_client_error() => Failure::Input(detail),
-            None => Failure::Failed(detail),
-        })
+        let detail = problem
+            .as_ref()
+            .map_or_else(|| status.to_string(), |problem| problem.detail.clone());
+        Err(
+            match problem.and_then(|problem| ErrorCode::named(&problem.code)) {
+                Some(code) => Failure::new(code, detail),
+                None if status.is_client_error() => Failure::Input(detail),
+                None => Failure::Failed(detail),
+            },
+        )
     }
 
     /// Why the server refused access. The server's own message is about headers, which users of this command do not set.
@@ -178,13 +231,20 @@ impl Remote {
             "key_expired" => "says that the key has expired",
             _ => "does not know the key",
         };
-        format!("{} {why}: set {KEY_VARIABLE} to a key from its administrator (lapidary keys add)", self.url)
+        format!(
+            "{} {why}: set {KEY_VARIABLE} to a key from its administrator (lapidary keys add)",
+            self.url
+        )
     }
 
     /// Like [`Remote::parsed`], with `None` for 404.
     fn found<T: DeserializeOwned>(&self, answer: Answer) -> Result<Option<T>, Failure> {
         let read = self.read(answer)?;
-        if read.0 == StatusCode::NOT_FOUND { Ok(None) } else { self.parsed(read).map(Some) }
+        if read.0 == StatusCode::NOT_FOUND {
+            Ok(None)
+        } else {
+            self.parsed(read).map(Some)
+        }
     }
 }
 
@@ -202,8 +262,19 @@ fn patiently(send: impl Fn() -> Answer) -> Answer {
 
 /// How long the server asks to wait when it is overloaded or a rate limit is exceeded; `None` if that is too long.
 fn retry_after(answer: &ureq::http::Response<Body>) -> Option<Duration> {
-    let busy = [StatusCode::TOO_MANY_REQUESTS, StatusCode::SERVICE_UNAVAILABLE].contains(&answer.status());
-    let seconds = answer.headers().get(RETRY_AFTER).filter(|_| busy)?.to_str().ok()?.parse().ok()?;
+    let busy = [
+        StatusCode::TOO_MANY_REQUESTS,
+        StatusCode::SERVICE_UNAVAILABLE,
+    ]
+    .contains(&answer.status());
+    let seconds = answer
+        .headers()
+        .get(RETRY_AFTER)
+        .filter(|_| busy)?
+        .to_str()
+        .ok()?
+        .parse()
+        .ok()?;
     Some(Duration::from_secs(seconds)).filter(|wait| *wait <= LONGEST_WAIT)
 }
 
@@ -229,10 +300,19 @@ fn key_path(name: &str) -> String {
 }
 
 /// The fields of a body that say what a content is: text, whether it is cleaned, gems and their recipe.
-fn parts(content: Content) -> (Option<String>, Option<bool>, Option<Vec<WrittenGem>>, Option<String>) {
+fn parts(
+    content: Content,
+) -> (
+    Option<String>,
+    Option<bool>,
+    Option<Vec<WrittenGem>>,
+    Option<String>,
+) {
     match content {
         Content::Text { text, clean } => (Some(text), clean, None, None),
-        Content::Gems(BookGems { recipe, gems }) => (None, None, Some(gems), recipe.map(Into::into)),
+        Content::Gems(BookGems { recipe, gems }) => {
+            (None, None, Some(gems), recipe.map(Into::into))
+        }
     }
 }
 
@@ -282,7 +362,10 @@ impl Access for Remote {
             case: record.and_then(|case| case.reference),
             mark: None,
         };
-        let request = self.agent.post(self.at("/v1/checks")).header(ACCEPT_LANGUAGE, language.tag());
+        let request = self
+            .agent
+            .post(self.at("/v1/checks"))
+            .header(ACCEPT_LANGUAGE, language.tag());
         self.parsed(self.read(request.send_json(&check))?)
     }
 
@@ -290,7 +373,12 @@ impl Access for Remote {
         self.get(&format!("/v1/decisions/{}", encoded(id)))
     }
 
-    fn decisions(&self, sought: &SoughtDecisions, cursor: Option<&str>, limit: usize) -> Result<DecisionPage, Failure> {
+    fn decisions(
+        &self,
+        sought: &SoughtDecisions,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<DecisionPage, Failure> {
         let SoughtDecisions { digest, book, day } = sought;
         let (day, limit) = (day.map(|day| day.to_string()), limit.to_string());
         let parameters = [
@@ -301,8 +389,17 @@ impl Access for Remote {
             ("cursor", cursor),
             ("limit", Some(&*limit)),
         ];
-        let given = parameters.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        self.parsed(self.read(self.agent.get(self.at("/v1/decisions")).query_pairs(given).call())?)
+        let given = parameters
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        self.parsed(
+            self.read(
+                self.agent
+                    .get(self.at("/v1/decisions"))
+                    .query_pairs(given)
+                    .call(),
+            )?,
+        )
     }
 
     fn decide(&self, new: &NewDecision) -> Result<Decision, Failure> {
@@ -310,8 +407,25 @@ impl Access for Remote {
     }
 
     fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
-        let NewEntry { key, rights, description, validity, content, hidden, allow_empty, keep_text, gate, .. } = entry;
-        let Description { title, authors, language, identifiers, published } = description;
+        let NewEntry {
+            key,
+            rights,
+            description,
+            validity,
+            content,
+            hidden,
+            allow_empty,
+            keep_text,
+            gate,
+            ..
+        } = entry;
+        let Description {
+            title,
+            authors,
+            language,
+            identifiers,
+            published,
+        } = description;
         let (text, clean, gems, recipe) = parts(content);
         let book = NewBook {
             rights,
@@ -349,7 +463,11 @@ impl Access for Remote {
     }
 
     fn text(&self, BookKey { library, id }: &BookKey) -> Result<String, Failure> {
-        let path = self.at(&format!("{}/texts/{}", library_path(library), encoded(id.as_str())));
+        let path = self.at(&format!(
+            "{}/texts/{}",
+            library_path(library),
+            encoded(id.as_str())
+        ));
         match self.read(patiently(|| self.agent.get(&path).call()))? {
             (StatusCode::OK, text) => Ok(text),
             refused => self.parsed(refused),
@@ -357,15 +475,35 @@ impl Access for Remote {
     }
 
     fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {
-        self.found(self.agent.patch(self.at(&book_path(key))).send_json(amendment))
+        self.found(
+            self.agent
+                .patch(self.at(&book_path(key)))
+                .send_json(amendment),
+        )
     }
 
-    fn allow(&self, name: BookId, what: Allowable, note: Option<String>) -> Result<AllowList, Failure> {
+    fn allow(
+        &self,
+        name: BookId,
+        what: Allowable,
+        note: Option<String>,
+    ) -> Result<AllowList, Failure> {
         let asked = match what {
-            Allowable::Book(book) => ToAllow { book: Some(book), note, ..ToAllow::default() },
+            Allowable::Book(book) => ToAllow {
+                book: Some(book),
+                note,
+                ..ToAllow::default()
+            },
             Allowable::Gems(content) => {
                 let (text, clean, gems, recipe) = parts(content);
-                ToAllow { text, clean, gems, recipe, note, book: None }
+                ToAllow {
+                    text,
+                    clean,
+                    gems,
+                    recipe,
+                    note,
+                    book: None,
+                }
             }
         };
         self.put(&allow_path(&name), &asked)
@@ -384,17 +522,34 @@ impl Access for Remote {
         self.delete(&book_path(key))
     }
 
-    fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, Failure> {
-        let mut request =
-            self.agent.get(self.at(&(library_path(library) + "/books"))).query("limit", limit.to_string());
+    fn books(
+        &self,
+        library: &Library,
+        cursor: Option<&BookId>,
+        limit: usize,
+    ) -> Result<Page, Failure> {
+        let mut request = self
+            .agent
+            .get(self.at(&(library_path(library) + "/books")))
+            .query("limit", limit.to_string());
         if let Some(cursor) = cursor {
             request = request.query("cursor", cursor.as_str());
         }
         self.parsed(self.read(request.call())?)
     }
 
-    fn find(&self, sought: &Sought, cursor: Option<&str>, limit: usize) -> Result<FoundBooks, Failure> {
-        let Sought { identifier, title, author, library } = sought;
+    fn find(
+        &self,
+        sought: &Sought,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<FoundBooks, Failure> {
+        let Sought {
+            identifier,
+            title,
+            author,
+            library,
+        } = sought;
         let parameters = [
             ("identifier", identifier.as_deref()),
             ("title", title.as_deref()),
@@ -403,8 +558,17 @@ impl Access for Remote {
             ("cursor", cursor),
             ("limit", Some(&*limit.to_string())),
         ];
-        let given = parameters.into_iter().filter_map(|(name, value)| Some((name, value?)));
-        self.parsed(self.read(self.agent.get(self.at("/v1/books")).query_pairs(given).call())?)
+        let given = parameters
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value?)));
+        self.parsed(
+            self.read(
+                self.agent
+                    .get(self.at("/v1/books"))
+                    .query_pairs(given)
+                    .call(),
+            )?,
+        )
     }
 
     fn libraries(&self) -> Result<Vec<LibraryListing>, Failure> {
@@ -413,7 +577,10 @@ impl Access for Remote {
     }
 
     fn set_trust(&self, library: &Library, trusted: bool) -> Result<(), Failure> {
-        let LibraryTrust { .. } = self.put(&(library_path(library) + "/trust"), &LibraryTrust { trusted })?;
+        let LibraryTrust { .. } = self.put(
+            &(library_path(library) + "/trust"),
+            &LibraryTrust { trusted },
+        )?;
         Ok(())
     }
 
@@ -448,7 +615,10 @@ impl Access for Remote {
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure> {
-        let request = self.agent.get(self.at("/v1/audit")).query("limit", limit.to_string());
+        let request = self
+            .agent
+            .get(self.at("/v1/audit"))
+            .query("limit", limit.to_string());
         let request = match from {
             AuditFrom::Behind(number) => request.query("after", number.to_string()),
             AuditFrom::Time(time) => request.query("since", time.to_string()),
@@ -467,8 +637,13 @@ impl Access for Remote {
 
     fn add_recipe(&self, recipe: &Recipe) -> Result<(), Failure> {
         let lexicon = recipe.lexicon().map_or("", |lexicon| lexicon.written());
-        let request = self.agent.post(self.at("/v1/recipes")).query("recipe", recipe.name().as_str());
-        let sent = request.content_type("text/plain; charset=utf-8").send(lexicon);
+        let request = self
+            .agent
+            .post(self.at("/v1/recipes"))
+            .query("recipe", recipe.name().as_str());
+        let sent = request
+            .content_type("text/plain; charset=utf-8")
+            .send(lexicon);
         let RecipeList { .. } = self.parsed(self.read(sent)?)?;
         Ok(())
     }
@@ -490,9 +665,16 @@ impl Access for Remote {
         self.parsed(self.read(self.agent.delete(self.at(&format!("/v1/jobs/{id}"))).call())?)
     }
 
-    fn recut(&self, BookKey { library, id }: &BookKey, text: &str) -> Result<Vec<RecipeName>, Failure> {
+    fn recut(
+        &self,
+        BookKey { library, id }: &BookKey,
+        text: &str,
+    ) -> Result<Vec<RecipeName>, Failure> {
         let path = format!("{}/recut/{}", library_path(library), encoded(id.as_str()));
-        let request = self.agent.post(self.at(&path)).content_type("text/plain; charset=utf-8");
+        let request = self
+            .agent
+            .post(self.at(&path))
+            .content_type("text/plain; charset=utf-8");
         let Recut { added } = self.parsed(self.read(request.send(text))?)?;
         Ok(added)
     }
@@ -504,10 +686,12 @@ impl Access for Remote {
             return self.parsed(self.read(Ok(answer))?);
         }
         let copied = io::copy(&mut answer.body_mut().as_reader(), out);
-        copied.and_then(|_| out.flush()).map_err(|e| match e.kind() {
-            io::ErrorKind::BrokenPipe => Failure::ReaderGone,
-            _ => Failure::Failed(format!("the export was interrupted: {e}")),
-        })
+        copied
+            .and_then(|_| out.flush())
+            .map_err(|e| match e.kind() {
+                io::ErrorKind::BrokenPipe => Failure::ReaderGone,
+                _ => Failure::Failed(format!("the export was interrupted: {e}")),
+            })
     }
 
     fn settle(&self) {}

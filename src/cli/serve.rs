@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use clap::Args;
 use jiff::Timestamp;
-use lapidary::server::{self, CertificateError, CertificateFiles, ProxyNetwork, ServerError, Settings};
+use lapidary::server::{
+    self, CertificateError, CertificateFiles, ProxyNetwork, ServerError, Settings,
+};
 use lapidary_catalogue::parse;
 use lapidary_catalogue::permission::Rate;
 use lapidary_catalogue::{Backups, Catalogue};
@@ -59,11 +61,21 @@ struct Options {
     #[arg(long, value_name = "HOST:PORT", env = "LAPIDARY_LISTEN")]
     listen: Option<Listen>,
     /// While there are no keys, accept these host names too, besides localhost and the machine's addresses
-    #[arg(long, value_name = "HOST,…", env = "LAPIDARY_ALLOWED_HOSTS", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "HOST,…",
+        env = "LAPIDARY_ALLOWED_HOSTS",
+        value_delimiter = ','
+    )]
     allowed_hosts: Option<Vec<String>>,
     /// Believe these proxies, addresses or networks, whom a request comes from (X-Forwarded-For or Forwarded). Limits by address
     /// then count the client, not the proxy [default: none]
-    #[arg(long, value_name = "ADDRESS,…", env = "LAPIDARY_TRUSTED_PROXIES", value_delimiter = ',')]
+    #[arg(
+        long,
+        value_name = "ADDRESS,…",
+        env = "LAPIDARY_TRUSTED_PROXIES",
+        value_delimiter = ','
+    )]
     trusted_proxies: Option<Vec<ProxyNetwork>>,
     /// Expect a header of the PROXY protocol, version 1 or 2, at the beginning of each connection of a trusted proxy
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_PROXY_PROTOCOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
@@ -141,21 +153,40 @@ impl Serve {
                 "the settings: --open needs the console, which 'no-console' turns off".to_owned(),
             ));
         }
-        let settings = Settings { open: self.open, ..options.settings() };
+        let settings = Settings {
+            open: self.open,
+            ..options.settings()
+        };
         if self.check_config {
             let wrong = |error: CertificateError| Failure::Input(error.to_string());
-            settings.tls.as_ref().map_or(Ok(()), CertificateFiles::verify).map_err(wrong)?;
-            write!(out(false), "{}", options.effective().map_err(|e| Failure::Failed(e.to_string()))?)?;
+            settings
+                .tls
+                .as_ref()
+                .map_or(Ok(()), CertificateFiles::verify)
+                .map_err(wrong)?;
+            write!(
+                out(false),
+                "{}",
+                options
+                    .effective()
+                    .map_err(|e| Failure::Failed(e.to_string()))?
+            )?;
             return Ok(Status::Done);
         }
-        log::begin(options.log_format.unwrap_or_default(), "info,actix_server=warn");
+        log::begin(
+            options.log_format.unwrap_or_default(),
+            "info,actix_server=warn",
+        );
         if Timestamp::now() < Timestamp::UNIX_EPOCH {
             // HTTP cannot express such a date.
             let sentence = "the system clock is set to before 1970; correct it and start again";
             return Err(Failure::Failed(sentence.to_owned()));
         }
         log::take_panics();
-        let (rule, cache) = (options.rule.changes(), options.cache.map_or(CACHE_BYTES, Size::in_memory));
+        let (rule, cache) = (
+            options.rule.changes(),
+            options.cache.map_or(CACHE_BYTES, Size::in_memory),
+        );
         let folder = options.data.clone().unwrap_or_default();
         let open = || {
             let catalogue = match &options.store {
@@ -163,7 +194,10 @@ impl Serve {
                 None => Catalogue::open_or_create_with_cache(&folder, cache)?,
             };
             let catalogue = catalogue.with_rule(rule);
-            let backups = options.backups.clone().map_or(Backups::Nowhere, Backups::Below);
+            let backups = options
+                .backups
+                .clone()
+                .map_or(Backups::Nowhere, Backups::Below);
             let catalogue = catalogue
                 .with_backups(backups)
                 .with_private_webhooks(options.private_webhooks.unwrap_or_default())
@@ -174,19 +208,29 @@ impl Serve {
         match server::run(open, settings) {
             Ok(()) => Ok(Status::Done),
             Err(ServerError::Catalogue(error)) => Err(error.into()),
-            Err(error @ (ServerError::Open(_) | ServerError::OpenToOthers(_) | ServerError::Certificate(_))) => {
-                Err(Failure::Input(error.to_string()))
-            }
+            Err(
+                error @ (ServerError::Open(_)
+                | ServerError::OpenToOthers(_)
+                | ServerError::Certificate(_)),
+            ) => Err(Failure::Input(error.to_string())),
             Err(error) => Err(Failure::Failed(error.to_string())),
         }
     }
 
     /// The settings from flags, variables and the file, merged.
     fn settled(&self) -> Result<Options, Failure> {
-        let mut table = self.config.as_deref().map(read).transpose()?.unwrap_or_default();
-        let stronger = Table::try_from(&self.options).map_err(|e| Failure::Input(format!("the settings: {e}")))?;
+        let mut table = self
+            .config
+            .as_deref()
+            .map(read)
+            .transpose()?
+            .unwrap_or_default();
+        let stronger = Table::try_from(&self.options)
+            .map_err(|e| Failure::Input(format!("the settings: {e}")))?;
         lay_over(&mut table, stronger);
-        let options: Options = table.try_into().map_err(|e| Failure::Input(format!("the settings: {e}")))?;
+        let options: Options = table
+            .try_into()
+            .map_err(|e| Failure::Input(format!("the settings: {e}")))?;
         options.verify()?;
         match (&options.data, &options.store) {
             (Some(_), Some(_)) => Err(Failure::Input("the settings: give 'data' or 'store', not both".to_owned())),
@@ -224,16 +268,27 @@ fn lay_over(table: &mut Table, stronger: Table) {
 impl Options {
     fn verify(&self) -> Result<(), Failure> {
         let wrong = |sentence: &str| Err(Failure::Input(format!("the settings: {sentence}")));
-        if self.slow.is_some_and(|slow| Duration::try_from_secs_f64(slow).is_err()) {
+        if self
+            .slow
+            .is_some_and(|slow| Duration::try_from_secs_f64(slow).is_err())
+        {
             return wrong("'slow' is a number of seconds, such as 0.5");
         }
         if self.certificate.is_some() != self.private_key.is_some() {
-            return wrong("'certificate' and 'private-key' belong together; give both, or none for plain HTTP");
+            return wrong(
+                "'certificate' and 'private-key' belong together; give both, or none for plain HTTP",
+            );
         }
-        if self.proxy_protocol == Some(true) && self.trusted_proxies.as_ref().is_none_or(Vec::is_empty) {
+        if self.proxy_protocol == Some(true)
+            && self.trusted_proxies.as_ref().is_none_or(Vec::is_empty)
+        {
             return wrong("'proxy-protocol' needs 'trusted-proxies': nobody else is believed");
         }
-        if self.rule.min_share.is_some_and(|share| !(0.0..=1.0).contains(&share)) {
+        if self
+            .rule
+            .min_share
+            .is_some_and(|share| !(0.0..=1.0).contains(&share))
+        {
             return wrong("'min-share' is a number from 0 to 1");
         }
         let max_body = self.max_body.map(Size::in_memory);
@@ -242,9 +297,15 @@ impl Options {
                 return wrong(&format!("'{name}' must be 1 or more"));
             }
         }
-        let Settings { max_body, body_memory, .. } = self.settings();
+        let Settings {
+            max_body,
+            body_memory,
+            ..
+        } = self.settings();
         if body_memory < max_body {
-            return wrong(&format!("'body-memory' ({body_memory}) must have room for 'max-body' ({max_body})"));
+            return wrong(&format!(
+                "'body-memory' ({body_memory}) must have room for 'max-body' ({max_body})"
+            ));
         }
         Ok(())
     }
@@ -252,20 +313,31 @@ impl Options {
     fn settings(&self) -> Settings {
         let default = Settings::default();
         let tls = self.certificate.clone().zip(self.private_key.clone());
-        let tls = tls.map(|(certificate, private_key)| CertificateFiles { certificate, private_key });
+        let tls = tls.map(|(certificate, private_key)| CertificateFiles {
+            certificate,
+            private_key,
+        });
         let max_body = self.max_body.map_or(default.max_body, Size::in_memory);
         Settings {
-            listen: self.listen.clone().map_or(default.listen, |listen| listen.addresses),
+            listen: self
+                .listen
+                .clone()
+                .map_or(default.listen, |listen| listen.addresses),
             allowed_hosts: self.allowed_hosts.clone().unwrap_or_default(),
             trusted_proxies: self.trusted_proxies.clone().unwrap_or_default(),
             proxy_protocol: self.proxy_protocol.unwrap_or_default(),
             tls,
             max_body,
-            body_memory: self.body_memory.map_or_else(|| default.body_memory.max(max_body), Size::in_memory),
+            body_memory: self
+                .body_memory
+                .map_or_else(|| default.body_memory.max(max_body), Size::in_memory),
             concurrent: self.concurrent.unwrap_or(default.concurrent),
             queue: self.queue.unwrap_or(default.queue),
             keyless_rate: self.keyless_rate.or(default.keyless_rate),
-            slow: self.slow.and_then(|slow| Duration::try_from_secs_f64(slow).ok()).unwrap_or(default.slow),
+            slow: self
+                .slow
+                .and_then(|slow| Duration::try_from_secs_f64(slow).ok())
+                .unwrap_or(default.slow),
             min_free: self.min_free.map_or(default.min_free, |size| size.0),
             sources: self.sources.unwrap_or(default.sources),
             sources_queue: self.sources_queue.unwrap_or(default.sources_queue),
@@ -278,7 +350,12 @@ impl Options {
     /// The effective settings as TOML. Settings that are off by default are left out.
     fn effective(self) -> Result<String, toml::ser::Error> {
         let settings = self.settings();
-        let default = || settings.listen.first().and_then(|address| address.to_string().parse().ok());
+        let default = || {
+            settings
+                .listen
+                .first()
+                .and_then(|address| address.to_string().parse().ok())
+        };
         let rule = self.rule;
         let all = Self {
             listen: self.listen.or_else(default),
@@ -310,8 +387,14 @@ impl Options {
 fn rule_lines(rule: &RuleArguments) -> String {
     let recipes: Vec<Recipe> = Recipe::built_in().collect();
     let values = |recipe: &Recipe| {
-        let Rule { min_common, min_share, common_cap, min_evidence, min_support, .. } =
-            rule.changes().on(recipe.rule());
+        let Rule {
+            min_common,
+            min_share,
+            common_cap,
+            min_evidence,
+            min_support,
+            ..
+        } = rule.changes().on(recipe.rule());
         [
             ("min-common", min_common.to_string()),
             ("min-share", format!("{min_share:?}")),
@@ -325,11 +408,19 @@ fn rule_lines(rule: &RuleArguments) -> String {
         if of_each.iter().all(|values| values[i].1 == *first) {
             return format!("{name} = {first}\n");
         }
-        let of = |(recipe, values): (&Recipe, &[(&str, String); 5])| format!("{} ({})", values[i].1, recipe.name());
+        let of = |(recipe, values): (&Recipe, &[(&str, String); 5])| {
+            format!("{} ({})", values[i].1, recipe.name())
+        };
         let of_each: Vec<String> = recipes.iter().zip(&of_each).map(of).collect();
         format!("# {name}, by recipe: {}\n", of_each.join(", "))
     };
-    of_each.first().into_iter().flatten().enumerate().map(line).collect()
+    of_each
+        .first()
+        .into_iter()
+        .flatten()
+        .enumerate()
+        .map(line)
+        .collect()
 }
 
 #[cfg(test)]
@@ -344,24 +435,49 @@ mod tests {
     #[test]
     fn the_documented_file_has_the_defaults() {
         let file = include_str!("../../deploy/lapidary.toml");
-        let uncommented: Vec<&str> = file.lines().map(|line| line.strip_prefix("#: ").unwrap_or(line)).collect();
+        let uncommented: Vec<&str> = file
+            .lines()
+            .map(|line| line.strip_prefix("#: ").unwrap_or(line))
+            .collect();
         let options: Options = toml::from_str(&uncommented.join("\n")).expect("settings");
         let default = Settings::default();
         // Settings that are off by default have an example value.
-        let Settings { keyless_rate, tls, .. } = options.settings();
-        assert_eq!(options.settings(), Settings { concurrent: 8, keyless_rate, tls, ..default });
+        let Settings {
+            keyless_rate, tls, ..
+        } = options.settings();
+        assert_eq!(
+            options.settings(),
+            Settings {
+                concurrent: 8,
+                keyless_rate,
+                tls,
+                ..default
+            }
+        );
         let rule = options.rule.changes().on(Rule::default());
-        assert_eq!((rule, options.cache), (Rule::default(), Some(CACHE_BYTES.into())));
+        assert_eq!(
+            (rule, options.cache),
+            (Rule::default(), Some(CACHE_BYTES.into()))
+        );
         let flags = |(name, value): (String, Value)| match (name.as_str(), value) {
-            ("limits", Value::Table(limits)) => limits.into_iter().map(|(name, _)| format!("limit-{name}")).collect(),
+            ("limits", Value::Table(limits)) => limits
+                .into_iter()
+                .map(|(name, _)| format!("limit-{name}"))
+                .collect(),
             (_, Value::Table(inner)) => inner.into_iter().map(|(name, _)| name).collect(),
             _ => vec![name],
         };
-        let documented: BTreeSet<String> =
-            Table::try_from(&options).expect("a table").into_iter().flat_map(flags).collect();
+        let documented: BTreeSet<String> = Table::try_from(&options)
+            .expect("a table")
+            .into_iter()
+            .flat_map(flags)
+            .collect();
         let command = Options::augment_args(Command::new("serve"));
-        let every: BTreeSet<String> =
-            command.get_arguments().filter_map(|flag| flag.get_long()).map(str::to_owned).collect();
+        let every: BTreeSet<String> = command
+            .get_arguments()
+            .filter_map(|flag| flag.get_long())
+            .map(str::to_owned)
+            .collect();
         assert_eq!(documented, every, "every key is documented");
     }
 }

@@ -28,7 +28,8 @@ impl FromStr for Size {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let size = text.parse::<ByteSize>();
-        size.map(|size| Self(size.0)).map_err(|_| "give a number of bytes, or one with a unit: 300MiB, 1GB, 1.5GiB")
+        size.map(|size| Self(size.0))
+            .map_err(|_| "give a number of bytes, or one with a unit: 300MiB, 1GB, 1.5GiB")
     }
 }
 
@@ -48,7 +49,9 @@ impl<'de> Deserialize<'de> for Size {
             }
 
             fn visit_i64<E: Error>(self, bytes: i64) -> Result<Size, E> {
-                u64::try_from(bytes).map(Size).map_err(|_| E::custom("a size cannot be negative"))
+                u64::try_from(bytes)
+                    .map(Size)
+                    .map_err(|_| E::custom("a size cannot be negative"))
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Size, E> {

@@ -47,11 +47,17 @@ impl Stats {
             json_line(&mut out, &stats)?;
             return Ok(Status::Done);
         }
-        let (disk, postings) = (HumanBytes(stats.disk_bytes), HumanBytes(stats.posting_bytes));
+        let (disk, postings) = (
+            HumanBytes(stats.disk_bytes),
+            HumanBytes(stats.posting_bytes),
+        );
         let books = count(stats.books, "book", "books");
         match self.target.place()? {
             Place::Cluster(_) => writeln!(out, "{books}; the primaries of the cluster use {disk}")?,
-            _ => writeln!(out, "{books}, {disk} on disk, {postings} of them posting lists")?,
+            _ => writeln!(
+                out,
+                "{books}, {disk} on disk, {postings} of them posting lists"
+            )?,
         }
         for recipe in &stats.recipes {
             let mark = match (recipe.default, recipe.ready) {
@@ -59,17 +65,35 @@ impl Stats {
                 (false, true) => "",
                 (false, false) => " (incomplete)",
             };
-            let (books, gems) = (count(recipe.books, "book", "books"), count(recipe.gems, "gem", "gems"));
+            let (books, gems) = (
+                count(recipe.books, "book", "books"),
+                count(recipe.gems, "gem", "gems"),
+            );
             writeln!(out, "  recipe {}{mark}: {books}, {gems}", recipe.recipe)?;
         }
         for library in &stats.libraries {
-            let (books, bytes) = (count(library.books, "book", "books"), HumanBytes(library.bytes));
+            let (books, bytes) = (
+                count(library.books, "book", "books"),
+                HumanBytes(library.bytes),
+            );
             let kept = (library.kept_texts > 0).then(|| {
-                format!(", {} kept ({})", count(library.kept_texts, "text", "texts"), HumanBytes(library.kept_bytes))
+                format!(
+                    ", {} kept ({})",
+                    count(library.kept_texts, "text", "texts"),
+                    HumanBytes(library.kept_bytes)
+                )
             });
             let (kept, changed) = (kept.unwrap_or_default(), library.changed);
-            let trust = if library.trusted { "" } else { " (not trusted)" };
-            writeln!(out, "  library {}{trust}: {books}, {bytes} of text{kept}, changed {changed}", library.library)?;
+            let trust = if library.trusted {
+                ""
+            } else {
+                " (not trusted)"
+            };
+            writeln!(
+                out,
+                "  library {}{trust}: {books}, {bytes} of text{kept}, changed {changed}",
+                library.library
+            )?;
         }
         Ok(Status::Done)
     }
@@ -78,7 +102,14 @@ impl Stats {
 impl Verify {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let result = perform(&*self.target.open()?, Task::Verify { fix: self.fix })?;
-        let JobResult::Verified(Verified { faults, found, lost }) = result else { return Err(other_result()) };
+        let JobResult::Verified(Verified {
+            faults,
+            found,
+            lost,
+        }) = result
+        else {
+            return Err(other_result());
+        };
         for sentence in faults.iter().chain(lost.iter().flatten()) {
             writeln!(out(false), "{sentence}")?;
         }
@@ -93,7 +124,10 @@ impl Verify {
             }
             return Ok(Status::Done);
         }
-        let (found, name) = (count(faults.len() as u64, "fault", "faults"), self.target.name());
+        let (found, name) = (
+            count(faults.len() as u64, "fault", "faults"),
+            self.target.name(),
+        );
         Err(Failure::Failed(format!(
             "{name}: {found}; repair them with --fix, restore a backup, or ingest the books into a new folder"
         )))
@@ -103,12 +137,23 @@ impl Verify {
 impl Compact {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let result = perform(&*self.target.open()?, Task::Compact {})?;
-        let JobResult::Compacted(Compacted { bytes, bytes_before }) = result else { return Err(other_result()) };
+        let JobResult::Compacted(Compacted {
+            bytes,
+            bytes_before,
+        }) = result
+        else {
+            return Err(other_result());
+        };
         let place = match self.target.place()? {
             Place::Cluster(_) => "in the memory of the cluster",
             _ => "on disk",
         };
-        writeln!(out(false), "{} {place} before, {} now", HumanBytes(bytes_before), HumanBytes(bytes))?;
+        writeln!(
+            out(false),
+            "{} {place} before, {} now",
+            HumanBytes(bytes_before),
+            HumanBytes(bytes)
+        )?;
         Ok(Status::Done)
     }
 }

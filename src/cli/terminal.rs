@@ -14,7 +14,10 @@ pub(super) struct Out {
 
 /// Standard output, sanitized for a terminal, or unchanged for JSON.
 pub(super) fn out(json: bool) -> Out {
-    Out { stdout: io::stdout().lock(), exact: json }
+    Out {
+        stdout: io::stdout().lock(),
+        exact: json,
+    }
 }
 
 impl Write for Out {
@@ -22,7 +25,8 @@ impl Write for Out {
         if self.exact {
             return self.stdout.write(bytes);
         }
-        self.stdout.write_all(harmless(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        self.stdout
+            .write_all(harmless(&String::from_utf8_lossy(bytes)).as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -45,7 +49,11 @@ pub(super) fn lines<T: Serialize>(
     words: impl Fn(&T) -> String,
 ) -> io::Result<()> {
     for value in values {
-        if json { json_line(out, value)? } else { writeln!(out, "{}", words(value))? }
+        if json {
+            json_line(out, value)?
+        } else {
+            writeln!(out, "{}", words(value))?
+        }
     }
     Ok(())
 }

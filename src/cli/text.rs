@@ -70,7 +70,11 @@ impl Fold {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe = self.lexicon.recipe("--recipe", &self.recipe)?;
         let text = read(self.input.reading, &self.file)?;
-        writeln!(stdout(), "{}", Text::new(&text, self.input.clean).fold(&recipe))?;
+        writeln!(
+            stdout(),
+            "{}",
+            Text::new(&text, self.input.clean).fold(&recipe)
+        )?;
         Ok(Status::Done)
     }
 }
@@ -82,9 +86,14 @@ impl Gems {
             gems
         } else {
             let text = read(self.input.reading, &self.file)?;
-            Text::new(&text, self.input.clean).in_language(self.of.language.as_deref()).gems(&recipe)
+            Text::new(&text, self.input.clean)
+                .in_language(self.of.language.as_deref())
+                .gems(&recipe)
         };
-        let gems: Vec<String> = gems.iter().map(|placed| recipe.write(placed.gem).to_string()).collect();
+        let gems: Vec<String> = gems
+            .iter()
+            .map(|placed| recipe.write(placed.gem).to_string())
+            .collect();
         writeln!(stdout(), "{}", gems.join(","))?;
         Ok(Status::Done)
     }
@@ -104,7 +113,10 @@ impl Gems {
             fs::File::open(&self.file).ok()?
         };
         let metadata = file.metadata().ok()?;
-        if !metadata.is_file() || metadata.len() > reading.most_bytes() || file.stream_position().ok()? > 0 {
+        if !metadata.is_file()
+            || metadata.len() > reading.most_bytes()
+            || file.stream_position().ok()? > 0
+        {
             return None;
         }
         let gems = in_parts(recipe, &mut file, self.file.to_str());
@@ -116,7 +128,11 @@ impl Gems {
     }
 }
 
-fn in_parts(recipe: &Recipe, mut source: impl Read + Seek + Send, name: Option<&str>) -> Option<Vec<PlacedGem>> {
+fn in_parts(
+    recipe: &Recipe,
+    mut source: impl Read + Seek + Send,
+    name: Option<&str>,
+) -> Option<Vec<PlacedGem>> {
     let given_up = AtomicBool::new(false);
     recipe.gems_in_parts(|parts| {
         let pieces = Pieces::new(&mut source, name, Parts::end).ok()??;
@@ -135,7 +151,9 @@ fn in_parts(recipe: &Recipe, mut source: impl Read + Seek + Send, name: Option<&
             folded
         });
         let folded: Option<Vec<Vec<FoldedPart>>> = each.into_iter().collect();
-        folded.filter(|_| pieces.is_text()).map(|folded| folded.into_iter().flatten().collect())
+        folded
+            .filter(|_| pieces.is_text())
+            .map(|folded| folded.into_iter().flatten().collect())
     })
 }
 
@@ -146,9 +164,15 @@ pub(super) fn read(reading: Reading, path: &Path) -> Result<String, Failure> {
 
 /// Reads the text of a file and its headings, or fails.
 pub(super) fn whole(reading: Reading, path: &Path) -> Result<lapidary_extract::Whole, Failure> {
-    let read = reading.whole(path).map_err(|why| Failure::Input(format!("{}: {why}", path.display())))?;
+    let read = reading
+        .whole(path)
+        .map_err(|why| Failure::Input(format!("{}: {why}", path.display())))?;
     if let Some(hidden) = HiddenText::of(&read.hidden, &read.text) {
-        tell(format_args!("lapidary: {}: {}", path.display(), hidden_words(Language::English, &hidden)));
+        tell(format_args!(
+            "lapidary: {}: {}",
+            path.display(),
+            hidden_words(Language::English, &hidden)
+        ));
     }
     Ok(read)
 }
@@ -164,10 +188,19 @@ mod tests {
         let words = "The captain's treasure «самоцветы», followed another expedition: 1881, forty-two gemstones; ";
         for (text, has_parts) in [
             (words.repeat(20_000), true),
-            (words.repeat(10_000) + "Ελληνικά ٣ " + &words.repeat(10_000), true),
-            (words.repeat(10_000) + &"短い言葉。".repeat(50_000) + &words.repeat(9), true),
+            (
+                words.repeat(10_000) + "Ελληνικά ٣ " + &words.repeat(10_000),
+                true,
+            ),
+            (
+                words.repeat(10_000) + &"短い言葉。".repeat(50_000) + &words.repeat(9),
+                true,
+            ),
             // Step 5 acts in the second part.
-            ("treasure followed another expedition ".repeat(9_000) + words, false),
+            (
+                "treasure followed another expedition ".repeat(9_000) + words,
+                false,
+            ),
             (words.repeat(9), false),
         ] {
             for recipe in [Recipe::documented(), Recipe::released()] {
@@ -175,7 +208,10 @@ mod tests {
                 assert_eq!(gems.is_some(), has_parts, "{:.20} of {}", text, text.len());
                 assert!(gems.is_none_or(|gems| gems == recipe.gems(&text)));
             }
-            assert_eq!(in_parts(&Recipe::hardened(), Cursor::new(&text), None), None);
+            assert_eq!(
+                in_parts(&Recipe::hardened(), Cursor::new(&text), None),
+                None
+            );
         }
     }
 }

@@ -15,13 +15,13 @@ use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, SignatureScheme,
-    StreamOwned,
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore,
+    SignatureScheme, StreamOwned,
 };
 use ureq::Error;
 use ureq::unversioned::transport::{
-    Buffers, ConnectProxyConnector, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout, TcpConnector,
-    Transport, TransportAdapter,
+    Buffers, ConnectProxyConnector, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout,
+    TcpConnector, Transport, TransportAdapter,
 };
 use x509_cert::Certificate;
 use x509_cert::der::Decode as _;
@@ -30,19 +30,32 @@ use x509_cert::der::Decode as _;
 pub(super) fn connector(file: &Path) -> Result<impl Connector, String> {
     let wrong = |why: &dyn Display| format!("{}: {why}", file.display());
     let pem = fs::read(file).map_err(|e| wrong(&e))?;
-    let trusted: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    let trusted: Result<Vec<CertificateDer<'static>>, _> =
+        CertificateDer::pem_slice_iter(&pem).collect();
     let trusted = trusted.map_err(|e| wrong(&e))?;
     if trusted.is_empty() {
-        return Err(wrong(&"no certificate in it; give the authorities' certificates, or the server's own, as PEM"));
+        return Err(wrong(
+            &"no certificate in it; give the authorities' certificates, or the server's own, as PEM",
+        ));
     }
     let (provider, mut roots) = (Arc::new(default_provider()), RootCertStore::empty());
     roots.add_parsable_certificates(trusted.iter().cloned());
-    let by_signature = WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
-    let verifier = Trusted { certificates: trusted, by_signature: by_signature.map_err(|e| wrong(&e))? };
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config.map_err(|e| wrong(&e))?.dangerous().with_custom_certificate_verifier(Arc::new(verifier));
+    let by_signature =
+        WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
+    let verifier = Trusted {
+        certificates: trusted,
+        by_signature: by_signature.map_err(|e| wrong(&e))?,
+    };
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
+    let config = config
+        .map_err(|e| wrong(&e))?
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(verifier));
     let tls = Tls(Arc::new(config.with_no_client_auth()));
-    Ok(ConnectProxyConnector::default().chain(TcpConnector::default()).chain(tls))
+    Ok(ConnectProxyConnector::default()
+        .chain(TcpConnector::default())
+        .chain(tls))
 }
 
 /// The trusted certificates.
@@ -61,10 +74,17 @@ impl ServerCertVerifier for Trusted {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
-        if self.certificates.iter().any(|trusted| trusted == certificate) {
-            return holds(certificate, now).map(|()| ServerCertVerified::assertion()).map_err(Into::into);
+        if self
+            .certificates
+            .iter()
+            .any(|trusted| trusted == certificate)
+        {
+            return holds(certificate, now)
+                .map(|()| ServerCertVerified::assertion())
+                .map_err(Into::into);
         }
-        self.by_signature.verify_server_cert(certificate, between, name, ocsp, now)
+        self.by_signature
+            .verify_server_cert(certificate, between, name, ocsp, now)
     }
 
     fn verify_tls12_signature(
@@ -73,7 +93,8 @@ impl ServerCertVerifier for Trusted {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.by_signature.verify_tls12_signature(message, certificate, signature)
+        self.by_signature
+            .verify_tls12_signature(message, certificate, signature)
     }
 
     fn verify_tls13_signature(
@@ -82,7 +103,8 @@ impl ServerCertVerifier for Trusted {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.by_signature.verify_tls13_signature(message, certificate, signature)
+        self.by_signature
+            .verify_tls13_signature(message, certificate, signature)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -92,7 +114,8 @@ impl ServerCertVerifier for Trusted {
 
 /// Checks a certificate's validity period.
 fn holds(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), CertificateError> {
-    let certificate = Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
+    let certificate =
+        Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
     let validity = certificate.tbs_certificate().validity();
     let seconds = |time: &x509_cert::time::Time| time.to_unix_duration().as_secs();
     if now.as_secs() < seconds(&validity.not_before) {
@@ -116,19 +139,34 @@ impl fmt::Debug for Tls {
 impl<In: Transport> Connector<In> for Tls {
     type Out = Either<In, Encrypted>;
 
-    fn connect(&self, details: &ConnectionDetails<'_>, below: Option<In>) -> Result<Option<Self::Out>, Error> {
+    fn connect(
+        &self,
+        details: &ConnectionDetails<'_>,
+        below: Option<In>,
+    ) -> Result<Option<Self::Out>, Error> {
         let Some(below) = below else { return Ok(None) };
         if !details.needs_tls() || below.is_tls() {
             return Ok(Some(Either::A(below)));
         }
-        let host = details.uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+        let host = details
+            .uri
+            .host()
+            .unwrap_or_default()
+            .trim_matches(['[', ']'])
+            .to_owned();
         let name = ServerName::try_from(host).map_err(|_| Error::HostNotFound)?;
         let mut connection = ClientConnection::new(Arc::clone(&self.0), name)?;
         let mut below = TransportAdapter::new(below.boxed(), details.current_time.clone());
         below.set_timeout(details.timeout);
         connection.complete_io(&mut below)?;
-        let buffers = LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
-        Ok(Some(Either::B(Encrypted { buffers, stream: StreamOwned::new(connection, below) })))
+        let buffers = LazyBuffers::new(
+            details.config.input_buffer_size(),
+            details.config.output_buffer_size(),
+        );
+        Ok(Some(Either::B(Encrypted {
+            buffers,
+            stream: StreamOwned::new(connection, below),
+        })))
     }
 }
 
@@ -180,13 +218,23 @@ mod tests {
     #[test]
     fn a_certificate_holds_for_its_time() {
         let mut about = CertificateParams::default();
-        (about.not_before, about.not_after) = (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
-        let certificate = about.self_signed(&KeyPair::generate().expect("a key")).expect("a certificate");
-        let at =
-            |seconds| holds(certificate.der(), UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds)));
+        (about.not_before, about.not_after) =
+            (date_time_ymd(2001, 1, 1), date_time_ymd(2002, 1, 1));
+        let certificate = about
+            .self_signed(&KeyPair::generate().expect("a key"))
+            .expect("a certificate");
+        let at = |seconds| {
+            holds(
+                certificate.der(),
+                UnixTime::since_unix_epoch(std::time::Duration::from_secs(seconds)),
+            )
+        };
         assert_eq!(at(978_307_199), Err(CertificateError::NotValidYet));
         assert_eq!((at(978_307_200), at(1_009_843_200)), (Ok(()), Ok(())));
         assert_eq!(at(1_009_843_201), Err(CertificateError::Expired));
-        assert_eq!(holds(&b"no certificate"[..].into(), UnixTime::now()), Err(CertificateError::BadEncoding));
+        assert_eq!(
+            holds(&b"no certificate"[..].into(), UnixTime::now()),
+            Err(CertificateError::BadEncoding)
+        );
     }
 }

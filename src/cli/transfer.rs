@@ -58,19 +58,28 @@ impl Export {
             Ok(())
         };
         if self.file == Path::new("-") {
-            catalogue.export(&mut BufWriter::with_capacity(BUFFER, stdout().lock()), &watch)?;
+            catalogue.export(
+                &mut BufWriter::with_capacity(BUFFER, stdout().lock()),
+                &watch,
+            )?;
             bar.finish_and_clear();
             return Ok(Status::Done);
         }
         let named = |e: io::Error| Failure::Failed(format!("{}: {e}", self.file.display()));
         // Written to a temporary file, which is renamed once complete.
-        let folder = self.file.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        let folder = self
+            .file
+            .parent()
+            .filter(|folder| *folder != Path::new(""))
+            .unwrap_or(Path::new("."));
         let unfinished = tempfile::NamedTempFile::new_in(folder).map_err(named)?;
         let mut out = BufWriter::with_capacity(BUFFER, unfinished.as_file());
         if is_compressed(&self.file) {
             let mut out = zstd::Encoder::new(out, 0).map_err(named)?;
             catalogue.export(&mut out, &watch)?;
-            out.finish().and_then(|mut out| out.flush()).map_err(named)?;
+            out.finish()
+                .and_then(|mut out| out.flush())
+                .map_err(named)?;
         } else {
             catalogue.export(&mut out, &watch)?;
             out.flush().map_err(named)?;
@@ -95,7 +104,10 @@ impl Import {
         };
         let mut input: Box<dyn BufRead> = Box::new(BufReader::with_capacity(BUFFER, input));
         if is_compressed(&self.file) {
-            input = Box::new(BufReader::with_capacity(BUFFER, zstd::Decoder::with_buffer(input).map_err(named)?));
+            input = Box::new(BufReader::with_capacity(
+                BUFFER,
+                zstd::Decoder::with_buffer(input).map_err(named)?,
+            ));
         }
         let bar = bar("books");
         let watch = |done, total| {
@@ -105,7 +117,9 @@ impl Import {
         };
         let books = match self.target.place()? {
             Place::Folder(folder) => Catalogue::import(&folder, &mut input, &watch)?,
-            Place::Cluster(address) => Catalogue::open_cluster(&address)?.import_more(&mut input, &watch)?,
+            Place::Cluster(address) => {
+                Catalogue::open_cluster(&address)?.import_more(&mut input, &watch)?
+            }
             Place::Server(url) => Remote::new(&url)?.import(&mut input)?,
         };
         bar.finish_and_clear();

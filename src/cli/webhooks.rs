@@ -54,16 +54,26 @@ impl Webhooks {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             WebhooksCommand::List(Listing { target, json }) => list(&target, json),
-            WebhooksCommand::Set { target, library, private_webhooks, url } => {
+            WebhooksCommand::Set {
+                target,
+                library,
+                private_webhooks,
+                url,
+            } => {
                 let made = if target.server.is_some() {
                     target.open()?.set_webhook(library, url)?
                 } else {
                     let catalogue = target.open_existing()?;
-                    let catalogue = catalogue.with_private_webhooks(private_webhooks.unwrap_or_default());
+                    let catalogue =
+                        catalogue.with_private_webhooks(private_webhooks.unwrap_or_default());
                     Arc::new(catalogue).set_webhook(library, url)?
                 };
                 let Webhook { library, url, .. } = made.webhook;
-                writeln!(out(false), "{library}\t{url}\tset; nothing is sent until a book matches\n{}", made.secret)?;
+                writeln!(
+                    out(false),
+                    "{library}\t{url}\tset; nothing is sent until a book matches\n{}",
+                    made.secret
+                )?;
                 Ok(Status::Done)
             }
             WebhooksCommand::Remove { target, library } => {
@@ -71,7 +81,10 @@ impl Webhooks {
                     writeln!(out(false), "removed the webhook of {library}")?;
                     return Ok(Status::Done);
                 }
-                Err(Failure::Input(format!("library {:?} has no webhook", library.as_str())))
+                Err(Failure::Input(format!(
+                    "library {:?} has no webhook",
+                    library.as_str()
+                )))
             }
         }
     }
@@ -84,11 +97,21 @@ fn list(target: &Target, json: bool) -> Result<Status, Failure> {
 }
 
 fn line(webhook: &Webhook) -> String {
-    let Webhook { library, url, since, behind, failing } = webhook;
+    let Webhook {
+        library,
+        url,
+        since,
+        behind,
+        failing,
+    } = webhook;
     let behind = count(*behind, "change", "changes");
     let state = match failing {
         Some(failing) => {
-            format!("failing ({}): {}", count(failing.attempts.into(), "attempt", "attempts"), failing.error)
+            format!(
+                "failing ({}): {}",
+                count(failing.attempts.into(), "attempt", "attempts"),
+                failing.error
+            )
         }
         None => "works".to_owned(),
     };

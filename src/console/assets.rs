@@ -5,7 +5,9 @@ use std::io::{self, Cursor, Read as _};
 use std::sync::LazyLock;
 
 use actix_web::dev::HttpServiceFactory;
-use actix_web::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS};
+use actix_web::http::header::{
+    CACHE_CONTROL, CONTENT_ENCODING, CONTENT_SECURITY_POLICY, X_CONTENT_TYPE_OPTIONS,
+};
 use actix_web::web::{self, Path};
 use actix_web::{HttpResponse, Scope};
 use flate2::Compression;
@@ -27,7 +29,11 @@ impl Asset {
         let content = content.into();
         let digest = &blake3::hash(&content).to_hex()[..16];
         let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
-        Self { path: format!("{FOLDER}/{stem}.{digest}.{extension}"), kind, content }
+        Self {
+            path: format!("{FOLDER}/{stem}.{digest}.{extension}"),
+            kind,
+            content,
+        }
     }
 
     /// Where pages find it.
@@ -43,7 +49,8 @@ const MODULE: &str = "application/wasm";
 /// The npm package as browsers load it; `make console-gems` writes it.
 const GEMS: &[u8] = include_bytes!("assets/gems.zip");
 /// A Worker has a policy of its own. It runs WebAssembly, which no page does, and loads it from here.
-const WORKER_POLICY: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+const WORKER_POLICY: &str =
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
 
 pub(super) static STYLE: LazyLock<Asset> =
     LazyLock::new(|| Asset::new("console.css", CSS, include_str!("assets/console.css")));
@@ -57,17 +64,26 @@ static REPORTS: LazyLock<[Asset; 2]> = LazyLock::new(|| {
     // Reports are written as whole pages; here they are parts of one.
     Language::ALL.map(|language| {
         let style = lapidary_report::stylesheet(language);
-        Asset::new(&format!("report.{language}.css"), CSS, format!(".report {{\n{style}\n}}\n"))
+        Asset::new(
+            &format!("report.{language}.css"),
+            CSS,
+            format!(".report {{\n{style}\n}}\n"),
+        )
     })
 });
 
 /// The script of the Worker that computes gems. The files of the package name each other, so their folder has the digest.
-static WORKER: LazyLock<String> =
-    LazyLock::new(|| format!("{FOLDER}/gems.{}/worker.js", &blake3::hash(GEMS).to_hex()[..16]));
+static WORKER: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "{FOLDER}/gems.{}/worker.js",
+        &blake3::hash(GEMS).to_hex()[..16]
+    )
+});
 /// The package of gems, compressed with gzip. That takes a while, so no page waits for it.
 static OF_GEMS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     let folder = WORKER.trim_end_matches("/worker.js");
-    unpacked(folder).unwrap_or_else(|error| unreachable!("the package of gems is part of the program: {error}"))
+    unpacked(folder)
+        .unwrap_or_else(|error| unreachable!("the package of gems is part of the program: {error}"))
 });
 
 fn unpacked(folder: &str) -> io::Result<Vec<Asset>> {
@@ -76,11 +92,19 @@ fn unpacked(folder: &str) -> io::Result<Vec<Asset>> {
     let file = |at| {
         let mut file = archive.by_index(at)?;
         let path = format!("{folder}/{}", file.name()?);
-        let kind = if path.ends_with("gems_bg.wasm") { MODULE } else { SCRIPT };
+        let kind = if path.ends_with("gems_bg.wasm") {
+            MODULE
+        } else {
+            SCRIPT
+        };
         let (mut plain, mut content) = (Vec::new(), Vec::new());
         file.read_to_end(&mut plain)?;
         GzEncoder::new(plain.as_slice(), Compression::default()).read_to_end(&mut content)?;
-        Ok(Asset { path, kind, content })
+        Ok(Asset {
+            path,
+            kind,
+            content,
+        })
     };
     (0..files).map(file).collect()
 }
@@ -92,7 +116,10 @@ pub(super) fn worker() -> &'static str {
 
 /// The stylesheet of reports.
 pub(super) fn of_reports(language: Language) -> &'static Asset {
-    let at = Language::ALL.iter().position(|known| *known == language).unwrap_or_default();
+    let at = Language::ALL
+        .iter()
+        .position(|known| *known == language)
+        .unwrap_or_default();
     &REPORTS[at]
 }
 
@@ -102,18 +129,25 @@ pub(super) fn routes() -> impl HttpServiceFactory {
 }
 
 async fn serve(name: Path<String>) -> HttpResponse {
-    let all = [&*STYLE, &*HTMX, &*OWN, &*ICON].into_iter().chain(&*REPORTS);
+    let all = [&*STYLE, &*HTMX, &*OWN, &*ICON]
+        .into_iter()
+        .chain(&*REPORTS);
     let path = format!("{FOLDER}/{name}");
     let mut response = HttpResponse::Ok();
     response
         .insert_header((CACHE_CONTROL, "public, max-age=31536000, immutable"))
         .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
-    let found = all.into_iter().find(|asset| asset.path == path).or_else(|| {
-        let found = OF_GEMS.iter().find(|asset| asset.path == path)?;
-        // Whatever runs WebAssembly reads gzip.
-        response.insert_header((CONTENT_ENCODING, "gzip")).insert_header((CONTENT_SECURITY_POLICY, WORKER_POLICY));
-        Some(found)
-    });
+    let found = all
+        .into_iter()
+        .find(|asset| asset.path == path)
+        .or_else(|| {
+            let found = OF_GEMS.iter().find(|asset| asset.path == path)?;
+            // Whatever runs WebAssembly reads gzip.
+            response
+                .insert_header((CONTENT_ENCODING, "gzip"))
+                .insert_header((CONTENT_SECURITY_POLICY, WORKER_POLICY));
+            Some(found)
+        });
     match found {
         Some(Asset { kind, content, .. }) => response.content_type(*kind).body(content.as_slice()),
         None => layout::plain_not_found(),

@@ -30,14 +30,30 @@ struct Wanted {
 
 async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Wanted { from, since, library, book } = &*wanted;
+    let Wanted {
+        from,
+        since,
+        library,
+        book,
+    } = &*wanted;
     let of_book = [("library", library.trim()), ("book", book.trim())];
-    let since_midnight =
-        if since.is_empty() || !from.is_empty() { String::new() } else { format!("{since}T00:00:00Z") };
-    let asked = with("/v1/audit?limit=100", [("after", from), ("since", &since_midnight)]);
+    let since_midnight = if since.is_empty() || !from.is_empty() {
+        String::new()
+    } else {
+        format!("{since}T00:00:00Z")
+    };
+    let asked = with(
+        "/v1/audit?limit=100",
+        [("after", from), ("since", &since_midnight)],
+    );
     let asked = with(&asked, of_book);
     let AuditPage { entries, next } = visitor.get(&asked).await?;
-    let heads = [language.head_when(), language.c_who(), language.c_what(), language.c_details()];
+    let heads = [
+        language.head_when(),
+        language.c_who(),
+        language.c_what(),
+        language.c_details(),
+    ];
     let rows = html! { @for entry in &entries { (row(language, entry)) } };
     Ok(Page::new(Here::Audit, language.c_audit(), language.c_audit_lead()).show(&visitor, &html! {
         form method="get" class="card search" {
@@ -103,13 +119,17 @@ fn about(language: Language, action: &Action) -> Markup {
         Action::KeyMade { name, .. } | Action::KeyRevoked { name } => html! { (clean(name)) },
         Action::LibraryTrust { library, .. } => html! { (clean(library)) },
         Action::Built { books } => html! { (language.c_number_of_books(*books)) },
-        Action::RecipeAdded { recipe } | Action::RecipeDefault { recipe } | Action::RecipeDropped { recipe } => {
+        Action::RecipeAdded { recipe }
+        | Action::RecipeDefault { recipe }
+        | Action::RecipeDropped { recipe } => {
             html! { (recipe.as_str()) }
         }
         Action::FoldsKept { .. } => html! {},
         Action::JobStarted { job, kind } => html! { (clean(kind)) " " (job) },
         Action::JobCancelled { job } => html! { (job) },
-        Action::Decided { check, .. } => html! { a href=(path("/console/checks", [check])) { (clean(check)) } },
+        Action::Decided { check, .. } => {
+            html! { a href=(path("/console/checks", [check])) { (clean(check)) } }
+        }
     }
 }
 

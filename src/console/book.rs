@@ -11,7 +11,9 @@ use percent_encoding::percent_decode_str;
 use serde::Deserialize;
 
 use super::audit;
-use super::layout::{Here, Page, choice_of_rights, form_to, rights, see_other, size, table, terms, time};
+use super::layout::{
+    Here, Page, choice_of_rights, form_to, rights, see_other, size, table, terms, time,
+};
 use super::visitor::{Failure, Visitor, path, problem, with};
 use lapidary_catalogue::api::{AllowList, Amendment, AuditPage, Record, Report, ToAllow};
 use lapidary_common::error::ErrorCode;
@@ -27,19 +29,34 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 
 /// The library and the id in the path, whose routing form is already partly decoded.
 fn book_of(visitor: &Visitor, request: &HttpRequest) -> Result<[String; 2], Failure> {
-    let mut segments = request.uri().path().splitn(5, '/').skip(3).map(|raw| percent_decode_str(raw).decode_utf8());
+    let mut segments = request
+        .uri()
+        .path()
+        .splitn(5, '/')
+        .skip(3)
+        .map(|raw| percent_decode_str(raw).decode_utf8());
     if let (Some(Ok(library)), Some(Ok(id))) = (segments.next(), segments.next()) {
         return Ok([library.into_owned(), id.into_owned()]);
     }
-    Err(visitor.failed(problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, String::new())))
+    Err(visitor.failed(problem(
+        ErrorCode::NotFound,
+        StatusCode::NOT_FOUND,
+        String::new(),
+    )))
 }
 
 async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let [library, id] = book_of(&visitor, &request)?;
-    let record: Record = visitor.get(&path("/v1/libraries", [&library, "books", &id])).await?;
+    let record: Record = visitor
+        .get(&path("/v1/libraries", [&library, "books", &id]))
+        .await?;
     let matches = path("/console/matches", [&library, &id]);
-    let title = record.description.title.clone().unwrap_or_else(|| language.no_title());
+    let title = record
+        .description
+        .title
+        .clone()
+        .unwrap_or_else(|| language.no_title());
     let shown = Page::new(Here::Catalogue, title, language.c_book_lead()).with_report();
     Ok(shown.show(
         &visitor,
@@ -107,13 +124,26 @@ fn facts(language: Language, record: &Record) -> Markup {
 /// The forms that change the book. Each sends what it is for.
 fn changes(visitor: &Visitor, record: &Record) -> Markup {
     let language = visitor.language();
-    let place = path("/console/books", [record.key.library.as_str(), record.key.id.as_str()]);
+    let place = path(
+        "/console/books",
+        [record.key.library.as_str(), record.key.id.as_str()],
+    );
     let form = |what: &str, class: &str, fields: &Markup| {
-        form_to(visitor, &place, class, &html! { input type="hidden" name="what" value=(what); (fields) })
+        form_to(
+            visitor,
+            &place,
+            class,
+            &html! { input type="hidden" name="what" value=(what); (fields) },
+        )
     };
     let days = record.standing.validity.as_ref();
     let day = |date: Option<Date>| date.map(|date| date.to_string());
-    let note = record.standing.note.as_ref().map(|note| note.text.as_str()).unwrap_or_default();
+    let note = record
+        .standing
+        .note
+        .as_ref()
+        .map(|note| note.text.as_str())
+        .unwrap_or_default();
     html! {
         section {
             h2 { (language.c_change()) }
@@ -162,31 +192,69 @@ struct Change {
     until: String,
 }
 
-async fn change(visitor: Visitor, request: HttpRequest, sent: Form<Change>) -> Result<HttpResponse, Failure> {
+async fn change(
+    visitor: Visitor,
+    request: HttpRequest,
+    sent: Form<Change>,
+) -> Result<HttpResponse, Failure> {
     let [library, id] = book_of(&visitor, &request)?;
     let book = path("/v1/libraries", [&library, "books", &id]);
     let amendment = match sent.what.as_str() {
-        "disable" => Amendment { disabled: Some(true), ..Amendment::default() },
-        "enable" => Amendment { disabled: Some(false), ..Amendment::default() },
-        "confirm" => Amendment { confirmed: Some(true), ..Amendment::default() },
-        "note" => Amendment { note: Some(sent.note.clone()), ..Amendment::default() },
+        "disable" => Amendment {
+            disabled: Some(true),
+            ..Amendment::default()
+        },
+        "enable" => Amendment {
+            disabled: Some(false),
+            ..Amendment::default()
+        },
+        "confirm" => Amendment {
+            confirmed: Some(true),
+            ..Amendment::default()
+        },
+        "note" => Amendment {
+            note: Some(sent.note.clone()),
+            ..Amendment::default()
+        },
         "allow" => {
-            let what = ToAllow { book: Some(visitor.get::<Record>(&book).await?.key), ..ToAllow::default() };
-            let _: AllowList =
-                visitor.send(Method::PUT, &path("/v1/allow", [&format!("{library}/{id}")]), &what).await?;
+            let what = ToAllow {
+                book: Some(visitor.get::<Record>(&book).await?.key),
+                ..ToAllow::default()
+            };
+            let _: AllowList = visitor
+                .send(
+                    Method::PUT,
+                    &path("/v1/allow", [&format!("{library}/{id}")]),
+                    &what,
+                )
+                .await?;
             return Ok(see_other("/console/webhooks#allow"));
         }
         "rights" => {
             let day = |written: &str| match written {
                 "" => Ok(None),
-                written => written.parse::<Date>().map(Some).map_err(|error| bad(&visitor, error.to_string())),
+                written => written
+                    .parse::<Date>()
+                    .map(Some)
+                    .map_err(|error| bad(&visitor, error.to_string())),
             };
             let (from, until) = (day(&sent.from)?, day(&sent.until)?);
             // The form does not ask for the rights on other days: they stay.
             let record: Record = visitor.get(&book).await?;
-            let otherwise = record.standing.validity.map_or(Rights::Unknown, |days| days.otherwise);
-            let validity = Some(Validity { from, until, otherwise });
-            Amendment { rights: sent.rights, validity, ..Amendment::default() }
+            let otherwise = record
+                .standing
+                .validity
+                .map_or(Rights::Unknown, |days| days.otherwise);
+            let validity = Some(Validity {
+                from,
+                until,
+                otherwise,
+            });
+            Amendment {
+                rights: sent.rights,
+                validity,
+                ..Amendment::default()
+            }
         }
         other => return Err(bad(&visitor, format!("{other:?} is no change of a book"))),
     };
@@ -195,22 +263,42 @@ async fn change(visitor: Visitor, request: HttpRequest, sent: Form<Change>) -> R
 }
 
 fn bad(visitor: &Visitor, detail: String) -> Failure {
-    visitor.failed(problem(ErrorCode::BadQuery, StatusCode::BAD_REQUEST, detail))
+    visitor.failed(problem(
+        ErrorCode::BadQuery,
+        StatusCode::BAD_REQUEST,
+        detail,
+    ))
 }
 
 /// What the book shares with others.
 async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let [library, id] = book_of(&visitor, &request)?;
-    let record: Record = visitor.get(&path("/v1/libraries", [&library, "books", &id])).await?;
-    let report: Report = visitor.get(&path("/v1/libraries", [&library, "matches", &id])).await?;
+    let record: Record = visitor
+        .get(&path("/v1/libraries", [&library, "books", &id]))
+        .await?;
+    let report: Report = visitor
+        .get(&path("/v1/libraries", [&library, "matches", &id]))
+        .await?;
     let bytes = Some(record.bytes).filter(|bytes| *bytes > 0);
     let name = format!("{library}/{id}");
     let nothing = report.matches.is_empty();
     let unchecked = not_checked(language, &report).filter(|_| nothing);
-    let part =
-        web::block(move || report_part(language, &name, &report, bytes, &Texts::default(), Timestamp::now())).await;
-    let title = record.description.title.unwrap_or_else(|| language.no_title());
+    let part = web::block(move || {
+        report_part(
+            language,
+            &name,
+            &report,
+            bytes,
+            &Texts::default(),
+            Timestamp::now(),
+        )
+    })
+    .await;
+    let title = record
+        .description
+        .title
+        .unwrap_or_else(|| language.no_title());
     let page = Page::new(Here::Catalogue, title, language.c_shares_lead()).with_report();
     Ok(page.show(
         &visitor,
@@ -227,15 +315,30 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
 }
 
 /// What happened to the book, as far as the audit log tells.
-async fn history(visitor: &Visitor, record: &Record, library: &str, id: &str) -> Result<Markup, Failure> {
+async fn history(
+    visitor: &Visitor,
+    record: &Record,
+    library: &str,
+    id: &str,
+) -> Result<Markup, Failure> {
     let language = visitor.language();
     let of_book = [("library", library), ("book", id)];
     let asked = with("/v1/audit?limit=100", of_book);
     let AuditPage { mut entries, next } = visitor.get(&asked).await?;
     if next.is_some() {
         // The log is long. The record tells when some of its entries were written.
-        let Standing { disabled_since, note, amended, .. } = &record.standing;
-        let known = [Some(record.changed), *amended, *disabled_since, note.as_ref().map(|note| note.since)];
+        let Standing {
+            disabled_since,
+            note,
+            amended,
+            ..
+        } = &record.standing;
+        let known = [
+            Some(record.changed),
+            *amended,
+            *disabled_since,
+            note.as_ref().map(|note| note.since),
+        ];
         for since in known.into_iter().flatten() {
             let asked = with("/v1/audit?limit=1", [("since", &since.to_string())]);
             let AuditPage { entries: found, .. } = visitor.get(&with(&asked, of_book)).await?;
@@ -244,7 +347,12 @@ async fn history(visitor: &Visitor, record: &Record, library: &str, id: &str) ->
         entries.sort_by_key(|entry| entry.number);
         entries.dedup_by_key(|entry| entry.number);
     }
-    let heads = [language.head_when(), language.c_who(), language.c_what(), language.c_details()];
+    let heads = [
+        language.head_when(),
+        language.c_who(),
+        language.c_what(),
+        language.c_details(),
+    ];
     let rows = html! { @for entry in &entries { (audit::row(language, entry)) } };
     Ok(html! {
         section {

@@ -8,11 +8,14 @@ use serde::Deserialize;
 
 use super::At;
 use super::first::where_to;
-use super::layout::{Here, Page, button_to, problem_told, rights, see_other, size, table, terms, time, token_field};
+use super::layout::{
+    Here, Page, button_to, problem_told, rights, see_other, size, table, terms, time, token_field,
+};
 use super::visitor::{Call, Failure, Visitor, Who, path, problem, with};
 use lapidary_catalogue::api::{
-    BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlaps, FeedAnswer, FeedOutcome, FoundBooks, Job, JobResult,
-    JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record, Task,
+    BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlaps, FeedAnswer, FeedOutcome,
+    FoundBooks, Job, JobResult, JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record,
+    Task,
 };
 use lapidary_catalogue::permission::Role;
 use lapidary_common::error::ErrorCode;
@@ -22,7 +25,10 @@ use lapidary_report::{clean, duplicates_left_out, group_picture, overlap};
 pub(super) fn routes(app: &mut ServiceConfig) {
     app.route("/catalogue", web::get().to(page))
         .route("/libraries/{library}", web::get().to(library))
-        .route("/libraries/{library}/{choice:trust|distrust}", web::post().to(set_trust))
+        .route(
+            "/libraries/{library}/{choice:trust|distrust}",
+            web::post().to(set_trust),
+        )
         .route("/add", web::get().to(add_form))
         .route("/add", web::post().to(add))
         .route("/duplicates", web::get().to(duplicates));
@@ -42,8 +48,12 @@ struct Wanted {
 
 impl Wanted {
     fn sought(&self) -> [(&str, &str); 3] {
-        [("title", &self.title), ("author", &self.author), ("identifier", &self.identifier)]
-            .map(|(name, value)| (name, value.trim()))
+        [
+            ("title", &self.title),
+            ("author", &self.author),
+            ("identifier", &self.identifier),
+        ]
+        .map(|(name, value)| (name, value.trim()))
     }
 }
 
@@ -51,13 +61,20 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
     let language = visitor.language();
     if !matches!(visitor.role(), Role::Ingest | Role::Admin) {
         let detail = language.c_not_for_role();
-        return Err(visitor.failed(problem(ErrorCode::NotAllowed, StatusCode::FORBIDDEN, detail)));
+        return Err(visitor.failed(problem(
+            ErrorCode::NotAllowed,
+            StatusCode::FORBIDDEN,
+            detail,
+        )));
     }
     let sought = wanted.sought();
     let found = if sought.iter().all(|(_, value)| value.is_empty()) {
         None
     } else {
-        let asked = with(&with("/v1/books?limit=50", sought), [("cursor", &wanted.from)]);
+        let asked = with(
+            &with("/v1/books?limit=50", sought),
+            [("cursor", &wanted.from)],
+        );
         let found: FoundBooks = visitor.get(&asked).await?;
         Some(found)
     };
@@ -92,7 +109,12 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
             (language.c_trust(), language.c_term_trust_is()),
         ]))
     };
-    Ok(Page::new(Here::Catalogue, language.c_catalogue(), language.c_catalogue_lead()).show(&visitor, &body))
+    Ok(Page::new(
+        Here::Catalogue,
+        language.c_catalogue(),
+        language.c_catalogue_lead(),
+    )
+    .show(&visitor, &body))
 }
 
 /// Whether a library is trusted, and a button to change that.
@@ -114,8 +136,16 @@ fn trust(visitor: &Visitor, library: &LibraryListing) -> Markup {
 
 async fn set_trust(visitor: Visitor, of: Path<(String, String)>) -> Result<HttpResponse, Failure> {
     let (library, choice) = of.into_inner();
-    let said = LibraryTrust { trusted: choice == "trust" };
-    let LibraryTrust { .. } = visitor.send(Method::PUT, &path("/v1/libraries", [&library, "trust"]), &said).await?;
+    let said = LibraryTrust {
+        trusted: choice == "trust",
+    };
+    let LibraryTrust { .. } = visitor
+        .send(
+            Method::PUT,
+            &path("/v1/libraries", [&library, "trust"]),
+            &said,
+        )
+        .await?;
     Ok(see_other("/console/catalogue"))
 }
 
@@ -172,8 +202,13 @@ fn to_library(library: &str) -> Markup {
 }
 
 fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
-    let heads =
-        [language.c_title(), language.c_authors(), language.c_book(), language.c_rights(), language.c_changed()];
+    let heads = [
+        language.c_title(),
+        language.c_authors(),
+        language.c_book(),
+        language.c_rights(),
+        language.c_changed(),
+    ];
     let rows = html! {
         @for book in books {
             @let (library, id) = (book.key.library.as_str(), book.key.id.as_str());
@@ -194,9 +229,16 @@ fn books_table(language: Language, label: &str, books: &[Record]) -> Markup {
     table(label, &heads, &rows)
 }
 
-async fn library(visitor: Visitor, library: web::Path<String>, at: At) -> Result<HttpResponse, Failure> {
+async fn library(
+    visitor: Visitor,
+    library: web::Path<String>,
+    at: At,
+) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let asked = with(&path("/v1/libraries", [&library, "books"]), [("limit", "50"), ("cursor", &at.from)]);
+    let asked = with(
+        &path("/v1/libraries", [&library, "books"]),
+        [("limit", "50"), ("cursor", &at.from)],
+    );
     let lapidary_catalogue::api::Page { books, next_cursor } = visitor.get(&asked).await?;
     let title = language.c_library_of(&clean(&library));
     Ok(Page::new(Here::Catalogue, title.clone(), language.c_library_lead()).show(&visitor, &html! {
@@ -217,9 +259,20 @@ struct Where {
 
 async fn add_form(visitor: Visitor, to: Query<Where>) -> HttpResponse {
     let language = visitor.language();
-    let Where { library, rights, keep } = &*to;
+    let Where {
+        library,
+        rights,
+        keep,
+    } = &*to;
     let max = visitor.inside().max_body();
-    let place = with("/console/add", [("library", library), ("rights", rights), ("keep", &keep.to_string())]);
+    let place = with(
+        "/console/add",
+        [
+            ("library", library),
+            ("rights", rights),
+            ("keep", &keep.to_string()),
+        ],
+    );
     let title = language.c_add_to(&clean(library));
     Page::new(Here::Catalogue, title, language.c_add_lead()).show(
         &visitor,
@@ -242,13 +295,25 @@ async fn add(
     payload: Payload,
 ) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Where { library, rights, keep } = &*to;
+    let Where {
+        library,
+        rights,
+        keep,
+    } = &*to;
     let books = path("/v1/libraries", [library, "books"]);
-    let asked = with(&books, [("rights", rights), ("keep_text", &keep.to_string())]);
+    let asked = with(
+        &books,
+        [("rights", rights), ("keep_text", &keep.to_string())],
+    );
     let call = Call::new(Method::POST, &asked).passing(&request, payload.into_inner());
     let answer = visitor.call(call).await?;
-    let lines = answer.body.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
-    let lines: Vec<FeedAnswer> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+    let lines = answer
+        .body
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    let lines: Vec<FeedAnswer> = lines
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
     let rows = html! {
         @for line in &lines {
             tr class=(if line.problem.is_some() { "failed" } else { "" }) {
@@ -267,15 +332,22 @@ async fn add(
             }
         }
     };
-    let heads = [language.head_file(), language.c_book(), language.c_outcome(), language.c_details()];
+    let heads = [
+        language.head_file(),
+        language.c_book(),
+        language.c_outcome(),
+        language.c_details(),
+    ];
     let title = language.c_add_to(&clean(library));
-    Ok(Page::new(Here::Catalogue, title, language.c_added_lead()).show(
-        &visitor,
-        &html! {
-            (table(&language.c_outcome(), &heads, &rows))
-            p { (to_library(library)) }
-        },
-    ))
+    Ok(
+        Page::new(Here::Catalogue, title, language.c_added_lead()).show(
+            &visitor,
+            &html! {
+                (table(&language.c_outcome(), &heads, &rows))
+                p { (to_library(library)) }
+            },
+        ),
+    )
 }
 
 fn outcome(language: Language, outcome: &FeedOutcome) -> String {
@@ -291,8 +363,14 @@ async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let Jobs { jobs } = visitor.get("/v1/jobs").await?;
     let search = |job: &&Job| matches!(job.task, Task::Duplicates { .. });
-    let running = jobs.iter().filter(search).find(|job| job.state == JobState::Running);
-    let done = jobs.iter().filter(search).find(|job| job.state == JobState::Done);
+    let running = jobs
+        .iter()
+        .filter(search)
+        .find(|job| job.state == JobState::Running);
+    let done = jobs
+        .iter()
+        .filter(search)
+        .find(|job| job.state == JobState::Done);
     let groups: Option<DuplicateGroups> = match done {
         Some(job) => {
             let groups = format!("/v1/jobs/{}/groups?limit=20", job.id);
@@ -301,14 +379,23 @@ async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
         None => None,
     };
     let overlaps: Option<DuplicateOverlaps> = match done.filter(|_| at.from.is_empty()) {
-        Some(job) => Some(visitor.get(&format!("/v1/jobs/{}/overlaps?limit=20", job.id)).await?),
+        Some(job) => Some(
+            visitor
+                .get(&format!("/v1/jobs/{}/overlaps?limit=20", job.id))
+                .await?,
+        ),
         None => None,
     };
     let left_out = match done.and_then(|job| job.result.as_ref()) {
         Some(JobResult::Grouped(found)) => duplicates_left_out(language, found.left_out.into()),
         _ => Vec::new(),
     };
-    let start = button_to(&visitor, "/console/jobs?kind=duplicates", &language.c_find_duplicates(), None);
+    let start = button_to(
+        &visitor,
+        "/console/jobs?kind=duplicates",
+        &language.c_find_duplicates(),
+        None,
+    );
     Ok(Page::new(Here::Catalogue, language.c_duplicates(), language.c_duplicates_lead()).show(&visitor, &html! {
         @match running {
             Some(job) => p class="notice" {
@@ -348,8 +435,11 @@ fn linked(language: Language, book: &BookRef) -> Markup {
 
 fn one_group(language: Language, group: &DuplicateGroup, number: usize) -> Markup {
     let bytes: Vec<u64> = group.books.iter().map(|book| book.bytes).collect();
-    let pairs: Vec<(u32, u32, f64)> =
-        group.pairs.iter().map(|pair| (pair.a, pair.b, pair.share_of_a.max(pair.share_of_b))).collect();
+    let pairs: Vec<(u32, u32, f64)> = group
+        .pairs
+        .iter()
+        .map(|pair| (pair.a, pair.b, pair.share_of_a.max(pair.share_of_b)))
+        .collect();
     let reason = match group.reason.as_ref() {
         "most_complete" => language.best_complete(),
         "best_format" => language.best_format(),

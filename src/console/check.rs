@@ -10,7 +10,9 @@ use maud::{Markup, PreEscaped, html};
 use serde::{Deserialize, Serialize};
 
 use super::assets;
-use super::layout::{Here, Page, form_to, problem_told, see_other, size, table, terms, time, token_field, verdict};
+use super::layout::{
+    Here, Page, form_to, problem_told, see_other, size, table, terms, time, token_field, verdict,
+};
 use super::visitor::{Answer, Call, Failure, Visitor, path, with};
 use lapidary_catalogue::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
 use lapidary_language::Language;
@@ -23,21 +25,29 @@ const CHECKS: &str = "/console/check";
 const NOT_CHECKED: u8 = u8::MAX;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.route("/check", web::get().to(|visitor: Visitor| async move { page(&visitor) }))
-        .route("/check", web::post().to(check))
-        .route("/checks/{id}", web::get().to(filed))
-        .route("/checks/{id}", web::post().to(decide));
+    app.route(
+        "/check",
+        web::get().to(|visitor: Visitor| async move { page(&visitor) }),
+    )
+    .route("/check", web::post().to(check))
+    .route("/checks/{id}", web::get().to(filed))
+    .route("/checks/{id}", web::post().to(decide));
 }
 
 /// The page on which texts are checked.
 pub(super) fn page(visitor: &Visitor) -> HttpResponse {
-    frame(visitor, &html! { section id="result" aria-live="polite" {} })
+    frame(
+        visitor,
+        &html! { section id="result" aria-live="polite" {} },
+    )
 }
 
 fn frame(visitor: &Visitor, body: &Markup) -> HttpResponse {
     let language = visitor.language();
     let body = html! { (forms(visitor)) (body) (explained(language)) };
-    Page::new(Here::Check, language.c_check(), language.c_check_lead()).with_report().show(visitor, &body)
+    Page::new(Here::Check, language.c_check(), language.c_check_lead())
+        .with_report()
+        .show(visitor, &body)
 }
 
 fn forms(visitor: &Visitor) -> Markup {
@@ -153,7 +163,14 @@ async fn check(
     let call = Call::new(Method::POST, &asked).passing(&request, payload.into_inner());
     match &wanted.row {
         None => result(&visitor, call).await,
-        Some(name) => Ok(row(&visitor, name, visitor.call(call).await.and_then(|answer| visitor.read(&answer)))),
+        Some(name) => Ok(row(
+            &visitor,
+            name,
+            visitor
+                .call(call)
+                .await
+                .and_then(|answer| visitor.read(&answer)),
+        )),
     }
 }
 
@@ -254,22 +271,44 @@ fn row(visitor: &Visitor, name: &str, checked: Result<Report, Failure>) -> HttpR
             None => return actix_web::ResponseError::error_response(&failure),
         },
     };
-    HttpResponse::Ok().content_type("text/html; charset=utf-8").body(row.into_string())
+    HttpResponse::Ok()
+        .content_type("text/html; charset=utf-8")
+        .body(row.into_string())
 }
 
 async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Decision { id, at, actor, check, name, digest, filed, .. } = visitor.get(&path("/v1/decisions", [&id])).await?;
-    let Some(Filed { report, .. }) = filed else { return Ok(see_other(&path("/console/checks", [&check]))) };
-    let about: DecisionPage = visitor.get(&with("/v1/decisions?limit=1000", [("digest", &digest)])).await?;
-    let about: Vec<Decision> = about.decisions.into_iter().filter(|one| one.check == id && one.id != id).collect();
+    let Decision {
+        id,
+        at,
+        actor,
+        check,
+        name,
+        digest,
+        filed,
+        ..
+    } = visitor.get(&path("/v1/decisions", [&id])).await?;
+    let Some(Filed { report, .. }) = filed else {
+        return Ok(see_other(&path("/console/checks", [&check])));
+    };
+    let about: DecisionPage = visitor
+        .get(&with("/v1/decisions?limit=1000", [("digest", &digest)]))
+        .await?;
+    let about: Vec<Decision> = about
+        .decisions
+        .into_iter()
+        .filter(|one| one.check == id && one.id != id)
+        .collect();
     let name = name.unwrap_or_else(|| language.name_text());
     let report = Arc::new(report);
     let (shown, title) = (Arc::clone(&report), language.check_of(&clean(&name)));
     // A long report takes a while.
-    let part = web::block(move || report_part(language, &name, &shown, None, &Texts::default(), at)).await;
+    let part =
+        web::block(move || report_part(language, &name, &shown, None, &Texts::default(), at)).await;
     let part = part.unwrap_or_default();
-    let page = Page::new(Here::Decisions, title, String::new()).with_report().untitled();
+    let page = Page::new(Here::Decisions, title, String::new())
+        .with_report()
+        .untitled();
     Ok(page.show(&visitor, &html! {
         section id="result" {
             div class="report" { (part) }
@@ -299,9 +338,17 @@ struct Decided {
     reason: String,
 }
 
-async fn decide(visitor: Visitor, id: Path<String>, decided: Form<Decided>) -> Result<HttpResponse, Failure> {
+async fn decide(
+    visitor: Visitor,
+    id: Path<String>,
+    decided: Form<Decided>,
+) -> Result<HttpResponse, Failure> {
     let Form(Decided { ruling, reason }) = decided;
-    let new = NewDecision { check: id.to_string(), ruling, reason };
+    let new = NewDecision {
+        check: id.to_string(),
+        ruling,
+        reason,
+    };
     let _: Decision = visitor.send(Method::POST, "/v1/decisions", &new).await?;
     Ok(see_other(&(path("/console/checks", [&id]) + "#decisions")))
 }

@@ -29,10 +29,22 @@ struct Wanted {
 
 async fn list(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Wanted { day, library, book, from } = &*wanted;
-    let sought = [("day", day.as_str()), ("library", library.trim()), ("book", book.trim())];
+    let Wanted {
+        day,
+        library,
+        book,
+        from,
+    } = &*wanted;
+    let sought = [
+        ("day", day.as_str()),
+        ("library", library.trim()),
+        ("book", book.trim()),
+    ];
     let asked = with(&with("/v1/decisions?limit=100", sought), [("cursor", from)]);
-    let DecisionPage { decisions, next_cursor } = visitor.get(&asked).await?;
+    let DecisionPage {
+        decisions,
+        next_cursor,
+    } = visitor.get(&asked).await?;
     let heads = [
         language.head_when(),
         language.c_who(),

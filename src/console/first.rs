@@ -19,22 +19,41 @@ const COPY: &str = "midnight.txt";
 const OTHER: &str = "weathervane.txt";
 
 pub(super) fn routes(app: &mut ServiceConfig) {
-    app.route("/first", web::get().to(|visitor: Visitor| async move { page(&visitor) }))
-        .route("/demo", web::get().to(demo))
-        .route("/demo", web::post().to(fill))
-        .route("/demo/check", web::post().to(check_copy))
-        .route("/demo/check-other", web::post().to(check_other))
-        .route("/demo/midnight.txt", web::get().to(copy));
+    app.route(
+        "/first",
+        web::get().to(|visitor: Visitor| async move { page(&visitor) }),
+    )
+    .route("/demo", web::get().to(demo))
+    .route("/demo", web::post().to(fill))
+    .route("/demo/check", web::post().to(check_copy))
+    .route("/demo/check-other", web::post().to(check_other))
+    .route("/demo/midnight.txt", web::get().to(copy));
 }
 
 /// The page of an empty catalogue.
 pub(super) fn page(visitor: &Visitor) -> HttpResponse {
     let language = visitor.language();
-    let server = visitor.request().headers().get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:8093");
-    let scheme = if visitor.inside().has_tls() { "https" } else { "http" };
+    let server = visitor
+        .request()
+        .headers()
+        .get(HOST)
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or("127.0.0.1:8093");
+    let scheme = if visitor.inside().has_tls() {
+        "https"
+    } else {
+        "http"
+    };
     let server = format!("{scheme}://{server}");
-    let key =
-        if visitor.inside().is_open_to(visitor.request()).unwrap_or_default() { "" } else { " -H 'X-Api-Key: KEY'" };
+    let key = if visitor
+        .inside()
+        .is_open_to(visitor.request())
+        .unwrap_or_default()
+    {
+        ""
+    } else {
+        " -H 'X-Api-Key: KEY'"
+    };
     Page::new(Here::Elsewhere, language.c_first(), language.c_first_lead()).show(visitor, &html! {
         section class="card accent" {
             h2 { (language.c_demo()) }
@@ -77,7 +96,11 @@ pub(super) fn where_to(language: Language) -> Markup {
 
 async fn demo(visitor: Visitor) -> HttpResponse {
     let language = visitor.language();
-    let heads = [language.c_title(), language.c_authors(), language.c_rights()];
+    let heads = [
+        language.c_title(),
+        language.c_authors(),
+        language.c_rights(),
+    ];
     let rows = html! {
         @for book in &SHELF {
             tr {
@@ -117,8 +140,16 @@ fn start(paragraph: &str) -> Markup {
 
 async fn fill(visitor: Visitor) -> Result<HttpResponse, Failure> {
     for book in &SHELF {
-        let Ok(new) = web::block(|| new_book(book)).await else { continue };
-        let _: Added = visitor.send(Method::PUT, &path("/v1/libraries", [LIBRARY, "books", book.id]), &new).await?;
+        let Ok(new) = web::block(|| new_book(book)).await else {
+            continue;
+        };
+        let _: Added = visitor
+            .send(
+                Method::PUT,
+                &path("/v1/libraries", [LIBRARY, "books", book.id]),
+                &new,
+            )
+            .await?;
     }
     Ok(see_other("/console/demo"))
 }
@@ -154,15 +185,25 @@ async fn check_other(visitor: Visitor) -> Result<HttpResponse, Failure> {
     check_text(&visitor, OTHER, || STRANGER.text()).await
 }
 
-async fn check_text(visitor: &Visitor, name: &str, text: fn() -> String) -> Result<HttpResponse, Failure> {
+async fn check_text(
+    visitor: &Visitor,
+    name: &str,
+    text: fn() -> String,
+) -> Result<HttpResponse, Failure> {
     let text = web::block(text).await.unwrap_or_default();
     let asked = format!("/v1/checks?detail=true&record=true&name={name}");
-    let call = Call::new(Method::POST, &asked).with(HeaderValue::from_static("text/plain"), Bytes::from(text));
+    let call = Call::new(Method::POST, &asked)
+        .with(HeaderValue::from_static("text/plain"), Bytes::from(text));
     check::result(visitor, call).await
 }
 
 async fn copy(_: Visitor) -> HttpResponse {
-    let text = web::block(|| VICTIM.disguised().text).await.unwrap_or_default();
+    let text = web::block(|| VICTIM.disguised().text)
+        .await
+        .unwrap_or_default();
     let name = format!("attachment; filename=\"{COPY}\"");
-    HttpResponse::Ok().content_type("text/plain; charset=utf-8").insert_header((CONTENT_DISPOSITION, name)).body(text)
+    HttpResponse::Ok()
+        .content_type("text/plain; charset=utf-8")
+        .insert_header((CONTENT_DISPOSITION, name))
+        .body(text)
 }

@@ -35,7 +35,9 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
         language.c_actions(),
     ];
     let no_backups = visitor.inside().why_no_backups();
-    let start = |kind: &str, name: String| button_to(&visitor, &format!("/console/jobs?kind={kind}"), &name, None);
+    let start = |kind: &str, name: String| {
+        button_to(&visitor, &format!("/console/jobs?kind={kind}"), &name, None)
+    };
     Ok(Page::new(Here::Jobs, language.c_jobs(), language.c_jobs_lead()).show(&visitor, &html! {
         section class="card" {
             h2 { (language.c_start_job()) }
@@ -136,7 +138,9 @@ struct Wanted {
 }
 
 async fn start(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
-    let _: Job = visitor.send(Method::POST, "/v1/jobs", &json!({ "kind": wanted.kind })).await?;
+    let _: Job = visitor
+        .send(Method::POST, "/v1/jobs", &json!({ "kind": wanted.kind }))
+        .await?;
     Ok(see_other("/console/jobs"))
 }
 

@@ -65,21 +65,23 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
             }
         }
     };
-    Ok(Page::new(Here::Keys, language.c_keys(), language.c_keys_lead()).show(
-        visitor,
-        &html! {
-            (made)
-            @if keys.is_empty() { p class="notice" { (language.c_no_keys()) } }
-            @else { (table(&language.c_keys(), &heads, &rows)) }
-            (form(visitor))
-            (terms(language, [
-                (language.c_role(), language.c_term_role_is()),
-                (language.c_trust(), language.c_term_trust_is()),
-                (language.c_limits(), language.c_term_limits_is()),
-                (language.c_rotate(), language.c_term_rotate_is()),
-            ]))
-        },
-    ))
+    Ok(
+        Page::new(Here::Keys, language.c_keys(), language.c_keys_lead()).show(
+            visitor,
+            &html! {
+                (made)
+                @if keys.is_empty() { p class="notice" { (language.c_no_keys()) } }
+                @else { (table(&language.c_keys(), &heads, &rows)) }
+                (form(visitor))
+                (terms(language, [
+                    (language.c_role(), language.c_term_role_is()),
+                    (language.c_trust(), language.c_term_trust_is()),
+                    (language.c_limits(), language.c_term_limits_is()),
+                    (language.c_rotate(), language.c_term_rotate_is()),
+                ]))
+            },
+        ),
+    )
 }
 
 fn form(visitor: &Visitor) -> Markup {
@@ -148,23 +150,62 @@ struct New {
 }
 
 async fn make(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
-    let bad =
-        |detail: String| visitor.failed(problem(ErrorCode::BadKeyRequest, StatusCode::UNPROCESSABLE_ENTITY, detail));
-    let Form(New { name, role, libraries, trusted, may_forbid, must_gate, rate, quota }) = new;
-    let names = libraries.split(',').map(str::trim).filter(|name| !name.is_empty()).map(str::parse::<Library>);
-    let libraries = names.collect::<Result<BTreeSet<_>, _>>().map_err(|error| bad(error.to_string()))?;
+    let bad = |detail: String| {
+        visitor.failed(problem(
+            ErrorCode::BadKeyRequest,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            detail,
+        ))
+    };
+    let Form(New {
+        name,
+        role,
+        libraries,
+        trusted,
+        may_forbid,
+        must_gate,
+        rate,
+        quota,
+    }) = new;
+    let names = libraries
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .map(str::parse::<Library>);
+    let libraries = names
+        .collect::<Result<BTreeSet<_>, _>>()
+        .map_err(|error| bad(error.to_string()))?;
     let limit = |written: &str| match written.trim() {
         "" => Ok(None),
-        written => written.parse::<Rate>().map(Some).map_err(|error| bad(error.to_string())),
+        written => written
+            .parse::<Rate>()
+            .map(Some)
+            .map_err(|error| bad(error.to_string())),
     };
     let (rate, quota) = (limit(&rate)?, limit(&quota)?);
     let trusted = match trusted.as_str() {
         "" => None,
         chosen => Some(chosen == "yes"),
     };
-    let (may_forbid, must_gate) = (!may_forbid.is_empty(), (!must_gate.is_empty()).then_some(Unless::Protected));
-    let new = NewKey { name, role, libraries, trusted, may_forbid, must_gate, rate, quota, expires: None };
-    let was_open = visitor.inside().is_open_to(visitor.request()).unwrap_or_default();
+    let (may_forbid, must_gate) = (
+        !may_forbid.is_empty(),
+        (!must_gate.is_empty()).then_some(Unless::Protected),
+    );
+    let new = NewKey {
+        name,
+        role,
+        libraries,
+        trusted,
+        may_forbid,
+        must_gate,
+        rate,
+        quota,
+        expires: None,
+    };
+    let was_open = visitor
+        .inside()
+        .is_open_to(visitor.request())
+        .unwrap_or_default();
     let made: MadeKey = visitor.send(Method::POST, "/v1/keys", &new).await?;
     let shown = secret(visitor.language(), &made.key.name, &made.secret);
     if !was_open {
@@ -184,9 +225,21 @@ async fn make(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure>
 }
 
 async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
-    let rotation = Rotation { overlap_seconds: OVERLAP_SECONDS };
-    let made: MadeKey = visitor.send(Method::POST, &path("/v1/keys", [&name, "rotate"]), &rotation).await?;
-    show(&visitor, &secret(visitor.language(), &made.key.name, &made.secret)).await
+    let rotation = Rotation {
+        overlap_seconds: OVERLAP_SECONDS,
+    };
+    let made: MadeKey = visitor
+        .send(
+            Method::POST,
+            &path("/v1/keys", [&name, "rotate"]),
+            &rotation,
+        )
+        .await?;
+    show(
+        &visitor,
+        &secret(visitor.language(), &made.key.name, &made.secret),
+    )
+    .await
 }
 
 async fn revoke(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {

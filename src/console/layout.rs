@@ -3,8 +3,8 @@
 use actix_web::body::BoxBody;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderName, LOCATION, REFERRER_POLICY, VARY,
-    X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, HeaderName, LOCATION,
+    REFERRER_POLICY, VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
@@ -49,17 +49,65 @@ impl Here {
     /// The pages of a role, with their addresses.
     fn of(language: Language, role: Role) -> Vec<(Self, &'static str, String)> {
         let all = [
-            (Self::Check, "/console/check", language.c_check(), role != Role::Ingest),
-            (Self::Decisions, "/console/decisions", language.c_decisions(), role != Role::Ingest),
-            (Self::Catalogue, "/console/catalogue", language.c_catalogue(), matches!(role, Role::Ingest | Role::Admin)),
-            (Self::Sources, "/console/sources", language.c_sources(), matches!(role, Role::Ingest | Role::Admin)),
-            (Self::Jobs, "/console/jobs", language.c_jobs(), role == Role::Admin),
-            (Self::Webhooks, "/console/webhooks", language.c_webhooks(), role == Role::Admin),
-            (Self::Statistics, "/console/statistics", language.c_statistics(), role == Role::Admin),
-            (Self::Audit, "/console/audit", language.c_audit(), role == Role::Admin),
-            (Self::Keys, "/console/keys", language.c_keys(), role == Role::Admin),
+            (
+                Self::Check,
+                "/console/check",
+                language.c_check(),
+                role != Role::Ingest,
+            ),
+            (
+                Self::Decisions,
+                "/console/decisions",
+                language.c_decisions(),
+                role != Role::Ingest,
+            ),
+            (
+                Self::Catalogue,
+                "/console/catalogue",
+                language.c_catalogue(),
+                matches!(role, Role::Ingest | Role::Admin),
+            ),
+            (
+                Self::Sources,
+                "/console/sources",
+                language.c_sources(),
+                matches!(role, Role::Ingest | Role::Admin),
+            ),
+            (
+                Self::Jobs,
+                "/console/jobs",
+                language.c_jobs(),
+                role == Role::Admin,
+            ),
+            (
+                Self::Webhooks,
+                "/console/webhooks",
+                language.c_webhooks(),
+                role == Role::Admin,
+            ),
+            (
+                Self::Statistics,
+                "/console/statistics",
+                language.c_statistics(),
+                role == Role::Admin,
+            ),
+            (
+                Self::Audit,
+                "/console/audit",
+                language.c_audit(),
+                role == Role::Admin,
+            ),
+            (
+                Self::Keys,
+                "/console/keys",
+                language.c_keys(),
+                role == Role::Admin,
+            ),
         ];
-        all.into_iter().filter(|(.., may)| *may).map(|(here, path, name, _)| (here, path, name)).collect()
+        all.into_iter()
+            .filter(|(.., may)| *may)
+            .map(|(here, path, name, _)| (here, path, name))
+            .collect()
     }
 }
 
@@ -78,15 +126,28 @@ pub(super) struct Page {
 impl Page {
     /// A page with this title, and a sentence on what it is for.
     pub(super) fn new(here: Here, title: String, lead: String) -> Self {
-        Self { here, status: StatusCode::OK, title, lead, has_report: false, is_titled: true }
+        Self {
+            here,
+            status: StatusCode::OK,
+            title,
+            lead,
+            has_report: false,
+            is_titled: true,
+        }
     }
 
     pub(super) fn with_report(self) -> Self {
-        Self { has_report: true, ..self }
+        Self {
+            has_report: true,
+            ..self
+        }
     }
 
     pub(super) fn untitled(self) -> Self {
-        Self { is_titled: false, ..self }
+        Self {
+            is_titled: false,
+            ..self
+        }
     }
 
     /// The page for a visitor.
@@ -94,7 +155,12 @@ impl Page {
         self.respond(visitor.language(), Some(visitor), body)
     }
 
-    fn respond(&self, language: Language, visitor: Option<&Visitor>, body: &Markup) -> HttpResponse {
+    fn respond(
+        &self,
+        language: Language,
+        visitor: Option<&Visitor>,
+        body: &Markup,
+    ) -> HttpResponse {
         let page = html! {
             (DOCTYPE)
             html lang=(language) {
@@ -135,11 +201,16 @@ impl Page {
                 Err(refused) => return problem(language, None, &refused),
             },
         };
-        headers(HttpResponse::build(self.status), language).content_type("text/html; charset=utf-8").body(body)
+        headers(HttpResponse::build(self.status), language)
+            .content_type("text/html; charset=utf-8")
+            .body(body)
     }
 }
 
-fn headers(mut response: actix_web::HttpResponseBuilder, language: Language) -> actix_web::HttpResponseBuilder {
+fn headers(
+    mut response: actix_web::HttpResponseBuilder,
+    language: Language,
+) -> actix_web::HttpResponseBuilder {
     response
         .insert_header((CONTENT_SECURITY_POLICY, POLICY))
         .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"))
@@ -189,15 +260,29 @@ fn sign_out(visitor: &Visitor, name: &str, role: Role) -> Markup {
 }
 
 /// A page for nobody in particular.
-pub(super) fn for_anyone(language: Language, title: String, lead: String, body: &Markup) -> HttpResponse {
+pub(super) fn for_anyone(
+    language: Language,
+    title: String,
+    lead: String,
+    body: &Markup,
+) -> HttpResponse {
     Page::new(Here::Elsewhere, title, lead).respond(language, None, body)
 }
 
 /// A problem as a page.
-pub(super) fn problem(language: Language, visitor: Option<&Visitor>, problem: &Problem) -> HttpResponse {
+pub(super) fn problem(
+    language: Language,
+    visitor: Option<&Visitor>,
+    problem: &Problem,
+) -> HttpResponse {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let page = Page::new(Here::Elsewhere, headline(language, status), String::new());
-    Page { status, is_titled: false, ..page }.respond(language, visitor, &problem_part(language, problem))
+    Page {
+        status,
+        is_titled: false,
+        ..page
+    }
+    .respond(language, visitor, &problem_part(language, problem))
 }
 
 /// A problem as a part of a page.
@@ -251,12 +336,17 @@ pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, F
 }
 
 pub(super) fn plain_not_found() -> HttpResponse {
-    HttpResponse::NotFound().content_type("text/plain; charset=utf-8").body("not found\n")
+    HttpResponse::NotFound()
+        .content_type("text/plain; charset=utf-8")
+        .body("not found\n")
 }
 
 /// Goes to another page after a form.
 pub(super) fn see_other(path: &str) -> HttpResponse {
-    HttpResponse::SeeOther().insert_header((LOCATION, path)).insert_header((CACHE_CONTROL, "no-store")).finish()
+    HttpResponse::SeeOther()
+        .insert_header((LOCATION, path))
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .finish()
 }
 
 /// The field of a form that proves that it is one of ours. It is the first one.
@@ -281,7 +371,10 @@ pub(super) fn button_to(visitor: &Visitor, path: &str, label: &str, sure: Option
 
 /// A time as people and programs read it.
 pub(super) fn time(when: Timestamp) -> Markup {
-    let shown = when.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC").to_string();
+    let shown = when
+        .to_zoned(TimeZone::UTC)
+        .strftime("%Y-%m-%d %H:%M UTC")
+        .to_string();
     html! { time datetime=(when) { (shown) } }
 }
 

@@ -69,7 +69,10 @@ impl Console {
 
     /// Opens a browser, and prints the link for those who want another one.
     pub(crate) fn open(&self, scheme: &str, address: SocketAddr) {
-        let link = format!("{scheme}://{address}/console/open?link={}", self.links.make(Instant::now()));
+        let link = format!(
+            "{scheme}://{address}/console/open?link={}",
+            self.links.make(Instant::now())
+        );
         tracing::info!("the console is at {link} (once, and within two minutes)");
         if let Err(error) = open::that_detached(&link) {
             tracing::warn!("no browser could be opened ({error}); open the link yourself");
@@ -81,8 +84,14 @@ impl Console {
 pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside: Rc<Inside>) {
     app.app_data(console).app_data(inside).service(
         web::scope("/console")
-            .app_data(QueryConfig::default().error_handler(|error, request| unreadable(request, &error)))
-            .app_data(FormConfig::default().limit(FORM).error_handler(|error, request| unreadable(request, &error)))
+            .app_data(
+                QueryConfig::default().error_handler(|error, request| unreadable(request, &error)),
+            )
+            .app_data(
+                FormConfig::default()
+                    .limit(FORM)
+                    .error_handler(|error, request| unreadable(request, &error)),
+            )
             .service(assets::routes())
             .configure(sign_in::routes)
             .configure(first::routes)
@@ -105,7 +114,11 @@ pub(crate) fn configure(app: &mut ServiceConfig, console: Data<Console>, inside:
 
 /// A query or a form that no page of the console sends.
 fn unreadable(request: &HttpRequest, error: &dyn Display) -> Error {
-    let told = visitor::problem(ErrorCode::BadQuery, StatusCode::BAD_REQUEST, error.to_string());
+    let told = visitor::problem(
+        ErrorCode::BadQuery,
+        StatusCode::BAD_REQUEST,
+        error.to_string(),
+    );
     Failure::problem_of(request, told).into()
 }
 
@@ -119,14 +132,20 @@ pub(crate) async fn home(request: &HttpRequest) -> Option<HttpResponse> {
     if !is_there(request) {
         return None;
     }
-    Some(first_page(request).await.unwrap_or_else(|failure| failure.error_response()))
+    Some(
+        first_page(request)
+            .await
+            .unwrap_or_else(|failure| failure.error_response()),
+    )
 }
 
 async fn first_page(request: &HttpRequest) -> Result<HttpResponse, Failure> {
     let visitor = Visitor::of(request).await?;
     match visitor.role() {
         Role::Ingest => Ok(layout::see_other("/console/catalogue")),
-        Role::Admin if visitor.get::<Stats>("/v1/stats").await?.books == 0 => Ok(first::page(&visitor)),
+        Role::Admin if visitor.get::<Stats>("/v1/stats").await?.books == 0 => {
+            Ok(first::page(&visitor))
+        }
         _ => Ok(check::page(&visitor)),
     }
 }

@@ -20,13 +20,30 @@ pub(super) struct Line {
 }
 
 /// Draws lines over time. `shown` words a value.
-pub(super) fn plot(title: &str, times: &[Timestamp], lines: &[Line], shown: impl Fn(f64) -> String) -> Markup {
-    let highest = lines.iter().flat_map(|line| &line.values).flatten().copied().fold(0.0, f64::max);
+pub(super) fn plot(
+    title: &str,
+    times: &[Timestamp],
+    lines: &[Line],
+    shown: impl Fn(f64) -> String,
+) -> Markup {
+    let highest = lines
+        .iter()
+        .flat_map(|line| &line.values)
+        .flatten()
+        .copied()
+        .fold(0.0, f64::max);
     let scale = if highest > 0.0 { highest } else { 1.0 };
     let last = times.len().saturating_sub(1).max(1) as f64;
     let x = |at: usize| LEFT + at as f64 / last * (WIDTH - 2.0 * LEFT);
     let y = |value: f64| TOP + (1.0 - value / scale) * (HEIGHT - TOP);
-    let label = format!("{title}: {}", lines.iter().map(|line| now(line, &shown)).collect::<Vec<_>>().join(", "));
+    let label = format!(
+        "{title}: {}",
+        lines
+            .iter()
+            .map(|line| now(line, &shown))
+            .collect::<Vec<_>>()
+            .join(", ")
+    );
     html! {
         figure class="plot" {
             figcaption {
@@ -82,7 +99,9 @@ fn pieces(values: &[Option<f64>]) -> Vec<Vec<(usize, f64)>> {
 }
 
 fn clock(when: Timestamp) -> String {
-    when.to_zoned(TimeZone::UTC).strftime("%m-%d %H:%M").to_string()
+    when.to_zoned(TimeZone::UTC)
+        .strftime("%m-%d %H:%M")
+        .to_string()
 }
 
 #[cfg(test)]
@@ -92,14 +111,25 @@ mod tests {
     #[test]
     fn gaps_stay_gaps_and_the_highest_value_is_at_the_top() {
         let values = vec![Some(0.0), Some(4.0), None, Some(2.0)];
-        let times: Vec<Timestamp> = (0..4).filter_map(|at| Timestamp::from_second(at * 60).ok()).collect();
-        let line = Line { name: "checks".to_owned(), class: "a", values };
+        let times: Vec<Timestamp> = (0..4)
+            .filter_map(|at| Timestamp::from_second(at * 60).ok())
+            .collect();
+        let line = Line {
+            name: "checks".to_owned(),
+            class: "a",
+            values,
+        };
         let drawn = plot("Checks", &times, &[line], |value| format!("{value}/s")).into_string();
         assert_eq!(drawn.matches("<polyline").count(), 2);
         assert!(
-            drawn.contains("6.0,120.0 202.0,16.0") && drawn.contains("aria-label=\"Checks: checks 2/s\""),
+            drawn.contains("6.0,120.0 202.0,16.0")
+                && drawn.contains("aria-label=\"Checks: checks 2/s\""),
             "{drawn}"
         );
-        assert!(plot("Empty", &[], &[], |value| value.to_string()).into_string().contains("</svg>"));
+        assert!(
+            plot("Empty", &[], &[], |value| value.to_string())
+                .into_string()
+                .contains("</svg>")
+        );
     }
 }

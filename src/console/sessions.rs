@@ -75,7 +75,8 @@ pub(super) fn same(a: &str, b: &str) -> bool {
 pub(super) fn random() -> String {
     let mut bytes = [0; TOKEN_BYTES];
     // Without random numbers there are no keys and no TLS either.
-    getrandom::fill(&mut bytes).unwrap_or_else(|error| panic!("the system has no random numbers: {error}"));
+    getrandom::fill(&mut bytes)
+        .unwrap_or_else(|error| panic!("the system has no random numbers: {error}"));
     hex::encode(bytes)
 }
 
@@ -84,7 +85,10 @@ fn digest_of(cookie: &str) -> String {
 }
 
 fn token_of(cookie: &str) -> String {
-    hex::encode(blake3::derive_key("lapidary console, token of forms", cookie.as_bytes()))
+    hex::encode(blake3::derive_key(
+        "lapidary console, token of forms",
+        cookie.as_bytes(),
+    ))
 }
 
 /// What a server knows of the sessions, by the digests of what their cookies say.
@@ -119,10 +123,26 @@ impl Sessions {
         now: Timestamp,
     ) -> String {
         let (cookie, browser) = (random(), browser.chars().take(BROWSER).collect());
-        let (id, token, digest) = (random()[..16].to_owned(), token_of(&cookie), digest_of(&cookie));
-        let session = Session { id, by, begun: now, from, browser, used: now, token };
+        let (id, token, digest) = (
+            random()[..16].to_owned(),
+            token_of(&cookie),
+            digest_of(&cookie),
+        );
+        let session = Session {
+            id,
+            by,
+            begun: now,
+            from,
+            browser,
+            used: now,
+            token,
+        };
         let is_for_all = matches!(session.by, Insider::Key(_));
-        let kept = if is_for_all { self.keep(catalogue, &digest, &session, now) } else { Ok(()) };
+        let kept = if is_for_all {
+            self.keep(catalogue, &digest, &session, now)
+        } else {
+            Ok(())
+        };
         if let Err(error) = &kept {
             tracing::warn!("a session is known to this server alone: {error}");
         }
@@ -130,7 +150,10 @@ impl Sessions {
         let mut known = self.known();
         let alone = |known: &Known| known.read.is_none() && known.session.by == session.by;
         if known.values().filter(|known| alone(known)).count() >= MOST_OF_ONE {
-            let oldest = known.iter().filter(|(_, known)| alone(known)).min_by_key(|(_, known)| known.session.used);
+            let oldest = known
+                .iter()
+                .filter(|(_, known)| alone(known))
+                .min_by_key(|(_, known)| known.session.used);
             let oldest = oldest.map(|(digest, _)| digest.clone()).unwrap_or_default();
             known.remove(&oldest);
         }
@@ -146,8 +169,10 @@ impl Sessions {
         session: &Session,
         now: Timestamp,
     ) -> Result<(), CatalogueError> {
-        let (over, mut all): (Vec<_>, Vec<_>) =
-            self.all(catalogue)?.into_iter().partition(|(_, session)| session.is_over(now));
+        let (over, mut all): (Vec<_>, Vec<_>) = self
+            .all(catalogue)?
+            .into_iter()
+            .partition(|(_, session)| session.is_over(now));
         let mut ended: Vec<String> = over.into_iter().map(|(digest, _)| digest).collect();
         all.sort_by_key(|(_, session)| session.used);
         let of_one = |(_, other): &&(String, Session)| other.by == session.by;
@@ -157,7 +182,10 @@ impl Sessions {
             ended.extend(all.first().map(|(digest, _)| digest.clone()));
         }
         self.forget(catalogue, &ended)?;
-        let rows = [put(Table::Sessions, digest, session), put(Table::Sessions, format!("{digest}{USED}"), &now)];
+        let rows = [
+            put(Table::Sessions, digest, session),
+            put(Table::Sessions, format!("{digest}{USED}"), &now),
+        ];
         catalogue.by(Actor::Local).apply_rows(&rows)
     }
 
@@ -170,13 +198,23 @@ impl Sessions {
         now: Timestamp,
     ) -> Result<Option<Session>, CatalogueError> {
         let digest = digest_of(cookie);
-        let known = self.known().get(&digest).filter(|known| known.is_current()).cloned();
+        let known = self
+            .known()
+            .get(&digest)
+            .filter(|known| known.is_current())
+            .cloned();
         let found = if known.is_some() {
             known
         } else {
             let rows = catalogue.page_of(Table::Sessions, digest.as_bytes(), None, 2)?;
-            let session = read(rows).pop().map(|(_, session)| Session { token: token_of(cookie), ..session });
-            session.map(|session| Known { session, read: Some(Instant::now()) })
+            let session = read(rows).pop().map(|(_, session)| Session {
+                token: token_of(cookie),
+                ..session
+            });
+            session.map(|session| Known {
+                session,
+                read: Some(Instant::now()),
+            })
         };
         let Some(mut found) = found.filter(|found| !found.session.is_over(now)) else {
             self.known().remove(&digest);
@@ -185,7 +223,9 @@ impl Sessions {
         if is_used && (found.read.is_none() || now.duration_since(found.session.used) >= NOTED) {
             found.session.used = now;
             let row = put(Table::Sessions, format!("{digest}{USED}"), &now);
-            let noted = found.read.map_or(Ok(()), |_| catalogue.by(Actor::Local).apply_rows(&[row]));
+            let noted = found
+                .read
+                .map_or(Ok(()), |_| catalogue.by(Actor::Local).apply_rows(&[row]));
             if let Err(error) = noted {
                 tracing::warn!("a session ends earlier than it should: {error}");
             }
@@ -219,15 +259,27 @@ impl Sessions {
         now: Timestamp,
     ) -> Result<Vec<Session>, CatalogueError> {
         let all = self.all(catalogue)?.into_iter().map(|(_, session)| session);
-        let mut listed: Vec<Session> = all.filter(|session| !session.is_over(now) && which(session)).collect();
+        let mut listed: Vec<Session> = all
+            .filter(|session| !session.is_over(now) && which(session))
+            .collect();
         listed.sort_by_key(|session| std::cmp::Reverse(session.begun));
         Ok(listed)
     }
 
     /// Ends the sessions that meet a condition.
-    pub(super) fn end(&self, catalogue: &Catalogue, which: impl Fn(&Session) -> bool) -> Result<(), CatalogueError> {
-        let all = self.all(catalogue)?.into_iter().filter(|(_, session)| which(session));
-        self.forget(catalogue, &all.map(|(digest, _)| digest).collect::<Vec<_>>())
+    pub(super) fn end(
+        &self,
+        catalogue: &Catalogue,
+        which: impl Fn(&Session) -> bool,
+    ) -> Result<(), CatalogueError> {
+        let all = self
+            .all(catalogue)?
+            .into_iter()
+            .filter(|(_, session)| which(session));
+        self.forget(
+            catalogue,
+            &all.map(|(digest, _)| digest).collect::<Vec<_>>(),
+        )
     }
 
     fn forget(&self, catalogue: &Catalogue, digests: &[String]) -> Result<(), CatalogueError> {
@@ -236,17 +288,28 @@ impl Sessions {
         }
         self.known().retain(|digest, _| !digests.contains(digest));
         let rows = |digest: &String| {
-            [digest.clone(), format!("{digest}{USED}")].map(|key| RowChange::delete(Table::Sessions, key))
+            [digest.clone(), format!("{digest}{USED}")]
+                .map(|key| RowChange::delete(Table::Sessions, key))
         };
-        catalogue.by(Actor::Local).apply_rows(&digests.iter().flat_map(rows).collect::<Vec<_>>())
+        catalogue
+            .by(Actor::Local)
+            .apply_rows(&digests.iter().flat_map(rows).collect::<Vec<_>>())
     }
 }
 
 /// What forms send on servers where nobody signs in; `None` if the store takes no changes.
 pub(super) fn token_of_forms(catalogue: &Catalogue) -> Option<String> {
-    let stored = || catalogue.row(Table::Sessions, FORMS.as_bytes()).ok().flatten();
+    let stored = || {
+        catalogue
+            .row(Table::Sessions, FORMS.as_bytes())
+            .ok()
+            .flatten()
+    };
     let token = stored().or_else(|| {
-        catalogue.by(Actor::Local).apply_rows(&[put(Table::Sessions, FORMS, &random())]).ok()?;
+        catalogue
+            .by(Actor::Local)
+            .apply_rows(&[put(Table::Sessions, FORMS, &random())])
+            .ok()?;
         // Another server may have been later.
         stored()
     });
@@ -257,14 +320,22 @@ pub(super) fn token_of_forms(catalogue: &Catalogue) -> Option<String> {
 fn read(rows: Vec<Row>) -> Vec<(String, Session)> {
     let mut sessions: Vec<(String, Session)> = Vec::new();
     for (key, value) in rows {
-        let Ok(key) = String::from_utf8(key) else { continue };
+        let Ok(key) = String::from_utf8(key) else {
+            continue;
+        };
         match (key.strip_suffix(USED), sessions.last_mut()) {
             (Some(digest), Some((last, session))) if last == digest => {
                 session.used = serde_json::from_slice(&value).unwrap_or_default();
             }
             _ => {
                 if let Ok(session) = serde_json::from_slice::<Session>(&value) {
-                    sessions.push((key, Session { used: session.begun, ..session }));
+                    sessions.push((
+                        key,
+                        Session {
+                            used: session.begun,
+                            ..session
+                        },
+                    ));
                 }
             }
         }
@@ -295,21 +366,39 @@ mod tests {
         let (_folder, catalogue) = catalogue();
         for by in [key("a"), Insider::Local] {
             let (sessions, start) = (Sessions::default(), Timestamp::now());
-            let of = |cookie: &str, is_used, now| sessions.of(&catalogue, cookie, is_used, now).expect("an answer");
+            let of = |cookie: &str, is_used, now| {
+                sessions
+                    .of(&catalogue, cookie, is_used, now)
+                    .expect("an answer")
+            };
             let cookie = sessions.begin(&catalogue, by.clone(), None, "", start);
             assert!(of("", true, start).is_none() && of(&random(), true, start).is_none());
             assert!(of(&cookie, true, start + IDLE / 2).is_some());
-            assert!(of(&cookie, true, start + IDLE).is_some(), "it was used in the meantime");
+            assert!(
+                of(&cookie, true, start + IDLE).is_some(),
+                "it was used in the meantime"
+            );
             assert!(of(&cookie, false, start + IDLE + IDLE / 2).is_some());
-            assert!(of(&cookie, true, start + IDLE * 2).is_none(), "a page that looks for news does not use it");
+            assert!(
+                of(&cookie, true, start + IDLE * 2).is_none(),
+                "a page that looks for news does not use it"
+            );
             let cookie = sessions.begin(&catalogue, by, None, "", start);
             let mut now = start;
             while now + IDLE / 2 < start + WHOLE {
                 now += IDLE / 2;
                 assert!(of(&cookie, true, now).is_some());
             }
-            assert!(of(&cookie, true, start + WHOLE).is_none(), "however busy it was");
-            assert!(sessions.list(&catalogue, |_| true, start + WHOLE).expect("a list").is_empty());
+            assert!(
+                of(&cookie, true, start + WHOLE).is_none(),
+                "however busy it was"
+            );
+            assert!(
+                sessions
+                    .list(&catalogue, |_| true, start + WHOLE)
+                    .expect("a list")
+                    .is_empty()
+            );
         }
     }
 
@@ -317,21 +406,44 @@ mod tests {
     fn nobody_ends_the_sessions_of_others() {
         let (_folder, catalogue) = catalogue();
         let (sessions, start) = (Sessions::default(), Timestamp::now());
-        let of = |cookie: &str, now| sessions.of(&catalogue, cookie, true, now).expect("an answer");
+        let of = |cookie: &str, now| {
+            sessions
+                .of(&catalogue, cookie, true, now)
+                .expect("an answer")
+        };
         let mine = sessions.begin(&catalogue, key("mine"), None, "", start);
-        let begin = |second: i32| sessions.begin(&catalogue, key("theirs"), None, "", start + SECOND * second);
+        let begin = |second: i32| {
+            sessions.begin(&catalogue, key("theirs"), None, "", start + SECOND * second)
+        };
         let theirs: Vec<String> = (0..25).map(begin).collect();
         let now = start + SECOND * 60;
         assert!(of(&mine, now).is_some());
-        let open = theirs.iter().map(|cookie| of(cookie, now).is_some()).collect::<Vec<_>>();
-        assert_eq!(open.iter().position(|open| *open), Some(5), "the oldest were ended");
-        let of_them = sessions.list(&catalogue, |session| session.by == key("theirs"), now).expect("a list");
+        let open = theirs
+            .iter()
+            .map(|cookie| of(cookie, now).is_some())
+            .collect::<Vec<_>>();
+        assert_eq!(
+            open.iter().position(|open| *open),
+            Some(5),
+            "the oldest were ended"
+        );
+        let of_them = sessions
+            .list(&catalogue, |session| session.by == key("theirs"), now)
+            .expect("a list");
         assert_eq!(of_them.len(), MOST_OF_ONE);
-        sessions.end(&catalogue, |session| session.by == key("theirs")).expect("they end");
+        sessions
+            .end(&catalogue, |session| session.by == key("theirs"))
+            .expect("they end");
         assert!(of(&mine, now).is_some() && of(&theirs[10], now).is_none());
         // What is over makes room in the store.
         sessions.begin(&catalogue, key("mine"), None, "", start + WHOLE);
-        assert_eq!(catalogue.page_of(Table::Sessions, b"", None, 100).expect("rows").len(), 2);
+        assert_eq!(
+            catalogue
+                .page_of(Table::Sessions, b"", None, 100)
+                .expect("rows")
+                .len(),
+            2
+        );
     }
 
     #[test]
@@ -340,7 +452,11 @@ mod tests {
         let (sessions, now) = (Sessions::default(), Timestamp::now());
         for _ in 0..200 {
             let cookie = sessions.begin(&catalogue, Insider::Local, None, "", now);
-            let of = || sessions.of(&catalogue, &cookie, true, now).expect("an answer");
+            let of = || {
+                sessions
+                    .of(&catalogue, &cookie, true, now)
+                    .expect("an answer")
+            };
             thread::scope(|scope| {
                 scope.spawn(|| (0..100).filter(|_| of().is_some()).count());
                 sessions.end(&catalogue, |_| true).expect("it ends");
@@ -353,18 +469,34 @@ mod tests {
     fn cookies_and_tokens_are_not_kept_as_they_are() {
         let (_folder, catalogue) = catalogue();
         let (sessions, now) = (Sessions::default(), Timestamp::now());
-        let cookies =
-            ["x".repeat(9_999), String::new()].map(|browser| sessions.begin(&catalogue, key("a"), None, &browser, now));
+        let cookies = ["x".repeat(9_999), String::new()]
+            .map(|browser| sessions.begin(&catalogue, key("a"), None, &browser, now));
         // As another server finds them.
         let others = Sessions::default();
-        let [one, two] = cookies
-            .each_ref()
-            .map(|cookie| others.of(&catalogue, cookie, true, now).expect("an answer").expect("a session"));
-        assert!(one.token != two.token && one.id != two.id && one.has_sent(&one.token) && !one.has_sent(&two.token));
-        assert_eq!((one.token.len(), one.browser.len()), (2 * TOKEN_BYTES, BROWSER));
-        let rows = catalogue.page_of(Table::Sessions, b"", None, 100).expect("rows");
-        let kept: String =
-            rows.iter().flat_map(|(key, value)| [key, value]).map(|s| String::from_utf8_lossy(s)).collect();
+        let [one, two] = cookies.each_ref().map(|cookie| {
+            others
+                .of(&catalogue, cookie, true, now)
+                .expect("an answer")
+                .expect("a session")
+        });
+        assert!(
+            one.token != two.token
+                && one.id != two.id
+                && one.has_sent(&one.token)
+                && !one.has_sent(&two.token)
+        );
+        assert_eq!(
+            (one.token.len(), one.browser.len()),
+            (2 * TOKEN_BYTES, BROWSER)
+        );
+        let rows = catalogue
+            .page_of(Table::Sessions, b"", None, 100)
+            .expect("rows");
+        let kept: String = rows
+            .iter()
+            .flat_map(|(key, value)| [key, value])
+            .map(|s| String::from_utf8_lossy(s))
+            .collect();
         assert!(kept.contains(&one.id));
         for secret in [&cookies[0], &cookies[1], &one.token, &two.token] {
             assert!(!kept.contains(secret.as_str()));

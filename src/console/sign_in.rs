@@ -26,7 +26,10 @@ use lapidary_report::clean;
 const SECURE: &str = "__Host-lapidary";
 const PLAIN: &str = "lapidary";
 /// How often a key may sign in, and how often an address may try to without one.
-const ATTEMPTS: Rate = Rate { count: 20, per: Unit::Minute };
+const ATTEMPTS: Rate = Rate {
+    count: 20,
+    per: Unit::Minute,
+};
 
 /// Attempts to sign in, by key or else by address.
 pub(super) fn attempts() -> ClientLimit {
@@ -58,7 +61,10 @@ struct Next {
 
 async fn page(request: HttpRequest, query: Query<Next>) -> Result<HttpResponse, Failure> {
     let (_, inside) = shared(&request);
-    if inside.is_open_to(&request).map_err(|problem| Failure::problem_of(&request, problem))? {
+    if inside
+        .is_open_to(&request)
+        .map_err(|problem| Failure::problem_of(&request, problem))?
+    {
         return Ok(see_other("/"));
     }
     let language = preferred(&request);
@@ -87,7 +93,9 @@ fn form(language: Language, next: &str, told: Option<&str>) -> HttpResponse {
 /// A path of this server.
 fn here(next: &str) -> &str {
     // Addresses have no other characters, and neither has a header.
-    let is_plain = next.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
+    let is_plain = next
+        .bytes()
+        .all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     let is_here = is_plain && next.starts_with('/') && !next.starts_with("//");
     if is_here { next } else { "/" }
 }
@@ -97,11 +105,17 @@ struct Given {
     key: String,
 }
 
-async fn sign_in(request: HttpRequest, query: Query<Next>, given: Form<Given>) -> Result<HttpResponse, Failure> {
+async fn sign_in(
+    request: HttpRequest,
+    query: Query<Next>,
+    given: Form<Given>,
+) -> Result<HttpResponse, Failure> {
     let ((console, inside), language) = (shared(&request), preferred(&request));
     let failed = |problem: Box<Problem>| Failure::problem_of(&request, problem);
     if !is_from_own_page(request.headers()) {
-        return Err(failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, String::new()).into()));
+        return Err(failed(
+            problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, String::new()).into(),
+        ));
     }
     // A valid key opens a session, whatever others at its address have tried: its own attempts count for it alone. None can be
     // guessed: they are 256 random bits.
@@ -109,9 +123,20 @@ async fn sign_in(request: HttpRequest, query: Query<Next>, given: Form<Given>) -
         Ok(key) => (Client::Key(key.name.clone()), Ok(key)),
         Err(denied) => (of_address(request.peer_addr()), Err(denied)),
     };
-    if !inside.is_within(&console.attempts, &who).await.map_err(failed)? {
+    if !inside
+        .is_within(&console.attempts, &who)
+        .await
+        .map_err(failed)?
+    {
         let detail = language.c_too_many_attempts();
-        return Err(failed(problem(ErrorCode::TooManyRequests, StatusCode::TOO_MANY_REQUESTS, detail).into()));
+        return Err(failed(
+            problem(
+                ErrorCode::TooManyRequests,
+                StatusCode::TOO_MANY_REQUESTS,
+                detail,
+            )
+            .into(),
+        ));
     }
     let told = match key {
         Ok(key) => return begin(&request, Insider::Key(key.id.clone()), here(&query.next)).await,
@@ -144,19 +169,28 @@ async fn open(request: HttpRequest, link: Query<Link>) -> Result<HttpResponse, F
 /// Begins a session.
 async fn begin(request: &HttpRequest, by: Insider, next: &str) -> Result<HttpResponse, Failure> {
     let (console, inside) = shared(request);
-    let browser = request.headers().get(USER_AGENT).and_then(|name| name.to_str().ok()).unwrap_or_default().to_owned();
+    let browser = request
+        .headers()
+        .get(USER_AGENT)
+        .and_then(|name| name.to_str().ok())
+        .unwrap_or_default()
+        .to_owned();
     let from = request.peer_addr().map(|peer| peer.ip());
     let before = cookie(request, inside.has_tls()).map(ToOwned::to_owned);
     let begun = inside.ask(move |catalogue| {
         let (sessions, now) = (&console.sessions, Timestamp::now());
         // The session that the browser had before is over.
-        let before = before.map(|cookie| sessions.of(catalogue, &cookie, false, now)).transpose();
+        let before = before
+            .map(|cookie| sessions.of(catalogue, &cookie, false, now))
+            .transpose();
         if let Ok(Some(Some(before))) = before {
             sessions.end(catalogue, |session| session.id == before.id)?;
         }
         Ok(sessions.begin(catalogue, by, from, &browser, now))
     });
-    let cookie = begun.await.map_err(|problem| Failure::problem_of(request, problem))?;
+    let cookie = begun
+        .await
+        .map_err(|problem| Failure::problem_of(request, problem))?;
     let mut response = see_other(next);
     set_cookie(request, &mut response, &cookie, "");
     Ok(response)
@@ -164,12 +198,20 @@ async fn begin(request: &HttpRequest, by: Insider, next: &str) -> Result<HttpRes
 
 /// The page came over TLS, be it from this server or from a proxy before it.
 fn is_secure(request: &HttpRequest) -> bool {
-    let origin = request.headers().get(ORIGIN).map(HeaderValue::as_bytes).unwrap_or_default();
+    let origin = request
+        .headers()
+        .get(ORIGIN)
+        .map(HeaderValue::as_bytes)
+        .unwrap_or_default();
     shared(request).1.has_tls() || origin.starts_with(b"https://")
 }
 
 fn set_cookie(request: &HttpRequest, response: &mut HttpResponse, value: &str, more: &str) {
-    let (name, secure) = if is_secure(request) { (SECURE, "; Secure") } else { (PLAIN, "") };
+    let (name, secure) = if is_secure(request) {
+        (SECURE, "; Secure")
+    } else {
+        (PLAIN, "")
+    };
     let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");
     if let Ok(cookie) = cookie.try_into() {
         response.headers_mut().append(SET_COOKIE, cookie);
@@ -179,7 +221,9 @@ fn set_cookie(request: &HttpRequest, response: &mut HttpResponse, value: &str, m
 async fn sign_out(visitor: Visitor) -> Result<HttpResponse, Failure> {
     if let Who::Local(session) | Who::Key(_, session) = visitor.who() {
         let id = session.id.clone();
-        visitor.sessions(move |sessions, catalogue| sessions.end(catalogue, |other| other.id == id)).await?;
+        visitor
+            .sessions(move |sessions, catalogue| sessions.end(catalogue, |other| other.id == id))
+            .await?;
     }
     let mut response = see_other("/console/sign-in");
     set_cookie(visitor.request(), &mut response, "", "; Max-Age=0");
@@ -202,7 +246,9 @@ async fn sessions(visitor: Visitor) -> Result<HttpResponse, Failure> {
         Who::Local(session) | Who::Key(_, session) => Some(session.id.clone()),
     };
     let sees = seen_by(&visitor);
-    let all = visitor.sessions(|sessions, catalogue| sessions.list(catalogue, sees, Timestamp::now())).await?;
+    let all = visitor
+        .sessions(|sessions, catalogue| sessions.list(catalogue, sees, Timestamp::now()))
+        .await?;
     let mut rows = Vec::new();
     for session in &all {
         rows.push(html! { tr {
@@ -216,9 +262,18 @@ async fn sessions(visitor: Visitor) -> Result<HttpResponse, Failure> {
             }
         } });
     }
-    let heads =
-        [language.c_key(), language.c_since(), language.c_address(), language.c_browser(), language.c_actions()];
-    let page = Page::new(Here::Sessions, language.c_sessions(), language.c_sessions_lead());
+    let heads = [
+        language.c_key(),
+        language.c_since(),
+        language.c_address(),
+        language.c_browser(),
+        language.c_actions(),
+    ];
+    let page = Page::new(
+        Here::Sessions,
+        language.c_sessions(),
+        language.c_sessions_lead(),
+    );
     Ok(page.show(
         &visitor,
         &html! {
@@ -231,7 +286,10 @@ async fn sessions(visitor: Visitor) -> Result<HttpResponse, Failure> {
 fn name(visitor: &Visitor, session: &Session) -> Result<Markup, Failure> {
     Ok(match &session.by {
         Insider::Key(id) => {
-            let key = visitor.inside().key(id).map_err(|problem| visitor.failed(problem))?;
+            let key = visitor
+                .inside()
+                .key(id)
+                .map_err(|problem| visitor.failed(problem))?;
             html! { (clean(key.as_ref().map_or(id, |key| &key.name))) }
         }
         Insider::Local | Insider::Anyone => html! { (visitor.language().c_local()) },
@@ -241,7 +299,9 @@ fn name(visitor: &Visitor, session: &Session) -> Result<Markup, Failure> {
 async fn end(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failure> {
     let sees = seen_by(&visitor);
     let is_it = move |session: &Session| session.id == *id && sees(session);
-    visitor.sessions(|sessions, catalogue| sessions.end(catalogue, is_it)).await?;
+    visitor
+        .sessions(|sessions, catalogue| sessions.end(catalogue, is_it))
+        .await?;
     Ok(see_other("/console/sessions"))
 }
 

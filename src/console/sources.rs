@@ -9,7 +9,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::At;
-use super::layout::{Here, Page, button_to, choice_of_rights, form_to, rights, see_other, table, terms, time};
+use super::layout::{
+    Here, Page, button_to, choice_of_rights, form_to, rights, see_other, table, terms, time,
+};
 use super::visitor::{Failure, Visitor, path, problem, with};
 use lapidary_catalogue::api::{
     Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources,
@@ -52,19 +54,21 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
         }
     };
     let title = language.c_sources();
-    Ok(Page::new(Here::Sources, title.clone(), language.c_sources_lead()).show(
-        &visitor,
-        &html! {
-            @if sources.is_empty() { p { (language.c_no_sources()) } }
-            @else { (table(&title, &heads, &rows)) }
-            (form(&visitor))
-            (terms(language, [
-                (language.c_term_source(), language.c_term_source_is()),
-                (language.c_main_text(), language.c_term_main_text_is()),
-                (language.c_contact(), language.c_term_contact_is()),
-            ]))
-        },
-    ))
+    Ok(
+        Page::new(Here::Sources, title.clone(), language.c_sources_lead()).show(
+            &visitor,
+            &html! {
+                @if sources.is_empty() { p { (language.c_no_sources()) } }
+                @else { (table(&title, &heads, &rows)) }
+                (form(&visitor))
+                (terms(language, [
+                    (language.c_term_source(), language.c_term_source_is()),
+                    (language.c_main_text(), language.c_term_main_text_is()),
+                    (language.c_contact(), language.c_term_contact_is()),
+                ]))
+            },
+        ),
+    )
 }
 
 fn form(visitor: &Visitor) -> Markup {
@@ -116,9 +120,28 @@ struct New {
 }
 
 async fn add(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
-    let Form(New { name, kind, address, library, rights, contains, text, contact, every }) = new;
-    let bad = |detail| visitor.failed(problem(ErrorCode::BadName, StatusCode::UNPROCESSABLE_ENTITY, detail));
-    let library: Library = library.trim().parse().map_err(|error: BadName| bad(error.to_string()))?;
+    let Form(New {
+        name,
+        kind,
+        address,
+        library,
+        rights,
+        contains,
+        text,
+        contact,
+        every,
+    }) = new;
+    let bad = |detail| {
+        visitor.failed(problem(
+            ErrorCode::BadName,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            detail,
+        ))
+    };
+    let library: Library = library
+        .trim()
+        .parse()
+        .map_err(|error: BadName| bad(error.to_string()))?;
     let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let definition = SourceDefinition {
         contains: given(contains).into_iter().collect(),
@@ -127,7 +150,13 @@ async fn add(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> 
         every: given(every),
         ..SourceDefinition::new(kind, address.trim(), library, rights)
     };
-    let _: Source = visitor.send(Method::PUT, &path("/v1/sources", [name.trim()]), &definition).await?;
+    let _: Source = visitor
+        .send(
+            Method::PUT,
+            &path("/v1/sources", [name.trim()]),
+            &definition,
+        )
+        .await?;
     Ok(see_other(&path("/console/sources", [name.trim()])))
 }
 
@@ -135,16 +164,27 @@ async fn one(visitor: Visitor, name: Path<String>, at: At) -> Result<HttpRespons
     show(&visitor, &name, &at.from, &html! {}).await
 }
 
-async fn show(visitor: &Visitor, name: &str, from: &str, tested: &Markup) -> Result<HttpResponse, Failure> {
+async fn show(
+    visitor: &Visitor,
+    name: &str,
+    from: &str,
+    tested: &Markup,
+) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let asked = path("/v1/sources", [name]);
     let source: Source = visitor.get(&asked).await?;
     let SourceRuns { runs, .. } = visitor.get(&(asked.clone() + "/runs?limit=20")).await?;
-    let errors: SourceErrors = visitor.get(&with(&(asked + "/errors"), [("limit", "50"), ("cursor", from)])).await?;
+    let errors: SourceErrors = visitor
+        .get(&with(
+            &(asked + "/errors"),
+            [("limit", "50"), ("cursor", from)],
+        ))
+        .await?;
     let here = path("/console/sources", [name]);
     let is_busy = matches!(source.state, SourceState::Running | SourceState::Waiting);
     let again = is_busy.then_some(here.as_str());
-    let does = |what: &str, label: String| button_to(visitor, &format!("{here}/{what}"), &label, None);
+    let does =
+        |what: &str, label: String| button_to(visitor, &format!("{here}/{what}"), &label, None);
     let sure = language.c_sure_remove(&clean(name));
     Ok(Page::new(Here::Sources, clean(name), language.c_source_lead()).show(
         visitor,
@@ -254,8 +294,16 @@ fn left_out(language: Language, limit: SourceLimit) -> String {
 }
 
 fn failed(language: Language, errors: &SourceErrors, here: &str) -> Markup {
-    let SourceErrors { errors, next_cursor } = errors;
-    let heads = [language.c_source_address(), language.c_reason(), language.c_fix(), language.c_next_try()];
+    let SourceErrors {
+        errors,
+        next_cursor,
+    } = errors;
+    let heads = [
+        language.c_source_address(),
+        language.c_reason(),
+        language.c_fix(),
+        language.c_next_try(),
+    ];
     let rows = html! {
         @for error in errors {
             tr {
@@ -321,8 +369,17 @@ fn state(language: Language, state: SourceState) -> String {
 async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let asked = path("/v1/sources", [&name]) + "/test";
-    let SourceTest { items, begins, skipped, error } = visitor.send(Method::POST, &asked, &()).await?;
-    let heads = [language.c_source_address(), language.c_book(), language.c_title()];
+    let SourceTest {
+        items,
+        begins,
+        skipped,
+        error,
+    } = visitor.send(Method::POST, &asked, &()).await?;
+    let heads = [
+        language.c_source_address(),
+        language.c_book(),
+        language.c_title(),
+    ];
     let rows = html! {
         @for item in &items {
             tr {
@@ -358,7 +415,11 @@ async fn change(visitor: Visitor, to: Path<(String, String)>) -> Result<HttpResp
             return Ok(see_other("/console/sources"));
         }
         _ => {
-            return Err(visitor.failed(problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, String::new())));
+            return Err(visitor.failed(problem(
+                ErrorCode::NotFound,
+                StatusCode::NOT_FOUND,
+                String::new(),
+            )));
         }
     };
     Ok(see_other(&path("/console/sources", [&name])))

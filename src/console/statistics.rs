@@ -100,7 +100,10 @@ fn concern(language: Language, concern: Concern) -> String {
 }
 
 fn plots(language: Language, history: &History) -> Markup {
-    let History { samples, every_seconds } = history;
+    let History {
+        samples,
+        every_seconds,
+    } = history;
     let times: Vec<Timestamp> = samples.iter().map(|sample| sample.at).collect();
     let line = |name: String, class, of: &dyn Fn(&Sample) -> Option<f64>| Line {
         name,
@@ -109,9 +112,16 @@ fn plots(language: Language, history: &History) -> Markup {
     };
     let minutes = f64::from(*every_seconds) / 60.0;
     let rate = |number: u64| Some(number as f64 / minutes);
-    let verdict = |sample: &Sample, names: &[&str]| names.iter().filter_map(|name| sample.checks.get(*name)).sum();
-    let in_minute = |value: f64| language.c_in_minute(&language.decimal(value, usize::from(value < 10.0)));
-    let in_milliseconds = |value: f64| language.c_milliseconds(&language.decimal(value, usize::from(value < 10.0)));
+    let verdict = |sample: &Sample, names: &[&str]| {
+        names
+            .iter()
+            .filter_map(|name| sample.checks.get(*name))
+            .sum()
+    };
+    let in_minute =
+        |value: f64| language.c_in_minute(&language.decimal(value, usize::from(value < 10.0)));
+    let in_milliseconds =
+        |value: f64| language.c_milliseconds(&language.decimal(value, usize::from(value < 10.0)));
     let bytes = |value: f64| size(language, value as u64);
     html! {
         (plot(&language.c_checks(), &times, &[
@@ -136,7 +146,12 @@ fn plots(language: Language, history: &History) -> Markup {
 }
 
 fn store(language: Language, stats: &Stats) -> Markup {
-    let heads = [language.c_name(), language.c_books(), language.head_gems(), language.c_state()];
+    let heads = [
+        language.c_name(),
+        language.c_books(),
+        language.head_gems(),
+        language.c_state(),
+    ];
     let rows = html! {
         @for recipe in &stats.recipes {
             tr {
@@ -165,7 +180,13 @@ fn store(language: Language, stats: &Stats) -> Markup {
 }
 
 fn nodes(language: Language, cluster: &ClusterStats) -> Markup {
-    let heads = [language.c_node(), language.c_state(), language.c_memory(), language.c_replicas(), language.c_lag()];
+    let heads = [
+        language.c_node(),
+        language.c_state(),
+        language.c_memory(),
+        language.c_replicas(),
+        language.c_lag(),
+    ];
     let rows = html! {
         @for node in &cluster.nodes {
             tr {

@@ -10,8 +10,8 @@ use actix_http::BoxedPayloadStream;
 use actix_web::body::to_bytes;
 use actix_web::dev::Payload;
 use actix_web::http::header::{
-    ACCEPT, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, COOKIE, HOST, HeaderMap, HeaderName,
-    HeaderValue, ORIGIN,
+    ACCEPT, ACCEPT_LANGUAGE, CONTENT_LENGTH, CONTENT_LOCATION, CONTENT_TYPE, COOKIE, HOST,
+    HeaderMap, HeaderName, HeaderValue, ORIGIN,
 };
 use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::web::{Bytes, Data};
@@ -38,7 +38,11 @@ const HTMX: HeaderName = HeaderName::from_static("hx-request");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 /// Characters that stay as they are in a segment of a path.
-const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
 
 /// Who asks for a page.
 #[derive(Clone)]
@@ -79,17 +83,26 @@ impl Visitor {
         } else {
             let session = sign_in::cookie(request, inside.has_tls());
             let is_used = request.method() != Method::GET || !request.headers().contains_key(HTMX);
-            let Some(cookie) = session.map(ToOwned::to_owned) else { return Err(Failure::sign_in(request, false)) };
+            let Some(cookie) = session.map(ToOwned::to_owned) else {
+                return Err(Failure::sign_in(request, false));
+            };
             let all = console.clone();
-            let found = inside.ask(move |catalogue| all.sessions.of(catalogue, &cookie, is_used, Timestamp::now()));
-            let Some(session) = found.await.map_err(failed)? else { return Err(Failure::sign_in(request, false)) };
+            let found = inside.ask(move |catalogue| {
+                all.sessions
+                    .of(catalogue, &cookie, is_used, Timestamp::now())
+            });
+            let Some(session) = found.await.map_err(failed)? else {
+                return Err(Failure::sign_in(request, false));
+            };
             match &session.by {
                 Insider::Local => Who::Local(session),
                 Insider::Anyone => return Err(Failure::sign_in(request, false)),
                 Insider::Key(id) => {
                     let Some(key) = inside.key(id).map_err(failed)? else {
                         let (all, by) = (console.clone(), session.by.clone());
-                        let ended = inside.ask(move |catalogue| all.sessions.end(catalogue, |other| other.by == by));
+                        let ended = inside.ask(move |catalogue| {
+                            all.sessions.end(catalogue, |other| other.by == by)
+                        });
                         ended.await.map_err(failed)?;
                         return Err(Failure::sign_in(request, true));
                     };
@@ -99,12 +112,22 @@ impl Visitor {
         };
         let token = match &who {
             Who::Anyone => {
-                let shared = inside.ask(|catalogue| Ok(token_of_forms(catalogue))).await.map_err(failed)?;
+                let shared = inside
+                    .ask(|catalogue| Ok(token_of_forms(catalogue)))
+                    .await
+                    .map_err(failed)?;
                 shared.unwrap_or_else(|| console.token.clone())
             }
             Who::Local(session) | Who::Key(_, session) => session.token.clone(),
         };
-        let visitor = Self(Rc::new(Inner { request: request.clone(), console, inside, language, who, token }));
+        let visitor = Self(Rc::new(Inner {
+            request: request.clone(),
+            console,
+            inside,
+            language,
+            who,
+            token,
+        }));
         if !visitor.is_reading() {
             visitor.has_sent_it()?;
         }
@@ -125,7 +148,11 @@ impl Visitor {
         if is_right && is_from_own_page(self.0.request.headers()) {
             return Ok(());
         }
-        Err(self.failed(problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, String::new())))
+        Err(self.failed(problem(
+            ErrorCode::CrossSite,
+            StatusCode::FORBIDDEN,
+            String::new(),
+        )))
     }
 
     pub(super) fn language(&self) -> Language {
@@ -142,7 +169,11 @@ impl Visitor {
         act: impl FnOnce(&Sessions, &Catalogue) -> Result<T, CatalogueError> + Send + 'static,
     ) -> Result<T, Failure> {
         let console = self.0.console.clone();
-        let done = self.0.inside.ask(move |catalogue| act(&console.sessions, catalogue)).await;
+        let done = self
+            .0
+            .inside
+            .ask(move |catalogue| act(&console.sessions, catalogue))
+            .await;
         done.map_err(|problem| self.failed(problem))
     }
 
@@ -172,7 +203,10 @@ impl Visitor {
 
     /// The failure of a call as a page.
     pub(super) fn failed(&self, problem: impl Into<Box<api::Problem>>) -> Failure {
-        Failure { language: self.0.language, kind: Kind::Problem(Some(self.clone()), problem.into()) }
+        Failure {
+            language: self.0.language,
+            kind: Kind::Problem(Some(self.clone()), problem.into()),
+        }
     }
 
     /// Makes a call that reads.
@@ -190,7 +224,9 @@ impl Visitor {
     ) -> Result<T, Failure> {
         let json = serde_json::to_vec(body).unwrap_or_default();
         let kind = HeaderValue::from_static("application/json");
-        let answer = self.call(Call::new(method, path).with(kind, Bytes::from(json))).await?;
+        let answer = self
+            .call(Call::new(method, path).with(kind, Bytes::from(json)))
+            .await?;
         self.read(&answer)
     }
 
@@ -204,14 +240,26 @@ impl Visitor {
     /// # Errors
     /// The problem that the API answers with, or the way to sign in again if the session has ended.
     pub(super) async fn call(&self, call: Call<'_>) -> Result<Answer, Failure> {
-        let Inner { request, inside, who, .. } = &*self.0;
+        let Inner {
+            request,
+            inside,
+            who,
+            ..
+        } = &*self.0;
         let mut headers = HeaderMap::new();
         for name in [HOST, ORIGIN, FETCH_SITE, REQUEST_ID, ACCEPT_LANGUAGE] {
             if let Some(value) = request.headers().get(&name) {
                 headers.insert(name, value.clone());
             }
         }
-        headers.insert(ACCEPT, HeaderValue::from_static(if call.as_part { "text/html" } else { "application/json" }));
+        headers.insert(
+            ACCEPT,
+            HeaderValue::from_static(if call.as_part {
+                "text/html"
+            } else {
+                "application/json"
+            }),
+        );
         for (name, value) in [(CONTENT_TYPE, call.kind), (CONTENT_LENGTH, call.length)] {
             if let Some(value) = value {
                 headers.insert(name, value);
@@ -222,27 +270,58 @@ impl Visitor {
             Who::Local(_) => Insider::Local,
             Who::Key(key, _) => Insider::Key(key.id.clone()),
         };
-        let no_path = || self.failed(problem(ErrorCode::BadPath, StatusCode::BAD_REQUEST, call.path.to_owned()));
+        let no_path = || {
+            self.failed(problem(
+                ErrorCode::BadPath,
+                StatusCode::BAD_REQUEST,
+                call.path.to_owned(),
+            ))
+        };
         let uri: Uri = call.path.parse().map_err(|_| no_path())?;
         let peer = request.peer_addr();
-        let asked = Asked { method: call.method, uri, headers, payload: call.payload, peer, by, as_part: call.as_part };
+        let asked = Asked {
+            method: call.method,
+            uri,
+            headers,
+            payload: call.payload,
+            peer,
+            by,
+            as_part: call.as_part,
+        };
         let response = inside.call(asked).await;
         let (head, body) = response.into_parts();
-        let broken = |_| self.failed(problem(ErrorCode::Internal, StatusCode::BAD_GATEWAY, String::new()));
+        let broken = |_| {
+            self.failed(problem(
+                ErrorCode::Internal,
+                StatusCode::BAD_GATEWAY,
+                String::new(),
+            ))
+        };
         let body = to_bytes(body).await.map_err(broken)?;
         if head.status().is_success() {
-            let filed = head.headers().get(CONTENT_LOCATION).and_then(|place| place.to_str().ok());
-            let filed = filed.and_then(|place| place.rsplit('/').next()).map(ToOwned::to_owned);
+            let filed = head
+                .headers()
+                .get(CONTENT_LOCATION)
+                .and_then(|place| place.to_str().ok());
+            let filed = filed
+                .and_then(|place| place.rsplit('/').next())
+                .map(ToOwned::to_owned);
             return Ok(Answer { body, filed });
         }
         let told = serde_json::from_slice::<api::Problem>(&body);
-        Err(self.failed(told.unwrap_or_else(|_| problem(ErrorCode::Internal, head.status(), String::new()))))
+        Err(self.failed(
+            told.unwrap_or_else(|_| problem(ErrorCode::Internal, head.status(), String::new())),
+        ))
     }
 
     pub(super) fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, Failure> {
         serde_json::from_slice(&answer.body).map_err(|error| {
             tracing::error!("the console cannot read an answer of the API: {error}");
-            self.failed(problem(ErrorCode::Internal, StatusCode::INTERNAL_SERVER_ERROR, String::new()))
+            self.failed(problem(
+                ErrorCode::Internal,
+                StatusCode::INTERNAL_SERVER_ERROR,
+                String::new(),
+            ))
         })
     }
 }
@@ -269,25 +348,44 @@ pub(super) struct Call<'a> {
 
 impl<'a> Call<'a> {
     pub(super) fn new(method: Method, path: &'a str) -> Self {
-        Self { method, path, kind: None, length: None, payload: Payload::None, as_part: false }
+        Self {
+            method,
+            path,
+            kind: None,
+            length: None,
+            payload: Payload::None,
+            as_part: false,
+        }
     }
 
     /// With this body.
     pub(super) fn with(self, kind: HeaderValue, body: Bytes) -> Self {
         let payload: BoxedPayloadStream = Box::pin(stream::once(ready(Ok(body))));
         let payload = Payload::Stream { payload };
-        Self { kind: Some(kind), payload, ..self }
+        Self {
+            kind: Some(kind),
+            payload,
+            ..self
+        }
     }
 
     /// The report is to be part of a page.
     pub(super) fn for_a_page(self) -> Self {
-        Self { as_part: true, ..self }
+        Self {
+            as_part: true,
+            ..self
+        }
     }
 
     /// With the body of a request, as it arrives.
     pub(super) fn passing(self, request: &HttpRequest, payload: Payload) -> Self {
         let header = |name: HeaderName| request.headers().get(name).cloned();
-        Self { kind: header(CONTENT_TYPE), length: header(CONTENT_LENGTH), payload, ..self }
+        Self {
+            kind: header(CONTENT_TYPE),
+            length: header(CONTENT_LENGTH),
+            payload,
+            ..self
+        }
     }
 }
 
@@ -300,7 +398,10 @@ pub(super) struct Answer {
 
 /// What the console shares between requests.
 pub(super) fn shared(request: &HttpRequest) -> (Data<Console>, Rc<Inside>) {
-    let (console, inside) = (request.app_data::<Data<Console>>(), request.app_data::<Rc<Inside>>());
+    let (console, inside) = (
+        request.app_data::<Data<Console>>(),
+        request.app_data::<Rc<Inside>>(),
+    );
     let (Some(console), Some(inside)) = (console, inside) else {
         unreachable!("pages are only there together with the console")
     };
@@ -309,12 +410,16 @@ pub(super) fn shared(request: &HttpRequest) -> (Data<Console>, Rc<Inside>) {
 
 /// A path with these segments: `/console/books/mine/1`.
 pub(super) fn path<const N: usize>(first: &str, segments: [&str; N]) -> String {
-    segments.iter().fold(first.to_owned(), |path, segment| path + "/" + &encoded(segment))
+    segments.iter().fold(first.to_owned(), |path, segment| {
+        path + "/" + &encoded(segment)
+    })
 }
 
 /// A path with these parameters, as far as they are given.
 pub(super) fn with<const N: usize>(path: &str, parameters: [(&str, &str); N]) -> String {
-    let given = parameters.into_iter().filter(|(_, value)| !value.is_empty());
+    let given = parameters
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty());
     given.fold(path.to_owned(), |path, (name, value)| {
         let joined = if path.contains('?') { '&' } else { '?' };
         format!("{path}{joined}{name}={}", encoded(value))
@@ -358,14 +463,31 @@ enum Kind {
 impl Failure {
     fn sign_in(request: &HttpRequest, has_ended: bool) -> Self {
         let is_page = request.method() == Method::GET && !request.headers().contains_key(HTMX);
-        let here = request.uri().path_and_query().map_or("/", |here| here.as_str());
-        let next = if is_page { here.to_owned() } else { "/".to_owned() };
+        let here = request
+            .uri()
+            .path_and_query()
+            .map_or("/", |here| here.as_str());
+        let next = if is_page {
+            here.to_owned()
+        } else {
+            "/".to_owned()
+        };
         let by_script = request.headers().contains_key(HTMX);
-        Self { language: preferred(request), kind: Kind::SignIn { next, by_script, has_ended } }
+        Self {
+            language: preferred(request),
+            kind: Kind::SignIn {
+                next,
+                by_script,
+                has_ended,
+            },
+        }
     }
 
     pub(super) fn problem_of(request: &HttpRequest, problem: impl Into<Box<api::Problem>>) -> Self {
-        Self { language: preferred(request), kind: Kind::Problem(None, problem.into()) }
+        Self {
+            language: preferred(request),
+            kind: Kind::Problem(None, problem.into()),
+        }
     }
 
     /// What is to be told, for a part of a page.
@@ -380,15 +502,23 @@ impl Failure {
 impl ResponseError for Failure {
     fn error_response(&self) -> HttpResponse {
         match &self.kind {
-            Kind::SignIn { next, by_script, has_ended } => {
+            Kind::SignIn {
+                next,
+                by_script,
+                has_ended,
+            } => {
                 let ended = if *has_ended { "true" } else { "" };
                 let place = with("/console/sign-in", [("next", next), ("ended", ended)]);
                 if *by_script {
-                    return HttpResponse::Unauthorized().insert_header(("hx-redirect", place)).finish();
+                    return HttpResponse::Unauthorized()
+                        .insert_header(("hx-redirect", place))
+                        .finish();
                 }
                 layout::see_other(&place)
             }
-            Kind::Problem(visitor, problem) => layout::problem(self.language, visitor.as_ref(), problem),
+            Kind::Problem(visitor, problem) => {
+                layout::problem(self.language, visitor.as_ref(), problem)
+            }
         }
     }
 }
@@ -410,7 +540,14 @@ impl fmt::Display for Failure {
 
 /// The value of a cookie.
 pub(super) fn cookie_named<'a>(request: &'a HttpRequest, name: &str) -> Option<&'a str> {
-    let cookies = request.headers().get_all(COOKIE).filter_map(|header| header.to_str().ok());
-    let mut pairs = cookies.flat_map(|header| header.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(found, _)| *found == name).map(|(_, value)| value)
+    let cookies = request
+        .headers()
+        .get_all(COOKIE)
+        .filter_map(|header| header.to_str().ok());
+    let mut pairs = cookies
+        .flat_map(|header| header.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='));
+    pairs
+        .find(|(found, _)| *found == name)
+        .map(|(_, value)| value)
 }

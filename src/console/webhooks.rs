@@ -73,7 +73,13 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
 async fn allowed(visitor: &Visitor) -> Result<Markup, Failure> {
     let language = visitor.language();
     let AllowLists { allow } = visitor.get("/v1/allow").await?;
-    let heads = [language.c_name(), language.c_what(), language.c_note(), language.c_since(), language.c_actions()];
+    let heads = [
+        language.c_name(),
+        language.c_what(),
+        language.c_note(),
+        language.c_since(),
+        language.c_actions(),
+    ];
     let rows = html! {
         @for list in &allow {
             tr {
@@ -110,9 +116,18 @@ struct New {
 
 async fn set(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
     let Form(New { library, url }) = new;
-    let made: MadeWebhook =
-        visitor.send(Method::PUT, &path("/v1/libraries", [&library, "webhook"]), &NewWebhook { url }).await?;
-    show(&visitor, &secret(visitor.language(), &library, &made.secret)).await
+    let made: MadeWebhook = visitor
+        .send(
+            Method::PUT,
+            &path("/v1/libraries", [&library, "webhook"]),
+            &NewWebhook { url },
+        )
+        .await?;
+    show(
+        &visitor,
+        &secret(visitor.language(), &library, &made.secret),
+    )
+    .await
 }
 
 #[derive(Deserialize)]
@@ -121,7 +136,9 @@ struct Of {
 }
 
 async fn remove(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, Failure> {
-    visitor.delete(&path("/v1/libraries", [&of.name, "webhook"])).await?;
+    visitor
+        .delete(&path("/v1/libraries", [&of.name, "webhook"]))
+        .await?;
     Ok(see_other("/console/webhooks"))
 }
 

@@ -12,8 +12,16 @@ const SHORT: usize = 5;
 const LATIN: &[char] = &['a', 'e', 'i', 'o', 'u'];
 const CYRILLIC: &[char] = &['а', 'е', 'ё', 'и', 'о', 'у', 'ы', 'э', 'ю', 'я'];
 /// Letters that readers and the recipe treat as equal.
-const ACCENTS: [(char, char); 8] =
-    [('a', 'á'), ('e', 'é'), ('i', 'ï'), ('o', 'ö'), ('u', 'ü'), ('c', 'ç'), ('n', 'ñ'), ('е', 'ё')];
+const ACCENTS: [(char, char); 8] = [
+    ('a', 'á'),
+    ('e', 'é'),
+    ('i', 'ï'),
+    ('o', 'ö'),
+    ('u', 'ü'),
+    ('c', 'ç'),
+    ('n', 'ñ'),
+    ('е', 'ё'),
+];
 
 /// A disguised copy.
 pub struct Forgery {
@@ -26,18 +34,36 @@ pub struct Forgery {
 /// Disguises a book: changes the title page, puts an advertisement in front, removes the first and last chapters, and
 /// retypes the rest.
 pub(super) fn disguise(setting: &Setting, story: &Story) -> Forgery {
-    let mut typist = Typist { random: Random::new(11), fillers: Vec::new() };
+    let mut typist = Typist {
+        random: Random::new(11),
+        fillers: Vec::new(),
+    };
     let mut teller = setting.teller(13);
     typist.fillers.extend((0..20).map(|_| teller.say("filler")));
     let front = [teller.say("title page"), teller.say("advertisement")];
-    let kept = story.chapters.get(1..story.chapters.len() - 1).unwrap_or_default();
+    let kept = story
+        .chapters
+        .get(1..story.chapters.len() - 1)
+        .unwrap_or_default();
     let retyped = kept.iter().map(|chapter| Chapter {
         heading: typist.retype(&chapter.heading),
-        paragraphs: chapter.paragraphs.iter().map(|paragraph| typist.retype(paragraph)).collect(),
+        paragraphs: chapter
+            .paragraphs
+            .iter()
+            .map(|paragraph| typist.retype(paragraph))
+            .collect(),
     });
     let retyped: Vec<Chapter> = retyped.collect();
-    let first = |chapters: &[Chapter]| chapters.first().and_then(|c| c.paragraphs.first().cloned()).unwrap_or_default();
-    Forgery { text: page(&front, COLUMNS) + &chapters(&retyped, COLUMNS), sample: (first(kept), first(&retyped)) }
+    let first = |chapters: &[Chapter]| {
+        chapters
+            .first()
+            .and_then(|c| c.paragraphs.first().cloned())
+            .unwrap_or_default()
+    };
+    Forgery {
+        text: page(&front, COLUMNS) + &chapters(&retyped, COLUMNS),
+        sample: (first(kept), first(&retyped)),
+    }
 }
 
 /// Retypes text with changes that hide the copy.
@@ -53,7 +79,8 @@ impl Typist {
         for (i, word) in words.iter().enumerate() {
             // Only between words without punctuation: the recipe treats some words with punctuation as ornaments.
             let bare = |at: Option<usize>| {
-                at.and_then(|at| words.get(at)).is_some_and(|word| word.chars().all(char::is_alphabetic))
+                at.and_then(|at| words.get(at))
+                    .is_some_and(|word| word.chars().all(char::is_alphabetic))
             };
             let inside = bare(i.checked_sub(1)) && bare(Some(i)) && bare(Some(i + 1));
             if inside && word.chars().count() <= SHORT && self.random.once_in(4) {
@@ -87,8 +114,13 @@ impl Typist {
     }
 
     fn mistype(&mut self, letter: char) -> char {
-        let accent = ACCENTS.iter().find(|(plain, _)| *plain == letter).filter(|_| self.random.once_in(3));
-        let vowels = [LATIN, CYRILLIC].into_iter().find(|vowels| vowels.contains(&letter));
+        let accent = ACCENTS
+            .iter()
+            .find(|(plain, _)| *plain == letter)
+            .filter(|_| self.random.once_in(3));
+        let vowels = [LATIN, CYRILLIC]
+            .into_iter()
+            .find(|vowels| vowels.contains(&letter));
         match (accent, vowels) {
             (Some((_, accented)), _) => *accented,
             (None, Some(vowels)) => self.random.pick(vowels).unwrap_or(letter),

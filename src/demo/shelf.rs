@@ -30,10 +30,19 @@ pub struct Language {
     vocabulary: &'static str,
 }
 
-static ENGLISH: Language = Language { tag: "en", vocabulary: include_str!("../../data/demo/english.txt") };
+static ENGLISH: Language = Language {
+    tag: "en",
+    vocabulary: include_str!("../../data/demo/english.txt"),
+};
 /// That of a book without a passage of the others.
-static THEATRE: Language = Language { tag: "en", vocabulary: include_str!("../../data/demo/theatre.txt") };
-static RUSSIAN: Language = Language { tag: "ru", vocabulary: include_str!("../../data/demo/russian.txt") };
+static THEATRE: Language = Language {
+    tag: "en",
+    vocabulary: include_str!("../../data/demo/theatre.txt"),
+};
+static RUSSIAN: Language = Language {
+    tag: "ru",
+    vocabulary: include_str!("../../data/demo/russian.txt"),
+};
 
 impl Setting {
     /// A text generator for this setting. Different seeds give different texts.
@@ -64,10 +73,23 @@ pub static SHELF: [Setting; 6] = [
         rights: Rights::Protected,
         language: &ENGLISH,
         seed: 1,
-        heroes: &["Barnaby Thistlewick", "the keeper Barnaby", "old Thistlewick"],
+        heroes: &[
+            "Barnaby Thistlewick",
+            "the keeper Barnaby",
+            "old Thistlewick",
+        ],
         heroines: &["Cordelia Marsh", "Captain Marsh", "Cordelia"],
-        places: &["in Gullhaven", "on the Spoonbill Rocks", "along the Herring Stairs", "at Saltpetre Point"],
-        treasures: &["the seven-hundredth umbrella", "the lamp of Saint Elspeth", "the borrowed foghorn"],
+        places: &[
+            "in Gullhaven",
+            "on the Spoonbill Rocks",
+            "along the Herring Stairs",
+            "at Saltpetre Point",
+        ],
+        treasures: &[
+            "the seven-hundredth umbrella",
+            "the lamp of Saint Elspeth",
+            "the borrowed foghorn",
+        ],
     },
     Setting {
         id: "thunder",
@@ -78,8 +100,17 @@ pub static SHELF: [Setting; 6] = [
         seed: 2,
         heroes: &["Professor Peregrine Ashdown", "young Leopold", "Peregrine"],
         heroines: &["Aunt Philomena", "Miss Araminta Bell", "Philomena"],
-        places: &["in Upper Tempest", "on Barometer Hill", "at the Rainmakers' Fair", "in Gutterby"],
-        treasures: &["the Sunday thunder", "a receipt for lightning", "the unpaid hailstorm"],
+        places: &[
+            "in Upper Tempest",
+            "on Barometer Hill",
+            "at the Rainmakers' Fair",
+            "in Gutterby",
+        ],
+        treasures: &[
+            "the Sunday thunder",
+            "a receipt for lightning",
+            "the unpaid hailstorm",
+        ],
     },
     Setting {
         id: "marmalade",
@@ -90,8 +121,17 @@ pub static SHELF: [Setting; 6] = [
         seed: 3,
         heroes: &["Ignatius Plumb", "the elder Plumb", "Monsieur Delacroix"],
         heroines: &["Henrietta Oakapple", "Madame Zephyrine", "Henrietta"],
-        places: &["in Quincebury", "on the Isle of Peel", "beyond the Blank Margin", "in Lower Preserve"],
-        treasures: &["the map of breakfast", "the bitter orange of Peel", "an unfinished coastline"],
+        places: &[
+            "in Quincebury",
+            "on the Isle of Peel",
+            "beyond the Blank Margin",
+            "in Lower Preserve",
+        ],
+        treasures: &[
+            "the map of breakfast",
+            "the bitter orange of Peel",
+            "an unfinished coastline",
+        ],
     },
     Setting {
         id: "trains",
@@ -100,10 +140,23 @@ pub static SHELF: [Setting; 6] = [
         rights: Rights::Protected,
         language: &ENGLISH,
         seed: 4,
-        heroes: &["Inspector Nightingale", "the porter Gabriel", "Mortimer Crane"],
+        heroes: &[
+            "Inspector Nightingale",
+            "the porter Gabriel",
+            "Mortimer Crane",
+        ],
         heroines: &["Lady Octavia", "the stowaway Josephine", "Josephine Crane"],
-        places: &["at Nowhere Junction", "on platform eleven", "between Yesterwick and Morrowby", "in the dining car"],
-        treasures: &["the return ticket", "the trunk marked Particular", "the stationmaster's secret"],
+        places: &[
+            "at Nowhere Junction",
+            "on platform eleven",
+            "between Yesterwick and Morrowby",
+            "in the dining car",
+        ],
+        treasures: &[
+            "the return ticket",
+            "the trunk marked Particular",
+            "the stationmaster's secret",
+        ],
     },
     Setting {
         id: "понедельники",
@@ -114,8 +167,16 @@ pub static SHELF: [Setting; 6] = [
         seed: 5,
         heroes: &["Аполлинарий Сверчков", "хранитель Сверчков", "Иннокентий"],
         heroines: &["Серафима Львовна", "тётушка Серафима", "Евдокия Громова"],
-        places: &["в Нижнем Перезвонье", "на Календарной улице", "в переулке Потерянных Минут"],
-        treasures: &["запасная среда", "ключница понедельников", "серебряная секундная стрелка"],
+        places: &[
+            "в Нижнем Перезвонье",
+            "на Календарной улице",
+            "в переулке Потерянных Минут",
+        ],
+        treasures: &[
+            "запасная среда",
+            "ключница понедельников",
+            "серебряная секундная стрелка",
+        ],
     },
     Setting {
         id: "телеграммы",
@@ -124,9 +185,21 @@ pub static SHELF: [Setting; 6] = [
         rights: Rights::PublicDomain,
         language: &RUSSIAN,
         seed: 6,
-        heroes: &["почтальон Вольдемар", "Вольдемар Незабудкин", "доктор Фиалков"],
-        heroines: &["садовница Глафира", "Глафира Одуванчикова", "барышня Эсмеральда"],
-        places: &["в Старых Почтарях", "за Стеклянной заставой", "в Телеграфном саду"],
+        heroes: &[
+            "почтальон Вольдемар",
+            "Вольдемар Незабудкин",
+            "доктор Фиалков",
+        ],
+        heroines: &[
+            "садовница Глафира",
+            "Глафира Одуванчикова",
+            "барышня Эсмеральда",
+        ],
+        places: &[
+            "в Старых Почтарях",
+            "за Стеклянной заставой",
+            "в Телеграфном саду",
+        ],
         treasures: &["молния без подписи", "цветущая телеграмма", "голубая лейка"],
     },
 ];
@@ -140,9 +213,21 @@ pub static STRANGER: Setting = Setting {
     language: &THEATRE,
     seed: 7,
     heroes: &["Lysander Vole", "the understudy", "Sir Humphrey"],
-    heroines: &["Dame Perpetua", "Clementine Rook", "the prompter Clementine"],
-    places: &["in Curtain Regis", "on the Painted Coast", "at the Theatre of Winds"],
-    treasures: &["the gilded cockerel", "the forgotten prologue", "the north wind's costume"],
+    heroines: &[
+        "Dame Perpetua",
+        "Clementine Rook",
+        "the prompter Clementine",
+    ],
+    places: &[
+        "in Curtain Regis",
+        "on the Painted Coast",
+        "at the Theatre of Winds",
+    ],
+    treasures: &[
+        "the gilded cockerel",
+        "the forgotten prologue",
+        "the north wind's costume",
+    ],
 };
 
 #[cfg(test)]
@@ -171,10 +256,23 @@ mod tests {
     fn books_are_whole_and_of_a_book_s_length() {
         for setting in SHELF.iter().chain([&STRANGER]) {
             let text = setting.text();
-            assert!(!text.contains(['{', '}', '…']), "{}: a word is missing or was cut off", setting.id);
+            assert!(
+                !text.contains(['{', '}', '…']),
+                "{}: a word is missing or was cut off",
+                setting.id
+            );
             let length = text.chars().count();
-            assert!((60_000..=150_000).contains(&length), "{}: {length} characters", setting.id);
-            assert_eq!(text, setting.text(), "{}: told twice, it is the same", setting.id);
+            assert!(
+                (60_000..=150_000).contains(&length),
+                "{}: {length} characters",
+                setting.id
+            );
+            assert_eq!(
+                text,
+                setting.text(),
+                "{}: told twice, it is the same",
+                setting.id
+            );
         }
     }
 }

@@ -32,12 +32,18 @@ impl Story {
 
 /// Paragraphs wrapped to this many columns, each followed by an empty line.
 pub(super) fn page(paragraphs: &[impl AsRef<str>], columns: usize) -> String {
-    paragraphs.iter().map(|paragraph| wrap(paragraph.as_ref(), columns).join("\n") + "\n\n").collect()
+    paragraphs
+        .iter()
+        .map(|paragraph| wrap(paragraph.as_ref(), columns).join("\n") + "\n\n")
+        .collect()
 }
 
 /// Chapters wrapped to this many columns.
 pub(super) fn chapters(chapters: &[Chapter], columns: usize) -> String {
-    chapters.iter().map(|c| page(&[&c.heading], columns) + &page(&c.paragraphs, columns)).collect()
+    chapters
+        .iter()
+        .map(|c| page(&[&c.heading], columns) + &page(&c.paragraphs, columns))
+        .collect()
 }
 
 /// Generates text from the templates of a vocabulary.
@@ -56,11 +62,20 @@ struct Section<'v> {
 
 impl<'v> Teller<'v> {
     pub(super) fn new(vocabulary: &'v str, seed: u64) -> Self {
-        let mut teller = Self { sections: HashMap::new(), random: Random::new(seed) };
+        let mut teller = Self {
+            sections: HashMap::new(),
+            random: Random::new(seed),
+        };
         let mut name = "";
         let mut ways = Vec::new();
-        for line in vocabulary.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
-            match line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+        for line in vocabulary
+            .lines()
+            .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        {
+            match line
+                .strip_prefix('[')
+                .and_then(|line| line.strip_suffix(']'))
+            {
                 Some(next) => {
                     teller.learn(name, &ways);
                     ways.clear();
@@ -76,13 +91,23 @@ impl<'v> Teller<'v> {
     /// Sets the alternatives for a name.
     pub(super) fn learn(&mut self, name: &'v str, ways: &[&'v str]) {
         let used = ways.len();
-        self.sections.insert(name, Section { ways: ways.to_vec(), used });
+        self.sections.insert(
+            name,
+            Section {
+                ways: ways.to_vec(),
+                used,
+            },
+        );
     }
 
     /// Generates a story.
     pub(super) fn tell(&mut self, title: &'static str, author: &'static str) -> Story {
         let chapters = (1..=CHAPTERS).map(|number| self.chapter(number)).collect();
-        Story { title, author, chapters }
+        Story {
+            title,
+            author,
+            chapters,
+        }
     }
 
     fn chapter(&mut self, number: usize) -> Chapter {
@@ -99,7 +124,10 @@ impl<'v> Teller<'v> {
             paragraphs.push(paragraph);
         }
         paragraphs.push(self.say("closing"));
-        Chapter { heading, paragraphs }
+        Chapter {
+            heading,
+            paragraphs,
+        }
     }
 
     /// A paragraph of one sentence of this kind, and `more` plain ones.
@@ -156,7 +184,12 @@ fn next_name(template: &str) -> Option<(&str, &str, &str)> {
 
 fn capital(text: &str) -> String {
     let mut chars = text.chars();
-    chars.next().into_iter().flat_map(char::to_uppercase).chain(chars).collect()
+    chars
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .chain(chars)
+        .collect()
 }
 
 /// Replaces `a` with `an` where the next word needs it.
@@ -164,8 +197,9 @@ fn with_articles(text: &str) -> String {
     let mut words = text.split(' ').peekable();
     let mut written = Vec::new();
     while let Some(word) = words.next() {
-        let vowel =
-            words.peek().is_some_and(|next| next.starts_with(['a', 'e', 'i', 'o', 'u']) || next.starts_with("hour"));
+        let vowel = words.peek().is_some_and(|next| {
+            next.starts_with(['a', 'e', 'i', 'o', 'u']) || next.starts_with("hour")
+        });
         written.push(match word {
             "a" if vowel => "an",
             "A" if vowel => "An",
@@ -179,14 +213,19 @@ fn with_articles(text: &str) -> String {
 mod tests {
     use super::{Teller, page};
 
-    const VOCABULARY: &str = "# how to say it\n\n[greeting]\n{Kind}, a {thing}!\n\n[kind]\nold\n\n[thing]\nbat\nowl\n";
+    const VOCABULARY: &str =
+        "# how to say it\n\n[greeting]\n{Kind}, a {thing}!\n\n[kind]\nold\n\n[thing]\nbat\nowl\n";
 
     #[test]
     fn a_teller_says_what_it_knows() {
         let mut teller = Teller::new(VOCABULARY, 1);
         let mut said = [teller.say("greeting"), teller.say("greeting")];
         said.sort();
-        assert_eq!(said, ["Old, a bat!", "Old, an owl!"], "each way once before one comes again");
+        assert_eq!(
+            said,
+            ["Old, a bat!", "Old, an owl!"],
+            "each way once before one comes again"
+        );
         assert_eq!(teller.say("weather"), "{weather}");
         teller.learn("weather", &["fog"]);
         assert_eq!(teller.say("Weather"), "Fog");

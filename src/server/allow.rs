@@ -42,32 +42,63 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| Answer::ok(&AllowLists { allow: catalogue.allow_lists()? })).await
+    work(&state, |catalogue| {
+        Answer::ok(&AllowLists {
+            allow: catalogue.allow_lists()?,
+        })
+    })
+    .await
 }
 
-async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn put(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let name = name(&request)?;
     parameters::none(request.query_string())?;
     let body = body::body_of(body::JSON, &request, payload, &state, state.max_body).await?;
     work(&state, move |catalogue| {
-        let (ToAllow { text, clean, gems, recipe, book, note }, mut room) = body.json()?;
+        let (
+            ToAllow {
+                text,
+                clean,
+                gems,
+                recipe,
+                book,
+                note,
+            },
+            mut room,
+        ) = body.json()?;
         room.grow_for(text.as_deref(), catalogue)?;
         let what = match (text, gems, book, recipe) {
             (Some(text), None, None, None) => Allowable::Gems(Content::Text { text, clean }),
             (None, ..) if clean.is_some() => {
-                return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text"));
+                return Err(Problem::new(
+                    ErrorCode::BadJson,
+                    "'clean' applies only to a text",
+                ));
             }
-            (None, Some(gems), None, recipe) => {
-                Allowable::Gems(Content::Gems(BookGems { recipe: recipe.map(TryInto::try_into).transpose()?, gems }))
-            }
+            (None, Some(gems), None, recipe) => Allowable::Gems(Content::Gems(BookGems {
+                recipe: recipe.map(TryInto::try_into).transpose()?,
+                gems,
+            })),
             (None, None, Some(book), None) => Allowable::Book(book),
             _ => {
-                let detail = "give exactly one of 'text', 'gems' and 'book', and a 'recipe' only with gems";
+                let detail =
+                    "give exactly one of 'text', 'gems' and 'book', and a 'recipe' only with gems";
                 return Err(Problem::new(ErrorCode::BadJson, detail));
             }
         };
         let (list, replaced) = catalogue.allow(name, what, note)?;
-        Answer::json(if replaced { StatusCode::OK } else { StatusCode::CREATED }, &list)
+        Answer::json(
+            if replaced {
+                StatusCode::OK
+            } else {
+                StatusCode::CREATED
+            },
+            &list,
+        )
     })
     .await
 }
@@ -79,7 +110,10 @@ async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
             return Ok(Answer::done());
         }
         let name = excerpt(name.as_str());
-        Err(Problem::new(ErrorCode::NoSuchAllowList, format!("there is no allow-list '{name}'")))
+        Err(Problem::new(
+            ErrorCode::NoSuchAllowList,
+            format!("there is no allow-list '{name}'"),
+        ))
     })
     .await
 }

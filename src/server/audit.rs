@@ -52,20 +52,38 @@ pub(super) fn calls() -> Vec<Call> {
 async fn page(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let known = "after (the 'next' of the previous page) or since (a time such as 2030-01-31T08:00:00Z), library and book (to see entries about it), and limit (a \
          number)";
-    let Wanted { after, since, library, book, limit } = parameters::query(request.query_string(), known)?;
+    let Wanted {
+        after,
+        since,
+        library,
+        book,
+        limit,
+    } = parameters::query(request.query_string(), known)?;
     let from = match (after, since) {
         (after, None) => AuditFrom::Behind(after.unwrap_or(0)),
         (None, Some(time)) => AuditFrom::Time(time),
-        (Some(_), Some(_)) => return Err(Problem::new(ErrorCode::BadQuery, "give one of 'after' and 'since'")),
+        (Some(_), Some(_)) => {
+            return Err(Problem::new(
+                ErrorCode::BadQuery,
+                "give one of 'after' and 'since'",
+            ));
+        }
     };
     let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
     let about = match (library, book) {
-        (None, Some(_)) => return Err(Problem::new(ErrorCode::BadQuery, "'book' needs the 'library' that it is in")),
+        (None, Some(_)) => {
+            return Err(Problem::new(
+                ErrorCode::BadQuery,
+                "'book' needs the 'library' that it is in",
+            ));
+        }
         (library, book) => library.map(|library| (library, book)),
     };
     work(&state, move |catalogue| match &about {
         None => Answer::ok(&catalogue.audit(from, limit)?),
-        Some((library, book)) => Answer::ok(&catalogue.audit_of(from, library, book.as_deref(), limit)?),
+        Some((library, book)) => {
+            Answer::ok(&catalogue.audit_of(from, library, book.as_deref(), limit)?)
+        }
     })
     .await
 }

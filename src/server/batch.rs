@@ -36,8 +36,15 @@ pub(super) struct Question;
 impl PartialSchema for Question {
     fn schema() -> RefOr<Schema> {
         let mark = "A value of the client's choice, repeated in the answer.";
-        let mark = ObjectBuilder::new().schema_type(SchemaType::AnyValue).description(Some(mark));
-        lines::with_field::<Check>("A line of the request: a check with an optional `ref`.", "ref", mark).into()
+        let mark = ObjectBuilder::new()
+            .schema_type(SchemaType::AnyValue)
+            .description(Some(mark));
+        lines::with_field::<Check>(
+            "A line of the request: a check with an optional `ref`.",
+            "ref",
+            mark,
+        )
+        .into()
     }
 }
 
@@ -70,14 +77,21 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn check(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let language = language::preferred(&request);
     if forms::is_form(&request) {
         return check_files(&request, payload, &state, language).await;
     }
     parameters::none(request.query_string())?;
     let mut response = lines::answer(&request, payload, &state, move |catalogue, lines, room| {
-        lines.into_par_iter().map(|line| answered(catalogue, language, line, room)).collect::<Vec<_>>()
+        lines
+            .into_par_iter()
+            .map(|line| answered(catalogue, language, line, room))
+            .collect::<Vec<_>>()
     })?;
     language::say(language, response.headers_mut());
     Ok(response)
@@ -91,14 +105,28 @@ async fn check_files(
     language: Language,
 ) -> Result<HttpResponse, Problem> {
     let (options, clean) = options_in(request.query_string())?;
-    let options = CheckOptions { language, ..unfiled(options)? };
+    let options = CheckOptions {
+        language,
+        ..unfiled(options)?
+    };
     let mut response = forms::answer(request, payload, state, move |catalogue, file, room| {
         let (number, name) = (file.number, file.name().map(ToOwned::to_owned));
         let report = file.raw.and_then(|raw| {
-            let (Whole { text, headings, hidden }, mut room) = raw.text()?;
+            let (
+                Whole {
+                    text,
+                    headings,
+                    hidden,
+                },
+                mut room,
+            ) = raw.text()?;
             room.grow_for(Some(&text), catalogue)?;
             let query = Query::Text { text, clean };
-            let options = CheckOptions { own: catalogue.own_libraries()?, hidden, ..options.clone() };
+            let options = CheckOptions {
+                own: catalogue.own_libraries()?,
+                hidden,
+                ..options.clone()
+            };
             let mut report = catalogue.check(&query, &options)?;
             locate(&mut report, &query, &headings);
             Ok(report)
@@ -110,7 +138,12 @@ async fn check_files(
     Ok(response)
 }
 
-fn answered(catalogue: &Editor<'_>, language: Language, line: StreamLine, room: &Mutex<Room>) -> CheckAnswer {
+fn answered(
+    catalogue: &Editor<'_>,
+    language: Language,
+    line: StreamLine,
+    room: &Mutex<Room>,
+) -> CheckAnswer {
     let number = line.number;
     let (mark, report) = match line.content {
         _ if number > MOST_CHECKS => (None, Err(too_many())),
@@ -132,14 +165,22 @@ fn answer(
 ) -> CheckAnswer {
     // The report itself, and its JSON form.
     let report = report.and_then(|report| {
-        room.lock().unwrap_or_else(PoisonError::into_inner).grow(2 * lapidary_catalogue::json::length(&report))?;
+        room.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .grow(2 * lapidary_catalogue::json::length(&report))?;
         Ok(report)
     });
     let (report, problem) = match report {
         Ok(report) => (Some(report), None),
         Err(problem) => (None, Some(problem.details())),
     };
-    CheckAnswer { line, file, mark, report, problem }
+    CheckAnswer {
+        line,
+        file,
+        mark,
+        report,
+        problem,
+    }
 }
 
 fn checked(catalogue: &Editor<'_>, language: Language, line: &[u8]) -> Result<Report, Problem> {
@@ -159,11 +200,14 @@ fn mark(line: &[u8]) -> Result<Option<Value>, Problem> {
         mark: Option<Value>,
     }
     body::measure(line)?;
-    let mark = serde_json::from_slice::<Marked>(line).ok().and_then(|marked| marked.mark);
+    let mark = serde_json::from_slice::<Marked>(line)
+        .ok()
+        .and_then(|marked| marked.mark);
     match mark {
-        Some(mark) if lapidary_catalogue::json::length(&mark) > REF_BYTES => {
-            Err(Problem::new(ErrorCode::BadRef, format!("'ref' may have at most {REF_BYTES} bytes of JSON")))
-        }
+        Some(mark) if lapidary_catalogue::json::length(&mark) > REF_BYTES => Err(Problem::new(
+            ErrorCode::BadRef,
+            format!("'ref' may have at most {REF_BYTES} bytes of JSON"),
+        )),
         mark => Ok(mark),
     }
 }

@@ -29,9 +29,17 @@ const SLOWEST: usize = 8 << 10;
 /// The largest body, in bytes, that is not heavy work: whatever it contains, it takes a few milliseconds at most.
 const SMALL: usize = 64 << 10;
 /// Content types of bodies that other calls take. All others may be files: their content says of what format.
-const NO_FILES: [&str; 2] = ["application/x-www-form-urlencoded", "application/merge-patch+json"];
+const NO_FILES: [&str; 2] = [
+    "application/x-www-form-urlencoded",
+    "application/merge-patch+json",
+];
 /// Content types of a stream of JSON objects.
-const LINES: [&str; 4] = ["application/x-ndjson", "application/ndjson", "application/jsonl", "application/json-lines"];
+const LINES: [&str; 4] = [
+    "application/x-ndjson",
+    "application/ndjson",
+    "application/jsonl",
+    "application/json-lines",
+];
 const MIB: f64 = (1 << 20) as f64;
 /// The largest body of a short JSON call, such as one that creates a key.
 pub(super) const WORDS: usize = 256 << 10;
@@ -75,7 +83,10 @@ impl Declared {
     /// By its content type, and the charset in that.
     pub(super) fn new(kind: &str, charset: Option<&str>) -> Self {
         let is_html = ["text/html", "application/xhtml+xml"].contains(&kind);
-        Self { encoding: charset.map(encoding).transpose(), is_html }
+        Self {
+            encoding: charset.map(encoding).transpose(),
+            is_html,
+        }
     }
 
     /// The name by which to decide what the content does not tell.
@@ -95,8 +106,20 @@ pub(super) struct Raw {
 impl Raw {
     /// A file of a form.
     pub(super) fn of_form(part: Part, room: Room, limits: Limits) -> Self {
-        let Part { name, declared, bytes } = part;
-        Self { sent: Sent { bytes: bytes.into(), room }, name, declared, limits }
+        let Part {
+            name,
+            declared,
+            bytes,
+        } = part;
+        Self {
+            sent: Sent {
+                bytes: bytes.into(),
+                room,
+            },
+            name,
+            declared,
+            limits,
+        }
     }
 
     /// Its name, if it has one.
@@ -118,8 +141,14 @@ impl Raw {
         Ok((book, room))
     }
 
-    fn read_by<T>(self, made_of: fn(Vec<Book>) -> Result<T, ExtractError>) -> Result<(T, Room), Problem> {
-        let Sent { bytes, room: mut of_file } = self.sent;
+    fn read_by<T>(
+        self,
+        made_of: fn(Vec<Book>) -> Result<T, ExtractError>,
+    ) -> Result<(T, Room), Problem> {
+        let Sent {
+            bytes,
+            room: mut of_file,
+        } = self.sent;
         let mut room = of_file.another();
         let size = bytes.len();
         let name = self.declared.name_instead_of(self.name);
@@ -128,41 +157,73 @@ impl Raw {
             Err(_) if !lapidary_extract::takes_encoding(&bytes, name.as_deref()) => None,
             declared => declared?,
         };
-        let file = File { bytes: bytes.into(), name, encoding };
+        let file = File {
+            bytes: bytes.into(),
+            name,
+            encoding,
+        };
         let mut refused = None;
         let books = lapidary_extract::read_charged(file, self.limits, &mut |more| {
-            room.grow(usize::try_from(more).unwrap_or(usize::MAX)).map_err(|problem| {
-                refused = Some(problem);
-                ExtractError::Busy { why: "there is not enough memory".to_owned() }
-            })
+            room.grow(usize::try_from(more).unwrap_or(usize::MAX))
+                .map_err(|problem| {
+                    refused = Some(problem);
+                    ExtractError::Busy {
+                        why: "there is not enough memory".to_owned(),
+                    }
+                })
         });
         of_file.shrink_to(0);
-        let read = books.and_then(made_of).map_err(|error| refused.unwrap_or_else(|| error.into()));
+        let read = books
+            .and_then(made_of)
+            .map_err(|error| refused.unwrap_or_else(|| error.into()));
         METRICS.text(size, read.as_ref().err().map(Problem::code));
         Ok((read?, room))
     }
 }
 
 /// Reads a body that is JSON, a text or a file, or a form with a file.
-pub(super) async fn json_or_raw(request: &HttpRequest, payload: Payload, state: &State) -> Result<Body, Problem> {
+pub(super) async fn json_or_raw(
+    request: &HttpRequest,
+    payload: Payload,
+    state: &State,
+) -> Result<Body, Problem> {
     // A type that is malformed says nothing about a file.
     let (kind, charset) = content_type(request).unwrap_or_default();
     match kind.as_str() {
-        "application/json" => Ok(Body::Json(read(request, payload, state, state.max_body).await?)),
+        "application/json" => Ok(Body::Json(
+            read(request, payload, state, state.max_body).await?,
+        )),
         FORM_DATA => {
-            let (file, room) = in_turn(form_of_files(request, payload, state).await?, state, Form::only_file).await?;
+            let (file, room) = in_turn(
+                form_of_files(request, payload, state).await?,
+                state,
+                Form::only_file,
+            )
+            .await?;
             Ok(Body::Raw(Raw::of_form(file, room, state.limits)))
         }
-        kind if NO_FILES.contains(&kind) || LINES.contains(&kind) || kind.starts_with("multipart/") => {
-            Err(unknown(kind, "application/json, multipart/form-data, and any type of a text or file"))
+        kind if NO_FILES.contains(&kind)
+            || LINES.contains(&kind)
+            || kind.starts_with("multipart/") =>
+        {
+            Err(unknown(
+                kind,
+                "application/json, multipart/form-data, and any type of a text or file",
+            ))
         }
         kind => {
             let declared = Declared::new(kind, charset.as_deref());
             let sent = read(request, payload, state, state.max_body).await?;
-            if lapidary_extract::reads_apart(&sent.bytes, declared.name_instead_of(None).as_deref()) {
+            if lapidary_extract::reads_apart(&sent.bytes, declared.name_instead_of(None).as_deref())
+            {
                 is_work_of(Lane::Files);
             }
-            Ok(Body::Raw(Raw { sent, name: None, declared, limits: state.limits }))
+            Ok(Body::Raw(Raw {
+                sent,
+                name: None,
+                declared,
+                limits: state.limits,
+            }))
         }
     }
 }
@@ -176,7 +237,11 @@ pub(super) fn is_heavy() {
 }
 
 /// Reads a form with files.
-async fn form_of_files(request: &HttpRequest, payload: Payload, state: &State) -> Result<Form, Problem> {
+async fn form_of_files(
+    request: &HttpRequest,
+    payload: Payload,
+    state: &State,
+) -> Result<Form, Problem> {
     let boundary = forms::boundary(request)?;
     let sent = read(request, payload, state, state.max_body).await?;
     is_work_of(Lane::Files);
@@ -189,7 +254,12 @@ pub(super) async fn files(
     payload: Payload,
     state: &State,
 ) -> Result<(Vec<Part>, Room), Problem> {
-    in_turn(form_of_files(request, payload, state).await?, state, Form::files).await
+    in_turn(
+        form_of_files(request, payload, state).await?,
+        state,
+        Form::files,
+    )
+    .await
 }
 
 /// Takes a form apart on a thread for such work.
@@ -199,7 +269,10 @@ async fn in_turn<T: Send + 'static>(
     read: fn(Form) -> Result<T, Problem>,
 ) -> Result<T, Problem> {
     let by = caller();
-    state.turns.take(by.lane, by.client, Patience::Refusable, move || read(form)).await?
+    state
+        .turns
+        .take(by.lane, by.client, Patience::Refusable, move || read(form))
+        .await?
 }
 
 /// Reads a short JSON body.
@@ -235,10 +308,17 @@ pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     measure(bytes)?;
     // Serde would accept a list of the values as an object.
     if bytes.trim_ascii_start().starts_with(b"[") {
-        return Err(Problem::new(ErrorCode::BadJson, "the JSON is a list; this call takes an object"));
+        return Err(Problem::new(
+            ErrorCode::BadJson,
+            "the JSON is a list; this call takes an object",
+        ));
     }
-    parse::json(bytes)
-        .map_err(|wrong| Problem::new(ErrorCode::BadJson, format!("the JSON is refused: {}", excerpt(&wrong))))
+    parse::json(bytes).map_err(|wrong| {
+        Problem::new(
+            ErrorCode::BadJson,
+            format!("the JSON is refused: {}", excerpt(&wrong)),
+        )
+    })
 }
 
 /// Refuses JSON that costs more than any valid request.
@@ -258,21 +338,38 @@ pub(super) fn refuse_other_than_lines(request: &HttpRequest) -> Result<(), Probl
     refuse_compressed(request)?;
     match content_type(request)?.0.as_str() {
         kind if LINES.contains(&kind) => Ok(()),
-        kind => Err(unknown(kind, "application/x-ndjson, one JSON object per line")),
+        kind => Err(unknown(
+            kind,
+            "application/x-ndjson, one JSON object per line",
+        )),
     }
 }
 
 /// The content type without parameters (empty if there is none), and its charset.
 fn content_type(request: &HttpRequest) -> Result<(String, Option<String>), Problem> {
-    let malformed =
-        |_| Problem::new(ErrorCode::UnknownContentType, "the content type is malformed; an example is text/plain");
+    let malformed = |_| {
+        Problem::new(
+            ErrorCode::UnknownContentType,
+            "the content type is malformed; an example is text/plain",
+        )
+    };
     let mime = request.mime_type().map_err(malformed)?;
-    let charset = mime.as_ref().and_then(|mime| mime.get_param("charset").map(|name| name.as_str().to_owned()));
-    Ok((mime.map(|mime| mime.essence_str().to_owned()).unwrap_or_default(), charset))
+    let charset = mime.as_ref().and_then(|mime| {
+        mime.get_param("charset")
+            .map(|name| name.as_str().to_owned())
+    });
+    Ok((
+        mime.map(|mime| mime.essence_str().to_owned())
+            .unwrap_or_default(),
+        charset,
+    ))
 }
 
 fn unknown(kind: &str, known: &str) -> Problem {
-    let detail = format!("this call does not take the content type '{}'; it takes {known}", excerpt(kind));
+    let detail = format!(
+        "this call does not take the content type '{}'; it takes {known}",
+        excerpt(kind)
+    );
     Problem::new(ErrorCode::UnknownContentType, detail)
 }
 
@@ -283,18 +380,31 @@ fn encoding(charset: &str) -> Result<Encoding, Problem> {
 
 /// Reads a whole body, and never keeps more than `limit` bytes of it. Memory is taken as the bytes arrive, whatever
 /// length is announced.
-async fn read(request: &HttpRequest, mut payload: Payload, state: &State, limit: usize) -> Result<Sent, Problem> {
+async fn read(
+    request: &HttpRequest,
+    mut payload: Payload,
+    state: &State,
+    limit: usize,
+) -> Result<Sent, Problem> {
     refuse_compressed(request)?;
     let limit = limit.min(state.max_body);
-    let declared = request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let declared = request
+        .headers()
+        .get(CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse().ok());
     if declared.is_some_and(|length: u64| length > limit as u64) {
         return Err(too_large("body", limit, limit == state.max_body));
     }
     let most = declared.map_or(limit, |length| length as usize);
-    let mut sent = Sent { bytes: Vec::new(), room: state.memory.room() };
+    let mut sent = Sent {
+        bytes: Vec::new(),
+        room: state.memory.room(),
+    };
     let mut pace = Pace::new();
     while let Some(chunk) = pace.next(&mut payload).await? {
-        let chunk = chunk.map_err(|_| Problem::new(ErrorCode::BrokenBody, "the body ended early; send it again"))?;
+        let chunk = chunk.map_err(|_| {
+            Problem::new(ErrorCode::BrokenBody, "the body ended early; send it again")
+        })?;
         let length = sent.bytes.len() + chunk.len();
         if length > limit {
             return Err(too_large("body", limit, limit == state.max_body));
@@ -302,7 +412,11 @@ async fn read(request: &HttpRequest, mut payload: Payload, state: &State, limit:
         sent.room.grow_to(length)?;
         if length > sent.bytes.capacity() {
             // A large body is reserved in one go: the system provides memory as it is filled, and nothing is ever copied.
-            sent.bytes.reserve_exact(if length < SMALL { chunk.len() } else { most.max(length) - sent.bytes.len() });
+            sent.bytes.reserve_exact(if length < SMALL {
+                chunk.len()
+            } else {
+                most.max(length) - sent.bytes.len()
+            });
         }
         sent.bytes.extend_from_slice(&chunk);
     }
@@ -320,7 +434,10 @@ pub(super) struct Pace {
 
 impl Pace {
     pub(super) fn new() -> Self {
-        Self { waited: Duration::ZERO, bytes: 0 }
+        Self {
+            waited: Duration::ZERO,
+            bytes: 0,
+        }
     }
 
     /// Records that `bytes` bytes took `waited` to arrive.
@@ -331,17 +448,29 @@ impl Pace {
         self.waited += waited;
         self.bytes += bytes;
         let patience = PATIENCE + Duration::from_secs((self.bytes / SLOWEST) as u64);
-        if self.waited > patience { Err(stalled()) } else { Ok(()) }
+        if self.waited > patience {
+            Err(stalled())
+        } else {
+            Ok(())
+        }
     }
 
     /// The next piece of a body.
     ///
     /// # Errors
     /// If nothing arrives, or the body arrives too slowly.
-    pub(super) async fn next(&mut self, payload: &mut Payload) -> Result<Option<Result<Bytes, PayloadError>>, Problem> {
+    pub(super) async fn next(
+        &mut self,
+        payload: &mut Payload,
+    ) -> Result<Option<Result<Bytes, PayloadError>>, Problem> {
         let begun = Instant::now();
-        let next = rt::time::timeout(PATIENCE, payload.next()).await.map_err(|_| stalled())?;
-        let bytes = next.as_ref().and_then(|piece| piece.as_ref().ok()).map_or(0, Bytes::len);
+        let next = rt::time::timeout(PATIENCE, payload.next())
+            .await
+            .map_err(|_| stalled())?;
+        let bytes = next
+            .as_ref()
+            .and_then(|piece| piece.as_ref().ok())
+            .map_or(0, Bytes::len);
         self.took(begun.elapsed(), bytes)?;
         Ok(next)
     }
@@ -360,14 +489,22 @@ fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
 
 /// The refusal of a body, or of a line of a stream, that is larger than its limit, which may be the setting `max-body`.
 pub(super) fn too_large(what: &str, limit: usize, is_max_body: bool) -> Problem {
-    let raise = if is_max_body { ", or ask the administrator to raise max-body" } else { "" };
+    let raise = if is_max_body {
+        ", or ask the administrator to raise max-body"
+    } else {
+        ""
+    };
     let mib = limit as f64 / MIB;
-    let detail = format!("the {what} is larger than the limit of {limit} bytes ({mib:.1} MiB); send less{raise}");
+    let detail = format!(
+        "the {what} is larger than the limit of {limit} bytes ({mib:.1} MiB); send less{raise}"
+    );
     Problem::new(ErrorCode::BodyTooLarge, detail)
 }
 
 pub(super) fn stalled() -> Problem {
     let seconds = PATIENCE.as_secs();
-    let detail = format!("the body was sent too slowly, or nothing came for {seconds} seconds; send it again");
+    let detail = format!(
+        "the body was sent too slowly, or nothing came for {seconds} seconds; send it again"
+    );
     Problem::new(ErrorCode::BodyStalled, detail)
 }

@@ -81,7 +81,11 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn put(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let condition = conditions::of(request.headers())?;
     let parameters = request.query_string().to_owned();
@@ -95,7 +99,12 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
     }
     work(&state, move |catalogue| {
         let (entry, mut room) = entry(key, body, &asked.others)?;
-        let entry = NewEntry { gate, condition, keep_text: entry.keep_text || asked.keep_text, ..entry };
+        let entry = NewEntry {
+            gate,
+            condition,
+            keep_text: entry.keep_text || asked.keep_text,
+            ..entry
+        };
         if entry.keep_text && entry.content.as_text().is_none() {
             return Err(Problem::new(ErrorCode::BadQuery, KEEPS_GEMS));
         }
@@ -107,7 +116,11 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
             }
             added => {
                 let added = added?;
-                let status = if added.outcome == Outcome::Added { StatusCode::CREATED } else { StatusCode::OK };
+                let status = if added.outcome == Outcome::Added {
+                    StatusCode::CREATED
+                } else {
+                    StatusCode::OK
+                };
                 let tag = lapidary_store::Record::from(added.book.clone()).tag();
                 Ok(Answer::json(status, &added)?.of_version(tag))
             }
@@ -130,7 +143,11 @@ async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, P
     .await
 }
 
-async fn amend(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn amend(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     parameters::none(request.query_string())?;
     let condition = conditions::of(request.headers())?;
@@ -154,9 +171,14 @@ async fn matches(request: HttpRequest, state: Data<State>) -> Result<HttpRespons
 async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let condition = conditions::of(request.headers())?;
-    work(&state, move |catalogue| match catalogue.remove_if(std::slice::from_ref(&key), &condition)?.as_slice() {
-        [true] => Ok(Answer::done()),
-        _ => Err(no_such_book(&key)),
+    work(&state, move |catalogue| {
+        match catalogue
+            .remove_if(std::slice::from_ref(&key), &condition)?
+            .as_slice()
+        {
+            [true] => Ok(Answer::done()),
+            _ => Err(no_such_book(&key)),
+        }
     })
     .await
 }
@@ -170,7 +192,10 @@ fn shown(record: lapidary_store::Record) -> Result<Answer, Problem> {
 /// The problem for an unknown book.
 pub(super) fn no_such_book(key: &BookKey) -> Problem {
     let (library, id) = (excerpt(key.library.as_str()), excerpt(key.id.as_str()));
-    Problem::new(ErrorCode::NoSuchBook, format!("library '{library}' has no book '{id}'"))
+    Problem::new(
+        ErrorCode::NoSuchBook,
+        format!("library '{library}' has no book '{id}'"),
+    )
 }
 
 /// The query parameters allowed with a JSON body.
@@ -188,21 +213,65 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
             let Beside { allow_empty } = parameters::query(parameters, known)?;
             let (written, room) = sent.json::<NewBook>()?;
             if written.id.is_some() {
-                return Err(Problem::new(ErrorCode::BadJson, "the id is in the path; leave 'id' out of the body"));
+                return Err(Problem::new(
+                    ErrorCode::BadJson,
+                    "the id is in the path; leave 'id' out of the body",
+                ));
             }
             if written.unless.is_some() || !written.except.is_empty() {
                 let detail = "'unless' and 'except' are in the query; leave them out of the body";
                 return Err(Problem::new(ErrorCode::BadJson, detail));
             }
-            (entry_of(key, NewBook { allow_empty: written.allow_empty || allow_empty, ..written })?, room)
+            (
+                entry_of(
+                    key,
+                    NewBook {
+                        allow_empty: written.allow_empty || allow_empty,
+                        ..written
+                    },
+                )?,
+                room,
+            )
         }
         Body::Raw(raw) => {
             let about = About::parse(parameters)?;
-            let About { rights, title, authors, language, identifiers, published, clean, allow_empty } = about;
-            let (Extracted { text, metadata, hidden, .. }, room) = raw.book()?;
-            let description = Description { title, authors, language, identifiers, published }.or(metadata);
+            let About {
+                rights,
+                title,
+                authors,
+                language,
+                identifiers,
+                published,
+                clean,
+                allow_empty,
+            } = about;
+            let (
+                Extracted {
+                    text,
+                    metadata,
+                    hidden,
+                    ..
+                },
+                room,
+            ) = raw.book()?;
+            let description = Description {
+                title,
+                authors,
+                language,
+                identifiers,
+                published,
+            }
+            .or(metadata);
             let content = Content::Text { text, clean };
-            (NewEntry { description, hidden, allow_empty, ..NewEntry::new(key, rights, content) }, room)
+            (
+                NewEntry {
+                    description,
+                    hidden,
+                    allow_empty,
+                    ..NewEntry::new(key, rights, content)
+                },
+                room,
+            )
         }
     })
 }
@@ -211,26 +280,57 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
 pub(super) fn entry_of(key: BookKey, mut written: NewBook) -> Result<NewEntry, Problem> {
     let description = written.take_description();
     let content = match (written.text, written.gems, written.recipe) {
-        (Some(text), None, None) => Content::Text { text, clean: written.clean },
+        (Some(text), None, None) => Content::Text {
+            text,
+            clean: written.clean,
+        },
         (None, Some(_), _) if written.clean.is_some() => {
-            return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
+            return Err(Problem::new(
+                ErrorCode::BadJson,
+                "'clean' applies only to a text; leave it out with gems",
+            ));
         }
         (None, Some(_), _) if !written.hidden.is_empty() => {
-            return Err(Problem::new(ErrorCode::BadJson, "'hidden' was left out of a text; leave it out with gems"));
+            return Err(Problem::new(
+                ErrorCode::BadJson,
+                "'hidden' was left out of a text; leave it out with gems",
+            ));
         }
-        (None, Some(_), _) if written.keep_text => return Err(Problem::new(ErrorCode::BadJson, KEEPS_GEMS)),
-        (None, Some(gems), recipe) => {
-            Content::Gems(BookGems { recipe: recipe.map(TryInto::try_into).transpose()?, gems })
+        (None, Some(_), _) if written.keep_text => {
+            return Err(Problem::new(ErrorCode::BadJson, KEEPS_GEMS));
         }
+        (None, Some(gems), recipe) => Content::Gems(BookGems {
+            recipe: recipe.map(TryInto::try_into).transpose()?,
+            gems,
+        }),
         (Some(_), None, Some(_)) => {
             let detail = "'recipe' applies only to gems; a text gets the gems of every recipe, so leave it out";
             return Err(Problem::new(ErrorCode::BadJson, detail));
         }
-        _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'text' and 'gems'")),
+        _ => {
+            return Err(Problem::new(
+                ErrorCode::BadJson,
+                "give exactly one of 'text' and 'gems'",
+            ));
+        }
     };
-    let NewBook { rights, validity, hidden, allow_empty, keep_text, .. } = written;
+    let NewBook {
+        rights,
+        validity,
+        hidden,
+        allow_empty,
+        keep_text,
+        ..
+    } = written;
     let hidden = hidden.into();
-    Ok(NewEntry { description, validity, hidden, allow_empty, keep_text, ..NewEntry::new(key, rights, content) })
+    Ok(NewEntry {
+        description,
+        validity,
+        hidden,
+        allow_empty,
+        keep_text,
+        ..NewEntry::new(key, rights, content)
+    })
 }
 
 /// The parameters that all calls that add books take.
@@ -281,7 +381,10 @@ impl About {
         let known = "rights (forbidden, protected, free, public_domain or unknown), title, author (once for each), language, \
                      identifier (once for each), published, clean, allow_empty and keep_text (true or false), unless and except";
         let bad = |reason: String| {
-            Problem::new(ErrorCode::BadQuery, format!("{}; this call takes {known}", excerpt(&reason)))
+            Problem::new(
+                ErrorCode::BadQuery,
+                format!("{}; this call takes {known}", excerpt(&reason)),
+            )
         };
         let (mut rights, mut title, mut language, mut published) = (None, None, None, None);
         let (mut clean, mut allow_empty) = (None, None);
@@ -310,15 +413,30 @@ impl About {
         }
         let rights = rights.ok_or_else(|| bad("'rights' is missing".to_owned()))?;
         let rights = rights.parse().map_err(bad)?;
-        let published = published.map(|written: String| written.parse().map_err(|why: BadDate| bad(why.to_string())));
+        let published = published
+            .map(|written: String| written.parse().map_err(|why: BadDate| bad(why.to_string())));
         let published = published.transpose()?;
         let flag = |name: &str, value: Option<String>| match value.as_deref() {
             None => Ok(None),
             Some("false") => Ok(Some(false)),
             Some("true") => Ok(Some(true)),
-            Some(other) => Err(bad(format!("'{name}' must be true or false, not '{other}'"))),
+            Some(other) => Err(bad(format!(
+                "'{name}' must be true or false, not '{other}'"
+            ))),
         };
-        let (clean, allow_empty) = (flag("clean", clean)?, flag("allow_empty", allow_empty)?.unwrap_or_default());
-        Ok(Self { rights, title, authors, language, identifiers, published, clean, allow_empty })
+        let (clean, allow_empty) = (
+            flag("clean", clean)?,
+            flag("allow_empty", allow_empty)?.unwrap_or_default(),
+        );
+        Ok(Self {
+            rights,
+            title,
+            authors,
+            language,
+            identifiers,
+            published,
+            clean,
+            allow_empty,
+        })
     }
 }

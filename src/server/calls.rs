@@ -23,8 +23,14 @@ pub(super) const TEXT: &str = "What oddity is this: Evenings on a Farm near Dika
 
 /// The headers of conditional requests.
 const CONDITIONS: [(&str, &str); 2] = [
-    ("If-Match", "Do it only if the book is there in one of these versions, or for `*`, if it is there"),
-    ("If-None-Match", "Do it only if the book is there in none of these versions, or for `*`, if it is not there"),
+    (
+        "If-Match",
+        "Do it only if the book is there in one of these versions, or for `*`, if it is there",
+    ),
+    (
+        "If-None-Match",
+        "Do it only if the book is there in none of these versions, or for `*`, if it is not there",
+    ),
 ];
 
 type Schemas = Vec<(String, RefOr<Schema>)>;
@@ -45,7 +51,12 @@ pub(super) struct Call {
 
 impl Call {
     /// Declares a call.
-    pub(super) fn new<H, A>(method: HttpMethod, path: &'static str, needs: Needs, handler: H) -> Self
+    pub(super) fn new<H, A>(
+        method: HttpMethod,
+        path: &'static str,
+        needs: Needs,
+        handler: H,
+    ) -> Self
     where
         H: Handler<A>,
         A: FromRequest + 'static,
@@ -53,8 +64,19 @@ impl Call {
     {
         let route = web::to(handler);
         let (operation, schemas) = (Operation::new(), Vec::new());
-        let mut call = Self { method, path, needs, conditional: false, route, operation, schemas };
-        let placeholders = path.split('{').skip(1).filter_map(|rest| rest.split('}').next());
+        let mut call = Self {
+            method,
+            path,
+            needs,
+            conditional: false,
+            route,
+            operation,
+            schemas,
+        };
+        let placeholders = path
+            .split('{')
+            .skip(1)
+            .filter_map(|rest| rest.split('}').next());
         for placeholder in placeholders {
             call.parameter(placeholder_of(placeholder));
         }
@@ -90,10 +112,14 @@ impl Call {
     /// The call takes a body of one of these types.
     pub(super) fn takes<const N: usize>(mut self, bodies: [Body; N]) -> Self {
         let mut body = RequestBodyBuilder::new().required(Some(Required::True));
-        for Body { kind, content, schemas } in bodies {
+        for Body {
+            kind,
+            content,
+            schemas,
+        } in bodies
+        {
             if kind == ANY_FILE {
-                let described =
-                    "A file of any supported format may have any other content type, too: its content decides.";
+                let described = "A file of any supported format may have any other content type, too: its content decides.";
                 body = body.description(Some(described));
             }
             body = body.content(kind, content);
@@ -104,22 +130,43 @@ impl Call {
     }
 
     /// The call answers with this status and one of these bodies, if any.
-    pub(super) fn answers<const N: usize>(mut self, status: u16, description: &str, bodies: [Body; N]) -> Self {
+    pub(super) fn answers<const N: usize>(
+        mut self,
+        status: u16,
+        description: &str,
+        bodies: [Body; N],
+    ) -> Self {
         let mut response = ResponseBuilder::new().description(description);
-        for Body { kind, content, schemas } in bodies {
+        for Body {
+            kind,
+            content,
+            schemas,
+        } in bodies
+        {
             response = response.content(kind, content);
             self.schemas.extend(schemas);
         }
-        self.operation.responses.responses.insert(status.to_string(), response.build().into());
+        self.operation
+            .responses
+            .responses
+            .insert(status.to_string(), response.build().into());
         self
     }
 
     /// The call takes `If-Match` and `If-None-Match`. Its answers so far say which version of a book they show.
     pub(super) fn conditional(mut self) -> Self {
         for (name, description) in CONDITIONS {
-            let header = ParameterBuilder::new().name(name).parameter_in(ParameterIn::Header).required(Required::False);
+            let header = ParameterBuilder::new()
+                .name(name)
+                .parameter_in(ParameterIn::Header)
+                .required(Required::False);
             let schema = ObjectBuilder::new().schema_type(Type::String);
-            self.parameter(header.description(Some(description)).schema(Some(schema)).build());
+            self.parameter(
+                header
+                    .description(Some(description))
+                    .schema(Some(schema))
+                    .build(),
+            );
         }
         for response in self.operation.responses.responses.values_mut() {
             if let RefOr::T(response) = response {
@@ -129,30 +176,64 @@ impl Call {
             }
         }
         let problem = described::<lapidary_catalogue::api::Problem>("application/problem+json");
-        let call = Self { conditional: true, ..self };
-        call.answers(412, "The book is there in another version, or is not there (`precondition_failed`)", [problem])
+        let call = Self {
+            conditional: true,
+            ..self
+        };
+        call.answers(
+            412,
+            "The book is there in another version, or is not there (`precondition_failed`)",
+            [problem],
+        )
     }
 
     fn parameter(&mut self, parameter: Parameter) {
-        self.operation.parameters.get_or_insert_default().push(RefOr::T(parameter));
+        self.operation
+            .parameters
+            .get_or_insert_default()
+            .push(RefOr::T(parameter));
     }
 }
 
 /// The parameter that a placeholder of a path stands for.
 fn placeholder_of(placeholder: &str) -> Parameter {
     let text = || ObjectBuilder::new().schema_type(Type::String);
-    let name = || text().min_length(Some(1)).max_length(Some(NAME_BYTES)).pattern(Some(NAME_PATTERN));
+    let name = || {
+        text()
+            .min_length(Some(1))
+            .max_length(Some(NAME_BYTES))
+            .pattern(Some(NAME_PATTERN))
+    };
     let (description, example, schema) = match placeholder {
         "library" => ("The library", json!("mine"), name()),
-        "id:.*" => ("The library's own id; slashes need no escaping", json!("evenings"), name()),
-        "decision" => ("The id of the entry", json!("01890a5d-ac96-774b-bcce-b302099a8057"), text()),
+        "id:.*" => (
+            "The library's own id; slashes need no escaping",
+            json!("evenings"),
+            name(),
+        ),
+        "decision" => (
+            "The id of the entry",
+            json!("01890a5d-ac96-774b-bcce-b302099a8057"),
+            text(),
+        ),
         "source" => ("The source's name", json!("theirs"), name()),
-        "lexicon" => ("The lexicon's name", json!("534bdce67810876f"), text().pattern(Some("^[0-9a-f]{16}$"))),
+        "lexicon" => (
+            "The lexicon's name",
+            json!("534bdce67810876f"),
+            text().pattern(Some("^[0-9a-f]{16}$")),
+        ),
         "name:.*" => ("The list's name", json!("imprint"), name()),
-        "name" => ("The key's name", json!("me"), text().min_length(Some(1)).max_length(Some(100))),
+        "name" => (
+            "The key's name",
+            json!("me"),
+            text().min_length(Some(1)).max_length(Some(100)),
+        ),
         _ => {
             let format = SchemaFormat::KnownFormat(KnownFormat::UInt32);
-            let number = ObjectBuilder::new().schema_type(Type::Integer).format(Some(format)).minimum(Some(0));
+            let number = ObjectBuilder::new()
+                .schema_type(Type::Integer)
+                .format(Some(format))
+                .minimum(Some(0));
             ("The job's number", json!(1), number)
         }
     };
@@ -191,7 +272,11 @@ pub(super) fn form<T: ToSchema>() -> Body {
 /// Text of this type.
 pub(super) fn text(kind: &'static str) -> Body {
     let schema = ObjectBuilder::new().schema_type(Type::String);
-    Body { kind, content: Content::new(Some(schema)), schemas: Vec::new() }
+    Body {
+        kind,
+        content: Content::new(Some(schema)),
+        schemas: Vec::new(),
+    }
 }
 
 /// The content type by which the description names all files.
@@ -199,7 +284,11 @@ const ANY_FILE: &str = "application/octet-stream";
 
 /// The raw bytes of a file.
 pub(super) fn file() -> Body {
-    Body { kind: ANY_FILE, content: Content::new(Some(binary())), schemas: Vec::new() }
+    Body {
+        kind: ANY_FILE,
+        content: Content::new(Some(binary())),
+        schemas: Vec::new(),
+    }
 }
 
 /// A form with a file.
@@ -209,31 +298,48 @@ pub(super) fn form_of_file() -> Body {
 
 /// A form with several files.
 pub(super) fn form_of_files() -> Body {
-    let files = ArrayBuilder::new().items(binary()).min_items(Some(1)).max_items(Some(MOST_FILES));
+    let files = ArrayBuilder::new()
+        .items(binary())
+        .min_items(Some(1))
+        .max_items(Some(MOST_FILES));
     form_of(files, &json!([TEXT]))
 }
 
 fn form_of(files: impl Into<RefOr<Schema>>, example: &Value) -> Body {
     let schema = ObjectBuilder::new().property(FIELD, files).required(FIELD);
-    let body = Body { kind: FORM_DATA, content: Content::new(Some(schema)), schemas: Vec::new() };
+    let body = Body {
+        kind: FORM_DATA,
+        content: Content::new(Some(schema)),
+        schemas: Vec::new(),
+    };
     body.example(json!({ FIELD: example }))
 }
 
 fn binary() -> ObjectBuilder {
     let binary = SchemaFormat::KnownFormat(KnownFormat::Binary);
-    ObjectBuilder::new().schema_type(Type::String).format(Some(binary))
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .format(Some(binary))
 }
 
 /// Any JSON object.
 pub(super) fn object() -> Body {
     let schema = ObjectBuilder::new().schema_type(Type::Object);
-    Body { kind: "application/json", content: Content::new(Some(schema)), schemas: Vec::new() }
+    Body {
+        kind: "application/json",
+        content: Content::new(Some(schema)),
+        schemas: Vec::new(),
+    }
 }
 
 fn described<T: ToSchema>(kind: &'static str) -> Body {
     let mut schemas = vec![(T::name().into_owned(), T::schema())];
     T::schemas(&mut schemas);
-    Body { kind, content: Content::new(Some(Ref::from_schema_name(T::name()))), schemas }
+    Body {
+        kind,
+        content: Content::new(Some(Ref::from_schema_name(T::name()))),
+        schemas,
+    }
 }
 
 impl Body {
@@ -246,7 +352,9 @@ impl Body {
     /// With several examples by name. A client shows the first in alphabetical order first.
     pub(super) fn examples<const N: usize>(mut self, examples: [(&str, Value); N]) -> Self {
         let example = |value| RefOr::T(ExampleBuilder::new().value(Some(value)).build());
-        self.content.examples = examples.map(|(name, value)| (name.to_owned(), example(value))).into();
+        self.content.examples = examples
+            .map(|(name, value)| (name.to_owned(), example(value)))
+            .into();
         self
     }
 

@@ -62,24 +62,39 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn check(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
     let (page, language) = (wants_page(&request), language::preferred(&request));
     let as_part = request.extensions().get::<AsPart>().is_some();
     let readable = Visible::to(&request);
-    let compares = page && readable.as_ref().is_none_or(|libraries| !libraries.is_empty());
+    let compares = page
+        && readable
+            .as_ref()
+            .is_none_or(|libraries| !libraries.is_empty());
     if compares {
         body::is_heavy();
     }
     work(&state, move |catalogue| {
-        let Asked { name, query, headings, mut options, mut room } = asked(body, &parameters)?;
+        let Asked {
+            name,
+            query,
+            headings,
+            mut options,
+            mut room,
+        } = asked(body, &parameters)?;
         (options.language, options.own) = (language, catalogue.own_libraries()?);
         room.grow_for(query.as_text(), catalogue)?;
         let mut report = catalogue.check_and_file(&query, &options)?;
         locate(&mut report, &query, &headings);
         if !page {
-            return Ok(Answer::ok(&report)?.filed(report.filed).in_language(language));
+            return Ok(Answer::ok(&report)?
+                .filed(report.filed)
+                .in_language(language));
         }
         let (kind, bytes) = match &query {
             Query::Text { text, .. } => (language.name_text(), Some(text.len() as u64)),
@@ -90,16 +105,31 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
         let books = match query.as_text() {
             Some(text) if compares => {
                 let locator = Locator::new(text, &headings);
-                texts::compare(catalogue, &mut report, text, &locator, readable.as_ref(), &mut room)?
+                texts::compare(
+                    catalogue,
+                    &mut report,
+                    text,
+                    &locator,
+                    readable.as_ref(),
+                    &mut room,
+                )?
             }
             _ => Vec::new(),
         };
         // The page of the console has the text, and adds its passages.
         let adds_passages = as_part && query.as_text().is_none();
-        let texts = Texts { text: query.as_text(), adds_passages, books };
+        let texts = Texts {
+            text: query.as_text(),
+            adds_passages,
+            books,
+        };
         let now = Timestamp::now();
         let part = report_part(language, &name, &report, bytes, &texts, now);
-        let page = if as_part { part.into_string() } else { html_report(language, &name, &part) };
+        let page = if as_part {
+            part.into_string()
+        } else {
+            html_report(language, &name, &part)
+        };
         Ok(Answer::page(page).filed(report.filed).in_language(language))
     })
     .await
@@ -107,7 +137,8 @@ async fn check(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
 
 /// Says where readers find the spans of a text.
 pub(super) fn locate(report: &mut Report, query: &Query, headings: &[Heading]) {
-    let has_places = report.disguise.is_some() || report.matches.iter().any(|found| !found.spans.is_empty());
+    let has_places =
+        report.disguise.is_some() || report.matches.iter().any(|found| !found.spans.is_empty());
     if let Some(text) = query.as_text().filter(|_| has_places) {
         report.locate(&Locator::new(text, headings));
     }
@@ -117,7 +148,14 @@ pub(super) fn locate(report: &mut Report, query: &Query, headings: &[Heading]) {
 fn as_known_to_existing_clients(mut report: Report) -> Report {
     let books = report.matches.iter_mut().map(|found| &mut found.book);
     let of_books = books.flat_map(|book| {
-        [Some(&mut book.rights), book.validity.as_mut().map(|validity| &mut validity.otherwise)].into_iter().flatten()
+        [
+            Some(&mut book.rights),
+            book.validity
+                .as_mut()
+                .map(|validity| &mut validity.otherwise),
+        ]
+        .into_iter()
+        .flatten()
     });
     for rights in of_books.chain([&mut report.verdict]) {
         *rights = (*rights).max(Rights::Protected);
@@ -127,19 +165,36 @@ fn as_known_to_existing_clients(mut report: Report) -> Report {
 
 /// Whether the client prefers an HTML page to JSON.
 pub(super) fn wants_page(request: &HttpRequest) -> bool {
-    let ranked = Accept::parse(request).map(|accept| accept.ranked()).unwrap_or_default();
-    let known = |mime: &&mime::Mime| ["text/html", "application/json", "*/*"].contains(&mime.essence_str());
-    ranked.iter().find(known).is_some_and(|mime| mime.essence_str() == "text/html")
+    let ranked = Accept::parse(request)
+        .map(|accept| accept.ranked())
+        .unwrap_or_default();
+    let known =
+        |mime: &&mime::Mime| ["text/html", "application/json", "*/*"].contains(&mime.essence_str());
+    ranked
+        .iter()
+        .find(known)
+        .is_some_and(|mime| mime.essence_str() == "text/html")
 }
 
-async fn check_by_gems(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn check_by_gems(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let sent = body::body_of(body::URL_ENCODED, &request, payload, &state, body::FORM).await?;
     let language = language::preferred(&request);
     work(&state, move |catalogue| {
         let query = Query::Gems(listed(&sent.bytes)?.into());
-        let recipes = catalogue.client_recipe().map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
+        let recipes = catalogue
+            .client_recipe()
+            .map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
         let own = catalogue.own_libraries()?;
-        let options = CheckOptions { recipes, own, language, ..CheckOptions::default() };
+        let options = CheckOptions {
+            recipes,
+            own,
+            language,
+            ..CheckOptions::default()
+        };
         let report = as_known_to_existing_clients(catalogue.check(&query, &options)?);
         Ok(Answer::ok(&report)?.in_language(language))
     })
@@ -169,7 +224,13 @@ fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
                 ));
             }
             let (query, options) = question(asked)?;
-            Ok(Asked { name: None, query, headings: Vec::new(), options, room })
+            Ok(Asked {
+                name: None,
+                query,
+                headings: Vec::new(),
+                options,
+                room,
+            })
         }
         Body::Raw(raw) => {
             let (options, clean) = options_in(parameters)?;
@@ -178,9 +239,22 @@ fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
             if let Some(case) = &mut options.record {
                 case.name = case.name.take().or_else(|| name.clone());
             }
-            let (Whole { text, headings, hidden }, room) = raw.text()?;
+            let (
+                Whole {
+                    text,
+                    headings,
+                    hidden,
+                },
+                room,
+            ) = raw.text()?;
             options.hidden = hidden;
-            Ok(Asked { name, query: Query::Text { text, clean }, headings, options, room })
+            Ok(Asked {
+                name,
+                query: Query::Text { text, clean },
+                headings,
+                options,
+                room,
+            })
         }
     }
 }
@@ -199,25 +273,54 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
     let language = asked.language.take();
     let hidden = std::mem::take(&mut asked.hidden);
     let Check {
-        gems, own, text, clean, recipe, recipes, library, limit, detail, day, allow_incomplete, partial, ..
+        gems,
+        own,
+        text,
+        clean,
+        recipe,
+        recipes,
+        library,
+        limit,
+        detail,
+        day,
+        allow_incomplete,
+        partial,
+        ..
     } = asked;
     let (record, name, case) = (Some(asked.record), asked.name, asked.case);
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
-            return Err(Problem::new(ErrorCode::BadJson, "'clean' applies only to a text; leave it out with gems"));
+            return Err(Problem::new(
+                ErrorCode::BadJson,
+                "'clean' applies only to a text; leave it out with gems",
+            ));
         }
         (Some(_), None) if language.is_some() => {
-            return Err(Problem::new(ErrorCode::BadJson, "'language' is that of a text; leave it out with gems"));
+            return Err(Problem::new(
+                ErrorCode::BadJson,
+                "'language' is that of a text; leave it out with gems",
+            ));
         }
         (Some(_), None) if !hidden.is_empty() => {
-            return Err(Problem::new(ErrorCode::BadJson, "'hidden' was left out of a text; leave it out with gems"));
+            return Err(Problem::new(
+                ErrorCode::BadJson,
+                "'hidden' was left out of a text; leave it out with gems",
+            ));
         }
         (Some(gems), None) => Query::Gems(TextGems { gems, own }),
         (None, Some(_)) if own.is_some() => {
-            return Err(Problem::new(ErrorCode::BadJson, "'own' applies only to gems; leave it out with a text"));
+            return Err(Problem::new(
+                ErrorCode::BadJson,
+                "'own' applies only to gems; leave it out with a text",
+            ));
         }
         (None, Some(text)) => Query::Text { text, clean },
-        _ => return Err(Problem::new(ErrorCode::BadJson, "give exactly one of 'gems' and 'text'")),
+        _ => {
+            return Err(Problem::new(
+                ErrorCode::BadJson,
+                "give exactly one of 'gems' and 'text'",
+            ));
+        }
     };
     let options = CheckParameters {
         recipe,
@@ -233,7 +336,10 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
         case,
         ..CheckParameters::default()
     };
-    let mut options = CheckOptions { hidden: hidden.into(), ..check_options(options)? };
+    let mut options = CheckOptions {
+        hidden: hidden.into(),
+        ..check_options(options)?
+    };
     if let Some(recipes) = recipes {
         options.recipes = named(&options.recipes, &recipes)?;
     }
@@ -272,18 +378,28 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
 }
 
 fn bounded_language(language: String) -> Result<String, Problem> {
-    let described = Description { language: Some(language), ..Description::default() };
+    let described = Description {
+        language: Some(language),
+        ..Description::default()
+    };
     described.within_bounds().map_err(CatalogueError::from)?;
     Ok(described.language.unwrap_or_default())
 }
 
 /// What to file a check under.
-fn record(record: Option<bool>, name: Option<String>, reference: Option<String>) -> Result<Option<Case>, Problem> {
+fn record(
+    record: Option<bool>,
+    name: Option<String>,
+    reference: Option<String>,
+) -> Result<Option<Case>, Problem> {
     if record == Some(true) {
         return Ok(Some(Case { name, reference }));
     }
     if name.is_some() || reference.is_some() {
-        return Err(Problem::new(ErrorCode::BadQuery, "'name' and 'case' work only with 'record': true"));
+        return Err(Problem::new(
+            ErrorCode::BadQuery,
+            "'name' and 'case' work only with 'record': true",
+        ));
     }
     Ok(None)
 }
@@ -291,7 +407,10 @@ fn record(record: Option<bool>, name: Option<String>, reference: Option<String>)
 /// Refuses to file checks of which a request has many.
 pub(super) fn unfiled(options: CheckOptions) -> Result<CheckOptions, Problem> {
     match options.record {
-        Some(_) => Err(Problem::new(ErrorCode::BadQuery, "'record' works only with /v1/checks, one text at a time")),
+        Some(_) => Err(Problem::new(
+            ErrorCode::BadQuery,
+            "'record' works only with /v1/checks, one text at a time",
+        )),
         None => Ok(options),
     }
 }
@@ -299,10 +418,16 @@ pub(super) fn unfiled(options: CheckOptions) -> Result<CheckOptions, Problem> {
 /// The recipes of `recipes`, unless `recipe` has named one.
 fn named(recipe: &Recipes, recipes: &[impl AsRef<str>]) -> Result<Recipes, Problem> {
     if *recipe != Recipes::Usual {
-        return Err(Problem::new(ErrorCode::BadQuery, "give one of 'recipe' and 'recipes'"));
+        return Err(Problem::new(
+            ErrorCode::BadQuery,
+            "give one of 'recipe' and 'recipes'",
+        ));
     }
     match recipes {
-        [] => Err(Problem::new(ErrorCode::BadQuery, "'recipes' is empty; name a recipe, or leave it out")),
+        [] => Err(Problem::new(
+            ErrorCode::BadQuery,
+            "'recipes' is empty; name a recipe, or leave it out",
+        )),
         recipes => Ok(Recipes::read(recipes.iter().map(AsRef::as_ref))?),
     }
 }
@@ -317,13 +442,20 @@ fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
     }
     let found = gems.split(',').count();
     if found > MAX_GEMS {
-        return Err(CatalogueError::TooManyGems { found, limit: MAX_GEMS }.into());
+        return Err(CatalogueError::TooManyGems {
+            found,
+            limit: MAX_GEMS,
+        }
+        .into());
     }
     let read = |gem: &str| {
         gem.trim().parse().map_err(|error| {
             Problem::new(
                 ErrorCode::BadGems,
-                format!("'{}' is not a gem: {error}; separate gems with commas", excerpt(gem.trim())),
+                format!(
+                    "'{}' is not a gem: {error}; separate gems with commas",
+                    excerpt(gem.trim())
+                ),
             )
         })
     };
@@ -363,7 +495,11 @@ mod tests {
             let found = listed(form.as_bytes()).ok();
             let wide = form.contains("ff");
             let written = |&gem: &u64| if wide { Digits(gem) } else { Number(gem) };
-            assert_eq!(found, gems.map(|gems| gems.iter().map(written).collect()), "{form}");
+            assert_eq!(
+                found,
+                gems.map(|gems| gems.iter().map(written).collect()),
+                "{form}"
+            );
         }
     }
 }

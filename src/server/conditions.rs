@@ -12,15 +12,24 @@ pub(super) fn of(headers: &HeaderMap) -> Result<Condition, Problem> {
     // A weak tag says that two versions are as good as equal, which is not enough to change one of them.
     let among = versions(headers, &IF_MATCH, |tag| !tag.is_weak)?;
     let not_among = versions(headers, &IF_NONE_MATCH, |_| true)?;
-    Ok(Condition { among, not_among, keeps: Keeps::default() })
+    Ok(Condition {
+        among,
+        not_among,
+        keeps: Keeps::default(),
+    })
 }
 
 /// Refuses a condition.
 pub(super) fn none(headers: &HeaderMap) -> Result<(), Problem> {
-    let Some(name) = [IF_MATCH, IF_NONE_MATCH].into_iter().find(|name| headers.contains_key(name)) else {
+    let Some(name) = [IF_MATCH, IF_NONE_MATCH]
+        .into_iter()
+        .find(|name| headers.contains_key(name))
+    else {
         return Ok(());
     };
-    let detail = format!("this call takes no '{name}', only those on a single book do; leave the header out");
+    let detail = format!(
+        "this call takes no '{name}', only those on a single book do; leave the header out"
+    );
     Err(Problem::new(ErrorCode::NoPreconditions, detail))
 }
 
@@ -30,7 +39,11 @@ struct Tag {
     opaque: String,
 }
 
-fn versions(headers: &HeaderMap, name: &HeaderName, counts: fn(&Tag) -> bool) -> Result<Option<Versions>, Problem> {
+fn versions(
+    headers: &HeaderMap,
+    name: &HeaderName,
+    counts: fn(&Tag) -> bool,
+) -> Result<Option<Versions>, Problem> {
     let lines: Vec<&[u8]> = headers.get_all(name).map(HeaderValue::as_bytes).collect();
     if lines.is_empty() {
         return Ok(None);
@@ -39,11 +52,20 @@ fn versions(headers: &HeaderMap, name: &HeaderName, counts: fn(&Tag) -> bool) ->
     if joined.trim_ascii() == b"*" {
         return Ok(Some(Versions::Any));
     }
-    let tags = tags(&joined).filter(|tags| !tags.is_empty()).ok_or_else(|| {
-        let detail = format!("'{name}' is neither * nor a list of entity tags, such as \"5f2a\", \"77c1\"");
-        Problem::new(ErrorCode::BadPrecondition, detail)
-    })?;
-    Ok(Some(Versions::Tagged(tags.into_iter().filter(counts).map(|tag| tag.opaque).collect())))
+    let tags = tags(&joined)
+        .filter(|tags| !tags.is_empty())
+        .ok_or_else(|| {
+            let detail = format!(
+                "'{name}' is neither * nor a list of entity tags, such as \"5f2a\", \"77c1\""
+            );
+            Problem::new(ErrorCode::BadPrecondition, detail)
+        })?;
+    Ok(Some(Versions::Tagged(
+        tags.into_iter()
+            .filter(counts)
+            .map(|tag| tag.opaque)
+            .collect(),
+    )))
 }
 
 /// The entity tags of a list, in which elements may be missing.
@@ -59,13 +81,18 @@ fn tags(mut rest: &[u8]) -> Option<Vec<Tag>> {
             }
             _ => {}
         }
-        let (is_weak, quoted) = rest.strip_prefix(b"W/").map_or((false, rest), |quoted| (true, quoted));
+        let (is_weak, quoted) = rest
+            .strip_prefix(b"W/")
+            .map_or((false, rest), |quoted| (true, quoted));
         let inside = quoted.strip_prefix(b"\"")?;
         let (opaque, after) = inside.split_at(memchr::memchr(b'"', inside)?);
         if opaque.iter().any(|byte| *byte <= b' ' || *byte == 0x7f) {
             return None;
         }
-        tags.push(Tag { is_weak, opaque: String::from_utf8_lossy(opaque).into_owned() });
+        tags.push(Tag {
+            is_weak,
+            opaque: String::from_utf8_lossy(opaque).into_owned(),
+        });
         rest = after[1..].trim_ascii_start();
         if !matches!(rest, [] | [b',', ..]) {
             return None;
@@ -87,23 +114,49 @@ mod tests {
 
     #[test]
     fn lists_of_tags_are_read() {
-        let tagged = |tags: &[&str]| Some(Versions::Tagged(tags.iter().map(|&tag| tag.to_owned()).collect()));
+        let tagged = |tags: &[&str]| {
+            Some(Versions::Tagged(
+                tags.iter().map(|&tag| tag.to_owned()).collect(),
+            ))
+        };
         let table: [(&[&str], _, _); 9] = [
             (&["*"], Some(Versions::Any), Some(Versions::Any)),
             (&[" * "], Some(Versions::Any), Some(Versions::Any)),
             (&["\"a\""], tagged(&["a"]), tagged(&["a"])),
             (&["\"\""], tagged(&[""]), tagged(&[""])),
-            (&["\"a,b\" , ,W/\"c\","], tagged(&["a,b"]), tagged(&["a,b", "c"])),
+            (
+                &["\"a,b\" , ,W/\"c\","],
+                tagged(&["a,b"]),
+                tagged(&["a,b", "c"]),
+            ),
             (&["W/\"a\""], tagged(&[]), tagged(&["a"])),
-            (&["\"a\"", "\"b\""], tagged(&["a", "b"]), tagged(&["a", "b"])),
+            (
+                &["\"a\"", "\"b\""],
+                tagged(&["a", "b"]),
+                tagged(&["a", "b"]),
+            ),
             (&["\"*\""], tagged(&["*"]), tagged(&["*"])),
             (&[], None, None),
         ];
         for (lines, among, not_among) in table {
             let found = of(&headers(&IF_MATCH, lines)).unwrap();
-            assert_eq!(found, Condition { among, ..Condition::default() }, "{lines:?}");
+            assert_eq!(
+                found,
+                Condition {
+                    among,
+                    ..Condition::default()
+                },
+                "{lines:?}"
+            );
             let found = of(&headers(&IF_NONE_MATCH, lines)).unwrap();
-            assert_eq!(found, Condition { not_among, ..Condition::default() }, "{lines:?}");
+            assert_eq!(
+                found,
+                Condition {
+                    not_among,
+                    ..Condition::default()
+                },
+                "{lines:?}"
+            );
         }
     }
 
@@ -127,10 +180,17 @@ mod tests {
         for line in table {
             for name in [IF_MATCH, IF_NONE_MATCH] {
                 let found = of(&headers(&name, &[line])).err();
-                assert_eq!(found.as_ref().map(Problem::code), Some("bad_precondition"), "{line}");
+                assert_eq!(
+                    found.as_ref().map(Problem::code),
+                    Some("bad_precondition"),
+                    "{line}"
+                );
             }
         }
         let twice = of(&headers(&IF_MATCH, &["*", "*"]));
-        assert_eq!(twice.err().as_ref().map(Problem::code), Some("bad_precondition"));
+        assert_eq!(
+            twice.err().as_ref().map(Problem::code),
+            Some("bad_precondition")
+        );
     }
 }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use actix_http::{HttpService, KeepAlive, Request};
 use actix_server::{GracefulShutdownSignal, ServerBuilder};
 use actix_service::{
-    IntoServiceFactory, Service as _, ServiceFactory, ServiceFactoryExt as _, apply_fn_factory, fn_service, map_config,
+    IntoServiceFactory, Service as _, ServiceFactory, ServiceFactoryExt as _, apply_fn_factory,
+    fn_service, map_config,
 };
 use actix_tls::accept::rustls_0_23::Acceptor;
 use actix_web::body::BoxBody;
@@ -65,7 +66,11 @@ impl Connections {
             > + 'static,
         S::Future: 'static,
     {
-        let Self { tls, proxies, keep_alive } = self;
+        let Self {
+            tls,
+            proxies,
+            keep_alive,
+        } = self;
         let stopping = server.graceful_shutdown_signal();
         match tls {
             None => server.listen("http", listener, move || {
@@ -76,12 +81,17 @@ impl Connections {
                 config.alpn_protocols = vec![b"http/1.1".to_vec()];
                 let mut acceptor = Acceptor::new(config);
                 acceptor.set_handshake_timeout(HANDSHAKE_PATIENCE);
-                let shaken = apply_fn_factory(acceptor.map_err(drop), |(stream, client): (TcpStream, _), tls| {
-                    let stream = tls.call(stream);
-                    async move { Ok::<_, ()>((stream.await?, client)) }
-                });
+                let shaken = apply_fn_factory(
+                    acceptor.map_err(drop),
+                    |(stream, client): (TcpStream, _), tls| {
+                        let stream = tls.call(stream);
+                        async move { Ok::<_, ()>((stream.await?, client)) }
+                    },
+                );
                 let http = http(app(), keep_alive, stopping.clone());
-                introduced(Arc::clone(&proxies)).and_then(shaken).and_then(http)
+                introduced(Arc::clone(&proxies))
+                    .and_then(shaken)
+                    .and_then(http)
             }),
         }
     }
@@ -95,8 +105,13 @@ fn http<I, S, T>(
 ) -> impl ServiceFactory<(T, Option<SocketAddr>), Config = (), Response = (), Error = (), InitError = ()>
 where
     I: IntoServiceFactory<S, Request>,
-    S: ServiceFactory<Request, Config = AppConfig, Response = ServiceResponse<BoxBody>, Error = Error, InitError = ()>
-        + 'static,
+    S: ServiceFactory<
+            Request,
+            Config = AppConfig,
+            Response = ServiceResponse<BoxBody>,
+            Error = Error,
+            InitError = (),
+        > + 'static,
     S::Future: 'static,
     T: AsyncRead + AsyncWrite + Unpin + 'static,
 {
@@ -116,8 +131,13 @@ where
 /// Says of each stream whose it is.
 fn introduced(
     proxies: Arc<[ProxyNetwork]>,
-) -> impl ServiceFactory<TcpStream, Config = (), Response = (TcpStream, Option<SocketAddr>), Error = (), InitError = ()>
-{
+) -> impl ServiceFactory<
+    TcpStream,
+    Config = (),
+    Response = (TcpStream, Option<SocketAddr>),
+    Error = (),
+    InitError = (),
+> {
     fn_service(move |stream: TcpStream| introduction(stream, Arc::clone(&proxies)))
 }
 
@@ -127,7 +147,9 @@ async fn introduction(
     proxies: Arc<[ProxyNetwork]>,
 ) -> Result<(TcpStream, Option<SocketAddr>), ()> {
     let peer = stream.peer_addr().ok();
-    let Some(proxy) = peer.filter(|peer| is_trusted(&proxies, peer.ip())) else { return Ok((stream, peer)) };
+    let Some(proxy) = peer.filter(|peer| is_trusted(&proxies, peer.ip())) else {
+        return Ok((stream, peer));
+    };
     match within(HEAD_PATIENCE, header(&mut stream)).await {
         Ok(said) => Ok((stream, Some(client(proxy, said)))),
         Err(error) => {
@@ -144,11 +166,14 @@ async fn introduction(
 /// The client that a proxy names. Loopback of another machine is not this one's, and stands for that machine.
 fn client(proxy: SocketAddr, said: Option<SocketAddr>) -> SocketAddr {
     let is_loopback = |address: SocketAddr| address.ip().to_canonical().is_loopback();
-    said.filter(|said| is_loopback(proxy) || !is_loopback(*said)).unwrap_or(proxy)
+    said.filter(|said| is_loopback(proxy) || !is_loopback(*said))
+        .unwrap_or(proxy)
 }
 
 async fn within<T>(time: Duration, reading: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    rt::time::timeout(time, reading).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+    rt::time::timeout(time, reading)
+        .await
+        .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
 /// Reads a header, and nothing that follows. `None` if the proxy itself is the client.
@@ -157,7 +182,11 @@ async fn header(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Sock
     let mut bytes = vec![0; SECOND_VERSION.len()];
     stream.read_exact(&mut bytes).await?;
     if bytes == SECOND_VERSION {
-        let (version, family, length) = (stream.read_u8().await?, stream.read_u8().await?, stream.read_u16().await?);
+        let (version, family, length) = (
+            stream.read_u8().await?,
+            stream.read_u8().await?,
+            stream.read_u16().await?,
+        );
         if length > LONGEST {
             return Err(invalid());
         }
@@ -173,7 +202,8 @@ async fn header(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<Sock
     } else {
         return Err(invalid());
     }
-    let (header, length) = ProxyHeader::parse(&bytes, ParseConfig::default()).map_err(|_| invalid())?;
+    let (header, length) =
+        ProxyHeader::parse(&bytes, ParseConfig::default()).map_err(|_| invalid())?;
     if length != bytes.len() {
         return Err(invalid());
     }
@@ -190,16 +220,22 @@ mod tests {
         rt::System::new().block_on(async {
             let mut rest = bytes;
             let client = header(&mut rest).await;
-            let client = client.map(|client| client.map_or_else(String::new, |client| client.to_string()));
+            let client =
+                client.map(|client| client.map_or_else(String::new, |client| client.to_string()));
             (client.map_err(|error| error.kind()), rest.to_vec())
         })
     }
 
     #[test]
     fn loopback_of_another_machine_is_that_machine() {
-        let [here, there, v4, v6, mapped] =
-            ["127.0.0.1:1", "10.0.0.1:1", "192.0.2.1:1", "[::1]:1", "[::ffff:127.0.0.1]:1"]
-                .map(|at| at.parse().unwrap());
+        let [here, there, v4, v6, mapped] = [
+            "127.0.0.1:1",
+            "10.0.0.1:1",
+            "192.0.2.1:1",
+            "[::1]:1",
+            "[::ffff:127.0.0.1]:1",
+        ]
+        .map(|at| at.parse().unwrap());
         for (proxy, said, expected) in [
             (here, Some(v4), v4),
             (there, Some(v4), v4),
@@ -225,8 +261,14 @@ mod tests {
         (v6[0], v6[1], v6[15], v6[33]) = (0x20, 0x01, 7, 9);
         let with_more = [&v4[..], b"\x04\0\x01x"].concat();
         let table: [(Vec<u8>, &str); 9] = [
-            (b"PROXY TCP4 192.0.2.1 10.0.0.1 4660 80\r\n".to_vec(), "192.0.2.1:4660"),
-            (b"PROXY TCP6 2001:db8::1 fd00::1 4660 80\r\n".to_vec(), "[2001:db8::1]:4660"),
+            (
+                b"PROXY TCP4 192.0.2.1 10.0.0.1 4660 80\r\n".to_vec(),
+                "192.0.2.1:4660",
+            ),
+            (
+                b"PROXY TCP6 2001:db8::1 fd00::1 4660 80\r\n".to_vec(),
+                "[2001:db8::1]:4660",
+            ),
             (b"PROXY UNKNOWN\r\n".to_vec(), ""),
             (b"PROXY UNKNOWN and more\r\n".to_vec(), ""),
             (second(0x21, 0x11, &v4, 12), "192.0.2.1:4660"),
@@ -239,7 +281,11 @@ mod tests {
             let request = b"GET / HTTP/1.1\r\n".to_vec();
             let (found, rest) = read(&[bytes.clone(), request.clone()].concat());
             assert_eq!((found, rest), (Ok(client.to_owned()), request), "{bytes:?}");
-            assert_eq!(read(&bytes[..bytes.len() - 1]).0, Err(UnexpectedEof), "{bytes:?}");
+            assert_eq!(
+                read(&bytes[..bytes.len() - 1]).0,
+                Err(UnexpectedEof),
+                "{bytes:?}"
+            );
         }
         let wrong = [
             b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".to_vec(),

@@ -70,28 +70,58 @@ fn seen_by(request: &HttpRequest) -> Option<Actor> {
 async fn page(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let known = "digest, library and book (together), day (such as 2026-01-31), cursor (the 'next_cursor' of the previous \
                  page) and limit (a number)";
-    let Wanted { digest, library, book, day, cursor, limit } = parameters::query(request.query_string(), known)?;
+    let Wanted {
+        digest,
+        library,
+        book,
+        day,
+        cursor,
+        limit,
+    } = parameters::query(request.query_string(), known)?;
     let book = match (library, book) {
-        (Some(library), Some(id)) => Some(BookKey { library: library.try_into()?, id: id.try_into()? }),
+        (Some(library), Some(id)) => Some(BookKey {
+            library: library.try_into()?,
+            id: id.try_into()?,
+        }),
         (None, None) => None,
-        _ => return Err(Problem::new(ErrorCode::BadQuery, "give both of 'library' and 'book', or none")),
+        _ => {
+            return Err(Problem::new(
+                ErrorCode::BadQuery,
+                "give both of 'library' and 'book', or none",
+            ));
+        }
     };
     let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
     let (sought, by) = (SoughtDecisions { digest, book, day }, seen_by(&request));
-    work(&state, move |catalogue| Answer::ok(&catalogue.decisions(&sought, by.as_ref(), cursor.as_deref(), limit)?))
-        .await
+    work(&state, move |catalogue| {
+        Answer::ok(&catalogue.decisions(&sought, by.as_ref(), cursor.as_deref(), limit)?)
+    })
+    .await
 }
 
-async fn decide(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn decide(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     parameters::none(request.query_string())?;
     // It waits for the disk.
     requests::is_work_of(Lane::Changes);
     let by = seen_by(&request);
     let new: NewDecision = body::words(&request, payload, &state).await?;
-    work(&state, move |catalogue| Answer::json(StatusCode::CREATED, &catalogue.decide(&new, by.as_ref())?)).await
+    work(&state, move |catalogue| {
+        Answer::json(StatusCode::CREATED, &catalogue.decide(&new, by.as_ref())?)
+    })
+    .await
 }
 
 async fn show(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
-    let (id, by) = (parameters::rest(&request, 3)?.into_owned(), seen_by(&request));
-    work(&state, move |catalogue| Answer::ok(&catalogue.decision(&id, by.as_ref())?)).await
+    let (id, by) = (
+        parameters::rest(&request, 3)?.into_owned(),
+        seen_by(&request),
+    );
+    work(&state, move |catalogue| {
+        Answer::ok(&catalogue.decision(&id, by.as_ref())?)
+    })
+    .await
 }

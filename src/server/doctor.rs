@@ -25,7 +25,10 @@ pub(super) fn calls() -> Vec<Call> {
 
 async fn doctor(state: Data<State>) -> Result<HttpResponse, Problem> {
     let min_free = state.min_free;
-    let certificate = state.tls.as_ref().and_then(|tls| of_certificate(tls.until(), Timestamp::now()));
+    let certificate = state
+        .tls
+        .as_ref()
+        .and_then(|tls| of_certificate(tls.until(), Timestamp::now()));
     work(&state, move |catalogue| {
         let mut findings = catalogue.diagnose(min_free)?;
         findings.extend(certificate);

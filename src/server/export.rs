@@ -41,14 +41,25 @@ pub(super) fn calls() -> Vec<Call> {
 
 async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
-    let transfer = transfer.map_err(|_| overloaded("too many exports and imports are running; try again later"))?;
+    let transfer = transfer
+        .map_err(|_| overloaded("too many exports and imports are running; try again later"))?;
     let (sender, receiver) = channel(WAITING);
     let is_whole = Arc::new(AtomicBool::new(false));
-    let (catalogue, guest, client) = (Arc::clone(&state.catalogue), Guest::of(&request), Handle::current());
+    let (catalogue, guest, client) = (
+        Arc::clone(&state.catalogue),
+        Guest::of(&request),
+        Handle::current(),
+    );
     let done = Arc::clone(&is_whole);
     rt::task::spawn_blocking(move || {
         let _transfer = transfer;
-        let pieces = Pieces { sender, client, pace: Pace::new(), guest, catalogue: Arc::clone(&catalogue) };
+        let pieces = Pieces {
+            sender,
+            client,
+            pace: Pace::new(),
+            guest,
+            catalogue: Arc::clone(&catalogue),
+        };
         let mut out = io::BufWriter::with_capacity(PIECE, pieces);
         match catalogue.export(&mut out, UNWATCHED) {
             Ok(_) => done.store(true, Ordering::Relaxed),
@@ -69,7 +80,9 @@ async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
             }
         }
     });
-    Ok(HttpResponse::Ok().content_type("application/x-ndjson").streaming(Box::pin(pieces)))
+    Ok(HttpResponse::Ok()
+        .content_type("application/x-ndjson")
+        .streaming(Box::pin(pieces)))
 }
 
 /// Sends what is written to it, as long as the client reads it and is still authorized.
@@ -85,7 +98,9 @@ impl Pieces {
     fn send(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         self.guest.is_still_let_in(&self.catalogue)?;
         let begun = Instant::now();
-        let place = self.client.block_on(async { rt::time::timeout(PATIENCE, self.sender.reserve()).await });
+        let place = self
+            .client
+            .block_on(async { rt::time::timeout(PATIENCE, self.sender.reserve()).await });
         let place = place.map_err(|_| overloaded("the client does not read it"))?;
         let place = place.map_err(|_| overloaded("the client disconnected"))?;
         place.send(Bytes::copy_from_slice(bytes));
@@ -96,7 +111,8 @@ impl Pieces {
 impl Write for Pieces {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let some = &bytes[..bytes.len().min(PIECE)];
-        self.send(some).map_err(|problem| io::Error::other(problem.to_string()))?;
+        self.send(some)
+            .map_err(|problem| io::Error::other(problem.to_string()))?;
         Ok(some.len())
     }
 

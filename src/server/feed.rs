@@ -38,18 +38,23 @@ impl PartialSchema for Fed {
             .max_length(Some(NAME_BYTES))
             .pattern(Some(r"^[^\x00-\x1f\x7f-\x9f]+$"))
             .description(Some("The library's own id."));
-        let mut line = lines::with_field::<NewBook>("A line of the request: a book with its id.", "id", id);
+        let mut line =
+            lines::with_field::<NewBook>("A line of the request: a book with its id.", "id", id);
         line.required.push("id".to_owned());
         let unless = ObjectBuilder::new()
             .schema_type(Type::String)
             .enum_values(Some(["protected"]))
-            .description(Some("Refuse the book if the verdict of its check is this, or stricter."));
+            .description(Some(
+                "Refuse the book if the verdict of its check is this, or stricter.",
+            ));
         let book = ObjectBuilder::new().schema_type(Type::String);
         let except = ArrayBuilder::new().items(book).description(Some(
             "With `unless`: books of the same library that do not count, by id; `same-library` for all of them.",
         ));
-        line.properties.insert("unless".to_owned(), RefOr::T(unless.into()));
-        line.properties.insert("except".to_owned(), RefOr::T(except.into()));
+        line.properties
+            .insert("unless".to_owned(), RefOr::T(unless.into()));
+        line.properties
+            .insert("except".to_owned(), RefOr::T(except.into()));
         line.into()
     }
 }
@@ -98,18 +103,34 @@ struct AboutFiles {
     allow_empty: bool,
 }
 
-async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn add(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
-    let Asked { unless, except, keep_text, others } = Asked::in_query(request.query_string())?;
+    let Asked {
+        unless,
+        except,
+        keep_text,
+        others,
+    } = Asked::in_query(request.query_string())?;
     let gates = Gates::of(&request);
     let all = gates.of_line(unless, except)?;
     let language = gates.language;
-    let feed = Feed { library, gates, all, keep_text };
+    let feed = Feed {
+        library,
+        gates,
+        all,
+        keep_text,
+    };
     let mut response = if forms::is_form(&request) {
         add_files(&request, payload, &state, feed, &others).await?
     } else {
         parameters::none(&others)?;
-        lines::answer(&request, payload, &state, move |catalogue, lines, room| feed.landed(catalogue, lines, room))?
+        lines::answer(&request, payload, &state, move |catalogue, lines, room| {
+            feed.landed(catalogue, lines, room)
+        })?
     };
     language::say(language, response.headers_mut());
     Ok(response)
@@ -135,14 +156,32 @@ async fn add_files(
     parameters: &str,
 ) -> Result<HttpResponse, Problem> {
     let known = "rights (forbidden, protected, free, public_domain or unknown), clean, allow_empty and keep_text (true or false) with a form";
-    let AboutFiles { rights, clean, allow_empty } = parameters::query(parameters, known)?;
+    let AboutFiles {
+        rights,
+        clean,
+        allow_empty,
+    } = parameters::query(parameters, known)?;
     forms::answer(request, payload, state, move |catalogue, file, memory| {
         let (line, name) = (file.number, file.name().map(ToOwned::to_owned));
         let id = id_of(&file);
         let fate = id.clone().and_then(|id| {
-            let (Extracted { text, metadata, hidden, .. }, mut room) = file.raw?.book()?;
+            let (
+                Extracted {
+                    text,
+                    metadata,
+                    hidden,
+                    ..
+                },
+                mut room,
+            ) = file.raw?.book()?;
             room.grow_for(Some(&text), catalogue)?;
-            let (key, content) = (BookKey { library: feed.library.clone(), id }, Content::Text { text, clean });
+            let (key, content) = (
+                BookKey {
+                    library: feed.library.clone(),
+                    id,
+                },
+                Content::Text { text, clean },
+            );
             let entry = NewEntry {
                 description: metadata,
                 hidden,
@@ -152,9 +191,14 @@ async fn add_files(
                 ..NewEntry::new(key, rights, content)
             };
             room.grow_beyond(&entry, catalogue)?;
-            catalogue.add(entry).map_err(|error| fitting(Problem::of_book(error), memory))
+            catalogue
+                .add(entry)
+                .map_err(|error| fitting(Problem::of_book(error), memory))
         });
-        FeedAnswer { file: name, ..answer(line, id.ok().map(Into::into), fate) }
+        FeedAnswer {
+            file: name,
+            ..answer(line, id.ok().map(Into::into), fate)
+        }
     })
     .await
 }
@@ -165,19 +209,34 @@ fn id_of(file: &FormFile) -> Result<BookId, Problem> {
         Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
         _ => name.to_owned(),
     };
-    let nameless = || Problem::new(ErrorCode::BadName, "the file has no name, and its name is the book's id");
+    let nameless = || {
+        Problem::new(
+            ErrorCode::BadName,
+            "the file has no name, and its name is the book's id",
+        )
+    };
     let id = stem(file.name().ok_or_else(nameless)?);
     if file.before().any(|name| stem(name) == id) {
-        let detail = format!("the form has an earlier file with the id '{}'; rename one of them", excerpt(&id));
+        let detail = format!(
+            "the form has an earlier file with the id '{}'; rename one of them",
+            excerpt(&id)
+        );
         return Err(Problem::new(ErrorCode::Duplicate, detail));
     }
     Ok(id.try_into()?)
 }
 
 impl Feed {
-    fn landed(&self, catalogue: &Editor<'_>, lines: Vec<StreamLine>, room: &Mutex<Room>) -> Vec<FeedAnswer> {
-        let read: Vec<(u64, Option<String>, Result<NewEntry, Problem>)> =
-            lines.into_par_iter().map(|line| self.read(catalogue, line, room)).collect();
+    fn landed(
+        &self,
+        catalogue: &Editor<'_>,
+        lines: Vec<StreamLine>,
+        room: &Mutex<Room>,
+    ) -> Vec<FeedAnswer> {
+        let read: Vec<(u64, Option<String>, Result<NewEntry, Problem>)> = lines
+            .into_par_iter()
+            .map(|line| self.read(catalogue, line, room))
+            .collect();
         let mut names = Vec::with_capacity(read.len());
         let mut refusals = Vec::new();
         let mut entries = Vec::new();
@@ -196,10 +255,17 @@ impl Feed {
             Some(problem) => Err(problem),
             None => match added.next() {
                 Some(added) => added.map_err(|error| fitting(Problem::of_book(error), room)),
-                None => Err(Problem::failed(ErrorCode::Internal, &"a book of a stream got no answer")),
+                None => Err(Problem::failed(
+                    ErrorCode::Internal,
+                    &"a book of a stream got no answer",
+                )),
             },
         });
-        names.into_iter().zip(fates).map(|((line, id), fate)| answer(line, id, fate)).collect()
+        names
+            .into_iter()
+            .zip(fates)
+            .map(|((line, id), fate)| answer(line, id, fate))
+            .collect()
     }
 
     fn read(
@@ -217,22 +283,41 @@ impl Feed {
             Err(problem) => return (line.number, None, Err(problem)),
         };
         // Even if the rest of the line is invalid.
-        let named = serde_json::from_slice::<Named>(&bytes).ok().map(|named| named.id);
+        let named = serde_json::from_slice::<Named>(&bytes)
+            .ok()
+            .map(|named| named.id);
         let entry = || {
             let mut written: NewBook = body::json(&bytes)?;
-            let id = written.id.take().ok_or_else(|| Problem::new(ErrorCode::BadJson, "the field 'id' is missing"))?;
+            let id = written
+                .id
+                .take()
+                .ok_or_else(|| Problem::new(ErrorCode::BadJson, "the field 'id' is missing"))?;
             let (unless, except) = (written.unless.take(), std::mem::take(&mut written.except));
             let gate = if unless.is_none() && except.is_empty() {
                 self.all.clone()
             } else {
                 self.gates.of_line(unless, except)?
             };
-            let entry = entry_of(BookKey { library: self.library.clone(), id: BookId::try_from(id)? }, written)?;
-            let entry = NewEntry { gate, keep_text: entry.keep_text || self.keep_text, ..entry };
+            let entry = entry_of(
+                BookKey {
+                    library: self.library.clone(),
+                    id: BookId::try_from(id)?,
+                },
+                written,
+            )?;
+            let entry = NewEntry {
+                gate,
+                keep_text: entry.keep_text || self.keep_text,
+                ..entry
+            };
             locked(room).grow_beyond(&entry, catalogue)?;
             Ok(entry)
         };
-        (line.number, named.filter(|id| id.len() <= NAME_BYTES), entry())
+        (
+            line.number,
+            named.filter(|id| id.len() <= NAME_BYTES),
+            entry(),
+        )
     }
 }
 
@@ -251,14 +336,33 @@ fn locked(room: &Mutex<Room>) -> MutexGuard<'_, Room> {
 
 fn answer(line: u64, id: Option<String>, fate: Result<Added, Problem>) -> FeedAnswer {
     match fate {
-        Ok(Added { outcome, book, hidden, decides, coverage, unless, .. }) => {
+        Ok(Added {
+            outcome,
+            book,
+            hidden,
+            decides,
+            coverage,
+            unless,
+            ..
+        }) => {
             let outcome = match outcome {
                 Outcome::Added => FeedOutcome::Added,
                 Outcome::Replaced => FeedOutcome::Replaced,
                 Outcome::Unchanged => FeedOutcome::Unchanged,
             };
             let gems = book.gems.values().max().copied();
-            FeedAnswer { line, file: None, id, outcome, gems, hidden, decides, coverage, unless, problem: None }
+            FeedAnswer {
+                line,
+                file: None,
+                id,
+                outcome,
+                gems,
+                hidden,
+                decides,
+                coverage,
+                unless,
+                problem: None,
+            }
         }
         Err(problem) => FeedAnswer {
             line,

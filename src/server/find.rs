@@ -45,7 +45,11 @@ struct Wanted {
     /// Words of the names of the authors, in any order. Case and accents are ignored
     author: Option<String>,
     /// Only books of this library
-    #[param(min_length = 1, max_length = 512, pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]+$")]
+    #[param(
+        min_length = 1,
+        max_length = 512,
+        pattern = "^[^\\x00-\\x1f\\x7f-\\x9f]+$"
+    )]
     library: Option<String>,
     /// The `next_cursor` of the previous page
     cursor: Option<String>,
@@ -57,8 +61,14 @@ struct Wanted {
 async fn find(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let known = "identifier, title or author, and library, cursor (the 'next_cursor' of the previous page) and limit (a \
                  number)";
-    let Wanted { identifier, title, author, library, cursor, limit } =
-        parameters::query(request.query_string(), known)?;
+    let Wanted {
+        identifier,
+        title,
+        author,
+        library,
+        cursor,
+        limit,
+    } = parameters::query(request.query_string(), known)?;
     let library: Option<Library> = library.map(TryInto::try_into).transpose()?;
     let visible = Visible::to(&request);
     if let (Some(asked), Some(visible)) = (&library, &visible)
@@ -67,7 +77,14 @@ async fn find(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, 
         return Err(not_your_library("this key"));
     }
     let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
-    let sought = Sought { identifier, title, author, library };
-    work(&state, move |catalogue| Answer::ok(&catalogue.find(&sought, visible.as_ref(), cursor.as_deref(), limit)?))
-        .await
+    let sought = Sought {
+        identifier,
+        title,
+        author,
+        library,
+    };
+    work(&state, move |catalogue| {
+        Answer::ok(&catalogue.find(&sought, visible.as_ref(), cursor.as_deref(), limit)?)
+    })
+    .await
 }

@@ -62,7 +62,10 @@ impl FormFile {
 
     /// The names of the files before it.
     pub(super) fn before(&self) -> impl Iterator<Item = &str> {
-        self.names[..self.number as usize - 1].iter().flatten().map(String::as_str)
+        self.names[..self.number as usize - 1]
+            .iter()
+            .flatten()
+            .map(String::as_str)
     }
 }
 
@@ -75,30 +78,66 @@ pub(super) async fn answer<A: Serialize + 'static>(
 ) -> Result<HttpResponse, Problem> {
     let (parts, room) = body::files(request, payload, state).await?;
     let names: Arc<[Option<String>]> = parts.iter().map(|part| part.name.clone()).collect();
-    let (declared, files): (Vec<_>, Vec<_>) = parts.into_iter().map(|part| (part.declared, part.bytes)).unzip();
+    let (declared, files): (Vec<_>, Vec<_>) = parts
+        .into_iter()
+        .map(|part| (part.declared, part.bytes))
+        .unzip();
     let limits = state.limits;
-    Ok(lines::answer_files(request, state, files.into_iter(), room, move |catalogue, files, room| {
-        let files = files.into_iter().map(|StreamLine { number, content }| {
-            let at = number as usize - 1;
-            let raw = content.map(|bytes| {
-                let part = Part { name: names[at].clone(), declared: declared[at].clone(), bytes };
-                Raw::of_form(part, room.lock().unwrap_or_else(PoisonError::into_inner).another(), limits)
+    Ok(lines::answer_files(
+        request,
+        state,
+        files.into_iter(),
+        room,
+        move |catalogue, files, room| {
+            let files = files.into_iter().map(|StreamLine { number, content }| {
+                let at = number as usize - 1;
+                let raw = content.map(|bytes| {
+                    let part = Part {
+                        name: names[at].clone(),
+                        declared: declared[at].clone(),
+                        bytes,
+                    };
+                    Raw::of_form(
+                        part,
+                        room.lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .another(),
+                        limits,
+                    )
+                });
+                work(
+                    catalogue,
+                    FormFile {
+                        number,
+                        names: Arc::clone(&names),
+                        raw,
+                    },
+                    room,
+                )
             });
-            work(catalogue, FormFile { number, names: Arc::clone(&names), raw }, room)
-        });
-        files.collect()
-    }))
+            files.collect()
+        },
+    ))
 }
 
 /// Whether the body is a form.
 pub(super) fn is_form(request: &HttpRequest) -> bool {
-    let kind = request.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-    kind.get(..FORM_DATA.len()).is_some_and(|kind| kind.eq_ignore_ascii_case(FORM_DATA.as_bytes()))
+    let kind = request
+        .headers()
+        .get(CONTENT_TYPE)
+        .map(HeaderValue::as_bytes)
+        .unwrap_or_default();
+    kind.get(..FORM_DATA.len())
+        .is_some_and(|kind| kind.eq_ignore_ascii_case(FORM_DATA.as_bytes()))
 }
 
 /// What separates the parts of the form.
 pub(super) fn boundary(request: &HttpRequest) -> Result<String, Problem> {
-    let kind = request.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = request
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .unwrap_or_default();
     multer::parse_boundary(kind).map_err(|_| {
         bad("the content type names no boundary; let the program that sends the form write the header, as curl -F does")
     })
@@ -146,7 +185,9 @@ fn parts(bytes: Vec<u8>, boundary: &str) -> Result<Vec<Part>, Problem> {
         parts.push(part(field)?);
     }
     if parts.is_empty() {
-        return Err(bad(format!("the form has no file; send it in a field named '{FIELD}': curl -F {FIELD}=@NAME")));
+        return Err(bad(format!(
+            "the form has no file; send it in a field named '{FIELD}': curl -F {FIELD}=@NAME"
+        )));
     }
     Ok(parts)
 }
@@ -161,11 +202,16 @@ fn refuse_large_heads(bytes: &[u8], boundary: &str) -> Result<(), Problem> {
             break;
         }
         if number == MOST_FILES {
-            let detail = format!("a form may have at most {MOST_FILES} files; send the others in another request");
+            let detail = format!(
+                "a form may have at most {MOST_FILES} files; send the others in another request"
+            );
             return Err(Problem::new(ErrorCode::TooManyFiles, detail));
         }
         if rest.len() > HEAD_BYTES && memmem::find(&rest[..HEAD_BYTES], b"\r\n\r\n").is_none() {
-            return Err(bad(format!("the headers of part {} are longer than {HEAD_BYTES} bytes", number + 1)));
+            return Err(bad(format!(
+                "the headers of part {} are longer than {HEAD_BYTES} bytes",
+                number + 1
+            )));
         }
     }
     Ok(())
@@ -191,19 +237,37 @@ fn part(field: Field<'_>) -> Result<Part, Problem> {
             )));
         }
     }
-    let kind = field.headers().get("content-type").map(|kind| kind.to_str().unwrap_or("?").to_owned());
+    let kind = field
+        .headers()
+        .get("content-type")
+        .map(|kind| kind.to_str().unwrap_or("?").to_owned());
     let kind = kind.unwrap_or_default();
-    if kind.trim_start().to_ascii_lowercase().starts_with("multipart/") {
-        return Err(bad("a part of the form is a form itself; send each file as a part of its own"));
+    if kind
+        .trim_start()
+        .to_ascii_lowercase()
+        .starts_with("multipart/")
+    {
+        return Err(bad(
+            "a part of the form is a form itself; send each file as a part of its own",
+        ));
     }
     let declared = match field.content_type() {
-        Some(mime) => Declared::new(mime.essence_str(), mime.get_param("charset").map(|name| name.as_str())),
+        Some(mime) => Declared::new(
+            mime.essence_str(),
+            mime.get_param("charset").map(|name| name.as_str()),
+        ),
         None => Declared::new("", None),
     };
-    let name = field.file_name().and_then(|name| name.rsplit(['/', '\\']).next());
+    let name = field
+        .file_name()
+        .and_then(|name| name.rsplit(['/', '\\']).next());
     let name = name.filter(|name| !name.is_empty()).map(ToOwned::to_owned);
     let bytes = at_once(field.bytes())?;
-    Ok(Part { name, declared, bytes })
+    Ok(Part {
+        name,
+        declared,
+        bytes,
+    })
 }
 
 #[cfg(test)]
@@ -224,17 +288,27 @@ mod tests {
     fn files_and_their_names() {
         let form = [
             file("; filename=\"one.txt\"", "first\r\n--y\r\n"),
-            file("; filename=\"C:\\books\\Мир.txt\"\r\nContent-Type: text/plain; charset=koi8-r", ""),
+            file(
+                "; filename=\"C:\\books\\Мир.txt\"\r\nContent-Type: text/plain; charset=koi8-r",
+                "",
+            ),
             file("", "third"),
             file("; filename=\"\"", "fourth"),
             file("; filename=\"a.jpg\"\r\nContent-Type: image/jpeg", "fifth"),
-            file("; filename=\"a\"\r\nContent-Type: text/plain; charset=klingon", "sixth"),
+            file(
+                "; filename=\"a\"\r\nContent-Type: text/plain; charset=klingon",
+                "sixth",
+            ),
         ];
         let parts = read(&(form.concat() + "--x--\r\n")).expect("a form");
         let shown: Vec<_> = parts
             .iter()
             .map(|part| {
-                (part.name.as_deref(), part.declared.encoding.is_ok(), str::from_utf8(&part.bytes).expect("text"))
+                (
+                    part.name.as_deref(),
+                    part.declared.encoding.is_ok(),
+                    str::from_utf8(&part.bytes).expect("text"),
+                )
             })
             .collect();
         assert_eq!(
@@ -248,7 +322,12 @@ mod tests {
                 (Some("a"), false, "sixth"),
             ]
         );
-        let encoding = parts[1].declared.encoding.clone().expect("a known one").expect("a named one");
+        let encoding = parts[1]
+            .declared
+            .encoding
+            .clone()
+            .expect("a known one")
+            .expect("a named one");
         assert_eq!(encoding.to_string().to_lowercase(), "koi8-r");
     }
 
@@ -258,8 +337,12 @@ mod tests {
         let many = file("", "").repeat(MOST_FILES + 1) + end;
         let long = file(&format!("\r\nX-Long: {}", "a".repeat(HEAD_BYTES)), "") + end;
         let headers = file(&"\r\nX-A: b".repeat(40), "") + end;
-        let nested = file("\r\nContent-Type: Multipart/mixed; boundary=y", "--y\r\n\r\na\r\n--y--") + end;
-        let field = "--x\r\nContent-Disposition: form-data; name=\"rights\"\r\n\r\nfree\r\n--x--\r\n";
+        let nested = file(
+            "\r\nContent-Type: Multipart/mixed; boundary=y",
+            "--y\r\n\r\na\r\n--y--",
+        ) + end;
+        let field =
+            "--x\r\nContent-Disposition: form-data; name=\"rights\"\r\n\r\nfree\r\n--x--\r\n";
         let table = [
             ("", "ends early"),
             ("--x--\r\n", "no file"),
@@ -281,7 +364,12 @@ mod tests {
             let problem = read(form).err().unwrap_or_else(|| panic!("{form}"));
             assert!(problem.contains(why), "{form}: {problem}");
         }
-        assert_eq!(read(&(file("", "").repeat(MOST_FILES) + end)).expect("a form").len(), MOST_FILES);
+        assert_eq!(
+            read(&(file("", "").repeat(MOST_FILES) + end))
+                .expect("a form")
+                .len(),
+            MOST_FILES
+        );
     }
 
     proptest! {

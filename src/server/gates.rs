@@ -28,28 +28,44 @@ pub(super) struct Asked {
 
 impl Asked {
     pub(super) fn in_query(query: &str) -> Result<Self, Problem> {
-        let is_of_all = |pair: &&str| ["unless=", "except=", "keep_text="].iter().any(|name| pair.starts_with(name));
+        let is_of_all = |pair: &&str| {
+            ["unless=", "except=", "keep_text="]
+                .iter()
+                .any(|name| pair.starts_with(name))
+        };
         let (of_all, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_of_all);
         let (mut unless, mut except, mut keep_text) = (None, Vec::new(), None);
-        let known = "unless (protected), except (an id, or same-library) and keep_text (true or false)";
+        let known =
+            "unless (protected), except (an id, or same-library) and keep_text (true or false)";
         for (name, value) in parameters::query::<Vec<(String, String)>>(&of_all.join("&"), known)? {
             match name.as_str() {
                 "except" => except.push(value),
                 "keep_text" => match value.parse() {
                     Ok(keep) if keep_text.is_none() => keep_text = Some(keep),
                     _ => {
-                        let detail = format!("'keep_text' must be true or false, once, not '{}'", excerpt(&value));
+                        let detail = format!(
+                            "'keep_text' must be true or false, once, not '{}'",
+                            excerpt(&value)
+                        );
                         return Err(Problem::new(ErrorCode::BadQuery, detail));
                     }
                 },
                 _ if value == "protected" && unless.is_none() => unless = Some(Unless::Protected),
                 _ => {
-                    let detail = format!("'unless' must be protected, once, not '{}'", excerpt(&value));
+                    let detail = format!(
+                        "'unless' must be protected, once, not '{}'",
+                        excerpt(&value)
+                    );
                     return Err(Problem::new(ErrorCode::BadQuery, detail));
                 }
             }
         }
-        Ok(Self { unless, except, keep_text: keep_text.unwrap_or_default(), others: others.join("&") })
+        Ok(Self {
+            unless,
+            except,
+            keep_text: keep_text.unwrap_or_default(),
+            others: others.join("&"),
+        })
     }
 }
 
@@ -65,19 +81,43 @@ pub(super) struct Gates {
 impl Gates {
     pub(super) fn of(request: &HttpRequest) -> Self {
         let required = request.extensions().get::<GateRequired>().is_some();
-        Self { visible: Visible::to(request), required, language: language::preferred(request) }
+        Self {
+            visible: Visible::to(request),
+            required,
+            language: language::preferred(request),
+        }
     }
 
     /// The gate for a book, if one is asked for, or required.
-    pub(super) fn gate(&self, unless: Option<Unless>, except: Vec<String>) -> Result<Option<Gate>, Problem> {
+    pub(super) fn gate(
+        &self,
+        unless: Option<Unless>,
+        except: Vec<String>,
+    ) -> Result<Option<Gate>, Problem> {
         let asked = Gate::of(unless, except)?;
-        let gate = if self.required { Some(asked.unwrap_or_default().required()) } else { asked };
-        Ok(gate.map(|gate| Gate { visible: self.visible.clone(), language: self.language, ..gate }))
+        let gate = if self.required {
+            Some(asked.unwrap_or_default().required())
+        } else {
+            asked
+        };
+        Ok(gate.map(|gate| Gate {
+            visible: self.visible.clone(),
+            language: self.language,
+            ..gate
+        }))
     }
 
     /// The gate for a line of a stream, whose refusals are short.
-    pub(super) fn of_line(&self, unless: Option<Unless>, except: Vec<String>) -> Result<Option<Gate>, Problem> {
+    pub(super) fn of_line(
+        &self,
+        unless: Option<Unless>,
+        except: Vec<String>,
+    ) -> Result<Option<Gate>, Problem> {
         let gate = self.gate(unless, except)?;
-        Ok(gate.map(|gate| Gate { limit: MATCHES_OF_A_LINE, detail: false, ..gate }))
+        Ok(gate.map(|gate| Gate {
+            limit: MATCHES_OF_A_LINE,
+            detail: false,
+            ..gate
+        }))
     }
 }

@@ -32,11 +32,9 @@ const RETRY_SECONDS: u64 = 5;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
-        Call::new(Get, "/healthz", Nothing, alive).named("alive", "Liveness: whether the server is running").answers(
-            200,
-            "The server is running",
-            [json::<api::Health>()],
-        ),
+        Call::new(Get, "/healthz", Nothing, alive)
+            .named("alive", "Liveness: whether the server is running")
+            .answers(200, "The server is running", [json::<api::Health>()]),
         Call::new(Get, "/readyz", Nothing, ready)
             .named("ready", "Readiness: whether the server accepts requests")
             .answers(200, "The server is ready", [json::<api::Health>()]),
@@ -75,16 +73,21 @@ impl From<Fault> for Problem {
     fn from(fault: Fault) -> Self {
         // These messages are public, so none of them names a folder.
         let (code, detail, seconds) = match fault {
-            Fault::Starting => {
-                (ErrorCode::Starting, "the catalogue is being opened; ask again in a moment", RETRY_SECONDS)
-            }
+            Fault::Starting => (
+                ErrorCode::Starting,
+                "the catalogue is being opened; ask again in a moment",
+                RETRY_SECONDS,
+            ),
             Fault::Stopping => {
-                let detail = "the server is stopping; try again after it has restarted, or use another";
+                let detail =
+                    "the server is stopping; try again after it has restarted, or use another";
                 (ErrorCode::Stopping, detail, SHUTDOWN_SECONDS)
             }
-            Fault::Silent => {
-                (ErrorCode::StoreSilent, "the catalogue's disk does not respond; check the disk", RETRY_SECONDS)
-            }
+            Fault::Silent => (
+                ErrorCode::StoreSilent,
+                "the catalogue's disk does not respond; check the disk",
+                RETRY_SECONDS,
+            ),
             Fault::ReadOnly => {
                 let detail = "the catalogue's folder is not writable; remount it or fix its permissions, and the \
                               server recovers by itself";
@@ -95,8 +98,7 @@ impl From<Fault> for Problem {
                 (ErrorCode::NoDiskSpace, detail, RETRY_SECONDS)
             }
             Fault::StoreFailed => {
-                let detail =
-                    "the catalogue cannot be changed; see the server's log, fix the cause, then restart the server";
+                let detail = "the catalogue cannot be changed; see the server's log, fix the cause, then restart the server";
                 (ErrorCode::NotWritable, detail, RETRY_SECONDS)
             }
             Fault::DiskNearlyFull => {
@@ -122,7 +124,12 @@ impl Health {
     /// Checks the catalogue now.
     pub(super) fn of(catalogue: &Catalogue, min_free: u64) -> Self {
         let last = RwLock::new((Instant::now(), look(catalogue, min_free)));
-        Self { last, refusing: Mutex::default(), reopening: AtomicBool::new(false), told: Notify::new() }
+        Self {
+            last,
+            refusing: Mutex::default(),
+            reopening: AtomicBool::new(false),
+            told: Notify::new(),
+        }
     }
 
     fn last(&self) -> (Instant, Option<Fault>) {
@@ -159,7 +166,11 @@ impl State {
             return Some(Fault::Stopping);
         }
         let (at, found) = self.health.last();
-        if at.elapsed() > PATIENCE { Some(Fault::Silent) } else { found }
+        if at.elapsed() > PATIENCE {
+            Some(Fault::Silent)
+        } else {
+            found
+        }
     }
 
     fn look(&self) {
@@ -171,18 +182,26 @@ impl State {
         }
         hold_reserve(&self.catalogue);
         if let Err(error) = self.catalogue.write_revocations() {
-            tracing::warn!("keys that were revoked are refused, but that is not on disk yet: {error}");
+            tracing::warn!(
+                "keys that were revoked are refused, but that is not on disk yet: {error}"
+            );
         }
         self.health.look_after(&self.catalogue);
         self.history.take(&METRICS);
         let found = look(&self.catalogue, self.min_free);
         let (_, before) = self.health.last();
         match found {
-            Some(fault) if found != before => tracing::error!("not ready: {}", Problem::from(fault)),
+            Some(fault) if found != before => {
+                tracing::error!("not ready: {}", Problem::from(fault))
+            }
             None if found != before => tracing::info!("ready again"),
             _ => {}
         }
-        *self.health.last.write().unwrap_or_else(PoisonError::into_inner) = (Instant::now(), found);
+        *self
+            .health
+            .last
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = (Instant::now(), found);
     }
 }
 
@@ -226,7 +245,8 @@ fn look(catalogue: &Catalogue, min_free: u64) -> Option<Fault> {
         tracing::error!("{error}");
         return Some(failed(&error));
     }
-    disk.is_some_and(|disk| disk.free < min_free).then_some(Fault::DiskNearlyFull)
+    disk.is_some_and(|disk| disk.free < min_free)
+        .then_some(Fault::DiskNearlyFull)
 }
 
 #[cfg(test)]
@@ -275,7 +295,10 @@ mod tests {
         let state = Data::new(state(0, folder.path()));
         assert_eq!(state.fault(), None);
         state.stopping.store(true, Ordering::Relaxed);
-        let answer = System::new().block_on(ready(state)).unwrap_err().error_response();
+        let answer = System::new()
+            .block_on(ready(state))
+            .unwrap_err()
+            .error_response();
         assert_eq!(answer.status(), 503);
         assert_eq!(answer.headers().get(RETRY_AFTER).unwrap(), "30");
     }
@@ -284,7 +307,8 @@ mod tests {
     fn a_disk_that_does_not_answer_is_no_ready_one() {
         let folder = tempfile::tempdir().unwrap();
         let state = state(0, folder.path());
-        state.health.last.write().unwrap().0 = Instant::now().checked_sub(PATIENCE + INTERVAL).unwrap();
+        state.health.last.write().unwrap().0 =
+            Instant::now().checked_sub(PATIENCE + INTERVAL).unwrap();
         assert_eq!(state.fault(), Some(Fault::Silent));
         state.look();
         assert_eq!(state.fault(), None);

@@ -41,23 +41,39 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-async fn import(request: HttpRequest, mut payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn import(
+    request: HttpRequest,
+    mut payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     body::refuse_other_than_lines(&request)?;
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
-    let transfer = transfer.map_err(|_| overloaded("too many exports and imports are running; try again later"))?;
+    let transfer = transfer
+        .map_err(|_| overloaded("too many exports and imports are running; try again later"))?;
     let (sender, receiver) = channel(WAITING);
-    let (catalogue, actor, longest) = (Arc::clone(&state.catalogue), requests::caller().actor(), state.max_body as u64);
+    let (catalogue, actor, longest) = (
+        Arc::clone(&state.catalogue),
+        requests::caller().actor(),
+        state.max_body as u64,
+    );
     let room = state.memory.room();
     let taken = rt::task::spawn_blocking(move || {
         let _transfer = transfer;
-        let mut input = BufReader::new(Pieces { receiver, rest: Bytes::new() });
+        let mut input = BufReader::new(Pieces {
+            receiver,
+            rest: Bytes::new(),
+        });
         let (room, refused) = (RefCell::new(room), RefCell::new(None));
         let account = |bytes| {
             let mut room = room.borrow_mut();
             room.shrink_to(bytes);
-            room.grow_to(bytes).map_err(|problem| refused.replace(Some(problem))).is_ok()
+            room.grow_to(bytes)
+                .map_err(|problem| refused.replace(Some(problem)))
+                .is_ok()
         };
-        let taken = catalogue.by(actor).import_into(&mut input, longest, UNWATCHED, &account);
+        let taken = catalogue
+            .by(actor)
+            .import_into(&mut input, longest, UNWATCHED, &account);
         taken.map_err(|error| refused.take().unwrap_or_else(|| error.into()))
     });
     let (guest, mut pace) = (Guest::of(&request), Pace::new());
@@ -76,7 +92,9 @@ async fn import(request: HttpRequest, mut payload: Payload, state: Data<State>) 
         }
     };
     drop(sender);
-    let books = taken.await.map_err(|_| Problem::failed(ErrorCode::Internal, &"an import panicked"))?;
+    let books = taken
+        .await
+        .map_err(|_| Problem::failed(ErrorCode::Internal, &"an import panicked"))?;
     ended?;
     Ok(HttpResponse::Ok().json(Imported { books: books? }))
 }

@@ -26,5 +26,7 @@ async fn index(request: HttpRequest) -> HttpResponse {
         return page;
     }
     let has_console = console::is_there(&request);
-    HttpResponse::Ok().insert_header((VARY, "accept")).json(Index::new(has_console))
+    HttpResponse::Ok()
+        .insert_header((VARY, "accept"))
+        .json(Index::new(has_console))
 }

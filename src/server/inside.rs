@@ -33,9 +33,18 @@ use lapidary_common::error::{Classified as _, ErrorCode};
 pub(super) fn app(
     state: Data<State>,
 ) -> App<
-    impl ServiceFactory<ServiceRequest, Config = (), Response = ServiceResponse<BoxBody>, Error = Error, InitError = ()>,
+    impl ServiceFactory<
+        ServiceRequest,
+        Config = (),
+        Response = ServiceResponse<BoxBody>,
+        Error = Error,
+        InitError = (),
+    >,
 > {
-    App::new().app_data(state).wrap(from_fn(requests::observe)).configure(routes::configure)
+    App::new()
+        .app_data(state)
+        .wrap(from_fn(requests::observe))
+        .configure(routes::configure)
 }
 
 /// For whom a call from within is made.
@@ -76,17 +85,33 @@ pub(crate) struct Inside {
 
 impl Inside {
     pub(super) fn new(state: Data<State>) -> Rc<Self> {
-        Rc::new(Self { state, service: OnceCell::new() })
+        Rc::new(Self {
+            state,
+            service: OnceCell::new(),
+        })
     }
 
     /// Makes a call.
     pub(crate) async fn call(&self, asked: Asked) -> HttpResponse {
         let service = self.service.get_or_init(|| async {
-            let service = app(self.state.clone()).into_factory().new_service(AppConfig::default()).await;
-            let Ok(service) = service else { unreachable!("routes are made without errors") };
+            let service = app(self.state.clone())
+                .into_factory()
+                .new_service(AppConfig::default())
+                .await;
+            let Ok(service) = service else {
+                unreachable!("routes are made without errors")
+            };
             Box::new(move |request| -> Answering { Box::pin(service.call(request)) }) as Box<_>
         });
-        let Asked { method, uri, headers, payload, peer, by, as_part } = asked;
+        let Asked {
+            method,
+            uri,
+            headers,
+            payload,
+            peer,
+            by,
+            as_part,
+        } = asked;
         let mut request = Request::with_payload(payload);
         let head = request.head_mut();
         (head.method, head.uri, head.headers, head.peer_addr) = (method, uri, headers, peer);
@@ -120,13 +145,21 @@ impl Inside {
             return act(&catalogue).map_err(told);
         }
         let answer = web::block(move || act(&catalogue)).await;
-        let stopped = |_| told(Problem::new(ErrorCode::Internal, "the server stopped in the middle of it"));
+        let stopped = |_| {
+            told(Problem::new(
+                ErrorCode::Internal,
+                "the server stopped in the middle of it",
+            ))
+        };
         answer.map_err(stopped)?.map_err(told)
     }
 
     /// Whether calls of whoever sent a request need no key.
     pub(crate) fn is_open_to(&self, request: &HttpRequest) -> Result<bool, Box<api::Problem>> {
-        self.state.access.is_open_to(request.peer_addr(), &self.state.catalogue).map_err(told)
+        self.state
+            .access
+            .is_open_to(request.peer_addr(), &self.state.catalogue)
+            .map_err(told)
     }
 
     /// Refuses requests that a page of another site may have sent, or that go to a name that others can claim.
@@ -140,12 +173,19 @@ impl Inside {
     }
 
     /// The key of a secret, or why there is none.
-    pub(crate) fn key_of(&self, secret: &str) -> Result<Result<Arc<Key>, AccessDenied>, Box<api::Problem>> {
+    pub(crate) fn key_of(
+        &self,
+        secret: &str,
+    ) -> Result<Result<Arc<Key>, AccessDenied>, Box<api::Problem>> {
         self.state.catalogue.key_of(secret).map_err(told)
     }
 
     /// Counts what a client does, in all servers together. Returns whether it is within its limit.
-    pub(crate) async fn is_within(&self, limit: &ClientLimit, client: &Client) -> Result<bool, Box<api::Problem>> {
+    pub(crate) async fn is_within(
+        &self,
+        limit: &ClientLimit,
+        client: &Client,
+    ) -> Result<bool, Box<api::Problem>> {
         let counted = limit.count(&self.state.catalogue, client).await;
         counted.map(|wait| wait.is_none()).map_err(told)
     }
@@ -158,12 +198,18 @@ impl Inside {
     /// The recipe that checks use by default, if its gems can be computed without the catalogue.
     pub(crate) fn portable_recipe(&self) -> Option<RecipeName> {
         let recipe = self.state.catalogue.recipe(None).ok()?;
-        Recipe::named(recipe.name().as_str(), None).is_ok().then(|| recipe.name().clone())
+        Recipe::named(recipe.name().as_str(), None)
+            .is_ok()
+            .then(|| recipe.name().clone())
     }
 
     /// Why the server makes no backups, if it makes none.
     pub(crate) fn why_no_backups(&self) -> Option<ErrorCode> {
-        self.state.catalogue.offers_backups().err().map(|error| error.code())
+        self.state
+            .catalogue
+            .offers_backups()
+            .err()
+            .map(|error| error.code())
     }
 
     /// The largest body of a request, in bytes.

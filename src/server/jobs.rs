@@ -72,13 +72,25 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-async fn start(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn start(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let task: Task = body::words(&request, payload, &state).await?;
-    work_shared(&state, move |catalogue, by| Answer::json(StatusCode::ACCEPTED, &catalogue.start(by, task)?)).await
+    work_shared(&state, move |catalogue, by| {
+        Answer::json(StatusCode::ACCEPTED, &catalogue.start(by, task)?)
+    })
+    .await
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| Answer::ok(&Jobs { jobs: catalogue.jobs()? })).await
+    work(&state, |catalogue| {
+        Answer::ok(&Jobs {
+            jobs: catalogue.jobs()?,
+        })
+    })
+    .await
 }
 
 async fn get(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
@@ -86,26 +98,47 @@ async fn get(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Probl
     work(&state, move |catalogue| Answer::ok(&catalogue.job(id)?)).await
 }
 
-async fn groups(id: Path<String>, request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn groups(
+    id: Path<String>,
+    request: HttpRequest,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
     let Wanted { after, limit } = parameters::query(request.query_string(), "after and limit")?;
     let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
-    work(&state, move |catalogue| Answer::ok(&catalogue.duplicate_groups(id, after, limit)?)).await
+    work(&state, move |catalogue| {
+        Answer::ok(&catalogue.duplicate_groups(id, after, limit)?)
+    })
+    .await
 }
 
-async fn overlaps(id: Path<String>, request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn overlaps(
+    id: Path<String>,
+    request: HttpRequest,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
     let Wanted { after, limit } = parameters::query(request.query_string(), "after and limit")?;
     let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
-    work(&state, move |catalogue| Answer::ok(&catalogue.duplicate_overlaps(id, after, limit)?)).await
+    work(&state, move |catalogue| {
+        Answer::ok(&catalogue.duplicate_overlaps(id, after, limit)?)
+    })
+    .await
 }
 
 async fn cancel(id: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
     let id = number(&id)?;
-    work(&state, move |catalogue| Answer::json(StatusCode::ACCEPTED, &catalogue.cancel(id)?)).await
+    work(&state, move |catalogue| {
+        Answer::json(StatusCode::ACCEPTED, &catalogue.cancel(id)?)
+    })
+    .await
 }
 
-async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn recut(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let Body::Raw(raw) = body::json_or_raw(&request, payload, &state).await? else {
         return Err(Problem::new(
@@ -116,12 +149,19 @@ async fn recut(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
     work(&state, move |catalogue| {
         let (Whole { text, .. }, mut room) = raw.text()?;
         room.grow_for(Some(&text), catalogue)?;
-        Answer::ok(&Recut { added: catalogue.recut(&key, &text)? })
+        Answer::ok(&Recut {
+            added: catalogue.recut(&key, &text)?,
+        })
     })
     .await
 }
 
 fn number(id: &str) -> Result<u32, Problem> {
-    let missing = || Problem::new(ErrorCode::NoSuchJob, format!("no such job: {}", super::problem::excerpt(id)));
+    let missing = || {
+        Problem::new(
+            ErrorCode::NoSuchJob,
+            format!("no such job: {}", super::problem::excerpt(id)),
+        )
+    };
     id.parse().map_err(|_| missing())
 }

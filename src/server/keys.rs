@@ -46,12 +46,24 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| Answer::ok(&Keys { keys: catalogue.keys()? })).await
+    work(&state, |catalogue| {
+        Answer::ok(&Keys {
+            keys: catalogue.keys()?,
+        })
+    })
+    .await
 }
 
-async fn make(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn make(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let new: NewKey = body::words(&request, payload, &state).await?;
-    work(&state, move |catalogue| Answer::json(StatusCode::CREATED, &catalogue.add_key(new)?)).await
+    work(&state, move |catalogue| {
+        Answer::json(StatusCode::CREATED, &catalogue.add_key(new)?)
+    })
+    .await
 }
 
 async fn rotate(
@@ -62,17 +74,27 @@ async fn rotate(
 ) -> Result<HttpResponse, Problem> {
     let rotation: Rotation = body::words(&request, payload, &state).await?;
     let overlap = SignedDuration::from_secs(rotation.overlap_seconds.into());
-    work(&state, move |catalogue| Answer::json(StatusCode::CREATED, &catalogue.rotate_key(&name, overlap)?)).await
+    work(&state, move |catalogue| {
+        Answer::json(StatusCode::CREATED, &catalogue.rotate_key(&name, overlap)?)
+    })
+    .await
 }
 
 async fn revoke(name: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
     let shared = state.clone();
     work(&state, move |catalogue| {
         let revoked = catalogue.revoke_key_at_once(&name);
-        if matches!(revoked, Ok(true) | Err(CatalogueError::RevokedInMemory { .. })) {
+        if matches!(
+            revoked,
+            Ok(true) | Err(CatalogueError::RevokedInMemory { .. })
+        ) {
             shared.access.forget(&name);
         }
-        if revoked? { Ok(Answer::done()) } else { Err(CatalogueError::NoSuchKey(excerpt(&name)).into()) }
+        if revoked? {
+            Ok(Answer::done())
+        } else {
+            Err(CatalogueError::NoSuchKey(excerpt(&name)).into())
+        }
     })
     .await
 }

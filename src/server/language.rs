@@ -2,19 +2,25 @@
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{
-    AcceptLanguage, CONTENT_LANGUAGE, Header as _, HeaderMap, HeaderValue, Preference, Quality, VARY,
+    AcceptLanguage, CONTENT_LANGUAGE, Header as _, HeaderMap, HeaderValue, Preference, Quality,
+    VARY,
 };
 
 use lapidary_language::Language;
 
 /// The language that the client prefers of those that reports are written in.
 pub(crate) fn preferred(request: &HttpRequest) -> Language {
-    let mut accepted = AcceptLanguage::parse(request).map(|accepted| accepted.0).unwrap_or_default();
+    let mut accepted = AcceptLanguage::parse(request)
+        .map(|accepted| accepted.0)
+        .unwrap_or_default();
     accepted.retain(|accepted| accepted.quality > Quality::ZERO);
-    let known = AcceptLanguage(accepted).ranked().into_iter().find_map(|accepted| match accepted {
-        Preference::Any => Some(Language::default()),
-        Preference::Specific(tag) => tag.primary_language().parse().ok(),
-    });
+    let known = AcceptLanguage(accepted)
+        .ranked()
+        .into_iter()
+        .find_map(|accepted| match accepted {
+            Preference::Any => Some(Language::default()),
+            Preference::Specific(tag) => tag.primary_language().parse().ok(),
+        });
     known.unwrap_or_default()
 }
 
@@ -50,9 +56,14 @@ mod tests {
             (";;,,", "en"),
         ];
         for (accepted, language) in table {
-            let request = TestRequest::default().insert_header((ACCEPT_LANGUAGE, accepted)).to_http_request();
+            let request = TestRequest::default()
+                .insert_header((ACCEPT_LANGUAGE, accepted))
+                .to_http_request();
             assert_eq!(preferred(&request).tag(), language, "{accepted}");
         }
-        assert_eq!(preferred(&TestRequest::default().to_http_request()).tag(), "en");
+        assert_eq!(
+            preferred(&TestRequest::default().to_http_request()).tag(),
+            "en"
+        );
     }
 }

@@ -42,10 +42,19 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| Answer::ok(&Libraries { libraries: catalogue.libraries()? })).await
+    work(&state, |catalogue| {
+        Answer::ok(&Libraries {
+            libraries: catalogue.libraries()?,
+        })
+    })
+    .await
 }
 
-async fn trust(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn trust(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     parameters::none(request.query_string())?;
     let said: LibraryTrust = body::words(&request, payload, &state).await?;
@@ -60,7 +69,11 @@ async fn trust(request: HttpRequest, payload: Payload, state: Data<State>) -> Re
 #[serde(deny_unknown_fields)]
 struct Wanted {
     /// The `next_cursor` of the previous page
-    #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    #[param(
+        min_length = 1,
+        max_length = 512,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"
+    )]
     cursor: Option<String>,
     /// The maximum number of books
     #[param(minimum = 1, maximum = 1000)]
@@ -73,5 +86,8 @@ async fn books(request: HttpRequest, state: Data<State>) -> Result<HttpResponse,
     let wanted: Wanted = parameters::query(request.query_string(), known)?;
     let cursor: Option<BookId> = wanted.cursor.map(TryInto::try_into).transpose()?;
     let limit = parameters::limit(wanted.limit.unwrap_or(PAGE), 1)?;
-    work(&state, move |catalogue| Answer::ok(&catalogue.books(&library, cursor.as_ref(), limit)?)).await
+    work(&state, move |catalogue| {
+        Answer::ok(&catalogue.books(&library, cursor.as_ref(), limit)?)
+    })
+    .await
 }

@@ -35,11 +35,17 @@ pub(super) const NDJSON: &str = "application/x-ndjson";
 
 /// The schema of `T` with an additional field. The schema allows no unnamed fields, so it cannot be combined with
 /// another one.
-pub(super) fn with_field<T: PartialSchema>(description: &str, name: &str, field: impl Into<Schema>) -> Object {
+pub(super) fn with_field<T: PartialSchema>(
+    description: &str,
+    name: &str,
+    field: impl Into<Schema>,
+) -> Object {
     let RefOr::T(Schema::Object(mut object)) = T::schema() else {
         unreachable!("what is written as an object is described as one");
     };
-    object.properties.insert(name.to_owned(), RefOr::T(field.into()));
+    object
+        .properties
+        .insert(name.to_owned(), RefOr::T(field.into()));
     object.description = Some(description.to_owned());
     object
 }
@@ -58,7 +64,10 @@ pub(super) trait Work<A>:
 {
 }
 
-impl<A, F> Work<A> for F where F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static {}
+impl<A, F> Work<A> for F where
+    F: Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static
+{
+}
 
 /// Responds to a body of lines. `work` processes several lines at a time.
 pub(super) fn answer<A: Serialize + 'static>(
@@ -103,8 +112,12 @@ fn stream_of_answers<A: Serialize + 'static>(
         state: state.clone(),
         work,
     };
-    let answers = stream::unfold(answering, |mut answering| async { Some((answering.next().await?, answering)) });
-    HttpResponse::Ok().content_type(NDJSON).streaming(Box::pin(answers))
+    let answers = stream::unfold(answering, |mut answering| async {
+        Some((answering.next().await?, answering))
+    });
+    HttpResponse::Ok()
+        .content_type(NDJSON)
+        .streaming(Box::pin(answers))
 }
 
 /// A stream of lines in progress.
@@ -143,7 +156,10 @@ impl<F> Answering<F> {
                 Err(problem) => return Some(Err(problem)),
             }
         }
-        let piece = self.written.bytes.split_to(self.written.bytes.len().min(PIECE));
+        let piece = self
+            .written
+            .bytes
+            .split_to(self.written.bytes.len().min(PIECE));
         Some(self.taken.next(piece.len()).map(|()| piece))
     }
 
@@ -178,7 +194,11 @@ impl<F> Answering<F> {
         if let Err(problem) = room_for(&some, &mut room, &self.state.catalogue).await {
             refuse(&mut some, &problem);
         }
-        let (actor, catalogue, work) = (self.by.actor(), Arc::clone(&self.state.catalogue), self.work.clone());
+        let (actor, catalogue, work) = (
+            self.by.actor(),
+            Arc::clone(&self.state.catalogue),
+            self.work.clone(),
+        );
         let job = move || {
             let room = Mutex::new(room);
             let answers = work(&catalogue.by(actor), some, &room);
@@ -186,14 +206,26 @@ impl<F> Answering<F> {
             let bytes = written(&answers);
             drop(answers);
             room.shrink_to(bytes.len());
-            Written { bytes, _room: Some(room) }
+            Written {
+                bytes,
+                _room: Some(room),
+            }
         };
-        Some(self.state.turns.take(self.lane, self.by.client.clone(), Patience::Stream, job).await)
+        Some(
+            self.state
+                .turns
+                .take(self.lane, self.by.client.clone(), Patience::Stream, job)
+                .await,
+        )
     }
 }
 
 /// Reserves the memory for processing lines. A stream waits a while for it, because it has already been admitted.
-async fn room_for(lines: &[StreamLine], room: &mut Room, catalogue: &Catalogue) -> Result<(), Problem> {
+async fn room_for(
+    lines: &[StreamLine],
+    room: &mut Room,
+    catalogue: &Catalogue,
+) -> Result<(), Problem> {
     let mut bytes = 0;
     for line in lines.iter().filter_map(|line| line.content.as_ref().ok()) {
         bytes += 2 * line.len() + catalogue.memory_for(line)?;
@@ -201,7 +233,9 @@ async fn room_for(lines: &[StreamLine], room: &mut Room, catalogue: &Catalogue) 
     let begun = Instant::now();
     loop {
         match room.grow(bytes) {
-            Err(problem) if begun.elapsed() > PATIENCE || !problem.is_overload() => return Err(problem),
+            Err(problem) if begun.elapsed() > PATIENCE || !problem.is_overload() => {
+                return Err(problem);
+            }
             Err(_) => rt::time::sleep(RETRY).await,
             Ok(()) => return Ok(()),
         }
@@ -260,10 +294,24 @@ impl Lines {
 
     /// Files, processed one at a time.
     fn of(files: impl Iterator<Item = Bytes>, room: Room) -> Self {
-        let ready: VecDeque<StreamLine> =
-            (1..).zip(files).map(|(number, file)| StreamLine { number, content: Ok(file) }).collect();
-        let ready_bytes = ready.iter().filter_map(|line| line.content.as_ref().ok()).map(Bytes::len).sum();
-        Self { ready, ready_bytes, at_once: 1, ..Self::new(None, 0, room) }
+        let ready: VecDeque<StreamLine> = (1..)
+            .zip(files)
+            .map(|(number, file)| StreamLine {
+                number,
+                content: Ok(file),
+            })
+            .collect();
+        let ready_bytes = ready
+            .iter()
+            .filter_map(|line| line.content.as_ref().ok())
+            .map(Bytes::len)
+            .sum();
+        Self {
+            ready,
+            ready_bytes,
+            at_once: 1,
+            ..Self::new(None, 0, room)
+        }
     }
 
     /// The lines that have already arrived, at least one; none at the end.
@@ -285,7 +333,9 @@ impl Lines {
     }
 
     async fn read(&mut self) {
-        let Some(payload) = &mut self.payload else { return };
+        let Some(payload) = &mut self.payload else {
+            return;
+        };
         match self.pace.next(payload).await {
             Ok(Some(Ok(chunk))) => self.take(&chunk),
             Ok(None) => {
@@ -312,7 +362,10 @@ impl Lines {
     fn stop(&mut self, problem: Problem) {
         self.payload = None;
         self.number += 1;
-        self.ready.push_back(StreamLine { number: self.number, content: Err(problem) });
+        self.ready.push_back(StreamLine {
+            number: self.number,
+            content: Err(problem),
+        });
     }
 
     /// How much memory the buffered lines take. A growing buffer briefly exists twice; a small one is no more than
@@ -338,7 +391,10 @@ impl Lines {
             self.end_line(line);
         }
         if self.buffer.len() > self.limit {
-            self.refused = self.refused.take().or_else(|| Some(body::too_large("line", self.limit, true)));
+            self.refused = self
+                .refused
+                .take()
+                .or_else(|| Some(body::too_large("line", self.limit, true)));
         }
         if self.refused.is_some() {
             self.buffer.clear();
@@ -356,6 +412,9 @@ impl Lines {
             None => Ok(line),
         };
         self.ready_bytes += content.as_ref().map_or(0, Bytes::len);
-        self.ready.push_back(StreamLine { number: self.number, content });
+        self.ready.push_back(StreamLine {
+            number: self.number,
+            content,
+        });
     }
 }

@@ -38,7 +38,10 @@ struct Held {
 
 impl Memory {
     pub(super) fn new(all: usize) -> Arc<Self> {
-        Arc::new(Self { all, held: Mutex::default() })
+        Arc::new(Self {
+            all,
+            held: Mutex::default(),
+        })
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {
@@ -52,7 +55,12 @@ impl Memory {
     }
 
     fn room_of(self: &Arc<Self>, client: Client, is_administration: bool) -> Room {
-        Room { memory: Arc::clone(self), client, is_administration, bytes: 0 }
+        Room {
+            memory: Arc::clone(self),
+            client,
+            is_administration,
+            bytes: 0,
+        }
     }
 
     /// The part that is not reserved for administration.
@@ -73,12 +81,17 @@ pub(super) struct Room {
 impl Room {
     /// Another, empty reservation for the same request.
     pub(super) fn another(&self) -> Self {
-        self.memory.room_of(self.client.clone(), self.is_administration)
+        self.memory
+            .room_of(self.client.clone(), self.is_administration)
     }
 
     /// The maximum when nobody else holds any.
     fn most(&self) -> usize {
-        if self.is_administration { self.memory.all } else { self.memory.common() / (THRESHOLD + 1) * THRESHOLD }
+        if self.is_administration {
+            self.memory.all
+        } else {
+            self.memory.common() / (THRESHOLD + 1) * THRESHOLD
+        }
     }
 
     /// Whether `more` bytes are available for this client.
@@ -87,7 +100,12 @@ impl Room {
         if self.is_administration {
             return all <= self.memory.all;
         }
-        let of_client = held.by.get(&self.client).copied().unwrap_or_default().saturating_add(more);
+        let of_client = held
+            .by
+            .get(&self.client)
+            .copied()
+            .unwrap_or_default()
+            .saturating_add(more);
         of_client <= THRESHOLD * self.memory.common().saturating_sub(all)
     }
 
@@ -124,7 +142,9 @@ impl Room {
         match more {
             0 => Ok(()),
             _ if bytes < STEP => self.grow(more),
-            _ => self.grow(more.next_multiple_of(STEP)).or_else(|_| self.grow(more)),
+            _ => self
+                .grow(more.next_multiple_of(STEP))
+                .or_else(|_| self.grow(more)),
         }
     }
 
@@ -145,7 +165,11 @@ impl Room {
     }
 
     /// Reserves what processing a text needs in addition to the text itself.
-    pub(super) fn grow_for(&mut self, text: Option<&str>, catalogue: &Catalogue) -> Result<(), Problem> {
+    pub(super) fn grow_for(
+        &mut self,
+        text: Option<&str>,
+        catalogue: &Catalogue,
+    ) -> Result<(), Problem> {
         match text {
             Some(text) => self.grow(catalogue.memory_for(text.as_bytes())?),
             None => Ok(()),
@@ -153,9 +177,15 @@ impl Room {
     }
 
     /// Reserves what checking a book and keeping its text needs in addition to fingerprinting it.
-    pub(super) fn grow_beyond(&mut self, entry: &NewEntry, catalogue: &Catalogue) -> Result<(), Problem> {
+    pub(super) fn grow_beyond(
+        &mut self,
+        entry: &NewEntry,
+        catalogue: &Catalogue,
+    ) -> Result<(), Problem> {
         self.grow(entry.text_to_keep().map_or(0, |text| COPIES * text.len()))?;
-        entry.gate.as_ref().map_or(Ok(()), |_| self.grow_for(entry.content.as_text(), catalogue))
+        entry.gate.as_ref().map_or(Ok(()), |_| {
+            self.grow_for(entry.content.as_text(), catalogue)
+        })
     }
 
     #[cfg(test)]

@@ -13,16 +13,19 @@ use lapidary_catalogue::metrics::METRICS;
 use lapidary_common::error::ErrorCode;
 
 pub(super) fn calls() -> Vec<Call> {
-    vec![Call::new(Get, "/metrics", AnyKey, show).named("metrics", "Show metrics in Prometheus' text format").answers(
-        200,
-        "The metrics",
-        [text("text/plain")],
-    )]
+    vec![
+        Call::new(Get, "/metrics", AnyKey, show)
+            .named("metrics", "Show metrics in Prometheus' text format")
+            .answers(200, "The metrics", [text("text/plain")]),
+    ]
 }
 
 /// `GET /metrics`. The store's values are updated periodically by [`super::health`], so a scrape is cheap.
 async fn show(state: Data<State>) -> Result<HttpResponse, Problem> {
-    let text =
-        METRICS.text_format(state.fault().is_none()).map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
-    Ok(HttpResponse::Ok().insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")).body(text))
+    let text = METRICS
+        .text_format(state.fault().is_none())
+        .map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
+    Ok(HttpResponse::Ok()
+        .insert_header((CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8"))
+        .body(text))
 }

@@ -144,7 +144,9 @@ pub enum ServerError {
 
 fn remedy(error: &io::Error) -> &'static str {
     match error.kind() {
-        io::ErrorKind::AddrInUse => "stop the program that uses it, or choose another address with --listen",
+        io::ErrorKind::AddrInUse => {
+            "stop the program that uses it, or choose another address with --listen"
+        }
         io::ErrorKind::PermissionDenied => {
             "choose a port from 1024 on with --listen, or grant the right to use this \
                                             one"
@@ -178,7 +180,10 @@ struct State {
 /// Opens a catalogue and serves it until the process is told to stop (SIGTERM, SIGINT), as [`Server::run`] does. If
 /// the disk failed and the catalogue can be changed again only after reopening it, reopens it. Logs the addresses it
 /// listens on.
-pub fn run(open: impl Fn() -> Result<Catalogue, CatalogueError>, settings: Settings) -> Result<(), ServerError> {
+pub fn run(
+    open: impl Fn() -> Result<Catalogue, CatalogueError>,
+    settings: Settings,
+) -> Result<(), ServerError> {
     let (shows, opens) = (settings.console, settings.open);
     let opening = Opening::bind(settings)?;
     let console = shows.then(Console::new);
@@ -187,8 +192,15 @@ pub fn run(open: impl Fn() -> Result<Catalogue, CatalogueError>, settings: Setti
     loop {
         let unwritten = std::mem::take(&mut revocations);
         let reopen = || Ok(open()?.with_revocations(unwritten));
-        let server = opening.try_clone()?.open(reopen)?.with_console(console.clone());
-        let scheme = if server.state.tls.is_some() { "https" } else { "http" };
+        let server = opening
+            .try_clone()?
+            .open(reopen)?
+            .with_console(console.clone());
+        let scheme = if server.state.tls.is_some() {
+            "https"
+        } else {
+            "http"
+        };
         for address in server.addresses() {
             tracing::info!("lapidary listens on {scheme}://{address}");
         }
@@ -252,7 +264,17 @@ impl Server {
         }
         // A new catalogue gets its default recipe from the server, not from its first client.
         catalogue.by(Actor::Local).ensure_recipes(&[])?;
-        let Settings { max_body, slow, min_free, keyless_rate, concurrent, queue, body_memory, limits, .. } = *settings;
+        let Settings {
+            max_body,
+            slow,
+            min_free,
+            keyless_rate,
+            concurrent,
+            queue,
+            body_memory,
+            limits,
+            ..
+        } = *settings;
         let health = Health::of(&catalogue, min_free);
         let access = Access::new(loopback, &settings.allowed_hosts, keyless_rate);
         let (memory, turns) = (Memory::new(body_memory), Turns::new(concurrent, queue)?);
@@ -305,26 +327,49 @@ impl Server {
     }
 
     /// Like [`Self::run`], but until `stop` completes, and ignoring signals.
-    pub fn run_until(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<(), ServerError> {
+    pub fn run_until(
+        self,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<(), ServerError> {
         self.serve(stop).map(|_| ())
     }
 
     fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<Ended, ServerError> {
-        let Self { listeners, state, console, connections, sources, sources_queue, .. } = self;
+        let Self {
+            listeners,
+            state,
+            console,
+            connections,
+            sources,
+            sources_queue,
+            ..
+        } = self;
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled) = (state.clone(), state.clone());
-        let workers = available_parallelism().map_or(1, NonZero::get).max(LEAST_WORKERS);
+        let workers = available_parallelism()
+            .map_or(1, NonZero::get)
+            .max(LEAST_WORKERS);
         // Work that streams and jobs spread over all cores is heavy work too. This fails if another part of this
         // program has already created the threads.
-        let _ = rayon::ThreadPoolBuilder::new().start_handler(|_| turns::give_way()).build_global();
+        let _ = rayon::ThreadPoolBuilder::new()
+            .start_handler(|_| turns::give_way())
+            .build_global();
         catalogue.resume_jobs()?;
         catalogue.start_webhooks();
         catalogue.follow_others();
         // What is fetched may be no larger than what is sent.
-        let limits = Limits { input: state.limits.input.min(state.max_body as u64), ..state.limits };
+        let limits = Limits {
+            input: state.limits.input.min(state.max_body as u64),
+            ..state.limits
+        };
         let counting = state.clone();
-        let quotas = Arc::new(move |key: &str, books| counting.access.count_books(&counting.catalogue, key, books));
-        let bounds = KeyBounds { quotas, queue: sources_queue };
+        let quotas = Arc::new(move |key: &str, books| {
+            counting.access.count_books(&counting.catalogue, key, books)
+        });
+        let bounds = KeyBounds {
+            quotas,
+            queue: sources_queue,
+        };
         Schedule::start(&catalogue, limits, sources, turns::give_way, bounds);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
@@ -398,7 +443,9 @@ async fn told_to_reload(tls: Option<Arc<Tls>>) {
     #[cfg(unix)]
     if let Some(mut signal) = opening::hangups() {
         while signal.recv().await.is_some() {
-            tracing::info!("SIGHUP: reloading the certificate, if there is one; other settings need a restart");
+            tracing::info!(
+                "SIGHUP: reloading the certificate, if there is one; other settings need a restart"
+            );
             if let Some(tls) = tls.clone() {
                 // Errors have been logged.
                 let _ = rt::task::spawn_blocking(move || tls.renew()).await;
@@ -413,7 +460,9 @@ async fn told_to_reload(tls: Option<Arc<Tls>>) {
 /// The maximum number of connections per worker, so that there are enough file descriptors; further connections wait
 /// to be accepted.
 fn most_connections(workers: usize) -> usize {
-    let files = raise_file_limit().saturating_sub(OTHER_FILES).clamp(64, MOST_CONNECTIONS);
+    let files = raise_file_limit()
+        .saturating_sub(OTHER_FILES)
+        .clamp(64, MOST_CONNECTIONS);
     (files as usize / workers).max(1)
 }
 
@@ -422,7 +471,14 @@ fn most_connections(workers: usize) -> usize {
 fn raise_file_limit() -> u64 {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let granted = setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).is_ok();
+    let granted = setrlimit(
+        Resource::Nofile,
+        Rlimit {
+            current: maximum,
+            maximum,
+        },
+    )
+    .is_ok();
     let limit = if granted { maximum } else { current };
     limit.unwrap_or(u64::MAX)
 }

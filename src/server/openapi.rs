@@ -5,9 +5,13 @@ use std::sync::LazyLock;
 use actix_web::HttpResponse;
 use utoipa::openapi::path::HttpMethod::Get;
 use utoipa::openapi::path::{Operation, PathItem, Paths};
-use utoipa::openapi::security::{ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::tag::{Tag, TagBuilder};
-use utoipa::openapi::{Components, Info, InfoBuilder, License, OpenApi, Ref, RefOr, ResponseBuilder};
+use utoipa::openapi::{
+    Components, Info, InfoBuilder, License, OpenApi, Ref, RefOr, ResponseBuilder,
+};
 use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use super::access::Needs;
@@ -42,7 +46,12 @@ fn document() -> OpenApi {
     let (mut paths, mut tags) = (Paths::new(), Vec::<Tag>::new());
     let mut components = components();
     for section in routes::all() {
-        tags.push(TagBuilder::new().name(section.tag).description(Some(section.about)).build());
+        tags.push(
+            TagBuilder::new()
+                .name(section.tag)
+                .description(Some(section.about))
+                .build(),
+        );
         for mut call in section.calls {
             components.schemas.extend(std::mem::take(&mut call.schemas));
             let (path, method) = (call.public_path(), call.method.clone());
@@ -78,13 +87,25 @@ fn info() -> Info {
 fn components() -> Components {
     let mut components = Components::new();
     let header = ApiKey::Header(ApiKeyValue::new("X-Api-Key"));
-    let schemes = [SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)), SecurityScheme::ApiKey(header)];
+    let schemes = [
+        SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)),
+        SecurityScheme::ApiKey(header),
+    ];
     for (name, scheme) in SCHEMES.into_iter().zip(schemes) {
         components.add_security_scheme(name, scheme);
     }
-    let Body { kind, content, schemas } = calls::json::<Problem>().with_type("application/problem+json");
-    let problem = ResponseBuilder::new().description("A problem (RFC 9457)").content(kind, content).build();
-    components.responses.insert(PROBLEM.to_owned(), problem.into());
+    let Body {
+        kind,
+        content,
+        schemas,
+    } = calls::json::<Problem>().with_type("application/problem+json");
+    let problem = ResponseBuilder::new()
+        .description("A problem (RFC 9457)")
+        .content(kind, content)
+        .build();
+    components
+        .responses
+        .insert(PROBLEM.to_owned(), problem.into());
     components.schemas.extend(schemas);
     components
 }
@@ -93,7 +114,10 @@ fn components() -> Components {
 fn operation(call: Call, tag: &str) -> Operation {
     let mut operation = call.operation;
     operation.tags = Some(vec![tag.to_owned()]);
-    operation.responses.responses.insert("default".to_owned(), RefOr::Ref(Ref::from_response_name(PROBLEM)));
+    operation.responses.responses.insert(
+        "default".to_owned(),
+        RefOr::Ref(Ref::from_response_name(PROBLEM)),
+    );
     let role: &[&str] = match call.needs {
         Needs::Nothing => {
             operation.security = Some(Vec::new());
@@ -114,7 +138,9 @@ fn operation(call: Call, tag: &str) -> Operation {
 
 async fn json() -> HttpResponse {
     static DOCUMENT: LazyLock<String> = LazyLock::new(openapi);
-    HttpResponse::Ok().content_type("application/json").body(DOCUMENT.as_str())
+    HttpResponse::Ok()
+        .content_type("application/json")
+        .body(DOCUMENT.as_str())
 }
 
 /// `GET /docs/`: loads nothing from the network.

@@ -37,7 +37,12 @@ impl Opening {
         if let Some(&address) = others.filter(|_| settings.open) {
             return Err(ServerError::OpenToOthers(address));
         }
-        Ok(Self { listeners, addresses, tls, settings })
+        Ok(Self {
+            listeners,
+            addresses,
+            tls,
+            settings,
+        })
     }
 
     /// The addresses it listens on, with the actual port.
@@ -48,9 +53,22 @@ impl Opening {
 
     /// A duplicate, for reopening the catalogue later.
     pub(super) fn try_clone(&self) -> io::Result<Self> {
-        let Self { listeners, addresses, tls, settings } = self;
-        let listeners = listeners.iter().map(TcpListener::try_clone).collect::<io::Result<_>>()?;
-        Ok(Self { listeners, addresses: addresses.clone(), tls: tls.clone(), settings: settings.clone() })
+        let Self {
+            listeners,
+            addresses,
+            tls,
+            settings,
+        } = self;
+        let listeners = listeners
+            .iter()
+            .map(TcpListener::try_clone)
+            .collect::<io::Result<_>>()?;
+        Ok(Self {
+            listeners,
+            addresses: addresses.clone(),
+            tls: tls.clone(),
+            settings: settings.clone(),
+        })
     }
 
     /// Opens the catalogue, which can take a while after a crash. Until then, every request is answered with 503 and
@@ -58,27 +76,57 @@ impl Opening {
     ///
     /// # Errors
     /// Those of `open`, and [`ServerError::Open`].
-    pub fn open(self, open: impl FnOnce() -> Result<Catalogue, CatalogueError>) -> Result<Server, ServerError> {
+    pub fn open(
+        self,
+        open: impl FnOnce() -> Result<Catalogue, CatalogueError>,
+    ) -> Result<Server, ServerError> {
         let (opened, wait) = mpsc::channel::<()>();
-        let listeners = self.listeners.iter().map(TcpListener::try_clone).collect::<io::Result<_>>()?;
+        let listeners = self
+            .listeners
+            .iter()
+            .map(TcpListener::try_clone)
+            .collect::<io::Result<_>>()?;
         // A connection kept alive would not reach the real server.
-        let connections = Connections { keep_alive: KeepAlive::Disabled, ..self.connections() };
+        let connections = Connections {
+            keep_alive: KeepAlive::Disabled,
+            ..self.connections()
+        };
         let waiting_room = thread::spawn(move || answer_until(listeners, &connections, wait));
         let catalogue = open();
         drop(opened);
-        waiting_room.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        waiting_room
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         self.serve(Arc::new(catalogue?))
     }
 
     pub(super) fn serve(self, catalogue: Arc<Catalogue>) -> Result<Server, ServerError> {
         let connections = self.connections();
-        Server::new(self.listeners, self.addresses, connections, catalogue, &self.settings)
+        Server::new(
+            self.listeners,
+            self.addresses,
+            connections,
+            catalogue,
+            &self.settings,
+        )
     }
 
     fn connections(&self) -> Connections {
-        let Settings { trusted_proxies, proxy_protocol, .. } = &self.settings;
-        let proxies = if *proxy_protocol { trusted_proxies.as_slice().into() } else { [].into() };
-        Connections { tls: self.tls.clone(), proxies, keep_alive: KeepAlive::default() }
+        let Settings {
+            trusted_proxies,
+            proxy_protocol,
+            ..
+        } = &self.settings;
+        let proxies = if *proxy_protocol {
+            trusted_proxies.as_slice().into()
+        } else {
+            [].into()
+        };
+        Connections {
+            tls: self.tls.clone(),
+            proxies,
+            keep_alive: KeepAlive::default(),
+        }
     }
 }
 
@@ -95,13 +143,16 @@ fn listen(addresses: &[SocketAddr]) -> Result<(Vec<TcpListener>, Vec<SocketAddr>
         if address.port() == 0 {
             address.set_port(taken.first().map_or(0, SocketAddr::port));
         }
-        let bound = TcpListener::bind(address).and_then(|listener| Ok((listener.local_addr()?, listener)));
+        let bound =
+            TcpListener::bind(address).and_then(|listener| Ok((listener.local_addr()?, listener)));
         match bound {
             Ok((address, listener)) => {
                 taken.push(address);
                 listeners.push(listener);
             }
-            Err(source) if is_not_here(&source) => lacking = Some(ServerError::Bind { address, source }),
+            Err(source) if is_not_here(&source) => {
+                lacking = Some(ServerError::Bind { address, source })
+            }
             Err(source) => return Err(ServerError::Bind { address, source }),
         }
     }
@@ -113,11 +164,16 @@ fn listen(addresses: &[SocketAddr]) -> Result<(Vec<TcpListener>, Vec<SocketAddr>
 
 /// Whether the error means that this machine lacks the address or its address family.
 fn is_not_here(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::AddrNotAvailable || Errno::from_io_error(error) == Some(Errno::AFNOSUPPORT)
+    error.kind() == io::ErrorKind::AddrNotAvailable
+        || Errno::from_io_error(error) == Some(Errno::AFNOSUPPORT)
 }
 
 /// Responds until the other end of the channel is dropped.
-fn answer_until(listeners: Vec<TcpListener>, connections: &Connections, over: mpsc::Receiver<()>) -> io::Result<()> {
+fn answer_until(
+    listeners: Vec<TcpListener>,
+    connections: &Connections,
+    over: mpsc::Receiver<()>,
+) -> io::Result<()> {
     rt::System::new().block_on(async move {
         #[cfg(unix)]
         drop(hangups());
@@ -125,7 +181,10 @@ fn answer_until(listeners: Vec<TcpListener>, connections: &Connections, over: mp
             let app = App::new().route("/healthz", web::get().to(health::alive));
             app.default_service(web::to(health::starting))
         };
-        let mut server = actix_server::Server::build().workers(1).shutdown_timeout(1).disable_signals();
+        let mut server = actix_server::Server::build()
+            .workers(1)
+            .shutdown_timeout(1)
+            .disable_signals();
         for listener in listeners {
             server = connections.clone().listen(server, listener, app)?;
         }

@@ -39,7 +39,10 @@ pub(super) struct Taken {
 
 impl Taken {
     pub(super) fn new() -> Self {
-        Self { pace: Pace::new(), last: None }
+        Self {
+            pace: Pace::new(),
+            last: None,
+        }
     }
 
     /// Records that another piece can be sent.
@@ -66,7 +69,11 @@ pub(super) struct Outgoing {
 
 impl Outgoing {
     pub(super) fn new(bytes: Vec<u8>, room: Room) -> Self {
-        Self { bytes: bytes.into(), taken: Taken::new(), _room: room }
+        Self {
+            bytes: bytes.into(),
+            taken: Taken::new(),
+            _room: room,
+        }
     }
 }
 
@@ -77,7 +84,10 @@ impl MessageBody for Outgoing {
         BodySize::Sized(self.bytes.len() as u64)
     }
 
-    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Result<Bytes, Problem>>> {
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Problem>>> {
         if self.bytes.is_empty() {
             return Poll::Ready(None);
         }

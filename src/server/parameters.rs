@@ -21,30 +21,59 @@ pub(super) fn library(request: &HttpRequest) -> Result<Library, Problem> {
 
 /// The book in the path.
 pub(super) fn book(request: &HttpRequest) -> Result<BookKey, Problem> {
-    Ok(BookKey { library: library(request)?, id: segment(request, 5)?.into_owned().try_into()? })
+    Ok(BookKey {
+        library: library(request)?,
+        id: segment(request, 5)?.into_owned().try_into()?,
+    })
 }
 
 /// A decoded segment of `/v1/libraries/{library}/books/{id}`; the last segment is the rest of the path with its
 /// slashes. Taken from the raw path, because the one used for routing is already partly decoded.
 pub(super) fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
-    decoded(request.uri().path().splitn(6, '/').nth(which).unwrap_or_default())
+    decoded(
+        request
+            .uri()
+            .path()
+            .splitn(6, '/')
+            .nth(which)
+            .unwrap_or_default(),
+    )
 }
 
 /// The decoded path from this segment on.
 pub(super) fn rest(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
-    decoded(request.uri().path().splitn(which + 1, '/').nth(which).unwrap_or_default())
+    decoded(
+        request
+            .uri()
+            .path()
+            .splitn(which + 1, '/')
+            .nth(which)
+            .unwrap_or_default(),
+    )
 }
 
 fn decoded(raw: &str) -> Result<Cow<'_, str>, Problem> {
-    let not_utf8 = |_| Problem::new(ErrorCode::BadPath, format!("'{}' in the path is not UTF-8", excerpt(raw)));
+    let not_utf8 = |_| {
+        Problem::new(
+            ErrorCode::BadPath,
+            format!("'{}' in the path is not UTF-8", excerpt(raw)),
+        )
+    };
     percent_decode_str(raw).decode_utf8().map_err(not_utf8)
 }
 
 /// Parses a query or a form; `known` lists the allowed parameters for the error message.
 pub(super) fn query<T: DeserializeOwned>(query: &str, known: &str) -> Result<T, Problem> {
-    let bad = |reason: &str| Problem::new(ErrorCode::BadQuery, format!("{}; this call takes {known}", excerpt(reason)));
+    let bad = |reason: &str| {
+        Problem::new(
+            ErrorCode::BadQuery,
+            format!("{}; this call takes {known}", excerpt(reason)),
+        )
+    };
     // The parser would replace invalid UTF-8 by U+FFFD.
-    percent_decode_str(query).decode_utf8().map_err(|_| bad("the parameters are not UTF-8"))?;
+    percent_decode_str(query)
+        .decode_utf8()
+        .map_err(|_| bad("the parameters are not UTF-8"))?;
     parse::query(query).map_err(|wrong| bad(&wrong))
 }
 
@@ -53,7 +82,10 @@ pub(super) fn limit(limit: usize, least: usize) -> Result<usize, Problem> {
     if (least..=MAX_LIMIT).contains(&limit) {
         Ok(limit)
     } else {
-        Err(Problem::new(ErrorCode::BadLimit, format!("the limit is {limit}, and must be from {least} to {MAX_LIMIT}")))
+        Err(Problem::new(
+            ErrorCode::BadLimit,
+            format!("the limit is {limit}, and must be from {least} to {MAX_LIMIT}"),
+        ))
     }
 }
 
@@ -62,6 +94,9 @@ pub(super) fn none(query: &str) -> Result<(), Problem> {
     if query.is_empty() {
         Ok(())
     } else {
-        Err(Problem::new(ErrorCode::BadQuery, "with a JSON body, all options belong in the body; leave out the query"))
+        Err(Problem::new(
+            ErrorCode::BadQuery,
+            "with a JSON body, all options belong in the body; leave out the query",
+        ))
     }
 }

@@ -33,13 +33,22 @@ pub(super) struct Problem {
 impl Problem {
     /// A problem. `detail` is a sentence that says what to do, and repeats only an [`excerpt`] of the request.
     pub(super) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into(), header: None, request: None, report: None }
+        Self {
+            code,
+            detail: detail.into(),
+            header: None,
+            request: None,
+            report: None,
+        }
     }
 
     /// A server failure that the client cannot fix: the reason goes to the log.
     pub(super) fn failed(code: ErrorCode, reason: &dyn fmt::Display) -> Self {
         tracing::error!("{reason}");
-        Self::new(code, "the server failed; the reason is in its log: ask its administrator")
+        Self::new(
+            code,
+            "the server failed; the reason is in its log: ask its administrator",
+        )
     }
 
     /// Why a book was not added. If others match it, the problem has the report.
@@ -47,7 +56,10 @@ impl Problem {
         match error {
             CatalogueError::Matches(report) => {
                 let detail = CatalogueError::Matches(report.clone()).to_string();
-                Self { report: Some(report), ..Self::new(ErrorCode::Matches, detail) }
+                Self {
+                    report: Some(report),
+                    ..Self::new(ErrorCode::Matches, detail)
+                }
             }
             error => error.into(),
         }
@@ -55,19 +67,28 @@ impl Problem {
 
     /// The size of its report, in bytes of JSON.
     pub(super) fn report_length(&self) -> usize {
-        self.report.as_deref().map_or(0, lapidary_catalogue::json::length)
+        self.report
+            .as_deref()
+            .map_or(0, lapidary_catalogue::json::length)
     }
 
     /// The same problem, without its report.
     pub(super) fn without_report(self) -> Self {
-        Self { report: None, ..self }
+        Self {
+            report: None,
+            ..self
+        }
     }
 
     /// The details sent to the client.
     pub(super) fn details(&self) -> api::Problem {
         api::Problem {
             about: "about:blank".to_owned(),
-            title: self.status().canonical_reason().unwrap_or_default().to_owned(),
+            title: self
+                .status()
+                .canonical_reason()
+                .unwrap_or_default()
+                .to_owned(),
             status: self.status().as_u16(),
             detail: self.detail.clone(),
             code: self.code.as_str().to_owned(),
@@ -78,12 +99,18 @@ impl Problem {
 
     /// Adds a header.
     pub(super) fn with(self, name: HeaderName, value: impl Into<String>) -> Self {
-        Self { header: Some(Box::new((name, value.into()))), ..self }
+        Self {
+            header: Some(Box::new((name, value.into()))),
+            ..self
+        }
     }
 
     /// Sets the request id.
     pub(super) fn of_request(&self, id: &str) -> Self {
-        Self { request: Some(id.to_owned()), ..self.clone() }
+        Self {
+            request: Some(id.to_owned()),
+            ..self.clone()
+        }
     }
 
     /// The HTTP status.
@@ -127,7 +154,9 @@ fn status_of(kind: ErrorKind) -> StatusCode {
         ErrorKind::Busy => StatusCode::SERVICE_UNAVAILABLE,
         ErrorKind::DiskFull => StatusCode::INSUFFICIENT_STORAGE,
         // The server's own folder: its clients cannot fix that.
-        ErrorKind::Folder | ErrorKind::InUse | ErrorKind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+        ErrorKind::Folder | ErrorKind::InUse | ErrorKind::Internal => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
     }
 }
 
@@ -143,12 +172,16 @@ fn advice(code: ErrorCode) -> Option<&'static str> {
 /// What clients are told of a cluster, whose addresses are not public.
 fn of_cluster(code: ErrorCode) -> Option<&'static str> {
     match code {
-        ErrorCode::StoreUnavailable => Some("a part of the catalogue cannot be reached; try again in some seconds"),
+        ErrorCode::StoreUnavailable => {
+            Some("a part of the catalogue cannot be reached; try again in some seconds")
+        }
         ErrorCode::StoreEmptied => Some(
             "a part of the catalogue came back without its data, so answers would miss books; the log of the server says which, \
              and its administrator has to restore it",
         ),
-        ErrorCode::NotReplicated => Some("the change is on one machine only, and may be lost or not; send it again"),
+        ErrorCode::NotReplicated => {
+            Some("the change is on one machine only, and may be lost or not; send it again")
+        }
         ErrorCode::StoreFull => Some(
             "the catalogue is full, and the change may not have been made; send it again when the administrator has made room",
         ),
@@ -167,8 +200,9 @@ pub(super) fn excerpt(sent: &str) -> String {
 /// The response to an unknown path. `calls` lists the available paths without parameters.
 pub(super) fn nothing_here(request: &HttpRequest, calls: &str) -> Problem {
     let path = excerpt(request.path());
-    let detail =
-        format!("there is nothing at {path}; available paths: {calls}, and those with parameters in /openapi.json");
+    let detail = format!(
+        "there is nothing at {path}; available paths: {calls}, and those with parameters in /openapi.json"
+    );
     Problem::new(ErrorCode::NotFound, detail)
 }
 
@@ -255,11 +289,19 @@ mod tests {
     /// The codes in the table of the reference, with their statuses.
     fn documented() -> HashMap<&'static str, Vec<u16>> {
         let text = include_str!("../../docs/reference/http.md");
-        let rows = text.lines().skip_while(|line| *line != "| status | codes |").skip(2);
+        let rows = text
+            .lines()
+            .skip_while(|line| *line != "| status | codes |")
+            .skip(2);
         let mut all: HashMap<&str, Vec<u16>> = HashMap::new();
         for row in rows.take_while(|line| line.starts_with('|')) {
             let (status, codes) = row.trim_matches(['|', ' ']).split_once(" | ").unwrap();
-            for code in codes.split('`').skip(1).step_by(2).filter(|code| *code != "Retry-After") {
+            for code in codes
+                .split('`')
+                .skip(1)
+                .step_by(2)
+                .filter(|code| *code != "Retry-After")
+            {
                 all.entry(code).or_default().push(status.parse().unwrap());
             }
         }
@@ -270,22 +312,38 @@ mod tests {
     fn every_code_has_one_status_and_is_documented_with_it() {
         let mut documented = documented();
         for code in ErrorCode::ALL {
-            assert_eq!(ErrorCode::named(code.as_str()), Some(*code), "a code stands for one error");
+            assert_eq!(
+                ErrorCode::named(code.as_str()),
+                Some(*code),
+                "a code stands for one error"
+            );
             // These concern folders that only commands name.
             let is_of_commands = matches!(code.kind(), ErrorKind::Folder | ErrorKind::InUse);
             let problem = Problem::new(*code, "").details();
             assert_eq!(problem.status, status_of(code.kind()).as_u16());
             let expected = (!is_of_commands).then(|| vec![problem.status]);
-            assert_eq!(documented.remove(code.as_str()), expected, "{}", code.as_str());
+            assert_eq!(
+                documented.remove(code.as_str()),
+                expected,
+                "{}",
+                code.as_str()
+            );
         }
-        assert!(documented.is_empty(), "there are no such codes: {documented:?}");
+        assert!(
+            documented.is_empty(),
+            "there are no such codes: {documented:?}"
+        );
     }
 
     #[test]
     fn faults_of_the_server_are_no_fault_of_the_request() {
         for code in ErrorCode::ALL {
             let is_server_error = status_of(code.kind()).is_server_error();
-            assert_eq!(is_server_error, !code.kind().is_input() || code.kind() == ErrorKind::Folder, "{code:?}");
+            assert_eq!(
+                is_server_error,
+                !code.kind().is_input() || code.kind() == ErrorKind::Folder,
+                "{code:?}"
+            );
         }
     }
 }

@@ -28,7 +28,9 @@ impl FromStr for ProxyNetwork {
 
     fn from_str(text: &str) -> Result<Self, BadNetwork> {
         let text = text.trim();
-        let network = text.parse::<IpNet>().or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
+        let network = text
+            .parse::<IpNet>()
+            .or_else(|_| text.parse::<IpAddr>().map(IpNet::from));
         let network = network.map_err(|_| BadNetwork(text.to_owned()))?.trunc();
         Ok(Self(match network {
             // Addresses are compared as IPv4 wherever they can be.
@@ -45,25 +47,37 @@ impl FromStr for ProxyNetwork {
 impl std::fmt::Display for ProxyNetwork {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let is_address = self.0.prefix_len() == self.0.max_prefix_len();
-        if is_address { self.0.addr().fmt(f) } else { self.0.fmt(f) }
+        if is_address {
+            self.0.addr().fmt(f)
+        } else {
+            self.0.fmt(f)
+        }
     }
 }
 
 /// Whether one of the proxies has this address.
 pub(super) fn is_trusted(trusted: &[ProxyNetwork], address: IpAddr) -> bool {
-    trusted.iter().any(|network| network.0.contains(&address.to_canonical()))
+    trusted
+        .iter()
+        .any(|network| network.0.contains(&address.to_canonical()))
 }
 
 /// The address of whoever sent a request, as far as it is known.
-pub(super) fn client(trusted: &[ProxyNetwork], peer: SocketAddr, headers: &HeaderMap) -> Option<SocketAddr> {
+pub(super) fn client(
+    trusted: &[ProxyNetwork],
+    peer: SocketAddr,
+    headers: &HeaderMap,
+) -> Option<SocketAddr> {
     let direct = SocketAddr::new(peer.ip().to_canonical(), peer.port());
     let trusts = |address| is_trusted(trusted, address);
     if !trusts(direct.ip()) {
         return Some(direct);
     }
     let found = [
-        listed(headers, &X_FORWARDED_FOR).map(|list| first(&forwarded_for(&list), direct.ip(), trusts)),
-        listed(headers, &FORWARDED).map(|list| first(&forwarded(&list).unwrap_or_default(), direct.ip(), trusts)),
+        listed(headers, &X_FORWARDED_FOR)
+            .map(|list| first(&forwarded_for(&list), direct.ip(), trusts)),
+        listed(headers, &FORWARDED)
+            .map(|list| first(&forwarded(&list).unwrap_or_default(), direct.ip(), trusts)),
     ];
     let found = match found {
         [None, None] => return Some(direct),
@@ -76,17 +90,26 @@ pub(super) fn client(trusted: &[ProxyNetwork], peer: SocketAddr, headers: &Heade
 
 /// All lines of a header as one list.
 fn listed(headers: &HeaderMap, name: &HeaderName) -> Option<String> {
-    let lines: Vec<_> = headers.get_all(name).map(|line| String::from_utf8_lossy(line.as_bytes())).collect();
+    let lines: Vec<_> = headers
+        .get_all(name)
+        .map(|line| String::from_utf8_lossy(line.as_bytes()))
+        .collect();
     (!lines.is_empty()).then(|| lines.join(","))
 }
 
 /// The last address that is not a trusted proxy's, or else the first one. `None` is whoever is not named by an address. Loopback that
 /// came through another machine is that machine's, and stands for it.
 fn first(hops: &[Option<IpAddr>], peer: IpAddr, trusts: impl Fn(IpAddr) -> bool) -> Option<IpAddr> {
-    let at = hops.iter().rposition(|hop| hop.is_none_or(|address| !trusts(address))).unwrap_or(0);
+    let at = hops
+        .iter()
+        .rposition(|hop| hop.is_none_or(|address| !trusts(address)))
+        .unwrap_or(0);
     let client = (*hops.get(at)?)?;
     let mut passed_on = hops[at..].iter().flatten().copied().chain([peer]);
-    passed_on.find(|address| !address.is_loopback()).filter(|_| client.is_loopback()).or(Some(client))
+    passed_on
+        .find(|address| !address.is_loopback())
+        .filter(|_| client.is_loopback())
+        .or(Some(client))
 }
 
 /// The hops in `X-Forwarded-For`.
@@ -147,12 +170,18 @@ fn value_of(text: &str) -> Option<(String, &str)> {
 /// The address in `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1` or `[2001:db8::1]:80`. Others say nothing: `unknown`, `_hidden`, `unix:`.
 fn address(node: &str) -> Option<IpAddr> {
     let bare = match node.strip_prefix('[') {
-        Some(rest) => rest.split_once(']').filter(|(_, port)| port.is_empty() || port.starts_with(':'))?.0,
+        Some(rest) => {
+            rest.split_once(']')
+                .filter(|(_, port)| port.is_empty() || port.starts_with(':'))?
+                .0
+        }
         None if node.matches(':').count() == 1 => node.split_once(':')?.0,
         None => node,
     };
     let bare = bare.split_once('%').map_or(bare, |(bare, _)| bare);
-    bare.parse::<IpAddr>().ok().map(|address| address.to_canonical())
+    bare.parse::<IpAddr>()
+        .ok()
+        .map(|address| address.to_canonical())
 }
 
 #[cfg(test)]
@@ -162,10 +191,19 @@ mod tests {
     use super::*;
 
     fn found(peer: &str, lines: &[(&HeaderName, &str)]) -> String {
-        let trusted = ["10.0.0.0/8", "fd00::/64", "::ffff:192.168.0.0/112", "127.0.0.1"].map(|n| n.parse().unwrap());
+        let trusted = [
+            "10.0.0.0/8",
+            "fd00::/64",
+            "::ffff:192.168.0.0/112",
+            "127.0.0.1",
+        ]
+        .map(|n| n.parse().unwrap());
         let mut headers = HeaderMap::new();
         for (name, line) in lines {
-            headers.append((*name).clone(), HeaderValue::from_bytes(line.as_bytes()).unwrap());
+            headers.append(
+                (*name).clone(),
+                HeaderValue::from_bytes(line.as_bytes()).unwrap(),
+            );
         }
         let client = client(&trusted, peer.parse().unwrap(), &headers);
         client.map_or_else(|| "nobody".to_owned(), |client| client.ip().to_string())
@@ -179,21 +217,45 @@ mod tests {
             assert_eq!(found("[::ffff:203.0.113.9]:1", lines), "203.0.113.9");
             assert_eq!(found("[fd00:0:0:1::1]:1", lines), "fd00:0:0:1::1");
         }
-        for peer in ["10.1.2.3:9", "[::ffff:10.1.2.3]:9", "[fd00::7]:9", "192.168.3.4:1", "127.0.0.1:1"] {
+        for peer in [
+            "10.1.2.3:9",
+            "[::ffff:10.1.2.3]:9",
+            "[fd00::7]:9",
+            "192.168.3.4:1",
+            "127.0.0.1:1",
+        ] {
             assert_eq!(found(peer, &[(xff, "192.0.2.1")]), "192.0.2.1", "{peer}");
-            assert_eq!(found(peer, &[(fwd, "for=192.0.2.1")]), "192.0.2.1", "{peer}");
+            assert_eq!(
+                found(peer, &[(fwd, "for=192.0.2.1")]),
+                "192.0.2.1",
+                "{peer}"
+            );
         }
-        assert_eq!(found("10.0.0.1:1", &[]), "10.0.0.1", "the proxy itself asks");
+        assert_eq!(
+            found("10.0.0.1:1", &[]),
+            "10.0.0.1",
+            "the proxy itself asks"
+        );
     }
 
     #[test]
     fn the_last_stranger_is_the_client() {
         let (xff, fwd) = (&X_FORWARDED_FOR, &FORWARDED);
-        let long = format!("{}192.0.2.1{}", "6.6.6.6, ".repeat(3_000), ", 10.0.0.9".repeat(3_000));
+        let long = format!(
+            "{}192.0.2.1{}",
+            "6.6.6.6, ".repeat(3_000),
+            ", 10.0.0.9".repeat(3_000)
+        );
         let table: [(&[(&HeaderName, &str)], &str); 34] = [
             (&[(xff, "6.6.6.6, 192.0.2.1")], "192.0.2.1"),
-            (&[(xff, "6.6.6.6, 192.0.2.1, 10.0.0.7, fd00::2")], "192.0.2.1"),
-            (&[(xff, "6.6.6.6"), (xff, "192.0.2.1, 10.0.0.7")], "192.0.2.1"),
+            (
+                &[(xff, "6.6.6.6, 192.0.2.1, 10.0.0.7, fd00::2")],
+                "192.0.2.1",
+            ),
+            (
+                &[(xff, "6.6.6.6"), (xff, "192.0.2.1, 10.0.0.7")],
+                "192.0.2.1",
+            ),
             (&[(xff, "10.0.0.3, 10.0.0.4")], "10.0.0.3"),
             (&[(xff, " , 192.0.2.1 ,, ")], "192.0.2.1"),
             (&[(xff, "192.0.2.1:4711")], "192.0.2.1"),
@@ -209,12 +271,30 @@ mod tests {
             (&[(xff, "[2001:db8::1]x")], "nobody"),
             (&[(xff, "")], "nobody"),
             (&[(xff, &long)], "192.0.2.1"),
-            (&[(fwd, "for=6.6.6.6, for=192.0.2.1;proto=https;by=10.0.0.1, for=\"[fd00::2]:80\"")], "192.0.2.1"),
-            (&[(fwd, "For=\"[2001:db8::1]:4711\";Host=books.example")], "2001:db8::1"),
+            (
+                &[(
+                    fwd,
+                    "for=6.6.6.6, for=192.0.2.1;proto=https;by=10.0.0.1, for=\"[fd00::2]:80\"",
+                )],
+                "192.0.2.1",
+            ),
+            (
+                &[(fwd, "For=\"[2001:db8::1]:4711\";Host=books.example")],
+                "2001:db8::1",
+            ),
             (&[(fwd, "for=\"192.0.2.1:_obf\"")], "192.0.2.1"),
-            (&[(fwd, "for=6.6.6.6"), (fwd, "proto=http ; for=192.0.2.1")], "192.0.2.1"),
-            (&[(fwd, "for=192.0.2.1;host=\"a, for=6.6.6.6\"")], "192.0.2.1"),
-            (&[(fwd, "for=192.0.2.1;host=\"a\\\", for=6.6.6.6\"")], "192.0.2.1"),
+            (
+                &[(fwd, "for=6.6.6.6"), (fwd, "proto=http ; for=192.0.2.1")],
+                "192.0.2.1",
+            ),
+            (
+                &[(fwd, "for=192.0.2.1;host=\"a, for=6.6.6.6\"")],
+                "192.0.2.1",
+            ),
+            (
+                &[(fwd, "for=192.0.2.1;host=\"a\\\", for=6.6.6.6\"")],
+                "192.0.2.1",
+            ),
             (&[(fwd, "for=6.6.6.6;x=\", for=192.0.2.1")], "nobody"),
             (&[(fwd, "for=6.6.6.6, for=_hidden")], "nobody"),
             (&[(fwd, "for=6.6.6.6, for=unknown, for=10.0.0.2")], "nobody"),
@@ -243,7 +323,12 @@ mod tests {
             ("10.5.5.5:1", xff, "127.0.0.5", "10.5.5.5"),
             ("10.5.5.5:1", xff, "::1", "10.5.5.5"),
             ("127.0.0.1:1", xff, "127.0.0.1, 10.5.5.5", "10.5.5.5"),
-            ("127.0.0.1:1", fwd, "for=127.0.0.1, for=\"[fd00::7]\", for=10.5.5.5", "fd00::7"),
+            (
+                "127.0.0.1:1",
+                fwd,
+                "for=127.0.0.1, for=\"[fd00::7]\", for=10.5.5.5",
+                "fd00::7",
+            ),
             ("10.0.0.1:1", xff, "6.6.6.6, ::1, 127.0.0.1", "10.0.0.1"),
         ];
         for (peer, name, line, client) in table {
@@ -263,7 +348,14 @@ mod tests {
         for (text, shown) in table {
             assert_eq!(text.parse::<ProxyNetwork>().unwrap().to_string(), shown);
         }
-        for text in ["", "localhost", "10.0.0.0/33", "10.0.0", "fd00::/129", "10.0.0.1:80"] {
+        for text in [
+            "",
+            "localhost",
+            "10.0.0.0/33",
+            "10.0.0",
+            "fd00::/129",
+            "10.0.0.1:80",
+        ] {
             assert!(text.parse::<ProxyNetwork>().is_err(), "{text}");
         }
     }

@@ -57,10 +57,19 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| Answer::ok(&RecipeList { recipes: catalogue.recipe_list()? })).await
+    work(&state, |catalogue| {
+        Answer::ok(&RecipeList {
+            recipes: catalogue.recipe_list()?,
+        })
+    })
+    .await
 }
 
-async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn add(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let Wanted { recipe: name } = parameters::query(request.query_string(), "recipe")?;
     let mut sent = body::body_of(body::PLAIN, &request, payload, &state, MOST).await?;
     work(&state, move |catalogue| {
@@ -69,15 +78,34 @@ async fn add(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
         let lexicon = if sent.bytes.is_empty() {
             None
         } else {
-            let written = std::str::from_utf8(&sent.bytes).map_err(|_| bad("the lexicon is not UTF-8".to_owned()))?;
-            Some(Arc::new(written.parse::<Lexicon>().map_err(|error| bad(error.to_string()))?))
+            let written = std::str::from_utf8(&sent.bytes)
+                .map_err(|_| bad("the lexicon is not UTF-8".to_owned()))?;
+            Some(Arc::new(
+                written
+                    .parse::<Lexicon>()
+                    .map_err(|error| bad(error.to_string()))?,
+            ))
         };
         let recipe = Recipe::named(&name, lexicon.as_ref())?;
-        let is_new = catalogue.recipe_list()?.iter().all(|known| known.recipe != *recipe.name());
+        let is_new = catalogue
+            .recipe_list()?
+            .iter()
+            .all(|known| known.recipe != *recipe.name());
         catalogue.ensure_recipes(std::slice::from_ref(&recipe))?;
         let is_it = |name: &RecipeName| name == recipe.name();
-        let recipes = catalogue.recipe_list()?.into_iter().filter(|known| is_it(&known.recipe)).collect();
-        Answer::json(if is_new { StatusCode::CREATED } else { StatusCode::OK }, &RecipeList { recipes })
+        let recipes = catalogue
+            .recipe_list()?
+            .into_iter()
+            .filter(|known| is_it(&known.recipe))
+            .collect();
+        Answer::json(
+            if is_new {
+                StatusCode::CREATED
+            } else {
+                StatusCode::OK
+            },
+            &RecipeList { recipes },
+        )
     })
     .await
 }
@@ -86,10 +114,19 @@ async fn lexicon(name: Path<String>, state: Data<State>) -> Result<HttpResponse,
     let name = name.into_inner();
     work(&state, move |catalogue| {
         let missing = || {
-            let detail = format!("no recipe of this catalogue has a lexicon '{}'", excerpt(&name));
+            let detail = format!(
+                "no recipe of this catalogue has a lexicon '{}'",
+                excerpt(&name)
+            );
             Problem::new(ErrorCode::NoSuchLexicon, detail)
         };
-        Ok(Answer::text(catalogue.lexicon(&name).ok_or_else(missing)?.written().to_owned()))
+        Ok(Answer::text(
+            catalogue
+                .lexicon(&name)
+                .ok_or_else(missing)?
+                .written()
+                .to_owned(),
+        ))
     })
     .await
 }

@@ -39,7 +39,9 @@ pub(super) async fn observe(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     let client = request.peer_addr().and_then(|peer| {
-        let trusted = request.app_data::<Data<State>>().map_or(&[][..], |state| &state.trusted_proxies);
+        let trusted = request
+            .app_data::<Data<State>>()
+            .map_or(&[][..], |state| &state.trusted_proxies);
         proxies::client(trusted, peer, request.headers())
     });
     // From here on, the peer is the client, whatever is between it and this server.
@@ -50,20 +52,42 @@ pub(super) async fn observe(
     if request.method() == Method::HEAD {
         request.head_mut().method = Method::GET;
     }
-    let anonymous = RefCell::new(Caller { client: of_address(request.peer_addr()), lane: Lane::Reads });
+    let anonymous = RefCell::new(Caller {
+        client: of_address(request.peer_addr()),
+        lane: Lane::Reads,
+    });
     let call = async { (next.call(request).await, caller()) };
-    let (answered, by) = CALLER.scope(anonymous, call).instrument(line.span.clone()).await;
-    line.key = if let Client::Key(name) = by.client { Some(name) } else { None };
+    let (answered, by) = CALLER
+        .scope(anonymous, call)
+        .instrument(line.span.clone())
+        .await;
+    line.key = if let Client::Key(name) = by.client {
+        Some(name)
+    } else {
+        None
+    };
     let response = match answered {
         Ok(response) => response.map_into_boxed_body(),
         Err(error) => {
             let problem = error.as_error::<Problem>();
-            line.answered(error.as_response_error().status_code(), problem.map(Problem::code));
-            return Err(problem.map(|problem| problem.of_request(&id).into()).unwrap_or(error));
+            line.answered(
+                error.as_response_error().status_code(),
+                problem.map(Problem::code),
+            );
+            return Err(problem
+                .map(|problem| problem.of_request(&id).into())
+                .unwrap_or(error));
         }
     };
-    let problem = response.response().error().and_then(|error| error.as_error::<Problem>());
-    let code = response.response().extensions().get::<ProblemCode>().map(|code| code.0);
+    let problem = response
+        .response()
+        .error()
+        .and_then(|error| error.as_error::<Problem>());
+    let code = response
+        .response()
+        .extensions()
+        .get::<ProblemCode>()
+        .map(|code| code.0);
     line.answered(response.status(), problem.map(Problem::code).or(code));
     let mut response = match problem.map(|problem| problem.of_request(&id)) {
         Some(problem) => with_body_of(response, &problem),
@@ -84,7 +108,9 @@ pub(super) struct Caller {
 
 /// The client at an address, as far as is known without a key.
 pub(crate) fn of_address(peer: Option<SocketAddr>) -> Client {
-    Client::Address(network(peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.ip())))
+    Client::Address(network(
+        peer.map_or(Ipv4Addr::UNSPECIFIED.into(), |peer| peer.ip()),
+    ))
 }
 
 impl Caller {
@@ -115,7 +141,10 @@ pub(super) fn is_work_of(lane: Lane) {
 /// The caller of the current request.
 pub(super) fn caller() -> Caller {
     let known = CALLER.try_with(|caller| caller.borrow().clone());
-    known.unwrap_or_else(|_| Caller { client: of_address(None), lane: Lane::Reads })
+    known.unwrap_or_else(|_| Caller {
+        client: of_address(None),
+        lane: Lane::Reads,
+    })
 }
 
 /// The network of one client: an IPv4 address, or the prefix that a customer with IPv6 is assigned.
@@ -139,7 +168,8 @@ fn with_body_of(response: ServiceResponse, problem: &Problem) -> ServiceResponse
 fn request_id(headers: &HeaderMap) -> String {
     let sane = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/+=@".contains(&byte);
     let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
-    if let Some(id) = given.filter(|id| (1..=ID_BYTES).contains(&id.len()) && id.bytes().all(sane)) {
+    if let Some(id) = given.filter(|id| (1..=ID_BYTES).contains(&id.len()) && id.bytes().all(sane))
+    {
         return id.to_owned();
     }
     new_id(Timestamp::now()).to_string()
@@ -168,10 +198,14 @@ impl AccessLine {
             // At the highest level, so that a warning shows its request even if the log is limited to warnings.
             span: tracing::error_span!("request", id),
             begun: Instant::now(),
-            slow: request.app_data::<Data<State>>().map_or(Duration::MAX, |state| state.slow),
+            slow: request
+                .app_data::<Data<State>>()
+                .map_or(Duration::MAX, |state| state.slow),
             method: known(request.method()),
             // The tail of a path is shown as a name, without its pattern.
-            route: request.match_pattern().map_or_else(|| NO_ROUTE.to_owned(), |route| route.replace(":.*", "")),
+            route: request
+                .match_pattern()
+                .map_or_else(|| NO_ROUTE.to_owned(), |route| route.replace(":.*", "")),
             received: length.and_then(|length| length.to_str().ok()?.parse().ok()),
             status: None,
             code: None,
@@ -188,11 +222,29 @@ impl AccessLine {
 
 impl Drop for AccessLine {
     fn drop(&mut self) {
-        let Self { begun, slow, method, route, received, status, code, key, sent, disconnected, .. } = self;
+        let Self {
+            begun,
+            slow,
+            method,
+            route,
+            received,
+            status,
+            code,
+            key,
+            sent,
+            disconnected,
+            ..
+        } = self;
         let took = begun.elapsed();
         METRICS.requests_running.dec();
-        let outcome = status.as_ref().filter(|_| !*disconnected).map_or("disconnected", StatusCode::as_str);
-        METRICS.requests.with_label_values(&[method, route.as_str(), outcome]).observe(took.as_secs_f64());
+        let outcome = status
+            .as_ref()
+            .filter(|_| !*disconnected)
+            .map_or("disconnected", StatusCode::as_str);
+        METRICS
+            .requests
+            .with_label_values(&[method, route.as_str(), outcome])
+            .observe(took.as_secs_f64());
         let _entered = self.span.enter();
         let status = status.map(|status| status.as_u16());
         let disconnected = disconnected.then_some(true);
@@ -248,7 +300,10 @@ impl MessageBody for Observed {
         self.body.size()
     }
 
-    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, Self::Error>>> {
+    fn poll_next(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Self::Error>>> {
         let polled = Pin::new(&mut self.body).poll_next(context);
         if self.body.size() == BodySize::Stream {
             match &polled {
@@ -284,7 +339,10 @@ mod tests {
         ];
         for (given, taken) in table {
             let mut headers = HeaderMap::new();
-            headers.insert(REQUEST_ID, HeaderValue::from_bytes(given.as_bytes()).unwrap());
+            headers.insert(
+                REQUEST_ID,
+                HeaderValue::from_bytes(given.as_bytes()).unwrap(),
+            );
             let id = request_id(&headers);
             assert_eq!(id == given, taken, "{given}");
             assert!(taken || id.len() == 36, "{id}");

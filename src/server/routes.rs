@@ -13,9 +13,12 @@ use utoipa::openapi::path::HttpMethod;
 use super::access::{Rule, guarded};
 use super::calls::Call;
 use super::{
-    allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, history, import, index,
+    allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, history,
+    import, index,
 };
-use super::{jobs, keys, libraries, metrics, openapi, problem, recipes, sources, stats, texts, webhooks};
+use super::{
+    jobs, keys, libraries, metrics, openapi, problem, recipes, sources, stats, texts, webhooks,
+};
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -27,19 +30,48 @@ pub(super) struct Section {
 
 /// All calls.
 pub(super) fn all() -> [Section; 9] {
-    let section =
-        |tag, about, calls: Vec<Vec<Call>>| Section { tag, about, calls: calls.into_iter().flatten().collect() };
+    let section = |tag, about, calls: Vec<Vec<Call>>| Section {
+        tag,
+        about,
+        calls: calls.into_iter().flatten().collect(),
+    };
     [
-        section("checks", "May this text be published?", vec![checks::calls(), batch::calls()]),
+        section(
+            "checks",
+            "May this text be published?",
+            vec![checks::calls(), batch::calls()],
+        ),
         section(
             "books",
             "The books in the catalogue",
-            vec![libraries::calls(), find::calls(), feed::calls(), books::calls(), texts::calls()],
+            vec![
+                libraries::calls(),
+                find::calls(),
+                feed::calls(),
+                books::calls(),
+                texts::calls(),
+            ],
         ),
-        section("decisions", "Filed checks, and what was decided about them", vec![decisions::calls()]),
-        section("allow-lists", "Content that never blocks publication", vec![allow::calls()]),
-        section("sources", "Where books are fetched from", vec![sources::calls()]),
-        section("webhooks", "Notifications about new books that match others", vec![webhooks::calls()]),
+        section(
+            "decisions",
+            "Filed checks, and what was decided about them",
+            vec![decisions::calls()],
+        ),
+        section(
+            "allow-lists",
+            "Content that never blocks publication",
+            vec![allow::calls()],
+        ),
+        section(
+            "sources",
+            "Where books are fetched from",
+            vec![sources::calls()],
+        ),
+        section(
+            "webhooks",
+            "Notifications about new books that match others",
+            vec![webhooks::calls()],
+        ),
         section("jobs", "Long-running operations", vec![jobs::calls()]),
         section("keys", "API keys", vec![keys::calls()]),
         section(
@@ -68,14 +100,22 @@ pub(super) fn configure(app: &mut ServiceConfig) {
     for call in all().into_iter().flat_map(|section| section.calls) {
         resources.entry(call.path).or_default().push(call);
     }
-    let paths: Vec<&str> = resources.keys().copied().filter(|path| !path.contains('{')).collect();
+    let paths: Vec<&str> = resources
+        .keys()
+        .copied()
+        .filter(|path| !path.contains('{'))
+        .collect();
     let paths = paths.join(", ");
     for (path, calls) in resources {
         app.service(resource(path, calls));
     }
-    app.service(web::redirect("/docs", "/docs/")).service(openapi::page()).default_service(web::to(
-        move |request: HttpRequest| ready(Err::<HttpResponse, _>(problem::nothing_here(&request, &paths))),
-    ));
+    app.service(web::redirect("/docs", "/docs/"))
+        .service(openapi::page())
+        .default_service(web::to(move |request: HttpRequest| {
+            ready(Err::<HttpResponse, _>(problem::nothing_here(
+                &request, &paths,
+            )))
+        }));
 }
 
 /// The calls of one path. Any other method is refused with the list of allowed methods. A path that ends in a slash
@@ -83,7 +123,14 @@ pub(super) fn configure(app: &mut ServiceConfig) {
 fn resource(path: &str, calls: Vec<Call>) -> impl HttpServiceFactory + use<> {
     let mut resource = web::resource(vec![path, path.trim_end_matches('/')]);
     let (mut allowed, mut rules) = (Vec::new(), Vec::new());
-    for Call { method, needs, conditional, route, .. } in calls {
+    for Call {
+        method,
+        needs,
+        conditional,
+        route,
+        ..
+    } in calls
+    {
         let method = match method {
             HttpMethod::Put => Method::PUT,
             HttpMethod::Post => Method::POST,

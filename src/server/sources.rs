@@ -21,7 +21,9 @@ use super::calls::{Call, json};
 use super::problem::{Problem, overloaded};
 use super::work::{Answer, work};
 use super::{body, parameters};
-use lapidary_catalogue::api::{self, SourceChange, SourceDefinition, SourceErrors, SourceRuns, SourceTest};
+use lapidary_catalogue::api::{
+    self, SourceChange, SourceDefinition, SourceErrors, SourceRuns, SourceTest,
+};
 use lapidary_catalogue::{Catalogue, Editor};
 use lapidary_common::error::ErrorCode;
 use lapidary_harvest::{HarvestError, Source, Sources as _};
@@ -111,9 +113,9 @@ impl Managed {
     }
 
     fn has(&self, source: &Source) -> bool {
-        self.0
-            .as_ref()
-            .is_none_or(|libraries| libraries.contains(&source.library) && source.needs_administrator().is_none())
+        self.0.as_ref().is_none_or(|libraries| {
+            libraries.contains(&source.library) && source.needs_administrator().is_none()
+        })
     }
 
     /// Whether the request is an administrator's.
@@ -140,18 +142,30 @@ impl Managed {
     /// A source, if there is one that the request may manage. Of others, nothing is said.
     fn find(&self, catalogue: &Catalogue, name: &BookId) -> Result<Source, Problem> {
         let source = catalogue.source(name)?;
-        if self.has(&source) { Ok(source) } else { Err(HarvestError::NoSuchSource(name.as_str().to_owned()).into()) }
+        if self.has(&source) {
+            Ok(source)
+        } else {
+            Err(HarvestError::NoSuchSource(name.as_str().to_owned()).into())
+        }
     }
 
     /// Whether a source may be defined like this.
     fn may_define(&self, source: &Source) -> Result<(), Problem> {
-        let Some(libraries) = &self.0 else { return Ok(()) };
+        let Some(libraries) = &self.0 else {
+            return Ok(());
+        };
         if !libraries.contains(&source.library) {
             return Err(not_your_library("this key"));
         }
-        match source.needs_administrator().or_else(|| source.asks_for_more()) {
+        match source
+            .needs_administrator()
+            .or_else(|| source.asks_for_more())
+        {
             None => Ok(()),
-            Some(why) => Err(Problem::new(ErrorCode::NotAllowed, format!("this source needs an admin key: {why}"))),
+            Some(why) => Err(Problem::new(
+                ErrorCode::NotAllowed,
+                format!("this source needs an admin key: {why}"),
+            )),
         }
     }
 }
@@ -180,7 +194,11 @@ async fn one(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, P
     .await
 }
 
-async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn put(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let (name, managed) = asked(&request)?;
     parameters::none(request.query_string())?;
     let definition: SourceDefinition = body::words(&request, payload, &state).await?;
@@ -189,7 +207,12 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
         let administrator = managed.is_administrator();
         let source = Source::try_from(definition)?.checked_for_server()?;
         let paused_by_administrator = administrator && source.paused;
-        let source = Source { by, administrator, paused_by_administrator, ..source };
+        let source = Source {
+            by,
+            administrator,
+            paused_by_administrator,
+            ..source
+        };
         managed.may_define(&source)?;
         let source = permitted(catalogue, source)?.checked_on_disk()?;
         if let Ok(known) = catalogue.source(&name)
@@ -197,14 +220,24 @@ async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Resu
         {
             managed.may_change(&known)?;
         }
-        let replaced = lapidary_harvest::set_source(catalogue, &name, &source, &|known| managed.may_replace(known))?;
-        let status = if replaced { StatusCode::OK } else { StatusCode::CREATED };
+        let replaced = lapidary_harvest::set_source(catalogue, &name, &source, &|known| {
+            managed.may_replace(known)
+        })?;
+        let status = if replaced {
+            StatusCode::OK
+        } else {
+            StatusCode::CREATED
+        };
         Answer::json(status, &catalogue.shown_source(&name)?)
     })
     .await
 }
 
-async fn change(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn change(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let (name, managed) = asked(&request)?;
     parameters::none(request.query_string())?;
     let changes: Map<String, Value> = body::words(&request, payload, &state).await?;
@@ -231,7 +264,9 @@ async fn change(request: HttpRequest, payload: Payload, state: Data<State>) -> R
             source = source.checked_on_disk()?;
         }
         match lapidary_harvest::set_source(catalogue, &name, &source, &|known| *known == before) {
-            Err(HarvestError::NotYours(_)) => return Err(StoreError::Changed(format!("the source '{name}'")).into()),
+            Err(HarvestError::NotYours(_)) => {
+                return Err(StoreError::Changed(format!("the source '{name}'")).into());
+            }
             replaced => replaced?,
         };
         Answer::ok(&catalogue.shown_source(&name)?)
@@ -242,14 +277,18 @@ async fn change(request: HttpRequest, payload: Payload, state: Data<State>) -> R
 /// A source as the key may define it: with the gate that it requires.
 fn permitted(catalogue: &Editor<'_>, source: Source) -> Result<Source, Problem> {
     catalogue.may_define(source.rights, source.validity.as_ref())?;
-    Ok(Source { gated: source.gated || catalogue.must_gate()?, ..source })
+    Ok(Source {
+        gated: source.gated || catalogue.must_gate()?,
+        ..source
+    })
 }
 
 async fn remove(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let (name, managed) = asked(&request)?;
     work(&state, move |catalogue| {
         managed.may_change(&managed.find(catalogue, &name)?)?;
-        match lapidary_harvest::remove_source(catalogue, &name, &|known| managed.may_replace(known)) {
+        match lapidary_harvest::remove_source(catalogue, &name, &|known| managed.may_replace(known))
+        {
             Ok(true) => Ok(Answer::done()),
             Ok(false) | Err(HarvestError::NotYours(_)) => {
                 Err(HarvestError::NoSuchSource(name.as_str().to_owned()).into())
@@ -283,13 +322,18 @@ impl Tests {
     fn begin(self: &Arc<Self>, by: Guest) -> Result<Testing, Problem> {
         let mut running = self.lock();
         if running.contains(&by) {
-            return Err(overloaded("another test of a source with this key is running; try again in some seconds"));
+            return Err(overloaded(
+                "another test of a source with this key is running; try again in some seconds",
+            ));
         }
         if running.len() >= MOST_TESTS {
             return Err(overloaded("others test sources; try again in some seconds"));
         }
         running.push(by.clone());
-        Ok(Testing { tests: Arc::clone(self), by })
+        Ok(Testing {
+            tests: Arc::clone(self),
+            by,
+        })
     }
 }
 
@@ -314,13 +358,16 @@ async fn test(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, 
         let _testing = testing;
         managed.find(&catalogue, &name).map(|source| source.test())
     });
-    let tested = tested.await.map_err(|error| Problem::failed(ErrorCode::Internal, &error))??;
+    let tested = tested
+        .await
+        .map_err(|error| Problem::failed(ErrorCode::Internal, &error))??;
     work(&state, move |_| Answer::ok(&tested)).await
 }
 
 async fn runs(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let (name, managed) = asked(&request)?;
-    let WantedRuns { before, limit } = parameters::query(request.query_string(), "before and limit")?;
+    let WantedRuns { before, limit } =
+        parameters::query(request.query_string(), "before and limit")?;
     let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
     work(&state, move |catalogue| {
         managed.find(catalogue, &name)?;
@@ -331,7 +378,8 @@ async fn runs(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, 
 
 async fn errors(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let (name, managed) = asked(&request)?;
-    let WantedErrors { cursor, limit } = parameters::query(request.query_string(), "cursor and limit")?;
+    let WantedErrors { cursor, limit } =
+        parameters::query(request.query_string(), "cursor and limit")?;
     let limit = parameters::limit(limit.unwrap_or(PAGE), 1)?;
     work(&state, move |catalogue| {
         managed.find(catalogue, &name)?;

@@ -12,11 +12,11 @@ use super::work::{Answer, work};
 use lapidary_catalogue::api::Stats;
 
 pub(super) fn calls() -> Vec<Call> {
-    vec![Call::new(Get, "/v1/stats", Admin, stats).named("stats", "Show catalogue statistics").answers(
-        200,
-        "The statistics",
-        [json::<Stats>()],
-    )]
+    vec![
+        Call::new(Get, "/v1/stats", Admin, stats)
+            .named("stats", "Show catalogue statistics")
+            .answers(200, "The statistics", [json::<Stats>()]),
+    ]
 }
 
 async fn stats(state: Data<State>) -> Result<HttpResponse, Problem> {

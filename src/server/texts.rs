@@ -26,10 +26,15 @@ const COPIES: usize = 2;
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
-        Call::new(Get, "/v1/libraries/{library}/texts/{id:.*}", Needs::Texts, get)
-            .named("book_text", "Show the kept text of a book")
-            .about("A text is kept if the book was added with `keep_text`.")
-            .answers(200, "The text", [text("text/plain")]),
+        Call::new(
+            Get,
+            "/v1/libraries/{library}/texts/{id:.*}",
+            Needs::Texts,
+            get,
+        )
+        .named("book_text", "Show the kept text of a book")
+        .about("A text is kept if the book was added with `keep_text`.")
+        .answers(200, "The text", [text("text/plain")]),
     ]
 }
 
@@ -60,7 +65,10 @@ pub(super) fn compare(
         let mut of_match = room.another();
         let text = text_of(catalogue, &found.book, checked, readable, &mut of_match)?;
         texts.push(text.map(|text| {
-            let book = Whole { text, ..Whole::default() };
+            let book = Whole {
+                text,
+                ..Whole::default()
+            };
             side_by_side(found, checked, locator, &book);
             book.text
         }));
@@ -79,15 +87,22 @@ fn text_of(
     readable: Option<&BTreeSet<Library>>,
     room: &mut Room,
 ) -> Result<Option<String>, Problem> {
-    let key = BookKey { library: book.library.clone().try_into()?, id: book.id.clone().try_into()? };
+    let key = BookKey {
+        library: book.library.clone().try_into()?,
+        id: book.id.clone().try_into()?,
+    };
     if readable.is_some_and(|readable| !readable.contains(&key.library)) {
         return Ok(None);
     }
-    let Some(record) = catalogue.book(&key)?.filter(|record| record.text_kept) else { return Ok(None) };
+    let Some(record) = catalogue.book(&key)?.filter(|record| record.text_kept) else {
+        return Ok(None);
+    };
     if !fits(room, COPIES.saturating_mul(record.bytes as usize))? {
         return Ok(None);
     }
-    let Some(text) = catalogue.kept_text(&key)? else { return Ok(None) };
+    let Some(text) = catalogue.kept_text(&key)? else {
+        return Ok(None);
+    };
     Ok(fits(room, memory_to_compare(checked, &text))?.then_some(text))
 }
 

@@ -45,7 +45,9 @@ pub enum CertificateError {
     #[error("{0}: contains no certificate; give the chain as PEM (-----BEGIN CERTIFICATE-----)")]
     NoCertificate(PathBuf),
     /// The file contains no private key.
-    #[error("{0}: contains no private key; give one as PEM, without a passphrase (-----BEGIN PRIVATE KEY-----)")]
+    #[error(
+        "{0}: contains no private key; give one as PEM, without a passphrase (-----BEGIN PRIVATE KEY-----)"
+    )]
     NoKey(PathBuf),
     /// The certificate or key cannot be used.
     #[error("{path}: {why}")]
@@ -64,7 +66,9 @@ pub enum CertificateError {
         key: PathBuf,
     },
     /// The certificate has expired, or is not valid yet.
-    #[error("{path}: the certificate is valid from {from} until {until}, which is not now; renew it")]
+    #[error(
+        "{path}: the certificate is valid from {from} until {until}, which is not now; renew it"
+    )]
     NotNow {
         /// The certificate file.
         path: PathBuf,
@@ -86,9 +90,15 @@ impl CertificateFiles {
 
     fn read(&self) -> Result<Files, CertificateError> {
         let read = |path: &Path| {
-            fs::read(path).map_err(|source| CertificateError::Unreadable { path: path.to_owned(), source })
+            fs::read(path).map_err(|source| CertificateError::Unreadable {
+                path: path.to_owned(),
+                source,
+            })
         };
-        Ok(Files { certificate: read(&self.certificate)?, private_key: read(&self.private_key)? })
+        Ok(Files {
+            certificate: read(&self.certificate)?,
+            private_key: read(&self.private_key)?,
+        })
     }
 }
 
@@ -108,13 +118,27 @@ struct Loaded {
 
 impl Loaded {
     fn new(paths: &CertificateFiles, files: &Files) -> Result<Self, CertificateError> {
-        let CertificateFiles { certificate, private_key } = paths;
-        let unusable = |path: &Path, why| CertificateError::Unusable { path: path.to_owned(), why };
-        let not_x509 = || unusable(certificate, "not a valid X.509 certificate; export it again");
-        let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&files.certificate)
-            .collect::<Result<_, _>>()
-            .map_err(|_| unusable(certificate, "the PEM is damaged; export it again"))?;
-        let first = chain.first().ok_or_else(|| CertificateError::NoCertificate(certificate.clone()))?;
+        let CertificateFiles {
+            certificate,
+            private_key,
+        } = paths;
+        let unusable = |path: &Path, why| CertificateError::Unusable {
+            path: path.to_owned(),
+            why,
+        };
+        let not_x509 = || {
+            unusable(
+                certificate,
+                "not a valid X.509 certificate; export it again",
+            )
+        };
+        let chain: Vec<CertificateDer<'static>> =
+            CertificateDer::pem_slice_iter(&files.certificate)
+                .collect::<Result<_, _>>()
+                .map_err(|_| unusable(certificate, "the PEM is damaged; export it again"))?;
+        let first = chain
+            .first()
+            .ok_or_else(|| CertificateError::NoCertificate(certificate.clone()))?;
         let first = Certificate::from_der(first).map_err(|_| not_x509())?;
         let validity = &first.tbs_certificate().validity();
         let instant = |time: &x509_cert::time::Time| {
@@ -122,7 +146,10 @@ impl Loaded {
             let seconds = time.to_unix_duration().as_secs().cast_signed();
             Timestamp::from_second(seconds).map_err(|_| not_x509())
         };
-        let (from, until) = (instant(&validity.not_before)?, instant(&validity.not_after)?);
+        let (from, until) = (
+            instant(&validity.not_before)?,
+            instant(&validity.not_after)?,
+        );
         let key = PrivateKeyDer::from_pem_slice(&files.private_key)
             .map_err(|_| CertificateError::NoKey(private_key.clone()))?;
         let key = default_provider().key_provider.load_private_key(key).map_err(|_| {
@@ -131,12 +158,17 @@ impl Loaded {
         })?;
         let pair = CertifiedKey::new(chain, key);
         pair.keys_match().map_err(|e| match e {
-            rustls::Error::InconsistentKeys(_) => {
-                CertificateError::Mismatch { certificate: certificate.clone(), key: private_key.clone() }
-            }
+            rustls::Error::InconsistentKeys(_) => CertificateError::Mismatch {
+                certificate: certificate.clone(),
+                key: private_key.clone(),
+            },
             _ => not_x509(),
         })?;
-        Ok(Self { pair: Arc::new(pair), from, until })
+        Ok(Self {
+            pair: Arc::new(pair),
+            from,
+            until,
+        })
     }
 
     fn holds_now(&self, paths: &CertificateFiles) -> Result<(), CertificateError> {
@@ -144,7 +176,11 @@ impl Loaded {
         if (from..=until).contains(&Timestamp::now()) {
             return Ok(());
         }
-        Err(CertificateError::NotNow { path: paths.certificate.clone(), from, until })
+        Err(CertificateError::NotNow {
+            path: paths.certificate.clone(),
+            from,
+            until,
+        })
     }
 }
 
@@ -168,7 +204,11 @@ impl Tls {
         let files = paths.read()?;
         let loaded = Loaded::new(&paths, &files)?;
         loaded.tell(&paths);
-        let current = RwLock::new(Current { found: Ok(files), served: loaded.pair, until: loaded.until });
+        let current = RwLock::new(Current {
+            found: Ok(files),
+            served: loaded.pair,
+            until: loaded.until,
+        });
         Ok(Arc::new(Self { paths, current }))
     }
 
@@ -176,7 +216,13 @@ impl Tls {
     /// renewed so far, does not replace a working certificate.
     pub(super) fn renew(&self) {
         let found = self.paths.read().map_err(|error| error.to_string());
-        if found == self.current.read().unwrap_or_else(PoisonError::into_inner).found {
+        if found
+            == self
+                .current
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .found
+        {
             return;
         }
         let load = |files| Loaded::new(&self.paths, files).map_err(|error| error.to_string());
@@ -194,7 +240,10 @@ impl Tls {
 
     /// When the certificate being served expires.
     pub(super) fn until(&self) -> Timestamp {
-        self.current.read().unwrap_or_else(PoisonError::into_inner).until
+        self.current
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .until
     }
 
     /// The TLS configuration for this certificate.
@@ -202,7 +251,9 @@ impl Tls {
         let versions = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
             .expect("ring has what TLS 1.2 and 1.3 need");
-        versions.with_no_client_auth().with_cert_resolver(Arc::clone(self) as _)
+        versions
+            .with_no_client_auth()
+            .with_cert_resolver(Arc::clone(self) as _)
     }
 }
 
@@ -224,6 +275,12 @@ impl fmt::Debug for Tls {
 
 impl ResolvesServerCert for Tls {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(Arc::clone(&self.current.read().unwrap_or_else(PoisonError::into_inner).served))
+        Some(Arc::clone(
+            &self
+                .current
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .served,
+        ))
     }
 }

@@ -35,16 +35,32 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| Answer::ok(&Webhooks { webhooks: catalogue.webhooks()? })).await
+    work(&state, |catalogue| {
+        Answer::ok(&Webhooks {
+            webhooks: catalogue.webhooks()?,
+        })
+    })
+    .await
 }
 
-async fn put(request: HttpRequest, payload: Payload, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn put(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
     parameters::none(request.query_string())?;
     let NewWebhook { url } = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
         let (made, replaced) = catalogue.set_webhook(library, url)?;
-        Answer::json(if replaced { StatusCode::OK } else { StatusCode::CREATED }, &made)
+        Answer::json(
+            if replaced {
+                StatusCode::OK
+            } else {
+                StatusCode::CREATED
+            },
+            &made,
+        )
     })
     .await
 }
@@ -56,7 +72,10 @@ async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
             return Ok(Answer::done());
         }
         let library = excerpt(library.as_str());
-        Err(Problem::new(ErrorCode::NoSuchWebhook, format!("library '{library}' has no webhook")))
+        Err(Problem::new(
+            ErrorCode::NoSuchWebhook,
+            format!("library '{library}' has no webhook"),
+        ))
     })
     .await
 }

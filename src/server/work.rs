@@ -43,26 +43,42 @@ pub(super) struct ProblemCode(pub(super) &'static str);
 
 impl Answer {
     fn of(status: StatusCode, shown: Option<(ContentType, Vec<u8>)>) -> Self {
-        Self { status, shown, language: None, problem: None, filed: None, version: None }
+        Self {
+            status,
+            shown,
+            language: None,
+            problem: None,
+            filed: None,
+            version: None,
+        }
     }
 
     /// A JSON response.
     pub(super) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
-        let json = serde_json::to_vec(shown).map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
+        let json = serde_json::to_vec(shown)
+            .map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
         Ok(Self::of(status, Some((ContentType::json(), json))))
     }
 
     /// A problem that may be long, because it has a report.
     pub(super) fn problem(problem: &Problem) -> Result<Self, Problem> {
-        let kind = "application/problem+json".parse().map_or_else(|_| ContentType::json(), ContentType);
+        let kind = "application/problem+json"
+            .parse()
+            .map_or_else(|_| ContentType::json(), ContentType);
         let Self { shown, .. } = Self::json(problem.status(), &problem.details())?;
         let shown = shown.map(|(_, json)| (kind, json));
-        Ok(Self { problem: Some(problem.code()), ..Self::of(problem.status(), shown) })
+        Ok(Self {
+            problem: Some(problem.code()),
+            ..Self::of(problem.status(), shown)
+        })
     }
 
     /// An HTML response.
     pub(super) fn page(page: String) -> Self {
-        Self::of(StatusCode::OK, Some((ContentType::html(), page.into_bytes())))
+        Self::of(
+            StatusCode::OK,
+            Some((ContentType::html(), page.into_bytes())),
+        )
     }
 
     /// A plain text.
@@ -93,12 +109,18 @@ impl Answer {
 
     /// Says which version of a book it shows.
     pub(super) fn of_version(self, tag: String) -> Self {
-        Self { version: Some(tag), ..self }
+        Self {
+            version: Some(tag),
+            ..self
+        }
     }
 
     /// Says in which language its sentences are.
     pub(super) fn in_language(self, language: Language) -> Self {
-        Self { language: Some(language), ..self }
+        Self {
+            language: Some(language),
+            ..self
+        }
     }
 }
 
@@ -120,18 +142,34 @@ where
     let (request, by) = (Span::current(), requests::caller());
     let actor = by.actor();
     let job = move || request.in_scope(|| job(&catalogue, actor));
-    let Answer { status, shown, language, problem, filed, version } =
-        state.turns.take(by.lane, by.client, Patience::Refusable, job).await??;
+    let Answer {
+        status,
+        shown,
+        language,
+        problem,
+        filed,
+        version,
+    } = state
+        .turns
+        .take(by.lane, by.client, Patience::Refusable, job)
+        .await??;
     let mut response = HttpResponseBuilder::new(status);
     let mut response = match shown {
         Some((kind, body)) => {
             if kind == ContentType::html() {
                 // A page loads nothing from elsewhere and runs no scripts.
-                response.insert_header((CONTENT_SECURITY_POLICY, "default-src 'none'; style-src 'unsafe-inline'"));
+                response.insert_header((
+                    CONTENT_SECURITY_POLICY,
+                    "default-src 'none'; style-src 'unsafe-inline'",
+                ));
             }
-            response.insert_header((VARY, "accept")).insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
+            response
+                .insert_header((VARY, "accept"))
+                .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
             // An answer is for the key that it was given to; no cache on the way shows it to others.
-            response.insert_header((CACHE_CONTROL, "no-store")).insert_header(kind);
+            response
+                .insert_header((CACHE_CONTROL, "no-store"))
+                .insert_header(kind);
             if body.len() <= PIECE {
                 response.body(body)
             } else {

@@ -16,7 +16,10 @@ pub struct Came {
 
 impl Came {
     pub fn header(&self, name: &str) -> &str {
-        let line = self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        let line = self
+            .head
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
         line.unwrap_or_else(|| panic!("{name} in {}", self.head))
     }
 
@@ -34,7 +37,10 @@ pub struct Hook {
 impl Hook {
     pub fn new(answers: &[&str]) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
-        let url = format!("http://{}/hook?a=b", listener.local_addr().expect("an address"));
+        let url = format!(
+            "http://{}/hook?a=b",
+            listener.local_addr().expect("an address")
+        );
         let answers: Vec<String> = answers.iter().map(|&answer| answer.to_owned()).collect();
         let (sender, came) = mpsc::channel();
         thread::spawn(move || {
@@ -51,12 +57,18 @@ impl Hook {
     }
 
     pub fn next(&self) -> Came {
-        self.came.recv_timeout(Duration::from_secs(60)).expect("an event")
+        self.came
+            .recv_timeout(Duration::from_secs(60))
+            .expect("an event")
     }
 
     pub fn is_left_alone(&self) {
         let came = self.came.recv_timeout(Duration::from_secs(3));
-        assert!(matches!(came, Err(RecvTimeoutError::Timeout)), "an event too many: {}", came.expect("came").body);
+        assert!(
+            matches!(came, Err(RecvTimeoutError::Timeout)),
+            "an event too many: {}",
+            came.expect("came").body
+        );
     }
 }
 
@@ -67,8 +79,14 @@ fn read(stream: &mut TcpStream) -> Came {
         assert!(reader.read_line(&mut head).expect("a line") > 0, "{head}");
     }
     let head = head.replace("\r\n", "\n");
-    let mut came = Came { head, body: String::new() };
+    let mut came = Came {
+        head,
+        body: String::new(),
+    };
     let length = came.header("content-length").parse().expect("a length");
-    reader.take(length).read_to_string(&mut came.body).expect("a body");
+    reader
+        .take(length)
+        .read_to_string(&mut came.body)
+        .expect("a body");
     came
 }

@@ -1,6 +1,10 @@
 //! Small generated books of every format, so that tests need no external files.
 #![allow(dead_code, reason = "each test uses a part")]
-#![allow(clippy::format_collect, clippy::format_push_string, reason = "files are put together as they are read")]
+#![allow(
+    clippy::format_collect,
+    clippy::format_push_string,
+    reason = "files are put together as they are read"
+)]
 
 use std::io::{Cursor, Write as _};
 
@@ -40,7 +44,10 @@ pub fn txt(paragraphs: &[String]) -> Vec<u8> {
 
 /// Wraps each paragraph in an element.
 fn elements(paragraphs: &[String], open: &str, close: &str) -> String {
-    paragraphs.iter().map(|paragraph| format!("{open}{paragraph}{close}\n")).collect()
+    paragraphs
+        .iter()
+        .map(|paragraph| format!("{open}{paragraph}{close}\n"))
+        .collect()
 }
 
 pub fn html(paragraphs: &[String]) -> Vec<u8> {
@@ -71,13 +78,17 @@ pub fn fb2(paragraphs: &[String]) -> Vec<u8> {
 
 pub fn fb3(paragraphs: &[String]) -> Vec<u8> {
     let body = elements(paragraphs, "<p>", "</p>");
-    let body = format!("<?xml version=\"1.0\"?><fb3-body><section id=\"a\">{body}</section></fb3-body>");
+    let body =
+        format!("<?xml version=\"1.0\"?><fb3-body><section id=\"a\">{body}</section></fb3-body>");
     let description = format!(
         "<fb3-description><title><main>{TITLE}</main></title><fb3-relations><subject link=\"author\"><title><main>{AUTHOR}\
          </main></title><first-name>A.</first-name><last-name>Uthor</last-name></subject></fb3-relations><lang>en</lang>\
          <document-info><isbn>{ISBN}</isbn></document-info></fb3-description>"
     );
-    zip(&[("fb3/description.xml", description.as_bytes()), ("fb3/body.xml", body.as_bytes())])
+    zip(&[
+        ("fb3/description.xml", description.as_bytes()),
+        ("fb3/body.xml", body.as_bytes()),
+    ])
 }
 
 pub fn epub(paragraphs: &[String]) -> Vec<u8> {
@@ -90,18 +101,29 @@ pub fn epub_with(style: &str, paragraphs: &[String]) -> Vec<u8> {
         let body = elements(some, "<p>", "</p>");
         let link = "<link rel=\"stylesheet\" type=\"text/css\" href=\"../style/all.css\"/>";
         let head = format!("<head><title>{TITLE}</title>{link}<style>p {{}}</style></head>");
-        format!("<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\">{head}<body>{body}</body></html>")
+        format!(
+            "<?xml version=\"1.0\"?><html xmlns=\"http://www.w3.org/1999/xhtml\">{head}<body>{body}</body></html>"
+        )
     };
     epub_of(style, paragraphs.chunks(40).map(page))
 }
 
 /// An e-book of these pages, with a style sheet in `../style/more.css`.
 pub fn epub_of(style: &str, pages: impl Iterator<Item = String>) -> Vec<u8> {
-    let container = "<container><rootfiles><rootfile full-path=\"OEBPS/book.opf\"/></rootfiles></container>";
-    let chapters: Vec<(String, String)> = pages.enumerate().map(|(i, page)| (format!("c{i}.xhtml"), page)).collect();
-    let items: String =
-        chapters.iter().map(|(name, _)| format!("<item id=\"{name}\" href=\"text/{name}\"/>")).collect();
-    let spine: String = chapters.iter().map(|(name, _)| format!("<itemref idref=\"{name}\"/>")).collect();
+    let container =
+        "<container><rootfiles><rootfile full-path=\"OEBPS/book.opf\"/></rootfiles></container>";
+    let chapters: Vec<(String, String)> = pages
+        .enumerate()
+        .map(|(i, page)| (format!("c{i}.xhtml"), page))
+        .collect();
+    let items: String = chapters
+        .iter()
+        .map(|(name, _)| format!("<item id=\"{name}\" href=\"text/{name}\"/>"))
+        .collect();
+    let spine: String = chapters
+        .iter()
+        .map(|(name, _)| format!("<itemref idref=\"{name}\"/>"))
+        .collect();
     let package = format!(
         "<package xmlns:dc=\"http://purl.org/dc/elements/1.1/\"><metadata><dc:title>{TITLE}</dc:title><dc:creator>{AUTHOR}\
          </dc:creator><dc:language>en</dc:language><dc:identifier>urn:isbn:{ISBN}</dc:identifier>\
@@ -112,12 +134,21 @@ pub fn epub_of(style: &str, pages: impl Iterator<Item = String>) -> Vec<u8> {
         ("mimetype".to_owned(), "application/epub+zip".to_owned()),
         ("META-INF/container.xml".to_owned(), container.to_owned()),
         ("OEBPS/book.opf".to_owned(), package),
-        ("OEBPS/style/all.css".to_owned(), "@import url('more.css');".to_owned()),
+        (
+            "OEBPS/style/all.css".to_owned(),
+            "@import url('more.css');".to_owned(),
+        ),
         ("OEBPS/style/more.css".to_owned(), style.to_owned()),
     ];
-    entries.extend(chapters.into_iter().map(|(name, page)| (format!("OEBPS/text/{name}"), page)));
-    let entries: Vec<(&str, &[u8])> =
-        entries.iter().map(|(name, content)| (name.as_str(), content.as_bytes())).collect();
+    entries.extend(
+        chapters
+            .into_iter()
+            .map(|(name, page)| (format!("OEBPS/text/{name}"), page)),
+    );
+    let entries: Vec<(&str, &[u8])> = entries
+        .iter()
+        .map(|(name, content)| (name.as_str(), content.as_bytes()))
+        .collect();
     zip(&entries)
 }
 
@@ -132,20 +163,38 @@ pub fn docx_with(styles: &str, paragraphs: &[String]) -> Vec<u8> {
 
 /// A document with these further parts: the kind of each, and its content.
 pub fn docx_of(parts: &[(&str, &str)], paragraphs: &[String]) -> Vec<u8> {
-    let body = elements(paragraphs, "<w:p><w:r><w:t xml:space=\"preserve\">", "</w:t></w:r></w:p>");
-    let document = format!("<w:document><w:background w:color=\"000000\"/><w:body>{body}</w:body></w:document>");
-    let core =
-        format!("<cp:coreProperties><dc:title>{TITLE}</dc:title><dc:creator>{AUTHOR}</dc:creator></cp:coreProperties>");
+    let body = elements(
+        paragraphs,
+        "<w:p><w:r><w:t xml:space=\"preserve\">",
+        "</w:t></w:r></w:p>",
+    );
+    let document = format!(
+        "<w:document><w:background w:color=\"000000\"/><w:body>{body}</w:body></w:document>"
+    );
+    let core = format!(
+        "<cp:coreProperties><dc:title>{TITLE}</dc:title><dc:creator>{AUTHOR}</dc:creator></cp:coreProperties>"
+    );
     let relation = |kind: &str, target: &str| {
-        let kind = format!("http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}");
+        let kind =
+            format!("http://schemas.openxmlformats.org/officeDocument/2006/relationships/{kind}");
         format!("<Relationship Id=\"{target}\" Type=\"{kind}\" Target=\"{target}\"/>")
     };
     let relations = |inner: String| format!("<Relationships>{inner}</Relationships>");
     let main = relations(relation("officeDocument", "word/document.xml"));
-    let further = relations(parts.iter().map(|(kind, _)| relation(kind, &format!("{kind}.xml"))).collect());
+    let further = relations(
+        parts
+            .iter()
+            .map(|(kind, _)| relation(kind, &format!("{kind}.xml")))
+            .collect(),
+    );
     let parts: Vec<(String, String)> = parts
         .iter()
-        .map(|(kind, content)| (format!("word/{kind}.xml"), format!("<w:{kind}>{content}</w:{kind}>")))
+        .map(|(kind, content)| {
+            (
+                format!("word/{kind}.xml"),
+                format!("<w:{kind}>{content}</w:{kind}>"),
+            )
+        })
         .collect();
     let mut entries: Vec<(&str, &[u8])> = vec![
         ("[Content_Types].xml", b"<Types/>"),
@@ -154,7 +203,11 @@ pub fn docx_of(parts: &[(&str, &str)], paragraphs: &[String]) -> Vec<u8> {
         ("word/_rels/document.xml.rels", further.as_bytes()),
         ("docProps/core.xml", core.as_bytes()),
     ];
-    entries.extend(parts.iter().map(|(name, content)| (name.as_str(), content.as_bytes())));
+    entries.extend(
+        parts
+            .iter()
+            .map(|(name, content)| (name.as_str(), content.as_bytes())),
+    );
     zip(&entries)
 }
 
@@ -269,7 +322,11 @@ pub fn stream(dictionary: &str, content: &[u8], times: usize) -> Vec<u8> {
         packed = encoder.finish().expect("memory");
     }
     let filters = "/FlateDecode".repeat(times);
-    let mut object = format!("<<{dictionary}/Length {}/Filter[{filters}]>>stream\n", packed.len()).into_bytes();
+    let mut object = format!(
+        "<<{dictionary}/Length {}/Filter[{filters}]>>stream\n",
+        packed.len()
+    )
+    .into_bytes();
     object.extend(packed);
     object.extend(b"\nendstream");
     object
@@ -291,7 +348,10 @@ pub fn pdf_of(objects: &[Vec<u8>], info: usize) -> Vec<u8> {
         file.extend(format!("{place:010} 00000 n \n").bytes());
     }
     let size = objects.len() + 1;
-    file.extend(format!("trailer<</Size {size}/Root 1 0 R/Info {info} 0 R>>\nstartxref\n{start}\n%%EOF\n").bytes());
+    file.extend(
+        format!("trailer<</Size {size}/Root 1 0 R/Info {info} 0 R>>\nstartxref\n{start}\n%%EOF\n")
+            .bytes(),
+    );
     file
 }
 
@@ -309,13 +369,20 @@ pub fn pdf_that_draws(content: Vec<u8>, forms: Vec<Vec<u8>>) -> Vec<u8> {
 
 /// A form that draws another one `times` times.
 pub fn form(drawn: usize, times: usize) -> Vec<u8> {
-    let resources = format!("/Type/XObject/Subtype/Form/BBox[0 0 1 1]/Resources<</XObject<</A {drawn} 0 R>>>>");
+    let resources =
+        format!("/Type/XObject/Subtype/Form/BBox[0 0 1 1]/Resources<</XObject<</A {drawn} 0 R>>>>");
     stream(&resources, &b"/A Do ".repeat(times), 1)
 }
 
 /// Twenty nested forms that each draw the next ten times: rendering never ends.
 pub fn loops() -> Vec<u8> {
-    pdf_that_draws(stream("", b"/A Do", 1), (0..20).map(|i| form(6 + i, 10)).chain([form(0, 0)]).collect())
+    pdf_that_draws(
+        stream("", b"/A Do", 1),
+        (0..20)
+            .map(|i| form(6 + i, 10))
+            .chain([form(0, 0)])
+            .collect(),
+    )
 }
 
 /// An uncompressed MOBI file in UTF-8.
@@ -326,7 +393,12 @@ pub fn mobi(paragraphs: &[String]) -> Vec<u8> {
     let exth: Vec<u8> = [(100_u32, AUTHOR), (104, ISBN), (524, "en")]
         .into_iter()
         .flat_map(|(kind, value)| {
-            [&kind.to_be_bytes()[..], &(8 + value.len() as u32).to_be_bytes(), value.as_bytes()].concat()
+            [
+                &kind.to_be_bytes()[..],
+                &(8 + value.len() as u32).to_be_bytes(),
+                value.as_bytes(),
+            ]
+            .concat()
         })
         .collect();
     let header_length = 232_u32;
@@ -378,14 +450,21 @@ pub fn doc_with(property: u16, paragraphs: &[String]) -> Vec<u8> {
     let text = marked.replace(['{', '}'], "");
     let start = 0x600;
     // Where the property changes, in bytes of the stream.
-    let changes: Vec<u32> =
-        marked.match_indices(['{', '}']).enumerate().map(|(place, (at, _))| (start + at - place) as u32).collect();
+    let changes: Vec<u32> = marked
+        .match_indices(['{', '}'])
+        .enumerate()
+        .map(|(place, (at, _))| (start + at - place) as u32)
+        .collect();
     let mut borders = vec![start as u32];
     borders.extend(changes);
     borders.push((start + text.len()) as u32);
     let mut pages: Vec<Vec<u8>> = Vec::new();
     let mut first_borders: Vec<u32> = Vec::new();
-    for (number, run) in (0..borders.len() - 1).collect::<Vec<_>>().chunks(RUNS).enumerate() {
+    for (number, run) in (0..borders.len() - 1)
+        .collect::<Vec<_>>()
+        .chunks(RUNS)
+        .enumerate()
+    {
         let mut page = vec![0; 512];
         for (place, &border) in borders[run[0]..=run[run.len() - 1] + 1].iter().enumerate() {
             page[4 * place..4 * place + 4].copy_from_slice(&border.to_le_bytes());
@@ -403,8 +482,13 @@ pub fn doc_with(property: u16, paragraphs: &[String]) -> Vec<u8> {
     }
     first_borders.push(borders[borders.len() - 1]);
     let first_page = (start + text.len()).div_ceil(512);
-    let mut table: Vec<u8> = first_borders.iter().flat_map(|border| border.to_le_bytes()).collect();
-    table.extend((first_page..first_page + pages.len()).flat_map(|page| (page as u32).to_le_bytes()));
+    let mut table: Vec<u8> = first_borders
+        .iter()
+        .flat_map(|border| border.to_le_bytes())
+        .collect();
+    table.extend(
+        (first_page..first_page + pages.len()).flat_map(|page| (page as u32).to_le_bytes()),
+    );
     let mut document = vec![0; start];
     let mut put = |at: usize, bytes: &[u8]| document[at..at + bytes.len()].copy_from_slice(bytes);
     let count = text.len() as u32;
@@ -439,7 +523,9 @@ pub fn doc_with(property: u16, paragraphs: &[String]) -> Vec<u8> {
     document.extend(pages.concat());
     let mut file = cfb::CompoundFile::create(Cursor::new(Vec::new())).expect("memory");
     for (name, content) in [("WordDocument", document), ("1Table", pieces)] {
-        file.create_stream(name).and_then(|mut stream| stream.write_all(&content)).expect("memory");
+        file.create_stream(name)
+            .and_then(|mut stream| stream.write_all(&content))
+            .expect("memory");
     }
     file.flush().expect("memory");
     file.into_inner().into_inner()
@@ -448,7 +534,8 @@ pub fn doc_with(property: u16, paragraphs: &[String]) -> Vec<u8> {
 pub fn zip(entries: &[(&str, &[u8])]) -> Vec<u8> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in entries {
-        zip.start_file(*name, SimpleFileOptions::default()).expect("a name");
+        zip.start_file(*name, SimpleFileOptions::default())
+            .expect("a name");
         zip.write_all(content).expect("memory");
     }
     zip.finish().expect("memory").into_inner()
@@ -480,7 +567,10 @@ pub fn pdf_composite(font: &Composite, lines: &[&str], show: &str) -> Vec<u8> {
     let shown: String = lines
         .iter()
         .map(|line| {
-            let codes: String = (font.codes)(line).iter().map(|byte| format!("{byte:02x}")).collect();
+            let codes: String = (font.codes)(line)
+                .iter()
+                .map(|byte| format!("{byte:02x}"))
+                .collect();
             show.replace("{}", &format!("<{codes}>")) + "\n"
         })
         .collect();
@@ -520,10 +610,17 @@ pub fn truetype() -> Vec<u8> {
     let mut maxp = vec![0, 0, 0x50, 0];
     maxp.extend(1000_u16.to_be_bytes());
     let mut cmap = Vec::new();
-    for half in [0, 1, 3, 10, 0, 12, 12, 0, 0, 28, 0, 0, 0, 1, 0, 0x20, 0, 0x7e, 0, 0x120_u16] {
+    for half in [
+        0, 1, 3, 10, 0, 12, 12, 0, 0, 28, 0, 0, 0, 1, 0, 0x20, 0, 0x7e, 0, 0x120_u16,
+    ] {
         cmap.extend(half.to_be_bytes());
     }
-    let tables = [(b"cmap", cmap), (b"head", head), (b"hhea", hhea), (b"maxp", maxp)];
+    let tables = [
+        (b"cmap", cmap),
+        (b"head", head),
+        (b"hhea", hhea),
+        (b"maxp", maxp),
+    ];
     let mut file = vec![0, 1, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0];
     let mut at = 12 + 16 * tables.len();
     for (name, table) in &tables {
@@ -538,13 +635,28 @@ pub fn truetype() -> Vec<u8> {
 }
 
 /// A Word document made by [`doc`], with a summary in the given code page.
-pub fn doc_with_summary(paragraphs: &[String], code_page: u16, title: &[u8], author: &[u8]) -> Vec<u8> {
+pub fn doc_with_summary(
+    paragraphs: &[String],
+    code_page: u16,
+    title: &[u8],
+    author: &[u8],
+) -> Vec<u8> {
     let string = |bytes: &[u8]| {
-        let mut value = [&30_u32.to_le_bytes()[..], &(bytes.len() as u32 + 1).to_le_bytes(), bytes, &[0]].concat();
+        let mut value = [
+            &30_u32.to_le_bytes()[..],
+            &(bytes.len() as u32 + 1).to_le_bytes(),
+            bytes,
+            &[0],
+        ]
+        .concat();
         value.resize(value.len().next_multiple_of(4), 0);
         value
     };
-    let values = [[2_u32.to_le_bytes(), u32::from(code_page).to_le_bytes()].concat(), string(title), string(author)];
+    let values = [
+        [2_u32.to_le_bytes(), u32::from(code_page).to_le_bytes()].concat(),
+        string(title),
+        string(author),
+    ];
     let (mut index, mut at) = (Vec::new(), 8 + 8 * values.len());
     for (id, value) in [1_u32, 2, 4].into_iter().zip(&values) {
         index.extend(id.to_le_bytes());
@@ -556,11 +668,16 @@ pub fn doc_with_summary(paragraphs: &[String], code_page: u16, title: &[u8], aut
     let mut summary = vec![0xfe, 0xff, 0, 0];
     summary.resize(24, 0);
     summary.extend(1_u32.to_le_bytes());
-    summary.extend([0xE0, 0x85, 0x9F, 0xF2, 0xF9, 0x4F, 0x68, 0x10, 0xAB, 0x91, 0x08, 0x00, 0x2B, 0x27, 0xB3, 0xD9]);
+    summary.extend([
+        0xE0, 0x85, 0x9F, 0xF2, 0xF9, 0x4F, 0x68, 0x10, 0xAB, 0x91, 0x08, 0x00, 0x2B, 0x27, 0xB3,
+        0xD9,
+    ]);
     summary.extend(48_u32.to_le_bytes());
     summary.extend(set);
     let mut file = cfb::CompoundFile::open(Cursor::new(doc(paragraphs))).expect("a document");
-    file.create_stream("\u{5}SummaryInformation").and_then(|mut stream| stream.write_all(&summary)).expect("memory");
+    file.create_stream("\u{5}SummaryInformation")
+        .and_then(|mut stream| stream.write_all(&summary))
+        .expect("memory");
     file.flush().expect("memory");
     file.into_inner().into_inner()
 }
@@ -568,7 +685,9 @@ pub fn doc_with_summary(paragraphs: &[String], code_page: u16, title: &[u8], aut
 /// A font with deeply nested procedures, on which the parser overflows the stack.
 pub fn overflows_the_stack() -> Vec<u8> {
     let font = "<</Type/Font/Subtype/Type1/BaseFont/Deep/FontDescriptor<</FontFile 5 0 R>>>>";
-    let page = format!("<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</Font<</F {font}>>>>/Contents 4 0 R>>");
+    let page = format!(
+        "<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Resources<</Font<</F {font}>>>>/Contents 4 0 R>>"
+    );
     pdf_of(
         &[
             b"<</Type/Catalog/Pages 2 0 R>>".to_vec(),

@@ -75,13 +75,20 @@ pub fn families(data: &Path) -> Vec<String> {
 pub fn set_earlier_hardened(data: &Path) {
     let db = database(data);
     let meta = db.cf_handle("meta").expect("a family");
-    let entries = db.iterator_cf(meta, IteratorMode::Start).map(|entry| entry.expect("an entry"));
+    let entries = db
+        .iterator_cf(meta, IteratorMode::Start)
+        .map(|entry| entry.expect("an entry"));
     let is_hardened = |key: &[u8], value: &[u8]| {
-        key.starts_with(b"recipe\0") && str::from_utf8(value).is_ok_and(|value| value.contains("\"hardened\""))
+        key.starts_with(b"recipe\0")
+            && str::from_utf8(value).is_ok_and(|value| value.contains("\"hardened\""))
     };
-    let keys: Vec<_> = entries.filter(|(key, value)| is_hardened(key, value)).map(|(key, _)| key).collect();
+    let keys: Vec<_> = entries
+        .filter(|(key, value)| is_hardened(key, value))
+        .map(|(key, _)| key)
+        .collect();
     assert_eq!(keys.len(), 1);
-    db.put_cf(meta, &keys[0], r#"{"name":"hardened","window":110}"#).expect("it can be written");
+    db.put_cf(meta, &keys[0], r#"{"name":"hardened","window":110}"#)
+        .expect("it can be written");
 }
 
 /// The result of running the program.
@@ -95,7 +102,10 @@ pub struct Run {
 impl Run {
     /// Parses each line of standard output as JSON.
     pub fn json(&self) -> Vec<Value> {
-        self.out.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+        self.out
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("a line of JSON"))
+            .collect()
     }
 
     pub fn expect(self, status: i32) -> Self {
@@ -107,28 +117,48 @@ impl Run {
 impl From<Output> for Run {
     fn from(output: Output) -> Self {
         let text = |bytes| String::from_utf8(bytes).expect("UTF-8");
-        Self { status: output.status.code().unwrap_or(-1), out: text(output.stdout), err: text(output.stderr) }
+        Self {
+            status: output.status.code().unwrap_or(-1),
+            out: text(output.stdout),
+            err: text(output.stderr),
+        }
     }
 }
 
 /// Runs a command line of words separated by spaces. Each `{}` is replaced by the next of `paths`.
 pub fn run<P: AsRef<Path>>(line: &str, paths: &[P]) -> Run {
-    command(line, paths).stdin(Stdio::null()).output().expect("the program runs").into()
+    command(line, paths)
+        .stdin(Stdio::null())
+        .output()
+        .expect("the program runs")
+        .into()
 }
 
 /// Like [`run`], with standard input.
 pub fn run_with_input(line: &str, input: impl AsRef<[u8]>) -> Run {
     let mut command = command(line, &[] as &[&Path]);
-    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().expect("the program starts");
-    child.stdin.take().expect("a pipe").write_all(input.as_ref()).expect("the program reads");
+    child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(input.as_ref())
+        .expect("the program reads");
     child.wait_with_output().expect("the program ends").into()
 }
 
 /// Creates a key and returns its secret.
 pub fn key(data: &Path, arguments: &str) -> String {
     let made = run(&format!("keys add --data {{}} {arguments}"), &[data]).expect(0);
-    made.out.lines().last().expect("the secret comes last").to_owned()
+    made.out
+        .lines()
+        .last()
+        .expect("the secret comes last")
+        .to_owned()
 }
 
 pub fn command<P: AsRef<Path>>(line: &str, paths: &[P]) -> Command {
@@ -159,7 +189,10 @@ impl Server {
     /// Starts a server with further options.
     pub fn start_with(options: &str, paths: &[&Path], data: &Path) -> Self {
         let paths: Vec<&Path> = paths.iter().copied().chain([data]).collect();
-        Self::of(command(&format!("serve --listen 127.0.0.1:0 {options} --data {{}}"), &paths))
+        Self::of(command(
+            &format!("serve --listen 127.0.0.1:0 {options} --data {{}}"),
+            &paths,
+        ))
     }
 
     /// Starts a server for the catalogue of a cluster.
@@ -169,23 +202,38 @@ impl Server {
 
     /// Starts a server for the catalogue of a cluster with further options.
     pub fn start_on_with(options: &str, store: &str) -> Self {
-        Self::of(command(&format!("serve --listen 127.0.0.1:0 {options} --store {store}"), &[] as &[&Path]))
+        Self::of(command(
+            &format!("serve --listen 127.0.0.1:0 {options} --store {store}"),
+            &[] as &[&Path],
+        ))
     }
 
     /// Starts a server from a shell script, in which `$SERVE` is the command that starts it.
     pub fn start_by_shell(script: &str, data: &Path) -> Self {
         let mut shell = Command::new("sh");
         let serve = "\"$0\" serve --listen 127.0.0.1:0 --data \"$1\"";
-        shell.args(["-c", &script.replace("$SERVE", serve), LAPIDARY]).arg(data);
+        shell
+            .args(["-c", &script.replace("$SERVE", serve), LAPIDARY])
+            .arg(data);
         Self::of(shell)
     }
 
     /// Starts a server with a command.
     pub fn of(mut command: Command) -> Self {
-        let mut child = command.stderr(Stdio::piped()).spawn().expect("the server starts");
+        let mut child = command
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
         let mut line = String::new();
-        BufReader::new(child.stderr.take().expect("a pipe")).read_line(&mut line).expect("a line");
-        let url = line.trim().rsplit(' ').next().expect("an address").to_owned();
+        BufReader::new(child.stderr.take().expect("a pipe"))
+            .read_line(&mut line)
+            .expect("a line");
+        let url = line
+            .trim()
+            .rsplit(' ')
+            .next()
+            .expect("an address")
+            .to_owned();
         assert!(url.starts_with("http://"), "{line}");
         Self { url, child }
     }
@@ -196,7 +244,10 @@ impl Server {
 
     /// Sends SIGTERM, waits, and returns the exit status.
     pub fn stop(mut self) -> Option<i32> {
-        let stopped = Command::new("kill").args(["-TERM", &self.pid().to_string()]).status().expect("kill runs");
+        let stopped = Command::new("kill")
+            .args(["-TERM", &self.pid().to_string()])
+            .status()
+            .expect("kill runs");
         assert!(stopped.success());
         self.child.wait().expect("the server ends").code()
     }

@@ -14,11 +14,18 @@ pub fn is_own(programs: &[&str]) -> bool {
     if std::env::var_os(INSIDE).is_some() {
         return true;
     }
-    let works = |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
-    let absent = programs.iter().find(|program| !works(Command::new(program).arg("--version")));
+    let works =
+        |command: &mut Command| command.output().is_ok_and(|output| output.status.success());
+    let absent = programs
+        .iter()
+        .find(|program| !works(Command::new(program).arg("--version")));
     let missing = if let Some(program) = absent {
         Some(format!("there is no {program}"))
-    } else if !works(Command::new("unshare").args(OWN).args(["ip", "link", "add", "br0", "type", "bridge"])) {
+    } else if !works(
+        Command::new("unshare")
+            .args(OWN)
+            .args(["ip", "link", "add", "br0", "type", "bridge"]),
+    ) {
         Some("networks of their own take root, and the program ip (iproute2)".to_owned())
     } else {
         None
@@ -30,18 +37,39 @@ pub fn is_own(programs: &[&str]) -> bool {
         return false;
     }
     // A test runs in a thread of its name.
-    let test = std::thread::current().name().expect("the name of a test").to_owned();
+    let test = std::thread::current()
+        .name()
+        .expect("the name of a test")
+        .to_owned();
     let mut again = Command::new("unshare");
-    again.args(OWN).arg(std::env::current_exe().unwrap()).args(["--exact", &test, "--nocapture"]).env(INSIDE, "");
+    again
+        .args(OWN)
+        .arg(std::env::current_exe().unwrap())
+        .args(["--exact", &test, "--nocapture"])
+        .env(INSIDE, "");
     let output = again.output().unwrap();
     let printed = String::from_utf8_lossy(&output.stdout);
     println!("{printed}");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    assert!(printed.contains("1 passed"), "{test} did not run: {printed}");
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(
+        printed.contains("1 passed"),
+        "{test} did not run: {printed}"
+    );
     false
 }
 
 pub fn ip(arguments: &str) {
-    let ip = Command::new("ip").args(arguments.split(' ')).output().unwrap();
-    assert!(ip.status.success(), "ip {arguments}: {}", String::from_utf8_lossy(&ip.stderr));
+    let ip = Command::new("ip")
+        .args(arguments.split(' '))
+        .output()
+        .unwrap();
+    assert!(
+        ip.status.success(),
+        "ip {arguments}: {}",
+        String::from_utf8_lossy(&ip.stderr)
+    );
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use lapidary_gems::{Recipe, RecipeName};
 use lapidary_store::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange,
-    Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
+    Record, RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// Calls that are watched.
@@ -25,7 +25,12 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         self.0.add_recipe(by, recipe)
     }
 
-    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+    fn make_default(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        anyway: bool,
+    ) -> Result<u64, StoreError> {
         self.0.make_default(by, recipe, anyway)
     }
 
@@ -37,11 +42,21 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         self.0.hide_recipe(by, recipe)
     }
 
-    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+    fn drop_recipe(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        watch: Watch<'_>,
+    ) -> Result<(), StoreError> {
         self.0.drop_recipe(by, recipe, watch)
     }
 
-    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+    fn add_gems(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        books: Vec<LateGems>,
+    ) -> Result<(), StoreError> {
         self.0.add_gems(by, recipe, books)
     }
 
@@ -49,7 +64,13 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         self.0.table(table)
     }
 
-    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn page(
+        &self,
+        table: Table,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreError> {
         self.0.page(table, prefix, after, limit)
     }
 
@@ -57,7 +78,12 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         self.0.rows(table, keys)
     }
 
-    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+    fn apply(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<(), StoreError> {
         self.0.apply(by, changes, actions)
     }
 
@@ -66,11 +92,21 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         self.0.put(by, books)
     }
 
-    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+    fn remove_if(
+        &self,
+        by: &Actor,
+        keys: &[BookKey],
+        condition: &Condition,
+    ) -> Result<Vec<bool>, StoreError> {
         self.0.remove_if(by, keys, condition)
     }
 
-    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
+    fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: RecordChange<'_>,
+    ) -> Result<Option<Record>, StoreError> {
         self.0.amend(by, key, change)
     }
 
@@ -159,7 +195,11 @@ impl Stop {
     fn wait_for(&self, wanted: State) {
         let state = self.state.lock().unwrap();
         let long = Duration::from_secs(30);
-        let timeout = self.changed.wait_timeout_while(state, long, |state| *state != wanted).unwrap().1;
+        let timeout = self
+            .changed
+            .wait_timeout_while(state, long, |state| *state != wanted)
+            .unwrap()
+            .1;
         assert!(!timeout.timed_out(), "not reached, or not released");
     }
 }

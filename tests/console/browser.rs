@@ -49,14 +49,22 @@ impl Browser {
     /// Starts a browser whose user reads this language. Without Chromium, says so and returns `None`.
     pub fn start(language: &str) -> Option<Self> {
         let mut command = Command::new("chromedriver");
-        let started = command.arg("--port=0").stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let started = command
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn();
         let Ok(mut driver) = started else {
             skip("there is no chromedriver to test the console with");
             return None;
         };
         let lines = BufReader::new(driver.stdout.take().expect("a pipe")).lines();
         let mut ports = lines.map_while(Result::ok).filter_map(|line| {
-            line.split_once("started successfully on port ")?.1.trim_end_matches('.').parse::<u16>().ok()
+            line.split_once("started successfully on port ")?
+                .1
+                .trim_end_matches('.')
+                .parse::<u16>()
+                .ok()
         });
         let url = format!("http://127.0.0.1:{}", ports.next().expect("a port"));
         let profile = tempfile::tempdir().expect("a folder");
@@ -79,25 +87,50 @@ impl Browser {
         let options = json!({ "args": arguments, "prefs": { "intl.accept_languages": language } });
         let mut capabilities = Capabilities::new();
         capabilities.insert("goog:chromeOptions".to_owned(), options);
-        let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
         let mut builder = ClientBuilder::new(hyper_connector());
-        let client = runtime.block_on(builder.capabilities(capabilities).connect(&url)).expect("a browser");
-        let session = runtime.block_on(client.session_id()).expect("an answer").expect("a session");
-        Some(Self { runtime, client, driver, session: format!("{url}/session/{session}"), _profile: profile })
+        let client = runtime
+            .block_on(builder.capabilities(capabilities).connect(&url))
+            .expect("a browser");
+        let session = runtime
+            .block_on(client.session_id())
+            .expect("an answer")
+            .expect("a session");
+        Some(Self {
+            runtime,
+            client,
+            driver,
+            session: format!("{url}/session/{session}"),
+            _profile: profile,
+        })
     }
 
     pub fn go(&self, url: &str) {
-        self.runtime.block_on(self.client.goto(url)).expect("a page");
+        self.runtime
+            .block_on(self.client.goto(url))
+            .expect("a page");
     }
 
     pub fn url(&self) -> String {
-        self.runtime.block_on(self.client.current_url()).expect("an address").to_string()
+        self.runtime
+            .block_on(self.client.current_url())
+            .expect("an address")
+            .to_string()
     }
 
     /// Waits for an element.
     pub fn find(&self, css: &str) -> Element {
-        let found = self.client.wait().at_most(PATIENCE).for_element(Locator::Css(css));
-        self.runtime.block_on(found).unwrap_or_else(|error| panic!("{css}: {error}\n{}", self.text("body")))
+        let found = self
+            .client
+            .wait()
+            .at_most(PATIENCE)
+            .for_element(Locator::Css(css));
+        self.runtime
+            .block_on(found)
+            .unwrap_or_else(|error| panic!("{css}: {error}\n{}", self.text("body")))
     }
 
     /// Waits until an element shows these words.
@@ -121,21 +154,30 @@ impl Browser {
 
     pub fn click(&self, css: &str) {
         let element = self.find(css);
-        self.runtime.block_on(element.click()).unwrap_or_else(|error| panic!("{css}: {error}"));
+        self.runtime
+            .block_on(element.click())
+            .unwrap_or_else(|error| panic!("{css}: {error}"));
     }
 
     /// Types into the element, after what it has.
     pub fn type_into(&self, css: &str, text: &str) {
         let element = self.find(css);
-        self.runtime.block_on(element.send_keys(text)).unwrap_or_else(|error| panic!("{css}: {error}"));
+        self.runtime
+            .block_on(element.send_keys(text))
+            .unwrap_or_else(|error| panic!("{css}: {error}"));
     }
 
     /// Presses keys wherever the focus is.
     pub fn press(&self, keys: &str) {
-        let keys = keys.chars().fold(KeyActions::new("keyboard".to_owned()), |keys, value| {
-            keys.then(KeyAction::Down { value }).then(KeyAction::Up { value })
-        });
-        self.runtime.block_on(self.client.perform_actions(keys)).expect("a keyboard");
+        let keys = keys
+            .chars()
+            .fold(KeyActions::new("keyboard".to_owned()), |keys, value| {
+                keys.then(KeyAction::Down { value })
+                    .then(KeyAction::Up { value })
+            });
+        self.runtime
+            .block_on(self.client.perform_actions(keys))
+            .expect("a keyboard");
     }
 
     pub fn js(&self, script: &str) -> Value {
@@ -146,13 +188,17 @@ impl Browser {
 
     /// Runs a script that calls its last argument with the result.
     pub fn js_later(&self, script: &str) -> Value {
-        self.runtime.block_on(self.client.execute_async(script, Vec::new())).expect("a result")
+        self.runtime
+            .block_on(self.client.execute_async(script, Vec::new()))
+            .expect("a result")
     }
 
     /// A command of the protocol of Chrome's developer tools.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
         let body = json!({ "cmd": command, "params": parameters });
-        let mut answer = ureq::post(format!("{}/goog/cdp/execute", self.session)).send_json(body).expect("an answer");
+        let mut answer = ureq::post(format!("{}/goog/cdp/execute", self.session))
+            .send_json(body)
+            .expect("an answer");
         let body = answer.body_mut().with_config().limit(MOST);
         body.read_json::<Value>().expect("JSON")["value"].take()
     }
@@ -160,30 +206,44 @@ impl Browser {
     /// Chooses the theme and the width of the page.
     pub fn looks(&self, theme: &str, width: u32) {
         let feature = json!([{ "name": "prefers-color-scheme", "value": theme }]);
-        self.devtools("Emulation.setEmulatedMedia", &json!({ "features": feature }));
-        let size = json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600 });
+        self.devtools(
+            "Emulation.setEmulatedMedia",
+            &json!({ "features": feature }),
+        );
+        let size =
+            json!({ "width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600 });
         self.devtools("Emulation.setDeviceMetricsOverride", &size);
     }
 
     /// Keeps a picture of the whole page.
     pub fn picture(&self, name: &str) {
-        let size = self.js("const page = document.documentElement; return [page.clientWidth, page.scrollHeight]");
+        let size = self.js(
+            "const page = document.documentElement; return [page.clientWidth, page.scrollHeight]",
+        );
         let height = size[1].as_f64().expect("a height").min(HIGHEST);
         let clip = json!({ "x": 0, "y": 0, "width": size[0], "height": height, "scale": 1 });
-        self.keep(&format!("{name}.png"), &json!({ "captureBeyondViewport": true, "clip": clip }));
+        self.keep(
+            &format!("{name}.png"),
+            &json!({ "captureBeyondViewport": true, "clip": clip }),
+        );
     }
 
     /// Keeps a small picture of the top of an element, for the documentation.
     pub fn sample(&self, name: &str, css: &str) {
-        let top = self.js(&format!("return document.querySelector({css:?}).getBoundingClientRect().top + scrollY"));
+        let top = self.js(&format!(
+            "return document.querySelector({css:?}).getBoundingClientRect().top + scrollY"
+        ));
         let clip = json!({ "x": 40, "y": top, "width": 1200, "height": 1080, "scale": 0.65 });
-        let small = json!({ "captureBeyondViewport": true, "clip": clip, "format": "webp", "quality": 60 });
+        let small =
+            json!({ "captureBeyondViewport": true, "clip": clip, "format": "webp", "quality": 60 });
         self.keep(&format!("{name}.webp"), &small);
     }
 
     fn keep(&self, name: &str, how: &Value) {
         let shot = self.devtools("Page.captureScreenshot", how);
-        let picture = BASE64_STANDARD.decode(shot["data"].as_str().expect("a picture")).expect("Base64");
+        let picture = BASE64_STANDARD
+            .decode(shot["data"].as_str().expect("a picture"))
+            .expect("Base64");
         let folder = pictures();
         fs::create_dir_all(&folder).expect("a folder");
         fs::write(folder.join(name), picture).expect("a file");
@@ -214,5 +274,9 @@ fn hyper_connector() -> HttpConnector {
 /// The folder of the pictures, next to the programs under test.
 pub fn pictures() -> PathBuf {
     let program = Path::new(crate::common::LAPIDARY);
-    program.parent().and_then(Path::parent).expect("a target folder").join("console-pictures")
+    program
+        .parent()
+        .and_then(Path::parent)
+        .expect("a target folder")
+        .join("console-pictures")
 }

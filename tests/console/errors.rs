@@ -5,7 +5,9 @@ use crate::console::browser::Browser;
 
 #[test]
 fn a_server_that_is_gone_is_told() {
-    let Some(browser) = Browser::start("en") else { return };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     browser.go(&format!("{}/console/check", server.url));
@@ -14,16 +16,24 @@ fn a_server_that_is_gone_is_told() {
     browser.click("form:not([data-files]) button.main");
     browser.see("#told", "The server does not answer");
     // What was typed is still there.
-    assert_eq!(browser.js("return document.querySelector('#text').value"), "A text.");
+    assert_eq!(
+        browser.js("return document.querySelector('#text').value"),
+        "A text."
+    );
     let two = [folder.file("a.txt", "One."), folder.file("b.txt", "Two.")];
-    browser.type_into("#file", &two.map(|path| path.display().to_string()).join("\n"));
+    browser.type_into(
+        "#file",
+        &two.map(|path| path.display().to_string()).join("\n"),
+    );
     browser.click("form[data-files] button.main");
     browser.see("#told", "The server does not answer");
 }
 
 #[test]
 fn a_revoked_key_leads_back_to_signing_in() {
-    let Some(browser) = Browser::start("en") else { return };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let folder = Folder::new();
     let data = folder.data();
     let boss = key(&data, "--role admin boss");
@@ -36,10 +46,16 @@ fn a_revoked_key_leads_back_to_signing_in() {
     browser.see("h1", "Check");
     browser.see(".who", "shop");
     browser.type_into("#text", "A text.");
-    let revoked = run(&format!("keys revoke --server {} shop --key {boss}", server.url), &[] as &[&str]);
+    let revoked = run(
+        &format!("keys revoke --server {} shop --key {boss}", server.url),
+        &[] as &[&str],
+    );
     if revoked.status != 0 {
         // The key is given by the environment or by an option.
-        ureq::delete(format!("{}/v1/keys/shop", server.url)).header("X-Api-Key", &boss).call().expect("it is revoked");
+        ureq::delete(format!("{}/v1/keys/shop", server.url))
+            .header("X-Api-Key", &boss)
+            .call()
+            .expect("it is revoked");
     }
     browser.click("form:not([data-files]) button.main");
     browser.see("h1", "Sign in");
@@ -48,7 +64,9 @@ fn a_revoked_key_leads_back_to_signing_in() {
 
 #[test]
 fn too_large_and_too_often() {
-    let Some(browser) = Browser::start("en") else { return };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let folder = Folder::new();
     let data = folder.data();
     let shop = key(&data, "--role check --rate 2/h shop");

@@ -16,16 +16,28 @@ const WIDTHS: [u32; 2] = [360, 1280];
 fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
     let data = folder.data();
     let secret = key(&data, "--role admin boss");
-    key(&data, "--role ingest --trusted --library demo --rate 50/s shelf");
+    key(
+        &data,
+        "--role ingest --trusted --library demo --rate 50/s shelf",
+    );
     let server = Server::start_with("--private-webhooks", &[], &data);
     let send = |method: &str, path: &str, body: serde_json::Value| -> serde_json::Value {
         let url = format!("{}{path}", server.url);
-        let request = if method == "PUT" { ureq::put(url) } else { ureq::post(url) };
+        let request = if method == "PUT" {
+            ureq::put(url)
+        } else {
+            ureq::post(url)
+        };
         let answer = request.header("X-Api-Key", &secret).send_json(&body);
-        answer.unwrap_or_else(|error| panic!("{path}: {error}")).into_body().read_json().expect("JSON")
+        answer
+            .unwrap_or_else(|error| panic!("{path}: {error}"))
+            .into_body()
+            .read_json()
+            .expect("JSON")
     };
     for book in &lapidary::demo::SHELF {
-        let id = percent_encoding::utf8_percent_encode(book.id, percent_encoding::NON_ALPHANUMERIC).to_string();
+        let id = percent_encoding::utf8_percent_encode(book.id, percent_encoding::NON_ALPHANUMERIC)
+            .to_string();
         let body = json!({
             "rights": book.rights, "title": book.title, "authors": [book.author], "language": book.language.tag,
             "text": book.text(), "keep_text": true, "identifiers": ["978-5-17-118366-6"],
@@ -45,13 +57,21 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
     folder.file("shelf/one.txt", prose(7, 2_000));
     folder.file("shelf/two.txt", prose(8, 2_000));
     folder.file("shelf/broken.epub", b"PK\x03\x04 and nothing more");
-    let source = json!({ "kind": "folder", "address": shelf, "library": "shelf", "rights": "free" });
+    let source =
+        json!({ "kind": "folder", "address": shelf, "library": "shelf", "rights": "free" });
     send("PUT", "/v1/sources/shelf", source);
     send("POST", "/v1/sources/shelf/run", json!({}));
-    send("PUT", "/v1/libraries/demo/webhook", json!({ "url": "http://127.0.0.1:9/hook" }));
+    send(
+        "PUT",
+        "/v1/libraries/demo/webhook",
+        json!({ "url": "http://127.0.0.1:9/hook" }),
+    );
     let copy = lapidary::demo::VICTIM.disguised().text;
     let check = json!({ "text": copy, "detail": true, "record": true, "name": "midnight.txt" });
-    let filed = send("POST", "/v1/checks", check)["filed"].as_str().expect("an id").to_owned();
+    let filed = send("POST", "/v1/checks", check)["filed"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     send(
         "POST",
         "/v1/decisions",
@@ -59,9 +79,15 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
     );
     let job = send("POST", "/v1/jobs", json!({ "kind": "duplicates" }))["id"].to_string();
     let done = || {
-        let mut answer =
-            ureq::get(format!("{}/v1/jobs/{job}", server.url)).header("X-Api-Key", &secret).call().expect("a job");
-        answer.body_mut().read_json::<serde_json::Value>().expect("JSON")["state"] != "running"
+        let mut answer = ureq::get(format!("{}/v1/jobs/{job}", server.url))
+            .header("X-Api-Key", &secret)
+            .call()
+            .expect("a job");
+        answer
+            .body_mut()
+            .read_json::<serde_json::Value>()
+            .expect("JSON")["state"]
+            != "running"
     };
     while !done() {
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -70,12 +96,18 @@ fn filled(folder: &Folder) -> (Server, String, Vec<(&'static str, String)>) {
         ("check", "/console/check".to_owned()),
         ("report", format!("/console/checks/{filed}")),
         ("decisions", "/console/decisions".to_owned()),
-        ("catalogue", "/console/catalogue?author=quickfeather".to_owned()),
+        (
+            "catalogue",
+            "/console/catalogue?author=quickfeather".to_owned(),
+        ),
         ("library", "/console/libraries/demo".to_owned()),
         ("book", "/console/books/demo/lighthouse".to_owned()),
         ("shared", "/console/matches/house/a".to_owned()),
         ("duplicates", "/console/duplicates".to_owned()),
-        ("add", "/console/add?library=demo&rights=protected".to_owned()),
+        (
+            "add",
+            "/console/add?library=demo&rights=protected".to_owned(),
+        ),
         ("sources", "/console/sources".to_owned()),
         ("source", "/console/sources/shelf".to_owned()),
         ("jobs", "/console/jobs".to_owned()),
@@ -101,7 +133,10 @@ fn sign_in(browser: &Browser, server: &Server, secret: &str) {
 /// axe, if it can be had.
 fn axe() -> Option<String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/scripts/axe");
-    let found = Command::new(script).output().ok().filter(|run| run.status.success());
+    let found = Command::new(script)
+        .output()
+        .ok()
+        .filter(|run| run.status.success());
     let path = found.map(|run| String::from_utf8(run.stdout).expect("a path"));
     let axe = path.and_then(|path| fs::read_to_string(path.trim()).ok());
     if axe.is_none() {
@@ -112,7 +147,9 @@ fn axe() -> Option<String> {
 
 /// What axe finds on the page.
 fn violations(browser: &Browser, axe: &str) -> String {
-    browser.js(&format!("if (!window.axe) {{ {axe}; window.axe = window.axe ?? axe; }}"));
+    browser.js(&format!(
+        "if (!window.axe) {{ {axe}; window.axe = window.axe ?? axe; }}"
+    ));
     let found = browser.js_later(
         "const done = arguments[0]; axe.run(document, { resultTypes: ['violations'] }).then((found) => \
          done(found.violations.map((one) => `${one.id}: ${one.help}: ${one.nodes.map((node) => node.html).join(' | ')}`).join('\\n')), \
@@ -125,7 +162,9 @@ fn violations(browser: &Browser, axe: &str) -> String {
 /// than the screen.
 #[test]
 fn every_page_in_both_themes_and_two_widths() {
-    let Some(browser) = Browser::start("en") else { return };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let axe = axe();
     let folder = Folder::new();
     let (server, secret, pages) = filled(&folder);
@@ -172,7 +211,9 @@ fn every_page_in_both_themes_and_two_widths() {
 
 #[test]
 fn the_keyboard_is_enough() {
-    let Some(browser) = Browser::start("en") else { return };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let folder = Folder::new();
     let data = folder.data();
     let secret = key(&data, "--role admin boss");

@@ -26,10 +26,17 @@ impl Wire {
         thread::spawn(move || {
             for browser in listener.incoming().map_while(Result::ok) {
                 let server = TcpStream::connect(&to).expect("a server");
-                let (back, out) = (server.try_clone().expect("a socket"), browser.try_clone().expect("a socket"));
+                let (back, out) = (
+                    server.try_clone().expect("a socket"),
+                    browser.try_clone().expect("a socket"),
+                );
                 let record = Arc::clone(&record);
                 thread::spawn(move || pass(back, out, |_| ()));
-                thread::spawn(move || pass(browser, server, |some| record.lock().expect("a lock").extend(some)));
+                thread::spawn(move || {
+                    pass(browser, server, |some| {
+                        record.lock().expect("a lock").extend(some)
+                    })
+                });
             }
         });
         Self { url, sent }
@@ -37,7 +44,8 @@ impl Wire {
 
     /// What was sent since the last call.
     fn take(&self) -> String {
-        String::from_utf8_lossy(&std::mem::take(&mut *self.sent.lock().expect("a lock"))).into_owned()
+        String::from_utf8_lossy(&std::mem::take(&mut *self.sent.lock().expect("a lock")))
+            .into_owned()
     }
 }
 
@@ -55,16 +63,21 @@ fn pass(mut from: TcpStream, mut to: TcpStream, see: impl Fn(&[u8])) {
 /// All but the headline, whose share is counted in gems or in bytes, and the signs of disguise.
 const STATED: &str = "return [...document.querySelectorAll('.report section > p, .report section > h2')]\
                       .map((one) => one.innerText).filter((words) => !words.includes('Disguised'))";
-const PASSAGES: &str = "return [...document.querySelectorAll('.report td[dir]')].map((one) => one.innerText)";
+const PASSAGES: &str =
+    "return [...document.querySelectorAll('.report td[dir]')].map((one) => one.innerText)";
 
 #[test]
 fn the_text_stays_in_the_page() {
-    let Some(browser) = Browser::start("en") else { return };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     let book = prose(5, 4_000);
     let added = json!({ "rights": "protected", "title": "A lighthouse", "text": book });
-    ureq::put(format!("{}/v1/libraries/house/books/1", server.url)).send_json(&added).expect("it is added");
+    ureq::put(format!("{}/v1/libraries/house/books/1", server.url))
+        .send_json(&added)
+        .expect("it is added");
     // A part of the book with letters of another script, in a text of the uploader's own.
     let copied = book[3_000..16_000].replace('a', "\u{430}");
     let text = format!("\u{feff}{}{copied}{}", prose(6, 900), prose(7, 900));
@@ -94,18 +107,32 @@ fn the_text_stays_in_the_page() {
         browser.picture(&format!("stays-{theme}-{width}"));
     }
     assert_eq!(is_in(&sent), 0);
-    assert!(sent.contains("\"gems\":[\"0000") && sent.contains("\"name\":\"upload.txt\""), "{sent}");
+    assert!(
+        sent.contains("\"gems\":[\"0000") && sent.contains("\"name\":\"upload.txt\""),
+        "{sent}"
+    );
     assert_eq!(stayed, ordinary);
     // The passages are of the upload. Beside a book whose text is not kept, both show whole excerpts.
-    let of_upload = |passages: &serde_json::Value| passages[0].as_str().expect("a passage").to_owned();
+    let of_upload =
+        |passages: &serde_json::Value| passages[0].as_str().expect("a passage").to_owned();
     assert_eq!(of_upload(&passages), of_upload(&shown));
-    assert!(of_upload(&passages).contains(words[words.len() / 2]), "{passages}");
-    assert!(browser.url().contains("/console/checks/"), "{}", browser.url());
+    assert!(
+        of_upload(&passages).contains(words[words.len() / 2]),
+        "{passages}"
+    );
+    assert!(
+        browser.url().contains("/console/checks/"),
+        "{}",
+        browser.url()
+    );
     // The way back leads to the form, where the switch is still on; and so it is for a pasted text that is not filed.
     browser.js("history.back()");
     browser.find("#stays:checked");
     wire.take();
-    browser.js(&format!("document.getElementById('text').value = {}", json!(text)));
+    browser.js(&format!(
+        "document.getElementById('text').value = {}",
+        json!(text)
+    ));
     browser.click("form:not([data-files]) button:not(.main)");
     browser.see(".report h1", "PROTECTED");
     browser.see("#result", "was not filed");
@@ -116,7 +143,9 @@ fn the_text_stays_in_the_page() {
 
 #[test]
 fn a_file_that_the_page_cannot_read_is_sent_only_when_told() {
-    let Some(browser) = Browser::start("ru") else { return };
+    let Some(browser) = Browser::start("ru") else {
+        return;
+    };
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     let page = folder.file("page.html", format!("<!doctype html><p>{}", prose(3, 300)));
@@ -140,5 +169,8 @@ fn a_file_that_the_page_cannot_read_is_sent_only_when_told() {
     browser.click("[data-anyway]");
     browser.see(".report", "page.html");
     assert!(wire.take().contains(&word));
-    assert_eq!(browser.js("return document.getElementById('stays').checked"), true);
+    assert_eq!(
+        browser.js("return document.getElementById('stays').checked"),
+        true
+    );
 }

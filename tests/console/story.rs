@@ -6,12 +6,13 @@ use crate::common::{Folder, Server, prose};
 use crate::console::browser::Browser;
 
 /// How much a page loaded from elsewhere.
-pub const FOREIGN: &str =
-    "return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith(location.origin)).length";
+pub const FOREIGN: &str = "return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith(location.origin)).length";
 
 #[test]
 fn from_a_fresh_program_to_a_decision() {
-    let Some(browser) = Browser::start("en") else { return };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     browser.go(&server.url);
@@ -30,16 +31,35 @@ fn from_a_fresh_program_to_a_decision() {
     browser.see(".report h1", "PROTECTED");
     browser.see("#result", "The Lighthouse That Collected Umbrellas");
     let shown = browser.text(".report");
-    assert!(shown.contains("midnight.txt") && shown.contains("demo/lighthouse"), "{shown}");
+    assert!(
+        shown.contains("midnight.txt") && shown.contains("demo/lighthouse"),
+        "{shown}"
+    );
     // Passages of both texts, side by side, with what was changed; and the map of the parts.
-    let words = |side: u32| browser.text(&format!(".report .sides tbody tr:nth-child(2) td:nth-child({side})"));
+    let words = |side: u32| {
+        browser.text(&format!(
+            ".report .sides tbody tr:nth-child(2) td:nth-child({side})"
+        ))
+    };
     assert!(words(1).len() > 100 && words(2).len() > 100, "{shown}");
     assert!(
-        browser.js("return document.querySelectorAll('.report td mark, .report td ins').length").as_u64() > Some(10)
+        browser
+            .js("return document.querySelectorAll('.report td mark, .report td ins').length")
+            .as_u64()
+            > Some(10)
     );
-    assert!(browser.js("return document.querySelectorAll('.report svg .ribbon').length").as_u64() > Some(0));
+    assert!(
+        browser
+            .js("return document.querySelectorAll('.report svg .ribbon').length")
+            .as_u64()
+            > Some(0)
+    );
     // The address is now that of the filed report.
-    assert!(browser.url().contains("/console/checks/"), "{}", browser.url());
+    assert!(
+        browser.url().contains("/console/checks/"),
+        "{}",
+        browser.url()
+    );
 
     browser.click("input[value=refused]");
     browser.type_into("#reason", "It is our best-selling book.");
@@ -82,7 +102,9 @@ fn from_a_fresh_program_to_a_decision() {
 
 #[test]
 fn duplicates_are_found_and_shown() {
-    let Some(browser) = Browser::start("ru") else { return };
+    let Some(browser) = Browser::start("ru") else {
+        return;
+    };
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     browser.go(&server.url);
@@ -90,7 +112,10 @@ fn duplicates_are_found_and_shown() {
     browser.click("form[action^='/console/demo'] button");
     browser.see("h1", "Демонстрационная полка");
     let copy = folder.file("copy.txt", lapidary::demo::VICTIM.text());
-    browser.go(&format!("{}/console/add?library=другие&rights=unknown", server.url));
+    browser.go(&format!(
+        "{}/console/add?library=другие&rights=unknown",
+        server.url
+    ));
     browser.type_into("#file", copy.to_str().expect("a path"));
     browser.click("main button.main");
     browser.see("main table", "добавлена");
@@ -103,12 +128,19 @@ fn duplicates_are_found_and_shown() {
     browser.click("main .group a[href$='/lighthouse']");
     browser.see("main", "Общее с другими книгами");
     browser.see("#shared", "другие/copy");
-    assert!(browser.js("return document.querySelectorAll('#shared svg .ribbon').length").as_u64() > Some(0));
+    assert!(
+        browser
+            .js("return document.querySelectorAll('#shared svg .ribbon').length")
+            .as_u64()
+            > Some(0)
+    );
 }
 
 #[test]
 fn a_source_is_added_tested_and_run() {
-    let Some(browser) = Browser::start("en") else { return };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     for (name, seed) in [("one.txt", 1), ("two.txt", 2)] {

@@ -14,21 +14,31 @@ use crate::makers::MAKERS;
 fn files(folder: &Folder, text: &str) -> Vec<PathBuf> {
     let words: Vec<&str> = text.split(' ').collect();
     let paragraphs: Vec<String> = words.chunks(120).map(|words| words.join(" ")).collect();
-    MAKERS.iter().map(|(format, make)| folder.file(&format!("upload.{format}"), make(&paragraphs))).collect()
+    MAKERS
+        .iter()
+        .map(|(format, make)| folder.file(&format!("upload.{format}"), make(&paragraphs)))
+        .collect()
 }
 
 #[test]
 fn several_files_of_all_formats_become_a_table() {
-    let Some(browser) = Browser::start("en") else { return };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     let text = prose(5, 4_000);
     let book = json!({ "rights": "protected", "title": "The book of all formats", "text": text });
-    ureq::put(format!("{}/v1/libraries/house/books/1", server.url)).send_json(&book).expect("it is added");
+    ureq::put(format!("{}/v1/libraries/house/books/1", server.url))
+        .send_json(&book)
+        .expect("it is added");
     let mut files = files(&folder, &text);
     files.push(folder.file("<img src=x onerror=alert(1)>.txt", "Too short."));
     files.push(folder.file("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\0"));
-    let paths: Vec<&str> = files.iter().map(|path| path.to_str().expect("a path")).collect();
+    let paths: Vec<&str> = files
+        .iter()
+        .map(|path| path.to_str().expect("a path"))
+        .collect();
     browser.go(&server.url);
     browser.type_into("#file", &paths.join("\n"));
     browser.click("form[data-files] button.main");
@@ -36,15 +46,25 @@ fn several_files_of_all_formats_become_a_table() {
     wait_for_rows(&browser, files.len());
     let rows = browser.text("#table tbody");
     for (format, _) in MAKERS {
-        let row = rows.lines().find(|line| line.contains(&format!("upload.{format}"))).unwrap_or_default().to_owned();
+        let row = rows
+            .lines()
+            .find(|line| line.contains(&format!("upload.{format}")))
+            .unwrap_or_default()
+            .to_owned();
         let row = browser.js(&format!(
             "return [...document.querySelectorAll('#table tbody tr')].find((row) => row.innerText.includes('upload.{format}')).innerText"
         )).as_str().map_or(row, str::to_owned);
-        assert!(row.contains("protected") && row.contains("The book of all formats"), "{row}");
+        assert!(
+            row.contains("protected") && row.contains("The book of all formats"),
+            "{row}"
+        );
     }
     let failed = browser.text("#table tr.failed");
     assert!(failed.contains("picture.png"), "{failed}");
-    assert_eq!(browser.js("return document.querySelectorAll('#table img').length"), 0);
+    assert_eq!(
+        browser.js("return document.querySelectorAll('#table img').length"),
+        0
+    );
 
     // Sorted by name, both ways.
     let first = || browser.text("#table tbody td");
@@ -76,21 +96,49 @@ fn a_text_that_cannot_be_checked_does_not_look_clean() {
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     let book = json!({ "rights": "protected", "text": prose(5, 4_000) });
-    ureq::put(format!("{}/v1/libraries/house/books/1", server.url)).send_json(&book).expect("it is added");
+    ureq::put(format!("{}/v1/libraries/house/books/1", server.url))
+        .send_json(&book)
+        .expect("it is added");
     let web = Web::of(&server);
     for (text, verdict) in [
         (" ", "not checked</span>: the text is too short to check"),
-        ("Too short.", "not checked</span>: the text is too short to check"),
+        (
+            "Too short.",
+            "not checked</span>: the text is too short to check",
+        ),
         (&prose(6, 4_000), "unknown</span></td>"),
     ] {
-        let row = web.upload("/console/check", "/console/check?record=true&row=a.txt", "a.txt", text).expect(200);
+        let row = web
+            .upload(
+                "/console/check",
+                "/console/check?record=true&row=a.txt",
+                "a.txt",
+                text,
+            )
+            .expect(200);
         assert!(row.body.contains(verdict), "{}", row.body);
     }
-    let alone = web.upload("/console/check", "/console/check", "a.txt", "Too short.").expect(200);
-    assert!(alone.body.contains("NOT CHECKED: the text is too short to check"), "{}", alone.body);
+    let alone = web
+        .upload("/console/check", "/console/check", "a.txt", "Too short.")
+        .expect(200);
+    assert!(
+        alone
+            .body
+            .contains("NOT CHECKED: the text is too short to check"),
+        "{}",
+        alone.body
+    );
     let decisions = web.get("/console/decisions").expect(200).body;
-    assert_eq!(decisions.matches("\"tag not_checked\"").count(), 2, "{decisions}");
-    assert_eq!(decisions.matches("\"tag unknown\"").count(), 1, "{decisions}");
+    assert_eq!(
+        decisions.matches("\"tag not_checked\"").count(),
+        2,
+        "{decisions}"
+    );
+    assert_eq!(
+        decisions.matches("\"tag unknown\"").count(),
+        1,
+        "{decisions}"
+    );
 }
 
 fn wait_for_rows(browser: &Browser, rows: usize) {
@@ -101,7 +149,9 @@ fn wait_for_rows(browser: &Browser, rows: usize) {
 
 #[test]
 fn a_file_can_be_dropped() {
-    let Some(browser) = Browser::start("en") else { return };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     browser.go(&format!("{}/console/check", server.url));
@@ -123,19 +173,30 @@ fn real_files_are_read() {
     let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/formats");
     // Chromium takes no paths with dots.
     let listed = fs::canonicalize(&shared).and_then(fs::read_dir);
-    let Ok(listed) = listed else { return told_skipped(&format!("there are no files at {}", shared.display())) };
-    let Some(browser) = Browser::start("en") else { return };
+    let Ok(listed) = listed else {
+        return told_skipped(&format!("there are no files at {}", shared.display()));
+    };
+    let Some(browser) = Browser::start("en") else {
+        return;
+    };
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     let mut kinds = std::collections::BTreeMap::new();
     for path in listed.flatten().map(|entry| entry.path()) {
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default()
+            .to_owned();
         if name.contains("converted-here") && name.contains("shinel") {
             let kind = name.rsplit('.').next().unwrap_or_default().to_owned();
             kinds.entry(kind).or_insert(path);
         }
     }
-    let paths: Vec<&str> = kinds.values().map(|path| path.to_str().expect("a path")).collect();
+    let paths: Vec<&str> = kinds
+        .values()
+        .map(|path| path.to_str().expect("a path"))
+        .collect();
     assert!(paths.len() >= 8, "{paths:?}");
     browser.go(&format!("{}/console/check", server.url));
     browser.type_into("#file", &paths.join("\n"));

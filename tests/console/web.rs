@@ -15,7 +15,9 @@ pub struct Page {
 
 impl Page {
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        self.head
+            .lines()
+            .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
     }
 
     pub fn expect(self, status: u16) -> Self {
@@ -25,7 +27,11 @@ impl Page {
 
     /// What the forms of the page send to show that they are of the page.
     pub fn token(&self) -> &str {
-        let rest = self.body.split_once("name=\"token\" value=\"").expect("a form").1;
+        let rest = self
+            .body
+            .split_once("name=\"token\" value=\"")
+            .expect("a form")
+            .1;
         &rest[..rest.find(|c: char| !c.is_ascii_hexdigit()).expect("an end")]
     }
 }
@@ -43,7 +49,10 @@ impl Web {
     }
 
     pub fn at(url: &str) -> Self {
-        Self { address: url.trim_start_matches("http://").to_owned(), cookie: None }
+        Self {
+            address: url.trim_start_matches("http://").to_owned(),
+            cookie: None,
+        }
     }
 
     /// Signs in, which is to succeed.
@@ -62,32 +71,52 @@ impl Web {
     /// Sends a request with these headers and nothing else.
     pub fn bare(&self, method: &str, path: &str, headers: &str, body: &[u8]) -> Page {
         let mut stream = TcpStream::connect(&self.address).expect("a connection");
-        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out");
-        let head =
-            format!("{method} {path} HTTP/1.1\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n", body.len());
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .expect("a time-out");
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n",
+            body.len()
+        );
         // A server that refuses early may close the connection before the whole request is sent.
         let _ = stream.write_all(&[head.as_bytes(), body].concat());
         let mut bytes = Vec::new();
         let _ = stream.read_to_end(&mut bytes);
         let text = String::from_utf8_lossy(&bytes);
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
-        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or_default();
+        let status = head
+            .split(' ')
+            .nth(1)
+            .and_then(|status| status.parse().ok())
+            .unwrap_or_default();
         // Names of headers are lower case; values stay as they are.
         let lower = |line: &str| match line.split_once(": ") {
             Some((name, value)) => format!("{}: {value}\n", name.to_lowercase()),
             None => line.to_owned() + "\n",
         };
-        Page { status, head: head.lines().map(lower).collect(), body: body.to_owned() }
+        Page {
+            status,
+            head: head.lines().map(lower).collect(),
+            body: body.to_owned(),
+        }
     }
 
     fn headers(&self) -> String {
-        let cookie = self.cookie.as_ref().map(|cookie| format!("Cookie: {cookie}\r\n")).unwrap_or_default();
+        let cookie = self
+            .cookie
+            .as_ref()
+            .map(|cookie| format!("Cookie: {cookie}\r\n"))
+            .unwrap_or_default();
         format!("Host: {0}\r\nAccept: text/html\r\n{cookie}", self.address)
     }
 
     /// The headers of a form on a page of the console.
     pub fn own(&self) -> String {
-        format!("{}Origin: http://{}\r\nSec-Fetch-Site: same-origin\r\n", self.headers(), self.address)
+        format!(
+            "{}Origin: http://{}\r\nSec-Fetch-Site: same-origin\r\n",
+            self.headers(),
+            self.address
+        )
     }
 
     pub fn get(&self, path: &str) -> Page {

@@ -26,7 +26,10 @@ pub const PATIENCE: Duration = Duration::from_secs(90);
 
 /// How many faults there are. Set `LAPIDARY_KILLS=50` for a thorough run.
 pub fn faults(usual: u64) -> u64 {
-    std::env::var("LAPIDARY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(usual)
+    std::env::var("LAPIDARY_KILLS")
+        .ok()
+        .and_then(|kills| kills.parse().ok())
+        .unwrap_or(usual)
 }
 
 pub fn text(book: u64, version: u64) -> String {
@@ -44,13 +47,20 @@ pub struct Servers {
 impl Servers {
     pub fn start(nodes: &Nodes) -> Self {
         let store = format!("redis://{}", nodes.addresses);
-        let (running, key) = ([(); 2].map(|()| Server::start_on(&store)), admin_key(&store));
+        let (running, key) = (
+            [(); 2].map(|()| Server::start_on(&store)),
+            admin_key(&store),
+        );
         Self::of(store, running, &key)
     }
 
     /// Servers of this store that are running, and the key of an administrator.
     pub fn of(store: String, running: [Server; 2], key: &str) -> Self {
-        Self { store, running: running.map(RwLock::new), key: key.to_owned() }
+        Self {
+            store,
+            running: running.map(RwLock::new),
+            key: key.to_owned(),
+        }
     }
 
     pub fn restart(&self, i: usize) {
@@ -67,7 +77,10 @@ impl Servers {
         key: &str,
         (method, path, body): (&str, &str, &Value),
     ) -> Result<Response<Body>, ureq::Error> {
-        let url = format!("{}{path}", self.running[server as usize % 2].read().unwrap().url);
+        let url = format!(
+            "{}{path}",
+            self.running[server as usize % 2].read().unwrap().url
+        );
         let key = format!("Bearer {key}");
         match method {
             "PUT" => agent.put(url).header(AUTHORIZATION, key).send_json(body),
@@ -84,15 +97,25 @@ impl Servers {
     }
 
     pub fn ask_as(&self, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
-        let agent = Agent::config_builder().http_status_as_error(false).build().new_agent();
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .build()
+            .new_agent();
         let mut answer = self.once(&agent, 0, key, (method, path, body)).unwrap();
-        (answer.status().as_u16(), answer.body_mut().read_json().unwrap())
+        (
+            answer.status().as_u16(),
+            answer.body_mut().read_json().unwrap(),
+        )
     }
 }
 
 /// A new key of an administrator, which all servers know.
 pub fn admin_key(store: &str) -> String {
-    let added = run(&format!("keys add --store {store} --role admin test"), &[] as &[&str]).expect(0);
+    let added = run(
+        &format!("keys add --store {store} --role admin test"),
+        &[] as &[&str],
+    )
+    .expect(0);
     sleep(KNOWN);
     added.out.lines().last().unwrap().to_owned()
 }
@@ -116,10 +139,21 @@ pub struct Client<'a> {
 
 impl<'a> Client<'a> {
     pub fn new(servers: &'a Servers, number: u64) -> Self {
-        let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(40)));
-        let books = (0..BOOKS).map(|book| (number * BOOKS + book, None)).collect();
+        let agent = Agent::config_builder()
+            .http_status_as_error(false)
+            .timeout_global(Some(Duration::from_secs(40)));
+        let books = (0..BOOKS)
+            .map(|book| (number * BOOKS + book, None))
+            .collect();
         let agent = agent.build().new_agent();
-        Self { servers, agent, random: Random(number), books, delayed: Vec::new(), requests: 0 }
+        Self {
+            servers,
+            agent,
+            random: Random(number),
+            books,
+            delayed: Vec::new(),
+            requests: 0,
+        }
     }
 
     /// Sends a request until it is answered.
@@ -132,14 +166,21 @@ impl<'a> Client<'a> {
         self.requests += 1;
         loop {
             let server = self.random.below(2);
-            if let Ok(mut answer) = self.servers.once(&self.agent, server, key, (method, path, body)) {
+            if let Ok(mut answer) =
+                self.servers
+                    .once(&self.agent, server, key, (method, path, body))
+            {
                 let status = answer.status().as_u16();
                 let retry = answer.headers().contains_key("Retry-After");
                 let body = answer.body_mut().read_json::<Value>();
                 match (status, body) {
                     // Others may accept the key until that is written; asked again, any server writes it.
-                    (507, Ok(problem)) => assert_eq!(problem["code"], "revoked_in_memory", "{problem}"),
-                    (503, Ok(problem)) => assert!(retry && problem.get("verdict").is_none(), "{problem}"),
+                    (507, Ok(problem)) => {
+                        assert_eq!(problem["code"], "revoked_in_memory", "{problem}")
+                    }
+                    (503, Ok(problem)) => {
+                        assert!(retry && problem.get("verdict").is_none(), "{problem}")
+                    }
                     (_, body) if status == 204 || body.is_ok() => {
                         let body = body.unwrap_or_default();
                         if since.elapsed() > SLOW {
@@ -150,7 +191,10 @@ impl<'a> Client<'a> {
                     _ => {}
                 }
             }
-            assert!(since.elapsed() < PATIENCE, "{method} {path} is never answered");
+            assert!(
+                since.elapsed() < PATIENCE,
+                "{method} {path} is never answered"
+            );
             sleep(Duration::from_millis(50));
         }
     }
@@ -173,12 +217,32 @@ impl<'a> Client<'a> {
         let version = self.random.below(VERSIONS);
         let body = json!({ "rights": "protected", "text": text(book, version) });
         let before = self.books[&book];
-        if before == Some(State { version, disabled: false }) {
-            let (status, answer) = self.send("PUT", "/v1/libraries/lib/books/twin?unless=protected", &body);
-            assert_eq!((status, &answer["code"]), (409, &json!("matches")), "{answer}");
+        if before
+            == Some(State {
+                version,
+                disabled: false,
+            })
+        {
+            let (status, answer) = self.send(
+                "PUT",
+                "/v1/libraries/lib/books/twin?unless=protected",
+                &body,
+            );
+            assert_eq!(
+                (status, &answer["code"]),
+                (409, &json!("matches")),
+                "{answer}"
+            );
         } else {
-            let (status, answer) = self.send("PUT", &format!("/v1/libraries/lib/books/{book}?unless=protected"), &body);
-            assert!(matches!(status, 200 | 201), "book {book} was {before:?}: {status} {answer}");
+            let (status, answer) = self.send(
+                "PUT",
+                &format!("/v1/libraries/lib/books/{book}?unless=protected"),
+                &body,
+            );
+            assert!(
+                matches!(status, 200 | 201),
+                "book {book} was {before:?}: {status} {answer}"
+            );
             let disabled = before.is_some_and(|state| state.disabled);
             self.books.insert(book, Some(State { version, disabled }));
         }
@@ -186,8 +250,16 @@ impl<'a> Client<'a> {
 
     /// Adds a key, uses it, and revokes it. All servers know of both in time.
     fn add_and_revoke_key(&mut self) {
-        let name = format!("key-{}-{}", self.books.keys().next().unwrap(), self.requests);
-        let (status, made) = self.send("POST", "/v1/keys", &json!({ "name": name, "role": "check" }));
+        let name = format!(
+            "key-{}-{}",
+            self.books.keys().next().unwrap(),
+            self.requests
+        );
+        let (status, made) = self.send(
+            "POST",
+            "/v1/keys",
+            &json!({ "name": name, "role": "check" }),
+        );
         let added = Instant::now();
         // If the first answer was lost, so is the secret.
         assert!(matches!(status, 201 | 409), "{status} {made}");
@@ -208,7 +280,9 @@ impl<'a> Client<'a> {
     fn check_until(&mut self, secret: &str, status: u16, before: u16, deadline: Instant) {
         loop {
             let asked = Instant::now();
-            let answered = self.send_with(secret, "POST", "/v1/checks", &json!({ "text": "gems" })).0;
+            let answered = self
+                .send_with(secret, "POST", "/v1/checks", &json!({ "text": "gems" }))
+                .0;
             if answered == status {
                 return;
             }
@@ -223,17 +297,24 @@ impl<'a> Client<'a> {
         let (version, disabled) = (self.random.below(VERSIONS), self.random.below(2) == 0);
         let (now, (status, answer)) = match (self.random.below(6), before) {
             (0, _) => (None, self.send("DELETE", &path, &Value::Null)),
-            (1, Some(state)) => {
-                (Some(State { disabled, ..state }), self.send("PATCH", &path, &json!({ "disabled": disabled })))
-            }
+            (1, Some(state)) => (
+                Some(State { disabled, ..state }),
+                self.send("PATCH", &path, &json!({ "disabled": disabled })),
+            ),
             (_, before) => {
-                let now = State { version, disabled: before.is_some_and(|state| state.disabled) };
+                let now = State {
+                    version,
+                    disabled: before.is_some_and(|state| state.disabled),
+                };
                 let body = json!({ "rights": "protected", "text": text(book, version) });
                 (Some(now), self.send("PUT", &path, &body))
             }
         };
         // What is repeated finds what it has done.
-        assert!(matches!(status, 200 | 201 | 204) || now.is_none() && status == 404, "{path}: {status} {answer}");
+        assert!(
+            matches!(status, 200 | 201 | 204) || now.is_none() && status == 404,
+            "{path}: {status} {answer}"
+        );
         self.books.insert(book, now);
     }
 
@@ -241,14 +322,32 @@ impl<'a> Client<'a> {
     pub fn check(&mut self, book: u64) {
         let name = book.to_string();
         for version in 0..VERSIONS {
-            let (status, report) = self.send("POST", "/v1/checks", &json!({ "text": text(book, version) }));
+            let (status, report) = self.send(
+                "POST",
+                "/v1/checks",
+                &json!({ "text": text(book, version) }),
+            );
             assert_eq!(status, 200, "{report}");
-            let expected = self.books[&book].is_some_and(|state| state.version == version && !state.disabled);
-            let whole = |found: &&Value| found["book"]["id"].as_str() == Some(&name) && found["share_of_book"] == 1.0;
-            let found = report["matches"].as_array().unwrap().iter().any(|found| whole(&found));
-            assert_eq!(found, expected, "book {book} is {:?}, version {version}: {report}", self.books[&book]);
+            let expected =
+                self.books[&book].is_some_and(|state| state.version == version && !state.disabled);
+            let whole = |found: &&Value| {
+                found["book"]["id"].as_str() == Some(&name) && found["share_of_book"] == 1.0
+            };
+            let found = report["matches"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .any(|found| whole(&found));
+            assert_eq!(
+                found, expected,
+                "book {book} is {:?}, version {version}: {report}",
+                self.books[&book]
+            );
             let verdict = if expected { "protected" } else { "unknown" };
-            assert_eq!(report["verdict"], verdict, "book {book}, version {version}: {report}");
+            assert_eq!(
+                report["verdict"], verdict,
+                "book {book}, version {version}: {report}"
+            );
         }
     }
 }
@@ -288,7 +387,10 @@ pub fn under_load(servers: &Servers, disturb: impl FnOnce() + Send) -> Vec<(Inst
         }
     }
     // The totals and the audit log say the same.
-    let states: BTreeMap<u64, Option<State>> = clients.iter().flat_map(|client| client.books.clone()).collect();
+    let states: BTreeMap<u64, Option<State>> = clients
+        .iter()
+        .flat_map(|client| client.books.clone())
+        .collect();
     let client = &mut clients[0];
     let there = states.values().flatten().count() as u64;
     let (_, all) = client.send("GET", "/v1/stats", &Value::Null);
@@ -298,22 +400,42 @@ pub fn under_load(servers: &Servers, disturb: impl FnOnce() + Send) -> Vec<(Inst
     loop {
         let (_, page) = client.send("GET", &path, &Value::Null);
         for entry in page["entries"].as_array().unwrap() {
-            let Some(book) = entry["id"].as_str().and_then(|id| id.parse().ok()) else { continue };
+            let Some(book) = entry["id"].as_str().and_then(|id| id.parse().ok()) else {
+                continue;
+            };
             match entry["action"].as_str().unwrap() {
-                "added" => assert!(told.insert(book, entry["digest"].to_string()).is_none(), "{entry}"),
-                "replaced" => assert!(told.insert(book, entry["digest"].to_string()).is_some(), "{entry}"),
+                "added" => assert!(
+                    told.insert(book, entry["digest"].to_string()).is_none(),
+                    "{entry}"
+                ),
+                "replaced" => assert!(
+                    told.insert(book, entry["digest"].to_string()).is_some(),
+                    "{entry}"
+                ),
                 "removed" => assert!(told.remove(&book).is_some(), "{entry}"),
                 _ => {}
             }
         }
-        let Some(next) = page["next"].as_u64() else { break };
+        let Some(next) = page["next"].as_u64() else {
+            break;
+        };
         path = format!("/v1/audit?limit=1000&after={next}");
     }
-    let digest = |book: u64, state: State| json!(blake3::hash(text(book, state.version).as_bytes()).to_string());
-    let expected = states.iter().filter_map(|(book, state)| Some((*book, digest(*book, (*state)?).to_string())));
+    let digest = |book: u64, state: State| {
+        json!(blake3::hash(text(book, state.version).as_bytes()).to_string())
+    };
+    let expected = states
+        .iter()
+        .filter_map(|(book, state)| Some((*book, digest(*book, (*state)?).to_string())));
     assert_eq!(told, expected.collect());
-    println!("{} requests", clients.iter().map(|client| client.requests).sum::<u64>());
-    clients.into_iter().flat_map(|client| client.delayed).collect()
+    println!(
+        "{} requests",
+        clients.iter().map(|client| client.requests).sum::<u64>()
+    );
+    clients
+        .into_iter()
+        .flat_map(|client| client.delayed)
+        .collect()
 }
 
 pub fn is_primary(nodes: &Nodes, node: usize) -> bool {
@@ -323,18 +445,32 @@ pub fn is_primary(nodes: &Nodes, node: usize) -> bool {
 /// Waits until all slots are served, and every other node is a replica that has everything.
 pub fn heal(nodes: &Nodes) {
     let is_well = || {
-        let all = (0..nodes.count())
-            .map(|node| (nodes.ask(node, &["cluster", "info"]), nodes.ask(node, &["info", "replication"])));
+        let all = (0..nodes.count()).map(|node| {
+            (
+                nodes.ask(node, &["cluster", "info"]),
+                nodes.ask(node, &["info", "replication"]),
+            )
+        });
         let all: Vec<_> = all.collect();
-        let serve =
-            all.iter().all(|(info, _)| info.contains("cluster_state:ok") && info.contains("cluster_slots_ok:16384"));
-        let primaries = all.iter().filter(|(_, role)| role.contains("role:master")).count();
-        let in_sync = all.iter().filter(|(_, role)| role.contains("master_link_status:up")).count();
+        let serve = all.iter().all(|(info, _)| {
+            info.contains("cluster_state:ok") && info.contains("cluster_slots_ok:16384")
+        });
+        let primaries = all
+            .iter()
+            .filter(|(_, role)| role.contains("role:master"))
+            .count();
+        let in_sync = all
+            .iter()
+            .filter(|(_, role)| role.contains("master_link_status:up"))
+            .count();
         serve && primaries == 3 && primaries + in_sync == nodes.count()
     };
     let since = Instant::now();
     while !is_well() {
-        assert!(since.elapsed() < Duration::from_secs(120), "the cluster does not recover");
+        assert!(
+            since.elapsed() < Duration::from_secs(120),
+            "the cluster does not recover"
+        );
         sleep(Duration::from_millis(100));
     }
 }
@@ -343,7 +479,10 @@ pub fn heal(nodes: &Nodes) {
 pub fn print_delays(at: &[Instant], delayed: Vec<(Instant, Duration)>) {
     let mut worst = vec![Duration::ZERO; at.len()];
     for (since, time) in delayed {
-        let fault = at.iter().rposition(|at| *at <= since + Duration::from_secs(1)).unwrap_or(0);
+        let fault = at
+            .iter()
+            .rposition(|at| *at <= since + Duration::from_secs(1))
+            .unwrap_or(0);
         worst[fault] = worst[fault].max(time);
     }
     worst.sort_unstable();

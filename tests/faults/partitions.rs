@@ -33,14 +33,28 @@ struct Host {
 impl Host {
     fn new(number: usize) -> Self {
         let mut holder = Command::new("unshare");
-        holder.args(["--net", "sh", "-c", "echo; cat"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        holder
+            .args(["--net", "sh", "-c", "echo; cat"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
         let mut holder = holder.spawn().unwrap();
         // It is in its namespace once it says something.
-        BufReader::new(holder.stdout.take().unwrap()).read_line(&mut String::new()).unwrap();
-        let host = Self { address: format!("10.77.0.{}", number + 1), holder };
-        ip(&format!("link add v{number} type veth peer name eth0 netns {}", host.holder.id()));
+        BufReader::new(holder.stdout.take().unwrap())
+            .read_line(&mut String::new())
+            .unwrap();
+        let host = Self {
+            address: format!("10.77.0.{}", number + 1),
+            holder,
+        };
+        ip(&format!(
+            "link add v{number} type veth peer name eth0 netns {}",
+            host.holder.id()
+        ));
         ip(&format!("link set v{number} master br0 up"));
-        host.ip(&format!("addr add {}/24 dev eth0\nlink set eth0 up\nlink set lo up\n", host.address));
+        host.ip(&format!(
+            "addr add {}/24 dev eth0\nlink set eth0 up\nlink set lo up\n",
+            host.address
+        ));
         host
     }
 
@@ -53,8 +67,17 @@ impl Host {
 
     /// Runs commands of `ip`, one in each line.
     fn ip(&self, lines: &str) {
-        let mut ip = self.command("ip").args(["-batch", "-"]).stdin(Stdio::piped()).spawn().unwrap();
-        ip.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        let mut ip = self
+            .command("ip")
+            .args(["-batch", "-"])
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        ip.stdin
+            .take()
+            .unwrap()
+            .write_all(lines.as_bytes())
+            .unwrap();
         assert!(ip.wait().unwrap().success(), "{lines}");
     }
 }
@@ -85,28 +108,65 @@ impl Network {
             std::fs::create_dir(&dir).unwrap();
             let mut server = host.command("redis-server");
             server
-                .args(["--bind", &host.address, "--port", &PORT.to_string(), "--protected-mode", "no", "--dir"])
+                .args([
+                    "--bind",
+                    &host.address,
+                    "--port",
+                    &PORT.to_string(),
+                    "--protected-mode",
+                    "no",
+                    "--dir",
+                ])
                 .arg(&dir);
-            server.args("--logfile log --cluster-enabled yes --cluster-node-timeout 2000".split(' '));
-            server.args("--cluster-require-full-coverage no --cluster-allow-replica-migration no".split(' '));
+            server
+                .args("--logfile log --cluster-enabled yes --cluster-node-timeout 2000".split(' '));
+            server.args(
+                "--cluster-require-full-coverage no --cluster-allow-replica-migration no"
+                    .split(' '),
+            );
             server.args("--repl-diskless-sync-delay 0 --maxmemory-policy noeviction".split(' '));
-            server.args(["--save", ""]).stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap()
+            server
+                .args(["--save", ""])
+                .stdin(Stdio::null())
+                .stdout(Stdio::null())
+                .spawn()
+                .unwrap()
         };
         let running = hosts[..count].iter().map(start).collect();
-        let addresses: Vec<String> = hosts[..count].iter().map(|host| format!("{}:{PORT}", host.address)).collect();
+        let addresses: Vec<String> = hosts[..count]
+            .iter()
+            .map(|host| format!("{}:{PORT}", host.address))
+            .collect();
         let nodes = Nodes::at(addresses.join(","));
         let since = Instant::now();
         while (0..count).any(|node| nodes.ask(node, &["ping"]) != "PONG") {
-            assert!(since.elapsed() < Duration::from_secs(30), "the nodes do not start");
+            assert!(
+                since.elapsed() < Duration::from_secs(30),
+                "the nodes do not start"
+            );
         }
         let mut create = Command::new("redis-cli");
         create.args(["--cluster", "create"]).args(&addresses);
-        let created = create.args(["--cluster-yes", "--cluster-replicas", &replicas.to_string()]).output().unwrap();
-        assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stdout));
+        let created = create
+            .args(["--cluster-yes", "--cluster-replicas", &replicas.to_string()])
+            .output()
+            .unwrap();
+        assert!(
+            created.status.success(),
+            "{}",
+            String::from_utf8_lossy(&created.stdout)
+        );
         heal(&nodes);
         let store = format!("redis://{}", nodes.addresses);
         let key = admin_key(&store);
-        Self { hosts, nodes, store, key, _running: running, _folder: folder }
+        Self {
+            hosts,
+            nodes,
+            store,
+            key,
+            _running: running,
+            _folder: folder,
+        }
     }
 
     fn servers(&self) -> [Server; 2] {
@@ -127,32 +187,49 @@ impl Network {
 
     /// The machines that are not among these.
     fn others(&self, some: &[usize]) -> Vec<usize> {
-        (0..self.hosts.len()).filter(|host| !some.contains(host)).collect()
+        (0..self.hosts.len())
+            .filter(|host| !some.contains(host))
+            .collect()
     }
 
     /// Cuts every machine of one side off every machine of the other, until the answer is dropped.
     fn cut(&self, side: &[usize], other: &[usize]) -> Cut<'_> {
         let mut lost: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
-        for (a, b) in side.iter().flat_map(|a| other.iter().map(move |b| (*a, *b))) {
+        for (a, b) in side
+            .iter()
+            .flat_map(|a| other.iter().map(move |b| (*a, *b)))
+        {
             lost.entry(a).or_default().push(b);
             lost.entry(b).or_default().push(a);
         }
         for (host, lost) in &lost {
             let line = |to: &usize| {
-                format!("neigh replace {} lladdr {NOWHERE} nud permanent dev eth0\n", self.hosts[*to].address)
+                format!(
+                    "neigh replace {} lladdr {NOWHERE} nud permanent dev eth0\n",
+                    self.hosts[*to].address
+                )
             };
             self.hosts[*host].ip(&lost.iter().map(line).collect::<String>());
         }
-        Cut { network: self, lost }
+        Cut {
+            network: self,
+            lost,
+        }
     }
 
     fn primaries(&self) -> Vec<usize> {
-        (0..self.nodes.count()).filter(|node| is_primary(&self.nodes, *node)).collect()
+        (0..self.nodes.count())
+            .filter(|node| is_primary(&self.nodes, *node))
+            .collect()
     }
 
     fn replicas(&self, primary: usize) -> Vec<usize> {
         let of = format!("master_host:{}\r", self.hosts[primary].address);
-        let follows = |node: &usize| self.nodes.ask(*node, &["info", "replication"]).contains(&of);
+        let follows = |node: &usize| {
+            self.nodes
+                .ask(*node, &["info", "replication"])
+                .contains(&of)
+        };
         (0..self.nodes.count()).filter(follows).collect()
     }
 }
@@ -166,7 +243,8 @@ struct Cut<'a> {
 impl Drop for Cut<'_> {
     fn drop(&mut self) {
         for (host, lost) in &self.lost {
-            let line = |to: &usize| format!("neigh del {} dev eth0\n", self.network.hosts[*to].address);
+            let line =
+                |to: &usize| format!("neigh del {} dev eth0\n", self.network.hosts[*to].address);
             self.network.hosts[*host].ip(&lost.iter().map(line).collect::<String>());
         }
     }
@@ -174,12 +252,25 @@ impl Drop for Cut<'_> {
 
 /// Sends JSON. Returns the status and the answer.
 fn send(key: &str, method: &str, url: &str, body: &Value) -> (u16, Value) {
-    let agent = Agent::config_builder().http_status_as_error(false).timeout_global(Some(Duration::from_secs(90)));
+    let agent = Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(Duration::from_secs(90)));
     let agent = agent.build().new_agent();
-    let request = if method == "PUT" { agent.put(url) } else { agent.post(url) };
-    let mut answer = request.header(AUTHORIZATION, format!("Bearer {key}")).send_json(body).unwrap();
+    let request = if method == "PUT" {
+        agent.put(url)
+    } else {
+        agent.post(url)
+    };
+    let mut answer = request
+        .header(AUTHORIZATION, format!("Bearer {key}"))
+        .send_json(body)
+        .unwrap();
     let status = answer.status().as_u16();
-    assert_eq!(answer.headers().contains_key("Retry-After"), status == 503, "{method} {url}: {status}");
+    assert_eq!(
+        answer.headers().contains_key("Retry-After"),
+        status == 503,
+        "{method} {url}: {status}"
+    );
     let body: Value = answer.body_mut().read_json().unwrap();
     assert!(status == 200 || body.get("verdict").is_none(), "{body}");
     (status, body)
@@ -220,12 +311,16 @@ fn a_partition_loses_nothing_that_was_acknowledged() {
                 0 => (vec![primary, server], network.others(&[primary, server])),
                 // A primary with all its replicas and a server: most primaries are on the other side.
                 1 => {
-                    let side: Vec<usize> = replicas.iter().copied().chain([primary, server]).collect();
+                    let side: Vec<usize> =
+                        replicas.iter().copied().chain([primary, server]).collect();
                     let other = network.others(&side);
                     (side, other)
                 }
                 // A server and some nodes, which the other server reaches.
-                2 => (vec![server], replicas.iter().copied().chain([primary]).collect()),
+                2 => (
+                    vec![server],
+                    replicas.iter().copied().chain([primary]).collect(),
+                ),
                 // A primary and one of its replicas, which all others reach.
                 _ => (vec![primary], vec![replicas[0]]),
             };
@@ -248,7 +343,12 @@ fn a_server_that_is_cut_off_gives_no_verdict() {
     let text = |i: u64| prose(i, 600);
     let put = |server: &Server, i: u64| {
         let url = format!("{}/v1/libraries/lib/books/{i}", server.url);
-        send(&network.key, "PUT", &url, &json!({ "rights": "protected", "text": text(i) }))
+        send(
+            &network.key,
+            "PUT",
+            &url,
+            &json!({ "rights": "protected", "text": text(i) }),
+        )
     };
     let check = |server: &Server, i: u64, partial: bool| {
         send(
@@ -272,9 +372,17 @@ fn a_server_that_is_cut_off_gives_no_verdict() {
     is_found(check(&cut_off, 0, false), 0);
 
     // Some nodes are out of its reach. Not those with the recipes and keys.
-    let slot: usize = network.nodes.ask(0, &["cluster", "keyslot", "lapidary{meta}"]).parse().unwrap();
+    let slot: usize = network
+        .nodes
+        .ask(0, &["cluster", "keyslot", "lapidary{meta}"])
+        .parse()
+        .unwrap();
     let primary = network.primaries()[(slot / (16384 / PRIMARIES + 1) + 1) % PRIMARIES];
-    let some: Vec<usize> = network.replicas(primary).into_iter().chain([primary]).collect();
+    let some: Vec<usize> = network
+        .replicas(primary)
+        .into_iter()
+        .chain([primary])
+        .collect();
     assert_eq!(some.len(), 3);
     let cut = network.cut(&[network.server(0)], &some);
     scope(|scope| {
@@ -284,11 +392,18 @@ fn a_server_that_is_cut_off_gives_no_verdict() {
         is_found(check(&other, 1, false), 1);
         assert_eq!(put(&other, 3).0, 201);
         for (status, problem) in [whole.join().unwrap(), new.join().unwrap()] {
-            assert_eq!((status, &problem["code"]), (503, &json!("store_unavailable")), "{problem}");
+            assert_eq!(
+                (status, &problem["code"]),
+                (503, &json!("store_unavailable")),
+                "{problem}"
+            );
         }
         let (status, report) = partial.join().unwrap();
         let read = report["partial"]["read"].as_f64().unwrap_or(1.0);
-        assert!(status == 200 && 0.2 < read && read < 0.95, "{status} {report}");
+        assert!(
+            status == 200 && 0.2 < read && read < 0.95,
+            "{status} {report}"
+        );
     });
     drop(cut);
     is_found(in_the_end(|| check(&cut_off, 3, false)), 3);

@@ -12,14 +12,25 @@ const BOOK: &str = "/v1/libraries/house/books/1";
 /// The tag that an answer shows.
 #[track_caller]
 fn tag(answer: &Answer) -> String {
-    let tag = answer.head.lines().find_map(|line| line.strip_prefix("etag: "));
+    let tag = answer
+        .head
+        .lines()
+        .find_map(|line| line.strip_prefix("etag: "));
     let tag = tag.unwrap_or_else(|| panic!("no ETag: {}", answer.head));
-    assert!(tag.len() > 10 && tag.starts_with('"') && tag.ends_with('"'), "a strong tag: {tag}");
+    assert!(
+        tag.len() > 10 && tag.starts_with('"') && tag.ends_with('"'),
+        "a strong tag: {tag}"
+    );
     tag.to_owned()
 }
 
 fn send(server: &Running, method: &str, condition: (&str, &str), body: &Value) -> Answer {
-    server.send(method, BOOK, &[("Content-Type", JSON), condition], body.to_string().as_bytes())
+    server.send(
+        method,
+        BOOK,
+        &[("Content-Type", JSON), condition],
+        body.to_string().as_bytes(),
+    )
 }
 
 fn text(rights: &str, seed: u64) -> Value {
@@ -30,12 +41,19 @@ fn text(rights: &str, seed: u64) -> Value {
 fn a_book_that_is_there_is_not_overwritten_by_who_expects_none() {
     let server = Running::start();
     let none = ("If-None-Match", "*");
-    assert_eq!(send(&server, "PUT", none, &text("protected", 1)).status, 201);
+    assert_eq!(
+        send(&server, "PUT", none, &text("protected", 1)).status,
+        201
+    );
     let before = server.get(BOOK).expect(200);
     for body in [text("free", 2), text("protected", 1)] {
         send(&server, "PUT", none, &body).problem(412, "precondition_failed", "it is there");
     }
-    send(&server, "PATCH", none, &json!({ "rights": "free" })).problem(412, "precondition_failed", "it is there");
+    send(&server, "PATCH", none, &json!({ "rights": "free" })).problem(
+        412,
+        "precondition_failed",
+        "it is there",
+    );
     send(&server, "DELETE", none, &Value::Null).problem(412, "precondition_failed", "it is there");
     assert_eq!(server.get(BOOK).expect(200), before);
 }
@@ -44,36 +62,84 @@ fn a_book_that_is_there_is_not_overwritten_by_who_expects_none() {
 fn a_change_is_made_in_the_version_that_it_is_for() {
     let server = Running::start();
     let any = ("If-Match", "*");
-    send(&server, "PUT", any, &text("protected", 1)).problem(412, "precondition_failed", "it is not there");
+    send(&server, "PUT", any, &text("protected", 1)).problem(
+        412,
+        "precondition_failed",
+        "it is not there",
+    );
     let added = server.put(BOOK, JSON, text("protected", 1).to_string());
     let first = tag(&added);
     assert_eq!(tag(&server.get(BOOK)), first);
-    assert_eq!(tag(&server.put(BOOK, JSON, text("protected", 1).to_string())), first, "unchanged");
+    assert_eq!(
+        tag(&server.put(BOOK, JSON, text("protected", 1).to_string())),
+        first,
+        "unchanged"
+    );
 
     let weak = format!("W/{first}");
-    send(&server, "PATCH", ("If-Match", &weak), &json!({ "note": "a" })).problem(412, "precondition_failed", "weak");
-    send(&server, "PUT", ("If-Match", "\"0\""), &text("free", 2)).problem(412, "precondition_failed", "another");
+    send(
+        &server,
+        "PATCH",
+        ("If-Match", &weak),
+        &json!({ "note": "a" }),
+    )
+    .problem(412, "precondition_failed", "weak");
+    send(&server, "PUT", ("If-Match", "\"0\""), &text("free", 2)).problem(
+        412,
+        "precondition_failed",
+        "another",
+    );
     let list = format!("\"0\", {first}");
-    let noted = send(&server, "PATCH", ("If-Match", &list), &json!({ "note": "a" }));
+    let noted = send(
+        &server,
+        "PATCH",
+        ("If-Match", &list),
+        &json!({ "note": "a" }),
+    );
     let second = tag(&noted);
-    assert_eq!((noted.status, tag(&server.get(BOOK))), (200, second.clone()));
+    assert_eq!(
+        (noted.status, tag(&server.get(BOOK))),
+        (200, second.clone())
+    );
     assert_ne!(first, second);
 
-    for (method, body) in [("PUT", text("free", 2)), ("PATCH", json!({ "note": "b" })), ("DELETE", Value::Null)] {
-        send(&server, method, ("If-Match", &first), &body).problem(412, "precondition_failed", method);
+    for (method, body) in [
+        ("PUT", text("free", 2)),
+        ("PATCH", json!({ "note": "b" })),
+        ("DELETE", Value::Null),
+    ] {
+        send(&server, method, ("If-Match", &first), &body).problem(
+            412,
+            "precondition_failed",
+            method,
+        );
     }
-    assert_has(&server.get(BOOK).expect(200), json!({ "rights": "protected" }));
+    assert_has(
+        &server.get(BOOK).expect(200),
+        json!({ "rights": "protected" }),
+    );
     let replaced = send(&server, "PUT", ("If-Match", &second), &text("free", 2));
-    assert_eq!((replaced.status, tag(&replaced)), (200, tag(&server.get(BOOK))));
+    assert_eq!(
+        (replaced.status, tag(&replaced)),
+        (200, tag(&server.get(BOOK)))
+    );
     let third = tag(&replaced);
-    assert_eq!(send(&server, "PUT", ("If-None-Match", &second), &text("free", 3)).status, 200, "none of these");
+    assert_eq!(
+        send(&server, "PUT", ("If-None-Match", &second), &text("free", 3)).status,
+        200,
+        "none of these"
+    );
     let weak = format!("W/{}", tag(&server.get(BOOK)));
     send(&server, "PUT", ("If-None-Match", &weak), &text("free", 4)).problem(
         412,
         "precondition_failed",
         "as good as it",
     );
-    send(&server, "DELETE", ("If-Match", &third), &Value::Null).problem(412, "precondition_failed", "replaced");
+    send(&server, "DELETE", ("If-Match", &third), &Value::Null).problem(
+        412,
+        "precondition_failed",
+        "replaced",
+    );
     assert_eq!(send(&server, "DELETE", any, &Value::Null).status, 204);
     send(&server, "DELETE", any, &Value::Null).problem(404, "no_such_book", "removed");
     send(&server, "PATCH", any, &json!({ "note": "b" })).problem(404, "no_such_book", "removed");
@@ -83,20 +149,42 @@ fn a_change_is_made_in_the_version_that_it_is_for() {
 fn a_version_that_a_client_has_is_not_sent_again() {
     let server = Running::start();
     let first = tag(&server.put(BOOK, JSON, text("protected", 1).to_string()));
-    for known in [first.clone(), format!("W/{first}"), format!("\"0\" , {first}"), "*".to_owned()] {
+    for known in [
+        first.clone(),
+        format!("W/{first}"),
+        format!("\"0\" , {first}"),
+        "*".to_owned(),
+    ] {
         let answer = send(&server, "GET", ("If-None-Match", &known), &Value::Null);
-        assert_eq!((answer.status, tag(&answer), answer.body.len()), (304, first.clone(), 0), "{known}");
+        assert_eq!(
+            (answer.status, tag(&answer), answer.body.len()),
+            (304, first.clone(), 0),
+            "{known}"
+        );
     }
-    assert_eq!(send(&server, "GET", ("If-None-Match", "\"0\""), &Value::Null).status, 200);
-    assert_eq!(send(&server, "GET", ("If-Match", &first), &Value::Null).status, 200);
-    send(&server, "GET", ("If-Match", "\"0\""), &Value::Null).problem(412, "precondition_failed", "another");
+    assert_eq!(
+        send(&server, "GET", ("If-None-Match", "\"0\""), &Value::Null).status,
+        200
+    );
+    assert_eq!(
+        send(&server, "GET", ("If-Match", &first), &Value::Null).status,
+        200
+    );
+    send(&server, "GET", ("If-Match", "\"0\""), &Value::Null).problem(
+        412,
+        "precondition_failed",
+        "another",
+    );
     for malformed in ["", "0", "\"0", "*, \"0\"", "\"0\" \"1\""] {
         for name in ["If-Match", "If-None-Match"] {
             let answer = send(&server, "PUT", (name, malformed), &text("free", 2));
             answer.problem(400, "bad_precondition", malformed);
         }
     }
-    assert_has(&server.get(BOOK).expect(200), json!({ "rights": "protected" }));
+    assert_has(
+        &server.get(BOOK).expect(200),
+        json!({ "rights": "protected" }),
+    );
 }
 
 #[test]
@@ -106,24 +194,31 @@ fn of_many_clients_that_add_what_is_not_there_one_does() {
     for round in 0..5 {
         let book = format!("/v1/libraries/house/books/{round}");
         // What is as it was is not changed, so each client sends another text each time.
-        let together = |method: &'static str, condition: (&'static str, String), texts: u64| -> Vec<u16> {
-            scope(|scope| {
-                let (server, book, condition) = (&server, &book, &condition);
-                let client = |client: u64| {
-                    scope.spawn(move || {
-                        let headers = [("Content-Type", JSON), (condition.0, condition.1.as_str())];
-                        let body = if method == "PUT" {
-                            text("free", texts + client)
-                        } else {
-                            json!({ "note": client.to_string() })
-                        };
-                        server.send(method, book, &headers, body.to_string().as_bytes()).status
-                    })
-                };
-                let clients: Vec<_> = (0..CLIENTS).map(client).collect();
-                clients.into_iter().map(|client| client.join().unwrap()).collect()
-            })
-        };
+        let together =
+            |method: &'static str, condition: (&'static str, String), texts: u64| -> Vec<u16> {
+                scope(|scope| {
+                    let (server, book, condition) = (&server, &book, &condition);
+                    let client = |client: u64| {
+                        scope.spawn(move || {
+                            let headers =
+                                [("Content-Type", JSON), (condition.0, condition.1.as_str())];
+                            let body = if method == "PUT" {
+                                text("free", texts + client)
+                            } else {
+                                json!({ "note": client.to_string() })
+                            };
+                            server
+                                .send(method, book, &headers, body.to_string().as_bytes())
+                                .status
+                        })
+                    };
+                    let clients: Vec<_> = (0..CLIENTS).map(client).collect();
+                    clients
+                        .into_iter()
+                        .map(|client| client.join().unwrap())
+                        .collect()
+                })
+            };
         let is_one = |statuses: &[u16], done| {
             let count = |status| statuses.iter().filter(|found| **found == status).count() as u64;
             (count(done), count(412)) == (1, CLIENTS - 1)
@@ -138,18 +233,29 @@ fn of_many_clients_that_add_what_is_not_there_one_does() {
         assert!(is_one(&replaced, 200), "{replaced:?}");
         let version = tag(&server.get(&book));
         let removed = together("DELETE", ("If-Match", version), 0);
-        assert_eq!(removed.iter().filter(|status| **status == 204).count(), 1, "{removed:?}");
+        assert_eq!(
+            removed.iter().filter(|status| **status == 204).count(),
+            1,
+            "{removed:?}"
+        );
     }
 }
 
 #[test]
 fn calls_that_take_no_condition_refuse_one() {
     let server = Running::start();
-    server.put(BOOK, JSON, text("protected", 1).to_string()).expect(201);
+    server
+        .put(BOOK, JSON, text("protected", 1).to_string())
+        .expect(201);
     let line = json!({ "id": "1", "rights": "free", "text": prose(2, 2_000) }).to_string();
     let table = [
         ("POST", "/v1/libraries/house/books", NDJSON, line.as_str()),
-        ("POST", "/v1/libraries/house/books?rights=free", "multipart/form-data; boundary=x", "--x--"),
+        (
+            "POST",
+            "/v1/libraries/house/books?rights=free",
+            "multipart/form-data; boundary=x",
+            "--x--",
+        ),
         ("POST", "/v1/import", NDJSON, ""),
         ("POST", "/v1/checks", TEXT, "text"),
         ("POST", "/v1/checks:batch", NDJSON, ""),
@@ -161,9 +267,17 @@ fn calls_that_take_no_condition_refuse_one() {
     ];
     for (method, path, kind, body) in table {
         for name in ["If-Match", "If-None-Match"] {
-            let answer = server.send(method, path, &[("Content-Type", kind), (name, "*")], body.as_bytes());
+            let answer = server.send(
+                method,
+                path,
+                &[("Content-Type", kind), (name, "*")],
+                body.as_bytes(),
+            );
             answer.problem(400, "no_preconditions", path);
         }
     }
-    assert_has(&server.get(BOOK).expect(200), json!({ "rights": "protected" }));
+    assert_has(
+        &server.get(BOOK).expect(200),
+        json!({ "rights": "protected" }),
+    );
 }

@@ -7,11 +7,15 @@ use crate::common::prose;
 
 fn file(server: &Running, text: &str) -> Value {
     let asked = json!({ "text": text, "record": true, "name": "upload.txt", "case": "17/2026" });
-    server.post("/v1/checks", JSON, asked.to_string()).expect(200)
+    server
+        .post("/v1/checks", JSON, asked.to_string())
+        .expect(200)
 }
 
 fn shown(server: &Running, id: &Value) -> Value {
-    server.get(&format!("/v1/decisions/{}", id.as_str().expect("an id"))).expect(200)
+    server
+        .get(&format!("/v1/decisions/{}", id.as_str().expect("an id")))
+        .expect(200)
 }
 
 #[test]
@@ -19,7 +23,9 @@ fn a_filed_check_can_be_repeated() {
     let server = Running::start();
     let (text, other) = (prose(1, 4_000), prose(2, 4_000));
     let empty = file(&server, &text);
-    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
+    server
+        .put_text("/v1/libraries/house/books/1", "protected", &text)
+        .expect(201);
     let report = file(&server, &text);
     let entry = shown(&server, &report["filed"]);
     let digest = blake3::hash(text.as_bytes()).to_string();
@@ -42,8 +48,16 @@ fn a_filed_check_can_be_repeated() {
 
     // Repeated, the answer and the state are the same, although entries were added meanwhile.
     let again = shown(&server, &file(&server, &text)["filed"]);
-    assert_eq!(without_places(&again["filed"]["report"]), without_places(&filed["report"]));
-    let of = |entry: &Value| (entry["filed"]["catalogue"].clone(), entry["filed"]["state"].clone());
+    assert_eq!(
+        without_places(&again["filed"]["report"]),
+        without_places(&filed["report"])
+    );
+    let of = |entry: &Value| {
+        (
+            entry["filed"]["catalogue"].clone(),
+            entry["filed"]["state"].clone(),
+        )
+    };
     assert_eq!(of(&again), of(&entry));
     // After a change of the catalogue, the state differs.
     let before = shown(&server, &empty["filed"]);
@@ -54,11 +68,21 @@ fn a_filed_check_can_be_repeated() {
         assert!(!states.contains(&state), "{states:?}");
         states.push(state);
     };
-    server.put_text("/v1/libraries/house/books/2", "free", &other).expect(201);
+    server
+        .put_text("/v1/libraries/house/books/2", "free", &other)
+        .expect(201);
     now();
-    server.put_text("/v1/libraries/house/books/2", "unknown", &other).expect(200);
+    server
+        .put_text("/v1/libraries/house/books/2", "unknown", &other)
+        .expect(200);
     now();
-    server.put("/v1/allow/a", JSON, json!({ "book": { "library": "house", "id": "2" } }).to_string()).expect(201);
+    server
+        .put(
+            "/v1/allow/a",
+            JSON,
+            json!({ "book": { "library": "house", "id": "2" } }).to_string(),
+        )
+        .expect(201);
     now();
     server.send("DELETE", "/v1/libraries/house/books/2", &[], b"");
     now();
@@ -68,40 +92,79 @@ fn a_filed_check_can_be_repeated() {
 #[test]
 fn a_text_that_cannot_be_checked_does_not_look_clean() {
     let server = Running::start();
-    server.put_text("/v1/libraries/house/books/1", "protected", &prose(1, 4_000)).expect(201);
+    server
+        .put_text("/v1/libraries/house/books/1", "protected", &prose(1, 4_000))
+        .expect(201);
     let texts = ["", " \n", "?!", "Too short."];
     for text in texts {
         let report = file(&server, text);
-        assert_has(&report, json!({ "verdict": "unknown", "reason": "too_short" }));
-        assert_has(&shown(&server, &report["filed"]), json!({ "verdict_reason": "too_short" }));
+        assert_has(
+            &report,
+            json!({ "verdict": "unknown", "reason": "too_short" }),
+        );
+        assert_has(
+            &shown(&server, &report["filed"]),
+            json!({ "verdict_reason": "too_short" }),
+        );
         let headers = [("Content-Type", TEXT), ("Accept", "text/html")];
-        let page = String::from_utf8(server.send("POST", "/v1/checks", &headers, text.as_bytes()).body).unwrap();
-        assert!(page.contains("<h1 class=\"not_checked\">NOT CHECKED: "), "{page}");
+        let page = String::from_utf8(
+            server
+                .send("POST", "/v1/checks", &headers, text.as_bytes())
+                .body,
+        )
+        .unwrap();
+        assert!(
+            page.contains("<h1 class=\"not_checked\">NOT CHECKED: "),
+            "{page}"
+        );
     }
-    let lines: String = texts.iter().map(|text| json!({ "text": text }).to_string() + "\n").collect();
+    let lines: String = texts
+        .iter()
+        .map(|text| json!({ "text": text }).to_string() + "\n")
+        .collect();
     for answer in server.post("/v1/checks:batch", NDJSON, lines).lines() {
         assert_eq!(answer["report"]["reason"], "too_short", "{answer}");
     }
-    assert_has(&file(&server, &prose(2, 4_000)), json!({ "verdict": "unknown", "reason": "no_match" }));
-    let old = server.post("/copyright_check_by_gems/", FORM, "gems=1").expect(200);
+    assert_has(
+        &file(&server, &prose(2, 4_000)),
+        json!({ "verdict": "unknown", "reason": "no_match" }),
+    );
+    let old = server
+        .post("/copyright_check_by_gems/", FORM, "gems=1")
+        .expect(200);
     assert_has(&old, json!({ "verdict": "unknown", "reason": "too_short" }));
     let metrics = String::from_utf8(server.get("/metrics").body).unwrap();
-    assert!(metrics.contains("lapidary_checks_total{verdict=\"not_checked\"}"), "{metrics}");
+    assert!(
+        metrics.contains("lapidary_checks_total{verdict=\"not_checked\"}"),
+        "{metrics}"
+    );
 }
 
 #[test]
 fn decisions_are_kept_and_found() {
     let server = Running::start();
     let text = prose(1, 4_000);
-    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
+    server
+        .put_text("/v1/libraries/house/books/1", "protected", &text)
+        .expect(201);
     let check = file(&server, &text)["filed"].clone();
-    let other = server.post("/v1/checks?record=true&name=b&case=c", TEXT, prose(2, 4_000)).expect(200)["filed"].clone();
+    let other = server
+        .post(
+            "/v1/checks?record=true&name=b&case=c",
+            TEXT,
+            prose(2, 4_000),
+        )
+        .expect(200)["filed"]
+        .clone();
     let decide = |check: &Value, ruling: &str, reason: &str| {
         let new = json!({ "check": check, "ruling": ruling, "reason": reason }).to_string();
         server.post("/v1/decisions", JSON, new)
     };
     let refused = decide(&check, "refused", "a copy").expect(201);
-    assert_has(&refused, json!({ "check": check, "ruling": "refused", "reason": "a copy", "case": "17/2026" }));
+    assert_has(
+        &refused,
+        json!({ "check": check, "ruling": "refused", "reason": "a copy", "case": "17/2026" }),
+    );
     decide(&check, "appealed", "our own edition").expect(201);
     decide(&other, "accepted", "nothing found").expect(201);
     decide(&check, "checked", "x").problem(422, "bad_decision", "no ruling");
@@ -115,7 +178,9 @@ fn decisions_are_kept_and_found() {
         let mut found = Vec::new();
         let mut cursor = String::new();
         loop {
-            let page = server.get(&format!("/v1/decisions?{query}{cursor}")).expect(200);
+            let page = server
+                .get(&format!("/v1/decisions?{query}{cursor}"))
+                .expect(200);
             for decision in page["decisions"].as_array().unwrap() {
                 assert!(decision["filed"].is_null(), "lists are short");
                 found.push(format!(
@@ -124,13 +189,21 @@ fn decisions_are_kept_and_found() {
                     decision["verdict"].as_str().unwrap()
                 ));
             }
-            let Some(next) = page["next_cursor"].as_str() else { return found };
+            let Some(next) = page["next_cursor"].as_str() else {
+                return found;
+            };
             cursor = format!("&cursor={next}");
         }
     };
-    let about = ["checked protected", "refused protected", "appealed protected"];
+    let about = [
+        "checked protected",
+        "refused protected",
+        "appealed protected",
+    ];
     let digest = blake3::hash(text.as_bytes()).to_string();
-    let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let day = jiff::Timestamp::now()
+        .to_zoned(jiff::tz::TimeZone::UTC)
+        .date();
     for limit in [1, 2, 100] {
         assert_eq!(list(&format!("limit={limit}")).len(), 5);
         for query in [
@@ -142,15 +215,33 @@ fn decisions_are_kept_and_found() {
         }
     }
     assert_eq!(list(&format!("day={day}")).len(), 5);
-    for nothing in ["day=2020-01-01", "day=2099-01-01", "digest=00", "library=house&book=2"] {
+    for nothing in [
+        "day=2020-01-01",
+        "day=2099-01-01",
+        "digest=00",
+        "library=house&book=2",
+    ] {
         assert!(list(nothing).is_empty(), "{nothing}");
     }
-    server.get("/v1/decisions?library=house").problem(400, "bad_query", "no book");
-    server.get("/v1/decisions?cursor=x").problem(400, "bad_cursor", "a forged cursor");
+    server
+        .get("/v1/decisions?library=house")
+        .problem(400, "bad_query", "no book");
+    server
+        .get("/v1/decisions?cursor=x")
+        .problem(400, "bad_cursor", "a forged cursor");
     let audit = server.get("/v1/audit?limit=1000").expect(200);
-    let decided = audit["entries"].as_array().unwrap().iter().filter(|entry| entry["action"] == "decided");
-    let rulings: Vec<&str> = decided.map(|entry| entry["ruling"].as_str().unwrap()).collect();
-    assert_eq!(rulings, ["checked", "checked", "refused", "appealed", "accepted"]);
+    let decided = audit["entries"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|entry| entry["action"] == "decided");
+    let rulings: Vec<&str> = decided
+        .map(|entry| entry["ruling"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        rulings,
+        ["checked", "checked", "refused", "appealed", "accepted"]
+    );
 }
 
 #[test]
@@ -159,9 +250,16 @@ fn only_single_checks_are_filed() {
     let asked = json!({ "text": "x", "record": true }).to_string();
     let answers = server.post("/v1/checks:batch", NDJSON, &asked).lines();
     assert_eq!(answers[0]["problem"]["code"], "bad_query");
-    server.post("/v1/checks?case=1", TEXT, "x").problem(400, "bad_query", "a case without record");
+    server
+        .post("/v1/checks?case=1", TEXT, "x")
+        .problem(400, "bad_query", "a case without record");
     let long = json!({ "text": "x", "record": true, "case": "x".repeat(1_001) }).to_string();
-    server.post("/v1/checks", JSON, long).problem(422, "too_long", "a long case");
-    assert_eq!(server.get("/v1/decisions").expect(200)["decisions"], json!([]));
+    server
+        .post("/v1/checks", JSON, long)
+        .problem(422, "too_long", "a long case");
+    assert_eq!(
+        server.get("/v1/decisions").expect(200)["decisions"],
+        json!([])
+    );
     assert!(server.check_text("x")["filed"].is_null());
 }

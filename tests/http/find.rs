@@ -7,8 +7,12 @@ use super::running::{JSON, Running, encoded};
 
 fn put(server: &Running, book: &str, about: &Value) {
     let mut body = json!({ "rights": "free", "gems": [1, 2, 3] });
-    body.as_object_mut().unwrap().extend(about.as_object().unwrap().clone());
-    server.put(&format!("/v1/libraries/{book}"), JSON, body.to_string()).expect(201);
+    body.as_object_mut()
+        .unwrap()
+        .extend(about.as_object().unwrap().clone());
+    server
+        .put(&format!("/v1/libraries/{book}"), JSON, body.to_string())
+        .expect(201);
 }
 
 /// A server with some books.
@@ -27,7 +31,10 @@ fn library() -> Running {
             "other/books/1",
             json!({ "title": "Souls, dead or not", "authors": ["Ångström, A."], "identifiers": ["urn:x:7"] }),
         ),
-        ("house/books/3", json!({ "title": "Dead souls", "authors": ["N. Gogol"], "identifiers": ["X:7"] })),
+        (
+            "house/books/3",
+            json!({ "title": "Dead souls", "authors": ["N. Gogol"], "identifiers": ["X:7"] }),
+        ),
         ("house/books/4", json!({})),
     ] {
         put(&server, book, &about);
@@ -47,7 +54,13 @@ fn ordered<T: Ord>(mut books: Vec<T>, same_library: impl FnMut(&T, &T) -> bool) 
 fn found(server: &Running, query: &str) -> Vec<String> {
     let page = server.get(&format!("/v1/books?{query}")).expect(200);
     assert_eq!(page["next_cursor"], Value::Null, "{query}");
-    let name = |book: &Value| format!("{}/{}", book["library"].as_str().unwrap(), book["id"].as_str().unwrap());
+    let name = |book: &Value| {
+        format!(
+            "{}/{}",
+            book["library"].as_str().unwrap(),
+            book["id"].as_str().unwrap()
+        )
+    };
     page["books"].as_array().unwrap().iter().map(name).collect()
 }
 
@@ -71,54 +84,137 @@ fn books_are_found_by_all_that_is_said_of_them() {
         ("title=dea", &[]),
         ("title=gogol", &[]),
         ("title=dead+man", &[]),
-        ("title=dead&library=house&limit=1000", &["house/2", "house/3"]),
+        (
+            "title=dead&library=house&limit=1000",
+            &["house/2", "house/3"],
+        ),
         ("author=Austen", &[]),
     ];
     for (query, expected) in table {
         let same_library = |a: &String, b: &String| a.split('/').next() == b.split('/').next();
-        assert_eq!(ordered(found(&server, query), same_library), expected, "{query}");
+        assert_eq!(
+            ordered(found(&server, query), same_library),
+            expected,
+            "{query}"
+        );
     }
-    assert_eq!(found(&server, &format!("title={}", encoded("МЕРТВЫЕ души"))), ["house/1"]);
+    assert_eq!(
+        found(&server, &format!("title={}", encoded("МЕРТВЫЕ души"))),
+        ["house/1"]
+    );
     let record = server.get("/v1/libraries/house/books/1").expect(200);
     let page = server.get("/v1/books?identifier=9785171183622").expect(200);
     assert_eq!(page, json!({ "books": [record], "next_cursor": null }));
     // What is changed is found as it is now.
     let renamed = json!({ "rights": "free", "gems": [1, 2, 3], "title": "Taras Bulba" });
-    server.put("/v1/libraries/house/books/2", JSON, renamed.to_string()).expect(200);
-    server.send("DELETE", "/v1/libraries/other/books/1", &[], b"").expect(204);
+    server
+        .put("/v1/libraries/house/books/2", JSON, renamed.to_string())
+        .expect(200);
+    server
+        .send("DELETE", "/v1/libraries/other/books/1", &[], b"")
+        .expect(204);
     assert_eq!(found(&server, "title=dead"), ["house/3"]);
     assert_eq!(found(&server, "title=bulba"), ["house/2"]);
-    assert_eq!(server.send("HEAD", "/v1/books?title=bulba", &[], b"").status, 200);
+    assert_eq!(
+        server
+            .send("HEAD", "/v1/books?title=bulba", &[], b"")
+            .status,
+        200
+    );
 }
 
 #[test]
 fn what_cannot_be_sought_is_refused() {
     let server = library();
-    let words = |count: usize| (0..count).map(|i| format!("w{i}")).collect::<Vec<_>>().join("+");
+    let words = |count: usize| {
+        (0..count)
+            .map(|i| format!("w{i}"))
+            .collect::<Vec<_>>()
+            .join("+")
+    };
     assert_eq!(found(&server, &format!("title={}", words(64))), [""; 0]);
-    let cursor = server.get("/v1/books?title=dead&limit=1").expect(200)["next_cursor"].as_str().unwrap().to_owned();
+    let cursor = server.get("/v1/books?title=dead&limit=1").expect(200)["next_cursor"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     for (query, code, says) in [
         (String::new(), "bad_query", "give an identifier"),
-        ("library=house".to_owned(), "bad_query", "give an identifier"),
-        ("title=".to_owned(), "bad_query", "the title has no letter or digit"),
-        ("title=dead&author=%2C".to_owned(), "bad_query", "the author has no letter or digit"),
-        ("identifier=+".to_owned(), "bad_query", "the identifier has no letter or digit"),
-        (format!("title={}", words(65)), "bad_query", "more than 64 words"),
-        ("name=dead".to_owned(), "bad_query", "identifier, title or author"),
+        (
+            "library=house".to_owned(),
+            "bad_query",
+            "give an identifier",
+        ),
+        (
+            "title=".to_owned(),
+            "bad_query",
+            "the title has no letter or digit",
+        ),
+        (
+            "title=dead&author=%2C".to_owned(),
+            "bad_query",
+            "the author has no letter or digit",
+        ),
+        (
+            "identifier=+".to_owned(),
+            "bad_query",
+            "the identifier has no letter or digit",
+        ),
+        (
+            format!("title={}", words(65)),
+            "bad_query",
+            "more than 64 words",
+        ),
+        (
+            "name=dead".to_owned(),
+            "bad_query",
+            "identifier, title or author",
+        ),
         ("title=a&title=b".to_owned(), "bad_query", "title"),
         ("title=%ff".to_owned(), "bad_query", "not UTF-8"),
-        ("title=dead&limit=0".to_owned(), "bad_limit", "from 1 to 1000"),
-        ("title=dead&limit=1001".to_owned(), "bad_limit", "from 1 to 1000"),
-        ("title=dead&cursor=".to_owned(), "bad_cursor", "leave it out"),
-        ("title=dead&cursor=house".to_owned(), "bad_cursor", "leave it out"),
-        (format!("title=dead&cursor={cursor}A"), "bad_cursor", "leave it out"),
-        (format!("title=dead&library=other&cursor={cursor}"), "bad_cursor", "leave it out"),
+        (
+            "title=dead&limit=0".to_owned(),
+            "bad_limit",
+            "from 1 to 1000",
+        ),
+        (
+            "title=dead&limit=1001".to_owned(),
+            "bad_limit",
+            "from 1 to 1000",
+        ),
+        (
+            "title=dead&cursor=".to_owned(),
+            "bad_cursor",
+            "leave it out",
+        ),
+        (
+            "title=dead&cursor=house".to_owned(),
+            "bad_cursor",
+            "leave it out",
+        ),
+        (
+            format!("title=dead&cursor={cursor}A"),
+            "bad_cursor",
+            "leave it out",
+        ),
+        (
+            format!("title=dead&library=other&cursor={cursor}"),
+            "bad_cursor",
+            "leave it out",
+        ),
     ] {
-        server.get(&format!("/v1/books?{query}")).problem(400, code, says);
+        server
+            .get(&format!("/v1/books?{query}"))
+            .problem(400, code, says);
     }
-    server.get("/v1/books?title=dead&library=nowhere").problem(404, "no_such_library", "nowhere");
-    server.get("/v1/books?title=dead&library=").problem(422, "bad_name", "a library");
-    server.post("/v1/books", JSON, "{}").problem(405, "method_not_allowed", "GET");
+    server
+        .get("/v1/books?title=dead&library=nowhere")
+        .problem(404, "no_such_library", "nowhere");
+    server
+        .get("/v1/books?title=dead&library=")
+        .problem(422, "bad_name", "a library");
+    server
+        .post("/v1/books", JSON, "{}")
+        .problem(405, "method_not_allowed", "GET");
 }
 
 #[test]
@@ -126,17 +222,31 @@ fn pages_of_found_books() {
     let server = Running::start();
     for i in 0..25 {
         let library = ["a", "b", "c"][i % 3];
-        put(&server, &format!("{library}/books/{i:02}"), &json!({ "title": format!("The sea {}", i % 2) }));
+        put(
+            &server,
+            &format!("{library}/books/{i:02}"),
+            &json!({ "title": format!("The sea {}", i % 2) }),
+        );
     }
     for (limit, among) in [(1, ""), (4, ""), (25, ""), (2, "&library=b")] {
         let (mut seen, mut cursor, mut pages) = (Vec::new(), String::new(), 0);
         loop {
-            let page = server.get(&format!("/v1/books?title=sea+the&limit={limit}{among}{cursor}")).expect(200);
+            let page = server
+                .get(&format!(
+                    "/v1/books?title=sea+the&limit={limit}{among}{cursor}"
+                ))
+                .expect(200);
             let books = page["books"].as_array().unwrap();
             assert!(books.len() <= limit);
-            seen.extend(books.iter().map(|book| book["id"].as_str().unwrap().parse::<usize>().unwrap()));
+            seen.extend(
+                books
+                    .iter()
+                    .map(|book| book["id"].as_str().unwrap().parse::<usize>().unwrap()),
+            );
             pages += 1;
-            let Some(next) = page["next_cursor"].as_str() else { break };
+            let Some(next) = page["next_cursor"].as_str() else {
+                break;
+            };
             cursor = format!("&cursor={next}");
         }
         // By library, oldest first, and then as they were added.
@@ -151,7 +261,10 @@ fn pages_of_found_books() {
 #[test]
 fn long_records_make_short_pages() {
     let record = |i: u32| Record {
-        key: BookKey { library: "long".parse().unwrap(), id: format!("{i:04}").parse().unwrap() },
+        key: BookKey {
+            library: "long".parse().unwrap(),
+            id: format!("{i:04}").parse().unwrap(),
+        },
         rights: Rights::Free,
         description: lapidary_common::description::Description {
             title: Some(format!("sea {}", "x".repeat(1_900))),
@@ -178,8 +291,16 @@ fn long_records_make_short_pages() {
         let answer = server.get(&format!("/v1/books?title=sea&limit=1000{cursor}"));
         sizes.push(answer.body.len());
         let page = answer.expect(200);
-        ids.extend(page["books"].as_array().unwrap().iter().map(|book| book["id"].as_str().unwrap().to_owned()));
-        let Some(next) = page["next_cursor"].as_str() else { break };
+        ids.extend(
+            page["books"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|book| book["id"].as_str().unwrap().to_owned()),
+        );
+        let Some(next) = page["next_cursor"].as_str() else {
+            break;
+        };
         cursor = format!("&cursor={next}");
     }
     if super::ON_CLUSTER {
@@ -187,5 +308,8 @@ fn long_records_make_short_pages() {
         ids.sort_unstable();
     }
     assert_eq!(ids, (0..900).map(|i| format!("{i:04}")).collect::<Vec<_>>());
-    assert!(sizes.len() == 2 && sizes.iter().all(|size| *size < 5 << 20), "{sizes:?}");
+    assert!(
+        sizes.len() == 2 && sizes.iter().all(|size| *size < 5 << 20),
+        "{sizes:?}"
+    );
 }

@@ -25,13 +25,27 @@ fn long() -> String {
 fn refused(table: Vec<Row<'_>>) {
     let server = Running::start();
     for (method, target, kind, body, status, code) in table {
-        let what = format!("{method} {} {}", excerpt(target), excerpt(&String::from_utf8_lossy(&body)));
+        let what = format!(
+            "{method} {} {}",
+            excerpt(target),
+            excerpt(&String::from_utf8_lossy(&body))
+        );
         let headers = [("Content-Type", kind)];
         let headers = if kind.is_empty() { &[] } else { &headers[..] };
-        server.send(method, target, headers, &body).problem(status, code, &what);
-        assert_eq!(server.get("/healthz").expect(200), json!({ "status": "ok" }), "after {what}");
+        server
+            .send(method, target, headers, &body)
+            .problem(status, code, &what);
+        assert_eq!(
+            server.get("/healthz").expect(200),
+            json!({ "status": "ok" }),
+            "after {what}"
+        );
     }
-    assert_eq!(server.get("/v1/stats").expect(200)["books"], 0, "nothing that was refused is kept");
+    assert_eq!(
+        server.get("/v1/stats").expect(200)["books"],
+        0,
+        "nothing that was refused is kept"
+    );
 }
 
 #[test]
@@ -183,19 +197,46 @@ fn excerpt(text: &str) -> String {
 fn a_problem_says_what_to_do() {
     let server = Running::start();
     let table = [
-        (server.post("/v1/checks", JSON, r#"{"text":"a","colour":"red"}"#), "there is no field 'colour'"),
-        (server.post("/v1/checks", JSON, r#"{"text":"a","gems":[1]}"#), "exactly one of 'gems' and 'text'"),
-        (server.post("/v1/checks?colour=red", TEXT, "a"), "there is no field 'colour'"),
-        (server.post("/v1/checks", NDJSON, "{}"), "any type of a text or file"),
-        (server.post("/copyright_check_by_gems/", FORM, "gems=1,x"), "'x' is not a gem"),
-        (server.put("/v1/libraries/l/books/1", TEXT, "a"), "'rights' is missing"),
-        (server.put("/v1/libraries/l/books/1", JSON, r#"{"text":"a"}"#), "the field 'rights' is missing"),
-        (server.get("/v1/libraries/l/books?limit=0"), "from 1 to 1000"),
+        (
+            server.post("/v1/checks", JSON, r#"{"text":"a","colour":"red"}"#),
+            "there is no field 'colour'",
+        ),
+        (
+            server.post("/v1/checks", JSON, r#"{"text":"a","gems":[1]}"#),
+            "exactly one of 'gems' and 'text'",
+        ),
+        (
+            server.post("/v1/checks?colour=red", TEXT, "a"),
+            "there is no field 'colour'",
+        ),
+        (
+            server.post("/v1/checks", NDJSON, "{}"),
+            "any type of a text or file",
+        ),
+        (
+            server.post("/copyright_check_by_gems/", FORM, "gems=1,x"),
+            "'x' is not a gem",
+        ),
+        (
+            server.put("/v1/libraries/l/books/1", TEXT, "a"),
+            "'rights' is missing",
+        ),
+        (
+            server.put("/v1/libraries/l/books/1", JSON, r#"{"text":"a"}"#),
+            "the field 'rights' is missing",
+        ),
+        (
+            server.get("/v1/libraries/l/books?limit=0"),
+            "from 1 to 1000",
+        ),
         (server.get("/v2"), "/v1/checks"),
     ];
     for (answer, words) in table {
         let problem = answer.json();
-        assert!(problem["detail"].as_str().unwrap().contains(words), "{words}: {problem}");
+        assert!(
+            problem["detail"].as_str().unwrap().contains(words),
+            "{words}: {problem}"
+        );
     }
 }
 
@@ -205,8 +246,16 @@ fn a_wrong_method_is_told_the_right_ones() {
     let table = [
         ("GET", "/v1/checks", "POST"),
         ("GET", "/copyright_check_by_gems/", "POST"),
-        ("POST", "/v1/libraries/l/books/1", "GET, HEAD, PUT, PATCH, DELETE"),
-        ("BREW", "/v1/libraries/l/books/a/b", "GET, HEAD, PUT, PATCH, DELETE"),
+        (
+            "POST",
+            "/v1/libraries/l/books/1",
+            "GET, HEAD, PUT, PATCH, DELETE",
+        ),
+        (
+            "BREW",
+            "/v1/libraries/l/books/a/b",
+            "GET, HEAD, PUT, PATCH, DELETE",
+        ),
         ("DELETE", "/v1/libraries", "GET, HEAD"),
         ("PUT", "/v1/libraries/l/books", "GET, HEAD, POST"),
         ("GET", "/v1/checks:batch", "POST"),
@@ -218,7 +267,11 @@ fn a_wrong_method_is_told_the_right_ones() {
         let answer = server.send(method, target, &[], b"");
         answer.problem(405, "method_not_allowed", target);
         let allow = format!("allow: {}", allowed.to_lowercase());
-        assert!(answer.head.lines().any(|line| line == allow), "{target}: {}", answer.head);
+        assert!(
+            answer.head.lines().any(|line| line == allow),
+            "{target}: {}",
+            answer.head
+        );
     }
 }
 
@@ -228,14 +281,24 @@ fn the_limit_holds_for_every_way_of_sending() {
     let server = Running::start();
     let too_large = |answer: Answer, what: &str| {
         let detail = answer.problem(413, "body_too_large", what);
-        assert!(detail.contains("4194304 bytes (4.0 MiB)") && detail.ends_with("raise max-body"), "{detail}");
+        assert!(
+            detail.contains("4194304 bytes (4.0 MiB)") && detail.ends_with("raise max-body"),
+            "{detail}"
+        );
     };
     // No setting raises the limit of a job's description.
-    let detail = server.post("/v1/jobs", JSON, vec![b' '; MAX_BODY]).problem(413, "body_too_large", "a job");
-    assert!(detail.ends_with("262144 bytes (0.2 MiB); send less"), "{detail}");
+    let detail =
+        server
+            .post("/v1/jobs", JSON, vec![b' '; MAX_BODY])
+            .problem(413, "body_too_large", "a job");
+    assert!(
+        detail.ends_with("262144 bytes (0.2 MiB); send less"),
+        "{detail}"
+    );
     let head = "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n";
     let chunks = |bytes: usize| {
-        let mut sent = format!("{head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n").into_bytes();
+        let mut sent =
+            format!("{head}Connection: close\r\nTransfer-Encoding: chunked\r\n\r\n").into_bytes();
         for _ in 0..bytes / 1024 {
             sent.extend_from_slice(b"400\r\n");
             sent.extend_from_slice(&[b'a'; 1024]);
@@ -244,19 +307,31 @@ fn the_limit_holds_for_every_way_of_sending() {
         sent.extend_from_slice(b"0\r\n\r\n");
         sent
     };
-    too_large(server.post("/v1/checks", TEXT, vec![b'a'; MAX_BODY + 1]), "length given");
-    too_large(server.post("/v1/checks", TEXT, vec![b'a'; 16 * MAX_BODY]), "far too much");
+    too_large(
+        server.post("/v1/checks", TEXT, vec![b'a'; MAX_BODY + 1]),
+        "length given",
+    );
+    too_large(
+        server.post("/v1/checks", TEXT, vec![b'a'; 16 * MAX_BODY]),
+        "far too much",
+    );
     too_large(server.raw(&chunks(MAX_BODY + 1024)), "chunks");
     too_large(server.raw(&chunks(8 * MAX_BODY)), "many chunks");
     server.raw(&chunks(MAX_BODY)).expect(200);
-    server.post("/v1/checks", TEXT, vec![b'a'; MAX_BODY]).expect(200);
+    server
+        .post("/v1/checks", TEXT, vec![b'a'; MAX_BODY])
+        .expect(200);
     for length in [MAX_BODY as u64 + 1, u64::MAX / 2] {
         let expect = format!("{head}Expect: 100-continue\r\nContent-Length: {length}\r\n\r\n");
         too_large(server.raw(expect.as_bytes()), "asked before sending");
     }
 
     let mut waiting = server.connect();
-    write!(waiting, "{head}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n").unwrap();
+    write!(
+        waiting,
+        "{head}Connection: close\r\nExpect: 100-continue\r\nContent-Length: 4\r\n\r\n"
+    )
+    .unwrap();
     let mut line = [0; 25];
     waiting.read_exact(&mut line).unwrap();
     assert_eq!(&line, b"HTTP/1.1 100 Continue\r\n\r\n");
@@ -268,13 +343,19 @@ fn the_limit_holds_for_every_way_of_sending() {
 fn broken_and_compressed_bodies() {
     let server = Running::start();
     let head = "POST /v1/checks HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n";
-    for body in ["Content-Length: 100\r\n\r\nnot so many", "Transfer-Encoding: chunked\r\n\r\n5\r\nfi"] {
+    for body in [
+        "Content-Length: 100\r\n\r\nnot so many",
+        "Transfer-Encoding: chunked\r\n\r\n5\r\nfi",
+    ] {
         let mut stream = server.connect();
         write!(stream, "{head}{body}").unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let mut rest = Vec::new();
         let _ = stream.read_to_end(&mut rest);
-        assert!(Answer::parse(&rest).is_none_or(|answer| answer.status == 400), "{body}");
+        assert!(
+            Answer::parse(&rest).is_none_or(|answer| answer.status == 400),
+            "{body}"
+        );
     }
     Answer::problem(
         &server.raw(format!("{head}Transfer-Encoding: chunked\r\n\r\nnonsense\r\n").as_bytes()),
@@ -283,8 +364,15 @@ fn broken_and_compressed_bodies() {
         "chunks that are none",
     );
     let gzip = [("Content-Type", "text/plain"), ("Content-Encoding", "gzip")];
-    server.send("POST", "/v1/checks", &gzip, b"\x1f\x8b").problem(415, "unknown_content_encoding", "gzip");
-    let identity = [("Content-Type", "text/plain"), ("Content-Encoding", "identity")];
-    server.send("POST", "/v1/checks", &identity, b"word").expect(200);
+    server
+        .send("POST", "/v1/checks", &gzip, b"\x1f\x8b")
+        .problem(415, "unknown_content_encoding", "gzip");
+    let identity = [
+        ("Content-Type", "text/plain"),
+        ("Content-Encoding", "identity"),
+    ];
+    server
+        .send("POST", "/v1/checks", &identity, b"word")
+        .expect(200);
     assert_eq!(server.get("/healthz").status, 200);
 }

@@ -34,7 +34,11 @@ fn store(folder: &TempDir) -> Box<dyn Store> {
     if super::ON_CLUSTER
         && let Some(nodes) = NODES.get_or_init(|| Nodes::start(3, 1))
     {
-        let address = format!("redis://{}/http{}", nodes.addresses, CATALOGUES.fetch_add(1, Ordering::Relaxed));
+        let address = format!(
+            "redis://{}/http{}",
+            nodes.addresses,
+            CATALOGUES.fetch_add(1, Ordering::Relaxed)
+        );
         return Box::new(ClusterStore::open(&address.parse().unwrap()).unwrap());
     }
     Box::new(RocksStore::open_or_create(folder.path()).unwrap())
@@ -69,8 +73,11 @@ impl Running {
     }
 
     fn on(store: Box<dyn Store>, folder: TempDir) -> Self {
-        let settings =
-            Settings { listen: vec!["127.0.0.1:0".parse().unwrap()], max_body: MAX_BODY, ..Settings::default() };
+        let settings = Settings {
+            listen: vec!["127.0.0.1:0".parse().unwrap()],
+            max_body: MAX_BODY,
+            ..Settings::default()
+        };
         let server = Server::bind(Arc::new(Catalogue::with_store(store)), settings).unwrap();
         let address = server.addresses()[0];
         let stop = Arc::new(AtomicBool::new(false));
@@ -81,17 +88,26 @@ impl Running {
             }
         };
         let thread = Some(thread::spawn(move || server.run_until(stopped)));
-        Self { address, stop, thread, _folder: folder }
+        Self {
+            address,
+            stop,
+            thread,
+            _folder: folder,
+        }
     }
 
     pub fn stop(&mut self) -> Result<(), ServerError> {
         self.stop.store(true, Ordering::Relaxed);
-        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap())
+        self.thread
+            .take()
+            .map_or(Ok(()), |thread| thread.join().unwrap())
     }
 
     pub fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_secs(60)))
+            .unwrap();
         stream
     }
 
@@ -104,8 +120,15 @@ impl Running {
         Answer::read(stream)
     }
 
-    pub fn send(&self, method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
-        let mut head = format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
+    pub fn send(
+        &self,
+        method: &str,
+        target: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> Answer {
+        let mut head =
+            format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
         for (name, value) in headers {
             write!(head, "{name}: {value}\r\n").unwrap();
         }
@@ -126,7 +149,11 @@ impl Running {
     }
 
     pub fn put_text(&self, target: &str, rights: &str, text: &str) -> Answer {
-        self.put(target, JSON, json!({ "rights": rights, "text": text }).to_string())
+        self.put(
+            target,
+            JSON,
+            json!({ "rights": rights, "text": text }).to_string(),
+        )
     }
 
     pub fn check_text(&self, text: &str) -> Value {
@@ -165,16 +192,26 @@ impl Answer {
 
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let end = bytes.windows(4).position(|four| four == b"\r\n\r\n")?;
-        let (head, body) = (String::from_utf8(bytes[..end].to_vec()).unwrap(), &bytes[end + 4..]);
+        let (head, body) = (
+            String::from_utf8(bytes[..end].to_vec()).unwrap(),
+            &bytes[end + 4..],
+        );
         if head.starts_with("HTTP/1.1 100") {
             return Self::parse(body);
         }
         let status = head[9..12].parse().unwrap();
-        Some(Self { status, head: head.to_lowercase(), body: body.to_vec() })
+        Some(Self {
+            status,
+            head: head.to_lowercase(),
+            body: body.to_vec(),
+        })
     }
 
     pub fn is_whole(&self) -> bool {
-        let length = self.head.lines().find_map(|line| line.strip_prefix("content-length: "));
+        let length = self
+            .head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "));
         length.is_some_and(|length| length == self.body.len().to_string())
     }
 
@@ -188,7 +225,8 @@ impl Answer {
         assert_eq!(self.status, 200, "{}", String::from_utf8_lossy(&self.body));
         let (mut rest, mut body) = (self.body.as_slice(), Vec::new());
         while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
-            let length = usize::from_str_radix(std::str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
+            let length =
+                usize::from_str_radix(std::str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
             body.extend_from_slice(&rest[end + 2..end + 2 + length]);
             rest = &rest[end + 4 + length..];
         }
@@ -200,8 +238,17 @@ impl Answer {
 
     #[track_caller]
     pub fn expect(&self, status: u16) -> Value {
-        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.body));
-        if self.body.is_empty() { Value::Null } else { self.json() }
+        assert_eq!(
+            self.status,
+            status,
+            "{}",
+            String::from_utf8_lossy(&self.body)
+        );
+        if self.body.is_empty() {
+            Value::Null
+        } else {
+            self.json()
+        }
     }
 
     /// Asserts that this is a well-formed problem response with this status and code, and returns its detail.
@@ -209,12 +256,26 @@ impl Answer {
     pub fn problem(&self, status: u16, code: &str, what: &str) -> String {
         let body = String::from_utf8_lossy(&self.body);
         assert_eq!(self.status, status, "{what}: {body}");
-        assert!(self.head.contains("content-type: application/problem+json"), "{what}: {}", self.head);
+        assert!(
+            self.head.contains("content-type: application/problem+json"),
+            "{what}: {}",
+            self.head
+        );
         let problem = self.json();
-        assert_eq!((&problem["code"], &problem["status"]), (&json!(code), &json!(status)), "{what}: {body}");
-        assert!(problem["type"].is_string() && problem["title"].is_string(), "{what}: {body}");
+        assert_eq!(
+            (&problem["code"], &problem["status"]),
+            (&json!(code), &json!(status)),
+            "{what}: {body}"
+        );
+        assert!(
+            problem["type"].is_string() && problem["title"].is_string(),
+            "{what}: {body}"
+        );
         let detail = problem["detail"].as_str().unwrap();
-        assert!((10..700).contains(&detail.chars().count()), "{what}: {body}");
+        assert!(
+            (10..700).contains(&detail.chars().count()),
+            "{what}: {body}"
+        );
         detail.to_owned()
     }
 }
@@ -226,12 +287,18 @@ pub fn encoded(id: &str) -> String {
 /// Asserts that a response has these fields. Others are ignored.
 #[track_caller]
 pub fn assert_has(answer: &Value, fields: Value) {
-    let Value::Object(fields) = fields else { panic!("not an object: {fields}") };
+    let Value::Object(fields) = fields else {
+        panic!("not an object: {fields}")
+    };
     for (name, value) in fields {
         assert_eq!(answer[&name], value, "{name} of {answer}");
     }
 }
 
 pub fn gems(recipe: &Recipe, text: &str) -> Vec<WrittenGem> {
-    recipe.gems(text).iter().map(|placed| recipe.write(placed.gem)).collect()
+    recipe
+        .gems(text)
+        .iter()
+        .map(|placed| recipe.write(placed.gem))
+        .collect()
 }

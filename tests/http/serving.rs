@@ -11,8 +11,8 @@ use lapidary::server::{Server, Settings};
 use lapidary_catalogue::Catalogue;
 use lapidary_gems::{Recipe, RecipeName};
 use lapidary_store::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange,
-    Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
+    Record, RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
 use serde_json::json;
 
@@ -38,11 +38,21 @@ impl Store for Faulty {
         self.store.put(by, books)
     }
 
-    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+    fn remove_if(
+        &self,
+        by: &Actor,
+        keys: &[BookKey],
+        condition: &Condition,
+    ) -> Result<Vec<bool>, StoreError> {
         self.store.remove_if(by, keys, condition)
     }
 
-    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
+    fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: RecordChange<'_>,
+    ) -> Result<Option<Record>, StoreError> {
         self.store.amend(by, key, change)
     }
 
@@ -55,11 +65,22 @@ impl Store for Faulty {
         self.store.rows(table, keys)
     }
 
-    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn page(
+        &self,
+        table: Table,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreError> {
         self.store.page(table, prefix, after, limit)
     }
 
-    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+    fn apply(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<(), StoreError> {
         self.store.apply(by, changes, actions)
     }
 
@@ -68,7 +89,12 @@ impl Store for Faulty {
         self.store.snapshot()
     }
 
-    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+    fn make_default(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        anyway: bool,
+    ) -> Result<u64, StoreError> {
         self.store.make_default(by, recipe, anyway)
     }
 
@@ -80,11 +106,21 @@ impl Store for Faulty {
         self.store.hide_recipe(by, recipe)
     }
 
-    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+    fn drop_recipe(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        watch: Watch<'_>,
+    ) -> Result<(), StoreError> {
         self.store.drop_recipe(by, recipe, watch)
     }
 
-    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+    fn add_gems(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        books: Vec<LateGems>,
+    ) -> Result<(), StoreError> {
         self.store.add_gems(by, recipe, books)
     }
 
@@ -118,13 +154,29 @@ fn filed_checks_and_settings_read_no_whole_table() {
             READ.fetch_add(1, Ordering::Relaxed);
         }
     };
-    let server = Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || {}, rows }));
+    let server = Running::with(|store| {
+        Box::new(Faulty {
+            store,
+            put: || Ok(()),
+            read: || {},
+            rows,
+        })
+    });
     let text = prose(1, 2_000);
-    server.put_text("/v1/libraries/l/books/1", "protected", &text).expect(201);
-    let file = || server.post("/v1/checks?record=true", TEXT, &text).expect(200)["filed"].clone();
+    server
+        .put_text("/v1/libraries/l/books/1", "protected", &text)
+        .expect(201);
+    let file = || {
+        server
+            .post("/v1/checks?record=true", TEXT, &text)
+            .expect(200)["filed"]
+            .clone()
+    };
     let allow = |name: &str| {
         let list = json!({ "text": prose(2, 500) }).to_string();
-        server.put(&format!("/v1/allow/{name}"), JSON, list).expect(201);
+        server
+            .put(&format!("/v1/allow/{name}"), JSON, list)
+            .expect(201);
     };
     allow("first");
     assert!(file().is_string());
@@ -132,27 +184,57 @@ fn filed_checks_and_settings_read_no_whole_table() {
     (0..5).for_each(|_| assert!(file().is_string()));
     assert_eq!(READ.load(Ordering::Relaxed), before, "they are known");
     allow("second");
-    assert_eq!(READ.load(Ordering::Relaxed), before, "only the one that changes is read");
-    let state = |id: &serde_json::Value| server.get(&format!("/v1/decisions/{}", id.as_str().unwrap())).expect(200);
+    assert_eq!(
+        READ.load(Ordering::Relaxed),
+        before,
+        "only the one that changes is read"
+    );
+    let state = |id: &serde_json::Value| {
+        server
+            .get(&format!("/v1/decisions/{}", id.as_str().unwrap()))
+            .expect(200)
+    };
     let [one, other] = [file(), file()].map(|id| state(&id)["filed"]["state"].clone());
     assert!(one.is_string() && one == other, "{one}");
-    assert_eq!(READ.load(Ordering::Relaxed), before + 1, "read again once, because they changed");
+    assert_eq!(
+        READ.load(Ordering::Relaxed),
+        before + 1,
+        "read again once, because they changed"
+    );
 }
 
 #[test]
 fn a_store_that_fails_is_a_problem_of_the_server() {
     const SECRET: &str = "/srv/secret";
     type Put = fn() -> Result<(), StoreError>;
-    let damaged = || Err(StoreError::Damaged { path: SECRET.into(), detail: "a block".into() });
+    let damaged = || {
+        Err(StoreError::Damaged {
+            path: SECRET.into(),
+            detail: "a block".into(),
+        })
+    };
     let table: [(Put, u16, &str); 3] = [
-        (|| Err(StoreError::DiskFull(SECRET.into())), 507, "disk_full"),
+        (
+            || Err(StoreError::DiskFull(SECRET.into())),
+            507,
+            "disk_full",
+        ),
         (damaged, 500, "store_failed"),
         (|| panic!("on purpose"), 500, "internal"),
     ];
     for (put, status, code) in table {
-        let server = Running::with(|store| Box::new(Faulty { store, put, read: || {}, rows: |_| {} }));
+        let server = Running::with(|store| {
+            Box::new(Faulty {
+                store,
+                put,
+                read: || {},
+                rows: |_| {},
+            })
+        });
         for _ in 0..100 {
-            let detail = server.put_text("/v1/libraries/l/books/1", "free", "a").problem(status, code, code);
+            let detail = server
+                .put_text("/v1/libraries/l/books/1", "free", "a")
+                .problem(status, code, code);
             assert!(!detail.contains(SECRET), "{detail}");
         }
         assert_eq!(server.get("/v1/stats").expect(200)["books"], 0);
@@ -163,7 +245,9 @@ fn a_store_that_fails_is_a_problem_of_the_server() {
 fn checks_are_answered_while_books_are_put_in() {
     let server = Running::start();
     let text = prose(1, 4_000);
-    server.put_text("/v1/libraries/house/books/small", "protected", &text).expect(201);
+    server
+        .put_text("/v1/libraries/house/books/small", "protected", &text)
+        .expect(201);
     let big: Vec<String> = (10..14).map(|seed| prose(seed, 300_000)).collect();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -200,50 +284,93 @@ fn checks_are_answered_while_books_are_put_in() {
     });
     assert_eq!(server.get("/v1/stats").expect(200)["books"], 5);
     let same: Vec<u16> = thread::scope(|scope| {
-        let put = || server.put_text("/v1/libraries/house/books/contended", "free", &text).status;
+        let put = || {
+            server
+                .put_text("/v1/libraries/house/books/contended", "free", &text)
+                .status
+        };
         let puts: Vec<_> = (0..16).map(|_| scope.spawn(put)).collect();
         puts.into_iter().map(|put| put.join().unwrap()).collect()
     });
-    assert!(same.iter().all(|status| [200, 201].contains(status)), "{same:?}");
+    assert!(
+        same.iter().all(|status| [200, 201].contains(status)),
+        "{same:?}"
+    );
     assert_eq!(server.get("/v1/stats").expect(200)["books"], 6);
 }
 
 /// The store of [`Faulty`] has no administration, as one on top of a database server.
 #[test]
 fn a_store_without_administration_says_so_and_serves() {
-    let server = Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || {}, rows: |_| {} }));
-    for (kind, lacks) in [("backup", "backups"), ("verify", "verification"), ("compact", "compaction")] {
+    let server = Running::with(|store| {
+        Box::new(Faulty {
+            store,
+            put: || Ok(()),
+            read: || {},
+            rows: |_| {},
+        })
+    });
+    for (kind, lacks) in [
+        ("backup", "backups"),
+        ("verify", "verification"),
+        ("compact", "compaction"),
+    ] {
         let job = json!({ "kind": kind }).to_string();
-        let detail = server.post("/v1/jobs", JSON, job).problem(409, "not_offered", kind);
+        let detail = server
+            .post("/v1/jobs", JSON, job)
+            .problem(409, "not_offered", kind);
         assert!(detail.contains(&format!("has no {lacks}")), "{detail}");
     }
     let text = prose(1, 4_000);
-    server.put_text("/v1/libraries/house/books/1", "protected", &text).expect(201);
+    server
+        .put_text("/v1/libraries/house/books/1", "protected", &text)
+        .expect(201);
     assert_eq!(server.check_text(&text)["verdict"], "protected");
     let stats = server.get("/v1/stats").expect(200);
-    assert_eq!((&stats["books"], &stats["disk_bytes"]), (&json!(1), &json!(0)));
-    assert_eq!(server.get("/readyz").expect(200), json!({ "status": "ready" }));
+    assert_eq!(
+        (&stats["books"], &stats["disk_bytes"]),
+        (&json!(1), &json!(0))
+    );
+    assert_eq!(
+        server.get("/readyz").expect(200),
+        json!({ "status": "ready" })
+    );
 }
 
 /// A shutdown accepts no new requests, finishes those in progress, and does not wait for idle connections.
 #[test]
 fn a_stop_finishes_what_runs() {
     const SLOW: Duration = Duration::from_millis(700);
-    let mut server =
-        Running::with(|store| Box::new(Faulty { store, put: || Ok(()), read: || thread::sleep(SLOW), rows: |_| {} }));
-    assert_eq!(server.get("/readyz").expect(200), json!({ "status": "ready" }));
+    let mut server = Running::with(|store| {
+        Box::new(Faulty {
+            store,
+            put: || Ok(()),
+            read: || thread::sleep(SLOW),
+            rows: |_| {},
+        })
+    });
+    assert_eq!(
+        server.get("/readyz").expect(200),
+        json!({ "status": "ready" })
+    );
     let mut idle = server.connect();
-    idle.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    idle.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .unwrap();
     let mut first = [0; 15];
     idle.read_exact(&mut first).unwrap();
     assert_eq!(&first, b"HTTP/1.1 200 OK");
     let mut slow = server.connect();
-    slow.write_all(b"GET /v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n").unwrap();
+    slow.write_all(b"GET /v1/stats HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .unwrap();
     thread::sleep(Duration::from_millis(100));
     let start = Instant::now();
     let answer = thread::spawn(move || Answer::read(slow));
     server.stop().unwrap();
-    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
+    assert!(
+        start.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        start.elapsed()
+    );
     assert_eq!(answer.join().unwrap().expect(200)["books"], 0);
     assert!(TcpStream::connect(server.address).is_err());
 }
@@ -254,10 +381,25 @@ fn an_address_in_use_is_named_with_the_way_out() {
     let listen = taken.local_addr().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let catalogue = Arc::new(Catalogue::open_or_create(folder.path()).unwrap());
-    let table = [(listen, "--listen"), ("192.0.2.1:80".parse().unwrap(), "an address of this machine")];
+    let table = [
+        (listen, "--listen"),
+        (
+            "192.0.2.1:80".parse().unwrap(),
+            "an address of this machine",
+        ),
+    ];
     for (listen, advice) in table {
-        let settings = Settings { listen: vec![listen], ..Settings::default() };
-        let error = Server::bind(Arc::clone(&catalogue), settings).err().unwrap().to_string();
-        assert!(error.contains(&listen.to_string()) && error.contains(advice), "{error}");
+        let settings = Settings {
+            listen: vec![listen],
+            ..Settings::default()
+        };
+        let error = Server::bind(Arc::clone(&catalogue), settings)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(
+            error.contains(&listen.to_string()) && error.contains(advice),
+            "{error}"
+        );
     }
 }

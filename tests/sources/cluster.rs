@@ -8,7 +8,9 @@ use crate::common::cluster::Nodes;
 #[test]
 fn one_of_several_servers_runs_a_source_and_another_goes_on_with_it() {
     const BOOKS: u64 = 150;
-    let Some(nodes) = Nodes::start(3, 1) else { return };
+    let Some(nodes) = Nodes::start(3, 1) else {
+        return;
+    };
     let store = format!("redis://{}/sources", nodes.addresses);
     let site = Site::new();
     site.books(0..BOOKS);
@@ -17,13 +19,24 @@ fn one_of_several_servers_runs_a_source_and_another_goes_on_with_it() {
     let [first, second] = [start(), start()];
     put(&first, &listed(&site));
     for server in [&first, &second, &first] {
-        assert_eq!(send(server, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
+        assert_eq!(
+            send(server, "POST", "/v1/sources/it/run", &Value::Null).0,
+            202
+        );
     }
     assert_eq!(counted(&ended(&second, 1)), [BOOKS, BOOKS, 0, 0]);
     let books = |site: &Site| -> Vec<usize> {
-        site.count().iter().filter(|(path, _)| path.starts_with("/book")).map(|(_, times)| *times).collect()
+        site.count()
+            .iter()
+            .filter(|(path, _)| path.starts_with("/book"))
+            .map(|(_, times)| *times)
+            .collect()
     };
-    assert_eq!(books(&site), vec![1; BOOKS as usize], "each was fetched once, by one server");
+    assert_eq!(
+        books(&site),
+        vec![1; BOOKS as usize],
+        "each was fetched once, by one server"
+    );
 
     // Killed in the middle, one after the other.
     let others = Site::new();
@@ -51,7 +64,10 @@ fn one_of_several_servers_runs_a_source_and_another_goes_on_with_it() {
     let times = books(&others);
     assert_eq!(times.len() as u64, BOOKS, "nothing is forgotten");
     let twice: usize = times.iter().map(|times| times - 1).sum();
-    assert!(twice <= kills * 64, "{twice} were fetched again after {kills} kills");
+    assert!(
+        twice <= kills * 64,
+        "{twice} were fetched again after {kills} kills"
+    );
     // Removed through one server, it stops in the other.
     send(&servers[0], "POST", "/v1/sources/it/run", &Value::Null);
     let before = asked();
@@ -65,5 +81,9 @@ fn one_of_several_servers_runs_a_source_and_another_goes_on_with_it() {
         before == std::mem::replace(&mut before, asked())
     });
     put(&servers[0], &listed(&others));
-    assert_eq!(get(&servers[0], "/v1/sources/it")["run"], Value::Null, "nothing is left of it");
+    assert_eq!(
+        get(&servers[0], "/v1/sources/it")["run"],
+        Value::Null,
+        "nothing is left of it"
+    );
 }

@@ -4,10 +4,21 @@ use super::*;
 use crate::common::network::{ip, is_own};
 
 /// The addresses of servers that only this machine and its network reach.
-const PRIVATE: [&str; 6] = ["127.0.0.1", "10.0.0.1", "192.168.7.7", "169.254.169.254", "[::1]", "[fd00::7]"];
+const PRIVATE: [&str; 6] = [
+    "127.0.0.1",
+    "10.0.0.1",
+    "192.168.7.7",
+    "169.254.169.254",
+    "[::1]",
+    "[fd00::7]",
+];
 
 fn redirect(to: &str) -> Answer {
-    Answer { status: "302 Found", headers: format!("Location: {to}\r\n"), ..found("") }
+    Answer {
+        status: "302 Found",
+        headers: format!("Location: {to}\r\n"),
+        ..found("")
+    }
 }
 
 /// A list of a public server: its own book, and what leads to each private server.
@@ -16,9 +27,18 @@ fn set_list(public: &Site, private: &[Site]) {
     let mut list = vec![format!("{}/book0.txt", public.url)];
     for (number, site) in private.iter().enumerate() {
         // Led there by a redirect, by the second of two, and directly.
-        public.set(&format!("/to{number}"), redirect(&format!("{}/book1.txt", site.url)));
-        public.set(&format!("/first{number}"), redirect(&format!("/second{number}")));
-        public.set(&format!("/second{number}"), redirect(&format!("{}/book2.txt", site.url)));
+        public.set(
+            &format!("/to{number}"),
+            redirect(&format!("{}/book1.txt", site.url)),
+        );
+        public.set(
+            &format!("/first{number}"),
+            redirect(&format!("/second{number}")),
+        );
+        public.set(
+            &format!("/second{number}"),
+            redirect(&format!("{}/book2.txt", site.url)),
+        );
         list.extend(["to", "first"].map(|path| format!("{}/{path}{number}", public.url)));
         list.push(format!("{}/book3.txt", site.url));
     }
@@ -50,8 +70,16 @@ fn a_public_server_cannot_lead_to_a_private_one() {
         let harvest = Harvest::new("sitemap", &format!("{}/list.txt", public.url), of_internet);
         assert_eq!(harvest.run(), (1, 1, 0, 3 * 6 + 1), "{}", harvest.summary());
         assert_eq!(harvest.ids(), [format!("{}/book0.txt", public.url)].into());
-        let errors = run("sources errors --json --data {} it", &[harvest.folder.data()]).expect(0).json();
-        assert!(errors.iter().all(|error| error["reason"] == "private"), "{errors:?}");
+        let errors = run(
+            "sources errors --json --data {} it",
+            &[harvest.folder.data()],
+        )
+        .expect(0)
+        .json();
+        assert!(
+            errors.iter().all(|error| error["reason"] == "private"),
+            "{errors:?}"
+        );
 
         // A source that is private itself, by a page that redirects, and by the rules of the host.
         for (number, site) in private.iter().enumerate() {
@@ -61,7 +89,11 @@ fn a_public_server_cannot_lead_to_a_private_one() {
             let harvest = Harvest::new("sitemap", &format!("{}/list.txt", public.url), of_internet);
             assert_eq!(harvest.run(), (0, 0, 0, 1), "{}", harvest.summary());
         }
-        public.answers.lock().expect("no panic").remove("/robots.txt");
+        public
+            .answers
+            .lock()
+            .expect("no panic")
+            .remove("/robots.txt");
     }
     for site in &private {
         assert!(site.count().is_empty(), "{}: {:?}", site.url, site.count());
@@ -70,6 +102,10 @@ fn a_public_server_cannot_lead_to_a_private_one() {
     // They can be reached, where the source may.
     let public = Site::at("8.8.8.8");
     set_list(&public, &private);
-    let harvest = Harvest::new("sitemap", &format!("{}/list.txt", public.url), "--allow-private");
+    let harvest = Harvest::new(
+        "sitemap",
+        &format!("{}/list.txt", public.url),
+        "--allow-private",
+    );
     assert_eq!(harvest.run().1, 3 * 6 + 2, "{}", harvest.summary());
 }

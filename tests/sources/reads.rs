@@ -7,8 +7,9 @@ use lapidary_catalogue::api::SourceDefinition;
 use lapidary_extract::Limits;
 use lapidary_gems::{Recipe, RecipeName};
 use lapidary_store::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange,
-    RocksStore, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
+    Record, RecordChange, RocksStore, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table,
+    Watch,
 };
 use lapidary_store_redis::ClusterStore;
 
@@ -43,11 +44,21 @@ impl Store for Counting {
         self.0.remove(by, keys)
     }
 
-    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+    fn remove_if(
+        &self,
+        by: &Actor,
+        keys: &[BookKey],
+        condition: &Condition,
+    ) -> Result<Vec<bool>, StoreError> {
         self.0.remove_if(by, keys, condition)
     }
 
-    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
+    fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: RecordChange<'_>,
+    ) -> Result<Option<Record>, StoreError> {
         self.0.amend(by, key, change)
     }
 
@@ -57,7 +68,13 @@ impl Store for Counting {
         self.0.table(table)
     }
 
-    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn page(
+        &self,
+        table: Table,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreError> {
         count(table);
         self.0.page(table, prefix, after, limit)
     }
@@ -67,7 +84,12 @@ impl Store for Counting {
         self.0.rows(table, keys)
     }
 
-    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+    fn apply(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<(), StoreError> {
         self.0.apply(by, changes, actions)
     }
 
@@ -75,7 +97,12 @@ impl Store for Counting {
         self.0.snapshot()
     }
 
-    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+    fn make_default(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        anyway: bool,
+    ) -> Result<u64, StoreError> {
         self.0.make_default(by, recipe, anyway)
     }
 
@@ -87,11 +114,21 @@ impl Store for Counting {
         self.0.hide_recipe(by, recipe)
     }
 
-    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+    fn drop_recipe(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        watch: Watch<'_>,
+    ) -> Result<(), StoreError> {
         self.0.drop_recipe(by, recipe, watch)
     }
 
-    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+    fn add_gems(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        books: Vec<LateGems>,
+    ) -> Result<(), StoreError> {
         self.0.add_gems(by, recipe, books)
     }
 
@@ -123,11 +160,21 @@ fn reads(catalogue: &Catalogue, site: &Site) -> usize {
     let library = "lib".parse().expect("a name");
     let definition = SourceDefinition {
         allow_private: true,
-        ..SourceDefinition::new(lapidary_harvest::Kind::Sitemap, &address, library, lapidary_store::Rights::Unknown)
+        ..SourceDefinition::new(
+            lapidary_harvest::Kind::Sitemap,
+            &address,
+            library,
+            lapidary_store::Rights::Unknown,
+        )
     };
     let editor = catalogue.by(Actor::Local);
-    lapidary_harvest::set_source(&editor, &name, &definition.try_into().expect("a source"), &|_| true)
-        .expect("it is added");
+    lapidary_harvest::set_source(
+        &editor,
+        &name,
+        &definition.try_into().expect("a source"),
+        &|_| true,
+    )
+    .expect("it is added");
     let before = READS.load(Ordering::Relaxed);
     let mut watch = |_: &lapidary_harvest::Watched<'_>| {};
     let run = lapidary_harvest::Harvest::new(&editor, &name, Limits::default(), &mut watch)
@@ -144,15 +191,31 @@ fn one_source_is_changed_without_reading_all() {
     const MANY: u64 = 5_000;
     let _alone = COUNTING.lock().expect("no panic");
     let site = Site::new();
-    site.set("/list.txt", found((0..MANY).map(|i| format!("x:{i}")).collect::<Vec<_>>().join("\n")));
+    site.set(
+        "/list.txt",
+        found(
+            (0..MANY)
+                .map(|i| format!("x:{i}"))
+                .collect::<Vec<_>>()
+                .join("\n"),
+        ),
+    );
     let folder = Folder::new();
     let store = RocksStore::open_or_create(&folder.data()).expect("a store");
     let catalogue = Catalogue::with_store(Box::new(Counting(Box::new(store))));
-    let (name, library) = ("it".parse().expect("a name"), "lib".parse().expect("a name"));
+    let (name, library) = (
+        "it".parse().expect("a name"),
+        "lib".parse().expect("a name"),
+    );
     let address = format!("{}/list.txt", site.url);
     let definition = SourceDefinition {
         allow_private: true,
-        ..SourceDefinition::new(lapidary_harvest::Kind::Sitemap, &address, library, lapidary_store::Rights::Unknown)
+        ..SourceDefinition::new(
+            lapidary_harvest::Kind::Sitemap,
+            &address,
+            library,
+            lapidary_store::Rights::Unknown,
+        )
     };
     let mut source: lapidary_harvest::Source = definition.try_into().expect("a source");
     source.by = Some("a key".to_owned());
@@ -164,8 +227,12 @@ fn one_source_is_changed_without_reading_all() {
     lapidary_harvest::set_source(&editor, &name, &source, &|_| true).expect("it is changed");
     assert_eq!(all(), 0);
     let mut watch = |_: &lapidary_harvest::Watched<'_>| {};
-    let run = lapidary_harvest::Harvest::new(&editor, &name, Limits::default(), &mut watch).expect("a harvest");
-    let run = run.within(Arc::new(|_, _| Ok(true)), 100_000).run().expect("a run");
+    let run = lapidary_harvest::Harvest::new(&editor, &name, Limits::default(), &mut watch)
+        .expect("a harvest");
+    let run = run
+        .within(Arc::new(|_, _| Ok(true)), 100_000)
+        .run()
+        .expect("a run");
     assert_eq!(run.refused, MANY);
     // When it begins, and for each batch of the queue: the page.
     assert_eq!(all(), 2);
@@ -179,12 +246,22 @@ fn the_links_of_a_page_are_looked_up_together() {
     let folder = Folder::new();
     let store = RocksStore::open_or_create(&folder.data()).expect("a store");
     // A batch of the queue is read, and what is known of its addresses: 15 times two reads, and some for the run.
-    let in_folder = reads(&Catalogue::with_store(Box::new(Counting(Box::new(store)))), &site);
+    let in_folder = reads(
+        &Catalogue::with_store(Box::new(Counting(Box::new(store)))),
+        &site,
+    );
     assert!(in_folder <= 45, "{in_folder} reads for {LINKS} links");
-    let Some(nodes) = Nodes::start(3, 0) else { return };
-    let address = format!("redis://{}/reads", nodes.addresses).parse().expect("an address");
+    let Some(nodes) = Nodes::start(3, 0) else {
+        return;
+    };
+    let address = format!("redis://{}/reads", nodes.addresses)
+        .parse()
+        .expect("an address");
     let store = ClusterStore::open(&address).expect("a store");
-    let in_cluster = reads(&Catalogue::with_store(Box::new(Counting(Box::new(store)))), &site);
+    let in_cluster = reads(
+        &Catalogue::with_store(Box::new(Counting(Box::new(store)))),
+        &site,
+    );
     assert!(in_cluster <= 45, "{in_cluster} reads for {LINKS} links");
     println!("{LINKS} links: {in_folder} reads of a folder, {in_cluster} of a cluster");
 }

@@ -10,13 +10,33 @@ pub fn send(server: &Server, method: &str, path: &str, body: &Value) -> (u16, Va
 }
 
 /// The same, with a key unless it is empty.
-pub fn send_with(server: &Server, key: &str, method: &str, path: &str, body: &Value) -> (u16, Value) {
-    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
-    let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", server.url));
+pub fn send_with(
+    server: &Server,
+    key: &str,
+    method: &str,
+    path: &str,
+    body: &Value,
+) -> (u16, Value) {
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
+    let request = ureq::http::Request::builder()
+        .method(method)
+        .uri(format!("{}{path}", server.url));
     let request = request.header("content-type", "application/json");
-    let request = if key.is_empty() { request } else { request.header("authorization", format!("Bearer {key}")) };
-    let mut answer = agent.run(request.body(body.to_string()).expect("a request")).expect("an answer");
-    (answer.status().as_u16(), answer.body_mut().read_json().unwrap_or_default())
+    let request = if key.is_empty() {
+        request
+    } else {
+        request.header("authorization", format!("Bearer {key}"))
+    };
+    let mut answer = agent
+        .run(request.body(body.to_string()).expect("a request"))
+        .expect("an answer");
+    (
+        answer.status().as_u16(),
+        answer.body_mut().read_json().unwrap_or_default(),
+    )
 }
 
 pub fn get(server: &Server, path: &str) -> Value {
@@ -65,34 +85,77 @@ fn sources_are_defined_run_and_shown_over_http() {
     site.books(0..3);
     site.set("/robots.txt", found("User-agent: *\nDisallow: /book9\n"));
     site.set("/bad.txt", found(*b"\x89PNG\r\n\x1a\n"));
-    let lines = ["book0.txt", "book1.txt", "book2.txt", "book9.txt", "none.txt", "bad.txt"];
-    site.set("/list.txt", found(lines.map(|line| format!("{}/{line}", site.url)).join("\n")));
+    let lines = [
+        "book0.txt",
+        "book1.txt",
+        "book2.txt",
+        "book9.txt",
+        "none.txt",
+        "bad.txt",
+    ];
+    site.set(
+        "/list.txt",
+        found(lines.map(|line| format!("{}/{line}", site.url)).join("\n")),
+    );
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     assert_eq!(put(&server, &listed(&site)), 201);
     assert_eq!(put(&server, &listed(&site)), 200);
     let shown = get(&server, "/v1/sources/it");
-    assert_eq!((&shown["state"], &shown["run"], &shown["next_run"]), (&json!("idle"), &Value::Null, &Value::Null));
+    assert_eq!(
+        (&shown["state"], &shown["run"], &shown["next_run"]),
+        (&json!("idle"), &Value::Null, &Value::Null)
+    );
     let (_, tested) = send(&server, "POST", "/v1/sources/it/test", &Value::Null);
-    assert_eq!(tested["items"].as_array().map(Vec::len), Some(6), "{tested}");
+    assert_eq!(
+        tested["items"].as_array().map(Vec::len),
+        Some(6),
+        "{tested}"
+    );
 
-    assert_eq!(send(&server, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
+    assert_eq!(
+        send(&server, "POST", "/v1/sources/it/run", &Value::Null).0,
+        202
+    );
     let run = ended(&server, 1);
     assert_eq!(counted(&run), [4, 3, 0, 3], "{run}");
-    assert_eq!(run["refused_by"], json!({ "bad_book": 1, "missing": 1, "robots": 1 }));
-    until("it rests", || get(&server, "/v1/sources/it")["state"] == "idle");
+    assert_eq!(
+        run["refused_by"],
+        json!({ "bad_book": 1, "missing": 1, "robots": 1 })
+    );
+    until("it rests", || {
+        get(&server, "/v1/sources/it")["state"] == "idle"
+    });
     let errors = get(&server, "/v1/sources/it/errors?limit=2");
-    let cursor = errors["next_cursor"].as_str().expect("there is another page").replace(':', "%3A");
+    let cursor = errors["next_cursor"]
+        .as_str()
+        .expect("there is another page")
+        .replace(':', "%3A");
     let rest = get(&server, &format!("/v1/sources/it/errors?cursor={cursor}"));
-    let all = [&errors, &rest].map(|page| page["errors"].as_array().expect("a page").clone()).concat();
-    let reasons: Vec<&str> = all.iter().map(|error| error["reason"].as_str().expect("a reason")).collect();
-    assert_eq!((reasons, &rest["next_cursor"]), (vec!["bad_book", "robots", "missing"], &Value::Null), "{all:?}");
+    let all = [&errors, &rest]
+        .map(|page| page["errors"].as_array().expect("a page").clone())
+        .concat();
+    let reasons: Vec<&str> = all
+        .iter()
+        .map(|error| error["reason"].as_str().expect("a reason"))
+        .collect();
+    assert_eq!(
+        (reasons, &rest["next_cursor"]),
+        (vec!["bad_book", "robots", "missing"], &Value::Null),
+        "{all:?}"
+    );
 
     let metrics = || {
-        let text = ureq::get(format!("{}/metrics", server.url)).call().expect("an answer").body_mut().read_to_string();
+        let text = ureq::get(format!("{}/metrics", server.url))
+            .call()
+            .expect("an answer")
+            .body_mut()
+            .read_to_string();
         text.expect("text")
     };
-    until("the metrics of all sources are known", || metrics().contains("lapidary_source_dead_letters 3"));
+    until("the metrics of all sources are known", || {
+        metrics().contains("lapidary_source_dead_letters 3")
+    });
     let metrics = metrics();
     for line in [
         "lapidary_source_books_total{outcome=\"fetched\"} 4",
@@ -108,17 +171,37 @@ fn sources_are_defined_run_and_shown_over_http() {
 
     // What was repaired is no error any more.
     site.set("/none.txt", found(prose(7, 600)));
-    assert_eq!(send(&server, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
+    assert_eq!(
+        send(&server, "POST", "/v1/sources/it/run", &Value::Null).0,
+        202
+    );
     assert_eq!(counted(&ended(&server, 2)), [5, 1, 3, 2]);
-    assert!(!get(&server, "/v1/sources/it/errors").to_string().contains("none.txt"));
+    assert!(
+        !get(&server, "/v1/sources/it/errors")
+            .to_string()
+            .contains("none.txt")
+    );
     let runs = get(&server, "/v1/sources/it/runs?limit=1");
-    assert_eq!((&runs["runs"][0]["number"], &runs["next"]), (&json!(2), &json!(2)));
+    assert_eq!(
+        (&runs["runs"][0]["number"], &runs["next"]),
+        (&json!(2), &json!(2))
+    );
     let before = get(&server, "/v1/sources/it/runs?before=2");
-    assert_eq!((&before["runs"][0]["number"], &before["next"]), (&json!(1), &Value::Null));
+    assert_eq!(
+        (&before["runs"][0]["number"], &before["next"]),
+        (&json!(1), &Value::Null)
+    );
 
-    let (status, changed) =
-        send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": true, "rights": "free", "contains": null }));
-    assert_eq!((status, &changed["state"], &changed["definition"]["rights"]), (200, &json!("paused"), &json!("free")));
+    let (status, changed) = send(
+        &server,
+        "PATCH",
+        "/v1/sources/it",
+        &json!({ "paused": true, "rights": "free", "contains": null }),
+    );
+    assert_eq!(
+        (status, &changed["state"], &changed["definition"]["rights"]),
+        (200, &json!("paused"), &json!("free"))
+    );
     let (status, problem) = send(&server, "POST", "/v1/sources/it/run", &Value::Null);
     assert_eq!((status, &problem["code"]), (409, &json!("source_paused")));
     for wrong in [
@@ -129,14 +212,25 @@ fn sources_are_defined_run_and_shown_over_http() {
         json!({ "kind": "folder", "address": "/no/such/folder" }),
     ] {
         let (status, problem) = send(&server, "PATCH", "/v1/sources/it", &wrong);
-        assert_eq!((status, &problem["code"]), (422, &json!("bad_source")), "{wrong}");
+        assert_eq!(
+            (status, &problem["code"]),
+            (422, &json!("bad_source")),
+            "{wrong}"
+        );
     }
     assert_eq!(get(&server, "/v1/sources")["sources"][0]["name"], "it");
-    assert_eq!(send(&server, "DELETE", "/v1/sources/it", &Value::Null).0, 204);
+    assert_eq!(
+        send(&server, "DELETE", "/v1/sources/it", &Value::Null).0,
+        204
+    );
     let (status, problem) = send(&server, "GET", "/v1/sources/it", &Value::Null);
     assert_eq!((status, &problem["code"]), (404, &json!("no_such_source")));
     let entries = get(&server, "/v1/audit")["entries"].to_string();
-    assert_eq!(entries.matches("\"kind\":\"source\"").count(), 4, "{entries}");
+    assert_eq!(
+        entries.matches("\"kind\":\"source\"").count(),
+        4,
+        "{entries}"
+    );
     assert_eq!(server.stop(), Some(0));
 }
 
@@ -147,23 +241,48 @@ fn commands_work_through_a_server() {
     site.set("/list.txt", site.list(0..4));
     let folder = Folder::new();
     let server = Server::start(&folder.data());
-    let there = |line: &str| run(&format!("sources {line} --server {}", server.url), &[] as &[&str]);
-    let add = add("sitemap", &format!("{}/list.txt", site.url), "--allow-private --every 1d");
+    let there = |line: &str| {
+        run(
+            &format!("sources {line} --server {}", server.url),
+            &[] as &[&str],
+        )
+    };
+    let add = add(
+        "sitemap",
+        &format!("{}/list.txt", site.url),
+        "--allow-private --every 1d",
+    );
     let add = add.replace("sources ", "").replace("--data {}", "");
     assert_eq!(there(&add).expect(0).out, "added it\n");
-    until("it runs by itself", || get(&server, "/v1/sources/it")["run"]["ended"].is_string());
+    until("it runs by itself", || {
+        get(&server, "/v1/sources/it")["run"]["ended"].is_string()
+    });
     let again = there("run --json it").expect(2);
-    assert_eq!((counts(&again), again.err.contains("book3.txt")), ((3, 0, 3, 1), true), "{again:?}");
+    assert_eq!(
+        (counts(&again), again.err.contains("book3.txt")),
+        ((3, 0, 3, 1), true),
+        "{again:?}"
+    );
     assert_eq!(there("test it").expect(0).out.lines().count(), 4);
     assert!(there("list").expect(0).out.starts_with("it\tlib\t"));
-    assert!(there("show it").expect(0).out.contains("there is nothing at this address"));
+    assert!(
+        there("show it")
+            .expect(0)
+            .out
+            .contains("there is nothing at this address")
+    );
     assert!(there("errors it").expect(0).out.starts_with("refused\t"));
     there("pause it").expect(0);
     assert!(there("run it").expect(2).err.contains("sources resume"));
     there("resume it").expect(0);
     there("remove it").expect(0);
     there("remove it").expect(2);
-    assert!(there("show it").expect(2).err.contains("there is no source"));
+    assert!(
+        there("show it")
+            .expect(2)
+            .err
+            .contains("there is no source")
+    );
 }
 
 #[test]
@@ -177,17 +296,31 @@ fn sources_run_when_they_are_due_and_stop_when_told_to() {
     (slow["every"], slow["rate"]) = (json!("1s"), json!(40));
     put(&server, &slow);
     let asked = || site.asked.lock().expect("no panic").len();
-    until("it runs", || asked() > 20 && get(&server, "/v1/sources/it")["state"] == "running");
-    send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": true }));
+    until("it runs", || {
+        asked() > 20 && get(&server, "/v1/sources/it")["state"] == "running"
+    });
+    send(
+        &server,
+        "PATCH",
+        "/v1/sources/it",
+        &json!({ "paused": true }),
+    );
     let is_left = || {
         let before = asked();
         thread::sleep(Duration::from_millis(300));
         asked() == before
     };
     until("a paused source stops", is_left);
-    let left = get(&server, "/v1/sources/it")["queued"].as_u64().expect("a number");
+    let left = get(&server, "/v1/sources/it")["queued"]
+        .as_u64()
+        .expect("a number");
     assert!(left > 0);
-    send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": false }));
+    send(
+        &server,
+        "PATCH",
+        "/v1/sources/it",
+        &json!({ "paused": false }),
+    );
     until("it goes on", || asked() > 60);
     // Stopped, killed and started again, it goes on by itself.
     assert_eq!(server.stop(), Some(0));
@@ -205,8 +338,12 @@ fn sources_run_when_they_are_due_and_stop_when_told_to() {
     ended(&server, 2);
     send(&server, "DELETE", "/v1/sources/it", &Value::Null);
     until("a removed source stops", is_left);
-    let twice: usize =
-        site.count().iter().filter(|(path, _)| path.starts_with("/book")).filter(|(_, times)| **times > 3).count();
+    let twice: usize = site
+        .count()
+        .iter()
+        .filter(|(path, _)| path.starts_with("/book"))
+        .filter(|(_, times)| **times > 3)
+        .count();
     assert_eq!(twice, 0, "{:?}", site.count());
     assert_eq!(server.stop(), Some(0));
     run("verify --data {}", &[folder.data()]).expect(0);
@@ -221,7 +358,12 @@ fn a_watched_folder_is_followed_by_a_server() {
     let source = json!({ "kind": "folder", "address": books, "library": "lib", "rights": "free", "gone": "disable" });
     put(&server, &source);
     let has = |id: &str, disabled: bool| {
-        let (status, book) = send(&server, "GET", &format!("/v1/libraries/lib/books/{id}"), &Value::Null);
+        let (status, book) = send(
+            &server,
+            "GET",
+            &format!("/v1/libraries/lib/books/{id}"),
+            &Value::Null,
+        );
         status == 200 && book["standing"]["disabled_since"].is_string() == disabled
     };
     until("it is read", || has("a.txt", false));
@@ -230,9 +372,13 @@ fn a_watched_folder_is_followed_by_a_server() {
     fs::remove_file(books.join("a.txt")).expect("it is there");
     until("a file that is gone is seen", || has("a.txt", true));
     // That files were read is no change.
-    until("it rests", || get(&server, "/v1/sources/it")["state"] == "idle");
+    until("it rests", || {
+        get(&server, "/v1/sources/it")["state"] == "idle"
+    });
     thread::sleep(Duration::from_secs(3));
-    let runs = get(&server, "/v1/sources/it")["run"]["number"].as_u64().expect("a number");
+    let runs = get(&server, "/v1/sources/it")["run"]["number"]
+        .as_u64()
+        .expect("a number");
     thread::sleep(Duration::from_secs(3));
     assert_eq!(get(&server, "/v1/sources/it")["run"]["number"], runs);
     // Another folder takes its place.
@@ -260,12 +406,22 @@ fn a_host_is_asked_one_thing_at_a_time_by_all_sources() {
     for (number, site) in lists.iter().enumerate() {
         let source = json!({ "kind": "sitemap", "address": format!("{}/list.txt", site.url), "library": "lib", "rights": "free",
                              "allow_private": true, "rate": 20, "every": "1d" });
-        assert_eq!(send(&server, "PUT", &format!("/v1/sources/s{number}"), &source).0, 201);
+        assert_eq!(
+            send(&server, "PUT", &format!("/v1/sources/s{number}"), &source).0,
+            201
+        );
     }
     for number in 0..2 {
-        until("it ends", || get(&server, &format!("/v1/sources/s{number}"))["run"]["ended"].is_string());
+        until("it ends", || {
+            get(&server, &format!("/v1/sources/s{number}"))["run"]["ended"].is_string()
+        });
     }
-    assert_eq!(host.count().values().sum::<usize>(), 25, "each book once, and robots.txt once: {:?}", host.count());
+    assert_eq!(
+        host.count().values().sum::<usize>(),
+        25,
+        "each book once, and robots.txt once: {:?}",
+        host.count()
+    );
     let mut times = host.times.lock().expect("no panic").clone();
     times.sort();
     for pair in times.windows(2) {
@@ -278,8 +434,9 @@ fn a_host_is_asked_one_thing_at_a_time_by_all_sources() {
 fn a_long_list_is_stopped_in_its_middle() {
     const LINES: u64 = 20_000;
     let folder = Folder::new();
-    let lines: Vec<String> =
-        (0..LINES).map(|line| json!({ "address": format!("nowhere:{line}") }).to_string()).collect();
+    let lines: Vec<String> = (0..LINES)
+        .map(|line| json!({ "address": format!("nowhere:{line}") }).to_string())
+        .collect();
     let list = folder.file("list.ndjson", lines.join("\n"));
     let server = Server::start(&folder.data());
     put(
@@ -290,31 +447,60 @@ fn a_long_list_is_stopped_in_its_middle() {
     let shown = || get(&server, "/v1/sources/it");
     until("it is read", || shown()["queued"].as_u64() > Some(1_000));
     for _ in 0..3 {
-        send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": true }));
+        send(
+            &server,
+            "PATCH",
+            "/v1/sources/it",
+            &json!({ "paused": true }),
+        );
         let mut before = Value::Null;
         until("it stops", || {
             thread::sleep(Duration::from_millis(300));
             let now = json!([shown()["queued"], shown()["run"]["refused"]]);
             now == std::mem::replace(&mut before, now.clone())
         });
-        send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": false }));
-        until("it goes on", || shown()["state"] == "running" || shown()["run"]["ended"].is_string());
+        send(
+            &server,
+            "PATCH",
+            "/v1/sources/it",
+            &json!({ "paused": false }),
+        );
+        until("it goes on", || {
+            shown()["state"] == "running" || shown()["run"]["ended"].is_string()
+        });
     }
-    assert_eq!(counted(&ended(&server, 1)), [0, 0, 0, LINES], "each line was counted once");
+    assert_eq!(
+        counted(&ended(&server, 1)),
+        [0, 0, 0, LINES],
+        "each line was counted once"
+    );
     assert_eq!(shown()["queued"], 0);
     // Much is known of it, and is cleared bit by bit before another source can have its name.
-    assert_eq!(send(&server, "DELETE", "/v1/sources/it", &Value::Null).0, 204);
+    assert_eq!(
+        send(&server, "DELETE", "/v1/sources/it", &Value::Null).0,
+        204
+    );
     assert_eq!(send(&server, "GET", "/v1/sources/it", &Value::Null).0, 404);
     let again = json!({ "kind": "list", "address": list, "library": "lib", "rights": "free", "allow_private": true, "most": 5 });
     until("it is cleared", || {
         let (status, problem) = send(&server, "PUT", "/v1/sources/it", &again);
-        assert!(status == 201 || problem["code"] == "source_exists", "{problem}");
+        assert!(
+            status == 201 || problem["code"] == "source_exists",
+            "{problem}"
+        );
         status == 201
     });
-    assert_eq!((&shown()["run"], &shown()["queued"]), (&Value::Null, &json!(0)));
+    assert_eq!(
+        (&shown()["run"], &shown()["queued"]),
+        (&Value::Null, &json!(0))
+    );
     assert_eq!(get(&server, "/v1/sources/it/errors")["errors"], json!([]));
     send(&server, "POST", "/v1/sources/it/run", &Value::Null);
-    assert_eq!(counted(&ended(&server, 1)), [0, 0, 0, 4], "nothing is known of what the other one fetched");
+    assert_eq!(
+        counted(&ended(&server, 1)),
+        [0, 0, 0, 4],
+        "nothing is known of what the other one fetched"
+    );
 }
 
 #[test]
@@ -322,30 +508,55 @@ fn an_answer_that_does_not_come_is_not_waited_for() {
     let site = Site::new();
     site.books(0..1);
     site.set("/list.txt", site.list(0..3));
-    let never = |body: &str| Answer { status: NEVER, ..found(body) };
-    site.set("/book1.txt", never("HTTP/1.1 200 OK\r\n\r\nThis has no end, and "));
+    let never = |body: &str| Answer {
+        status: NEVER,
+        ..found(body)
+    };
+    site.set(
+        "/book1.txt",
+        never("HTTP/1.1 200 OK\r\n\r\nThis has no end, and "),
+    );
     let folder = Folder::new();
     let server = Server::start(&folder.data());
     put(&server, &listed(&site));
     let waits = || until("it waits", || site.waiting() == 1);
     let gives_up = || until("it gives up", || site.waiting() == 0);
     let is_as_before = || {
-        until("what was fetched before is written", || get(&server, "/v1/sources/it")["queued"] == 2);
-        assert_eq!(get(&server, "/v1/sources/it/errors")["errors"], json!([]), "it is no failure of the address");
+        until("what was fetched before is written", || {
+            get(&server, "/v1/sources/it")["queued"] == 2
+        });
+        assert_eq!(
+            get(&server, "/v1/sources/it/errors")["errors"],
+            json!([]),
+            "it is no failure of the address"
+        );
     };
     send(&server, "POST", "/v1/sources/it/run", &Value::Null);
     waits();
-    send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": true }));
+    send(
+        &server,
+        "PATCH",
+        "/v1/sources/it",
+        &json!({ "paused": true }),
+    );
     gives_up();
     is_as_before();
     site.set("/book1.txt", never("HTTP/1.1 "));
-    send(&server, "PATCH", "/v1/sources/it", &json!({ "paused": false }));
+    send(
+        &server,
+        "PATCH",
+        "/v1/sources/it",
+        &json!({ "paused": false }),
+    );
     waits();
     assert_eq!(server.stop(), Some(0));
     gives_up();
     let server = Server::start(&folder.data());
     waits();
-    assert_eq!(send(&server, "DELETE", "/v1/sources/it", &Value::Null).0, 204);
+    assert_eq!(
+        send(&server, "DELETE", "/v1/sources/it", &Value::Null).0,
+        204
+    );
     gives_up();
     assert_eq!(server.stop(), Some(0));
 }
@@ -355,16 +566,34 @@ fn no_key_keeps_others_from_testing_their_sources() {
     let (site, folder) = (Site::new(), Folder::new());
     site.books(0..1);
     site.set("/list.txt", site.list(0..1));
-    site.set("/slow", Answer { status: NEVER, ..found("") });
-    let keys = ["one", "two"].map(|name| common::key(&folder.data(), &format!("--role admin {name}")));
+    site.set(
+        "/slow",
+        Answer {
+            status: NEVER,
+            ..found("")
+        },
+    );
+    let keys =
+        ["one", "two"].map(|name| common::key(&folder.data(), &format!("--role admin {name}")));
     let server = Server::start(&folder.data());
-    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let agent: ureq::Agent = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
     let send = |key: &str, method: &str, path: &str, body: &Value| {
-        let request = ureq::http::Request::builder().method(method).uri(format!("{}/v1/sources/{path}", server.url));
-        let request =
-            request.header("authorization", format!("Bearer {key}")).header("content-type", "application/json");
-        let mut answer = agent.run(request.body(body.to_string()).expect("a request")).expect("an answer");
-        (answer.status().as_u16(), answer.body_mut().read_json::<Value>().unwrap_or_default())
+        let request = ureq::http::Request::builder()
+            .method(method)
+            .uri(format!("{}/v1/sources/{path}", server.url));
+        let request = request
+            .header("authorization", format!("Bearer {key}"))
+            .header("content-type", "application/json");
+        let mut answer = agent
+            .run(request.body(body.to_string()).expect("a request"))
+            .expect("an answer");
+        (
+            answer.status().as_u16(),
+            answer.body_mut().read_json::<Value>().unwrap_or_default(),
+        )
     };
     for (name, path) in [("slow", "slow"), ("quick", "list.txt")] {
         let source = json!({ "kind": "sitemap", "address": format!("{}/{path}", site.url), "library": "lib", "rights": "free",
@@ -377,9 +606,16 @@ fn no_key_keeps_others_from_testing_their_sources() {
         let (status, problem) = send(&keys[0], "POST", "quick/test", &Value::Null);
         assert_eq!((status, &problem["code"]), (503, &json!("overloaded")));
         let (status, tested) = send(&keys[1], "POST", "quick/test", &Value::Null);
-        assert_eq!((status, tested["items"].as_array().map(Vec::len)), (200, Some(1)));
+        assert_eq!(
+            (status, tested["items"].as_array().map(Vec::len)),
+            (200, Some(1))
+        );
     });
-    assert_eq!(send(&keys[0], "POST", "quick/test", &Value::Null).0, 200, "when it is done, it may again");
+    assert_eq!(
+        send(&keys[0], "POST", "quick/test", &Value::Null).0,
+        200,
+        "when it is done, it may again"
+    );
 }
 
 #[test]
@@ -388,24 +624,59 @@ fn a_source_is_no_way_around_a_quota() {
     let (site, folder) = (Site::new(), Folder::new());
     site.books(0..BOOKS);
     site.set("/list.txt", site.list(0..BOOKS));
-    let [admin, limited] =
-        ["boss", "limited --quota 80/day"].map(|key| common::key(&folder.data(), &format!("--role admin {key}")));
+    let [admin, limited] = ["boss", "limited --quota 80/day"]
+        .map(|key| common::key(&folder.data(), &format!("--role admin {key}")));
     let server = Server::start(&folder.data());
-    assert_eq!(send_with(&server, &limited, "PUT", "/v1/sources/it", &listed(&site)).0, 201);
-    assert_eq!(send_with(&server, &limited, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
+    assert_eq!(
+        send_with(&server, &limited, "PUT", "/v1/sources/it", &listed(&site)).0,
+        201
+    );
+    assert_eq!(
+        send_with(
+            &server,
+            &limited,
+            "POST",
+            "/v1/sources/it/run",
+            &Value::Null
+        )
+        .0,
+        202
+    );
     let shown = || send_with(&server, &admin, "GET", "/v1/sources/it", &Value::Null).1;
     until("it stops", || shown()["error"].is_string());
     let stopped = shown();
-    assert!(stopped["error"].as_str().is_some_and(|error| error.contains("quota of the key \"limited\"")), "{stopped}");
-    assert!(stopped["next_run"].as_str().is_some_and(|next| next.ends_with("T00:00:00Z")), "{stopped}");
+    assert!(
+        stopped["error"]
+            .as_str()
+            .is_some_and(|error| error.contains("quota of the key \"limited\"")),
+        "{stopped}"
+    );
+    assert!(
+        stopped["next_run"]
+            .as_str()
+            .is_some_and(|next| next.ends_with("T00:00:00Z")),
+        "{stopped}"
+    );
     // 64 books are in flight at a time.
     let fetched = stopped["run"]["fetched"].as_u64().expect("a number");
     assert!((78..78 + 64).contains(&fetched), "{stopped}");
-    assert_eq!(send_with(&server, &limited, "GET", "/v1/sources", &Value::Null).0, 429, "it is the key's own quota");
+    assert_eq!(
+        send_with(&server, &limited, "GET", "/v1/sources", &Value::Null).0,
+        429,
+        "it is the key's own quota"
+    );
     // An administrator who resumes it does not lift it, but one who defines it anew does.
-    send_with(&server, &admin, "PATCH", "/v1/sources/it", &json!({ "rights": "free" }));
+    send_with(
+        &server,
+        &admin,
+        "PATCH",
+        "/v1/sources/it",
+        &json!({ "rights": "free" }),
+    );
     send_with(&server, &admin, "POST", "/v1/sources/it/run", &Value::Null);
-    until("it stops again", || shown()["state"] == "waiting" && shown()["error"].is_string());
+    until("it stops again", || {
+        shown()["state"] == "waiting" && shown()["error"].is_string()
+    });
     assert_eq!(shown()["run"]["fetched"], fetched);
     send_with(&server, &admin, "PUT", "/v1/sources/it", &listed(&site));
     send_with(&server, &admin, "POST", "/v1/sources/it/run", &Value::Null);

@@ -16,43 +16,106 @@ fn a_source_stays_that_of_the_key_that_defined_it() {
     ip("addr add 8.8.8.8/32 dev lo");
     let (site, folder) = (Site::at("8.8.8.8"), Folder::new());
     let novel = |number: u64| prose(50 + number, 3_000);
-    let collage = |at: usize| (0..3).map(|number| novel(number)[at..at + 6_000].to_owned()).collect::<String>();
+    let collage = |at: usize| {
+        (0..3)
+            .map(|number| novel(number)[at..at + 6_000].to_owned())
+            .collect::<String>()
+    };
     site.set("/book0.txt", found(collage(0)));
     site.set("/book1.txt", found(collage(500)));
     site.set("/list.txt", site.list(0..1));
     let admin = key(&folder.data(), "--role admin admin");
-    let theirs = key(&folder.data(), "--role ingest --trusted --library lib theirs");
+    let theirs = key(
+        &folder.data(),
+        "--role ingest --trusted --library lib theirs",
+    );
     let server = Server::start(&folder.data());
     for number in 0..3 {
         let book = json!({ "text": novel(number), "rights": "free" });
-        assert_eq!(send_with(&server, &admin, "PUT", &format!("/v1/libraries/others/books/{number}"), &book).0, 201);
+        assert_eq!(
+            send_with(
+                &server,
+                &admin,
+                "PUT",
+                &format!("/v1/libraries/others/books/{number}"),
+                &book
+            )
+            .0,
+            201
+        );
     }
     let definition = json!({ "kind": "sitemap", "address": format!("{}/list.txt", site.url), "library": "lib",
                              "rights": "protected", "contact": "a@b.invalid" });
-    assert_eq!(send_with(&server, &theirs, "PUT", "/v1/sources/it", &definition).0, 201);
-    assert_eq!(send_with(&server, &admin, "PATCH", "/v1/sources/it", &json!({ "rate": 1.0 })).0, 200);
+    assert_eq!(
+        send_with(&server, &theirs, "PUT", "/v1/sources/it", &definition).0,
+        201
+    );
+    assert_eq!(
+        send_with(
+            &server,
+            &admin,
+            "PATCH",
+            "/v1/sources/it",
+            &json!({ "rate": 1.0 })
+        )
+        .0,
+        200
+    );
     // An administrator's change stays, and none makes books of the key that it may not add.
-    let (status, answer) = send_with(&server, &theirs, "PATCH", "/v1/sources/it", &json!({ "rate": 0.5 }));
-    assert_eq!((status, &answer["code"]), (403, &json!("not_allowed")), "{answer}");
-    let (status, answer) = send_with(&server, &admin, "PATCH", "/v1/sources/it", &json!({ "rights": "forbidden" }));
-    assert_eq!((status, &answer["code"]), (403, &json!("may_not_forbid")), "{answer}");
+    let (status, answer) = send_with(
+        &server,
+        &theirs,
+        "PATCH",
+        "/v1/sources/it",
+        &json!({ "rate": 0.5 }),
+    );
+    assert_eq!(
+        (status, &answer["code"]),
+        (403, &json!("not_allowed")),
+        "{answer}"
+    );
+    let (status, answer) = send_with(
+        &server,
+        &admin,
+        "PATCH",
+        "/v1/sources/it",
+        &json!({ "rights": "forbidden" }),
+    );
+    assert_eq!(
+        (status, &answer["code"]),
+        (403, &json!("may_not_forbid")),
+        "{answer}"
+    );
 
     let run = |number: u64| {
-        assert_eq!(send_with(&server, &admin, "POST", "/v1/sources/it/run", &Value::Null).0, 202);
+        assert_eq!(
+            send_with(&server, &admin, "POST", "/v1/sources/it/run", &Value::Null).0,
+            202
+        );
         let mut run = Value::Null;
         until("the run ends", || {
-            run = send_with(&server, &admin, "GET", "/v1/sources/it", &Value::Null).1["run"].clone();
+            run =
+                send_with(&server, &admin, "GET", "/v1/sources/it", &Value::Null).1["run"].clone();
             run["number"] == number && run["ended"].is_string()
         });
         let listed = send_with(&server, &admin, "GET", "/v1/libraries", &Value::Null).1;
         let libraries = listed["libraries"].as_array().expect("libraries").clone();
-        let lib = libraries.into_iter().find(|library| library["library"] == "lib").expect("the library");
+        let lib = libraries
+            .into_iter()
+            .find(|library| library["library"] == "lib")
+            .expect("the library");
         (lib["books"].clone(), lib["quarantined"].clone())
     };
     assert_eq!(run(1), (json!(1), json!(1)));
-    assert_eq!(send_with(&server, &admin, "DELETE", "/v1/keys/theirs", &Value::Null).0, 204);
+    assert_eq!(
+        send_with(&server, &admin, "DELETE", "/v1/keys/theirs", &Value::Null).0,
+        204
+    );
     let other = json!({ "name": "theirs", "role": "admin" });
-    assert_eq!(send_with(&server, &admin, "POST", "/v1/keys", &other).0, 201);
+    assert_eq!(
+        send_with(&server, &admin, "POST", "/v1/keys", &other).0,
+        201
+    );
     site.set("/list.txt", site.list(0..2));
     assert_eq!(run(2), (json!(2), json!(2)));
 }

@@ -35,7 +35,10 @@ pub trait Engine: Sync {
     {
         let engine = Self::empty();
         for name in RECIPES {
-            engine.store().add_recipe(&Actor::Local, &recipe(name)).unwrap();
+            engine
+                .store()
+                .add_recipe(&Actor::Local, &recipe(name))
+                .unwrap();
         }
         engine
     }
@@ -70,7 +73,10 @@ impl Rocks {
 impl Engine for Rocks {
     fn empty() -> Self {
         let dir = tempdir().unwrap();
-        Self { store: RocksStore::open_or_create(dir.path()).unwrap(), dir }
+        Self {
+            store: RocksStore::open_or_create(dir.path()).unwrap(),
+            dir,
+        }
     }
 
     fn store(&self) -> &dyn Store {
@@ -80,7 +86,10 @@ impl Engine for Rocks {
     fn reopened(self) -> Self {
         let Self { store, dir } = self;
         drop(store);
-        Self { store: RocksStore::open(dir.path()).unwrap(), dir }
+        Self {
+            store: RocksStore::open(dir.path()).unwrap(),
+            dir,
+        }
     }
 
     fn compact(&self) {
@@ -109,8 +118,16 @@ impl Engine for Cluster {
     fn empty() -> Self {
         static CATALOGUES: AtomicU32 = AtomicU32::new(0);
         let nodes = &nodes().expect("tests run only with a cluster").addresses;
-        let address = format!("redis://{nodes}/test{}", CATALOGUES.fetch_add(1, Ordering::Relaxed)).parse().unwrap();
-        Self { store: ClusterStore::open(&address).unwrap(), address }
+        let address = format!(
+            "redis://{nodes}/test{}",
+            CATALOGUES.fetch_add(1, Ordering::Relaxed)
+        )
+        .parse()
+        .unwrap();
+        Self {
+            store: ClusterStore::open(&address).unwrap(),
+            address,
+        }
     }
 
     fn store(&self) -> &dyn Store {
@@ -120,7 +137,10 @@ impl Engine for Cluster {
     fn reopened(self) -> Self {
         let Self { store, address } = self;
         drop(store);
-        Self { store: ClusterStore::open(&address).unwrap(), address }
+        Self {
+            store: ClusterStore::open(&address).unwrap(),
+            address,
+        }
     }
 
     fn compact(&self) {

@@ -18,7 +18,10 @@ fn listing(dir: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
     entries
         .map(|entry| {
             let content = fs::read(entry.path()).unwrap();
-            (entry.file_name().into_string().unwrap(), (content, entry.metadata().unwrap().modified().unwrap()))
+            (
+                entry.file_name().into_string().unwrap(),
+                (content, entry.metadata().unwrap().modified().unwrap()),
+            )
         })
         .collect()
 }
@@ -27,14 +30,26 @@ fn listing(dir: &Path) -> BTreeMap<String, (Vec<u8>, std::time::SystemTime)> {
 fn a_folder_that_is_no_catalogue_is_left_alone() {
     let dir = tempdir().unwrap();
     let missing = dir.path().join("not/there");
-    assert!(matches!(refusal(RocksStore::open(&missing)), StoreError::Missing(_)));
-    assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Missing(_)));
+    assert!(matches!(
+        refusal(RocksStore::open(&missing)),
+        StoreError::Missing(_)
+    ));
+    assert!(matches!(
+        refusal(RocksStore::open(dir.path())),
+        StoreError::Missing(_)
+    ));
     assert!(listing(dir.path()).is_empty());
 
     fs::write(dir.path().join("thesis.txt"), "mine").unwrap();
     let before = listing(dir.path());
-    assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Foreign(_)));
-    assert!(matches!(refusal(RocksStore::open_or_create(dir.path())), StoreError::Foreign(_)));
+    assert!(matches!(
+        refusal(RocksStore::open(dir.path())),
+        StoreError::Foreign(_)
+    ));
+    assert!(matches!(
+        refusal(RocksStore::open_or_create(dir.path())),
+        StoreError::Foreign(_)
+    ));
     assert_eq!(listing(dir.path()), before);
 
     let file = dir.path().join("thesis.txt");
@@ -46,7 +61,10 @@ fn a_folder_that_is_no_catalogue_is_left_alone() {
     let other = tempdir().unwrap();
     drop(DB::open_default(other.path()).unwrap());
     let before = listing(other.path());
-    assert!(matches!(refusal(RocksStore::open_or_create(other.path())), StoreError::Foreign(_)));
+    assert!(matches!(
+        refusal(RocksStore::open_or_create(other.path())),
+        StoreError::Foreign(_)
+    ));
     assert_eq!(listing(other.path()), before);
 }
 
@@ -55,21 +73,29 @@ fn a_new_folder_is_its_users_alone() {
     let dir = tempdir().unwrap();
     let data = dir.path().join("not/there/yet");
     drop(create(&data));
-    assert_eq!(fs::metadata(&data).unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(
+        fs::metadata(&data).unwrap().permissions().mode() & 0o777,
+        0o700
+    );
 }
 
 #[test]
 fn a_mounted_disk_is_an_empty_folder() {
     let dir = tempdir().unwrap();
     fs::create_dir(dir.path().join("lost+found")).unwrap();
-    assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Missing(_)));
+    assert!(matches!(
+        refusal(RocksStore::open(dir.path())),
+        StoreError::Missing(_)
+    ));
     create(dir.path());
 }
 
 #[test]
 fn a_copy_without_its_lock_file_is_a_catalogue() {
     let dir = tempdir().unwrap();
-    create(dir.path()).put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap();
+    create(dir.path())
+        .put(&Actor::Local, vec![simple("lib", "1", 0..3)])
+        .unwrap();
     fs::remove_file(dir.path().join("lapidary.lock")).unwrap();
     let store = RocksStore::open(dir.path()).unwrap();
     assert!(store.snapshot().find(&key("lib", "1")).unwrap().is_some());
@@ -91,8 +117,16 @@ fn an_interrupted_creation_is_completed() {
             "no families" => drop(DB::open(&options, dir.path()).unwrap()),
             _ => drop(DB::open_cf(&options, dir.path(), &families).unwrap()),
         }
-        assert!(matches!(refusal(RocksStore::open(dir.path())), StoreError::Missing(_)), "{interrupted}");
-        create(dir.path()).put(&Actor::Local, vec![simple("lib", "1", 0..3)]).unwrap();
+        assert!(
+            matches!(
+                refusal(RocksStore::open(dir.path())),
+                StoreError::Missing(_)
+            ),
+            "{interrupted}"
+        );
+        create(dir.path())
+            .put(&Actor::Local, vec![simple("lib", "1", 0..3)])
+            .unwrap();
         RocksStore::open(dir.path()).unwrap();
     }
 }
@@ -105,8 +139,11 @@ fn a_folder_that_may_not_be_written_is_denied() {
     fs::create_dir(&closed).unwrap();
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).unwrap();
     // For the one user whom permissions do not stop: a file system that nobody can write to.
-    let closed =
-        if fs::write(closed.join("probe"), "").is_ok() { Path::new("/sys/lapidary").to_owned() } else { closed };
+    let closed = if fs::write(closed.join("probe"), "").is_ok() {
+        Path::new("/sys/lapidary").to_owned()
+    } else {
+        closed
+    };
     let error = refusal(RocksStore::open_or_create(&closed));
     assert!(matches!(error, StoreError::Denied { .. }), "{error}");
 }

@@ -6,15 +6,16 @@ use jiff::Timestamp;
 use lapidary_common::description::Description;
 use lapidary_gems::{Gem, Place, PlacedGem, RecipeName};
 use lapidary_store::{
-    Actor, Administration, BookKey, BookNo, Field, LateGems, Library, LibrarySummary, LibraryTally, Limits, NewBook,
-    Record, RocksStore, Sizes, Snapshot, Store, Term, UNWATCHED,
+    Actor, Administration, BookKey, BookNo, Field, LateGems, Library, LibrarySummary, LibraryTally,
+    Limits, NewBook, Record, RocksStore, Sizes, Snapshot, Store, Term, UNWATCHED,
 };
 use proptest::prelude::*;
 use tempfile::tempdir;
 
 use crate::store::engine::{Cluster, Engine, Rocks, has_cluster};
 use crate::store::support::{
-    NO_CAP, POOL, RECIPES, book, create, dump, found, gem, keeping, key, posted, raw_keys, recipe, recipe_name,
+    NO_CAP, POOL, RECIPES, book, create, dump, found, gem, keeping, key, posted, raw_keys, recipe,
+    recipe_name,
 };
 
 const LIBRARIES: [&str; 3] = ["lib", "lib2", "Библиотека / №1"];
@@ -39,61 +40,130 @@ fn any_key() -> impl Strategy<Value = BookKey> {
 
 fn any_gems(recipe: &'static str) -> impl Strategy<Value = Vec<PlacedGem>> {
     let order = Just((0..POOL).collect::<Vec<_>>()).prop_shuffle();
-    let place = proptest::option::of((0..5000_u64, 0..5000_u64).prop_map(|(start, n)| Place { start, end: start + n }));
+    let place = proptest::option::of((0..5000_u64, 0..5000_u64).prop_map(|(start, n)| Place {
+        start,
+        end: start + n,
+    }));
     let places = prop_oneof![
         Just(vec![None; POOL as usize]),
         proptest::collection::vec(place.clone(), POOL as usize),
-        proptest::collection::vec(place.prop_map(|place| place.or(Some(Place { start: 0, end: 7 }))), POOL as usize),
+        proptest::collection::vec(
+            place.prop_map(|place| place.or(Some(Place { start: 0, end: 7 }))),
+            POOL as usize
+        ),
     ];
     (order, places, 0..=POOL as usize).prop_map(move |(order, places, len)| {
         let gems = order.into_iter().zip(places).take(len);
-        gems.map(|(i, place)| PlacedGem { gem: gem(recipe, i), place }).collect()
+        gems.map(|(i, place)| PlacedGem {
+            gem: gem(recipe, i),
+            place,
+        })
+        .collect()
     })
 }
 
 /// Words as they are written, and as they are compared.
-const WORDS: [(&str, &str); 6] =
-    [("Ёлка", "елка"), ("елка", "елка"), ("THE", "the"), ("the", "the"), ("Cafe\u{301}", "cafe"), ("Café", "cafe")];
+const WORDS: [(&str, &str); 6] = [
+    ("Ёлка", "елка"),
+    ("елка", "елка"),
+    ("THE", "the"),
+    ("the", "the"),
+    ("Cafe\u{301}", "cafe"),
+    ("Café", "cafe"),
+];
 /// Likewise for identifiers.
-const IDENTIFIERS: [(&str, &str); 4] =
-    [("0-306-40615-2", "9780306406157"), ("978 0306406157", "9780306406157"), ("urn:x:1", "x:1"), ("X:1", "x:1")];
+const IDENTIFIERS: [(&str, &str); 4] = [
+    ("0-306-40615-2", "9780306406157"),
+    ("978 0306406157", "9780306406157"),
+    ("urn:x:1", "x:1"),
+    ("X:1", "x:1"),
+];
 
 fn any_description() -> impl Strategy<Value = Description> {
     let words = || {
         let words = proptest::collection::vec(proptest::sample::select(WORDS.as_slice()), 0..3);
-        words.prop_map(|words| words.into_iter().map(|(written, _)| written).collect::<Vec<_>>().join(" — "))
+        words.prop_map(|words| {
+            words
+                .into_iter()
+                .map(|(written, _)| written)
+                .collect::<Vec<_>>()
+                .join(" — ")
+        })
     };
-    let identifiers = proptest::collection::vec(proptest::sample::select(IDENTIFIERS.as_slice()), 0..3);
-    (proptest::option::of(words()), proptest::collection::vec(words(), 0..3), identifiers).prop_map(
-        |(title, authors, identifiers)| {
-            let identifiers = identifiers.into_iter().map(|(written, _)| written.to_owned()).collect();
-            Description { title, authors, identifiers, ..Description::default() }
-        },
+    let identifiers =
+        proptest::collection::vec(proptest::sample::select(IDENTIFIERS.as_slice()), 0..3);
+    (
+        proptest::option::of(words()),
+        proptest::collection::vec(words(), 0..3),
+        identifiers,
     )
+        .prop_map(|(title, authors, identifiers)| {
+            let identifiers = identifiers
+                .into_iter()
+                .map(|(written, _)| written.to_owned())
+                .collect();
+            Description {
+                title,
+                authors,
+                identifiers,
+                ..Description::default()
+            }
+        })
 }
 
 /// The terms of such a description.
 fn known_terms(description: &Description) -> BTreeSet<(Field, &'static str)> {
-    let word = |written: &str| WORDS.iter().find(|(known, _)| *known == written).map(|(_, word)| *word);
-    let words =
-        |field, text: &String| -> Vec<_> { text.split(" — ").filter_map(word).map(|word| (field, word)).collect() };
-    let titles = description.title.iter().flat_map(|title| words(Field::Title, title));
-    let authors = description.authors.iter().flat_map(|author| words(Field::Author, author));
+    let word = |written: &str| {
+        WORDS
+            .iter()
+            .find(|(known, _)| *known == written)
+            .map(|(_, word)| *word)
+    };
+    let words = |field, text: &String| -> Vec<_> {
+        text.split(" — ")
+            .filter_map(word)
+            .map(|word| (field, word))
+            .collect()
+    };
+    let titles = description
+        .title
+        .iter()
+        .flat_map(|title| words(Field::Title, title));
+    let authors = description
+        .authors
+        .iter()
+        .flat_map(|author| words(Field::Author, author));
     let identifier = |written: &String| IDENTIFIERS.iter().find(|(known, _)| known == written);
     let identifiers = description.identifiers.iter().filter_map(identifier);
-    titles.chain(authors).chain(identifiers.map(|(_, known)| (Field::Identifier, *known))).collect()
+    titles
+        .chain(authors)
+        .chain(identifiers.map(|(_, known)| (Field::Identifier, *known)))
+        .collect()
 }
 
 /// A text to keep, in a blob file if it is long.
 fn any_text() -> impl Strategy<Value = Option<String>> {
-    proptest::option::of(("[а-яa-z ]{0,9}", 1..8_000_usize).prop_map(|(words, times)| words.repeat(times)))
+    proptest::option::of(
+        ("[а-яa-z ]{0,9}", 1..8_000_usize).prop_map(|(words, times)| words.repeat(times)),
+    )
 }
 
 fn any_book() -> impl Strategy<Value = NewBook> {
     let gems = RECIPES.map(|name| proptest::option::weighted(0.8, any_gems(name)));
-    (any_key(), gems, any_description(), 0..10_000_u64, 0..1_000_000_i64, any_text()).prop_map(
-        |(key, gems, description, bytes, second, text)| {
-            let gems: Vec<_> = RECIPES.into_iter().zip(gems).filter_map(|(name, gems)| Some((name, gems?))).collect();
+    (
+        any_key(),
+        gems,
+        any_description(),
+        0..10_000_u64,
+        0..1_000_000_i64,
+        any_text(),
+    )
+        .prop_map(|(key, gems, description, bytes, second, text)| {
+            let gems: Vec<_> = RECIPES
+                .into_iter()
+                .zip(gems)
+                .filter_map(|(name, gems)| Some((name, gems?)))
+                .collect();
             let mut book = book(key, &gems);
             book.record.bytes = bytes;
             book.record.description = description;
@@ -102,8 +172,7 @@ fn any_book() -> impl Strategy<Value = NewBook> {
                 Some(text) => keeping(book, text),
                 None => book,
             }
-        },
-    )
+        })
 }
 
 fn any_step() -> impl Strategy<Value = Step> {
@@ -130,7 +199,9 @@ impl Model {
         for (i, book) in books.iter().enumerate() {
             let library = &book.record.key.library;
             // The last book of a key is the one that counts.
-            let is_last = books[i + 1..].iter().all(|later| later.record.key != book.record.key);
+            let is_last = books[i + 1..]
+                .iter()
+                .all(|later| later.record.key != book.record.key);
             if is_last && !self.created.contains(library) {
                 self.created.push(library.clone());
             }
@@ -139,7 +210,10 @@ impl Model {
     }
 
     fn remove(&mut self, keys: &[BookKey]) -> Vec<bool> {
-        let there = keys.iter().map(|key| self.books.contains_key(key)).collect();
+        let there = keys
+            .iter()
+            .map(|key| self.books.contains_key(key))
+            .collect();
         for key in keys {
             self.books.remove(key);
             self.numbers.remove(key);
@@ -149,9 +223,18 @@ impl Model {
 
     /// Takes the numbers of new books from the store; they must be new.
     fn number_new(&mut self, snapshot: &dyn Snapshot) {
-        for key in self.books.keys().filter(|key| !self.numbers.contains_key(*key)).cloned().collect::<Vec<_>>() {
+        for key in self
+            .books
+            .keys()
+            .filter(|key| !self.numbers.contains_key(*key))
+            .cloned()
+            .collect::<Vec<_>>()
+        {
             let number = snapshot.find(&key).unwrap().unwrap();
-            assert!(self.used.insert(number), "{key} got a number that was used before");
+            assert!(
+                self.used.insert(number),
+                "{key} got a number that was used before"
+            );
             self.numbers.insert(key, number);
         }
     }
@@ -163,38 +246,88 @@ impl Model {
             assert_eq!(snapshot.find(&key).unwrap(), number);
             let Some(number) = number else { continue };
             let book = &self.books[&key];
-            assert_eq!(snapshot.fetch(&[number]).unwrap(), [Some(book.record.clone())]);
-            assert!(snapshot.text(number).unwrap() == book.text, "the text of {key}");
+            assert_eq!(
+                snapshot.fetch(&[number]).unwrap(),
+                [Some(book.record.clone())]
+            );
+            assert!(
+                snapshot.text(number).unwrap() == book.text,
+                "the text of {key}"
+            );
             for name in RECIPES.map(recipe_name) {
-                assert_eq!(snapshot.gems(&name, number).unwrap(), book.gems.get(&name).cloned());
+                assert_eq!(
+                    snapshot.gems(&name, number).unwrap(),
+                    book.gems.get(&name).cloned()
+                );
             }
         }
         let mut libraries: BTreeMap<&str, Vec<&Record>> = BTreeMap::new();
         for book in self.books.values() {
-            libraries.entry(book.record.key.library.as_str()).or_default().push(&book.record);
+            libraries
+                .entry(book.record.key.library.as_str())
+                .or_default()
+                .push(&book.record);
         }
         for name in LIBRARIES {
-            let books = snapshot.walk(&name.parse().unwrap(), None, usize::MAX).unwrap();
+            let books = snapshot
+                .walk(&name.parse().unwrap(), None, usize::MAX)
+                .unwrap();
             let records: Vec<&Record> = books.iter().map(|(_, record)| record).collect();
             assert_eq!(records, libraries.get(name).cloned().unwrap_or_default());
-            assert!(books.iter().all(|(number, record)| self.numbers[&record.key] == *number));
+            assert!(
+                books
+                    .iter()
+                    .all(|(number, record)| self.numbers[&record.key] == *number)
+            );
             let numbers: Vec<BookNo> = books.iter().map(|(number, _)| *number).collect();
             let whole = snapshot.whole(&numbers).unwrap();
             assert_eq!(whole.len(), numbers.len());
-            for NewBook { record, gems, folds, text, .. } in whole.into_iter().map(Option::unwrap) {
+            for NewBook {
+                record,
+                gems,
+                folds,
+                text,
+                ..
+            } in whole.into_iter().map(Option::unwrap)
+            {
                 let expected = &self.books[&record.key];
                 let is = (&record, &gems, &folds, &text);
-                assert_eq!(is, (&expected.record, &expected.gems, &expected.folds, &expected.text));
+                assert_eq!(
+                    is,
+                    (
+                        &expected.record,
+                        &expected.gems,
+                        &expected.folds,
+                        &expected.text
+                    )
+                );
             }
         }
         let summaries = snapshot.libraries().unwrap();
         assert_eq!(summaries.len(), libraries.len());
         for (summary, (name, records)) in summaries.iter().zip(&libraries) {
-            let LibrarySummary { library, books, bytes, kept_texts, kept_bytes, changed, .. } = summary;
+            let LibrarySummary {
+                library,
+                books,
+                bytes,
+                kept_texts,
+                kept_bytes,
+                changed,
+                ..
+            } = summary;
             let kept = || records.iter().filter(|record| record.text_kept);
-            assert_eq!((*kept_texts, *kept_bytes), (kept().count() as u64, kept().map(|record| record.bytes).sum()));
+            assert_eq!(
+                (*kept_texts, *kept_bytes),
+                (
+                    kept().count() as u64,
+                    kept().map(|record| record.bytes).sum()
+                )
+            );
             assert_eq!((library.as_str(), *books), (*name, records.len() as u64));
-            assert_eq!(*bytes, records.iter().map(|record| record.bytes).sum::<u64>());
+            assert_eq!(
+                *bytes,
+                records.iter().map(|record| record.bytes).sum::<u64>()
+            );
             assert!(records.iter().all(|record| record.changed <= *changed));
         }
         for name in RECIPES {
@@ -206,10 +339,16 @@ impl Model {
 
     /// How many books have gems of one recipe, or of one of two.
     fn compare_coverage(&self, snapshot: &dyn Snapshot) {
-        for (one, other) in RECIPES.iter().flat_map(|one| RECIPES.iter().map(move |other| (one, other))) {
+        for (one, other) in RECIPES
+            .iter()
+            .flat_map(|one| RECIPES.iter().map(move |other| (one, other)))
+        {
             let names = [recipe_name(one), recipe_name(other)];
             let has = |book: &&NewBook| names.iter().any(|name| book.gems.contains_key(name));
-            let expected = (self.books.values().filter(has).count() as u64, self.books.len() as u64);
+            let expected = (
+                self.books.values().filter(has).count() as u64,
+                self.books.len() as u64,
+            );
             let coverage = snapshot.coverage_of_any(&names).unwrap();
             assert_eq!((coverage.books, coverage.of), expected);
         }
@@ -217,29 +356,52 @@ impl Model {
 
     /// Each term by itself or with another, in all libraries and in some, in pages of any size.
     fn compare_searches(&self, snapshot: &dyn Snapshot) {
-        let all = WORDS.iter().flat_map(|(_, word)| [(Field::Title, *word), (Field::Author, *word)]);
-        let all: BTreeSet<_> = all.chain(IDENTIFIERS.iter().map(|(_, known)| (Field::Identifier, *known))).collect();
+        let all = WORDS
+            .iter()
+            .flat_map(|(_, word)| [(Field::Title, *word), (Field::Author, *word)]);
+        let all: BTreeSet<_> = all
+            .chain(
+                IDENTIFIERS
+                    .iter()
+                    .map(|(_, known)| (Field::Identifier, *known)),
+            )
+            .collect();
         let term = |(field, text): (Field, &str)| match field {
             Field::Identifier => Term::identifier(text).unwrap(),
             field => Term::words(field, text).next().unwrap(),
         };
         let libraries = LIBRARIES.map(|name| name.parse::<Library>().unwrap());
-        let pairs = all.iter().zip(all.iter().cycle().skip(self.used.len() % all.len()));
+        let pairs = all
+            .iter()
+            .zip(all.iter().cycle().skip(self.used.len() % all.len()));
         for (i, (&one, &other)) in pairs.enumerate() {
             let mut expected: Vec<(Option<usize>, BookNo)> = Vec::new();
             let among: Option<BTreeSet<Library>> =
                 (i % 3 > 0).then(|| libraries.iter().skip(i % 2).take(i % 3).cloned().collect());
             for (key, book) in &self.books {
                 let known = known_terms(&book.record.description);
-                let is_among = among.as_ref().is_none_or(|among| among.contains(&key.library));
+                let is_among = among
+                    .as_ref()
+                    .is_none_or(|among| among.contains(&key.library));
                 if is_among && known.contains(&one) && known.contains(&other) {
-                    let created = self.created.iter().position(|created| *created == key.library);
+                    let created = self
+                        .created
+                        .iter()
+                        .position(|created| *created == key.library);
                     expected.push((created, self.numbers[key]));
                 }
             }
             expected.sort_unstable();
             let expected: Vec<BookNo> = expected.into_iter().map(|(_, number)| number).collect();
-            assert_eq!(found(snapshot, [term(one), term(other)], among.as_ref(), 1 + i % 4), expected);
+            assert_eq!(
+                found(
+                    snapshot,
+                    [term(one), term(other)],
+                    among.as_ref(),
+                    1 + i % 4
+                ),
+                expected
+            );
         }
         assert_eq!(found(snapshot, [], None, 1), []);
     }
@@ -250,7 +412,9 @@ impl Model {
         let mut sizes = Sizes::default();
         let mut libraries: BTreeMap<Library, BTreeMap<Gem, Vec<BookNo>>> = BTreeMap::new();
         for (key, book) in &self.books {
-            let Some(gems) = book.gems.get(&name) else { continue };
+            let Some(gems) = book.gems.get(&name) else {
+                continue;
+            };
             sizes.add(gems.len() as u32);
             let lists = libraries.entry(key.library.clone()).or_default();
             for gem in posted(gems) {
@@ -258,23 +422,53 @@ impl Model {
             }
         }
         assert_eq!(snapshot.sizes(&name).unwrap(), sizes);
-        for (cap, fewest) in [0, 1, 2, NO_CAP].into_iter().flat_map(|cap| [0, 1, 2, 5].map(|fewest| (cap, fewest))) {
+        for (cap, fewest) in [0, 1, 2, NO_CAP]
+            .into_iter()
+            .flat_map(|cap| [0, 1, 2, 5].map(|fewest| (cap, fewest)))
+        {
             // Each library is as if it were alone.
-            let each = libraries.iter().map(|(library, lists)| Self::tally(library, lists, &asked, cap, fewest));
-            let each: Vec<LibraryTally> = each.filter(|of| !of.books.is_empty() || !of.common.is_empty()).collect();
-            let limits = Limits { cap, fewest, ..Limits::NONE };
+            let each = libraries
+                .iter()
+                .map(|(library, lists)| Self::tally(library, lists, &asked, cap, fewest));
+            let each: Vec<LibraryTally> = each
+                .filter(|of| !of.books.is_empty() || !of.common.is_empty())
+                .collect();
+            let limits = Limits {
+                cap,
+                fewest,
+                ..Limits::NONE
+            };
             let mut all = snapshot.tally(&name, &asked, limits).unwrap();
             all.libraries.sort_by(|a, b| a.library.cmp(&b.library));
             assert_eq!(all.libraries, each);
             if fewest == 1 {
                 let one: Library = LIBRARIES[0].parse().unwrap();
                 for library in [None, Some(&one)] {
-                    Self::compare_in_order(snapshot, &name, &asked, Limits { library, ..limits }, &libraries);
+                    Self::compare_in_order(
+                        snapshot,
+                        &name,
+                        &asked,
+                        Limits { library, ..limits },
+                        &libraries,
+                    );
                 }
             }
             for library in LIBRARIES.map(|name| name.parse().unwrap()) {
-                let found = snapshot.tally(&name, &asked, Limits { library: Some(&library), ..limits }).unwrap();
-                let expected: Vec<LibraryTally> = each.iter().filter(|of| of.library == library).cloned().collect();
+                let found = snapshot
+                    .tally(
+                        &name,
+                        &asked,
+                        Limits {
+                            library: Some(&library),
+                            ..limits
+                        },
+                    )
+                    .unwrap();
+                let expected: Vec<LibraryTally> = each
+                    .iter()
+                    .filter(|of| of.library == library)
+                    .cloned()
+                    .collect();
                 assert_eq!(found.libraries, expected);
             }
         }
@@ -288,33 +482,57 @@ impl Model {
         limits: Limits<'_>,
         libraries: &BTreeMap<Library, BTreeMap<Gem, Vec<BookNo>>>,
     ) {
-        let queries = [asked.to_vec(), Vec::new(), asked.iter().step_by(2).copied().collect()];
+        let queries = [
+            asked.to_vec(),
+            Vec::new(),
+            asked.iter().step_by(2).copied().collect(),
+        ];
         let tally = |gems: &Vec<Gem>| snapshot.tally(name, gems, limits).unwrap();
-        assert_eq!(snapshot.tallies(name, &queries, limits).unwrap(), queries.iter().map(tally).collect::<Vec<_>>());
+        assert_eq!(
+            snapshot.tallies(name, &queries, limits).unwrap(),
+            queries.iter().map(tally).collect::<Vec<_>>()
+        );
         let sorted: BTreeSet<Gem> = asked.iter().copied().collect();
         let sorted: Vec<Gem> = sorted.into_iter().collect();
         let mut called: Vec<(Gem, Option<Vec<BookNo>>)> = Vec::new();
-        let each = &mut |gem, books: Option<&[BookNo]>| called.push((gem, books.map(<[BookNo]>::to_vec)));
+        let each =
+            &mut |gem, books: Option<&[BookNo]>| called.push((gem, books.map(<[BookNo]>::to_vec)));
         snapshot.holders(name, &sorted, limits, each).unwrap();
         assert!(called.is_sorted_by_key(|(gem, _)| *gem));
-        let common: Vec<Gem> = called.iter().filter(|(_, books)| books.is_none()).map(|(gem, _)| *gem).collect();
-        let found = called.into_iter().filter_map(|(gem, books)| Some((gem, books?)));
-        let all = || libraries.iter().filter(|(library, _)| limits.library.is_none_or(|only| only == *library));
-        let has =
-            |gem: &Gem, book: &BookNo| all().any(|(_, lists)| lists.get(gem).is_some_and(|list| list.contains(book)));
+        let common: Vec<Gem> = called
+            .iter()
+            .filter(|(_, books)| books.is_none())
+            .map(|(gem, _)| *gem)
+            .collect();
+        let found = called
+            .into_iter()
+            .filter_map(|(gem, books)| Some((gem, books?)));
+        let all = || {
+            libraries
+                .iter()
+                .filter(|(library, _)| limits.library.is_none_or(|only| only == *library))
+        };
+        let has = |gem: &Gem, book: &BookNo| {
+            all().any(|(_, lists)| lists.get(gem).is_some_and(|list| list.contains(book)))
+        };
         // Some may just have lost the gem.
         let found: BTreeSet<(Gem, BookNo)> = found
             .flat_map(|(gem, books)| books.into_iter().map(move |book| (gem, book)))
             .filter(|(gem, book)| has(gem, book))
             .collect();
-        let lists = || all().flat_map(|(_, lists)| lists).filter(|(gem, _)| sorted.binary_search(gem).is_ok());
+        let lists = || {
+            all()
+                .flat_map(|(_, lists)| lists)
+                .filter(|(gem, _)| sorted.binary_search(gem).is_ok())
+        };
         let many = lists().filter(|(_, list)| list.len() > limits.cap as usize);
         let mut of_many: Vec<Gem> = many.map(|(gem, _)| *gem).collect();
         of_many.sort_unstable();
         assert_eq!(common, of_many);
         let few = lists().filter(|(_, list)| list.len() <= limits.cap as usize);
-        let expected: BTreeSet<(Gem, BookNo)> =
-            few.flat_map(|(gem, list)| list.iter().map(|book| (*gem, *book))).collect();
+        let expected: BTreeSet<(Gem, BookNo)> = few
+            .flat_map(|(gem, list)| list.iter().map(|book| (*gem, *book)))
+            .collect();
         assert_eq!(found, expected);
     }
 
@@ -326,18 +544,37 @@ impl Model {
         fewest: u32,
     ) -> LibraryTally {
         let mut counts: BTreeMap<BookNo, u32> = BTreeMap::new();
-        let is_common = |gem: &&Gem| lists.get(*gem).is_some_and(|list| list.len() > cap as usize);
+        let is_common = |gem: &&Gem| {
+            lists
+                .get(*gem)
+                .is_some_and(|list| list.len() > cap as usize)
+        };
         let common: Vec<Gem> = asked.iter().filter(is_common).copied().collect();
-        for book in asked.iter().filter(|gem| !is_common(gem)).filter_map(|gem| lists.get(gem)).flatten() {
+        for book in asked
+            .iter()
+            .filter(|gem| !is_common(gem))
+            .filter_map(|gem| lists.get(gem))
+            .flatten()
+        {
             *counts.entry(*book).or_default() += 1;
         }
-        let counted: BTreeSet<Gem> = asked.iter().filter(|gem| !is_common(gem)).copied().collect();
-        let holders = counted.into_iter().filter_map(|gem| Some((gem, lists.get(&gem)?.len() as u32)));
+        let counted: BTreeSet<Gem> = asked
+            .iter()
+            .filter(|gem| !is_common(gem))
+            .copied()
+            .collect();
+        let holders = counted
+            .into_iter()
+            .filter_map(|gem| Some((gem, lists.get(&gem)?.len() as u32)));
         counts.retain(|_, count| *count >= fewest);
         let mut tally = LibraryTally::empty(library.clone());
         tally.books = counts.into_iter().collect();
         // Asked for is what a check weighs: nothing, where no book is named.
-        tally.holders = if tally.books.is_empty() && common.is_empty() { Vec::new() } else { holders.collect() };
+        tally.holders = if tally.books.is_empty() && common.is_empty() {
+            Vec::new()
+        } else {
+            holders.collect()
+        };
         tally.common = common;
         tally
     }
@@ -348,7 +585,10 @@ impl Model {
     fn buckets(&self) -> BTreeSet<Vec<u8>> {
         let mut keys = BTreeSet::new();
         for (number, name) in (0_u16..).zip(RECIPES) {
-            let lists = self.books.values().filter_map(|book| book.gems.get(&recipe_name(name)));
+            let lists = self
+                .books
+                .values()
+                .filter_map(|book| book.gems.get(&recipe_name(name)));
             for gem in lists.flat_map(|gems| posted(name, gems)) {
                 let bucket = (gem.0 >> (recipe(name).gem_bits() - 20)) as u32;
                 keys.insert([&number.to_be_bytes()[..], &bucket.to_be_bytes()[1..]].concat());
@@ -369,9 +609,16 @@ fn follow<E: Engine>(steps: Vec<Step>, mut after: impl FnMut(&E)) -> (E, Model) 
                 engine.store().put(&Actor::Local, books).unwrap();
             }
             Step::Remove(keys) => {
-                assert_eq!(engine.store().remove(&Actor::Local, &keys).unwrap(), model.remove(&keys));
+                assert_eq!(
+                    engine.store().remove(&Actor::Local, &keys).unwrap(),
+                    model.remove(&keys)
+                );
             }
-            Step::Flush => engine.store().administration().map_or(Ok(()), Administration::flush).unwrap(),
+            Step::Flush => engine
+                .store()
+                .administration()
+                .map_or(Ok(()), Administration::flush)
+                .unwrap(),
             Step::Compact => engine.compact(),
             Step::Reopen => engine = engine.reopened(),
         }
@@ -444,11 +691,24 @@ fn any_change() -> impl Strategy<Value = Change> {
 /// Gives books gems of a recipe that was added after them.
 fn reindex(store: &RocksStore, name: &str, gems: &[PlacedGem]) {
     let recipe = recipe_name(name);
-    let late =
-        |(book, record): (BookNo, Record)| LateGems { book, digest: record.digest, gems: gems.to_vec(), fold: None };
+    let late = |(book, record): (BookNo, Record)| LateGems {
+        book,
+        digest: record.digest,
+        gems: gems.to_vec(),
+        fold: None,
+    };
     let books = store.snapshot().books(BookNo(0), usize::MAX).unwrap();
-    store.add_gems(&Actor::Local, &recipe, books.into_iter().map(late).collect()).unwrap();
-    assert_eq!(store.make_default(&Actor::Local, &recipe, false).unwrap(), 0);
+    store
+        .add_gems(
+            &Actor::Local,
+            &recipe,
+            books.into_iter().map(late).collect(),
+        )
+        .unwrap();
+    assert_eq!(
+        store.make_default(&Actor::Local, &recipe, false).unwrap(),
+        0
+    );
 }
 
 proptest! {

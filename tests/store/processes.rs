@@ -11,13 +11,24 @@ use std::time::{Duration, Instant};
 use lapidary_store::{Actor, Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::tempdir;
 
-use crate::store::support::{copy, create, keeping, key, raw, raw_keys, refusal, set_version, simple};
+use crate::store::support::{
+    copy, create, keeping, key, raw, raw_keys, refusal, set_version, simple,
+};
 
 /// This program again, in one of the roles of [`child_process`].
 fn child(role: &str, dir: &Path) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "store::processes::child_process", "--ignored", "--nocapture", "--test-threads=1"]);
-    command.env("LAPIDARY_ROLE", role).env("LAPIDARY_DIR", dir).stderr(Stdio::inherit());
+    command.args([
+        "--exact",
+        "store::processes::child_process",
+        "--ignored",
+        "--nocapture",
+        "--test-threads=1",
+    ]);
+    command
+        .env("LAPIDARY_ROLE", role)
+        .env("LAPIDARY_DIR", dir)
+        .stderr(Stdio::inherit());
     command
 }
 
@@ -34,7 +45,13 @@ fn child_process() {
             let store = create(dir);
             for i in 0.. {
                 store
-                    .put(&Actor::Local, vec![simple("lib", &i.to_string(), i..i + 50), simple("last", "1", i..i + 5)])
+                    .put(
+                        &Actor::Local,
+                        vec![
+                            simple("lib", &i.to_string(), i..i + 50),
+                            simple("last", "1", i..i + 5),
+                        ],
+                    )
                     .unwrap();
                 println!("\nput {i}");
             }
@@ -50,8 +67,14 @@ fn a_second_opening_is_told_who_has_the_folder() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
     let me = format!("process {}", std::process::id());
-    for error in [refusal(RocksStore::open(dir.path())), refusal(RocksStore::open_or_create(dir.path()))] {
-        assert!(matches!(&error, StoreError::InUse { owner, .. } if *owner == me), "{error}");
+    for error in [
+        refusal(RocksStore::open(dir.path())),
+        refusal(RocksStore::open_or_create(dir.path())),
+    ] {
+        assert!(
+            matches!(&error, StoreError::InUse { owner, .. } if *owner == me),
+            "{error}"
+        );
     }
     let other = child("open", dir.path()).output().unwrap();
     let said = String::from_utf8_lossy(&other.stdout);
@@ -63,16 +86,25 @@ fn a_second_opening_is_told_who_has_the_folder() {
     drop(RocksStore::open(dir.path()).unwrap());
     raw(dir.path(), |_| {
         let error = refusal(RocksStore::open(dir.path()));
-        assert!(matches!(&error, StoreError::InUse { owner, .. } if owner == "another process"), "{error}");
+        assert!(
+            matches!(&error, StoreError::InUse { owner, .. } if owner == "another process"),
+            "{error}"
+        );
     });
 }
 
 #[test]
 fn a_killed_process_loses_nothing_it_acknowledged() {
     let dir = tempdir().unwrap();
-    let mut feeder = child("feed", dir.path()).stdout(Stdio::piped()).spawn().unwrap();
-    let lines = BufReader::new(feeder.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let mut acknowledged = lines.filter_map(|line| line.strip_prefix("put ").map(|i| i.parse::<u64>().unwrap()));
+    let mut feeder = child("feed", dir.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(feeder.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
+    let mut acknowledged =
+        lines.filter_map(|line| line.strip_prefix("put ").map(|i| i.parse::<u64>().unwrap()));
     let last = acknowledged.by_ref().find(|i| *i == 60).unwrap();
     feeder.kill().unwrap();
     feeder.wait().unwrap();
@@ -82,7 +114,13 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
     let snapshot = store.snapshot();
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     for i in 0..=last {
-        assert!(snapshot.find(&key("lib", &i.to_string())).unwrap().is_some(), "book {i} of {last} is lost");
+        assert!(
+            snapshot
+                .find(&key("lib", &i.to_string()))
+                .unwrap()
+                .is_some(),
+            "book {i} of {last} is lost"
+        );
     }
 }
 
@@ -90,37 +128,59 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
 fn an_upgrade_that_is_killed_is_completed_later() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
-    let books: Vec<_> = (0..5_000).map(|i| simple("lib", &i.to_string(), [])).collect();
+    let books: Vec<_> = (0..5_000)
+        .map(|i| simple("lib", &i.to_string(), []))
+        .collect();
     store.put(&Actor::Local, books).unwrap();
     drop(store);
     let all = raw_keys(dir.path(), "terms");
     for milliseconds in [0, 20, 40, 60, 80, 120, 160, 200] {
         // As version 8 left it.
-        raw(dir.path(), |db| all.iter().for_each(|key| db.delete_cf(db.cf_handle("terms").unwrap(), key).unwrap()));
+        raw(dir.path(), |db| {
+            all.iter()
+                .for_each(|key| db.delete_cf(db.cf_handle("terms").unwrap(), key).unwrap())
+        });
         set_version(dir.path(), 8);
         fs::remove_file(dir.path().join("lapidary.version")).unwrap();
-        let mut upgrading = child("upgrade", dir.path()).stdout(Stdio::null()).spawn().unwrap();
+        let mut upgrading = child("upgrade", dir.path())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
         std::thread::sleep(Duration::from_millis(milliseconds));
         upgrading.kill().unwrap();
         upgrading.wait().unwrap();
         let store = RocksStore::open(dir.path()).unwrap();
         assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
         drop(store);
-        assert_eq!(raw_keys(dir.path(), "terms"), all, "killed after {milliseconds} ms");
+        assert_eq!(
+            raw_keys(dir.path(), "terms"),
+            all,
+            "killed after {milliseconds} ms"
+        );
     }
 }
 
 #[test]
 fn a_lost_end_of_the_log_is_noticed() {
     let dir = tempdir().unwrap();
-    let mut feeder = child("feed", dir.path()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut lines = BufReader::new(feeder.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut feeder = child("feed", dir.path())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(feeder.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
     lines.find(|line| line == "put 20").unwrap();
     feeder.kill().unwrap();
     feeder.wait().unwrap();
     let newest = || {
-        let files = fs::read_dir(dir.path()).unwrap().map(|entry| entry.unwrap().path());
-        files.filter(|path| path.extension().is_some_and(|kind| kind == "log")).max().unwrap()
+        let files = fs::read_dir(dir.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        files
+            .filter(|path| path.extension().is_some_and(|kind| kind == "log"))
+            .max()
+            .unwrap()
     };
     let lost = fs::read(newest()).unwrap();
     for damage in [None, Some(&lost[..lost.len() / 2])] {
@@ -151,7 +211,9 @@ fn fill(dir: &Path) {
     let data = dir.join("data");
     let store = create(&data);
     let big = |i: u64| simple("lib", &i.to_string(), i * 100_000..(i + 1) * 100_000);
-    let (full, error) = (0..).find_map(|i| Some((i, store.put(&Actor::Local, vec![big(i)]).err()?))).unwrap();
+    let (full, error) = (0..)
+        .find_map(|i| Some((i, store.put(&Actor::Local, vec![big(i)]).err()?)))
+        .unwrap();
     assert!(matches!(error, StoreError::DiskFull(_)), "{error}");
     let state = |store: &RocksStore| {
         let snapshot = store.snapshot();
@@ -192,8 +254,14 @@ fn a_full_disk_takes_nothing_half() {
         head -c 44M /dev/zero > "$LAPIDARY_DIR/ballast" && exec "$0" "$@""#;
     let test = child("fill", dir.path());
     let mut command = Command::new("unshare");
-    command.args(["--mount", "--map-root-user", "sh", "-c", script]).arg(test.get_program()).args(test.get_args());
-    command.envs(test.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", script])
+        .arg(test.get_program())
+        .args(test.get_args());
+    command.envs(
+        test.get_envs()
+            .filter_map(|(key, value)| Some((key, value?))),
+    );
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     let problem = String::from_utf8_lossy(&output.stderr);
@@ -215,10 +283,17 @@ fn a_limit_on_file_size_takes_nothing_half() {
         .args(["-c", r#"trap "" XFSZ; ulimit -f 8000; exec "$0" "$@""#])
         .arg(test.get_program())
         .args(test.get_args());
-    command.envs(test.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    command.envs(
+        test.get_envs()
+            .filter_map(|(key, value)| Some((key, value?))),
+    );
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("filled and freed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        said.contains("filled and freed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 #[test]
@@ -230,7 +305,13 @@ fn a_folder_that_is_open_is_read_as_it_is_at_one_moment() {
         scope.spawn(|| {
             for i in 0_u64.. {
                 store
-                    .put(&Actor::Local, vec![keeping(simple("lib", &i.to_string(), i..i + 9), format!("text {i}"))])
+                    .put(
+                        &Actor::Local,
+                        vec![keeping(
+                            simple("lib", &i.to_string(), i..i + 9),
+                            format!("text {i}"),
+                        )],
+                    )
                     .unwrap();
                 written.store(i + 1, Ordering::SeqCst);
                 // Logs are replaced and tables deleted meanwhile.
@@ -247,16 +328,28 @@ fn a_folder_that_is_open_is_read_as_it_is_at_one_moment() {
         for _ in 0..25 {
             let acknowledged = written.load(Ordering::SeqCst);
             let frozen = RocksStore::open_frozen(dir.path()).unwrap();
-            let books = || frozen.snapshot().libraries().unwrap().first().map_or(0, |library| library.books);
+            let books = || {
+                frozen
+                    .snapshot()
+                    .libraries()
+                    .unwrap()
+                    .first()
+                    .map_or(0, |library| library.books)
+            };
             let there = books();
-            assert!(there >= acknowledged, "{there} books, but {acknowledged} were acknowledged");
+            assert!(
+                there >= acknowledged,
+                "{there} books, but {acknowledged} were acknowledged"
+            );
             sleep(Duration::from_millis(20));
             assert_eq!(frozen.verify(UNWATCHED).unwrap(), [] as [&str; 0]);
             assert_eq!(books(), there);
         }
         enough.store(true, Ordering::SeqCst);
     });
-    let folders = fs::read_dir(dir.path()).unwrap().filter(|entry| entry.as_ref().unwrap().path().is_dir());
+    let folders = fs::read_dir(dir.path())
+        .unwrap()
+        .filter(|entry| entry.as_ref().unwrap().path().is_dir());
     assert_eq!(folders.count(), 0);
     assert!(written.load(Ordering::SeqCst) > 25);
 }

@@ -1,7 +1,9 @@
 //! What a snapshot tells.
 
 use lapidary_gems::Gem;
-use lapidary_store::{Actor, Administration as _, BookId, Library, LibraryTally, Snapshot, Store as _, UNWATCHED};
+use lapidary_store::{
+    Actor, Administration as _, BookId, Library, LibraryTally, Snapshot, Store as _, UNWATCHED,
+};
 use tempfile::tempdir;
 
 use crate::store::engine::{Engine, on_every_engine};
@@ -18,24 +20,47 @@ on_every_engine! {
 fn a_snapshot_sees_no_later_change() {
     let dir = tempdir().unwrap();
     let store = create(dir.path());
-    store.put(&Actor::Local, vec![simple("lib", "1", 0..5), simple("lib", "2", 3..8)]).unwrap();
+    store
+        .put(
+            &Actor::Local,
+            vec![simple("lib", "1", 0..5), simple("lib", "2", 3..8)],
+        )
+        .unwrap();
     let before = store.snapshot();
-    let numbers = [before.find(&key("lib", "1")).unwrap().unwrap(), before.find(&key("lib", "2")).unwrap().unwrap()];
+    let numbers = [
+        before.find(&key("lib", "1")).unwrap().unwrap(),
+        before.find(&key("lib", "2")).unwrap().unwrap(),
+    ];
     let asked: Vec<Gem> = (0..10).map(|i| gem("documented", i)).collect();
     let see = |snapshot: &dyn Snapshot| {
         (
-            snapshot.tally(&recipe_name("documented"), &asked, ALL).unwrap(),
+            snapshot
+                .tally(&recipe_name("documented"), &asked, ALL)
+                .unwrap(),
             snapshot.fetch(&numbers).unwrap(),
-            snapshot.gems(&recipe_name("documented"), numbers[0]).unwrap(),
+            snapshot
+                .gems(&recipe_name("documented"), numbers[0])
+                .unwrap(),
             snapshot.walk(&"lib".parse().unwrap(), None, 10).unwrap(),
-            (snapshot.libraries().unwrap(), snapshot.sizes(&recipe_name("documented")).unwrap()),
+            (
+                snapshot.libraries().unwrap(),
+                snapshot.sizes(&recipe_name("documented")).unwrap(),
+            ),
         )
     };
     let seen = see(&*before);
-    assert_eq!(alone(seen.0.clone()).books, [(numbers[0], 5), (numbers[1], 5)]);
+    assert_eq!(
+        alone(seen.0.clone()).books,
+        [(numbers[0], 5), (numbers[1], 5)]
+    );
 
     store.remove(&Actor::Local, &[key("lib", "1")]).unwrap();
-    store.put(&Actor::Local, vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)]).unwrap();
+    store
+        .put(
+            &Actor::Local,
+            vec![simple("lib", "2", 0..1), simple("new", "3", 0..9)],
+        )
+        .unwrap();
     store.flush().unwrap();
     assert_eq!(see(&*before), seen);
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
@@ -46,13 +71,28 @@ fn a_walk_goes_on_behind_an_id<E: Engine>() {
     let engine = E::create();
     let store = engine.store();
     let ids = ["1", "1/2", "10", "2", "Я", "а"];
-    store.put(&Actor::Local, ids.iter().rev().map(|id| simple("lib", id, 0..2)).collect()).unwrap();
-    store.put(&Actor::Local, vec![simple("lib2", "15", 0..2), simple("l", "0", 0..2)]).unwrap();
+    store
+        .put(
+            &Actor::Local,
+            ids.iter().rev().map(|id| simple("lib", id, 0..2)).collect(),
+        )
+        .unwrap();
+    store
+        .put(
+            &Actor::Local,
+            vec![simple("lib2", "15", 0..2), simple("l", "0", 0..2)],
+        )
+        .unwrap();
     let snapshot = store.snapshot();
     let walk = |after: Option<&str>, limit| -> Vec<String> {
         let after: Option<BookId> = after.map(|id| id.parse().unwrap());
-        let books = snapshot.walk(&"lib".parse().unwrap(), after.as_ref(), limit).unwrap();
-        books.into_iter().map(|(_, record)| record.key.id.as_str().to_owned()).collect()
+        let books = snapshot
+            .walk(&"lib".parse().unwrap(), after.as_ref(), limit)
+            .unwrap();
+        books
+            .into_iter()
+            .map(|(_, record)| record.key.id.as_str().to_owned())
+            .collect()
     };
     assert_eq!(walk(None, 100), ids);
     assert_eq!(walk(None, 0), [""; 0]);
@@ -60,14 +100,28 @@ fn a_walk_goes_on_behind_an_id<E: Engine>() {
     assert_eq!(walk(Some("10"), 1), ["2"]);
     assert_eq!(walk(Some("1.5 is not there"), 1), ["1/2"]);
     assert_eq!(walk(Some("а"), 5), [""; 0]);
-    assert_eq!(snapshot.walk(&"li".parse::<Library>().unwrap(), None, 9).unwrap(), []);
+    assert_eq!(
+        snapshot
+            .walk(&"li".parse::<Library>().unwrap(), None, 9)
+            .unwrap(),
+        []
+    );
 }
 
 fn a_gem_in_more_books_than_the_cap_is_common<E: Engine>() {
     let engine = E::create();
     let store = engine.store();
-    store.put(&Actor::Local, (0..4).map(|i| simple("lib", &i.to_string(), [0, 5, 6 + i])).collect()).unwrap();
-    store.put(&Actor::Local, vec![simple("lib", "4", [5])]).unwrap();
+    store
+        .put(
+            &Actor::Local,
+            (0..4)
+                .map(|i| simple("lib", &i.to_string(), [0, 5, 6 + i]))
+                .collect(),
+        )
+        .unwrap();
+    store
+        .put(&Actor::Local, vec![simple("lib", "4", [5])])
+        .unwrap();
     let snapshot = store.snapshot();
     let number = |i: u32| snapshot.find(&key("lib", &i.to_string())).unwrap().unwrap();
     let ones = |n: u32| {
@@ -96,9 +150,12 @@ fn a_gem_in_more_books_than_the_cap_is_common<E: Engine>() {
 fn a_list_may_grow_long_and_short_again<E: Engine>() {
     let engine = E::create();
     let store = engine.store();
-    let books =
-        |ids: std::ops::Range<u32>| ids.map(|i| simple("lib", &i.to_string(), [1, 2 + u64::from(i % 2)])).collect();
-    let keys = |ids: std::ops::Range<u32>| ids.map(|i| key("lib", &i.to_string())).collect::<Vec<_>>();
+    let books = |ids: std::ops::Range<u32>| {
+        ids.map(|i| simple("lib", &i.to_string(), [1, 2 + u64::from(i % 2)]))
+            .collect()
+    };
+    let keys =
+        |ids: std::ops::Range<u32>| ids.map(|i| key("lib", &i.to_string())).collect::<Vec<_>>();
     let empty = || LibraryTally::empty("lib".parse().unwrap());
     let check = |there: std::ops::Range<u32>| {
         for merged in [false, true] {
@@ -113,9 +170,19 @@ fn a_list_may_grow_long_and_short_again<E: Engine>() {
             let one = gem("documented", 1);
             assert_eq!(
                 tally(&*snapshot, [1], count),
-                LibraryTally { books: all, holders: vec![(one, count)], ..empty() }
+                LibraryTally {
+                    books: all,
+                    holders: vec![(one, count)],
+                    ..empty()
+                }
             );
-            assert_eq!(tally(&*snapshot, [1], count - 1), LibraryTally { common: vec![one], ..empty() });
+            assert_eq!(
+                tally(&*snapshot, [1], count - 1),
+                LibraryTally {
+                    common: vec![one],
+                    ..empty()
+                }
+            );
             assert_eq!(engine.faults(), Vec::<String>::new());
         }
     };
@@ -132,12 +199,20 @@ fn a_list_may_grow_long_and_short_again<E: Engine>() {
 fn a_gem_given_twice_counts_once<E: Engine>() {
     let engine = E::create();
     let store = engine.store();
-    store.put(&Actor::Local, vec![simple("lib", "1", [3, 4, 3, 3])]).unwrap();
+    store
+        .put(&Actor::Local, vec![simple("lib", "1", [3, 4, 3, 3])])
+        .unwrap();
     let snapshot = store.snapshot();
     let number = snapshot.find(&key("lib", "1")).unwrap().unwrap();
-    assert_eq!(snapshot.fetch(&[number]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("documented")], 2);
     assert_eq!(
-        snapshot.gems(&recipe_name("documented"), number).unwrap().unwrap(),
+        snapshot.fetch(&[number]).unwrap()[0].as_ref().unwrap().gems[&recipe_name("documented")],
+        2
+    );
+    assert_eq!(
+        snapshot
+            .gems(&recipe_name("documented"), number)
+            .unwrap()
+            .unwrap(),
         [placed("documented", 3), placed("documented", 4)]
     );
     assert_eq!(engine.faults(), Vec::<String>::new());

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use lapidary_common::description::Description;
 use lapidary_gems::{Boundaries, Gem, Place, PlacedGem, Recipe, RecipeName};
 use lapidary_store::{
-    Actor, BookKey, BookNo, Condition, Cursor, Found, Library, LibraryTally, Limits, NewBook, Record, Rights,
-    RocksStore, Search, Snapshot, Standing, Store, StoreError, Tally, Term,
+    Actor, BookKey, BookNo, Condition, Cursor, Found, Library, LibraryTally, Limits, NewBook,
+    Record, Rights, RocksStore, Search, Snapshot, Standing, Store, StoreError, Tally, Term,
 };
 use rocksdb::{DB, IteratorMode};
 use tempfile::{TempDir, tempdir};
@@ -20,7 +20,11 @@ pub const RECIPES: [&str; 3] = ["documented", "released", "hardened"];
 /// How many gems there are.
 pub const POOL: u64 = 24;
 pub const NO_CAP: u32 = u32::MAX;
-pub const ALL: Limits<'static> = Limits { cap: NO_CAP, fewest: 1, ..Limits::NONE };
+pub const ALL: Limits<'static> = Limits {
+    cap: NO_CAP,
+    fewest: 1,
+    ..Limits::NONE
+};
 
 pub fn recipe(name: &str) -> Recipe {
     match name {
@@ -34,7 +38,10 @@ pub fn recipe_name(name: &str) -> RecipeName {
 }
 
 pub fn key(library: &str, id: &str) -> BookKey {
-    BookKey { library: library.parse().unwrap(), id: id.parse().unwrap() }
+    BookKey {
+        library: library.parse().unwrap(),
+        id: id.parse().unwrap(),
+    }
 }
 
 /// One of few gems, as wide as the recipe's gems are.
@@ -43,17 +50,29 @@ pub fn gem(recipe_name: &str, i: u64) -> Gem {
 }
 
 pub fn placed(recipe: &str, i: u64) -> PlacedGem {
-    PlacedGem { gem: gem(recipe, i), place: Some(Place { start: i * 1000, end: i * 1000 + 1000 }) }
+    PlacedGem {
+        gem: gem(recipe, i),
+        place: Some(Place {
+            start: i * 1000,
+            end: i * 1000 + 1000,
+        }),
+    }
 }
 
 /// The gems that have a posting.
 pub fn posted(recipe_name: &str, gems: &[PlacedGem]) -> Vec<Gem> {
     let posted = recipe(recipe_name).posted(gems);
-    gems.iter().zip(posted).filter_map(|(placed, posted)| posted.then_some(placed.gem)).collect()
+    gems.iter()
+        .zip(posted)
+        .filter_map(|(placed, posted)| posted.then_some(placed.gem))
+        .collect()
 }
 
 pub fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
-    let gems: BTreeMap<_, _> = gems.iter().map(|(name, gems)| (recipe_name(name), gems.clone())).collect();
+    let gems: BTreeMap<_, _> = gems
+        .iter()
+        .map(|(name, gems)| (recipe_name(name), gems.clone()))
+        .collect();
     let record = Record {
         key,
         rights: Rights::Protected,
@@ -67,7 +86,10 @@ pub fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
         bytes: 1000,
         clean: None,
         text_kept: false,
-        gems: gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect(),
+        gems: gems
+            .iter()
+            .map(|(name, gems)| (name.clone(), gems.len() as u32))
+            .collect(),
         changed: Timestamp::from_second(1_000_000).unwrap(),
         fetched: None,
         standing: Standing::default(),
@@ -87,13 +109,28 @@ pub fn book(key: BookKey, gems: &[(&str, Vec<PlacedGem>)]) -> NewBook {
 /// The book with a text that is kept.
 pub fn keeping(book: NewBook, text: String) -> NewBook {
     let (digest, bytes) = (blake3::hash(text.as_bytes()).to_string(), text.len() as u64);
-    let record = Record { digest, bytes, text_kept: true, ..book.record };
-    NewBook { record, text: Some(text), ..book }
+    let record = Record {
+        digest,
+        bytes,
+        text_kept: true,
+        ..book.record
+    };
+    NewBook {
+        record,
+        text: Some(text),
+        ..book
+    }
 }
 
 /// A book with these gems of the first recipe.
 pub fn simple(library: &str, id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
-    book(key(library, id), &[("documented", gems.into_iter().map(|i| placed("documented", i)).collect())])
+    book(
+        key(library, id),
+        &[(
+            "documented",
+            gems.into_iter().map(|i| placed("documented", i)).collect(),
+        )],
+    )
 }
 
 pub fn create(dir: &Path) -> RocksStore {
@@ -105,14 +142,25 @@ pub fn create(dir: &Path) -> RocksStore {
 }
 
 /// The tally of the one library `lib`.
-pub fn tally(snapshot: &dyn Snapshot, gems: impl IntoIterator<Item = u64>, cap: u32) -> LibraryTally {
+pub fn tally(
+    snapshot: &dyn Snapshot,
+    gems: impl IntoIterator<Item = u64>,
+    cap: u32,
+) -> LibraryTally {
     let gems: Vec<Gem> = gems.into_iter().map(|i| gem("documented", i)).collect();
-    alone(snapshot.tally(&recipe_name("documented"), &gems, Limits { cap, ..ALL }).unwrap())
+    alone(
+        snapshot
+            .tally(&recipe_name("documented"), &gems, Limits { cap, ..ALL })
+            .unwrap(),
+    )
 }
 
 pub fn alone(mut tally: Tally) -> LibraryTally {
     assert!(tally.libraries.len() < 2);
-    tally.libraries.pop().unwrap_or_else(|| LibraryTally::empty("lib".parse().unwrap()))
+    tally
+        .libraries
+        .pop()
+        .unwrap_or_else(|| LibraryTally::empty("lib".parse().unwrap()))
 }
 
 /// All books that have all of these terms, found in pages of `limit` books.
@@ -125,7 +173,12 @@ pub fn found(
     let terms: BTreeSet<Term> = terms.into_iter().collect();
     let (mut all, mut from): (_, Option<Cursor>) = (Vec::new(), None);
     loop {
-        let search = Search { terms: &terms, libraries, from: from.as_ref(), limit };
+        let search = Search {
+            terms: &terms,
+            libraries,
+            from: from.as_ref(),
+            limit,
+        };
         let Found { books, next } = snapshot.search(&search).unwrap();
         assert!(books.len() <= limit);
         all.extend(books);
@@ -146,20 +199,36 @@ pub fn dump(store: &dyn Store) -> Result<String, StoreError> {
             let number = snapshot.find(&record.key)?;
             assert_eq!(number, Some(listed));
             for recipe in store.snapshot().recipes() {
-                let gems = number.map(|number| snapshot.gems(recipe.name(), number)).transpose()?;
+                let gems = number
+                    .map(|number| snapshot.gems(recipe.name(), number))
+                    .transpose()?;
                 lines.push(format!("{number:?} {gems:?}"));
             }
-            lines.push(format!("{:?}", number.map(|number| snapshot.text(number)).transpose()?));
-            lines.push(format!("{record:?} {:?}", snapshot.with_digest(&record.digest, ALL)?));
+            lines.push(format!(
+                "{:?}",
+                number.map(|number| snapshot.text(number)).transpose()?
+            ));
+            lines.push(format!(
+                "{record:?} {:?}",
+                snapshot.with_digest(&record.digest, ALL)?
+            ));
             let terms = Term::of(&record.description);
-            let search = Search { terms: &terms, libraries: None, from: None, limit: 2 };
+            let search = Search {
+                terms: &terms,
+                libraries: None,
+                from: None,
+                limit: 2,
+            };
             lines.push(format!("{:?}", snapshot.search(&search)?));
         }
         lines.push(format!("{summary:?}"));
     }
     for recipe in store.snapshot().recipes() {
         let gems: Vec<Gem> = (0..POOL).map(|i| gem(recipe.name().as_str(), i)).collect();
-        let (tally, sizes) = (snapshot.tally(recipe.name(), &gems, ALL)?, snapshot.sizes(recipe.name())?);
+        let (tally, sizes) = (
+            snapshot.tally(recipe.name(), &gems, ALL)?,
+            snapshot.sizes(recipe.name())?,
+        );
         lines.push(format!("{tally:?} {sizes:?}"));
     }
     Ok(lines.join("\n"))

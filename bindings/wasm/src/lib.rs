@@ -49,8 +49,14 @@ struct Query {
 impl Reader {
     /// The recipe of this name. `clean`: whether to remove print artifacts, unless the recipe decides.
     #[wasm_bindgen(constructor)]
-    pub fn new(recipe: &str, clean: Option<bool>, lexicon: Option<String>) -> Result<Self, JsError> {
-        let lexicon = lexicon.map(|written| written.parse::<Lexicon>().map(Arc::new)).transpose()?;
+    pub fn new(
+        recipe: &str,
+        clean: Option<bool>,
+        lexicon: Option<String>,
+    ) -> Result<Self, JsError> {
+        let lexicon = lexicon
+            .map(|written| written.parse::<Lexicon>().map(Arc::new))
+            .transpose()?;
         let recipe = Recipe::named(recipe, lexicon.as_ref())?;
         let clean = clean.unwrap_or_else(|| recipe.reads_clean());
         Ok(Self { recipe, clean })
@@ -59,13 +65,20 @@ impl Reader {
     /// The gems of a text, separated by commas.
     #[must_use]
     pub fn gems(&self, text: &str) -> String {
-        self.placed(text).iter().map(|placed| self.written(placed)).collect::<Vec<_>>().join(",")
+        self.placed(text)
+            .iter()
+            .map(|placed| self.written(placed))
+            .collect::<Vec<_>>()
+            .join(",")
     }
 
     /// The gems of a text and their places, in JSON.
     pub fn places(&self, text: &str) -> Result<String, JsError> {
         let placed = self.placed(text);
-        let placed = placed.iter().map(|placed| Placed { gem: self.written(placed), place: placed.place });
+        let placed = placed.iter().map(|placed| Placed {
+            gem: self.written(placed),
+            place: placed.place,
+        });
         Ok(serde_json::to_string(&placed.collect::<Vec<_>>())?)
     }
 
@@ -78,8 +91,16 @@ impl Reader {
             self.recipe.probes(text)
         };
         let query = Query {
-            gems: probes.iter().map(|probe| self.recipe.write(probe.placed.gem)).collect(),
-            own: probes.iter().enumerate().filter(|(_, probe)| probe.kept).map(|(at, _)| at).collect(),
+            gems: probes
+                .iter()
+                .map(|probe| self.recipe.write(probe.placed.gem))
+                .collect(),
+            own: probes
+                .iter()
+                .enumerate()
+                .filter(|(_, probe)| probe.kept)
+                .map(|(at, _)| at)
+                .collect(),
             places: probes.iter().map(|probe| probe.placed.place).collect(),
         };
         Ok(serde_json::to_string(&query)?)
@@ -88,7 +109,11 @@ impl Reader {
     /// The fold of a text.
     #[must_use]
     pub fn fold(&self, text: &str) -> String {
-        if self.clean { self.recipe.fold(clean(text).text()) } else { self.recipe.fold(text) }
+        if self.clean {
+            self.recipe.fold(clean(text).text())
+        } else {
+            self.recipe.fold(text)
+        }
     }
 
     fn placed(&self, text: &str) -> Vec<PlacedGem> {
@@ -141,16 +166,23 @@ impl Pieces {
     /// The text, without a byte-order mark.
     fn text(&self) -> Result<&str, JsError> {
         let bytes = self.0.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&self.0);
-        let text = str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'));
+        let text = str::from_utf8(bytes)
+            .ok()
+            .filter(|text| !text.contains('\0'));
         let text = text.ok_or_else(|| {
             JsError::new("the file is not plain text in UTF-8; name its encoding, or have the server read it")
         })?;
-        let start = text.trim_start().chars().take(16).collect::<String>().to_lowercase();
+        let start = text
+            .trim_start()
+            .chars()
+            .take(16)
+            .collect::<String>()
+            .to_lowercase();
         match MARKED_UP.iter().find(|(mark, _)| start.starts_with(mark)) {
             None => Ok(text),
-            Some((_, format)) => {
-                Err(JsError::new(&format!("the file is not plain text but {format}; have the server read it")))
-            }
+            Some((_, format)) => Err(JsError::new(&format!(
+                "the file is not plain text but {format}; have the server read it"
+            ))),
         }
     }
 }
@@ -159,5 +191,8 @@ impl Pieces {
 #[wasm_bindgen]
 #[must_use]
 pub fn recipes() -> String {
-    Recipe::built_in().map(|recipe| recipe.name().to_string()).collect::<Vec<_>>().join(",")
+    Recipe::built_in()
+        .map(|recipe| recipe.name().to_string())
+        .collect::<Vec<_>>()
+        .join(",")
 }

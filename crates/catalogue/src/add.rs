@@ -44,7 +44,17 @@ impl Editor<'_> {
         let entry = self.permitted(entry)?;
         let text_kept = entry.text_to_keep().is_some();
         let NewEntry {
-            key, rights, description, validity, content, hidden, allow_empty, fetched, gate, condition, ..
+            key,
+            rights,
+            description,
+            validity,
+            content,
+            hidden,
+            allow_empty,
+            fetched,
+            gate,
+            condition,
+            ..
         } = entry;
         description.within_bounds()?;
         let validity = validity.map(checked).transpose()?.flatten();
@@ -56,10 +66,19 @@ impl Editor<'_> {
         let keeps_folds = matches!(content, Content::Text { .. }) && self.keeps_folds()?;
         let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
         let (bytes, text, clean) = match &content {
-            Content::Text { text, .. } if text.trim().is_empty() => return Err(CatalogueError::NoText),
+            Content::Text { text, .. } if text.trim().is_empty() => {
+                return Err(CatalogueError::NoText);
+            }
             Content::Text { text, clean } => {
-                let had = |recipe: &Recipe| before.as_ref().is_some_and(|b| b.gems.contains_key(recipe.name()));
-                let both = recipes.iter().cloned().chain(self.recipes().into_iter().filter(had));
+                let had = |recipe: &Recipe| {
+                    before
+                        .as_ref()
+                        .is_some_and(|b| b.gems.contains_key(recipe.name()))
+                };
+                let both = recipes
+                    .iter()
+                    .cloned()
+                    .chain(self.recipes().into_iter().filter(had));
                 wanted.extend(both.map(|recipe| (recipe.name().clone(), recipe)));
                 (Cow::Borrowed(text.as_bytes()), text.as_str(), *clean)
             }
@@ -70,7 +89,10 @@ impl Editor<'_> {
                 (Cow::Owned(bytes.collect()), "", None)
             }
         };
-        let digest = before.as_ref().map_or_else(|| digest_of(&bytes), |before| digest_after(&before.digest, &bytes));
+        let digest = before.as_ref().map_or_else(
+            || digest_of(&bytes),
+            |before| digest_after(&before.digest, &bytes),
+        );
         let mut record = Record {
             key,
             rights,
@@ -83,27 +105,39 @@ impl Editor<'_> {
             gems: BTreeMap::new(),
             changed: Timestamp::now(),
             fetched,
-            standing: Standing { validity, ..Standing::default() },
+            standing: Standing {
+                validity,
+                ..Standing::default()
+            },
         };
         if let Some(before) = &before {
             // Keep the stored standing: adding a disabled book again does not enable it.
-            record.standing = Standing { validity: record.standing.validity, ..before.standing.clone() };
+            record.standing = Standing {
+                validity: record.standing.validity,
+                ..before.standing.clone()
+            };
         }
         let stands = text;
         let language = record.description.language.clone();
         let text = Text::bounded(stands, clean)?.in_language(language.as_deref());
         let gated = match (gate, &content) {
             (None, _) => None,
-            (Some(gate), Content::Text { .. }) => Some(Gated::of_text(gate, &text, &hidden, self.recipes())),
+            (Some(gate), Content::Text { .. }) => {
+                Some(Gated::of_text(gate, &text, &hidden, self.recipes()))
+            }
             (Some(gate), Content::Gems(_)) => {
                 let recipe = wanted.values().next().cloned();
-                recipe.map(|recipe| Gated::of_gems(gate, &content, recipe)).transpose()?
+                recipe
+                    .map(|recipe| Gated::of_gems(gate, &content, recipe))
+                    .transpose()?
             }
         };
         let hidden = HiddenText::of(&hidden, stands);
         record.clean_digest = match &before {
             // Same text, cleaned the same way.
-            Some(before) if before.digest == record.digest && before.clean == clean => before.clean_digest.clone(),
+            Some(before) if before.digest == record.digest && before.clean == clean => {
+                before.clean_digest.clone()
+            }
             _ if matches!(content, Content::Text { .. }) => text.clean_digest(),
             _ => None,
         };
@@ -119,29 +153,64 @@ impl Editor<'_> {
             && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
         {
             let book = NewBook::without_gems(before.clone(), allow_empty);
-            return Ok(Prepared { outcome: Outcome::Unchanged, book, hidden, decides, gated });
+            return Ok(Prepared {
+                outcome: Outcome::Unchanged,
+                book,
+                hidden,
+                decides,
+                gated,
+            });
         }
         let (gems, folds) = gems_of(&content, &text, wanted, keeps_folds)?;
-        record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
+        record.gems = gems
+            .iter()
+            .map(|(name, gems)| (name.clone(), gems.len() as u32))
+            .collect();
         if let Some(before) = before.as_ref().filter(|_| !allow_empty) {
             // Fail early for this book alone. The store checks again when it writes.
             before.not_emptied_by(&record, self.recipes().iter().map(Recipe::name))?;
         }
-        if before.as_ref().is_none_or(|before| !record.has_content_of(before)) {
+        if before
+            .as_ref()
+            .is_none_or(|before| !record.has_content_of(before))
+        {
             record.standing.quarantine = self.quarantine_of(&record, &gems)?;
             self.keep_disabled(&mut record, &digests_of(&bytes), &*snapshot)?;
         }
-        let outcome = if before.is_some() { Outcome::Replaced } else { Outcome::Added };
+        let outcome = if before.is_some() {
+            Outcome::Replaced
+        } else {
+            Outcome::Added
+        };
         let known = snapshot.recipes();
-        let complete = matches!(content, Content::Text { .. }) && known.iter().all(|r| gems.contains_key(r.name()));
+        let complete = matches!(content, Content::Text { .. })
+            && known.iter().all(|r| gems.contains_key(r.name()));
         let text = content.into_text().filter(|_| text_kept);
-        let book = NewBook { record, gems, folds, text, allow_empty, complete, turn: None, condition };
-        Ok(Prepared { outcome, book, hidden, decides, gated })
+        let book = NewBook {
+            record,
+            gems,
+            folds,
+            text,
+            allow_empty,
+            complete,
+            turn: None,
+            condition,
+        };
+        Ok(Prepared {
+            outcome,
+            book,
+            hidden,
+            decides,
+            gated,
+        })
     }
 }
 
 /// A book's number and record, if there is one.
-fn stored(snapshot: &dyn Snapshot, key: &BookKey) -> Result<(Option<BookNo>, Option<Record>), CatalogueError> {
+fn stored(
+    snapshot: &dyn Snapshot,
+    key: &BookKey,
+) -> Result<(Option<BookNo>, Option<Record>), CatalogueError> {
     let number = snapshot.find(key)?;
     let found = number.map(|number| snapshot.fetch(&[number])).transpose()?;
     Ok((number, found.and_then(|mut found| found.pop().flatten())))
@@ -172,10 +241,17 @@ impl Editor<'_> {
     }
 
     /// Marks as ready those of these recipes that every book now has gems of. Returns the others.
-    pub fn ready_recipes(&self, recipes: &[Recipe]) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
+    pub fn ready_recipes(
+        &self,
+        recipes: &[Recipe],
+    ) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
         let snapshot = self.store.snapshot();
         let mut incomplete = Vec::new();
-        for name in recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)) {
+        for name in recipes
+            .iter()
+            .map(Recipe::name)
+            .filter(|name| !snapshot.is_ready(name))
+        {
             match snapshot.coverage(name)? {
                 coverage if coverage.lacking() == 0 => self.store.make_ready(&self.actor, name)?,
                 coverage => incomplete.push((name.clone(), coverage)),
@@ -201,7 +277,11 @@ impl Editor<'_> {
             self.write(vec![prepared])?;
             Verdict::default()
         };
-        Ok(Added { coverage: checked.coverage, uncompared: checked.uncompared, ..added })
+        Ok(Added {
+            coverage: checked.coverage,
+            uncompared: checked.uncompared,
+            ..added
+        })
     }
 
     /// Writes prepared books to the store: those without a gate all or none, then the others one by one, as far as their
@@ -210,15 +290,22 @@ impl Editor<'_> {
     /// # Errors
     /// The first error, such as [`CatalogueError::Matches`]. It ends the work.
     pub fn commit(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
-        let (free, gated): (Vec<_>, Vec<_>) = prepared.into_iter().partition(|prepared| !prepared.is_gated());
+        let (free, gated): (Vec<_>, Vec<_>) = prepared
+            .into_iter()
+            .partition(|prepared| !prepared.is_gated());
         self.write(free)?;
-        gated.into_iter().try_for_each(|prepared| self.land(prepared).map(drop))
+        gated
+            .into_iter()
+            .try_for_each(|prepared| self.land(prepared).map(drop))
     }
 
     /// Writes books, all or none, whatever their gates say.
     pub(super) fn write(&self, prepared: Vec<Prepared>) -> Result<(), CatalogueError> {
         let outcomes: Vec<Outcome> = prepared.iter().map(Prepared::outcome).collect();
-        let changed = prepared.into_iter().filter(|p| p.outcome != Outcome::Unchanged).map(|p| p.book);
+        let changed = prepared
+            .into_iter()
+            .filter(|p| p.outcome != Outcome::Unchanged)
+            .map(|p| p.book);
         let books: Vec<NewBook> = changed.collect();
         if !books.is_empty() {
             self.store.put(&self.actor, books)?;
@@ -248,12 +335,18 @@ fn gems_of(
                 if folds.iter().all(|fold| fold.base() != recipe.base()) {
                     folds.extend(text.folded(&recipe));
                 }
-                folds.iter().find_map(|fold| recipe.recut(fold)).unwrap_or_else(|| text.gems(&recipe))
+                folds
+                    .iter()
+                    .find_map(|fold| recipe.recut(fold))
+                    .unwrap_or_else(|| text.gems(&recipe))
             }
             Content::Text { .. } => text.gems(&recipe),
             Content::Gems(BookGems { gems, .. }) => {
                 let placeless = |gem| PlacedGem { gem, place: None };
-                distinct(gems, &recipe)?.into_iter().map(placeless).collect()
+                distinct(gems, &recipe)?
+                    .into_iter()
+                    .map(placeless)
+                    .collect()
             }
         };
         gems.insert(name, of_recipe);
@@ -285,12 +378,26 @@ impl Prepared {
 
     /// What is told of it once it is written.
     pub(super) fn added(&self) -> Added {
-        let Self { outcome, book, hidden, decides, .. } = self;
+        let Self {
+            outcome,
+            book,
+            hidden,
+            decides,
+            ..
+        } = self;
         let unless = self.is_gated().then_some(Unless::Protected);
         let is_quarantined = book.record.standing.is_quarantined();
         let decides = decides.or(is_quarantined.then_some(Decides::Quarantined));
         let (book, hidden) = (book.record.clone().into(), hidden.clone());
-        Added { outcome: *outcome, book, hidden, decides, coverage: None, uncompared: 0, unless }
+        Added {
+            outcome: *outcome,
+            book,
+            hidden,
+            decides,
+            coverage: None,
+            uncompared: 0,
+            unless,
+        }
     }
 
     /// To be written in this turn of the gate, and not after it.

@@ -26,9 +26,14 @@ pub struct Addresses {
 impl Addresses {
     /// Why a request to this address would be refused now. A name that cannot be resolved is not: it may be there later.
     pub fn refusal(&self, uri: &Uri) -> Option<String> {
-        let timeout = NextTimeout { after: RESOLVED_WITHIN, ..NextTimeout::default() };
+        let timeout = NextTimeout {
+            after: RESOLVED_WITHIN,
+            ..NextTimeout::default()
+        };
         match self.resolve(uri, &Config::default(), timeout) {
-            Err(Error::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => Some(error.to_string()),
+            Err(Error::Io(error)) if error.kind() == io::ErrorKind::PermissionDenied => {
+                Some(error.to_string())
+            }
             _ => None,
         }
     }
@@ -36,21 +41,39 @@ impl Addresses {
     /// A client for these addresses, with further settings. It follows no redirects, which could lead to an unchecked
     /// address, and uses no proxy, which would resolve names itself.
     pub fn agent(self, configured: impl FnOnce(Builder) -> Builder) -> Agent {
-        let config =
-            Agent::config_builder().http_status_as_error(false).max_redirects(0).max_redirects_will_error(false);
-        Agent::with_parts(configured(config.proxy(None)).build(), DefaultConnector::default(), self)
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false);
+        Agent::with_parts(
+            configured(config.proxy(None)).build(),
+            DefaultConnector::default(),
+            self,
+        )
     }
 }
 
 type Builder = ConfigBuilder<ureq::typestate::AgentScope>;
 
 impl Resolver for Addresses {
-    fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+    fn resolve(
+        &self,
+        uri: &Uri,
+        config: &Config,
+        timeout: NextTimeout,
+    ) -> Result<ResolvedSocketAddrs, Error> {
         let found = DefaultResolver::default().resolve(uri, config, timeout)?;
-        match found.iter().find(|address| !self.private && !is_public(address.ip())) {
+        match found
+            .iter()
+            .find(|address| !self.private && !is_public(address.ip()))
+        {
             None => Ok(found),
             Some(address) => {
-                let sentence = format!("{} is not a public internet address; {}", address.ip(), self.allow);
+                let sentence = format!(
+                    "{} is not a public internet address; {}",
+                    address.ip(),
+                    self.allow
+                );
                 Err(io::Error::new(io::ErrorKind::PermissionDenied, sentence).into())
             }
         }
@@ -63,7 +86,9 @@ fn is_public(address: IpAddr) -> bool {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => match address.segments() {
             // IPv4 addresses embedded in IPv6: mapped, translated (NAT64), and 6to4.
-            [0, 0, 0, 0, 0, 0xffff, a, b] | [0x64, 0xff9b, 0, 0, 0, 0, a, b] | [0x2002, a, b, ..] => {
+            [0, 0, 0, 0, 0, 0xffff, a, b]
+            | [0x64, 0xff9b, 0, 0, 0, 0, a, b]
+            | [0x2002, a, b, ..] => {
                 is_public_v4(Ipv4Addr::from_bits(u32::from(a) << 16 | u32::from(b)))
             }
             _ => is_public_v6(address),

@@ -49,12 +49,27 @@ enum KeptContent {
 }
 
 impl From<Kept> for AllowList {
-    fn from(Kept { name, allowed, digest, note, since }: Kept) -> Self {
+    fn from(
+        Kept {
+            name,
+            allowed,
+            digest,
+            note,
+            since,
+        }: Kept,
+    ) -> Self {
         let (gems, book) = match allowed {
             KeptContent::Gems(gems) => (Some(gems), None),
             KeptContent::Book(book) => (None, Some(book)),
         };
-        Self { name, gems, book, digest, note, since }
+        Self {
+            name,
+            gems,
+            book,
+            digest,
+            note,
+            since,
+        }
     }
 }
 
@@ -85,7 +100,10 @@ impl Allowances {
                 of_library.digests.extend(list.digest);
             }
             for (recipe, gems) in list.gems.into_iter().flatten() {
-                all.gems.entry(recipe).or_default().extend(gems.into_iter().map(Gem::from));
+                all.gems
+                    .entry(recipe)
+                    .or_default()
+                    .extend(gems.into_iter().map(Gem::from));
             }
         }
         all
@@ -97,12 +115,16 @@ impl Allowances {
     }
 
     pub(super) fn gem(&self, recipe: &RecipeName, gem: Gem) -> bool {
-        self.gems.get(recipe).is_some_and(|gems| gems.contains(&gem))
+        self.gems
+            .get(recipe)
+            .is_some_and(|gems| gems.contains(&gem))
     }
 
     pub(super) fn book(&self, book: &Outline) -> bool {
         let allowed = self.books.get(&book.library);
-        allowed.is_some_and(|allowed| allowed.ids.contains(&book.id) || allowed.digests.contains(&book.digest))
+        allowed.is_some_and(|allowed| {
+            allowed.ids.contains(&book.id) || allowed.digests.contains(&book.digest)
+        })
     }
 }
 
@@ -118,20 +140,37 @@ impl Catalogue {
 
     /// All allow-lists combined.
     pub(super) fn allowances(&self) -> Result<Arc<Allowances>, CatalogueError> {
-        if let Some(read) = self.still_known(self.allowances.read().unwrap_or_else(PoisonError::into_inner).as_ref())? {
+        if let Some(read) = self.still_known(
+            self.allowances
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .as_ref(),
+        )? {
             return Ok(read);
         }
         // The write lock keeps them from changing between reading and caching.
-        let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
-        let (now, read) = (Instant::now(), Arc::new(Allowances::of(self.allow_lists()?)));
+        let mut kept = self
+            .allowances
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        let (now, read) = (
+            Instant::now(),
+            Arc::new(Allowances::of(self.allow_lists()?)),
+        );
         *kept = Some((now, Arc::clone(&read)));
         Ok(read)
     }
 
     /// Reads the allow-lists again, because others may have changed them.
     pub(super) fn learn_allowances(&self) -> Result<(), CatalogueError> {
-        let (now, read) = (Instant::now(), Arc::new(Allowances::of(self.allow_lists()?)));
-        let mut kept = self.allowances.write().unwrap_or_else(PoisonError::into_inner);
+        let (now, read) = (
+            Instant::now(),
+            Arc::new(Allowances::of(self.allow_lists()?)),
+        );
+        let mut kept = self
+            .allowances
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         // One that was changed here since is read when it is needed.
         if kept.as_ref().is_some_and(|(known, _)| *known < now) {
             *kept = Some((now, read));
@@ -172,7 +211,13 @@ impl Editor<'_> {
             KeptContent::Book(book) => self.book(book)?.map(|record| record.digest),
             KeptContent::Gems(_) => None,
         };
-        let list = Kept { name, allowed, digest, note, since: Timestamp::now() };
+        let list = Kept {
+            name,
+            allowed,
+            digest,
+            note,
+            since: Timestamp::now(),
+        };
         let replaced = self.change_allowances(put(Table::AllowLists, list.name.as_str(), &list))?;
         Ok((list.into(), replaced))
     }
@@ -184,25 +229,40 @@ impl Editor<'_> {
 
     fn change_allowances(&self, change: RowChange) -> Result<bool, CatalogueError> {
         let changed = self.change_setting(change, None);
-        *self.allowances.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self
+            .allowances
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = None;
         changed
     }
 
-    fn gems_of(&self, content: Content) -> Result<BTreeMap<RecipeName, Vec<WrittenGem>>, CatalogueError> {
+    fn gems_of(
+        &self,
+        content: Content,
+    ) -> Result<BTreeMap<RecipeName, Vec<WrittenGem>>, CatalogueError> {
         match content {
             Content::Text { text, clean } => {
                 let recipes = self.ensure_recipes(&[])?;
                 let text = Text::bounded(&text, clean)?;
                 // All that a check of this text may look up, not only what a book would have.
                 let gems = |recipe: &Recipe| {
-                    let probes: BTreeSet<Gem> = text.probes(recipe).iter().map(|probe| probe.placed.gem).collect();
+                    let probes: BTreeSet<Gem> = text
+                        .probes(recipe)
+                        .iter()
+                        .map(|probe| probe.placed.gem)
+                        .collect();
                     probes.into_iter().map(|gem| recipe.write(gem)).collect()
                 };
-                Ok(recipes.iter().map(|recipe| (recipe.name().clone(), gems(recipe))).collect())
+                Ok(recipes
+                    .iter()
+                    .map(|recipe| (recipe.name().clone(), gems(recipe)))
+                    .collect())
             }
             Content::Gems(BookGems { recipe, gems }) => {
                 let recipe = self.recipe_named_or_of(recipe.as_ref(), &gems)?;
-                let gems = distinct(&gems, &recipe)?.into_iter().map(|gem| recipe.write(gem));
+                let gems = distinct(&gems, &recipe)?
+                    .into_iter()
+                    .map(|gem| recipe.write(gem));
                 Ok([(recipe.name().clone(), gems.collect())].into())
             }
         }

@@ -5,8 +5,8 @@ use jiff::Timestamp;
 use super::{CatalogueError, Editor};
 use crate::api::Amendment;
 use lapidary_store::{
-    BookKey, Condition, Keeps, Limits, NOTE_BYTES, Note, Outline, Record, Rights, SetBy, Snapshot, Standing,
-    StoreError, Validity,
+    BookKey, Condition, Keeps, Limits, NOTE_BYTES, Note, Outline, Record, Rights, SetBy, Snapshot,
+    Standing, StoreError, Validity,
 };
 
 impl Editor<'_> {
@@ -15,7 +15,11 @@ impl Editor<'_> {
     /// # Errors
     /// [`CatalogueError::LongNote`] and [`CatalogueError::BadValidity`]; [`StoreError::SetByAdministrator`] and
     /// [`StoreError::MayNotForbid`] for what the actor may not change.
-    pub fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, CatalogueError> {
+    pub fn amend(
+        &self,
+        key: &BookKey,
+        amendment: &Amendment,
+    ) -> Result<Option<Record>, CatalogueError> {
         self.amend_if(key, amendment, &Condition::default())
     }
 
@@ -29,16 +33,33 @@ impl Editor<'_> {
         amendment: &Amendment,
         condition: &Condition,
     ) -> Result<Option<Record>, CatalogueError> {
-        let Amendment { disabled, note, confirmed, rights, validity } = amendment;
+        let Amendment {
+            disabled,
+            note,
+            confirmed,
+            rights,
+            validity,
+        } = amendment;
         if note.as_ref().is_some_and(|note| note.len() > NOTE_BYTES) {
             return Err(CatalogueError::LongNote);
         }
         let validity = validity.clone().map(checked).transpose()?;
         let authority = self.authority()?;
-        authority.may_set(key, rights.unwrap_or(Rights::Unknown), validity.as_ref().and_then(Option::as_ref))?;
+        authority.may_set(
+            key,
+            rights.unwrap_or(Rights::Unknown),
+            validity.as_ref().and_then(Option::as_ref),
+        )?;
         let is_of_ban = disabled.is_some() || rights.is_some() || validity.is_some();
-        let keeps = if is_of_ban { authority.keeps() } else { Keeps::default() };
-        let condition = Condition { keeps, ..condition.clone() };
+        let keeps = if is_of_ban {
+            authority.keeps()
+        } else {
+            Keeps::default()
+        };
+        let condition = Condition {
+            keeps,
+            ..condition.clone()
+        };
         let (by, now) = (authority.as_setter(), Timestamp::now());
         Ok(self.store.amend(&self.actor, key, &mut |record| {
             condition.holds(key, Some(record))?;
@@ -71,14 +92,29 @@ impl Editor<'_> {
         if record.standing.is_disabled_by_administrator() {
             return Ok(());
         }
-        let digests: Vec<String> = digests.iter().chain(&record.clean_digest).cloned().collect();
+        let digests: Vec<String> = digests
+            .iter()
+            .chain(&record.clean_digest)
+            .cloned()
+            .collect();
         for library in &self.own_libraries()? {
             for digest in &digests {
-                let numbers =
-                    snapshot.with_digest(digest, Limits { fewest: 1, library: Some(library), ..Limits::NONE })?;
-                let mut same =
-                    snapshot.outline(&numbers)?.into_iter().flatten().filter(|outline| outline.is_of(&digests));
-                if let Some(Outline { standing, .. }) = same.find(|same| same.standing.is_disabled_by_administrator()) {
+                let numbers = snapshot.with_digest(
+                    digest,
+                    Limits {
+                        fewest: 1,
+                        library: Some(library),
+                        ..Limits::NONE
+                    },
+                )?;
+                let mut same = snapshot
+                    .outline(&numbers)?
+                    .into_iter()
+                    .flatten()
+                    .filter(|outline| outline.is_of(&digests));
+                if let Some(Outline { standing, .. }) =
+                    same.find(|same| same.standing.is_disabled_by_administrator())
+                {
                     let is_noted = standing.is_noted_by_administrator();
                     (record.standing.disabled_since, record.standing.disabled_by) =
                         (standing.disabled_since, standing.disabled_by);
@@ -117,13 +153,22 @@ impl Editor<'_> {
     /// with.
     pub fn restore(&self, key: &BookKey, lost: &str) -> Result<(), CatalogueError> {
         let now = Timestamp::now();
-        let is_own = |note: &Note| note.by != Some(SetBy::Administrator) && note.text.starts_with(lost);
+        let is_own =
+            |note: &Note| note.by != Some(SetBy::Administrator) && note.text.starts_with(lost);
         let was_lost = |record: &Record| {
-            let Standing { disabled_since, disabled_by, note, .. } = &record.standing;
+            let Standing {
+                disabled_since,
+                disabled_by,
+                note,
+                ..
+            } = &record.standing;
             // The source leaves a note of an administrator as it is. Older versions did not write down who disabled a book.
-            let is_noted = record.standing.is_noted_by_administrator() && *disabled_by == Some(SetBy::Library);
+            let is_noted =
+                record.standing.is_noted_by_administrator() && *disabled_by == Some(SetBy::Library);
             let says_so = note.as_ref().is_some_and(is_own);
-            disabled_since.is_some() && *disabled_by != Some(SetBy::Administrator) && (says_so || is_noted)
+            disabled_since.is_some()
+                && *disabled_by != Some(SetBy::Administrator)
+                && (says_so || is_noted)
         };
         if !self.book(key)?.is_some_and(|record| was_lost(&record)) {
             return Ok(());
@@ -145,14 +190,26 @@ impl Editor<'_> {
 ///
 /// # Errors
 /// [`StoreError::SetByAdministrator`] if a library would enable what an administrator disabled.
-fn set_disabled(record: &mut Record, disabled: bool, by: SetBy, now: Timestamp) -> Result<(), StoreError> {
+fn set_disabled(
+    record: &mut Record,
+    disabled: bool,
+    by: SetBy,
+    now: Timestamp,
+) -> Result<(), StoreError> {
     let standing = &mut record.standing;
     let is_of_administrator = standing.is_disabled_by_administrator();
     if disabled {
         standing.disabled_since = standing.disabled_since.or(Some(now));
-        standing.disabled_by = Some(if is_of_administrator { SetBy::Administrator } else { by });
+        standing.disabled_by = Some(if is_of_administrator {
+            SetBy::Administrator
+        } else {
+            by
+        });
     } else if is_of_administrator && by == SetBy::Library {
-        return Err(StoreError::SetByAdministrator { book: record.key.clone(), what: "disabled" });
+        return Err(StoreError::SetByAdministrator {
+            book: record.key.clone(),
+            what: "disabled",
+        });
     } else {
         (standing.disabled_since, standing.disabled_by) = (None, None);
     }
@@ -164,7 +221,9 @@ fn set_disabled(record: &mut Record, disabled: bool, by: SetBy, now: Timestamp) 
 /// # Errors
 /// [`StoreError::MayNotConfirm`]: this is for administrators.
 fn confirm(record: &mut Record, by: SetBy, now: Timestamp) -> Result<(), StoreError> {
-    let Some(quarantine) = &mut record.standing.quarantine else { return Ok(()) };
+    let Some(quarantine) = &mut record.standing.quarantine else {
+        return Ok(());
+    };
     if by == SetBy::Library {
         return Err(StoreError::MayNotConfirm(record.key.clone()));
     }
@@ -180,10 +239,17 @@ fn set_note(record: &mut Record, text: &str, by: SetBy, now: Timestamp) -> Resul
     let standing = &mut record.standing;
     if by == SetBy::Library && standing.is_noted_by_administrator() {
         let is_same = standing.note.as_ref().is_some_and(|note| note.text == text);
-        let refused = StoreError::SetByAdministrator { book: record.key.clone(), what: "noted" };
+        let refused = StoreError::SetByAdministrator {
+            book: record.key.clone(),
+            what: "noted",
+        };
         return if is_same { Ok(()) } else { Err(refused) };
     }
-    standing.note = (!text.is_empty()).then(|| Note { text: text.to_owned(), since: now, by: Some(by) });
+    standing.note = (!text.is_empty()).then(|| Note {
+        text: text.to_owned(),
+        since: now,
+        by: Some(by),
+    });
     Ok(())
 }
 
@@ -191,7 +257,9 @@ fn set_note(record: &mut Record, text: &str, by: SetBy, now: Timestamp) -> Resul
 pub(super) fn checked(validity: Validity) -> Result<Option<Validity>, CatalogueError> {
     match (validity.from, validity.until) {
         (None, None) => Ok(None),
-        (Some(from), Some(until)) if until < from => Err(CatalogueError::BadValidity { from, until }),
+        (Some(from), Some(until)) if until < from => {
+            Err(CatalogueError::BadValidity { from, until })
+        }
         _ => Ok(Some(validity)),
     }
 }

@@ -66,7 +66,12 @@ impl Recipes {
         let names: Vec<&str> = names.map(str::trim).collect();
         match names.as_slice() {
             ["all"] => Ok(Self::All),
-            names => Ok(Self::Named(names.iter().map(|name| name.parse()).collect::<Result<_, _>>()?)),
+            names => Ok(Self::Named(
+                names
+                    .iter()
+                    .map(|name| name.parse())
+                    .collect::<Result<_, _>>()?,
+            )),
         }
     }
 }

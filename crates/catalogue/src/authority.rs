@@ -48,13 +48,19 @@ impl Authority {
     pub(super) fn keeps(&self) -> Keeps {
         match self {
             Self::Administrator => Keeps::default(),
-            Self::Tenant(powers) => Keeps { ban: !powers.may_forbid, word_of_administrator: false },
+            Self::Tenant(powers) => Keeps {
+                ban: !powers.may_forbid,
+                word_of_administrator: false,
+            },
         }
     }
 
     /// What the removal of books must not undo.
     pub(super) fn keeps_of_removed(&self) -> Keeps {
-        Keeps { word_of_administrator: *self != Self::Administrator, ..self.keeps() }
+        Keeps {
+            word_of_administrator: *self != Self::Administrator,
+            ..self.keeps()
+        }
     }
 
     /// # Errors
@@ -66,14 +72,25 @@ impl Authority {
         validity: Option<&Validity>,
     ) -> Result<(), StoreError> {
         let refused = self.keeps().ban && bans(rights, validity);
-        if refused { Err(StoreError::MayNotForbid(what.to_string())) } else { Ok(()) }
+        if refused {
+            Err(StoreError::MayNotForbid(what.to_string()))
+        } else {
+            Ok(())
+        }
     }
 
     /// The gate that a book must pass, of what its request asks for and what its key requires.
     fn gate(&self, asked: Option<Gate>) -> Option<Gate> {
         match self {
-            Self::Tenant(TenantPowers { must_gate: Some(Unless::Protected), libraries, .. }) => {
-                let asked = asked.unwrap_or_else(|| Gate { visible: Some(libraries.clone()), ..Gate::default() });
+            Self::Tenant(TenantPowers {
+                must_gate: Some(Unless::Protected),
+                libraries,
+                ..
+            }) => {
+                let asked = asked.unwrap_or_else(|| Gate {
+                    visible: Some(libraries.clone()),
+                    ..Gate::default()
+                });
                 Some(asked.required())
             }
             _ => asked,
@@ -99,7 +116,10 @@ impl<'c> Editor<'c> {
     /// `None`: for an administrator.
     #[must_use]
     pub fn on_behalf_of(&self, key: Option<&str>) -> Editor<'c> {
-        Editor { principal: key.map(str::to_owned), ..self.clone() }
+        Editor {
+            principal: key.map(str::to_owned),
+            ..self.clone()
+        }
     }
 
     /// On whose authority it makes changes. A key that is no longer there has no powers.
@@ -110,7 +130,9 @@ impl<'c> Editor<'c> {
             (None, Actor::Local | Actor::Anonymous) => return Ok(Authority::Administrator),
         };
         // An administrator's key may have the name of a library's that was revoked.
-        let found = self.authority_of(key)?.filter(|found| !is_library || *found != Authority::Administrator);
+        let found = self
+            .authority_of(key)?
+            .filter(|found| !is_library || *found != Authority::Administrator);
         Ok(found.unwrap_or_else(|| Authority::Tenant(TenantPowers::default())))
     }
 
@@ -123,13 +145,25 @@ impl<'c> Editor<'c> {
     ///
     /// # Errors
     /// [`StoreError::MayNotForbid`].
-    pub fn may_define(&self, rights: Rights, validity: Option<&Validity>) -> Result<(), CatalogueError> {
-        Ok(self.authority()?.may_set("the books of the source", rights, validity)?)
+    pub fn may_define(
+        &self,
+        rights: Rights,
+        validity: Option<&Validity>,
+    ) -> Result<(), CatalogueError> {
+        Ok(self
+            .authority()?
+            .may_set("the books of the source", rights, validity)?)
     }
 
     /// Whether books must pass a gate whatever requests ask for, because the key requires it.
     pub fn must_gate(&self) -> Result<bool, CatalogueError> {
-        Ok(matches!(self.authority()?, Authority::Tenant(TenantPowers { must_gate: Some(_), .. })))
+        Ok(matches!(
+            self.authority()?,
+            Authority::Tenant(TenantPowers {
+                must_gate: Some(_),
+                ..
+            })
+        ))
     }
 
     /// A book to add, with what its key requires and must not undo.
@@ -139,7 +173,14 @@ impl<'c> Editor<'c> {
     pub(super) fn permitted(&self, entry: NewEntry) -> Result<NewEntry, CatalogueError> {
         let authority = self.authority()?;
         authority.may_set(&entry.key, entry.rights, entry.validity.as_ref())?;
-        let condition = Condition { keeps: authority.keeps(), ..entry.condition };
-        Ok(NewEntry { gate: authority.gate(entry.gate), condition, ..entry })
+        let condition = Condition {
+            keeps: authority.keeps(),
+            ..entry.condition
+        };
+        Ok(NewEntry {
+            gate: authority.gate(entry.gate),
+            condition,
+            ..entry
+        })
     }
 }

@@ -32,10 +32,26 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Compa
     let (gems_a, gems_b) = (kept(&a), b.len() as u32);
     let score = Score::new(common, gems_a, gems_b);
     let Ok::<bool, Infallible>(matches) = is_match(&rule, &score, || Ok(alignment.clone()));
-    let Alignment { relation, spans, .. } = alignment;
-    let Exact { passages, total: exact } = exact(originals.0, originals.1, &spans);
+    let Alignment {
+        relation, spans, ..
+    } = alignment;
+    let Exact {
+        passages,
+        total: exact,
+    } = exact(originals.0, originals.1, &spans);
     let recipe = recipe.name().clone();
-    Comparison { recipe, gems_a, gems_b, score, matches, rule, relation, spans, exact, passages }
+    Comparison {
+        recipe,
+        gems_a,
+        gems_b,
+        score,
+        matches,
+        rule,
+        relation,
+        spans,
+        exact,
+        passages,
+    }
 }
 
 impl Catalogue {
@@ -74,10 +90,13 @@ impl Catalogue {
         let chosen = self.recipes_for(snapshot, &deciding, query.as_gems(), options)?;
         let asked = match query {
             Query::Text { text, clean } => {
-                let read = Text::bounded(text, *clean)?.in_language(options.text_language.as_deref());
+                let read =
+                    Text::bounded(text, *clean)?.in_language(options.text_language.as_deref());
                 Asked::of_text(text, &read, chosen)
             }
-            Query::Gems(TextGems { gems, own }) => Asked::of_gems(gems, own.as_deref(), chosen.recipes)?,
+            Query::Gems(TextGems { gems, own }) => {
+                Asked::of_gems(gems, own.as_deref(), chosen.recipes)?
+            }
         };
         let checking = Checking {
             snapshot,
@@ -90,14 +109,23 @@ impl Catalogue {
             day: options.day.unwrap_or_else(today),
             is_left_out: &|_, _| false,
         };
-        let disguise = query.as_text().and_then(|text| signs(text, &options.hidden));
-        let report = Report { disguise, ..checking.report(options)? };
+        let disguise = query
+            .as_text()
+            .and_then(|text| signs(text, &options.hidden));
+        let report = Report {
+            disguise,
+            ..checking.report(options)?
+        };
         METRICS.checked(&report, begun.elapsed());
         Ok(report)
     }
 
     /// The books that a text matches under one recipe: what a measurement needs of a report.
-    pub fn matching(&self, text: &Text<'_>, recipe: &Recipe) -> Result<Vec<BookKey>, CatalogueError> {
+    pub fn matching(
+        &self,
+        text: &Text<'_>,
+        recipe: &Recipe,
+    ) -> Result<Vec<BookKey>, CatalogueError> {
         let asked = Asked::of_text(text.original(), text, vec![recipe.clone()].into());
         let snapshot = self.store.snapshot();
         let checking = Checking {
@@ -118,11 +146,25 @@ impl Catalogue {
     /// matches if it has no gems of the recipes that a check uses.
     pub fn matches_of(&self, key: &BookKey) -> Result<Option<Report>, CatalogueError> {
         let snapshot = self.store.snapshot();
-        let Some(number) = snapshot.find(key)? else { return Ok(None) };
-        let Some(record) = snapshot.fetch(&[number])?.pop().flatten() else { return Ok(None) };
-        match self.check_book(&*snapshot, number, &record, &CheckOptions { detail: true, ..CheckOptions::default() })? {
+        let Some(number) = snapshot.find(key)? else {
+            return Ok(None);
+        };
+        let Some(record) = snapshot.fetch(&[number])?.pop().flatten() else {
+            return Ok(None);
+        };
+        match self.check_book(
+            &*snapshot,
+            number,
+            &record,
+            &CheckOptions {
+                detail: true,
+                ..CheckOptions::default()
+            },
+        )? {
             Some(report) => Ok(Some(report)),
-            None => self.check(&Query::Gems(TextGems::default()), &CheckOptions::default()).map(Some),
+            None => self
+                .check(&Query::Gems(TextGems::default()), &CheckOptions::default())
+                .map(Some),
         }
     }
 
@@ -137,18 +179,37 @@ impl Catalogue {
         let deciding = self.deciding_for(snapshot, options.own.clone())?;
         let Chosen { recipes, aside } = reaching_all(&deciding, snapshot.recipes())?;
         let gems = |recipe: Recipe| -> Result<Option<(Recipe, Vec<Probe>)>, StoreError> {
-            let Some(gems) = snapshot.gems(recipe.name(), book)? else { return Ok(None) };
-            Ok(Some((recipe, gems.into_iter().map(|placed| Probe { placed, kept: true }).collect())))
+            let Some(gems) = snapshot.gems(recipe.name(), book)? else {
+                return Ok(None);
+            };
+            Ok(Some((
+                recipe,
+                gems.into_iter()
+                    .map(|placed| Probe { placed, kept: true })
+                    .collect(),
+            )))
         };
-        let of_book = |recipes: Vec<Recipe>| recipes.into_iter().filter_map(|recipe| gems(recipe).transpose());
+        let of_book = |recipes: Vec<Recipe>| {
+            recipes
+                .into_iter()
+                .filter_map(|recipe| gems(recipe).transpose())
+        };
         let asked: Vec<_> = of_book(recipes).collect::<Result<_, _>>()?;
         let aside: Vec<_> = of_book(aside).collect::<Result<_, _>>()?;
         // A book that is known by other gems than those that decide.
-        let [asked, aside] = if asked.is_empty() { [aside, asked] } else { [asked, aside] };
+        let [asked, aside] = if asked.is_empty() {
+            [aside, asked]
+        } else {
+            [asked, aside]
+        };
         if asked.is_empty() {
             return Ok(None);
         }
-        let digests: Vec<String> = [&record.digest].into_iter().chain(&record.clean_digest).cloned().collect();
+        let digests: Vec<String> = [&record.digest]
+            .into_iter()
+            .chain(&record.clean_digest)
+            .cloned()
+            .collect();
         let checking = Checking {
             snapshot,
             asked: self.in_recipes(&asked),
@@ -168,8 +229,11 @@ impl Catalogue {
         &self,
         asked: impl IntoIterator<Item = &'a (Recipe, Vec<Probe>)>,
     ) -> Vec<InRecipe<'a>> {
-        let in_recipe =
-            |(recipe, gems): &'a (Recipe, Vec<Probe>)| InRecipe { recipe, rule: self.rule.on(recipe.rule()), gems };
+        let in_recipe = |(recipe, gems): &'a (Recipe, Vec<Probe>)| InRecipe {
+            recipe,
+            rule: self.rule.on(recipe.rule()),
+            gems,
+        };
         asked.into_iter().map(in_recipe).collect()
     }
 }
@@ -188,13 +252,23 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub(super) fn of_text(stands: &str, text: &Text<'_>, Chosen { recipes, aside }: Chosen) -> Self {
+    pub(super) fn of_text(
+        stands: &str,
+        text: &Text<'_>,
+        Chosen { recipes, aside }: Chosen,
+    ) -> Self {
         let probes = |recipe: Recipe| {
             let probes = text.probes(&recipe);
             (recipe, probes)
         };
-        let [recipes, aside] = [recipes, aside].map(|recipes| recipes.into_iter().map(probes).collect());
-        Self { recipes, aside, digests: text.digests(), bytes: Some(stands.len() as u64) }
+        let [recipes, aside] =
+            [recipes, aside].map(|recipes| recipes.into_iter().map(probes).collect());
+        Self {
+            recipes,
+            aside,
+            digests: text.digests(),
+            bytes: Some(stands.len() as u64),
+        }
     }
 
     /// `own`: the positions of the gems that a book with the same text would have, if not all.
@@ -207,21 +281,43 @@ impl Asked {
             let distinct = distinct(gems, &recipe)?;
             let own = own.map(|own| own_of(gems, own, &recipe)).transpose()?;
             let is_own = |gem: &Gem| own.as_ref().is_none_or(|own| own.contains(gem));
-            let probe = |gem| Probe { placed: PlacedGem { gem, place: None }, kept: is_own(&gem) };
+            let probe = |gem| Probe {
+                placed: PlacedGem { gem, place: None },
+                kept: is_own(&gem),
+            };
             Ok((recipe, distinct.into_iter().map(probe).collect()))
         };
-        let recipes = recipes.into_iter().map(probes).collect::<Result<_, CatalogueError>>()?;
-        Ok(Self { recipes, aside: Vec::new(), digests: Vec::new(), bytes: None })
+        let recipes = recipes
+            .into_iter()
+            .map(probes)
+            .collect::<Result<_, CatalogueError>>()?;
+        Ok(Self {
+            recipes,
+            aside: Vec::new(),
+            digests: Vec::new(),
+            bytes: None,
+        })
     }
 }
 
 /// The gems at these positions.
-fn own_of(gems: &[WrittenGem], own: &[u32], recipe: &Recipe) -> Result<HashSet<Gem>, CatalogueError> {
+fn own_of(
+    gems: &[WrittenGem],
+    own: &[u32],
+    recipe: &Recipe,
+) -> Result<HashSet<Gem>, CatalogueError> {
     let at = |&at: &u32| {
-        let gem = gems.get(at as usize).ok_or(CatalogueError::NoSuchPosition { at, gems: gems.len() })?;
+        let gem = gems
+            .get(at as usize)
+            .ok_or(CatalogueError::NoSuchPosition {
+                at,
+                gems: gems.len(),
+            })?;
         Ok(recipe.read(*gem))
     };
-    own.iter().filter_map(|position| at(position).transpose()).collect()
+    own.iter()
+        .filter_map(|position| at(position).transpose())
+        .collect()
 }
 
 /// Today, in UTC.

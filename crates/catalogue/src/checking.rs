@@ -14,12 +14,14 @@ use super::shown::Shown;
 use super::trust::Deciding;
 use crate::api::{BookRef, Match, Partial, Report};
 use lapidary_checking::{
-    Alignment, Calibration, Claimed, Covered, Extent, Judged, Judgements, LookedUp, MOST_COMPARED, Question, Ranked,
-    Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow, candidates, chance, judge, kept, merge, name_words,
-    rank, works,
+    Alignment, Calibration, Claimed, Covered, Extent, Judged, Judgements, LookedUp, MOST_COMPARED,
+    Question, Ranked, Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow, candidates,
+    chance, judge, kept, merge, name_words, rank, works,
 };
 use lapidary_language::Language;
-use lapidary_store::{BookKey, BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally};
+use lapidary_store::{
+    BookKey, BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally,
+};
 
 /// Maximum number of matches, besides those shown, whose passages are combined into the share of the text that protected
 /// books cover. Each takes as long as a shown one.
@@ -37,7 +39,11 @@ pub(super) struct Verdict {
 
 impl Default for Verdict {
     fn default() -> Self {
-        Self { rights: Rights::Unknown, coverage: None, uncompared: 0 }
+        Self {
+            rights: Rights::Unknown,
+            coverage: None,
+            uncompared: 0,
+        }
     }
 }
 
@@ -76,13 +82,21 @@ pub(super) struct Stored<'a> {
 
 impl Stored<'_> {
     fn sizes(&self) -> Result<Sizes, StoreError> {
-        if self.is_new { Ok(Sizes::default()) } else { self.snapshot.sizes(self.recipe) }
+        if self.is_new {
+            Ok(Sizes::default())
+        } else {
+            self.snapshot.sizes(self.recipe)
+        }
     }
 }
 
 impl Reader for Stored<'_> {
     fn tally(&self, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
-        if self.is_new { Ok(Tally::default()) } else { self.snapshot.tally(self.recipe, gems, limits) }
+        if self.is_new {
+            Ok(Tally::default())
+        } else {
+            self.snapshot.tally(self.recipe, gems, limits)
+        }
     }
 
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
@@ -98,20 +112,31 @@ impl Reader for Stored<'_> {
     }
 
     fn books(&self, library: &Library) -> Result<u64, StoreError> {
-        Ok(self.snapshot.library(library)?.map_or(0, |library| library.books))
+        Ok(self
+            .snapshot
+            .library(library)?
+            .map_or(0, |library| library.books))
     }
 }
 
 impl Checking<'_> {
     pub(super) fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
-        self.answer(options.library.as_ref(), |answering| answering.report(options))
+        self.answer(options.library.as_ref(), |answering| {
+            answering.report(options)
+        })
     }
 
     /// The verdict alone, against all libraries.
     pub(super) fn verdict(&self) -> Result<Verdict, CatalogueError> {
         self.answer(None, |answering| {
-            let AllMatches { ranked, uncompared, .. } = answering.ranked()?;
-            Ok(Verdict { rights: ranked.verdict, coverage: answering.coverage, uncompared })
+            let AllMatches {
+                ranked, uncompared, ..
+            } = answering.ranked()?;
+            Ok(Verdict {
+                rights: ranked.verdict,
+                coverage: answering.coverage,
+                uncompared,
+            })
         })
     }
 
@@ -124,22 +149,40 @@ impl Checking<'_> {
     }
 
     /// The works that match, with the largest share of each that the query has. `passage`: the number of gems of a passage.
-    pub(super) fn shared_works(&self, passage: &dyn Fn(&Recipe) -> usize) -> Result<Vec<SharedWork>, CatalogueError> {
+    pub(super) fn shared_works(
+        &self,
+        passage: &dyn Fn(&Recipe) -> usize,
+    ) -> Result<Vec<SharedWork>, CatalogueError> {
         self.answer(None, |answering| {
             // A work can have many editions, so books are not counted before these are joined.
             let matches = answering.ranked()?.ranked.shown(MOST_COMPARED).matches;
             let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
             let records = self.snapshot.fetch(&numbers)?;
             let (mut shared, mut sketches) = (Vec::new(), Vec::new());
-            for (found, record) in matches.iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
+            for (found, record) in matches
+                .iter()
+                .zip(records)
+                .filter_map(|(found, record)| Some((found, record?)))
+            {
                 let (answered, query) = answering.of_match(found);
                 let recipe = answered.asked.recipe;
                 let (places, gems) = query.shared(found.number)?;
                 // The same recipe can be asked with several rules.
-                let of_recipe = self.asked.iter().position(|asked| asked.recipe.name() == recipe.name());
+                let of_recipe = self
+                    .asked
+                    .iter()
+                    .position(|asked| asked.recipe.name() == recipe.name());
                 sketches.push((of_recipe.unwrap_or_default(), Sketch::of(&gems)));
-                let (authors, share) = (name_words(&record.description.authors), found.score.share_of_book);
-                shared.push(SharedWork { authors, share, gems: places, passage: passage(recipe) });
+                let (authors, share) = (
+                    name_words(&record.description.authors),
+                    found.score.share_of_book,
+                );
+                shared.push(SharedWork {
+                    authors,
+                    share,
+                    gems: places,
+                    passage: passage(recipe),
+                });
             }
             let all = sketches.len();
             let mut shared = by_work(shared, &works(&sketches, all));
@@ -156,10 +199,22 @@ impl Checking<'_> {
     ) -> Result<T, CatalogueError> {
         let is_new = self.snapshot.recipes().is_empty();
         let all = || self.asked.iter().chain(&self.aside);
-        let stored: Vec<Stored<'_>> =
-            all().map(|asked| Stored { snapshot: self.snapshot, recipe: asked.recipe.name(), is_new }).collect();
+        let stored: Vec<Stored<'_>> = all()
+            .map(|asked| Stored {
+                snapshot: self.snapshot,
+                recipe: asked.recipe.name(),
+                is_new,
+            })
+            .collect();
         let probes: Vec<Vec<Probe>> = all()
-            .map(|asked| asked.gems.iter().filter(|probe| !self.is_allowed(asked, probe)).copied().collect())
+            .map(|asked| {
+                asked
+                    .gems
+                    .iter()
+                    .filter(|probe| !self.is_allowed(asked, probe))
+                    .copied()
+                    .collect()
+            })
             .collect();
         let positions: Vec<_> = all().map(|asked| self.positions(asked)).collect();
         let is_allowed = |book: &Outline| self.allowances.book(book);
@@ -168,16 +223,22 @@ impl Checking<'_> {
             let rights = outline.standing.rights_on(self.day, outline.rights);
             rights != Rights::Forbidden || (self.is_left_out)(number, outline)
         };
-        let [mut questions, mut bans, mut aside]: [Vec<(&InRecipe<'_>, &Stored<'_>, Question<'_>)>; 3] =
-            Default::default();
-        for (((asked, stored), probes), positions) in all().zip(&stored).zip(&probes).zip(&positions) {
+        let [mut questions, mut bans, mut aside]: [Vec<(&InRecipe<'_>, &Stored<'_>, Question<'_>)>;
+            3] = Default::default();
+        for (((asked, stored), probes), positions) in
+            all().zip(&stored).zip(&probes).zip(&positions)
+        {
             let question = Question {
                 recipe: asked.recipe,
                 rule: &asked.rule,
                 probes,
                 positions: positions.as_ref(),
                 // A text whose gems are all in an allow-list is allowed.
-                digests: if probes.is_empty() && !asked.gems.is_empty() { &[] } else { self.digests },
+                digests: if probes.is_empty() && !asked.gems.is_empty() {
+                    &[]
+                } else {
+                    self.digests
+                },
                 library,
                 is_left_out: self.is_left_out,
                 day: self.day,
@@ -192,42 +253,76 @@ impl Checking<'_> {
             questions.push((asked, stored, question));
             // No allow-list lifts a ban, so forbidden books are compared with all gems.
             if probes.len() < asked.gems.len() {
-                let question =
-                    Question { probes: asked.gems, digests: self.digests, is_left_out: &is_no_ban, ..question };
+                let question = Question {
+                    probes: asked.gems,
+                    digests: self.digests,
+                    is_left_out: &is_no_ban,
+                    ..question
+                };
                 bans.push((asked, stored, question));
             }
         }
         questions.append(&mut bans);
         let deciding = questions.len();
         questions.append(&mut aside);
-        let tallies = questions.iter().map(|(_, stored, question)| candidates(*stored, question));
+        let tallies = questions
+            .iter()
+            .map(|(_, stored, question)| candidates(*stored, question));
         let mut tallies: Vec<Tally> = tallies.collect::<Result<_, _>>()?;
         for tally in &mut tallies[deciding..] {
-            tally.libraries.retain(|of| self.deciding.informing().contains(&of.library));
+            tally
+                .libraries
+                .retain(|of| self.deciding.informing().contains(&of.library));
         }
         let mut in_recipes = Vec::with_capacity(questions.len());
         for ((asked, stored, question), tally) in questions.iter().zip(&tallies) {
             let stored: &Stored<'_> = stored;
-            let of_libraries = tally.libraries.iter().map(|of_library| LookedUp::new(stored, question, of_library));
+            let of_libraries = tally
+                .libraries
+                .iter()
+                .map(|of_library| LookedUp::new(stored, question, of_library));
             let looked_up = of_libraries.collect::<Result<Vec<_>, _>>()?;
             let sizes = stored.sizes()?;
             let has_books = sizes.classes.iter().any(|class| class.books > 0);
             let is_empty = !has_books || self.deciding.only_inform(asked.recipe.name());
-            in_recipes.push(Answered { asked, stored, question, looked_up, sizes, is_empty });
+            in_recipes.push(Answered {
+                asked,
+                stored,
+                question,
+                looked_up,
+                sizes,
+                is_empty,
+            });
         }
         let coverage = if is_new { None } else { self.coverage()? };
-        answer(&Answering { checking: self, in_recipes, deciding, coverage })
+        answer(&Answering {
+            checking: self,
+            in_recipes,
+            deciding,
+            coverage,
+        })
     }
 
     /// How many of the books that decide have gems of at least one of the recipes, if not all do. No others can be found.
     fn coverage(&self) -> Result<Option<Coverage>, StoreError> {
-        let recipes: Vec<RecipeName> = self.asked.iter().map(|asked| asked.recipe.name().clone()).collect();
+        let recipes: Vec<RecipeName> = self
+            .asked
+            .iter()
+            .map(|asked| asked.recipe.name().clone())
+            .collect();
         Ok(Some(self.deciding.coverage(&recipes)?).filter(|coverage| coverage.lacking() > 0))
     }
 
     /// Where each gem is in a query without a text.
     fn positions(&self, asked: &InRecipe<'_>) -> Option<HashMap<Gem, u32>> {
-        self.bytes.is_none().then(|| asked.gems.iter().map(|probe| probe.placed.gem).zip(0..).collect())
+        self.bytes.is_none().then(|| {
+            asked
+                .gems
+                .iter()
+                .map(|probe| probe.placed.gem)
+                .zip(0..)
+                .collect()
+        })
     }
 
     fn is_allowed(&self, asked: &InRecipe<'_>, probe: &Probe) -> bool {
@@ -254,13 +349,20 @@ impl Answered<'_> {
 
     /// The gems that some library did not count, of those whose books are more than information.
     fn common(&self, deciding: &Deciding<'_>) -> HashSet<Gem> {
-        let decide = self.looked_up.iter().filter(|of| !deciding.informing().contains(of.library()));
+        let decide = self
+            .looked_up
+            .iter()
+            .filter(|of| !deciding.informing().contains(of.library()));
         decide.flat_map(LookedUp::common).collect()
     }
 
     /// Number of gems of the text, of those that `is` selects.
     fn count(&self, is: impl Fn(&Probe) -> bool) -> u32 {
-        self.asked.gems.iter().filter(|probe| probe.kept && is(probe)).count() as u32
+        self.asked
+            .gems
+            .iter()
+            .filter(|probe| probe.kept && is(probe))
+            .count() as u32
     }
 
     fn is_common(&self, common: u32) -> bool {
@@ -275,7 +377,8 @@ impl Answered<'_> {
     /// of signatures are no random numbers: texts share their frequent words and phrases.
     fn chance(&self, probes: usize, common: u32) -> Option<f64> {
         let recipe = self.asked.recipe;
-        (!recipe.is_signature()).then(|| chance(&self.sizes, probes as u32, common, recipe.gem_bits()))
+        (!recipe.is_signature())
+            .then(|| chance(&self.sizes, probes as u32, common, recipe.gem_bits()))
     }
 
     /// Whether spans say where the texts match. Those of signatures do if all their gems are of paragraphs.
@@ -287,18 +390,32 @@ impl Answered<'_> {
     /// The passages of the query in these spans.
     fn claimed(&self, spans: &[Span]) -> Vec<Claimed> {
         let recipe = self.asked.recipe.name();
-        spans.iter().map(|span| Claimed { recipe: recipe.clone(), extent: span.query }).collect()
+        spans
+            .iter()
+            .map(|span| Claimed {
+                recipe: recipe.clone(),
+                extent: span.query,
+            })
+            .collect()
     }
 
     /// Upper bound on the probability that unrelated gems, of which there are `among`, reach this evidence.
     fn error(&self, query: &LookedUp<'_>, among: u64, evidence: f64) -> Option<f64> {
-        Calibration::built_in().error_probability(self.asked.recipe.name(), kept(query.probes()), among, evidence)
+        Calibration::built_in().error_probability(
+            self.asked.recipe.name(),
+            kept(query.probes()),
+            among,
+            evidence,
+        )
     }
 
     /// A caveat about the answer in this recipe. `common`: the number of gems that did not count.
     fn note(&self, language: Language, common: u32) -> Option<String> {
         let recipe = language.quoted(self.asked.recipe.name().as_str());
-        let (gems, fewest) = (self.asked.gems.len() as u64, u64::from(self.asked.rule.fewest()));
+        let (gems, fewest) = (
+            self.asked.gems.len() as u64,
+            u64::from(self.asked.rule.fewest()),
+        );
         // A text of this length has as many gems as a match needs, on average.
         let needed = fewest * u64::from(self.asked.recipe.characters_per_gem());
         if gems == 0 {
@@ -306,7 +423,8 @@ impl Answered<'_> {
         } else if self.is_short() {
             Some(language.note_few_gems(&recipe, gems, fewest, needed))
         } else if self.is_common(common) {
-            let [common, gems, cap] = [common, kept(self.asked.gems), self.asked.rule.common_cap].map(u64::from);
+            let [common, gems, cap] =
+                [common, kept(self.asked.gems), self.asked.rule.common_cap].map(u64::from);
             Some(language.note_boilerplate(common, gems, cap))
         } else {
             None
@@ -342,19 +460,39 @@ impl Answering<'_> {
     }
 
     fn ranked(&self) -> Result<AllMatches, StoreError> {
-        let judged = self.in_recipes.iter().map(Answered::judge).collect::<Result<_, _>>()?;
-        let Judgements { matches, disabled, left_out } = merge(judged);
-        Ok(AllMatches { ranked: rank(matches), disabled: disabled.len(), uncompared: left_out })
+        let judged = self
+            .in_recipes
+            .iter()
+            .map(Answered::judge)
+            .collect::<Result<_, _>>()?;
+        let Judgements {
+            matches,
+            disabled,
+            left_out,
+        } = merge(judged);
+        Ok(AllMatches {
+            ranked: rank(matches),
+            disabled: disabled.len(),
+            uncompared: left_out,
+        })
     }
 
     fn report(&self, options: &CheckOptions) -> Result<Report, CatalogueError> {
-        let AllMatches { ranked, disabled, uncompared } = self.ranked()?;
+        let AllMatches {
+            ranked,
+            disabled,
+            uncompared,
+        } = self.ranked()?;
         let (verdict, total, informing) = (ranked.verdict, ranked.total(), ranked.informing());
         let hidden = ranked.hidden(options.limit, MOST_COVERING);
         let rivals: Vec<Judged> = ranked.deciding(MOST_COVERING).cloned().collect();
         let to_show = ranked.shown(options.limit);
-        let error_probability =
-            to_show.decisive.as_ref().map(|found| self.error_of_verdict(found)).transpose()?.flatten();
+        let error_probability = to_show
+            .decisive
+            .as_ref()
+            .map(|found| self.error_of_verdict(found))
+            .transpose()?
+            .flatten();
         // The figures of a report are those of the recipe behind the verdict.
         let at = to_show.decisive.as_ref().map_or(0, first_recipe);
         let main = &self.in_recipes[at];
@@ -365,20 +503,36 @@ impl Answering<'_> {
             let spans = query.aligned(found.number)?.spans;
             covering.add(found, answered.has_places(&spans).then_some(&spans));
         }
-        let commons: Vec<HashSet<Gem>> = self.deciding().iter().map(|of| of.common(self.checking.deciding)).collect();
-        let common_of = |at: usize| self.in_recipes[at].count(|probe| commons[at].contains(&probe.placed.gem));
+        let commons: Vec<HashSet<Gem>> = self
+            .deciding()
+            .iter()
+            .map(|of| of.common(self.checking.deciding))
+            .collect();
+        let common_of =
+            |at: usize| self.in_recipes[at].count(|probe| commons[at].contains(&probe.placed.gem));
         let asked = self.checking.asked.len();
         let notes = self.in_recipes[..asked]
             .iter()
             .enumerate()
             .filter_map(|(at, answered)| answered.note(options.language, common_of(at)));
         let coverage = self.coverage;
-        let too_many = (uncompared > 0).then(|| options.language.note_uncompared(uncompared as u64));
-        let notes = notes.chain(self.missed(options.language, coverage)).chain(too_many).chain(left_out);
+        let too_many =
+            (uncompared > 0).then(|| options.language.note_uncompared(uncompared as u64));
+        let notes = notes
+            .chain(self.missed(options.language, coverage))
+            .chain(too_many)
+            .chain(left_out);
         // The last read of the index was before this.
         let partial = self.checking.snapshot.unread().map(Partial::new);
-        let notes: Vec<String> = notes.chain(partial.map(|partial| unread(options.language, partial))).collect();
-        let counted = main.question.probes.iter().filter(|probe| !commons[at].contains(&probe.placed.gem)).count();
+        let notes: Vec<String> = notes
+            .chain(partial.map(|partial| unread(options.language, partial)))
+            .collect();
+        let counted = main
+            .question
+            .probes
+            .iter()
+            .filter(|probe| !commons[at].contains(&probe.placed.gem))
+            .count();
         Ok(Report {
             verdict,
             reason: self.reason([total, informing], partial.is_some(), common_of),
@@ -407,7 +561,11 @@ impl Answering<'_> {
     }
 
     /// Warns of the books that no recipe could find, and of recipes that no book has gems of.
-    fn missed(&self, language: Language, coverage: Option<Coverage>) -> impl Iterator<Item = String> {
+    fn missed(
+        &self,
+        language: Language,
+        coverage: Option<Coverage>,
+    ) -> impl Iterator<Item = String> {
         let is_empty = coverage.is_none() && self.deciding().iter().all(|of| of.is_empty);
         let is_unused = |at: &usize| !is_empty && self.in_recipes[*at].is_empty;
         let all = self.names(0..self.deciding);
@@ -415,7 +573,12 @@ impl Answering<'_> {
         let missed = match coverage {
             Some(coverage) => {
                 let names = language.names(&all);
-                Some(language.note_missed(coverage.lacking(), coverage.of, &names, all.len() as u64))
+                Some(language.note_missed(
+                    coverage.lacking(),
+                    coverage.of,
+                    &names,
+                    all.len() as u64,
+                ))
             }
             None if unused.is_empty() => None,
             None => Some(language.note_unused(&language.names(&unused), unused.len() as u64)),
@@ -426,7 +589,10 @@ impl Answering<'_> {
 
     fn names(&self, recipes: impl IntoIterator<Item = usize>) -> Vec<RecipeName> {
         let mut names: Vec<RecipeName> = Vec::new();
-        for name in recipes.into_iter().map(|recipe| self.in_recipes[recipe].asked.recipe.name()) {
+        for name in recipes
+            .into_iter()
+            .map(|recipe| self.in_recipes[recipe].asked.recipe.name())
+        {
             if !names.contains(name) {
                 names.push(name.clone());
             }
@@ -441,16 +607,29 @@ impl Answering<'_> {
     }
 
     /// `matches`: how many there are, and how many only inform.
-    fn reason(&self, matches: [usize; 2], is_partial: bool, common: impl Fn(usize) -> u32) -> Reason {
-        let all =
-            |is: &dyn Fn(usize, &Answered<'_>) -> bool| self.deciding().iter().enumerate().all(|(at, of)| is(at, of));
+    fn reason(
+        &self,
+        matches: [usize; 2],
+        is_partial: bool,
+        common: impl Fn(usize) -> u32,
+    ) -> Reason {
+        let all = |is: &dyn Fn(usize, &Answered<'_>) -> bool| {
+            self.deciding()
+                .iter()
+                .enumerate()
+                .all(|(at, of)| is(at, of))
+        };
         let [deciding, informing] = matches;
         if deciding > 0 {
             Reason::Match
         } else if is_partial {
             Reason::Partial
         } else if all(&|_, of| of.is_empty) {
-            if informing > 0 { Reason::NoneDecides } else { Reason::NothingToCompare }
+            if informing > 0 {
+                Reason::NoneDecides
+            } else {
+                Reason::NothingToCompare
+            }
         } else if all(&|_, of| of.is_short()) {
             Reason::TooShort
         } else if all(&|at, of| of.is_short() || of.is_common(common(at))) {
@@ -476,35 +655,75 @@ impl Answering<'_> {
         let records = self.checking.snapshot.fetch(&numbers)?;
         let (mut shown, mut sketches, mut joining) = (Shown::default(), Vec::new(), 0);
         // The claims of books, and for each match that is shown, its book if only the gems of it are known.
-        let (mut claims, mut by_gems): (HashMap<BookNo, Claim>, Vec<Option<BookNo>>) = Default::default();
+        let (mut claims, mut by_gems): (HashMap<BookNo, Claim>, Vec<Option<BookNo>>) =
+            Default::default();
         // A record whose outline was read exists in the same snapshot.
-        for (found, record) in matches.into_iter().zip(records).filter_map(|(found, record)| Some((found, record?))) {
+        for (found, record) in matches
+            .into_iter()
+            .zip(records)
+            .filter_map(|(found, record)| Some((found, record?)))
+        {
             let (answered, query) = self.of_match(&found);
-            let (Alignment { relation, spans, evidence, .. }, gems) = query.compared(found.number)?;
+            let (
+                Alignment {
+                    relation,
+                    spans,
+                    evidence,
+                    ..
+                },
+                gems,
+            ) = query.compared(found.number)?;
             let has_places = answered.has_places(&spans);
             covered.add(&found, has_places.then_some(&spans));
             let sketch = (first_recipe(&found), Sketch::of(&gems));
-            let Judged { number, recipes, score, identical, allowed, informs, .. } = found;
-            claims.insert(number, Claim { library: record.key.library.clone(), passages: answered.claimed(&spans) });
+            let Judged {
+                number,
+                recipes,
+                score,
+                identical,
+                allowed,
+                informs,
+                ..
+            } = found;
+            claims.insert(
+                number,
+                Claim {
+                    library: record.key.library.clone(),
+                    passages: answered.claimed(&spans),
+                },
+            );
             let has_text = record.bytes > 0;
             let found = Match {
                 book: BookRef::on(self.checking.day, record),
                 recipes: self.names(recipes),
                 work: 0,
                 score,
-                relation: if identical { Some(Relation::SameText) } else { has_places.then_some(relation) },
+                relation: if identical {
+                    Some(Relation::SameText)
+                } else {
+                    has_places.then_some(relation)
+                },
                 identical,
                 chance: answered.chance(query.probes().len(), score.common),
                 evidence,
                 error_probability: answered.error(query, gems.len() as u64, evidence),
-                spans: if options.detail && has_places { spans } else { Vec::new() },
+                spans: if options.detail && has_places {
+                    spans
+                } else {
+                    Vec::new()
+                },
                 exact: None,
                 passages: Vec::new(),
                 allowed,
                 informs,
                 disputed: false,
             };
-            if shown.add(found, decisive.as_ref().is_some_and(|decisive| decisive.number == number)) {
+            if shown.add(
+                found,
+                decisive
+                    .as_ref()
+                    .is_some_and(|decisive| decisive.number == number),
+            ) {
                 sketches.push(sketch);
                 joining += usize::from(informs.is_none());
                 by_gems.push((!has_text).then_some(number));
@@ -515,14 +734,24 @@ impl Answering<'_> {
                 if let Entry::Vacant(claim) = claims.entry(rival.number) {
                     let (answered, query) = self.of_match(rival);
                     let passages = answered.claimed(&query.aligned(rival.number)?.spans);
-                    claim.insert(Claim { library: rival.key.library.clone(), passages });
+                    claim.insert(Claim {
+                        library: rival.key.library.clone(),
+                        passages,
+                    });
                 }
             }
         }
-        let is_disputed =
-            |book: BookNo| rivals.iter().any(|rival| claims[&book].is_disputed_by(&claims[&rival.number]));
+        let is_disputed = |book: BookNo| {
+            rivals
+                .iter()
+                .any(|rival| claims[&book].is_disputed_by(&claims[&rival.number]))
+        };
         let (mut matches, left_out) = shown.finish(options.language);
-        for ((found, work), by_gems) in matches.iter_mut().zip(works(&sketches, joining)).zip(by_gems) {
+        for ((found, work), by_gems) in matches
+            .iter_mut()
+            .zip(works(&sketches, joining))
+            .zip(by_gems)
+        {
             found.work = work;
             found.disputed = by_gems.is_some_and(is_disputed);
         }
@@ -585,14 +814,26 @@ impl Covering {
     fn share(self) -> Option<f64> {
         match self {
             Self { whole: true, .. } => Some(1.0),
-            Self { is_unknown: true, .. } => None,
-            Self { covered, length, .. } => Some(covered.share(length)),
+            Self {
+                is_unknown: true, ..
+            } => None,
+            Self {
+                covered, length, ..
+            } => Some(covered.share(length)),
         }
     }
 }
 
 /// Warns of what could not be read.
-fn unread(language: Language, Partial { unread_gems, unread_digests, unread_books, .. }: Partial) -> String {
+fn unread(
+    language: Language,
+    Partial {
+        unread_gems,
+        unread_digests,
+        unread_books,
+        ..
+    }: Partial,
+) -> String {
     language.note_partial((unread_gems + unread_digests) as u64, unread_books as u64)
 }
 
@@ -626,7 +867,8 @@ fn by_work(editions: Vec<SharedWork>, numbers: &[u32]) -> Vec<SharedWork> {
     }
     let mut works: Vec<SharedWork> = works.into_values().collect();
     for work in &mut works {
-        work.gems.sort_unstable_by_key(|place| (place.start, place.end));
+        work.gems
+            .sort_unstable_by_key(|place| (place.start, place.end));
         work.gems.dedup();
     }
     works

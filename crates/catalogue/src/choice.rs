@@ -29,11 +29,16 @@ impl Catalogue {
     /// any.
     fn belonging<'a>(&self, known: &'a [Recipe], gems: &[WrittenGem]) -> Option<&'a Recipe> {
         let mut fitting = known.iter().filter(|recipe| fits(recipe, gems));
-        let named =
-            |name: Option<&RecipeName>| known.iter().find(|recipe| fits(recipe, gems) && Some(recipe.name()) == name);
+        let named = |name: Option<&RecipeName>| {
+            known
+                .iter()
+                .find(|recipe| fits(recipe, gems) && Some(recipe.name()) == name)
+        };
         let default = known.first().filter(|recipe| fits(recipe, gems));
         let set = named(self.client_recipe.as_ref());
-        set.or(default).or_else(|| named(self.client_recipe().as_ref())).or_else(|| fitting.next())
+        set.or(default)
+            .or_else(|| named(self.client_recipe().as_ref()))
+            .or_else(|| fitting.next())
     }
 
     /// The recipes of a check of a text, or of these gems: at least one. A new catalogue has none yet, so any answers.
@@ -63,24 +68,39 @@ impl Catalogue {
                     (options.allow_incomplete || snapshot.is_ready(recipe.name()))
                         && gems.is_none_or(|gems| fits(recipe, gems))
                 };
-                let all: Vec<Recipe> =
-                    known.iter().filter(|recipe| answers(recipe)).take(MOST_RECIPES).cloned().collect();
-                if all.is_empty() { usual() } else { Ok(all.into()) }
+                let all: Vec<Recipe> = known
+                    .iter()
+                    .filter(|recipe| answers(recipe))
+                    .take(MOST_RECIPES)
+                    .cloned()
+                    .collect();
+                if all.is_empty() {
+                    usual()
+                } else {
+                    Ok(all.into())
+                }
             }
             Recipes::Named(names) if names.len() > MOST_RECIPES => {
-                Err(CatalogueError::TooManyRecipes { limit: MOST_RECIPES })
+                Err(CatalogueError::TooManyRecipes {
+                    limit: MOST_RECIPES,
+                })
             }
             Recipes::Named(names) => {
                 let mut chosen: Vec<Recipe> = Vec::new();
                 for name in names {
                     let found = known.iter().find(|recipe| recipe.name() == name);
-                    let recipe = found.ok_or_else(|| CatalogueError::no_such_recipe(name, &known))?;
+                    let recipe =
+                        found.ok_or_else(|| CatalogueError::no_such_recipe(name, &known))?;
                     may_answer(snapshot, deciding, recipe, options)?;
                     if !chosen.contains(recipe) {
                         chosen.push(recipe.clone());
                     }
                 }
-                if chosen.is_empty() { usual() } else { Ok(chosen.into()) }
+                if chosen.is_empty() {
+                    usual()
+                } else {
+                    Ok(chosen.into())
+                }
             }
         }
     }
@@ -102,23 +122,33 @@ pub(super) struct Chosen {
 
 impl From<Vec<Recipe>> for Chosen {
     fn from(recipes: Vec<Recipe>) -> Self {
-        Self { recipes, aside: Vec::new() }
+        Self {
+            recipes,
+            aside: Vec::new(),
+        }
     }
 }
 
 /// The default of the known recipes, and those of the others that find books which the ones before do not. A book is covered
 /// by any of its recipes, so one that is known only by gems needs no other than that of its gems.
-pub(super) fn reaching_all(deciding: &Deciding<'_>, known: Vec<Recipe>) -> Result<Chosen, StoreError> {
+pub(super) fn reaching_all(
+    deciding: &Deciding<'_>,
+    known: Vec<Recipe>,
+) -> Result<Chosen, StoreError> {
     if known.is_empty() {
         return Ok(vec![Recipe::hardened()].into());
     }
     let mut names = Vec::new();
-    let (recipes, lacking) = reaching(&known, &mut names, u64::MAX, |names| deciding.coverage(names))?;
+    let (recipes, lacking) = reaching(&known, &mut names, u64::MAX, |names| {
+        deciding.coverage(names)
+    })?;
     if lacking > 0 {
         // Which of them have gems of which recipes may not have been counted.
         return Ok(known.into());
     }
-    let Some(all) = deciding.coverage_of_all(&names)? else { return Ok(recipes.into()) };
+    let Some(all) = deciding.coverage_of_all(&names)? else {
+        return Ok(recipes.into());
+    };
     let of_all = |names: &[RecipeName]| Ok(deciding.coverage_of_all(names)?.unwrap_or(all));
     let (aside, _) = reaching(&known, &mut names, all.lacking(), of_all)?;
     Ok(Chosen { recipes, aside })
@@ -149,7 +179,11 @@ fn reaching(
 }
 
 fn known_or_new(known: Vec<Recipe>) -> Vec<Recipe> {
-    if known.is_empty() { new_catalogue() } else { known }
+    if known.is_empty() {
+        new_catalogue()
+    } else {
+        known
+    }
 }
 
 /// Whether gems written like this can be gems of the recipe. Those of a signature are written like others, so they come with
@@ -168,7 +202,10 @@ fn may_answer(
     if !snapshot.is_ready(recipe.name()) && !options.allow_incomplete {
         let coverage = deciding.coverage(std::slice::from_ref(recipe.name()))?;
         if coverage.lacking() > 0 {
-            return Err(CatalogueError::RecipeIncomplete { recipe: recipe.name().clone(), coverage });
+            return Err(CatalogueError::RecipeIncomplete {
+                recipe: recipe.name().clone(),
+                coverage,
+            });
         }
     }
     Ok(())

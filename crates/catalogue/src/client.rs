@@ -10,7 +10,9 @@ pub fn unanswered(error: &Error) -> String {
         Error::Timeout(_) => "it did not respond in time".to_owned(),
         Error::HostNotFound => "the host name cannot be resolved".to_owned(),
         Error::ConnectionFailed => "the connection failed".to_owned(),
-        Error::Rustls(rustls::Error::InvalidCertificate(_)) => "its certificate is not trusted".to_owned(),
+        Error::Rustls(rustls::Error::InvalidCertificate(_)) => {
+            "its certificate is not trusted".to_owned()
+        }
         Error::Tls(_) | Error::Rustls(_) => "the TLS connection failed".to_owned(),
         Error::BadUri(_) | Error::Http(_) => "the URL is invalid".to_owned(),
         Error::BodyExceedsLimit(_) => "the response is too large".to_owned(),

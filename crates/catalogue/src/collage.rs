@@ -32,14 +32,24 @@ impl Editor<'_> {
             return Ok(None);
         }
         let has_text = record.bytes > 0;
-        let (key, own, snapshot) = (&record.key, authority.own_libraries(), self.store.snapshot());
+        let (key, own, snapshot) = (
+            &record.key,
+            authority.own_libraries(),
+            self.store.snapshot(),
+        );
         let deciding = self.deciding_for(&*snapshot, BTreeSet::new())?;
-        let asked = queries(reaching_all(&deciding, snapshot.recipes())?.recipes, snapshot.recipes(), gems);
+        let asked = queries(
+            reaching_all(&deciding, snapshot.recipes())?.recipes,
+            snapshot.recipes(),
+            gems,
+        );
         if asked.is_empty() {
             return Ok(None);
         }
         let is_left_out = |_: BookNo, outline: &Outline| {
-            key.library == outline.library || own.contains(&outline.library) || deciding.informs(outline).is_some()
+            key.library == outline.library
+                || own.contains(&outline.library)
+                || deciding.informs(outline).is_some()
         };
         let checking = Checking {
             snapshot: &*snapshot,
@@ -48,8 +58,11 @@ impl Editor<'_> {
                 .flat_map(|(recipe, gems)| {
                     let passages = passages(recipe, has_text);
                     // Of a short work, a match needs fewer gems than a passage has.
-                    let of_short = Some(recipe.rule()).filter(|rule| rule.fewest() < passages.fewest());
-                    iter::once(passages).chain(of_short).map(|rule| InRecipe { recipe, rule, gems })
+                    let of_short =
+                        Some(recipe.rule()).filter(|rule| rule.fewest() < passages.fewest());
+                    iter::once(passages)
+                        .chain(of_short)
+                        .map(|rule| InRecipe { recipe, rule, gems })
                 })
                 .collect(),
             aside: Vec::new(),
@@ -62,7 +75,11 @@ impl Editor<'_> {
         };
         let passage = |recipe: &Recipe| passages(recipe, has_text).fewest() as usize;
         let works = checking.shared_works(&passage)?;
-        let quarantine = Quarantine { since: Timestamp::now(), works: works.len() as u32, confirmed: None };
+        let quarantine = Quarantine {
+            since: Timestamp::now(),
+            works: works.len() as u32,
+            confirmed: None,
+        };
         Ok(is_collage(&works, has_text).then_some(quarantine))
     }
 }
@@ -71,13 +88,27 @@ impl Editor<'_> {
 /// no passages to match parts of a book: the fewest gems of a match are enough.
 fn passages(recipe: &Recipe, has_text: bool) -> Rule {
     let rule = recipe.rule();
-    let of_passage = if has_text { PASSAGE / recipe.characters_per_gem() } else { 0 };
+    let of_passage = if has_text {
+        PASSAGE / recipe.characters_per_gem()
+    } else {
+        0
+    };
     let min_common = rule.fewest().max(of_passage);
-    Rule { min_common, min_share: 0.0, min_share_of_few: 0.0, min_score: 0.0, ..rule }
+    Rule {
+        min_common,
+        min_share: 0.0,
+        min_share_of_few: 0.0,
+        min_score: 0.0,
+        ..rule
+    }
 }
 
 /// The book as a query in the recipes that reach all books, or else in all that it has gems of.
-fn queries(reaching: Vec<Recipe>, known: Vec<Recipe>, gems: &GemsByRecipe) -> Vec<(Recipe, Vec<Probe>)> {
+fn queries(
+    reaching: Vec<Recipe>,
+    known: Vec<Recipe>,
+    gems: &GemsByRecipe,
+) -> Vec<(Recipe, Vec<Probe>)> {
     let in_each = |recipes: Vec<Recipe>| -> Vec<(Recipe, Vec<Probe>)> {
         let of = |recipe: Recipe| {
             let probes = probes(gems.get(recipe.name())?);
@@ -86,9 +117,15 @@ fn queries(reaching: Vec<Recipe>, known: Vec<Recipe>, gems: &GemsByRecipe) -> Ve
         recipes.into_iter().filter_map(of).collect()
     };
     let asked = in_each(reaching);
-    if asked.is_empty() { in_each(known) } else { asked }
+    if asked.is_empty() {
+        in_each(known)
+    } else {
+        asked
+    }
 }
 
 fn probes(gems: &[PlacedGem]) -> Vec<Probe> {
-    gems.iter().map(|&placed| Probe { placed, kept: true }).collect()
+    gems.iter()
+        .map(|&placed| Probe { placed, kept: true })
+        .collect()
 }

@@ -20,8 +20,8 @@ use super::whole::{Listed, of_little_text};
 use super::{Catalogue, CatalogueError, VERIFICATION};
 use lapidary_common::count::count;
 use lapidary_store::{
-    Action, Actor, AuditEntry, AuditFrom, BookKey, Library, LibrarySummary, NewBook, Row, RowChange, Snapshot, Store,
-    StoreError, Table, Watch,
+    Action, Actor, AuditEntry, AuditFrom, BookKey, Library, LibrarySummary, NewBook, Row,
+    RowChange, Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// Number of books read at a time.
@@ -79,7 +79,9 @@ impl Catalogue {
     /// The catalogue, unless it is an unfinished copy.
     pub(super) fn complete(self) -> Result<Self, CatalogueError> {
         match self.origin()? {
-            Some(Origin { from, end: None, .. }) => Err(CatalogueError::UnfinishedCopy { from }),
+            Some(Origin {
+                from, end: None, ..
+            }) => Err(CatalogueError::UnfinishedCopy { from }),
             _ => Ok(self),
         }
     }
@@ -96,7 +98,12 @@ impl Catalogue {
     /// # Errors
     /// [`StoreError::Occupied`] if `to` has something else, [`CatalogueError::CopyDiffers`] if the source changes faster
     /// than it can be copied, and the errors of both stores. The copy can be continued then.
-    pub fn copy_to(&self, to: &Self, names: [&str; 2], watch: Watch<'_>) -> Result<Copied, CatalogueError> {
+    pub fn copy_to(
+        &self,
+        to: &Self,
+        names: [&str; 2],
+        watch: Watch<'_>,
+    ) -> Result<Copied, CatalogueError> {
         let filling = to.claim(names)?;
         let mut done = Copied::default();
         let mut differences = Vec::new();
@@ -129,20 +136,31 @@ impl Catalogue {
         let began = Instant::now();
         let faults = to.administration(VERIFICATION)?.verify(watch)?;
         if !faults.is_empty() {
-            return Err(CatalogueError::CopyDiffers(faults.into_iter().take(NAMED).collect()));
+            return Err(CatalogueError::CopyDiffers(
+                faults.into_iter().take(NAMED).collect(),
+            ));
         }
         done.verifying += began.elapsed();
         to.end_interrupted()?;
         let stats = to.stats()?;
-        (done.books, done.gems) = (stats.books, stats.recipes.iter().map(|recipe| recipe.gems).sum());
+        (done.books, done.gems) = (
+            stats.books,
+            stats.recipes.iter().map(|recipe| recipe.gems).sum(),
+        );
         to.finish(names[0], done.books)?;
         Ok(done)
     }
 
     fn origin(&self) -> Result<Option<Origin>, CatalogueError> {
         let rows = self.store.table(Table::Copy)?;
-        let read = rows.first().map(|(_, value)| serde_json::from_slice(value)).transpose();
-        read.map_err(|_| CatalogueError::BadSetting { kind: Table::Copy.as_str(), name: String::new() })
+        let read = rows
+            .first()
+            .map(|(_, value)| serde_json::from_slice(value))
+            .transpose();
+        read.map_err(|_| CatalogueError::BadSetting {
+            kind: Table::Copy.as_str(),
+            name: String::new(),
+        })
     }
 
     /// Whether anything but a verification or a compaction is in the audit log after an entry.
@@ -158,28 +176,63 @@ impl Catalogue {
     /// Marks this catalogue as an unfinished copy. Returns whether it is a new one.
     fn claim(&self, [from, to]: [&str; 2]) -> Result<bool, CatalogueError> {
         let origin = self.origin()?;
-        let filling = origin.as_ref().is_none_or(|origin| origin.end.is_none() && origin.filling);
+        let filling = origin
+            .as_ref()
+            .is_none_or(|origin| origin.end.is_none() && origin.filling);
         match origin {
             None if !self.is_untouched()? => return Err(StoreError::Occupied(to.to_owned()).into()),
-            Some(Origin { from: of, end: Some(end), .. }) if of != from || self.is_changed_since(end)? => {
-                return Err(CatalogueError::ChangedCopy { to: to.to_owned(), from: of });
+            Some(Origin {
+                from: of,
+                end: Some(end),
+                ..
+            }) if of != from || self.is_changed_since(end)? => {
+                return Err(CatalogueError::ChangedCopy {
+                    to: to.to_owned(),
+                    from: of,
+                });
             }
             _ => {}
         }
-        let mark = put(Table::Copy, "", &Origin { from: from.to_owned(), end: None, filling });
+        let mark = put(
+            Table::Copy,
+            "",
+            &Origin {
+                from: from.to_owned(),
+                end: None,
+                filling,
+            },
+        );
         let (kind, name) = (Table::Copy.as_str().to_owned(), from.to_owned());
-        self.store.apply(&Actor::Local, &[mark], &[Action::Setting { kind, name, removed: false }])?;
+        self.store.apply(
+            &Actor::Local,
+            &[mark],
+            &[Action::Setting {
+                kind,
+                name,
+                removed: false,
+            }],
+        )?;
         Ok(filling)
     }
 
     /// Notes that the copy is finished. Webhooks are told of nothing that happened before.
     fn finish(&self, from: &str, books: u64) -> Result<(), CatalogueError> {
-        self.store.apply(&Actor::Local, &[], &[Action::Built { books }])?;
+        self.store
+            .apply(&Actor::Local, &[], &[Action::Built { books }])?;
         let end = self.store.last_audited()?;
         let told = self.store.table(Table::Webhooks)?.into_iter();
         let told = told.map(|(library, _)| put(Table::WebhookProgress, library, &end));
-        let mark = put(Table::Copy, "", &Origin { from: from.to_owned(), end: Some(end), filling: false });
-        self.store.apply(&Actor::Local, &told.chain([mark]).collect::<Vec<_>>(), &[])?;
+        let mark = put(
+            Table::Copy,
+            "",
+            &Origin {
+                from: from.to_owned(),
+                end: Some(end),
+                filling: false,
+            },
+        );
+        self.store
+            .apply(&Actor::Local, &told.chain([mark]).collect::<Vec<_>>(), &[])?;
         self.flush()
     }
 
@@ -189,14 +242,23 @@ impl Catalogue {
             return Ok(());
         }
         let all = theirs.recipes();
-        let ready = all.iter().map(Recipe::name).filter(|name| theirs.is_ready(name)).cloned().collect();
+        let ready = all
+            .iter()
+            .map(Recipe::name)
+            .filter(|name| theirs.is_ready(name))
+            .cloned()
+            .collect();
         self.by(Actor::Local).match_recipes(&all, ready)
     }
 
     /// Makes a table of `to` equal.
     fn copy_table(&self, to: &Self, table: Table) -> Result<(), CatalogueError> {
         let mut changes = Vec::new();
-        for pair in pairs(rows(&*self.store, table), rows(&*to.store, table), |(key, _)| key.clone()) {
+        for pair in pairs(
+            rows(&*self.store, table),
+            rows(&*to.store, table),
+            |(key, _)| key.clone(),
+        ) {
             let change = match pair? {
                 (Some(row), Some(other)) if row == other => continue,
                 (Some((key, value)), _) => RowChange::put(table, key, value),
@@ -205,7 +267,8 @@ impl Catalogue {
             };
             changes.push(change);
             if changes.len() == PAGE {
-                to.store.apply(&Actor::Local, &std::mem::take(&mut changes), &[])?;
+                to.store
+                    .apply(&Actor::Local, &std::mem::take(&mut changes), &[])?;
             }
         }
         if !changes.is_empty() {
@@ -215,31 +278,43 @@ impl Catalogue {
     }
 
     /// Makes the books of `to` equal. Returns the number of those that were.
-    fn copy_books(&self, to: &Self, filling: bool, done: &mut Copied, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+    fn copy_books(
+        &self,
+        to: &Self,
+        filling: bool,
+        done: &mut Copied,
+        watch: Watch<'_>,
+    ) -> Result<u64, CatalogueError> {
         let (mine, theirs) = (self.store.snapshot(), to.store.snapshot());
         let (total, mut equal, mut seen) = (books(&mine.libraries()?), 0, 0);
         let (mut stale, mut fresh): (Vec<BookKey>, Vec<Listed>) = (Vec::new(), Vec::new());
-        let mut carry = |stale: &mut Vec<BookKey>, fresh: &mut Vec<Listed>| -> Result<(), CatalogueError> {
-            // Removed, and not replaced: a book that replaces a disabled one would be disabled.
-            let removed = to.store.remove(&Actor::Local, stale)?;
-            let again = stale.iter().filter(|key| fresh.iter().any(|(_, record)| record.key == **key)).count() as u64;
-            let mut books: Vec<NewBook> = Vec::new();
-            for some in of_little_text(std::mem::take(fresh)) {
-                books.extend(self.whole(&*mine, &some)?.into_iter().flatten());
-            }
-            done.removed += (removed.len() as u64).saturating_sub(again);
-            done.copied += books.len() as u64;
-            if filling {
-                to.store.fill(&Actor::Local, books)?;
-            } else {
-                to.store.put(&Actor::Local, books)?;
-            }
-            stale.clear();
-            Ok(())
-        };
+        let mut carry =
+            |stale: &mut Vec<BookKey>, fresh: &mut Vec<Listed>| -> Result<(), CatalogueError> {
+                // Removed, and not replaced: a book that replaces a disabled one would be disabled.
+                let removed = to.store.remove(&Actor::Local, stale)?;
+                let again = stale
+                    .iter()
+                    .filter(|key| fresh.iter().any(|(_, record)| record.key == **key))
+                    .count() as u64;
+                let mut books: Vec<NewBook> = Vec::new();
+                for some in of_little_text(std::mem::take(fresh)) {
+                    books.extend(self.whole(&*mine, &some)?.into_iter().flatten());
+                }
+                done.removed += (removed.len() as u64).saturating_sub(again);
+                done.copied += books.len() as u64;
+                if filling {
+                    to.store.fill(&Actor::Local, books)?;
+                } else {
+                    to.store.put(&Actor::Local, books)?;
+                }
+                stale.clear();
+                Ok(())
+            };
         for library in libraries(&*mine, &*theirs)? {
             let of = |snapshot| records(snapshot, &library);
-            for pair in pairs(of(&*mine), of(&*theirs), |(_, record): &Listed| record.key.id.clone()) {
+            for pair in pairs(of(&*mine), of(&*theirs), |(_, record): &Listed| {
+                record.key.id.clone()
+            }) {
                 match pair? {
                     (Some((_, record)), Some((_, other))) if record == other => equal += 1,
                     (book, other) => {
@@ -266,7 +341,11 @@ impl Catalogue {
             found.add("the recipes differ".to_owned());
         }
         for table in TABLES {
-            for pair in pairs(rows(&*self.store, table), rows(&*to.store, table), |(key, _)| key.clone()) {
+            for pair in pairs(
+                rows(&*self.store, table),
+                rows(&*to.store, table),
+                |(key, _)| key.clone(),
+            ) {
                 let (row, other) = pair?;
                 if row != other {
                     found.add(format!("a row of the table '{}' differs", table.as_str()));
@@ -275,23 +354,27 @@ impl Catalogue {
         }
         let (total, mut seen) = (books(&mine.libraries()?), 0);
         let (mut some, mut others): (Vec<Listed>, Vec<Listed>) = (Vec::new(), Vec::new());
-        let mut compare = |some: &mut Vec<Listed>, others: &mut Vec<Listed>| -> Result<(), CatalogueError> {
-            let (some, others) = (std::mem::take(some), std::mem::take(others));
-            let (some, others) = rayon::join(|| self.by_key(&*mine, some), || to.by_key(&*theirs, others));
-            let (some, mut others) = (some?, others?);
-            for (key, book) in some {
-                if let Some(what) = difference(book, others.remove(&key).flatten()) {
-                    found.add(format!("{key} {what}"));
+        let mut compare =
+            |some: &mut Vec<Listed>, others: &mut Vec<Listed>| -> Result<(), CatalogueError> {
+                let (some, others) = (std::mem::take(some), std::mem::take(others));
+                let (some, others) =
+                    rayon::join(|| self.by_key(&*mine, some), || to.by_key(&*theirs, others));
+                let (some, mut others) = (some?, others?);
+                for (key, book) in some {
+                    if let Some(what) = difference(book, others.remove(&key).flatten()) {
+                        found.add(format!("{key} {what}"));
+                    }
                 }
-            }
-            for key in others.keys() {
-                found.add(format!("{key} is only in the copy"));
-            }
-            Ok(())
-        };
+                for key in others.keys() {
+                    found.add(format!("{key} is only in the copy"));
+                }
+                Ok(())
+            };
         for library in libraries(&*mine, &*theirs)? {
             let of = |snapshot| records(snapshot, &library);
-            for pair in pairs(of(&*mine), of(&*theirs), |(_, record): &Listed| record.key.id.clone()) {
+            for pair in pairs(of(&*mine), of(&*theirs), |(_, record): &Listed| {
+                record.key.id.clone()
+            }) {
                 let (book, other) = pair?;
                 some.extend(book);
                 others.extend(other);
@@ -306,7 +389,10 @@ impl Catalogue {
         if found.count == 0 {
             // The totals, if nothing changed since they were copied.
             let sizes = |snapshot: &dyn Snapshot| -> Result<Vec<_>, StoreError> {
-                mine.recipes().iter().map(|recipe| snapshot.sizes(recipe.name())).collect()
+                mine.recipes()
+                    .iter()
+                    .map(|recipe| snapshot.sizes(recipe.name()))
+                    .collect()
             };
             if summed(mine.libraries()?) != summed(theirs.libraries()?) {
                 found.add("the totals of the libraries differ".to_owned());
@@ -363,7 +449,10 @@ impl Differences {
     fn named(mut self) -> Vec<String> {
         let more = self.count - self.named.len() as u64;
         if more > 0 {
-            self.named.push(format!("and {}", count(more, "other difference", "other differences")));
+            self.named.push(format!(
+                "and {}",
+                count(more, "other difference", "other differences")
+            ));
         }
         self.named
     }
@@ -375,7 +464,12 @@ fn recipes(snapshot: &dyn Snapshot) -> BTreeMap<String, (Recipe, bool, bool)> {
         let ready = snapshot.is_ready(recipe.name());
         (recipe.name().to_string(), (recipe, at == 0, ready))
     };
-    snapshot.recipes().into_iter().enumerate().map(named).collect()
+    snapshot
+        .recipes()
+        .into_iter()
+        .enumerate()
+        .map(named)
+        .collect()
 }
 
 fn books(libraries: &[LibrarySummary]) -> u64 {
@@ -386,7 +480,11 @@ fn books(libraries: &[LibrarySummary]) -> u64 {
 fn summed(libraries: Vec<LibrarySummary>) -> Vec<LibrarySummary> {
     // Which recipes their books have was not counted by older versions.
     let changed = jiff::Timestamp::UNIX_EPOCH;
-    let without = |library| LibrarySummary { changed, recipes: BTreeMap::new(), ..library };
+    let without = |library| LibrarySummary {
+        changed,
+        recipes: BTreeMap::new(),
+        ..library
+    };
     libraries.into_iter().map(without).collect()
 }
 
@@ -401,12 +499,16 @@ fn records<'a>(
     snapshot: &'a dyn Snapshot,
     library: &'a Library,
 ) -> impl Iterator<Item = Result<Listed, StoreError>> + use<'a> {
-    in_pages(move |last: Option<&Listed>| snapshot.walk(library, last.map(|(_, record)| &record.key.id), PAGE))
+    in_pages(move |last: Option<&Listed>| {
+        snapshot.walk(library, last.map(|(_, record)| &record.key.id), PAGE)
+    })
 }
 
 /// All rows of a table, sorted by key. After an error, nothing follows.
 fn rows(store: &dyn Store, table: Table) -> impl Iterator<Item = Result<Row, StoreError>> {
-    in_pages(move |last: Option<&Row>| store.page(table, b"", last.map(|(key, _)| key.as_slice()), PAGE))
+    in_pages(move |last: Option<&Row>| {
+        store.page(table, b"", last.map(|(key, _)| key.as_slice()), PAGE)
+    })
 }
 
 /// All items of pages; `next` reads the page after an item.
@@ -447,6 +549,9 @@ fn pairs<T, K: Ord>(
         };
         let mine = if order.is_le() { mine.next() } else { None };
         let theirs = if order.is_ge() { theirs.next() } else { None };
-        Some(mine.transpose().and_then(|mine| Ok((mine, theirs.transpose()?))))
+        Some(
+            mine.transpose()
+                .and_then(|mine| Ok((mine, theirs.transpose()?))),
+        )
     })
 }

@@ -78,7 +78,18 @@ struct Kept {
 
 impl Kept {
     fn shown(self, id: Uuid, filed: Option<Filed>) -> Decision {
-        let Self { at, actor, ruling, check, digest, verdict, verdict_reason, name, case, reason } = self;
+        let Self {
+            at,
+            actor,
+            ruling,
+            check,
+            digest,
+            verdict,
+            verdict_reason,
+            name,
+            case,
+            reason,
+        } = self;
         Decision {
             id: id.to_string(),
             at,
@@ -101,8 +112,14 @@ impl Editor<'_> {
     ///
     /// # Errors
     /// Those of [`Catalogue::check`], and [`CatalogueError::TooLong`].
-    pub fn check_and_file(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
-        let Some(Case { name, reference }) = options.record.clone() else { return self.check(query, options) };
+    pub fn check_and_file(
+        &self,
+        query: &Query,
+        options: &CheckOptions,
+    ) -> Result<Report, CatalogueError> {
+        let Some(Case { name, reference }) = options.record.clone() else {
+            return self.check(query, options);
+        };
         for (what, said) in [("the name", &name), ("the case", &reference)] {
             within(what, said.as_deref(), REFERENCE_BYTES)?;
         }
@@ -111,9 +128,15 @@ impl Editor<'_> {
             Query::Gems(gems) => (digest_of_gems(&gems.gems), None),
         };
         // The day is part of what the answer depends on.
-        let options = CheckOptions { day: Some(options.day.unwrap_or_else(super::check::today)), ..options.clone() };
+        let options = CheckOptions {
+            day: Some(options.day.unwrap_or_else(super::check::today)),
+            ..options.clone()
+        };
         let snapshot = self.store.snapshot();
-        let (mut report, state) = (self.check_in(&*snapshot, query, &options)?, self.state(&*snapshot)?);
+        let (mut report, state) = (
+            self.check_in(&*snapshot, query, &options)?,
+            self.state(&*snapshot)?,
+        );
         let at = Timestamp::now();
         let id = new_id(at);
         report.filed = Some(id.to_string());
@@ -150,19 +173,31 @@ impl Editor<'_> {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchDecision`], [`CatalogueError::BadDecision`] and [`CatalogueError::TooLong`].
-    pub fn decide(&self, new: &NewDecision, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
+    pub fn decide(
+        &self,
+        new: &NewDecision,
+        by: Option<&Actor>,
+    ) -> Result<Decision, CatalogueError> {
         within("the reason", Some(&new.reason), NOTE_BYTES)?;
         if new.ruling == Ruling::Checked || new.reason.trim().is_empty() {
             return Err(CatalogueError::BadDecision);
         }
         let (check, about) = self.kept_decision(&new.check, by)?;
-        let filed = self.filed(check)?.filter(|_| about.ruling == Ruling::Checked);
+        let filed = self
+            .filed(check)?
+            .filter(|_| about.ruling == Ruling::Checked);
         let filed = filed.ok_or_else(|| CatalogueError::NoSuchDecision(new.check.clone()))?;
         // After its check, even if the clock was set back.
         let at = Timestamp::now().max(about.at.saturating_add(1.millisecond()).unwrap_or(about.at));
         let id = new_id(at);
         let (actor, reason) = (self.actor.to_string(), Some(new.reason.clone()));
-        let kept = Kept { at, actor, ruling: new.ruling, reason, ..about };
+        let kept = Kept {
+            at,
+            actor,
+            ruling: new.ruling,
+            reason,
+            ..about
+        };
         self.file(id, &kept, &books_of(&filed), Vec::new())?;
         Ok(kept.shown(id, None))
     }
@@ -176,7 +211,9 @@ impl Editor<'_> {
         mut changes: Vec<RowChange>,
     ) -> Result<(), CatalogueError> {
         changes.push(put(Table::Decisions, key(b"r", id), kept));
-        let books = books.iter().map(|(library, book)| book_prefix(library, book));
+        let books = books
+            .iter()
+            .map(|(library, book)| book_prefix(library, book));
         for prefix in books.chain([digest_prefix(&kept.digest)]) {
             changes.push(RowChange::put(Table::Decisions, key(&prefix, id), ""));
         }
@@ -191,8 +228,20 @@ impl Editor<'_> {
 
     /// Adds an entry of an export, unless it is there already. Returns `false` if another one with this id is there.
     pub(super) fn import_decision(&self, decision: Decision) -> Result<bool, CatalogueError> {
-        let Decision { id, at, actor, ruling, check, digest, verdict, verdict_reason, name, case, reason, filed } =
-            decision;
+        let Decision {
+            id,
+            at,
+            actor,
+            ruling,
+            check,
+            digest,
+            verdict,
+            verdict_reason,
+            name,
+            case,
+            reason,
+            filed,
+        } = decision;
         let (id, check) = (parsed(&id)?, parsed(&check)?);
         for (what, said, most) in [
             ("the name", &name, REFERENCE_BYTES),
@@ -202,13 +251,35 @@ impl Editor<'_> {
             within(what, said.as_deref(), most)?;
         }
         let check_id = check.to_string();
-        let kept = Kept { at, actor, ruling, check: check_id, digest, verdict, verdict_reason, name, case, reason };
+        let kept = Kept {
+            at,
+            actor,
+            ruling,
+            check: check_id,
+            digest,
+            verdict,
+            verdict_reason,
+            name,
+            case,
+            reason,
+        };
         if let Some(known) = self.kept(id)? {
             return Ok(known == kept);
         }
-        let of_check = if filed.is_none() { self.filed(check)? } else { None };
-        let books = filed.as_ref().or(of_check.as_ref()).map(books_of).unwrap_or_default();
-        let changes = filed.iter().map(|filed| put(Table::Decisions, key(b"f", id), filed)).collect();
+        let of_check = if filed.is_none() {
+            self.filed(check)?
+        } else {
+            None
+        };
+        let books = filed
+            .as_ref()
+            .or(of_check.as_ref())
+            .map(books_of)
+            .unwrap_or_default();
+        let changes = filed
+            .iter()
+            .map(|filed| put(Table::Decisions, key(b"f", id), filed))
+            .collect();
         self.file(id, &kept, &books, changes)?;
         Ok(true)
     }
@@ -247,16 +318,33 @@ impl Catalogue {
             Some((first, end)) => (Some(first_id(first)), Some(first_id(end))),
             None => (None, None),
         };
-        let cursor = cursor.map(|cursor| cursor.parse::<Uuid>().map_err(|_| CatalogueError::BadCursor)).transpose()?;
-        let after = cursor.max(first.and_then(|first| first.as_u128().checked_sub(1)).map(Uuid::from_u128));
+        let cursor = cursor
+            .map(|cursor| {
+                cursor
+                    .parse::<Uuid>()
+                    .map_err(|_| CatalogueError::BadCursor)
+            })
+            .transpose()?;
+        let after = cursor.max(
+            first
+                .and_then(|first| first.as_u128().checked_sub(1))
+                .map(Uuid::from_u128),
+        );
         let after = after.map(|after| key(&prefix, after));
-        let rows = self.store.page(Table::Decisions, &prefix, after.as_deref(), MOST_READ)?;
+        let rows = self
+            .store
+            .page(Table::Decisions, &prefix, after.as_deref(), MOST_READ)?;
         let (mut decisions, mut last, read) = (Vec::new(), None, rows.len());
         let mut is_full = false;
         for (row, _) in rows {
-            let Some(id) = row.last_chunk::<ID_BYTES>().map(|id| Uuid::from_bytes(*id)) else { continue };
+            let Some(id) = row.last_chunk::<ID_BYTES>().map(|id| Uuid::from_bytes(*id)) else {
+                continue;
+            };
             if end.is_some_and(|end| id >= end) {
-                return Ok(DecisionPage { decisions, next_cursor: None });
+                return Ok(DecisionPage {
+                    decisions,
+                    next_cursor: None,
+                });
             }
             is_full = decisions.len() == limit;
             if is_full {
@@ -272,8 +360,13 @@ impl Catalogue {
                 decisions.push(kept.shown(id, None));
             }
         }
-        let next_cursor = last.filter(|_| is_full || read == MOST_READ).map(|id| id.to_string());
-        Ok(DecisionPage { decisions, next_cursor })
+        let next_cursor = last
+            .filter(|_| is_full || read == MOST_READ)
+            .map(|id| id.to_string());
+        Ok(DecisionPage {
+            decisions,
+            next_cursor,
+        })
     }
 
     /// Passes on all entries, oldest first.
@@ -283,11 +376,18 @@ impl Catalogue {
     ) -> Result<(), CatalogueError> {
         let mut after: Option<Vec<u8>> = None;
         loop {
-            let rows = self.store.page(Table::Decisions, b"r", after.as_deref(), MOST_READ)?;
-            let Some((last, _)) = rows.last() else { return Ok(()) };
+            let rows = self
+                .store
+                .page(Table::Decisions, b"r", after.as_deref(), MOST_READ)?;
+            let Some((last, _)) = rows.last() else {
+                return Ok(());
+            };
             after = Some(last.clone());
             for (row, value) in rows {
-                let id = row.last_chunk::<ID_BYTES>().map(|id| Uuid::from_bytes(*id)).unwrap_or_default();
+                let id = row
+                    .last_chunk::<ID_BYTES>()
+                    .map(|id| Uuid::from_bytes(*id))
+                    .unwrap_or_default();
                 let kept: Kept = read(&value, id)?;
                 each(kept.shown(id, self.filed(id)?))?;
             }
@@ -297,9 +397,19 @@ impl Catalogue {
     /// A digest of all that the answer of a check depends on.
     fn state(&self, snapshot: &dyn Snapshot) -> Result<String, CatalogueError> {
         let allowances = self.allowances()?;
-        let rules: Vec<_> = snapshot.recipes().iter().map(|recipe| self.rule.on(recipe.rule())).collect();
+        let rules: Vec<_> = snapshot
+            .recipes()
+            .iter()
+            .map(|recipe| self.rule.on(recipe.rule()))
+            .collect();
         let (libraries, recipes) = (snapshot.libraries()?, Self::recipe_stats(snapshot)?);
-        let state = (libraries, recipes, allowances.versions(), rules, self.trust()?);
+        let state = (
+            libraries,
+            recipes,
+            allowances.versions(),
+            rules,
+            self.trust()?,
+        );
         Ok(digest_of(&serde_json::to_vec(&state).unwrap_or_default()))
     }
 
@@ -314,21 +424,31 @@ impl Catalogue {
             return Ok(id);
         }
         let id = new_id(Timestamp::now());
-        let change = [RowChange::put(Table::Decisions, "i", id.as_bytes().as_slice())];
+        let change = [RowChange::put(
+            Table::Decisions,
+            "i",
+            id.as_bytes().as_slice(),
+        )];
         turn.apply(by, &change, &[])?;
         Ok(id)
     }
 
     fn known_id(&self) -> Result<Option<Uuid>, CatalogueError> {
-        Ok(self.row(Table::Decisions, b"i")?.and_then(|value| Uuid::from_slice(&value).ok()))
+        Ok(self
+            .row(Table::Decisions, b"i")?
+            .and_then(|value| Uuid::from_slice(&value).ok()))
     }
 
     fn kept(&self, id: Uuid) -> Result<Option<Kept>, CatalogueError> {
-        self.row(Table::Decisions, &key(b"r", id))?.map(|value| read(&value, id)).transpose()
+        self.row(Table::Decisions, &key(b"r", id))?
+            .map(|value| read(&value, id))
+            .transpose()
     }
 
     fn filed(&self, id: Uuid) -> Result<Option<Filed>, CatalogueError> {
-        self.row(Table::Decisions, &key(b"f", id))?.map(|value| read(&value, id)).transpose()
+        self.row(Table::Decisions, &key(b"f", id))?
+            .map(|value| read(&value, id))
+            .transpose()
     }
 
     fn is_of_book(&self, book: &BookKey, id: Uuid) -> Result<bool, CatalogueError> {
@@ -350,7 +470,12 @@ fn is_made_by(kept: &Kept, by: Option<&Actor>) -> bool {
 
 /// The books that a check matched and showed.
 fn books_of(filed: &Filed) -> BTreeSet<(String, String)> {
-    filed.report.matches.iter().map(|found| (found.book.library.clone(), found.book.id.clone())).collect()
+    filed
+        .report
+        .matches
+        .iter()
+        .map(|found| (found.book.library.clone(), found.book.id.clone()))
+        .collect()
 }
 
 fn key(prefix: &[u8], id: Uuid) -> Vec<u8> {
@@ -367,19 +492,30 @@ fn book_prefix(library: &str, book: &str) -> Vec<u8> {
 
 /// The beginning of a day, and of the next.
 fn days(day: Date) -> (Timestamp, Timestamp) {
-    let begins = |day: Date| day.to_zoned(TimeZone::UTC).map_or(Timestamp::MAX, |begin| begin.timestamp());
+    let begins = |day: Date| {
+        day.to_zoned(TimeZone::UTC)
+            .map_or(Timestamp::MAX, |begin| begin.timestamp())
+    };
     (begins(day), begins(day.saturating_add(1.day())))
 }
 
 fn within(what: &'static str, said: Option<&str>, most: usize) -> Result<(), TooLong> {
-    if said.is_some_and(|said| said.len() > most) { Err(TooLong::bytes(what, most)) } else { Ok(()) }
+    if said.is_some_and(|said| said.len() > most) {
+        Err(TooLong::bytes(what, most))
+    } else {
+        Ok(())
+    }
 }
 
 fn parsed(id: &str) -> Result<Uuid, CatalogueError> {
-    id.parse().map_err(|_| CatalogueError::NoSuchDecision(id.chars().take(64).collect()))
+    id.parse()
+        .map_err(|_| CatalogueError::NoSuchDecision(id.chars().take(64).collect()))
 }
 
 fn read<T: for<'a> Deserialize<'a>>(value: &[u8], id: Uuid) -> Result<T, CatalogueError> {
-    let unreadable = |_| CatalogueError::BadSetting { kind: Table::Decisions.as_str(), name: id.to_string() };
+    let unreadable = |_| CatalogueError::BadSetting {
+        kind: Table::Decisions.as_str(),
+        name: id.to_string(),
+    };
     serde_json::from_slice(value).map_err(unreadable)
 }

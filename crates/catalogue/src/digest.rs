@@ -11,7 +11,12 @@ pub(super) fn digest_of(content: &[u8]) -> String {
 
 /// The digest of a list of gems.
 pub(super) fn digest_of_gems(gems: &[WrittenGem]) -> String {
-    digest_of(&gems.iter().flat_map(|&gem| Gem::from(gem).0.to_le_bytes()).collect::<Vec<u8>>())
+    digest_of(
+        &gems
+            .iter()
+            .flat_map(|&gem| Gem::from(gem).0.to_le_bytes())
+            .collect::<Vec<u8>>(),
+    )
 }
 
 /// The SHA-256 digest that older versions used.
@@ -28,7 +33,11 @@ pub fn digests_of(content: &[u8]) -> [String; 2] {
 /// The digest of new content for a book with the digest `before`. This is `before` if the content is the same.
 pub(super) fn digest_after(before: &str, content: &[u8]) -> String {
     let digest = digest_of(content);
-    if before != digest && before == former_digest_of(content) { before.to_owned() } else { digest }
+    if before != digest && before == former_digest_of(content) {
+        before.to_owned()
+    } else {
+        digest
+    }
 }
 
 #[cfg(test)]
@@ -57,9 +66,15 @@ mod tests {
     fn a_book_of_an_older_version_is_known_by_its_digest() {
         let dir = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::open_or_create(dir.path()).unwrap();
-        catalogue.by(Actor::Local).ensure_recipes(&[Recipe::documented()]).unwrap();
+        catalogue
+            .by(Actor::Local)
+            .ensure_recipes(&[Recipe::documented()])
+            .unwrap();
         let text = "Granite and gems lay in one chest, each in its own corner. ".repeat(50);
-        let key = BookKey { library: "lib".parse().unwrap(), id: "old".parse().unwrap() };
+        let key = BookKey {
+            library: "lib".parse().unwrap(),
+            id: "old".parse().unwrap(),
+        };
         let entry = |content| NewEntry::new(key.clone(), Rights::Free, content);
         let of_text = || entry(Content::text(text.clone()));
         let editor = catalogue.by(Actor::Local);
@@ -91,11 +106,22 @@ mod tests {
         let again = editor.add(of_text()).unwrap();
         assert_eq!((again.outcome, &again.book), (Outcome::Unchanged, &old));
         assert_eq!(editor.recut(&old.key, &text).unwrap(), []);
-        assert!(matches!(editor.recut(&old.key, &text[1..]), Err(CatalogueError::OtherText(_))));
-        let named = Description { title: Some("Granite".to_owned()), ..Description::default() };
-        let renamed = NewEntry { description: named, ..of_text() };
+        assert!(matches!(
+            editor.recut(&old.key, &text[1..]),
+            Err(CatalogueError::OtherText(_))
+        ));
+        let named = Description {
+            title: Some("Granite".to_owned()),
+            ..Description::default()
+        };
+        let renamed = NewEntry {
+            description: named,
+            ..of_text()
+        };
         assert_eq!(editor.add(renamed).unwrap().book.digest, old.digest);
-        let rewritten = editor.add(entry(Content::text(text.replace("Granite", "Basalt")))).unwrap();
+        let rewritten = editor
+            .add(entry(Content::text(text.replace("Granite", "Basalt"))))
+            .unwrap();
         assert_eq!(rewritten.outcome, Outcome::Replaced);
         assert_ne!(rewritten.book.digest, put.digest);
     }

@@ -21,14 +21,22 @@ pub(super) fn signs(text: &str, hidden: &HiddenWords) -> Option<Disguise> {
         letter_spaced: signs.count(Trick::LetterSpaced),
         digits: signs.count(Trick::Digits),
         hyphens: signs.count(Trick::Hyphens),
-        examples: signs.examples().map(|(trick, place)| example(text, trick, place)).collect(),
+        examples: signs
+            .examples()
+            .map(|(trick, place)| example(text, trick, place))
+            .collect(),
         hidden,
     })
 }
 
 fn example(text: &str, trick: Trick, bytes: Place) -> DisguisedWord {
     let (start, end) = (bytes.start as usize, bytes.end as usize);
-    let context = text[..start].char_indices().rev().take(CONTEXT).last().map_or(start, |(at, _)| at);
+    let context = text[..start]
+        .char_indices()
+        .rev()
+        .take(CONTEXT)
+        .last()
+        .map_or(start, |(at, _)| at);
     let of = |text: &str, most| text.chars().take(most).collect();
     DisguisedWord {
         trick,
@@ -51,12 +59,21 @@ mod tests {
         let long = "\u{200b}a".repeat(1_000);
         let text = format!("Клад лежал в сун{long}дуке, {}.", "ё".repeat(100));
         let found = signs(&text, &none).expect("a sign");
-        assert_eq!((found.invisible, found.disguised, found.examples.len()), (1_000, false, 2));
+        assert_eq!(
+            (found.invisible, found.disguised, found.examples.len()),
+            (1_000, false, 2)
+        );
         let example = &found.examples[0];
         assert_eq!(example.before, "Клад лежал в ");
         assert_eq!(example.word.chars().count(), 80);
-        assert!(example.word.starts_with("сун\u{200b}a") && example.after.starts_with(", ё"), "{example:?}");
+        assert!(
+            example.word.starts_with("сун\u{200b}a") && example.after.starts_with(", ё"),
+            "{example:?}"
+        );
         assert_eq!(example.after.chars().count(), 40);
-        assert_eq!(&text[example.bytes.start as usize..example.bytes.end as usize], format!("сун{long}дуке"));
+        assert_eq!(
+            &text[example.bytes.start as usize..example.bytes.end as usize],
+            format!("сун{long}дуке")
+        );
     }
 }

@@ -9,11 +9,14 @@ use lapidary_gems::{Recipe, RecipeName, Rule};
 use super::trust::Trust;
 use super::{Backups, Catalogue, CatalogueError};
 use crate::api::Concern::{
-    DiskNearlyFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook, IncompleteRecipe, Inconsistent,
-    KeyMayNotForbid, MissedBooks, MissingClientRecipe, NoBackup, NoReserve, NotWritable, OldBackup, OldLexicon,
-    Quarantine, StoreErrors, UnstatedTrust, WaitingJob, WeakDefault, WeakRule,
+    DiskNearlyFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook, IncompleteRecipe,
+    Inconsistent, KeyMayNotForbid, MissedBooks, MissingClientRecipe, NoBackup, NoReserve,
+    NotWritable, OldBackup, OldLexicon, Quarantine, StoreErrors, UnstatedTrust, WaitingJob,
+    WeakDefault, WeakRule,
 };
-use crate::api::{Concern, CutFrom, Finding, Job, JobResult, JobState, Key, LibraryListing, Task, Webhook};
+use crate::api::{
+    Concern, CutFrom, Finding, Job, JobResult, JobState, Key, LibraryListing, Task, Webhook,
+};
 use crate::permission::{Role, Unless};
 use lapidary_common::count::count;
 use lapidary_common::error::{Classified as _, ErrorCode};
@@ -34,8 +37,18 @@ const MIB: u64 = 1 << 20;
 
 impl Finding {
     /// A finding: what is wrong, why that matters, and what to do.
-    pub fn new(concern: Concern, what: impl Into<String>, why: &str, fix: impl Into<String>) -> Self {
-        Self { concern, what: what.into(), why: why.to_owned(), fix: fix.into() }
+    pub fn new(
+        concern: Concern,
+        what: impl Into<String>,
+        why: &str,
+        fix: impl Into<String>,
+    ) -> Self {
+        Self {
+            concern,
+            what: what.into(),
+            why: why.to_owned(),
+            fix: fix.into(),
+        }
     }
 }
 
@@ -44,15 +57,26 @@ impl Catalogue {
     pub fn diagnose(&self, min_free: u64) -> Result<Vec<Finding>, CatalogueError> {
         let now = Timestamp::now();
         let (snapshot, recipes) = (self.store.snapshot(), self.recipes());
-        let coverages = recipes.iter().map(|recipe| snapshot.coverage(recipe.name())).collect::<Result<Vec<_>, _>>()?;
+        let coverages = recipes
+            .iter()
+            .map(|recipe| snapshot.coverage(recipe.name()))
+            .collect::<Result<Vec<_>, _>>()?;
         let known: Vec<(&Recipe, Coverage)> = recipes.iter().zip(coverages).collect();
         let names: Vec<_> = recipes.iter().map(|recipe| recipe.name().clone()).collect();
         let mut findings = of_recipes(&known, snapshot.coverage_of_any(&names)?);
-        findings.extend(known.iter().filter_map(|(recipe, coverage)| of_lexicon(recipe, coverage.of)));
+        findings.extend(
+            known
+                .iter()
+                .filter_map(|(recipe, coverage)| of_lexicon(recipe, coverage.of)),
+        );
         if let Some(recipe) = recipes.first() {
             findings.extend(of_rule(self.rule.on(recipe.rule()), recipe.rule()));
         }
-        findings.extend(self.client_recipe.as_ref().and_then(|name| of_client_recipe(name, &recipes)));
+        findings.extend(
+            self.client_recipe
+                .as_ref()
+                .and_then(|name| of_client_recipe(name, &recipes)),
+        );
         let jobs = self.jobs()?;
         findings.extend(of_jobs(&jobs));
         if self.files().is_some() && known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
@@ -65,14 +89,22 @@ impl Catalogue {
         findings.extend(self.libraries()?.iter().filter_map(of_quarantine));
         findings.extend(of_counts(&snapshot.libraries()?));
         findings.extend(self.webhooks()?.iter().filter_map(of_webhook));
-        findings.extend(self.vitals()?.iter().flat_map(|vitals| of_store(vitals, min_free)));
+        findings.extend(
+            self.vitals()?
+                .iter()
+                .flat_map(|vitals| of_store(vitals, min_free)),
+        );
         if let Some(cluster) = self.cluster() {
             findings.extend(super::nodes::of_cluster(&cluster, self.is_untouched()?));
         }
         if let Err(error) = self.writable() {
             let what = format!("the catalogue cannot be changed: {error}");
             let why = "books, keys and notes cannot be changed";
-            let fix = if error.code() == ErrorCode::DiskFull { FREE_SPACE } else { MAKE_WRITABLE };
+            let fix = if error.code() == ErrorCode::DiskFull {
+                FREE_SPACE
+            } else {
+                MAKE_WRITABLE
+            };
             findings.push(Finding::new(NotWritable, what, why, fix));
         }
         Ok(findings)
@@ -80,12 +112,18 @@ impl Catalogue {
 }
 
 const FREE_SPACE: &str = "free some space on the catalogue's disk";
-const MAKE_WRITABLE: &str =
-    "make the folder of the catalogue writable: see its owner, its permissions and how its disk is mounted";
+const MAKE_WRITABLE: &str = "make the folder of the catalogue writable: see its owner, its permissions and how its disk is mounted";
 
 fn of_quarantine(listing: &LibraryListing) -> Option<Finding> {
-    let LibraryListing { library, quarantined, .. } = listing;
-    let what = format!("{} of library {library} in quarantine", count(*quarantined, "book waits", "books wait"));
+    let LibraryListing {
+        library,
+        quarantined,
+        ..
+    } = listing;
+    let what = format!(
+        "{} of library {library} in quarantine",
+        count(*quarantined, "book waits", "books wait")
+    );
     let why = "they share passages with several unrelated works of other libraries, and decide nothing for others";
     let library = quoted(library.as_str());
     let fix = format!(
@@ -97,20 +135,31 @@ fn of_quarantine(listing: &LibraryListing) -> Option<Finding> {
 
 /// The books of libraries in a cluster that a version has written which did not count them by recipe.
 fn of_counts(libraries: &[LibrarySummary]) -> Option<Finding> {
-    let uncounted: BTreeSet<&Library> =
-        libraries.iter().filter(|of| !of.counts_recipes()).map(|of| &of.library).collect();
-    let what = format!("the books of libraries are not counted by recipe: {}", some_of(&uncounted));
+    let uncounted: BTreeSet<&Library> = libraries
+        .iter()
+        .filter(|of| !of.counts_recipes())
+        .map(|of| &of.library)
+        .collect();
+    let what = format!(
+        "the books of libraries are not counted by recipe: {}",
+        some_of(&uncounted)
+    );
     let why = "checks and the gate count books as not reached that they do reach";
-    (!uncounted.is_empty()).then(|| Finding::new(Inconsistent, what, why, "lapidary verify TARGET --fix"))
+    (!uncounted.is_empty())
+        .then(|| Finding::new(Inconsistent, what, why, "lapidary verify TARGET --fix"))
 }
 
 /// `any`: how many books have gems of any of them.
 fn of_recipes(known: &[(&Recipe, Coverage)], any: Coverage) -> Vec<Finding> {
-    let Some((default, _)) = known.first() else { return Vec::new() };
+    let Some((default, _)) = known.first() else {
+        return Vec::new();
+    };
     let mut findings = Vec::new();
     if default.has_boundaries() {
         let hardened = Recipe::hardened();
-        let is_there = known.iter().any(|(recipe, coverage)| **recipe == hardened && coverage.lacking() == 0);
+        let is_there = known
+            .iter()
+            .any(|(recipe, coverage)| **recipe == hardened && coverage.lacking() == 0);
         findings.push(Finding::new(
             WeakDefault,
             format!("checks use the recipe '{}' by default", default.name()),
@@ -118,8 +167,15 @@ fn of_recipes(known: &[(&Recipe, Coverage)], any: Coverage) -> Vec<Finding> {
             reindex(&hardened, is_there),
         ));
     }
-    for (at, (recipe, coverage)) in known.iter().enumerate().filter(|(_, (_, coverage))| coverage.lacking() > 0) {
-        let (name, lacking) = (recipe.name(), count(coverage.lacking(), "book has", "books have"));
+    for (at, (recipe, coverage)) in known
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, coverage))| coverage.lacking() > 0)
+    {
+        let (name, lacking) = (
+            recipe.name(),
+            count(coverage.lacking(), "book has", "books have"),
+        );
         findings.push(if at == 0 {
             let what = format!("{lacking} no gems of the default recipe '{name}', of {}", coverage.of);
             let (why, fix) = if any.lacking() == 0 {
@@ -161,7 +217,9 @@ fn reindex(recipe: &Recipe, is_there: bool) -> String {
     let is_named = recipe.name().as_str().parse::<Recipe>().is_ok();
     let recipe = match recipe.name() {
         name if is_named => format!("--recipe {}", quoted(name.as_str())),
-        name if recipe.is_signature() => format!("--recipe {} --lexicon FILE", quoted(name.as_str())),
+        name if recipe.is_signature() => {
+            format!("--recipe {} --lexicon FILE", quoted(name.as_str()))
+        }
         _ => "--boundaries FILE".to_owned(),
     };
     let sources = if is_there { "" } else { " --from sources PATH" };
@@ -177,7 +235,11 @@ fn of_rule(rule: Rule, usual: Rule) -> Option<Finding> {
         ("--min-evidence", rule.min_evidence > usual.min_evidence),
         ("--min-support", rule.min_support > usual.min_support),
     ];
-    let stricter: Vec<&str> = table.into_iter().filter(|(_, stricter)| *stricter).map(|(name, _)| name).collect();
+    let stricter: Vec<&str> = table
+        .into_iter()
+        .filter(|(_, stricter)| *stricter)
+        .map(|(name, _)| name)
+        .collect();
     (!stricter.is_empty()).then(|| {
         let flags = stricter.join(" and ");
         let what =
@@ -204,8 +266,16 @@ fn of_client_recipe(name: &RecipeName, recipes: &[Recipe]) -> Option<Finding> {
 
 /// The newest job of each kind. `jobs` has the newest first.
 fn of_jobs(jobs: &[Job]) -> Vec<Finding> {
-    let is_newest = |at: usize, job: &Job| jobs[..at].iter().all(|newer| newer.task.kind() != job.task.kind());
-    let newest = jobs.iter().enumerate().filter(|(at, job)| is_newest(*at, job)).map(|(_, job)| job);
+    let is_newest = |at: usize, job: &Job| {
+        jobs[..at]
+            .iter()
+            .all(|newer| newer.task.kind() != job.task.kind())
+    };
+    let newest = jobs
+        .iter()
+        .enumerate()
+        .filter(|(at, job)| is_newest(*at, job))
+        .map(|(_, job)| job);
     newest.filter_map(of_job).collect()
 }
 
@@ -226,20 +296,49 @@ fn of_job(job: &Job) -> Option<Finding> {
                 },
             };
             let what = format!("job {id} ({kind}) failed: {error}");
-            Some(Finding::new(FailedJob, what, "what it was to do is not done", format!("fix the cause, then {again}")))
+            Some(Finding::new(
+                FailedJob,
+                what,
+                "what it was to do is not done",
+                format!("fix the cause, then {again}"),
+            ))
         }
-        (JobState::Running, Task::Reindex { recipe, from: CutFrom::Sources, .. }, _) => {
+        (
+            JobState::Running,
+            Task::Reindex {
+                recipe,
+                from: CutFrom::Sources,
+                ..
+            },
+            _,
+        ) => {
             let left = count(job.total.saturating_sub(job.done), "text", "texts");
-            let again =
-                recipe.recipe().map_or_else(|_| "lapidary reindex TARGET".to_owned(), |recipe| reindex(&recipe, false));
+            let again = recipe.recipe().map_or_else(
+                |_| "lapidary reindex TARGET".to_owned(),
+                |recipe| reindex(&recipe, false),
+            );
             let fix = format!("{again}, or lapidary jobs cancel TARGET {id}");
             let why = "checks use the old recipe until then";
-            Some(Finding::new(WaitingJob, format!("job {id} (reindex) waits for {left}"), why, fix))
+            Some(Finding::new(
+                WaitingJob,
+                format!("job {id} (reindex) waits for {left}"),
+                why,
+                fix,
+            ))
         }
         (_, _, Some(JobResult::Verified(verified))) if !verified.faults.is_empty() => {
-            let faults = count(verified.faults.len() as u64, "inconsistency", "inconsistencies");
+            let faults = count(
+                verified.faults.len() as u64,
+                "inconsistency",
+                "inconsistencies",
+            );
             let what = format!("the last verification (job {id}) found {faults}");
-            Some(Finding::new(Inconsistent, what, "checks may miss books", "lapidary verify TARGET --fix"))
+            Some(Finding::new(
+                Inconsistent,
+                what,
+                "checks may miss books",
+                "lapidary verify TARGET --fix",
+            ))
         }
         _ => None,
     }
@@ -254,7 +353,12 @@ fn of_backups(jobs: &[Job], backups: &Backups, now: Timestamp) -> Option<Finding
     let why = "what is lost with the disk cannot be restored";
     let done = |job: &&Job| matches!(job.task, Task::Backup { .. }) && job.state == JobState::Done;
     match jobs.iter().filter(done).filter_map(|job| job.ended).max() {
-        None => Some(Finding::new(NoBackup, "no backup was made with lapidary backup", why, fix)),
+        None => Some(Finding::new(
+            NoBackup,
+            "no backup was made with lapidary backup",
+            why,
+            fix,
+        )),
         Some(last) if now.duration_since(last) > OLD => {
             let what = format!("the last backup was made on {}", day(last));
             Some(Finding::new(OldBackup, what, why, fix))
@@ -275,7 +379,10 @@ fn of_key(key: &Key, trust: &Trust, now: Timestamp) -> Option<Finding> {
         ));
     }
     (end.duration_since(now) < SOON).then(|| {
-        let fix = format!("{} NEW-NAME, and give the new key to its user", made_like(key, trust, key.may_forbid));
+        let fix = format!(
+            "{} NEW-NAME, and give the new key to its user",
+            made_like(key, trust, key.may_forbid)
+        );
         Finding::new(
             ExpiringKey,
             format!("the key '{name}' expires on {}", day(end)),
@@ -289,8 +396,15 @@ fn of_key(key: &Key, trust: &Trust, now: Timestamp) -> Option<Finding> {
 fn made_like(key: &Key, trust: &Trust, may_forbid: bool) -> String {
     let mut command = format!("lapidary keys add TARGET --role {}", key.role);
     if key.role == Role::Ingest {
-        let trusted = key.libraries.iter().all(|library| trust.is_trusted(library));
-        command += if trusted { " --trusted" } else { " --untrusted" };
+        let trusted = key
+            .libraries
+            .iter()
+            .all(|library| trust.is_trusted(library));
+        command += if trusted {
+            " --trusted"
+        } else {
+            " --untrusted"
+        };
     }
     for library in &key.libraries {
         command += " --library ";
@@ -308,31 +422,54 @@ fn made_like(key: &Key, trust: &Trust, may_forbid: bool) -> String {
 /// The libraries that have keys, and about which no administrator has said anything.
 fn of_trust(keys: &[Key], trust: &Trust) -> Option<Finding> {
     let ingest = keys.iter().filter(|key| key.role == Role::Ingest);
-    let silent: BTreeSet<&Library> =
-        ingest.flat_map(|key| &key.libraries).filter(|library| trust.stated(library).is_none()).collect();
+    let silent: BTreeSet<&Library> = ingest
+        .flat_map(|key| &key.libraries)
+        .filter(|library| trust.stated(library).is_none())
+        .collect();
     let first = silent.first()?;
-    let what = format!("nobody said whether the libraries of ingest keys are trusted: {}", some_of(&silent));
+    let what = format!(
+        "nobody said whether the libraries of ingest keys are trusted: {}",
+        some_of(&silent)
+    );
     let why = "their books decide what everybody is told, whoever holds the keys";
     let library = quoted(first.as_str());
-    let fix =
-        format!("lapidary libraries trust TARGET {library}, or lapidary libraries distrust TARGET {library}, for each");
+    let fix = format!(
+        "lapidary libraries trust TARGET {library}, or lapidary libraries distrust TARGET {library}, for each"
+    );
     Some(Finding::new(UnstatedTrust, what, why, fix))
 }
 
 /// The names of the first of these libraries.
 fn some_of(libraries: &BTreeSet<&Library>) -> String {
-    let named: Vec<String> = libraries.iter().take(NAMED).map(|library| format!("'{library}'")).collect();
+    let named: Vec<String> = libraries
+        .iter()
+        .take(NAMED)
+        .map(|library| format!("'{library}'"))
+        .collect();
     let more = if libraries.len() > NAMED { ", …" } else { "" };
     named.join(", ") + more
 }
 
 /// Keys that may not change the forbidden books that their libraries have.
-fn of_bans(snapshot: &dyn Snapshot, keys: &[Key], trust: &Trust) -> Result<Vec<Finding>, StoreError> {
+fn of_bans(
+    snapshot: &dyn Snapshot,
+    keys: &[Key],
+    trust: &Trust,
+) -> Result<Vec<Finding>, StoreError> {
     let mut findings = Vec::new();
-    for key in keys.iter().filter(|key| key.role == Role::Ingest && !key.may_forbid && !key.has_expired()) {
-        let Some(library) = first_with_bans(snapshot, &key.libraries)? else { continue };
-        let what = format!("library '{library}' has forbidden books, and the key '{}' may not forbid texts", key.name);
-        let why = "it can neither change nor remove them, and feeds that have them are refused in part";
+    for key in keys
+        .iter()
+        .filter(|key| key.role == Role::Ingest && !key.may_forbid && !key.has_expired())
+    {
+        let Some(library) = first_with_bans(snapshot, &key.libraries)? else {
+            continue;
+        };
+        let what = format!(
+            "library '{library}' has forbidden books, and the key '{}' may not forbid texts",
+            key.name
+        );
+        let why =
+            "it can neither change nor remove them, and feeds that have them are refused in part";
         let name = quoted(&key.name);
         let fix = format!(
             "if they are its own: lapidary keys revoke TARGET {name}, then {} {name}; if not, leave it so",
@@ -358,31 +495,57 @@ fn first_with_bans<'l>(
 }
 
 fn of_webhook(webhook: &Webhook) -> Option<Finding> {
-    let Webhook { library, url, failing, .. } = webhook;
+    let Webhook {
+        library,
+        url,
+        failing,
+        ..
+    } = webhook;
     let failing = failing.as_ref()?;
     let attempts = count(failing.attempts.into(), "attempt", "attempts");
-    let what = format!("the webhook of library '{library}' fails ({attempts}): {}", failing.error);
+    let what = format!(
+        "the webhook of library '{library}' fails ({attempts}): {}",
+        failing.error
+    );
     let fix = format!(
         "repair the receiver at {url}, or lapidary webhooks remove TARGET --library {}",
         quoted(library.as_str())
     );
-    Some(Finding::new(FailingWebhook, what, "the library is not told of books that match", fix))
+    Some(Finding::new(
+        FailingWebhook,
+        what,
+        "the library is not told of books that match",
+        fix,
+    ))
 }
 
 fn of_store(vitals: &Vitals, min_free: u64) -> Vec<Finding> {
     let mut findings = Vec::new();
     if vitals.disk.free < min_free {
-        let what = format!("{} MiB of the disk are free, less than {} MiB", vitals.disk.free / MIB, min_free / MIB);
+        let what = format!(
+            "{} MiB of the disk are free, less than {} MiB",
+            vitals.disk.free / MIB,
+            min_free / MIB
+        );
         let why = "a server is not ready, and changes fail when the disk is full";
         findings.push(Finding::new(DiskNearlyFull, what, why, FREE_SPACE));
     }
     if vitals.disk.lacks_reserve {
         let what = "there is too little free space for a reserve, which a server keeps for when the disk is full";
         let why = "a key that is then revoked is refused only until the server ends, if it cannot be written before";
-        findings.push(Finding::new(NoReserve, what, why, "free 128 MiB on the catalogue's disk"));
+        findings.push(Finding::new(
+            NoReserve,
+            what,
+            why,
+            "free 128 MiB on the catalogue's disk",
+        ));
     }
     if vitals.background.errors > 0 || vitals.background.write_stopped {
-        let errors = count(vitals.background.errors, "background write of the store", "background writes of the store");
+        let errors = count(
+            vitals.background.errors,
+            "background write of the store",
+            "background writes of the store",
+        );
         let what = format!("{errors} failed since the program started");
         findings.push(Finding::new(
             StoreErrors,
@@ -407,19 +570,39 @@ mod tests {
 
     fn job(id: u32, task: Task, state: JobState) -> Job {
         let started = Timestamp::UNIX_EPOCH;
-        Job { id, task, state, done: 1, total: 3, started, ended: Some(started), result: None, error: None }
+        Job {
+            id,
+            task,
+            state,
+            done: 1,
+            total: 3,
+            started,
+            ended: Some(started),
+            result: None,
+            error: None,
+        }
     }
 
     fn concerns(findings: impl IntoIterator<Item = Finding>) -> Vec<Concern> {
-        findings.into_iter().map(|finding| finding.concern).collect()
+        findings
+            .into_iter()
+            .map(|finding| finding.concern)
+            .collect()
     }
 
     #[test]
     fn the_last_job_of_a_kind_counts() {
         let verified = |id, faults: &[&str]| {
             let faults = faults.iter().map(|&fault| fault.to_owned()).collect();
-            let result = Some(JobResult::Verified(Verified { faults, found: None, lost: None }));
-            Job { result, ..job(id, Task::Verify { fix: false }, JobState::Done) }
+            let result = Some(JobResult::Verified(Verified {
+                faults,
+                found: None,
+                lost: None,
+            }));
+            Job {
+                result,
+                ..job(id, Task::Verify { fix: false }, JobState::Done)
+            }
         };
         let compact = |id, state| job(id, Task::Compact {}, state);
         let jobs = [
@@ -430,7 +613,10 @@ mod tests {
             job(1, Task::Verify { fix: false }, JobState::Failed),
         ];
         let found = of_jobs(&jobs);
-        assert_eq!(found[0].what, "the last verification (job 4) found 2 inconsistencies");
+        assert_eq!(
+            found[0].what,
+            "the last verification (job 4) found 2 inconsistencies"
+        );
         assert_eq!((found.len(), found[0].concern), (1, Inconsistent));
         assert_eq!(concerns(of_jobs(&jobs[2..])), [FailedJob]);
         assert_eq!(concerns(of_jobs(&jobs[3..])), []);
@@ -438,13 +624,24 @@ mod tests {
 
     #[test]
     fn backups_grow_old() {
-        let result = Some(JobResult::BackedUp(BackedUp { backup: 1, bytes: 1, kept: 1 }));
+        let result = Some(JobResult::BackedUp(BackedUp {
+            backup: 1,
+            bytes: 1,
+            kept: 1,
+        }));
         let backup = |state| {
-            let task = Task::Backup { to: "b".into(), keep: 7 };
-            [Job { result: result.clone(), ..job(1, task, state) }]
+            let task = Task::Backup {
+                to: "b".into(),
+                keep: 7,
+            };
+            [Job {
+                result: result.clone(),
+                ..job(1, task, state)
+            }]
         };
         let after = |hours| Timestamp::UNIX_EPOCH + SignedDuration::from_hours(hours);
-        let found = |jobs: &[Job], hours| concerns(of_backups(jobs, &Backups::Anywhere, after(hours)));
+        let found =
+            |jobs: &[Job], hours| concerns(of_backups(jobs, &Backups::Anywhere, after(hours)));
         assert_eq!(found(&backup(JobState::Done), 7 * 24), []);
         assert_eq!(found(&backup(JobState::Done), 7 * 24 + 1), [OldBackup]);
         assert_eq!(found(&backup(JobState::Failed), 1), [NoBackup]);
@@ -457,8 +654,21 @@ mod tests {
             memtables: 0,
             postings: PostingCounts { main: 0, delta: 0 },
             merged_postings: 0,
-            disk: Disk { used: 0, postings: 0, free, size: 100, read_only: false, lacks_reserve },
-            cache: CacheUse { capacity: 0, used: 0, pinned: 0, hits: 0, misses: 0 },
+            disk: Disk {
+                used: 0,
+                postings: 0,
+                free,
+                size: 100,
+                read_only: false,
+                lacks_reserve,
+            },
+            cache: CacheUse {
+                capacity: 0,
+                used: 0,
+                pinned: 0,
+                hits: 0,
+                misses: 0,
+            },
             background: Background {
                 compactions: 0,
                 flushes: 0,
@@ -472,9 +682,15 @@ mod tests {
             },
         };
         let vitals = |free, errors, write_stopped| reserved(free, false, errors, write_stopped);
-        assert_eq!(concerns(of_store(&reserved(10, true, 0, false), 10)), [NoReserve]);
+        assert_eq!(
+            concerns(of_store(&reserved(10, true, 0, false), 10)),
+            [NoReserve]
+        );
         assert_eq!(concerns(of_store(&vitals(10, 0, false), 10)), []);
-        assert_eq!(concerns(of_store(&vitals(9, 0, false), 10)), [DiskNearlyFull]);
+        assert_eq!(
+            concerns(of_store(&vitals(9, 0, false), 10)),
+            [DiskNearlyFull]
+        );
         assert_eq!(concerns(of_store(&vitals(10, 1, false), 10)), [StoreErrors]);
         assert_eq!(concerns(of_store(&vitals(10, 0, true), 10)), [StoreErrors]);
     }
@@ -483,9 +699,29 @@ mod tests {
     fn only_stricter_rules_find_less() {
         let usual = Recipe::hardened().rule();
         assert_eq!(concerns(of_rule(usual, usual)), []);
-        let looser = Rule { min_common: 1, common_cap: u32::MAX, min_share: 0.0, min_support: 0.0, ..usual };
+        let looser = Rule {
+            min_common: 1,
+            common_cap: u32::MAX,
+            min_share: 0.0,
+            min_support: 0.0,
+            ..usual
+        };
         assert_eq!(concerns(of_rule(looser, usual)), []);
-        let stricter = of_rule(Rule { common_cap: 5, min_evidence: 3.0, ..usual }, usual).expect("a finding");
-        assert!(stricter.fix.ends_with("without --common-cap and --min-evidence"), "{}", stricter.fix);
+        let stricter = of_rule(
+            Rule {
+                common_cap: 5,
+                min_evidence: 3.0,
+                ..usual
+            },
+            usual,
+        )
+        .expect("a finding");
+        assert!(
+            stricter
+                .fix
+                .ends_with("without --common-cap and --min-evidence"),
+            "{}",
+            stricter.fix
+        );
     }
 }

@@ -16,7 +16,9 @@ use super::pages::{Batches, pages};
 use super::{Catalogue, CatalogueError};
 use crate::duplicate_groups::{Group, Grouped, Grouping, LeftOut, Pair, Segment, history};
 use lapidary_checking::{LookedUp, Question, Relation, RuleChanges, judge, limits, with_identical};
-use lapidary_store::{BookNo, Library, LibraryTally, Limits, Outline, Record, Snapshot, StoreError, Tally, Watch};
+use lapidary_store::{
+    BookNo, Library, LibraryTally, Limits, Outline, Record, Snapshot, StoreError, Tally, Watch,
+};
 
 /// Which duplicates to look for.
 #[derive(Debug, Clone, Default)]
@@ -68,16 +70,29 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::NoSuchLibrary`], and the errors of the store and of `watch`.
-    pub fn duplicates(&self, options: &DuplicateOptions, watch: Watch<'_>) -> Result<FoundDuplicates, CatalogueError> {
+    pub fn duplicates(
+        &self,
+        options: &DuplicateOptions,
+        watch: Watch<'_>,
+    ) -> Result<FoundDuplicates, CatalogueError> {
         let snapshot = &*self.store.snapshot();
         if let Some(library) = &options.library
             && snapshot.library(library)?.is_none()
         {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
-        let Some(wanted) = Wanted::new(snapshot, options)? else { return Ok(FoundDuplicates::default()) };
-        let search = Search { snapshot, wanted: &wanted };
-        let all = snapshot.libraries()?.iter().map(|library| library.books).sum();
+        let Some(wanted) = Wanted::new(snapshot, options)? else {
+            return Ok(FoundDuplicates::default());
+        };
+        let search = Search {
+            snapshot,
+            wanted: &wanted,
+        };
+        let all = snapshot
+            .libraries()?
+            .iter()
+            .map(|library| library.books)
+            .sum();
         let (mut grouping, mut left_out, mut done) = (Grouping::default(), LeftOut::default(), 0);
         let mut batches = Batches::from(BookNo(0));
         while let Some(books) = batches.read(snapshot)? {
@@ -87,13 +102,29 @@ impl Catalogue {
             done += books.len() as u64;
         }
         let read = |groups: Vec<Group>| -> Result<Vec<Duplicates>, CatalogueError> {
-            groups.into_iter().map(|group| Duplicates::read(snapshot, group)).collect()
+            groups
+                .into_iter()
+                .map(|group| Duplicates::read(snapshot, group))
+                .collect()
         };
-        let connected = if options.connected { read(grouping.connected())? } else { Vec::new() };
-        let Grouped { groups, overlaps, left_out: pairs } = grouping.grouped();
+        let connected = if options.connected {
+            read(grouping.connected())?
+        } else {
+            Vec::new()
+        };
+        let Grouped {
+            groups,
+            overlaps,
+            left_out: pairs,
+        } = grouping.grouped();
         left_out.pairs += pairs;
         let overlaps = Duplicates::read_pairs(snapshot, overlaps)?;
-        Ok(FoundDuplicates { groups: read(groups)?, overlaps, connected, left_out })
+        Ok(FoundDuplicates {
+            groups: read(groups)?,
+            overlaps,
+            connected,
+            left_out,
+        })
     }
 
     /// The passages of each book of a group that came from earlier ones with which it is paired. `order` has the books' places
@@ -108,18 +139,29 @@ impl Catalogue {
         options: &DuplicateOptions,
     ) -> Result<Vec<Vec<Segment>>, CatalogueError> {
         let snapshot = &*self.store.snapshot();
-        let Some(Wanted { recipe, .. }) = Wanted::new(snapshot, options)? else { return Ok(Vec::new()) };
+        let Some(Wanted { recipe, .. }) = Wanted::new(snapshot, options)? else {
+            return Ok(Vec::new());
+        };
         let gems = |book: &u32| -> Result<(u32, Vec<PlacedGem>), StoreError> {
             let number = snapshot.find(&found.books[*book as usize].key)?;
-            let gems = number.map(|number| snapshot.gems(recipe.name(), number)).transpose()?.flatten();
+            let gems = number
+                .map(|number| snapshot.gems(recipe.name(), number))
+                .transpose()?
+                .flatten();
             Ok((*book, gems.unwrap_or_default()))
         };
-        let gems: HashMap<u32, Vec<PlacedGem>> = order.iter().map(gems).collect::<Result<_, _>>()?;
-        let pairs: HashSet<(u32, u32)> =
-            found.pairs.iter().flat_map(|pair| [(pair.a, pair.b), (pair.b, pair.a)]).collect();
+        let gems: HashMap<u32, Vec<PlacedGem>> =
+            order.iter().map(gems).collect::<Result<_, _>>()?;
+        let pairs: HashSet<(u32, u32)> = found
+            .pairs
+            .iter()
+            .flat_map(|pair| [(pair.a, pair.b), (pair.b, pair.a)])
+            .collect();
         let mut of_books = vec![Vec::new(); found.books.len()];
         for (at, book) in order.iter().enumerate() {
-            let earlier = order[..at].iter().filter(|earlier| pairs.contains(&(*book, **earlier)));
+            let earlier = order[..at]
+                .iter()
+                .filter(|earlier| pairs.contains(&(*book, **earlier)));
             let earlier = earlier.map(|earlier| (*earlier, &*gems[earlier]));
             of_books[*book as usize] = history(&recipe, &gems[book], earlier);
         }
@@ -140,28 +182,53 @@ pub(super) struct Wanted {
 
 impl Wanted {
     /// `None` if there are no recipes, and so no books with gems.
-    pub(super) fn new(snapshot: &dyn Snapshot, options: &DuplicateOptions) -> Result<Option<Self>, CatalogueError> {
+    pub(super) fn new(
+        snapshot: &dyn Snapshot,
+        options: &DuplicateOptions,
+    ) -> Result<Option<Self>, CatalogueError> {
         let mut known = snapshot.recipes();
-        let at = options.recipe.as_ref().map_or(Some(0), |name| known.iter().position(|known| known.name() == name));
+        let at = options.recipe.as_ref().map_or(Some(0), |name| {
+            known.iter().position(|known| known.name() == name)
+        });
         let Some(at) = at else {
             return Err(options
                 .recipe
                 .as_ref()
-                .map_or(CatalogueError::NoText, |name| CatalogueError::no_such_recipe(name, &known)));
+                .map_or(CatalogueError::NoText, |name| {
+                    CatalogueError::no_such_recipe(name, &known)
+                }));
         };
         if known.is_empty() {
             return Ok(None);
         }
         let (recipe, rule) = (known.swap_remove(at), options.rule);
-        let rule = RuleChanges { common_cap: rule.common_cap.or(Some(COMMON_CAP)), ..rule }.on(recipe.rule());
-        let recent = options.since.map(|since| recent(snapshot, since)).transpose()?;
-        Ok(Some(Self { recipe, rule, library: options.library.clone(), recent, most_compared: MOST_COMPARED }))
+        let rule = RuleChanges {
+            common_cap: rule.common_cap.or(Some(COMMON_CAP)),
+            ..rule
+        }
+        .on(recipe.rule());
+        let recent = options
+            .since
+            .map(|since| recent(snapshot, since))
+            .transpose()?;
+        Ok(Some(Self {
+            recipe,
+            rule,
+            library: options.library.clone(),
+            recent,
+            most_compared: MOST_COMPARED,
+        }))
     }
 
     /// Whether a book is compared with others.
     pub(super) fn is_compared(&self, number: BookNo, record: &Record) -> bool {
-        self.library.as_ref().is_none_or(|library| *library == record.key.library)
-            && self.recent.as_ref().is_none_or(|recent| recent.contains(&number))
+        self.library
+            .as_ref()
+            .is_none_or(|library| *library == record.key.library)
+            && self
+                .recent
+                .as_ref()
+                .is_none_or(|recent| recent.contains(&number))
             && !record.is_disabled()
     }
 }
@@ -170,7 +237,12 @@ impl Wanted {
 fn recent(snapshot: &dyn Snapshot, since: Timestamp) -> Result<HashSet<BookNo>, StoreError> {
     let mut recent = HashSet::new();
     for books in pages(snapshot) {
-        recent.extend(books?.into_iter().filter(|(_, record)| record.changed >= since).map(|(number, _)| number));
+        recent.extend(
+            books?
+                .into_iter()
+                .filter(|(_, record)| record.changed >= since)
+                .map(|(number, _)| number),
+        );
     }
     Ok(recent)
 }
@@ -193,16 +265,24 @@ pub(super) struct Search<'a> {
 
 impl Search<'_> {
     /// The pairs of these books and others, each pair with the book that it is not left to.
-    pub(super) fn pairs(&self, books: &[(BookNo, Record)], halt: Halt<'_>) -> Result<FoundPairs, CatalogueError> {
-        let compared: Vec<_> =
-            books.iter().filter(|(number, record)| self.wanted.is_compared(*number, record)).collect();
+    pub(super) fn pairs(
+        &self,
+        books: &[(BookNo, Record)],
+        halt: Halt<'_>,
+    ) -> Result<FoundPairs, CatalogueError> {
+        let compared: Vec<_> = books
+            .iter()
+            .filter(|(number, record)| self.wanted.is_compared(*number, record))
+            .collect();
         let mut all = FoundPairs::default();
         let suspects = self.suspects(&compared, &mut all.left_out, halt)?;
         for some in suspects {
             let first = some.first().map_or(BookNo(0), |(number, _)| *number);
             halt(books.partition_point(|(number, _)| *number < first) as u64)?;
             let parts = some.par_chunks(some.len().div_ceil(rayon::current_num_threads()).max(1));
-            let found: Vec<FoundPairs> = parts.map(|part| self.of_suspects(part)).collect::<Result<_, _>>()?;
+            let found: Vec<FoundPairs> = parts
+                .map(|part| self.of_suspects(part))
+                .collect::<Result<_, _>>()?;
             for FoundPairs { pairs, left_out } in found {
                 all.pairs.extend(pairs);
                 all.left_out += left_out;
@@ -212,18 +292,44 @@ impl Search<'_> {
     }
 
     /// The pairs of some books.
-    pub(super) fn of_suspects(&self, books: &[&(BookNo, Record)]) -> Result<FoundPairs, CatalogueError> {
-        let Wanted { recipe, rule, library, .. } = self.wanted;
-        let gems = |number: BookNo| Ok(self.snapshot.gems(recipe.name(), number)?.unwrap_or_default());
-        let lists: Vec<Vec<PlacedGem>> =
-            books.iter().map(|(number, _)| gems(*number)).collect::<Result<_, StoreError>>()?;
-        let queries: Vec<Vec<Gem>> = lists.iter().map(|list| list.iter().map(|placed| placed.gem).collect()).collect();
-        let tallies = self.snapshot.tallies(recipe.name(), &queries, limits(recipe, rule, library.as_ref()))?;
+    pub(super) fn of_suspects(
+        &self,
+        books: &[&(BookNo, Record)],
+    ) -> Result<FoundPairs, CatalogueError> {
+        let Wanted {
+            recipe,
+            rule,
+            library,
+            ..
+        } = self.wanted;
+        let gems = |number: BookNo| {
+            Ok(self
+                .snapshot
+                .gems(recipe.name(), number)?
+                .unwrap_or_default())
+        };
+        let lists: Vec<Vec<PlacedGem>> = books
+            .iter()
+            .map(|(number, _)| gems(*number))
+            .collect::<Result<_, StoreError>>()?;
+        let queries: Vec<Vec<Gem>> = lists
+            .iter()
+            .map(|list| list.iter().map(|placed| placed.gem).collect())
+            .collect();
+        let tallies = self.snapshot.tallies(
+            recipe.name(),
+            &queries,
+            limits(recipe, rule, library.as_ref()),
+        )?;
         let mut all = FoundPairs::default();
         for (((number, record), gems), tally) in books.iter().zip(lists).zip(tallies) {
             let (pairs, has_many) = self.others(*number, record, gems, tally)?;
             all.left_out.texts_with_many += u64::from(has_many);
-            all.pairs.extend(pairs.into_iter().map(|pair| pair.renumbered(|number| number.0)));
+            all.pairs.extend(
+                pairs
+                    .into_iter()
+                    .map(|pair| pair.renumbered(|number| number.0)),
+            );
         }
         Ok(all)
     }
@@ -242,14 +348,39 @@ impl Search<'_> {
         gems: Vec<PlacedGem>,
         mut tally: Tally,
     ) -> Result<(Vec<Pair<BookNo>>, bool), CatalogueError> {
-        let Wanted { recipe, rule, library, .. } = self.wanted;
-        let reader = Stored { snapshot: self.snapshot, recipe: recipe.name(), is_new: false };
-        let probes: Vec<Probe> = gems.into_iter().map(|placed| Probe { placed, kept: true }).collect();
-        let digests: Vec<String> =
-            [Some(&record.digest), record.clean_digest.as_ref()].into_iter().flatten().cloned().collect();
+        let Wanted {
+            recipe,
+            rule,
+            library,
+            ..
+        } = self.wanted;
+        let reader = Stored {
+            snapshot: self.snapshot,
+            recipe: recipe.name(),
+            is_new: false,
+        };
+        let probes: Vec<Probe> = gems
+            .into_iter()
+            .map(|placed| Probe { placed, kept: true })
+            .collect();
+        let digests: Vec<String> = [Some(&record.digest), record.clean_digest.as_ref()]
+            .into_iter()
+            .flatten()
+            .cloned()
+            .collect();
         if let Some(first) = self.first_of_many(number, &digests)? {
             let (a, b, identical, relation) = (number, first, true, Relation::SameText);
-            return Ok((vec![Pair { a, b, identical, relation, share_of_a: 1.0, share_of_b: 1.0 }], false));
+            return Ok((
+                vec![Pair {
+                    a,
+                    b,
+                    identical,
+                    relation,
+                    share_of_a: 1.0,
+                    share_of_b: 1.0,
+                }],
+                false,
+            ));
         }
         let is_left_out = |other: BookNo, _: &Outline| self.is_left(number, other);
         let question = Question {
@@ -267,7 +398,9 @@ impl Search<'_> {
         };
         let leave = |tally: &mut Tally| {
             for library in &mut tally.libraries {
-                library.books.retain(|(other, _)| !self.is_left(number, *other));
+                library
+                    .books
+                    .retain(|(other, _)| !self.is_left(number, *other));
             }
         };
         leave(&mut tally);
@@ -277,33 +410,59 @@ impl Search<'_> {
         let mut tally = with_identical(&reader, &question, tally)?;
         leave(&mut tally);
         let has = |number: &BookNo| {
-            let is_there = |of: &LibraryTally| of.books.binary_search_by_key(number, |(number, _)| *number).is_ok();
+            let is_there = |of: &LibraryTally| {
+                of.books
+                    .binary_search_by_key(number, |(number, _)| *number)
+                    .is_ok()
+            };
             tally.libraries.iter().any(is_there)
         };
         let has_many = has_many_more || dropped.iter().any(|number| !has(number));
-        let looked_up: Vec<LookedUp<'_>> =
-            tally.libraries.iter().map(|of| LookedUp::new(&reader, &question, of)).collect::<Result<_, _>>()?;
+        let looked_up: Vec<LookedUp<'_>> = tally
+            .libraries
+            .iter()
+            .map(|of| LookedUp::new(&reader, &question, of))
+            .collect::<Result<_, _>>()?;
         let mut pairs = Vec::new();
         for found in judge(&reader, &question, &looked_up, usize::MAX)?.matches {
             let (relation, share_of_a, share_of_b) = if found.identical {
                 (Relation::SameText, 1.0, 1.0)
             } else {
                 let relation = looked_up[found.library].aligned(found.number)?.relation;
-                (relation, found.score.share_of_query, found.score.share_of_book)
+                (
+                    relation,
+                    found.score.share_of_query,
+                    found.score.share_of_book,
+                )
             };
             if relation == Relation::Quotations {
                 continue;
             }
             let (a, b, identical) = (number, found.number, found.identical);
-            pairs.push(Pair { a, b, identical, relation, share_of_a, share_of_b });
+            pairs.push(Pair {
+                a,
+                b,
+                identical,
+                relation,
+                share_of_a,
+                share_of_b,
+            });
         }
         Ok((pairs, has_many))
     }
 
     /// The first of very many earlier books with the same text that are not disabled.
-    fn first_of_many(&self, number: BookNo, digests: &[String]) -> Result<Option<BookNo>, CatalogueError> {
+    fn first_of_many(
+        &self,
+        number: BookNo,
+        digests: &[String],
+    ) -> Result<Option<BookNo>, CatalogueError> {
         for digest in digests {
-            let limits = Limits { cap: MANY_COPIES, library: self.wanted.library.as_ref(), ..Limits::NONE };
+            let limits = Limits {
+                cap: MANY_COPIES,
+                library: self.wanted.library.as_ref(),
+                ..Limits::NONE
+            };
             let copies = self.snapshot.with_digest(digest, limits)?;
             let earlier: Vec<BookNo> = copies.into_iter().filter(|copy| *copy < number).collect();
             if earlier.len() < MANY_COPIES as usize {
@@ -311,7 +470,8 @@ impl Search<'_> {
             }
             let outlines = self.snapshot.outline(&earlier)?.into_iter().zip(earlier);
             let mut copies = outlines.filter(|(outline, _)| {
-                let is_copy = |of: &Outline| of.is_of(digests) && of.standing.disabled_since.is_none();
+                let is_copy =
+                    |of: &Outline| of.is_of(digests) && of.standing.disabled_since.is_none();
                 outline.as_ref().is_some_and(is_copy)
             });
             if let Some((_, first)) = copies.next() {
@@ -325,7 +485,9 @@ impl Search<'_> {
 /// Leaves in a tally the books with most gems, if there are too many. Returns the others.
 fn drop_all_but(most: usize, tally: &mut Tally) -> Vec<BookNo> {
     let books = tally.libraries.iter().flat_map(|library| &library.books);
-    let mut counts: Vec<(Reverse<u32>, BookNo)> = books.map(|(number, count)| (Reverse(*count), *number)).collect();
+    let mut counts: Vec<(Reverse<u32>, BookNo)> = books
+        .map(|(number, count)| (Reverse(*count), *number))
+        .collect();
     if counts.len() <= most {
         return Vec::new();
     }
@@ -345,7 +507,9 @@ impl Duplicates {
         members.sort_unstable();
         members.dedup();
         let mut found = Self::read(snapshot, Group { members, pairs })?;
-        found.pairs.sort_by(|a, b| b.strength().total_cmp(&a.strength()));
+        found
+            .pairs
+            .sort_by(|a, b| b.strength().total_cmp(&a.strength()));
         Ok(found)
     }
 
@@ -353,19 +517,33 @@ impl Duplicates {
     pub(super) fn read(snapshot: &dyn Snapshot, group: Group) -> Result<Self, CatalogueError> {
         let numbers: Vec<BookNo> = group.members.iter().map(|number| BookNo(*number)).collect();
         let records = snapshot.fetch(&numbers)?;
-        let books: Vec<(u32, Record)> =
-            group.members.iter().zip(records).filter_map(|(number, record)| Some((*number, record?))).collect();
+        let books: Vec<(u32, Record)> = group
+            .members
+            .iter()
+            .zip(records)
+            .filter_map(|(number, record)| Some((*number, record?)))
+            .collect();
         Ok(Self::of(books, group.pairs))
     }
 
     /// The books with their numbers in `pairs`, in the order in which they are given.
     fn of(books: Vec<(u32, Record)>, pairs: Vec<Pair<u32>>) -> Self {
-        let places: HashMap<u32, u32> = (0..).zip(&books).map(|(place, (number, _))| (*number, place)).collect();
-        let is_there = |pair: &Pair<u32>| places.contains_key(&pair.a) && places.contains_key(&pair.b);
-        let mut pairs: Vec<Pair<u32>> =
-            pairs.into_iter().filter(is_there).map(|pair| pair.renumbered(|number| places[&number])).collect();
+        let places: HashMap<u32, u32> = (0..)
+            .zip(&books)
+            .map(|(place, (number, _))| (*number, place))
+            .collect();
+        let is_there =
+            |pair: &Pair<u32>| places.contains_key(&pair.a) && places.contains_key(&pair.b);
+        let mut pairs: Vec<Pair<u32>> = pairs
+            .into_iter()
+            .filter(is_there)
+            .map(|pair| pair.renumbered(|number| places[&number]))
+            .collect();
         pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));
-        Self { books: books.into_iter().map(|(_, record)| record).collect(), pairs }
+        Self {
+            books: books.into_iter().map(|(_, record)| record).collect(),
+            pairs,
+        }
     }
 
     /// The same with the books in the order of their names.

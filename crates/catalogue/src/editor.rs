@@ -41,7 +41,11 @@ impl Catalogue {
     /// Returns an editor that makes changes on behalf of `actor`.
     #[must_use]
     pub fn by(&self, actor: Actor) -> Editor<'_> {
-        Editor { catalogue: self, actor, principal: None }
+        Editor {
+            catalogue: self,
+            actor,
+            principal: None,
+        }
     }
 }
 

@@ -67,7 +67,9 @@ pub enum CatalogueError {
     #[error("'except' works only with 'unless'; give both, or none")]
     ExceptAlone,
     /// A job of the same kind is still running.
-    #[error("job {id} ({kind}) is still running, and only one {kind} job can run at a time; wait for it, or cancel it")]
+    #[error(
+        "job {id} ({kind}) is still running, and only one {kind} job can run at a time; wait for it, or cancel it"
+    )]
     JobRuns {
         /// Its number.
         id: u32,
@@ -143,7 +145,9 @@ pub enum CatalogueError {
     #[error("there is no book {0}")]
     NoSuchBook(BookKey),
     /// The text of a book is not kept.
-    #[error("the text of {0} is not kept; to keep it, add the book again with `keep_text` (ingest --keep-texts)")]
+    #[error(
+        "the text of {0} is not kept; to keep it, add the book again with `keep_text` (ingest --keep-texts)"
+    )]
     NoSuchText(BookKey),
     /// The text is not the one that the book was added with.
     #[error("this is not the text of {0}; to replace the text, add the book again")]
@@ -158,7 +162,9 @@ pub enum CatalogueError {
     #[error("there are more than {MOST_TERMS} words to find; use fewer")]
     TooMuchSought,
     /// A cursor that is not one of this search.
-    #[error("the cursor is not the 'next_cursor' of a page of this search; leave it out to start at the first page")]
+    #[error(
+        "the cursor is not the 'next_cursor' of a page of this search; leave it out to start at the first page"
+    )]
     BadCursor,
     /// No such key.
     #[error("there is no key named {0:?}")]
@@ -226,7 +232,9 @@ pub enum CatalogueError {
     #[error("there are no gems to allow; give a longer text, or allow the book itself")]
     NothingToAllow,
     /// Events cannot be posted to this address.
-    #[error("not a valid webhook URL; give one such as https://books.example/lapidary, without a user name")]
+    #[error(
+        "not a valid webhook URL; give one such as https://books.example/lapidary, without a user name"
+    )]
     BadWebhook,
     /// No event would be sent to this address.
     #[error("no event would be sent there: {0}")]
@@ -251,7 +259,9 @@ pub enum CatalogueError {
         limit: usize,
     },
     /// A position in a list of gems is beyond its end.
-    #[error("'own' has the position {at}, but there are only {gems} gems; positions are counted from 0")]
+    #[error(
+        "'own' has the position {at}, but there are only {gems} gems; positions are counted from 0"
+    )]
     NoSuchPosition {
         /// The position.
         at: u32,
@@ -265,19 +275,30 @@ impl CatalogueError {
         let known: Vec<&str> = known.iter().map(|recipe| recipe.name().as_str()).collect();
         Self::NoSuchRecipe {
             asked: asked.to_string(),
-            known: if known.is_empty() { "none yet".to_owned() } else { known.join(", ") },
+            known: if known.is_empty() {
+                "none yet".to_owned()
+            } else {
+                known.join(", ")
+            },
         }
     }
 }
 
 /// Why the gate refused a book.
 fn refusal(report: &Report) -> String {
-    let such_as = report.matches.iter().find(|found| found.decides() && found.book.rights == report.verdict);
-    let such_as =
-        such_as.map_or_else(String::new, |found| format!(", such as {}/{}", found.book.library, found.book.id));
+    let such_as = report
+        .matches
+        .iter()
+        .find(|found| found.decides() && found.book.rights == report.verdict);
+    let such_as = such_as.map_or_else(String::new, |found| {
+        format!(", such as {}/{}", found.book.library, found.book.id)
+    });
     let books = count(report.total as u64, "book matches", "books match");
     let share = report.covered.map_or_else(String::new, |share| {
-        format!(", and {} of this text is in protected books", Language::English.percent(share))
+        format!(
+            ", and {} of this text is in protected books",
+            Language::English.percent(share)
+        )
     });
     format!("not added: {books}{such_as}{share}")
 }

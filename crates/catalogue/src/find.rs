@@ -39,8 +39,12 @@ impl Catalogue {
         limit: usize,
     ) -> Result<FoundBooks, CatalogueError> {
         let terms = sought.terms()?;
-        let asked = sought.library.iter().filter(|library| visible.is_none_or(|visible| visible.contains(*library)));
-        let asked: Option<BTreeSet<Library>> = sought.library.is_some().then(|| asked.cloned().collect());
+        let asked = sought
+            .library
+            .iter()
+            .filter(|library| visible.is_none_or(|visible| visible.contains(*library)));
+        let asked: Option<BTreeSet<Library>> =
+            sought.library.is_some().then(|| asked.cloned().collect());
         let libraries = asked.as_ref().or(visible);
         let from = cursor.map(|cursor| read(cursor, libraries)).transpose()?;
         let snapshot = self.store.snapshot();
@@ -49,7 +53,14 @@ impl Catalogue {
         {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
-        let search = |limit| snapshot.search(&Search { terms: &terms, libraries, from: from.as_ref(), limit });
+        let search = |limit| {
+            snapshot.search(&Search {
+                terms: &terms,
+                libraries,
+                from: from.as_ref(),
+                limit,
+            })
+        };
         let Found { books, mut next } = search(limit)?;
         let mut records: Vec<Record> = Vec::new();
         for some in books.chunks(READ_AT_ONCE) {
@@ -62,9 +73,14 @@ impl Catalogue {
             }
         }
         // A damaged index must not show one library's books to another.
-        records.retain(|record| libraries.is_none_or(|libraries| libraries.contains(&record.key.library)));
+        records.retain(|record| {
+            libraries.is_none_or(|libraries| libraries.contains(&record.key.library))
+        });
         let next_cursor = next.map(|next| written(&next));
-        Ok(FoundBooks { books: records.into_iter().map(Into::into).collect(), next_cursor })
+        Ok(FoundBooks {
+            books: records.into_iter().map(Into::into).collect(),
+            next_cursor,
+        })
     }
 }
 
@@ -72,19 +88,39 @@ impl Sought {
     fn terms(&self) -> Result<BTreeSet<Term>, CatalogueError> {
         let words = |text, field| -> Vec<Term> { Term::words(field, text).collect() };
         let conditions = [
-            ("identifier", self.identifier.as_deref().map(|written| Term::identifier(written).into_iter().collect())),
-            ("title", self.title.as_deref().map(|text| words(text, Field::Title))),
-            ("author", self.author.as_deref().map(|text| words(text, Field::Author))),
+            (
+                "identifier",
+                self.identifier
+                    .as_deref()
+                    .map(|written| Term::identifier(written).into_iter().collect()),
+            ),
+            (
+                "title",
+                self.title.as_deref().map(|text| words(text, Field::Title)),
+            ),
+            (
+                "author",
+                self.author
+                    .as_deref()
+                    .map(|text| words(text, Field::Author)),
+            ),
         ];
         let mut terms = BTreeSet::new();
-        for (name, found) in conditions.into_iter().filter_map(|(name, found)| Some((name, found?))) {
+        for (name, found) in conditions
+            .into_iter()
+            .filter_map(|(name, found)| Some((name, found?)))
+        {
             if found.is_empty() {
-                return Err(CatalogueError::NothingSought(format!("the {name} has no letter or digit")));
+                return Err(CatalogueError::NothingSought(format!(
+                    "the {name} has no letter or digit"
+                )));
             }
             terms.extend(found);
         }
         match terms.len() {
-            0 => Err(CatalogueError::NothingSought("give an identifier, words of a title, or an author".to_owned())),
+            0 => Err(CatalogueError::NothingSought(
+                "give an identifier, words of a title, or an author".to_owned(),
+            )),
             1..=MOST_TERMS => Ok(terms),
             _ => Err(CatalogueError::TooMuchSought),
         }
@@ -96,11 +132,18 @@ fn written(cursor: &Cursor) -> String {
 }
 
 fn read(written: &str, libraries: Option<&BTreeSet<Library>>) -> Result<Cursor, CatalogueError> {
-    let parsed = BASE64_URL_SAFE_NO_PAD.decode(written).ok().and_then(|bytes| {
-        let text = String::from_utf8(bytes).ok()?;
-        let (passed, library) = text.split_once(' ')?;
-        Some(Cursor { library: library.parse().ok()?, passed: passed.parse().ok()? })
-    });
-    let permitted = |cursor: &Cursor| libraries.is_none_or(|libraries| libraries.contains(&cursor.library));
+    let parsed = BASE64_URL_SAFE_NO_PAD
+        .decode(written)
+        .ok()
+        .and_then(|bytes| {
+            let text = String::from_utf8(bytes).ok()?;
+            let (passed, library) = text.split_once(' ')?;
+            Some(Cursor {
+                library: library.parse().ok()?,
+                passed: passed.parse().ok()?,
+            })
+        });
+    let permitted =
+        |cursor: &Cursor| libraries.is_none_or(|libraries| libraries.contains(&cursor.library));
     parsed.filter(permitted).ok_or(CatalogueError::BadCursor)
 }

@@ -25,7 +25,8 @@ use crate::metrics::METRICS;
 use lapidary_extract::HiddenWords;
 use lapidary_language::Language;
 use lapidary_store::{
-    Action, Actor, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, Outline, Rights, Snapshot, StoreError,
+    Action, Actor, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, Outline, Rights,
+    Snapshot, StoreError,
 };
 
 /// Excludes all books of the library.
@@ -59,8 +60,21 @@ pub struct Gate {
 
 impl Default for Gate {
     fn default() -> Self {
-        let CheckOptions { limit, detail, language, .. } = CheckOptions::default();
-        Self { except_library: false, except: BTreeSet::new(), limit, detail, language, visible: None, required: false }
+        let CheckOptions {
+            limit,
+            detail,
+            language,
+            ..
+        } = CheckOptions::default();
+        Self {
+            except_library: false,
+            except: BTreeSet::new(),
+            limit,
+            detail,
+            language,
+            visible: None,
+            required: false,
+        }
     }
 }
 
@@ -71,23 +85,42 @@ impl Gate {
     /// [`CatalogueError::ExceptAlone`] and [`CatalogueError::Name`].
     pub fn of(unless: Option<Unless>, except: Vec<String>) -> Result<Option<Self>, CatalogueError> {
         let Some(Unless::Protected) = unless else {
-            return if except.is_empty() { Ok(None) } else { Err(CatalogueError::ExceptAlone) };
+            return if except.is_empty() {
+                Ok(None)
+            } else {
+                Err(CatalogueError::ExceptAlone)
+            };
         };
-        let (library, books): (Vec<_>, Vec<_>) = except.into_iter().partition(|book| book == SAME_LIBRARY);
-        let except = books.into_iter().map(BookId::try_from).collect::<Result<_, _>>()?;
-        Ok(Some(Self { except_library: !library.is_empty(), except, ..Self::default() }))
+        let (library, books): (Vec<_>, Vec<_>) =
+            except.into_iter().partition(|book| book == SAME_LIBRARY);
+        let except = books
+            .into_iter()
+            .map(BookId::try_from)
+            .collect::<Result<_, _>>()?;
+        Ok(Some(Self {
+            except_library: !library.is_empty(),
+            except,
+            ..Self::default()
+        }))
     }
 
     /// The same gate for a key that requires one.
     #[must_use]
     pub fn required(self) -> Self {
-        Self { except_library: false, except: BTreeSet::new(), required: true, ..self }
+        Self {
+            except_library: false,
+            except: BTreeSet::new(),
+            required: true,
+            ..self
+        }
     }
 
     /// What does not count, as a request names it.
     pub fn exceptions(&self) -> impl Iterator<Item = &str> {
         let library = self.except_library.then_some(SAME_LIBRARY);
-        library.into_iter().chain(self.except.iter().map(BookId::as_str))
+        library
+            .into_iter()
+            .chain(self.except.iter().map(BookId::as_str))
     }
 
     fn excludes(&self, book: &BookKey, library: &Library, id: &BookId) -> bool {
@@ -108,16 +141,37 @@ pub(super) struct Gated {
 
 impl Gated {
     /// The query for a text, in all recipes of the catalogue. Which of them are needed depends on the other books.
-    pub(super) fn of_text(gate: Gate, text: &Text<'_>, hidden: &HiddenWords, recipes: Vec<Recipe>) -> Self {
+    pub(super) fn of_text(
+        gate: Gate,
+        text: &Text<'_>,
+        hidden: &HiddenWords,
+        recipes: Vec<Recipe>,
+    ) -> Self {
         let asked = Asked::of_text(text.original(), text, recipes.into());
-        Self { gate, asked, of_gems: None, disguise: signs(text.original(), hidden) }
+        Self {
+            gate,
+            asked,
+            of_gems: None,
+            disguise: signs(text.original(), hidden),
+        }
     }
 
     /// The query for gems of a recipe.
-    pub(super) fn of_gems(gate: Gate, content: &Content, recipe: Recipe) -> Result<Self, CatalogueError> {
-        let Content::Gems(BookGems { gems, .. }) = content else { return Err(CatalogueError::NoText) };
+    pub(super) fn of_gems(
+        gate: Gate,
+        content: &Content,
+        recipe: Recipe,
+    ) -> Result<Self, CatalogueError> {
+        let Content::Gems(BookGems { gems, .. }) = content else {
+            return Err(CatalogueError::NoText);
+        };
         let of_gems = Some(recipe.name().clone());
-        Ok(Self { gate, asked: Asked::of_gems(gems, None, vec![recipe])?, of_gems, disguise: None })
+        Ok(Self {
+            gate,
+            asked: Asked::of_gems(gems, None, vec![recipe])?,
+            of_gems,
+            disguise: None,
+        })
     }
 
     /// How much of its own library a check with these recipes reaches, if not all, so that the book is refused. What another
@@ -133,12 +187,19 @@ impl Gated {
         if self.gate.except_library {
             return Ok(None);
         }
-        let Some(own) = snapshot.library(library)? else { return Ok(None) };
+        let Some(own) = snapshot.library(library)? else {
+            return Ok(None);
+        };
         // Where the books were not counted by recipe, any of those that are missed may be of this library.
         let mut coverage = own.coverage(recipes).unwrap_or(all);
         if coverage.lacking() > 0
-            && let Some(replaced) = snapshot.fetch(&replaced.into_iter().collect::<Vec<_>>())?.pop().flatten()
-            && recipes.iter().all(|recipe| !replaced.gems.contains_key(recipe))
+            && let Some(replaced) = snapshot
+                .fetch(&replaced.into_iter().collect::<Vec<_>>())?
+                .pop()
+                .flatten()
+            && recipes
+                .iter()
+                .all(|recipe| !replaced.gems.contains_key(recipe))
         {
             coverage.of -= 1;
         }
@@ -151,7 +212,11 @@ impl Editor<'_> {
     ///
     /// This must not run on a thread of rayon's: while one waits for the reads of a check, it may begin another job, which
     /// would wait for the gate.
-    pub(super) fn admit(&self, prepared: Prepared, gated: &Gated) -> Result<Verdict, CatalogueError> {
+    pub(super) fn admit(
+        &self,
+        prepared: Prepared,
+        gated: &Gated,
+    ) -> Result<Verdict, CatalogueError> {
         let key = prepared.record().key.clone();
         let could_match = self.could_match(gated);
         let mut place = Some(self.gate_queue.enter(&self.in_line(), could_match.clone()));
@@ -169,7 +234,9 @@ impl Editor<'_> {
 
     /// Who waits in the queue.
     fn in_line(&self) -> Actor {
-        self.principal.clone().map_or_else(|| self.actor.clone(), Actor::Key)
+        self.principal
+            .clone()
+            .map_or_else(|| self.actor.clone(), Actor::Key)
     }
 
     /// Checks a book. Returns the turn to write it in, if others share the store.
@@ -201,17 +268,29 @@ impl Editor<'_> {
     }
 
     /// Whether a book that could match was added or changed after this entry of the audit log, which becomes the last one.
-    fn has_new_rival(&self, key: &BookKey, could_match: &CouldMatch, since: &mut u64) -> Result<bool, CatalogueError> {
+    fn has_new_rival(
+        &self,
+        key: &BookKey,
+        could_match: &CouldMatch,
+        since: &mut u64,
+    ) -> Result<bool, CatalogueError> {
         let entries = self.store.audit(AuditFrom::Behind(*since), MOST_CHANGES)?;
-        let Some(last) = entries.last() else { return Ok(false) };
+        let Some(last) = entries.last() else {
+            return Ok(false);
+        };
         *since = last.number;
         if entries.len() == MOST_CHANGES {
             return Ok(true);
         }
         let mut changed = BTreeSet::new();
         for entry in &entries {
-            if let Action::Added(book) | Action::Replaced(book) | Action::Amended(book) = &entry.action {
-                changed.insert(BookKey { library: book.library.parse()?, id: book.id.parse()? });
+            if let Action::Added(book) | Action::Replaced(book) | Action::Amended(book) =
+                &entry.action
+            {
+                changed.insert(BookKey {
+                    library: book.library.parse()?,
+                    id: book.id.parse()?,
+                });
             }
         }
         changed.remove(key);
@@ -228,15 +307,24 @@ impl Editor<'_> {
 
     /// Decides about a book. `refused` is called before the report of a refusal, which takes longer than the verdict: nobody needs
     /// to wait for it.
-    fn judge(&self, key: &BookKey, gated: &Gated, refused: impl FnOnce()) -> Result<Verdict, CatalogueError> {
+    fn judge(
+        &self,
+        key: &BookKey,
+        gated: &Gated,
+        refused: impl FnOnce(),
+    ) -> Result<Verdict, CatalogueError> {
         // Taken now, so that it has every book that could match and was let in here before.
         let snapshot = self.store.snapshot();
         let (own, day) = (snapshot.find(key)?, today());
         let is_left_out = |number: BookNo, outline: &Outline| {
             let is_banned = outline.standing.rights_on(day, outline.rights) == Rights::Forbidden;
-            own == Some(number) || !is_banned && gated.gate.excludes(key, &outline.library, &outline.id)
+            own == Some(number)
+                || !is_banned && gated.gate.excludes(key, &outline.library, &outline.id)
         };
-        let (allowances, deciding) = (self.allowances()?, self.deciding_for(&*snapshot, self.own_libraries()?)?);
+        let (allowances, deciding) = (
+            self.allowances()?,
+            self.deciding_for(&*snapshot, self.own_libraries()?)?,
+        );
         let [asked, aside] = self.needed(&*snapshot, &deciding, gated)?;
         let recipes: Vec<RecipeName> = asked.iter().map(|of| of.recipe.name().clone()).collect();
         let checking = Checking {
@@ -268,9 +356,16 @@ impl Editor<'_> {
     fn could_match(&self, gated: &Gated) -> CouldMatch {
         let of_recipe = |of: InRecipe<'_>| {
             let gems = of.gems.iter().map(|probe| probe.placed.gem).collect();
-            (of.recipe.name().clone(), OfRecipe::new(of.rule.fewest(), gems))
+            (
+                of.recipe.name().clone(),
+                OfRecipe::new(of.rule.fewest(), gems),
+            )
         };
-        let recipes = self.in_recipes(&gated.asked.recipes).into_iter().map(of_recipe).collect();
+        let recipes = self
+            .in_recipes(&gated.asked.recipes)
+            .into_iter()
+            .map(of_recipe)
+            .collect();
         CouldMatch::new(recipes, gated.asked.digests.clone())
     }
 
@@ -281,33 +376,83 @@ impl Editor<'_> {
         deciding: &Deciding<'_>,
         gated: &'g Gated,
     ) -> Result<[Vec<InRecipe<'g>>; 2], CatalogueError> {
-        let recipes = gated.of_gems.clone().map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
-        let options = CheckOptions { recipes, ..CheckOptions::default() };
+        let recipes = gated
+            .of_gems
+            .clone()
+            .map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
+        let options = CheckOptions {
+            recipes,
+            ..CheckOptions::default()
+        };
         let Chosen { recipes, aside } = self.recipes_for(snapshot, deciding, None, &options)?;
-        let find = |recipe: &Recipe| gated.asked.recipes.iter().find(|(asked, _)| asked.name() == recipe.name());
+        let find = |recipe: &Recipe| {
+            gated
+                .asked
+                .recipes
+                .iter()
+                .find(|(asked, _)| asked.name() == recipe.name())
+        };
         let found: Option<Vec<&(Recipe, Vec<Probe>)>> = recipes.iter().map(find).collect();
         // No recipe is added while a book is.
-        let found = found.ok_or(CatalogueError::CheckIncomplete { coverage: Coverage { books: 0, of: 0 } })?;
-        Ok([self.in_recipes(found), self.in_recipes(aside.iter().filter_map(find))])
+        let found = found.ok_or(CatalogueError::CheckIncomplete {
+            coverage: Coverage { books: 0, of: 0 },
+        })?;
+        Ok([
+            self.in_recipes(found),
+            self.in_recipes(aside.iter().filter_map(find)),
+        ])
     }
 }
 
 impl Gated {
     fn report(&self, checking: &Checking<'_>) -> Result<Report, CatalogueError> {
-        let Gate { limit, detail, language, visible, required, .. } = &self.gate;
-        let options = CheckOptions { limit: *limit, detail: *detail, language: *language, ..CheckOptions::default() };
-        let mut report = Report { disguise: self.disguise.clone(), ..checking.report(&options)? };
+        let Gate {
+            limit,
+            detail,
+            language,
+            visible,
+            required,
+            ..
+        } = &self.gate;
+        let options = CheckOptions {
+            limit: *limit,
+            detail: *detail,
+            language: *language,
+            ..CheckOptions::default()
+        };
+        let mut report = Report {
+            disguise: self.disguise.clone(),
+            ..checking.report(&options)?
+        };
         if let Some(visible) = visible {
-            let deciding = |report: &Report| report.matches.iter().filter(|found| found.informs.is_none()).count();
+            let deciding = |report: &Report| {
+                report
+                    .matches
+                    .iter()
+                    .filter(|found| found.informs.is_none())
+                    .count()
+            };
             let shown = deciding(&report);
-            report.matches.retain(|found| visible.iter().any(|library| library.as_str() == found.book.library));
+            report.matches.retain(|found| {
+                visible
+                    .iter()
+                    .any(|library| library.as_str() == found.book.library)
+            });
             let hidden = (shown - deciding(&report)) as u64;
-            let notes = report.note.take().into_iter().chain((hidden > 0).then(|| language.note_hidden(hidden)));
+            let notes = report
+                .note
+                .take()
+                .into_iter()
+                .chain((hidden > 0).then(|| language.note_hidden(hidden)));
             let notes: Vec<String> = notes.collect();
             report.note = (!notes.is_empty()).then(|| notes.join("; "));
         }
         if *required {
-            let notes = report.note.take().into_iter().chain([language.note_must_gate()]);
+            let notes = report
+                .note
+                .take()
+                .into_iter()
+                .chain([language.note_must_gate()]);
             report.note = Some(notes.collect::<Vec<_>>().join("; "));
         }
         Ok(report)
@@ -324,7 +469,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let catalogue = Catalogue::open_or_create(folder.path()).unwrap();
         let source = |key| catalogue.by(Actor::Local).on_behalf_of(key).in_line();
-        assert_eq!(source(Some("shop")), catalogue.by(Actor::Key("shop".to_owned())).in_line());
+        assert_eq!(
+            source(Some("shop")),
+            catalogue.by(Actor::Key("shop".to_owned())).in_line()
+        );
         assert_eq!(source(None), Actor::Local);
     }
 }

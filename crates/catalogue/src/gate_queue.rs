@@ -35,9 +35,16 @@ impl OfRecipe {
     }
 
     fn could_match(&self, other: &Self) -> bool {
-        let (few, many) = if self.gems.len() < other.gems.len() { (self, other) } else { (other, self) };
+        let (few, many) = if self.gems.len() < other.gems.len() {
+            (self, other)
+        } else {
+            (other, self)
+        };
         let fewest = self.fewest.min(other.fewest).max(1) as usize;
-        let common = few.gems.iter().filter(|gem| many.gems.binary_search(gem).is_ok());
+        let common = few
+            .gems
+            .iter()
+            .filter(|gem| many.gems.binary_search(gem).is_ok());
         common.take(fewest).count() == fewest
     }
 }
@@ -48,22 +55,46 @@ impl CouldMatch {
     }
 
     fn could_match(&self, other: &Self) -> bool {
-        let (Sought { recipes, digests }, Sought { recipes: of_other, digests: other }) = (&*self.0, &*other.0);
-        let in_recipe =
-            |(name, of): (&RecipeName, &OfRecipe)| of_other.get(name).is_some_and(|other| of.could_match(other));
+        let (
+            Sought { recipes, digests },
+            Sought {
+                recipes: of_other,
+                digests: other,
+            },
+        ) = (&*self.0, &*other.0);
+        let in_recipe = |(name, of): (&RecipeName, &OfRecipe)| {
+            of_other
+                .get(name)
+                .is_some_and(|other| of.could_match(other))
+        };
         digests.iter().any(|digest| other.contains(digest)) || recipes.iter().any(in_recipe)
     }
 
     /// Whether it could match a stored book, if that exists.
-    pub(super) fn could_match_stored(&self, snapshot: &dyn Snapshot, book: &BookKey) -> Result<bool, StoreError> {
-        let Some(number) = snapshot.find(book)? else { return Ok(false) };
+    pub(super) fn could_match_stored(
+        &self,
+        snapshot: &dyn Snapshot,
+        book: &BookKey,
+    ) -> Result<bool, StoreError> {
+        let Some(number) = snapshot.find(book)? else {
+            return Ok(false);
+        };
         let outline = snapshot.outline(&[number])?.pop().flatten();
-        let digests = outline.into_iter().flat_map(|outline| [Some(outline.digest), outline.clean_digest]);
-        if digests.flatten().any(|digest| self.0.digests.contains(&digest)) {
+        let digests = outline
+            .into_iter()
+            .flat_map(|outline| [Some(outline.digest), outline.clean_digest]);
+        if digests
+            .flatten()
+            .any(|digest| self.0.digests.contains(&digest))
+        {
             return Ok(true);
         }
         for (name, sought) in &self.0.recipes {
-            let gems = snapshot.gems(name, number)?.unwrap_or_default().into_iter().map(|placed| placed.gem);
+            let gems = snapshot
+                .gems(name, number)?
+                .unwrap_or_default()
+                .into_iter()
+                .map(|placed| placed.gem);
             if sought.could_match(&OfRecipe::new(sought.fewest, gems.collect())) {
                 return Ok(true);
             }
@@ -115,13 +146,23 @@ impl GateQueue {
             let others = books.behind(compared);
             compared = books.last;
             drop(books);
-            rivals
-                .extend(others.iter().filter(|(_, other)| other.could_match(&could_match)).map(|(number, _)| *number));
+            rivals.extend(
+                others
+                    .iter()
+                    .filter(|(_, other)| other.could_match(&could_match))
+                    .map(|(number, _)| *number),
+            );
             books = self.lock();
         }
-        let place = GatePlace { queue: self, number: books.add(by.to_string(), could_match, rivals) };
+        let place = GatePlace {
+            queue: self,
+            number: books.add(by.to_string(), could_match, rivals),
+        };
         while !books.begins(place.number) {
-            books = self.changed.wait(books).unwrap_or_else(PoisonError::into_inner);
+            books = self
+                .changed
+                .wait(books)
+                .unwrap_or_else(PoisonError::into_inner);
         }
         // It may be the turn of another key now.
         self.changed.notify_all();
@@ -135,7 +176,10 @@ impl GateQueue {
 
 impl Drop for GatePlace<'_> {
     fn drop(&mut self) {
-        self.queue.lock().queued.retain(|queued| queued.number != self.number);
+        self.queue
+            .lock()
+            .queued
+            .retain(|queued| queued.number != self.number);
         self.queue.changed.notify_all();
     }
 }
@@ -144,25 +188,48 @@ impl Books {
     /// The books that entered after this one.
     fn behind(&self, number: u64) -> Vec<(u64, CouldMatch)> {
         let later = self.queued.iter().filter(|queued| queued.number > number);
-        later.map(|queued| (queued.number, queued.could_match.clone())).collect()
+        later
+            .map(|queued| (queued.number, queued.could_match.clone()))
+            .collect()
     }
 
     fn add(&mut self, by: String, could_match: CouldMatch, rivals: Vec<u64>) -> u64 {
         self.last += 1;
         let number = self.last;
-        for other in self.queued.iter_mut().filter(|other| rivals.contains(&other.number)) {
+        for other in self
+            .queued
+            .iter_mut()
+            .filter(|other| rivals.contains(&other.number))
+        {
             other.rivals.push(number);
         }
-        self.queued.push(Queued { number, by, runs: false, could_match, rivals });
+        self.queued.push(Queued {
+            number,
+            by,
+            runs: false,
+            could_match,
+            rivals,
+        });
         number
     }
 
     /// Begins with a book if it is its turn.
     fn begins(&mut self, number: u64) -> bool {
-        let Some(at) = self.queued.iter().position(|queued| queued.number == number) else { return true };
+        let Some(at) = self
+            .queued
+            .iter()
+            .position(|queued| queued.number == number)
+        else {
+            return true;
+        };
         let this = &self.queued[at];
-        let rivals = self.queued.iter().filter(|other| this.rivals.contains(&other.number));
-        let begins = rivals.into_iter().all(|other| !other.runs && self.order(this) < self.order(other));
+        let rivals = self
+            .queued
+            .iter()
+            .filter(|other| this.rivals.contains(&other.number));
+        let begins = rivals
+            .into_iter()
+            .all(|other| !other.runs && self.order(this) < self.order(other));
         if begins {
             self.begin(at);
         }
@@ -172,7 +239,8 @@ impl Books {
     fn begin(&mut self, at: usize) {
         if self.turn_of.len() > MANY_KEYS {
             let queued = &self.queued;
-            self.turn_of.retain(|key, _| queued.iter().any(|other| other.by == *key));
+            self.turn_of
+                .retain(|key, _| queued.iter().any(|other| other.by == *key));
         }
         self.turns += 1;
         let this = &mut self.queued[at];
@@ -182,7 +250,10 @@ impl Books {
 
     /// What decides who is first: the last turn of the key, then who came first.
     fn order(&self, queued: &Queued) -> (u64, u64) {
-        (self.turn_of.get(&queued.by).copied().unwrap_or(0), queued.number)
+        (
+            self.turn_of.get(&queued.by).copied().unwrap_or(0),
+            queued.number,
+        )
     }
 }
 
@@ -192,12 +263,18 @@ mod tests {
 
     fn these(gems: &[u64]) -> CouldMatch {
         let of_recipe = OfRecipe::new(2, gems.iter().copied().map(Gem).collect());
-        CouldMatch::new([("hardened".parse().unwrap(), of_recipe)].into(), Vec::new())
+        CouldMatch::new(
+            [("hardened".parse().unwrap(), of_recipe)].into(),
+            Vec::new(),
+        )
     }
 
     /// Adds a book and says whether the gate begins with it.
     fn add(books: &mut Books, by: &str, could_match: CouldMatch) -> (u64, bool) {
-        let others = books.behind(0).into_iter().filter(|(_, other)| other.could_match(&could_match));
+        let others = books
+            .behind(0)
+            .into_iter()
+            .filter(|(_, other)| other.could_match(&could_match));
         let rivals = others.map(|(number, _)| number).collect();
         let number = books.add(by.to_owned(), could_match, rivals);
         (number, books.begins(number))
@@ -207,12 +284,18 @@ mod tests {
     fn only_books_that_could_match_wait_for_one_another() {
         let mut books = Books::default();
         assert!(add(&mut books, "a", these(&[1, 2, 3])).1);
-        assert!(add(&mut books, "a", these(&[3, 4, 5])).1, "one gem in common is no match");
+        assert!(
+            add(&mut books, "a", these(&[3, 4, 5])).1,
+            "one gem in common is no match"
+        );
         assert!(!add(&mut books, "b", these(&[9, 3, 2])).1);
         let digest = || CouldMatch::new(BTreeMap::new(), vec!["d".to_owned()]);
         let mut books = Books::default();
         assert!(add(&mut books, "a", digest()).1);
-        assert!(!add(&mut books, "b", digest()).1, "the same text, without gems");
+        assert!(
+            !add(&mut books, "b", digest()).1,
+            "the same text, without gems"
+        );
     }
 
     #[test]
@@ -220,15 +303,24 @@ mod tests {
         let mut books = Books::default();
         let (first, begins) = add(&mut books, "flood", these(&[1, 2]));
         assert!(begins);
-        let flood: Vec<u64> = (0..9).map(|_| add(&mut books, "flood", these(&[1, 2])).0).collect();
+        let flood: Vec<u64> = (0..9)
+            .map(|_| add(&mut books, "flood", these(&[1, 2])).0)
+            .collect();
         let (other, begins) = add(&mut books, "other", these(&[1, 2]));
         assert!(!begins);
         books.queued.retain(|queued| queued.number != first);
         assert!(!flood.iter().any(|waiting| books.begins(*waiting)) && books.begins(other));
         books.queued.retain(|queued| queued.number != other);
         let (again, begins) = add(&mut books, "other", these(&[1, 2]));
-        assert!(!begins && !flood[1..].iter().any(|waiting| books.begins(*waiting)) && books.begins(flood[0]));
+        assert!(
+            !begins
+                && !flood[1..].iter().any(|waiting| books.begins(*waiting))
+                && books.begins(flood[0])
+        );
         books.queued.retain(|queued| queued.number != flood[0]);
-        assert!(!flood[1..].iter().any(|waiting| books.begins(*waiting)) && books.begins(again), "in turn");
+        assert!(
+            !flood[1..].iter().any(|waiting| books.begins(*waiting)) && books.begins(again),
+            "in turn"
+        );
     }
 }

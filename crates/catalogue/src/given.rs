@@ -11,7 +11,10 @@ pub const MAX_GEMS: usize = 100_000;
 /// Validates external gems: checks their range and number, and removes duplicates.
 pub(super) fn distinct(gems: &[WrittenGem], recipe: &Recipe) -> Result<Vec<Gem>, CatalogueError> {
     if gems.len() > MAX_GEMS {
-        return Err(CatalogueError::TooManyGems { found: gems.len(), limit: MAX_GEMS });
+        return Err(CatalogueError::TooManyGems {
+            found: gems.len(),
+            limit: MAX_GEMS,
+        });
     }
     let mut seen = HashSet::with_capacity(gems.len());
     let mut distinct = Vec::with_capacity(gems.len());
@@ -23,7 +26,11 @@ pub(super) fn distinct(gems: &[WrittenGem], recipe: &Recipe) -> Result<Vec<Gem>,
                 (false, 32) => "numbers from 0 to 4294967295",
                 (false, _) => "strings of 16 hexadecimal digits, of which the first four are 0",
             };
-            return Err(CatalogueError::BadGem { gem, recipe: recipe.name().clone(), are });
+            return Err(CatalogueError::BadGem {
+                gem,
+                recipe: recipe.name().clone(),
+                are,
+            });
         };
         if seen.insert(gem) {
             distinct.push(gem);

@@ -12,8 +12,15 @@ static CONTEXT: Mutex<ContextV7> = Mutex::new(ContextV7::new());
 #[must_use]
 pub fn new_id(now: Timestamp) -> Uuid {
     // `Uuid::now_v7` panics if the clock is set to before 1970.
-    let (seconds, nanoseconds) = (now.as_second().try_into(), now.subsec_nanosecond().try_into());
-    Uuid::new_v7(uuid::Timestamp::from_unix(&CONTEXT, seconds.unwrap_or(0), nanoseconds.unwrap_or(0)))
+    let (seconds, nanoseconds) = (
+        now.as_second().try_into(),
+        now.subsec_nanosecond().try_into(),
+    );
+    Uuid::new_v7(uuid::Timestamp::from_unix(
+        &CONTEXT,
+        seconds.unwrap_or(0),
+        nanoseconds.unwrap_or(0),
+    ))
 }
 
 /// The first id that can be made at a time.
@@ -33,7 +40,9 @@ mod tests {
     fn ids_are_in_the_order_in_which_they_were_made() {
         let now = Timestamp::now();
         let back = now.checked_sub(1.hour()).unwrap();
-        let mut ids: Vec<_> = (0..1_000).map(|i| new_id(if i % 10 == 9 { back } else { now })).collect();
+        let mut ids: Vec<_> = (0..1_000)
+            .map(|i| new_id(if i % 10 == 9 { back } else { now }))
+            .collect();
         assert!(ids.is_sorted());
         ids.dedup();
         assert_eq!(ids.len(), 1_000);

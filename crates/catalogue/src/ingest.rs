@@ -44,18 +44,30 @@ impl Editor<'_> {
         while !rest.is_empty() {
             let mut keys = HashSet::new();
             // A repeated key starts a new batch, so that it is compared with the stored version.
-            let distinct = rest.iter().take_while(|entry| keys.insert(entry.key.clone())).count();
+            let distinct = rest
+                .iter()
+                .take_while(|entry| keys.insert(entry.key.clone()))
+                .count();
             let prepared: Vec<_> = rest
                 .drain(..distinct)
                 .collect::<Vec<_>>()
                 .into_par_iter()
                 .map(|entry| self.prepare(entry, &recipes))
                 .collect();
-            let together = prepared.iter().flatten().filter(|prepared| !prepared.is_gated()).cloned().collect();
+            let together = prepared
+                .iter()
+                .flatten()
+                .filter(|prepared| !prepared.is_gated())
+                .cloned()
+                .collect();
             let written = self.commit(together).is_ok();
             added.extend(prepared.into_iter().map(|prepared| {
                 let prepared = prepared?;
-                if written && !prepared.is_gated() { Ok(prepared.added()) } else { self.land(prepared) }
+                if written && !prepared.is_gated() {
+                    Ok(prepared.added())
+                } else {
+                    self.land(prepared)
+                }
             }));
         }
         added
@@ -104,7 +116,9 @@ impl Editor<'_> {
                 }
                 Ok(())
             });
-            let written = writer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            let written = writer
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             written.and(loaded)
         })
     }
@@ -129,7 +143,9 @@ impl Editor<'_> {
                 }
             });
             for (job, prepared) in iter::once(first).chain(others) {
-                text += prepared.as_ref().map_or(0, |prepared| prepared.record().bytes);
+                text += prepared
+                    .as_ref()
+                    .map_or(0, |prepared| prepared.record().bytes);
                 let added = prepared.map(|prepared| {
                     let added = prepared.added();
                     if prepared.is_gated() {

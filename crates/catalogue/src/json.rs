@@ -45,9 +45,17 @@ pub enum Excess {
 
 /// Checks a document against the limits. Invalid JSON can pass; the parser reports it.
 pub fn measure(json: &[u8]) -> Result<(), Excess> {
-    let walk = Walk { left: Cell::new(ELEMENTS), met: Cell::new(None) };
+    let walk = Walk {
+        left: Cell::new(ELEMENTS),
+        met: Cell::new(None),
+    };
     let mut document = serde_json::Deserializer::from_slice(json);
-    let walked = Part { walk: &walk, depth: 0, any_length: false }.deserialize(&mut document);
+    let walked = Part {
+        walk: &walk,
+        depth: 0,
+        any_length: false,
+    }
+    .deserialize(&mut document);
     match (walked, walk.met.get()) {
         (Err(_), Some(excess)) => Err(excess),
         _ => Ok(()),
@@ -89,7 +97,11 @@ impl Walk {
     }
 
     fn count<E: Error>(&self) -> Result<(), E> {
-        let left = self.left.get().checked_sub(1).ok_or_else(|| self.meet(Excess::Elements))?;
+        let left = self
+            .left
+            .get()
+            .checked_sub(1)
+            .ok_or_else(|| self.meet(Excess::Elements))?;
         self.left.set(left);
         Ok(())
     }
@@ -106,7 +118,15 @@ struct Part<'a> {
 impl Part<'_> {
     fn deeper<E: Error>(self) -> Result<Self, E> {
         let depth = self.depth + 1;
-        if depth > DEPTH { Err(self.walk.meet(Excess::Depth)) } else { Ok(Self { depth, any_length: false, ..self }) }
+        if depth > DEPTH {
+            Err(self.walk.meet(Excess::Depth))
+        } else {
+            Ok(Self {
+                depth,
+                any_length: false,
+                ..self
+            })
+        }
     }
 }
 
@@ -146,7 +166,11 @@ impl<'de> Visitor<'de> for Part<'_> {
     }
 
     fn visit_str<E: Error>(self, string: &str) -> Result<(), E> {
-        if self.any_length || string.len() <= STRING { Ok(()) } else { Err(self.walk.meet(Excess::String)) }
+        if self.any_length || string.len() <= STRING {
+            Ok(())
+        } else {
+            Err(self.walk.meet(Excess::String))
+        }
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
@@ -166,7 +190,10 @@ impl<'de> Visitor<'de> for Part<'_> {
             if name == Some(MARK.0) {
                 self.walk.left.set(left.min(MARK.1));
             }
-            object.next_value_seed(Part { any_length: name == Some(TEXT), ..field })?;
+            object.next_value_seed(Part {
+                any_length: name == Some(TEXT),
+                ..field
+            })?;
             if name == Some(MARK.0) {
                 self.walk.left.set(left.saturating_sub(MARK.1));
             }
@@ -195,7 +222,11 @@ impl Visitor<'_> for Name<'_> {
 
     fn visit_str<E: Error>(self, name: &str) -> Result<Self::Value, E> {
         let known = [TEXT, MARK.0].into_iter().find(|known| *known == name);
-        if name.len() > NAME { Err(self.0.meet(Excess::Name)) } else { Ok(known) }
+        if name.len() > NAME {
+            Err(self.0.meet(Excess::Name))
+        } else {
+            Ok(known)
+        }
     }
 }
 
@@ -205,21 +236,41 @@ mod tests {
 
     #[test]
     fn documents_over_a_limit_are_found() {
-        let many = |part: &str, times: usize| format!("[{}{part}]", format!("{part},").repeat(times - 1));
+        let many =
+            |part: &str, times: usize| format!("[{}{part}]", format!("{part},").repeat(times - 1));
         let long = "x".repeat(STRING + 1);
         let table = [
             ("{}".to_owned(), Ok(())),
             ("nonsense".to_owned(), Ok(())),
             (format!(r#"{{"gems": {}}}"#, many("1", MAX_GEMS)), Ok(())),
-            (format!(r#"{{"gems": {}}}"#, many("1", ELEMENTS)), Err(Excess::Elements)),
-            (format!(r#"{{"x": {}}}"#, many(r#"{"":0}"#, ELEMENTS)), Err(Excess::Elements)),
+            (
+                format!(r#"{{"gems": {}}}"#, many("1", ELEMENTS)),
+                Err(Excess::Elements),
+            ),
+            (
+                format!(r#"{{"x": {}}}"#, many(r#"{"":0}"#, ELEMENTS)),
+                Err(Excess::Elements),
+            ),
             (format!(r#"{{"text": "{long}"}}"#), Ok(())),
             (format!(r#"{{"text": ["{long}"]}}"#), Err(Excess::String)),
-            (format!(r#"{{"text": "", "book": {{"text": "{long}"}}}}"#), Err(Excess::String)),
+            (
+                format!(r#"{{"text": "", "book": {{"text": "{long}"}}}}"#),
+                Err(Excess::String),
+            ),
             (format!(r#"{{"title": "{long}"}}"#), Err(Excess::String)),
             (format!(r#"{{"{long}": 1}}"#), Err(Excess::Name)),
-            (format!(r#"{{"ref": {}, "gems": {}}}"#, many("1", 500), many("1", 1_000)), Ok(())),
-            (format!(r#"{{"ref": {}}}"#, many("[]", 501)), Err(Excess::Elements)),
+            (
+                format!(
+                    r#"{{"ref": {}, "gems": {}}}"#,
+                    many("1", 500),
+                    many("1", 1_000)
+                ),
+                Ok(()),
+            ),
+            (
+                format!(r#"{{"ref": {}}}"#, many("[]", 501)),
+                Err(Excess::Elements),
+            ),
             ("[".repeat(DEPTH), Ok(())),
             ("[".repeat(DEPTH + 1), Err(Excess::Depth)),
             (r#"{"a":"#.repeat(100_000), Err(Excess::Depth)),

@@ -25,11 +25,16 @@ impl Catalogue {
 /// Compares a match with the book's text, word by word. The positions of its spans are of the text that was indexed; in any
 /// other version of the text, the gems are looked for again.
 pub fn side_by_side(found: &mut Match, text: &str, locator: &Locator, book: &Whole) {
-    let is_indexed =
-        found.book.bytes == book.text.len() as u64 && found.spans.iter().all(|span| span.book.bytes.is_some());
+    let is_indexed = found.book.bytes == book.text.len() as u64
+        && found.spans.iter().all(|span| span.book.bytes.is_some());
     if !is_indexed {
         let recipe = Recipe::hardened();
-        let again = compare(&recipe, recipe.rule(), &Text::new(text, None), &Text::new(&book.text, None));
+        let again = compare(
+            &recipe,
+            recipe.rule(),
+            &Text::new(text, None),
+            &Text::new(&book.text, None),
+        );
         found.spans = again.spans;
     }
     let of_book = Locator::new(&book.text, &book.headings);

@@ -60,8 +60,32 @@ pub struct Key {
 }
 
 impl From<Key> for api::Key {
-    fn from(Key { id, name, role, libraries, may_forbid, must_gate, rate, quota, expires, created }: Key) -> Self {
-        Self { id, name, role, libraries, may_forbid, must_gate, rate, quota, expires, created }
+    fn from(
+        Key {
+            id,
+            name,
+            role,
+            libraries,
+            may_forbid,
+            must_gate,
+            rate,
+            quota,
+            expires,
+            created,
+        }: Key,
+    ) -> Self {
+        Self {
+            id,
+            name,
+            role,
+            libraries,
+            may_forbid,
+            must_gate,
+            rate,
+            quota,
+            expires,
+            created,
+        }
     }
 }
 
@@ -69,7 +93,8 @@ impl Key {
     /// Whether it has expired.
     #[must_use]
     pub fn has_expired(&self) -> bool {
-        self.expires.is_some_and(|expires| expires <= Timestamp::now())
+        self.expires
+            .is_some_and(|expires| expires <= Timestamp::now())
     }
 }
 
@@ -140,14 +165,20 @@ pub(super) struct Keyring {
 
 impl Keyring {
     fn unwritten(&self) -> MutexGuard<'_, Vec<UnwrittenRevocation>> {
-        self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
+        self.unwritten
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Catalogue {
     /// All keys, by name.
     pub fn keys(&self) -> Result<Vec<api::Key>, CatalogueError> {
-        let mut keys: Vec<api::Key> = self.kept_keys()?.values().map(|kept| (*kept.key).clone().into()).collect();
+        let mut keys: Vec<api::Key> = self
+            .kept_keys()?
+            .values()
+            .map(|kept| (*kept.key).clone().into())
+            .collect();
         keys.sort_by(|a, b| (&a.name, a.created).cmp(&(&b.name, b.created)));
         Ok(keys)
     }
@@ -167,14 +198,20 @@ impl Catalogue {
     /// The key with this id, if it is valid now.
     pub fn good_key(&self, id: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
         let kept = self.kept_keys()?;
-        Ok(kept.get(id).map(|kept| &kept.key).filter(|key| !key.has_expired()).cloned())
+        Ok(kept
+            .get(id)
+            .map(|kept| &kept.key)
+            .filter(|key| !key.has_expired())
+            .cloned())
     }
 
     /// The key with this name; if it has several secrets, that of the newest. It may have expired.
     pub(super) fn key_named(&self, name: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
         let known = self.kept_keys()?;
         let of_name = known.values().filter(|kept| kept.key.name == name);
-        Ok(of_name.max_by_key(|kept| kept.key.created).map(|kept| Arc::clone(&kept.key)))
+        Ok(of_name
+            .max_by_key(|kept| kept.key.created)
+            .map(|kept| Arc::clone(&kept.key)))
     }
 
     /// Finds the key of a secret.
@@ -183,8 +220,12 @@ impl Catalogue {
     /// The inner error says why the secret was rejected.
     pub fn key_of(&self, secret: &str) -> Result<Result<Arc<Key>, AccessDenied>, CatalogueError> {
         let keys = self.kept_keys()?;
-        let id = secret.strip_prefix(PREFIX).and_then(|rest| rest.split('_').next());
-        let Some(kept) = id.and_then(|id| keys.get(id)) else { return Ok(Err(AccessDenied::Unknown)) };
+        let id = secret
+            .strip_prefix(PREFIX)
+            .and_then(|rest| rest.split('_').next());
+        let Some(kept) = id.and_then(|id| keys.get(id)) else {
+            return Ok(Err(AccessDenied::Unknown));
+        };
         let digest: [u8; 32] = Sha256::digest(secret.as_bytes()).into();
         let same = bool::from(digest.ct_eq(&kept.digest));
         Ok(match same {
@@ -197,7 +238,10 @@ impl Catalogue {
     /// The last recorded usage of a key, over all of its secrets.
     pub fn key_usage(&self, name: &str) -> Result<Option<Usage>, CatalogueError> {
         let kept = self.kept_keys()?;
-        let used = kept.values().filter(|kept| kept.key.name == name).filter_map(|kept| kept.used);
+        let used = kept
+            .values()
+            .filter(|kept| kept.key.name == name)
+            .filter_map(|kept| kept.used);
         Ok(used.max_by_key(|used| (used.day, used.count)))
     }
 
@@ -208,27 +252,43 @@ impl Catalogue {
             return Ok(());
         }
         // A key is being created or revoked right now: skip this time.
-        let Ok(_changing) = self.keyring.changing.try_lock() else { return Ok(()) };
+        let Ok(_changing) = self.keyring.changing.try_lock() else {
+            return Ok(());
+        };
         let kept = self.kept_keys()?;
         let noted = kept.values().filter_map(|kept| {
             let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
-            Some(Kept { key: Arc::clone(&kept.key), digest: kept.digest, used: Some(*used) })
+            Some(Kept {
+                key: Arc::clone(&kept.key),
+                digest: kept.digest,
+                used: Some(*used),
+            })
         });
         let noted = rows(&noted.collect::<Vec<_>>());
-        self.change_keys(noted, |changes| self.store.apply(&Actor::Local, changes, &[]))
+        self.change_keys(noted, |changes| {
+            self.store.apply(&Actor::Local, changes, &[])
+        })
     }
 
     /// The turn of changing keys, with the keys as they are.
     fn changing_keys(&self) -> Result<Turn<'_>, CatalogueError> {
         let turn = self.turn(&self.keyring.changing, SETTINGS)?;
-        *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self
+            .keyring
+            .known
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = None;
         Ok(turn)
     }
 
     /// Reads the keys again, because others may have changed them.
     pub(super) fn learn_keys(&self) -> Result<(), CatalogueError> {
         let (now, read) = (Instant::now(), Arc::new(self.read_keys()?));
-        let mut known = self.keyring.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self
+            .keyring
+            .known
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         // Those that were changed here since are read when they are needed.
         if known.as_ref().is_some_and(|(read, _)| *read < now) {
             *known = Some((now, read));
@@ -248,7 +308,11 @@ impl Catalogue {
         changes.push(put(Table::Access, HAS_HAD_KEYS, &true));
         let done = apply(&changes);
         // Drop the cache whether or not the write succeeded.
-        *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
+        *self
+            .keyring
+            .known
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = None;
         Ok(done?)
     }
 
@@ -260,9 +324,17 @@ impl Catalogue {
         let turn = self.changing_keys()?;
         let unwritten = self.keyring.unwritten().clone();
         for revoked in unwritten {
-            let changes = revoked.ids.iter().map(|id| RowChange::delete(Table::Keys, id)).collect();
-            let action = Action::KeyRevoked { name: revoked.name.clone() };
-            self.change_keys(changes, |changes| turn.apply(&revoked.by, changes, &[action]))?;
+            let changes = revoked
+                .ids
+                .iter()
+                .map(|id| RowChange::delete(Table::Keys, id))
+                .collect();
+            let action = Action::KeyRevoked {
+                name: revoked.name.clone(),
+            };
+            self.change_keys(changes, |changes| {
+                turn.apply(&revoked.by, changes, &[action])
+            })?;
             self.keyring.unwritten().retain(|other| *other != revoked);
         }
         Ok(())
@@ -285,18 +357,31 @@ impl Catalogue {
         let mut keys: BTreeMap<String, Kept> = self.rows(Table::Keys)?;
         let unwritten = self.keyring.unwritten();
         keys.retain(|id, _| !unwritten.iter().any(|revoked| revoked.ids.contains(id)));
-        Ok(Known { keys, had_any: !self.store.table(Table::Access)?.is_empty() })
+        Ok(Known {
+            keys,
+            had_any: !self.store.table(Table::Access)?.is_empty(),
+        })
     }
 
     fn kept_keys(&self) -> Result<Arc<Known>, CatalogueError> {
-        if let Some(known) =
-            self.still_known(self.keyring.known.read().unwrap_or_else(PoisonError::into_inner).as_ref())?
-        {
+        if let Some(known) = self.still_known(
+            self.keyring
+                .known
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .as_ref(),
+        )? {
             return Ok(known);
         }
-        let mut keyring = self.keyring.known.write().unwrap_or_else(PoisonError::into_inner);
+        let mut keyring = self
+            .keyring
+            .known
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        Ok(Arc::clone(&keyring.insert((now, Arc::new(self.read_keys()?))).1))
+        Ok(Arc::clone(
+            &keyring.insert((now, Arc::new(self.read_keys()?))).1,
+        ))
     }
 }
 
@@ -307,11 +392,16 @@ impl Editor<'_> {
     /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`], [`CatalogueError::TrustStated`].
     pub fn add_key(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
         let bad = |sentence| Err(CatalogueError::BadKey(sentence));
-        if new.name.is_empty() || new.name.len() > NAME_BYTES || new.name.chars().any(char::is_control) {
+        if new.name.is_empty()
+            || new.name.len() > NAME_BYTES
+            || new.name.chars().any(char::is_control)
+        {
             return bad("a key's name must have 1 to 100 bytes and no control characters");
         }
         if new.role.is_of_libraries() == new.libraries.is_empty() {
-            return bad("a key of the role texts or ingest must name its libraries, and other keys must not");
+            return bad(
+                "a key of the role texts or ingest must name its libraries, and other keys must not",
+            );
         }
         if new.quota.is_some_and(|quota| quota.per != Unit::Day) {
             return bad("a quota is per day, such as 100000/day; for shorter times, set a rate");
@@ -323,15 +413,23 @@ impl Editor<'_> {
             );
         }
         if new.role != Role::Ingest && (new.may_forbid || new.must_gate.is_some()) {
-            return bad("only keys of the role ingest may forbid texts or must pass a gate; other keys add no books");
+            return bad(
+                "only keys of the role ingest may forbid texts or must pass a gate; other keys add no books",
+            );
         }
         // Statements about libraries are settings. Whoever takes both locks takes this one first.
         let _settings = self.changing_settings();
         let turn = self.changing_keys()?;
-        if self.kept_keys()?.values().any(|kept| kept.key.name == new.name) {
+        if self
+            .kept_keys()?
+            .values()
+            .any(|kept| kept.key.name == new.name)
+        {
             return Err(CatalogueError::KeyExists(new.name));
         }
-        let trust = new.trusted.map_or(Ok(Vec::new()), |trusted| self.trust_of_new_key(&new.libraries, trusted))?;
+        let trust = new.trusted.map_or(Ok(Vec::new()), |trusted| {
+            self.trust_of_new_key(&new.libraries, trusted)
+        })?;
         let made = self.make_key(&turn, new, Vec::new(), trust);
         self.forget_trust();
         made
@@ -342,11 +440,17 @@ impl Editor<'_> {
         let turn = self.changing_keys()?;
         let kept = self.kept_keys()?;
         let revoked = kept.values().filter(|kept| kept.key.name == name);
-        let changes: Vec<_> = revoked.map(|kept| RowChange::delete(Table::Keys, &kept.key.id)).collect();
+        let changes: Vec<_> = revoked
+            .map(|kept| RowChange::delete(Table::Keys, &kept.key.id))
+            .collect();
         let was_there = !changes.is_empty();
         if was_there {
-            let action = Action::KeyRevoked { name: name.to_owned() };
-            self.change_keys(changes, |changes| turn.apply(&self.actor, changes, &[action]))?;
+            let action = Action::KeyRevoked {
+                name: name.to_owned(),
+            };
+            self.change_keys(changes, |changes| {
+                turn.apply(&self.actor, changes, &[action])
+            })?;
         }
         Ok(was_there)
     }
@@ -358,12 +462,17 @@ impl Editor<'_> {
     /// [`CatalogueError::RevokedInMemory`] as long as it is not written.
     pub fn revoke_key_at_once(&self, name: &str) -> Result<bool, CatalogueError> {
         let in_memory = |why: CatalogueError| match why {
-            CatalogueError::Store(why) => {
-                CatalogueError::RevokedInMemory { name: name.to_owned(), why: why.to_string() }
-            }
+            CatalogueError::Store(why) => CatalogueError::RevokedInMemory {
+                name: name.to_owned(),
+                why: why.to_string(),
+            },
             other => other,
         };
-        let was_held = self.keyring.unwritten().iter().any(|revoked| revoked.name == name);
+        let was_held = self
+            .keyring
+            .unwritten()
+            .iter()
+            .any(|revoked| revoked.name == name);
         if was_held {
             self.write_revocations().map_err(in_memory)?;
         }
@@ -373,8 +482,14 @@ impl Editor<'_> {
         match self.revoke_key(name) {
             Err(CatalogueError::Store(why)) => {
                 let (name, by) = (name.to_owned(), self.actor.clone());
-                self.keyring.unwritten().push(UnwrittenRevocation { name, ids, by });
-                *self.keyring.known.write().unwrap_or_else(PoisonError::into_inner) = None;
+                self.keyring
+                    .unwritten()
+                    .push(UnwrittenRevocation { name, ids, by });
+                *self
+                    .keyring
+                    .known
+                    .write()
+                    .unwrap_or_else(PoisonError::into_inner) = None;
                 Err(in_memory(CatalogueError::Store(why)))
             }
             done => Ok(done? || was_held),
@@ -385,22 +500,56 @@ impl Editor<'_> {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchKey`].
-    pub fn rotate_key(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
+    pub fn rotate_key(
+        &self,
+        name: &str,
+        overlap: SignedDuration,
+    ) -> Result<MadeKey, CatalogueError> {
         let turn = self.changing_keys()?;
         let kept = self.kept_keys()?;
         let of_name = || kept.values().filter(|kept| kept.key.name == name);
         let newest = of_name().max_by_key(|kept| kept.key.created);
-        let Some(newest) = newest else { return Err(CatalogueError::NoSuchKey(name.to_owned())) };
+        let Some(newest) = newest else {
+            return Err(CatalogueError::NoSuchKey(name.to_owned()));
+        };
         let too_long = |_| CatalogueError::BadKey("the overlap is too long; give a shorter one");
         let end = Timestamp::now().checked_add(overlap).map_err(too_long)?;
-        let shortened = of_name().filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
+        let shortened =
+            of_name().filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
         let void_at_end = |kept: &Kept| {
-            let key = Key { expires: Some(end), ..(*kept.key).clone() };
-            Kept { key: Arc::new(key), digest: kept.digest, used: kept.used }
+            let key = Key {
+                expires: Some(end),
+                ..(*kept.key).clone()
+            };
+            Kept {
+                key: Arc::new(key),
+                digest: kept.digest,
+                used: kept.used,
+            }
         };
         let shortened: Vec<Kept> = shortened.map(void_at_end).collect();
-        let Key { name, role, libraries, may_forbid, must_gate, rate, quota, expires, .. } = (*newest.key).clone();
-        let new = NewKey { name, role, libraries, trusted: None, may_forbid, must_gate, rate, quota, expires };
+        let Key {
+            name,
+            role,
+            libraries,
+            may_forbid,
+            must_gate,
+            rate,
+            quota,
+            expires,
+            ..
+        } = (*newest.key).clone();
+        let new = NewKey {
+            name,
+            role,
+            libraries,
+            trusted: None,
+            may_forbid,
+            must_gate,
+            rate,
+            quota,
+            expires,
+        };
         self.make_key(&turn, new, shortened, Vec::new())
     }
 
@@ -414,24 +563,62 @@ impl Editor<'_> {
     ) -> Result<MadeKey, CatalogueError> {
         let id = random::<ID_BYTES>()?;
         let secret = format!("{PREFIX}{id}_{}", random::<SECRET_BYTES>()?);
-        let NewKey { name, role, libraries, trusted: _, may_forbid, must_gate, rate, quota, expires } = new;
+        let NewKey {
+            name,
+            role,
+            libraries,
+            trusted: _,
+            may_forbid,
+            must_gate,
+            rate,
+            quota,
+            expires,
+        } = new;
         let created = Timestamp::now();
-        let key = Key { id, name, role, libraries, may_forbid, must_gate, rate, quota, expires, created };
+        let key = Key {
+            id,
+            name,
+            role,
+            libraries,
+            may_forbid,
+            must_gate,
+            rate,
+            quota,
+            expires,
+            created,
+        };
         let digest = Sha256::digest(secret.as_bytes()).into();
-        keys.push(Kept { key: Arc::new(key.clone()), digest, used: None });
-        let mut actions = vec![Action::KeyMade { name: key.name.clone(), id: key.id.clone() }];
+        keys.push(Kept {
+            key: Arc::new(key.clone()),
+            digest,
+            used: None,
+        });
+        let mut actions = vec![Action::KeyMade {
+            name: key.name.clone(),
+            id: key.id.clone(),
+        }];
         let mut changes = rows(&keys);
         for (library, trusted) in trust {
             changes.push(trust_row(&library, trusted));
-            actions.push(Action::LibraryTrust { library: library.into(), trusted });
+            actions.push(Action::LibraryTrust {
+                library: library.into(),
+                trusted,
+            });
         }
-        self.change_keys(changes, |changes| turn.apply(&self.actor, changes, &actions))?;
-        Ok(MadeKey { key: key.into(), secret })
+        self.change_keys(changes, |changes| {
+            turn.apply(&self.actor, changes, &actions)
+        })?;
+        Ok(MadeKey {
+            key: key.into(),
+            secret,
+        })
     }
 }
 
 fn rows(keys: &[Kept]) -> Vec<RowChange> {
-    keys.iter().map(|kept| put(Table::Keys, &kept.key.id, kept)).collect()
+    keys.iter()
+        .map(|kept| put(Table::Keys, &kept.key.id, kept))
+        .collect()
 }
 
 /// Returns `N` random bytes in hexadecimal.
@@ -446,7 +633,10 @@ mod tests {
     use super::*;
 
     fn new(name: &str, role: Role, libraries: &[&str]) -> NewKey {
-        let libraries = libraries.iter().map(|name| name.parse().expect("a name")).collect();
+        let libraries = libraries
+            .iter()
+            .map(|name| name.parse().expect("a name"))
+            .collect();
         let trusted = (role == Role::Ingest).then_some(true);
         NewKey {
             name: name.to_owned(),
@@ -471,11 +661,24 @@ mod tests {
     fn a_secret_opens_until_it_is_revoked_and_is_kept_nowhere() {
         let (folder, catalogue) = catalogue();
         assert!(catalogue.has_no_keys().unwrap() && catalogue.is_open().unwrap());
-        let made = catalogue.by(Actor::Local).add_key(new("shop", Role::Ingest, &["mine"])).unwrap();
+        let made = catalogue
+            .by(Actor::Local)
+            .add_key(new("shop", Role::Ingest, &["mine"]))
+            .unwrap();
         let known = catalogue.key_of(&made.secret).unwrap().unwrap();
         assert_eq!(api::Key::from((*known).clone()), made.key);
-        for wrong in ["", "lap_", "shop", &made.secret[..made.secret.len() - 1], &made.secret.replace("lap", "lop")] {
-            assert_eq!(catalogue.key_of(wrong).unwrap(), Err(AccessDenied::Unknown), "{wrong}");
+        for wrong in [
+            "",
+            "lap_",
+            "shop",
+            &made.secret[..made.secret.len() - 1],
+            &made.secret.replace("lap", "lop"),
+        ] {
+            assert_eq!(
+                catalogue.key_of(wrong).unwrap(),
+                Err(AccessDenied::Unknown),
+                "{wrong}"
+            );
         }
         catalogue.flush().unwrap();
         drop(catalogue);
@@ -489,7 +692,10 @@ mod tests {
         assert!(catalogue.key_of(&made.secret).unwrap().is_ok());
         let editor = catalogue.by(Actor::Local);
         assert!(editor.revoke_key("shop").unwrap() && !editor.revoke_key("shop").unwrap());
-        assert_eq!(catalogue.key_of(&made.secret).unwrap(), Err(AccessDenied::Unknown));
+        assert_eq!(
+            catalogue.key_of(&made.secret).unwrap(),
+            Err(AccessDenied::Unknown)
+        );
     }
 
     #[test]
@@ -497,13 +703,30 @@ mod tests {
         let (_folder, catalogue) = catalogue();
         let editor = catalogue.by(Actor::Local);
         let old = editor.add_key(new("a", Role::Check, &[])).unwrap();
-        let both = editor.rotate_key("a", SignedDuration::from_hours(1)).unwrap();
-        assert!(catalogue.key_of(&old.secret).unwrap().is_ok() && catalogue.key_of(&both.secret).unwrap().is_ok());
+        let both = editor
+            .rotate_key("a", SignedDuration::from_hours(1))
+            .unwrap();
+        assert!(
+            catalogue.key_of(&old.secret).unwrap().is_ok()
+                && catalogue.key_of(&both.secret).unwrap().is_ok()
+        );
         let alone = editor.rotate_key("a", SignedDuration::ZERO).unwrap();
-        assert_eq!(catalogue.key_of(&old.secret).unwrap(), Err(AccessDenied::Expired));
-        assert_eq!(catalogue.key_of(&both.secret).unwrap(), Err(AccessDenied::Expired));
-        assert_eq!(catalogue.key_of(&alone.secret).unwrap().unwrap().expires, None);
-        assert!(matches!(editor.rotate_key("b", SignedDuration::ZERO), Err(CatalogueError::NoSuchKey(_))));
+        assert_eq!(
+            catalogue.key_of(&old.secret).unwrap(),
+            Err(AccessDenied::Expired)
+        );
+        assert_eq!(
+            catalogue.key_of(&both.secret).unwrap(),
+            Err(AccessDenied::Expired)
+        );
+        assert_eq!(
+            catalogue.key_of(&alone.secret).unwrap().unwrap().expires,
+            None
+        );
+        assert!(matches!(
+            editor.rotate_key("b", SignedDuration::ZERO),
+            Err(CatalogueError::NoSuchKey(_))
+        ));
         assert!(editor.revoke_key("a").unwrap() && catalogue.has_no_keys().unwrap());
         assert!(!catalogue.is_open().unwrap());
     }
@@ -513,21 +736,42 @@ mod tests {
         let (_folder, catalogue) = catalogue();
         let editor = catalogue.by(Actor::Local);
         editor.add_key(new("a", Role::Admin, &[])).unwrap();
-        assert!(matches!(editor.add_key(new("a", Role::Check, &[])), Err(CatalogueError::KeyExists(_))));
-        let hourly = NewKey { quota: "5/h".parse().ok(), ..new("d", Role::Check, &[]) };
+        assert!(matches!(
+            editor.add_key(new("a", Role::Check, &[])),
+            Err(CatalogueError::KeyExists(_))
+        ));
+        let hourly = NewKey {
+            quota: "5/h".parse().ok(),
+            ..new("d", Role::Check, &[])
+        };
         let bad = [
             new("", Role::Check, &[]),
             new("b", Role::Ingest, &[]),
             new("t", Role::Texts, &[]),
             new("c", Role::Check, &["l"]),
-            NewKey { trusted: None, ..new("i", Role::Ingest, &["l"]) },
-            NewKey { trusted: Some(true), ..new("t", Role::Texts, &["l"]) },
-            NewKey { may_forbid: true, ..new("t", Role::Texts, &["l"]) },
-            NewKey { must_gate: Some(Unless::Protected), ..new("c", Role::Check, &[]) },
+            NewKey {
+                trusted: None,
+                ..new("i", Role::Ingest, &["l"])
+            },
+            NewKey {
+                trusted: Some(true),
+                ..new("t", Role::Texts, &["l"])
+            },
+            NewKey {
+                may_forbid: true,
+                ..new("t", Role::Texts, &["l"])
+            },
+            NewKey {
+                must_gate: Some(Unless::Protected),
+                ..new("c", Role::Check, &[])
+            },
             hourly,
         ];
         for new in bad {
-            assert!(matches!(editor.add_key(new), Err(CatalogueError::BadKey(_))));
+            assert!(matches!(
+                editor.add_key(new),
+                Err(CatalogueError::BadKey(_))
+            ));
         }
     }
 }

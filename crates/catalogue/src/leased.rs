@@ -60,7 +60,11 @@ impl Stop {
             if left.is_zero() {
                 return true;
             }
-            told = self.changed.wait_timeout(told, left).unwrap_or_else(PoisonError::into_inner).0;
+            told = self
+                .changed
+                .wait_timeout(told, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
         false
     }
@@ -95,7 +99,12 @@ impl Catalogue {
             here.insert(name.clone(), Arc::clone(&stop));
         }
         // From here on, dropping it removes it.
-        let mut leased = Leased { catalogue: self, name, token: 0, stop };
+        let mut leased = Leased {
+            catalogue: self,
+            name,
+            token: 0,
+            stop,
+        };
         let token = self.lease(&leased.name)?;
         leased.token = token.unwrap_or_default();
         Ok(token.map(|_| leased))
@@ -127,7 +136,9 @@ impl Catalogue {
     }
 
     fn leased_here(&self) -> MutexGuard<'_, BTreeMap<String, Arc<Stop>>> {
-        self.leased_here.lock().unwrap_or_else(PoisonError::into_inner)
+        self.leased_here
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -143,7 +154,9 @@ impl Leased<'_> {
                 Ok(Some(token)) if token == self.token => {}
                 Ok(_) => self.stop.drop_it(),
                 // If this lasts, others take the lease, and no change is made under this one.
-                Err(error) => tracing::warn!("the lease of '{}' is not renewed: {error}", self.name),
+                Err(error) => {
+                    tracing::warn!("the lease of '{}' is not renewed: {error}", self.name)
+                }
             }
         }
     }

@@ -94,8 +94,8 @@ use crate::api::{AuditEntry, AuditPage, LexiconStats, Page, RecipeStats, Stats};
 use crate::metrics::METRICS;
 use lapidary_checking::RuleChanges;
 use lapidary_store::{
-    Administration, AuditFrom, BookId, BookKey, ClusterVitals, Condition, Library, Record, RocksStore, Snapshot, Store,
-    StoreError, UNWATCHED, Vitals,
+    Administration, AuditFrom, BookId, BookKey, ClusterVitals, Condition, Library, Record,
+    RocksStore, Snapshot, Store, StoreError, UNWATCHED, Vitals,
 };
 use lapidary_store_redis::{ClusterAddress, ClusterStore};
 
@@ -157,7 +157,10 @@ impl Catalogue {
 
     /// Like [`Catalogue::open_or_create`], with a read cache of `cache` bytes.
     pub fn open_or_create_with_cache(folder: &Path, cache: usize) -> Result<Self, CatalogueError> {
-        Self::with_store(Box::new(RocksStore::open_or_create_with_cache(folder, cache)?)).complete()
+        Self::with_store(Box::new(RocksStore::open_or_create_with_cache(
+            folder, cache,
+        )?))
+        .complete()
     }
 
     /// Opens the state that the catalogue in a folder has now, to read it only, even while a server has it open.
@@ -208,7 +211,10 @@ impl Catalogue {
     /// Sets the recipe assumed for gems of existing clients; see [`Catalogue::client_recipe`].
     #[must_use]
     pub fn with_client_recipe(self, recipe: Option<RecipeName>) -> Self {
-        Self { client_recipe: recipe, ..self }
+        Self {
+            client_recipe: recipe,
+            ..self
+        }
     }
 
     /// The recipe assumed for gems that arrive without a recipe name. Such clients know only one recipe, whatever the
@@ -221,7 +227,10 @@ impl Catalogue {
     pub fn client_recipe(&self) -> Option<RecipeName> {
         let snapshot = self.store.snapshot();
         let exact = [Recipe::released(), Recipe::documented()];
-        let found = exact.iter().map(Recipe::name).find(|name| snapshot.is_ready(name));
+        let found = exact
+            .iter()
+            .map(Recipe::name)
+            .find(|name| snapshot.is_ready(name));
         self.client_recipe.as_ref().or(found).cloned()
     }
 
@@ -232,7 +241,10 @@ impl Catalogue {
 
     /// The turn of the gate among all processes that share the store; `None` if this is the only one.
     fn gate_turn(&self) -> Result<Option<Turn<'_>>, CatalogueError> {
-        self.store.sharing().map(|_| self.turn(&self.gating, GATE)).transpose()
+        self.store
+            .sharing()
+            .map(|_| self.turn(&self.gating, GATE))
+            .transpose()
     }
 
     /// Runs a change of the set of recipes while no books are being added.
@@ -289,7 +301,12 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchLibrary`] if the library holds no books.
-    pub fn books(&self, library: &Library, cursor: Option<&BookId>, limit: usize) -> Result<Page, CatalogueError> {
+    pub fn books(
+        &self,
+        library: &Library,
+        cursor: Option<&BookId>,
+        limit: usize,
+    ) -> Result<Page, CatalogueError> {
         let snapshot = self.store.snapshot();
         let mut books: Vec<Record> = Vec::new();
         // Fetch in small batches: long records can fill the page early.
@@ -310,8 +327,14 @@ impl Catalogue {
         let shown = limit.min(shown::fitting(&books));
         let more = books.len() > shown;
         books.truncate(shown);
-        let next_cursor = books.last().filter(|_| more).map(|record| record.key.id.clone());
-        Ok(Page { books: books.into_iter().map(Into::into).collect(), next_cursor })
+        let next_cursor = books
+            .last()
+            .filter(|_| more)
+            .map(|record| record.key.id.clone());
+        Ok(Page {
+            books: books.into_iter().map(Into::into).collect(),
+            next_cursor,
+        })
     }
 
     /// Returns statistics of the catalogue.
@@ -321,12 +344,27 @@ impl Catalogue {
         let libraries = self.listed(snapshot.libraries()?)?;
         let books = libraries.iter().map(|library| library.books).sum();
         let disabled = libraries.iter().map(|library| library.disabled).sum();
-        let disk_bytes = self.store.administration().map_or(Ok(0), Administration::bytes)?;
-        let posting_bytes =
-            self.files().map(Administration::vitals).transpose()?.map_or(0, |vitals| vitals.disk.postings);
+        let disk_bytes = self
+            .store
+            .administration()
+            .map_or(Ok(0), Administration::bytes)?;
+        let posting_bytes = self
+            .files()
+            .map(Administration::vitals)
+            .transpose()?
+            .map_or(0, |vitals| vitals.disk.postings);
         let rule = self.rule.on(chosen(snapshot.recipes(), None)?.rule());
         let cluster = self.cluster().map(Into::into);
-        Ok(Stats { books, disabled, recipes, libraries, disk_bytes, posting_bytes, rule, cluster })
+        Ok(Stats {
+            books,
+            disabled,
+            recipes,
+            libraries,
+            disk_bytes,
+            posting_bytes,
+            rule,
+            cluster,
+        })
     }
 
     /// Returns the recipes of the catalogue, the default first.
@@ -337,23 +375,38 @@ impl Catalogue {
     /// Returns the lexicon of this name, if a recipe has it.
     #[must_use]
     pub fn lexicon(&self, name: &str) -> Option<Arc<Lexicon>> {
-        self.recipes().iter().filter_map(|recipe| recipe.lexicon()).find(|lexicon| lexicon.name() == name).cloned()
+        self.recipes()
+            .iter()
+            .filter_map(|recipe| recipe.lexicon())
+            .find(|lexicon| lexicon.name() == name)
+            .cloned()
     }
 
     fn recipe_stats(snapshot: &dyn Snapshot) -> Result<Vec<RecipeStats>, CatalogueError> {
-        let recipes = snapshot.recipes().into_iter().enumerate().map(|(i, recipe)| {
-            let classes = snapshot.sizes(recipe.name())?.classes;
-            let books = classes.iter().map(|class| class.books).sum();
-            let gems = classes.iter().map(|class| class.gems).sum();
-            let ready = snapshot.is_ready(recipe.name());
-            let lexicon = recipe.lexicon().map(|lexicon| LexiconStats {
-                name: lexicon.name().to_owned(),
-                documents: lexicon.documents(),
-                words: lexicon.different() as u64,
-                bytes: lexicon.written().len() as u64,
+        let recipes = snapshot
+            .recipes()
+            .into_iter()
+            .enumerate()
+            .map(|(i, recipe)| {
+                let classes = snapshot.sizes(recipe.name())?.classes;
+                let books = classes.iter().map(|class| class.books).sum();
+                let gems = classes.iter().map(|class| class.gems).sum();
+                let ready = snapshot.is_ready(recipe.name());
+                let lexicon = recipe.lexicon().map(|lexicon| LexiconStats {
+                    name: lexicon.name().to_owned(),
+                    documents: lexicon.documents(),
+                    words: lexicon.different() as u64,
+                    bytes: lexicon.written().len() as u64,
+                });
+                Ok(RecipeStats {
+                    recipe: recipe.name().clone(),
+                    default: i == 0,
+                    ready,
+                    books,
+                    gems,
+                    lexicon,
+                })
             });
-            Ok(RecipeStats { recipe: recipe.name().clone(), default: i == 0, ready, books, gems, lexicon })
-        });
         recipes.collect()
     }
 
@@ -364,21 +417,29 @@ impl Catalogue {
         if let Some(cluster) = self.cluster() {
             METRICS.cluster.set(&cluster);
         }
-        METRICS.store.set(vitals.as_ref(), &Self::recipe_stats(&*self.store.snapshot())?);
+        METRICS.store.set(
+            vitals.as_ref(),
+            &Self::recipe_stats(&*self.store.snapshot())?,
+        );
         Ok(vitals)
     }
 
     /// What an administrator monitors of the cluster that the catalogue is in, as far as it answers.
     fn cluster(&self) -> Option<ClusterVitals> {
-        self.store.administration()?.cluster().unwrap_or_else(|error| {
-            tracing::warn!("{error}");
-            None
-        })
+        self.store
+            .administration()?
+            .cluster()
+            .unwrap_or_else(|error| {
+                tracing::warn!("{error}");
+                None
+            })
     }
 
     /// The administration of a store that has files of its own.
     fn files(&self) -> Option<&dyn Administration> {
-        self.store.administration().filter(|store| store.keeps_files())
+        self.store
+            .administration()
+            .filter(|store| store.keeps_files())
     }
 
     /// The administration of the store.
@@ -386,7 +447,9 @@ impl Catalogue {
     /// # Errors
     /// [`StoreError::NotOffered`] if the store's engine has none; `wanted` names the operation.
     fn administration(&self, wanted: &'static str) -> Result<&dyn Administration, StoreError> {
-        self.store.administration().ok_or(StoreError::NotOffered(wanted))
+        self.store
+            .administration()
+            .ok_or(StoreError::NotOffered(wanted))
     }
 
     /// Checks whether a change could be written now.
@@ -399,13 +462,18 @@ impl Catalogue {
 
     /// Reserves disk space for when the disk is full; see [`Administration::hold_reserve`].
     pub fn hold_reserve(&self) -> Result<(), CatalogueError> {
-        Ok(self.store.administration().map_or(Ok(()), Administration::hold_reserve)?)
+        Ok(self
+            .store
+            .administration()
+            .map_or(Ok(()), Administration::hold_reserve)?)
     }
 
     /// Whether reopening the catalogue would make it writable again; see [`Administration::wants_reopening`].
     #[must_use]
     pub fn wants_reopening(&self) -> bool {
-        self.store.administration().is_some_and(Administration::wants_reopening)
+        self.store
+            .administration()
+            .is_some_and(Administration::wants_reopening)
     }
 
     /// Returns a page of the audit log: up to `limit` entries.
@@ -414,7 +482,10 @@ impl Catalogue {
         let more = entries.len() > limit;
         entries.truncate(limit);
         let next = entries.last().filter(|_| more).map(|entry| entry.number);
-        Ok(AuditPage { entries: entries.into_iter().map(Into::into).collect(), next })
+        Ok(AuditPage {
+            entries: entries.into_iter().map(Into::into).collect(),
+            next,
+        })
     }
 
     /// Returns a page of the entries of the audit log about the books of a library, or about one book of it: up to `limit`
@@ -428,7 +499,9 @@ impl Catalogue {
     ) -> Result<AuditPage, CatalogueError> {
         let is_meant = |entry: &AuditEntry| {
             let about = entry.action.book();
-            about.is_some_and(|about| about.library == library && book.is_none_or(|book| about.id == book))
+            about.is_some_and(|about| {
+                about.library == library && book.is_none_or(|book| about.id == book)
+            })
         };
         let mut found = Vec::new();
         let mut next = None;
@@ -439,13 +512,19 @@ impl Catalogue {
                 found.push(entry);
                 if found.len() == limit {
                     next = found.last().map(|entry| entry.number);
-                    return Ok(AuditPage { entries: found, next });
+                    return Ok(AuditPage {
+                        entries: found,
+                        next,
+                    });
                 }
             }
             let Some(last) = next else { break };
             from = AuditFrom::Behind(last);
         }
-        Ok(AuditPage { entries: found, next })
+        Ok(AuditPage {
+            entries: found,
+            next,
+        })
     }
 
     /// Reads everything and returns the inconsistencies found, one sentence each.
@@ -460,7 +539,10 @@ impl Catalogue {
 
     /// Flushes memory to disk, for a clean shutdown.
     pub fn flush(&self) -> Result<(), CatalogueError> {
-        Ok(self.store.administration().map_or(Ok(()), Administration::flush)?)
+        Ok(self
+            .store
+            .administration()
+            .map_or(Ok(()), Administration::flush)?)
     }
 }
 
@@ -475,8 +557,15 @@ impl Editor<'_> {
     /// # Errors
     /// [`StoreError::OtherVersion`], and [`StoreError::SetByAdministrator`] and [`StoreError::MayNotForbid`] for a book that the
     /// actor may not remove.
-    pub fn remove_if(&self, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, CatalogueError> {
-        let condition = Condition { keeps: self.authority()?.keeps_of_removed(), ..condition.clone() };
+    pub fn remove_if(
+        &self,
+        keys: &[BookKey],
+        condition: &Condition,
+    ) -> Result<Vec<bool>, CatalogueError> {
+        let condition = Condition {
+            keeps: self.authority()?.keeps_of_removed(),
+            ..condition.clone()
+        };
         let were_there = self.store.remove_if(&self.actor, keys, &condition)?;
         METRICS.removed(were_there.iter().filter(|there| **there).count() as u64);
         Ok(were_there)

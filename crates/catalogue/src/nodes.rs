@@ -1,6 +1,8 @@
 //! What is unhealthy about the nodes of a cluster.
 
-use crate::api::Concern::{EvictingNode, MissingCatalogue, MissingReplica, NodeNearlyFull, NotPersistent};
+use crate::api::Concern::{
+    EvictingNode, MissingCatalogue, MissingReplica, NodeNearlyFull, NotPersistent,
+};
 use crate::api::Finding;
 use lapidary_store::{ClusterVitals, NodeVitals};
 
@@ -21,7 +23,12 @@ pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding
     let evicting = those(&|node| node.evicts.is_some()).map(|nodes| {
         let what = format!("these nodes may drop keys when their memory is full: {nodes}");
         let fix = set(&nodes, "maxmemory-policy noeviction");
-        Finding::new(EvictingNode, what, "checks would miss books, and nobody would know", fix)
+        Finding::new(
+            EvictingNode,
+            what,
+            "checks would miss books, and nobody would know",
+            fix,
+        )
     });
     let alone = those(&|node| node.is_primary && node.replicas == 0).map(|nodes| {
         let (what, first) =
@@ -39,7 +46,12 @@ pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding
     let failing = those(&|node| node.cannot_save).map(|nodes| {
         let what = format!("these nodes could not write to their disk: {nodes}");
         let fix = "free some space on their disks, and see their logs";
-        Finding::new(NotPersistent, what, "what is in their memory only is lost when they stop", fix)
+        Finding::new(
+            NotPersistent,
+            what,
+            "what is in their memory only is lost when they stop",
+            fix,
+        )
     });
     let full = those(&|node| node.is_primary && node.fullness() >= NEARLY_FULL).map(|nodes| {
         let what = format!("these nodes use {NEARLY_FULL} % of their memory or more: {nodes}");
@@ -52,5 +64,8 @@ pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding
         let what = "there is no catalogue in the cluster under this prefix";
         Finding::new(MissingCatalogue, what, "checks find nothing", fix)
     });
-    [evicting, alone, unsaved, failing, full, missing].into_iter().flatten().collect()
+    [evicting, alone, unsaved, failing, full, missing]
+        .into_iter()
+        .flatten()
+        .collect()
 }

@@ -8,7 +8,9 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 
 /// Parses an optional field that holds an object or `null`: `#[serde(default, deserialize_with = "object::optional")]`.
-pub fn optional<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+pub fn optional<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
     deserializer.deserialize_any(Object(PhantomData))
 }
 
@@ -49,10 +51,20 @@ mod tests {
 
     #[test]
     fn a_list_is_not_an_object() {
-        let read = |json: &str| serde_json::from_str::<Holder>(json).map(|holder| holder.pair).ok();
+        let read = |json: &str| {
+            serde_json::from_str::<Holder>(json)
+                .map(|holder| holder.pair)
+                .ok()
+        };
         assert_eq!(read("{}"), Some(None));
         assert_eq!(read(r#"{"pair": null}"#), Some(None));
-        assert_eq!(read(r#"{"pair": {"b": 2}}"#), Some(Some(Pair { a: None, b: Some(2) })));
+        assert_eq!(
+            read(r#"{"pair": {"b": 2}}"#),
+            Some(Some(Pair {
+                a: None,
+                b: Some(2)
+            }))
+        );
         for wrong in ["[1, 2]", "[null, null]", "[]", "1", "\"a\"", r#"{"c": 1}"#] {
             assert_eq!(read(&format!(r#"{{"pair": {wrong}}}"#)), None, "{wrong}");
         }

@@ -9,7 +9,9 @@ use lapidary_store::{BookNo, Record, Snapshot, StoreError};
 const PAGE: usize = 1_000;
 
 /// Reads all books, sorted by number. After an error, nothing follows.
-pub(super) fn pages(snapshot: &dyn Snapshot) -> impl Iterator<Item = Result<Vec<(BookNo, Record)>, StoreError>> {
+pub(super) fn pages(
+    snapshot: &dyn Snapshot,
+) -> impl Iterator<Item = Result<Vec<(BookNo, Record)>, StoreError>> {
     let mut next = Some(BookNo(0));
     iter::from_fn(move || {
         let books = snapshot.books(next?, PAGE);
@@ -34,18 +36,30 @@ pub(super) struct Batches {
 
 impl Batches {
     pub(super) fn from(book: BookNo) -> Self {
-        Self { next: Some(book), size: PAGE, begun: None }
+        Self {
+            next: Some(book),
+            size: PAGE,
+            begun: None,
+        }
     }
 
     /// The books of the next batch, sorted by number; `None` after the last.
-    pub(super) fn read(&mut self, snapshot: &dyn Snapshot) -> Result<Option<Vec<(BookNo, Record)>>, StoreError> {
-        let Some(next) = self.next else { return Ok(None) };
+    pub(super) fn read(
+        &mut self,
+        snapshot: &dyn Snapshot,
+    ) -> Result<Option<Vec<(BookNo, Record)>>, StoreError> {
+        let Some(next) = self.next else {
+            return Ok(None);
+        };
         if self.begun.is_some_and(|begun| begun.elapsed() < LONG) {
             self.size = (2 * self.size).min(MOST);
         }
         self.begun = Some(Instant::now());
         let books = snapshot.books(next, self.size)?;
-        self.next = books.last().and_then(|(last, _)| last.0.checked_add(1)).map(BookNo);
+        self.next = books
+            .last()
+            .and_then(|(last, _)| last.0.checked_add(1))
+            .map(BookNo);
         Ok((!books.is_empty()).then_some(books))
     }
 

@@ -18,14 +18,24 @@ pub fn json<'de, T: Deserialize<'de>>(json: &'de [u8]) -> Result<T, String> {
         match error.classify() {
             Category::Data => {
                 // Parsed again, because tracking the path makes parsing slower.
-                let tracked = serde_path_to_error::deserialize::<_, T>(&mut serde_json::Deserializer::from_slice(json));
-                let path = tracked.err().map(|error| error.path().to_string()).unwrap_or_default();
+                let tracked = serde_path_to_error::deserialize::<_, T>(
+                    &mut serde_json::Deserializer::from_slice(json),
+                );
+                let path = tracked
+                    .err()
+                    .map(|error| error.path().to_string())
+                    .unwrap_or_default();
                 let message = error.to_string();
                 let place = format!(" at line {line} column {column}");
-                at(&path, &plain(message.strip_suffix(&place).unwrap_or(&message)))
+                at(
+                    &path,
+                    &plain(message.strip_suffix(&place).unwrap_or(&message)),
+                )
             }
             Category::Eof => "it is incomplete JSON: it ends too early".to_owned(),
-            _ if json.trim_ascii().contains(&b'\n') => format!("it is not valid JSON (line {line}, column {column})"),
+            _ if json.trim_ascii().contains(&b'\n') => {
+                format!("it is not valid JSON (line {line}, column {column})")
+            }
             Category::Syntax | Category::Io => format!("it is not valid JSON (column {column})"),
         }
     })
@@ -39,7 +49,10 @@ pub fn query<T: DeserializeOwned>(query: &str) -> Result<T, String> {
     let pairs = || serde_urlencoded::Deserializer::new(form_urlencoded::parse(query.as_bytes()));
     T::deserialize(pairs()).map_err(|error| {
         let tracked = serde_path_to_error::deserialize::<_, T>(pairs());
-        let path = tracked.err().map(|error| error.path().to_string()).unwrap_or_default();
+        let path = tracked
+            .err()
+            .map(|error| error.path().to_string())
+            .unwrap_or_default();
         at(&path, &plain(&error.to_string()))
     })
 }
@@ -51,24 +64,44 @@ pub fn query<T: DeserializeOwned>(query: &str) -> Result<T, String> {
 pub fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     let line = |error: &toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start);
-        1 + text.as_bytes().iter().take(start).filter(|byte| **byte == b'\n').count()
+        1 + text
+            .as_bytes()
+            .iter()
+            .take(start)
+            .filter(|byte| **byte == b'\n')
+            .count()
     };
     if let Err(error) = text.parse::<toml::Table>() {
         return Err(format!("line {}: this is not valid TOML", line(&error)));
     }
     toml::from_str(text).map_err(|error| {
-        let tracked =
-            toml::Deserializer::parse(text).ok().and_then(|toml| serde_path_to_error::deserialize::<_, T>(toml).err());
-        let path = tracked.map(|error| error.path().to_string()).unwrap_or_default();
-        format!("line {}: {}", line(&error), at(&path, &plain(error.message())))
+        let tracked = toml::Deserializer::parse(text)
+            .ok()
+            .and_then(|toml| serde_path_to_error::deserialize::<_, T>(toml).err());
+        let path = tracked
+            .map(|error| error.path().to_string())
+            .unwrap_or_default();
+        format!(
+            "line {}: {}",
+            line(&error),
+            at(&path, &plain(error.message()))
+        )
     })
 }
 
 /// Says where in a document something is wrong. Paths are empty, or `.`, for the whole document.
 fn at(path: &str, what: &str) -> String {
     // An unknown field is named already.
-    let path = if what.starts_with(UNKNOWN) { path.rsplit_once('.').map_or("", |(parent, _)| parent) } else { path };
-    if path.is_empty() || path == "." { what.to_owned() } else { format!("'{path}': {what}") }
+    let path = if what.starts_with(UNKNOWN) {
+        path.rsplit_once('.').map_or("", |(parent, _)| parent)
+    } else {
+        path
+    };
+    if path.is_empty() || path == "." {
+        what.to_owned()
+    } else {
+        format!("'{path}': {what}")
+    }
 }
 
 /// Translates a message that serde or a standard parser makes. Messages of types of this project stay as they are.
@@ -79,17 +112,24 @@ fn plain(message: &str) -> String {
     if let Some(field) = message.strip_prefix("duplicate field ") {
         return format!("the field {} is given twice", quoted(field));
     }
-    if let Some((field, known)) = message.strip_prefix("unknown field ").and_then(|rest| rest.split_once(", ")) {
+    if let Some((field, known)) = message
+        .strip_prefix("unknown field ")
+        .and_then(|rest| rest.split_once(", "))
+    {
         let known = known.strip_prefix("expected ").unwrap_or("nothing");
         return format!("{UNKNOWN}{}; known: {}", quoted(field), quoted(list(known)));
     }
-    if let Some((value, known)) =
-        message.strip_prefix("unknown variant ").and_then(|rest| rest.split_once(", expected "))
+    if let Some((value, known)) = message
+        .strip_prefix("unknown variant ")
+        .and_then(|rest| rest.split_once(", expected "))
     {
         return format!("{} is not one of: {}", quoted(value), quoted(list(known)));
     }
     for prefix in ["invalid type: ", "invalid value: ", "invalid length "] {
-        if let Some((found, expected)) = message.strip_prefix(prefix).and_then(|rest| rest.split_once(", expected ")) {
+        if let Some((found, expected)) = message
+            .strip_prefix(prefix)
+            .and_then(|rest| rest.split_once(", expected "))
+        {
             return format!("expected {}, not {}", wanted(expected), given(found));
         }
     }
@@ -97,11 +137,18 @@ fn plain(message: &str) -> String {
         "invalid digit found in string"
         | "cannot parse integer from empty string"
         | "number too large to fit in target type"
-        | "number too small to fit in target type" => "expected a whole number that is not too large",
+        | "number too small to fit in target type" => {
+            "expected a whole number that is not too large"
+        }
         "provided string was not `true` or `false`" => "expected true or false",
-        _ if message.starts_with("data did not match any variant") => "it has none of the possible forms",
+        _ if message.starts_with("data did not match any variant") => {
+            "it has none of the possible forms"
+        }
         // Only dates and times have such messages: they quote the grammar.
-        _ if ["failed to ", "parsed ", "expected "].iter().any(|start| message.starts_with(start)) => {
+        _ if ["failed to ", "parsed ", "expected "]
+            .iter()
+            .any(|start| message.starts_with(start)) =>
+        {
             "expected a date such as 2026-01-31, or where a time is expected, one such as 2026-01-31T12:00:00Z"
         }
         ours => ours,
@@ -112,14 +159,18 @@ fn plain(message: &str) -> String {
 /// What serde says about an expected type, in words.
 fn wanted(expected: &str) -> &str {
     match expected {
-        "i8" | "i16" | "i32" | "i64" | "isize" | "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number in range",
+        "i8" | "i16" | "i32" | "i64" | "isize" | "u8" | "u16" | "u32" | "u64" | "usize" => {
+            "a whole number in range"
+        }
         "f32" | "f64" => "a number",
         "a boolean" => "true or false",
         "a sequence" => "a list",
         "a map" => "an object",
         "a date string" => "a date such as 2026-01-31",
         "a timestamp string" => "a time such as 2026-01-31T12:00:00Z",
-        _ if expected.starts_with("struct ") || expected.starts_with("internally tagged enum ") => "an object",
+        _ if expected.starts_with("struct ") || expected.starts_with("internally tagged enum ") => {
+            "an object"
+        }
         _ if expected.contains("enum ") => "one of the known words",
         other => other,
     }
@@ -132,8 +183,17 @@ fn given(found: &str) -> String {
         "map" => "an object".to_owned(),
         "unit value" => "nothing".to_owned(),
         _ => {
-            let kinds = ["string ", "integer ", "floating point ", "boolean ", "character "];
-            let value = kinds.iter().find_map(|kind| found.strip_prefix(kind)).unwrap_or(found);
+            let kinds = [
+                "string ",
+                "integer ",
+                "floating point ",
+                "boolean ",
+                "character ",
+            ];
+            let value = kinds
+                .iter()
+                .find_map(|kind| found.strip_prefix(kind))
+                .unwrap_or(found);
             value.replace('`', "")
         }
     }
@@ -197,46 +257,104 @@ mod tests {
             ("{\n'form': 1}", "it is not valid JSON (line 2, column 1)"),
             ("{}", "the field 'form' is missing"),
             ("7", "expected an object, not 7"),
-            (r#"{"form": {}, "form": {}}"#, "the field 'form' is given twice"),
+            (
+                r#"{"form": {}, "form": {}}"#,
+                "the field 'form' is given twice",
+            ),
         ];
         for (json, words) in whole {
             assert_eq!(of_json(json), words, "{json}");
         }
         let fields = [
-            (r#""count": "5""#, "'form.count': expected a whole number in range, not \"5\""),
-            (r#""count": -5"#, "'form.count': expected a whole number in range, not -5"),
-            (r#""count": 1.5"#, "'form.count': expected a whole number in range, not 1.5"),
-            (r#""flag": []"#, "'form.flag': expected true or false, not a list"),
-            (r#""kind": "two""#, "'form.kind': 'two' is not one of: 'one' or 'other_one'"),
-            (r#""day": 5"#, "'form.day': expected a date such as 2026-01-31, not 5"),
-            (r#""lists": {"a": [1, "b"]}"#, "'form.lists.a[1]': expected a number, not \"b\""),
+            (
+                r#""count": "5""#,
+                "'form.count': expected a whole number in range, not \"5\"",
+            ),
+            (
+                r#""count": -5"#,
+                "'form.count': expected a whole number in range, not -5",
+            ),
+            (
+                r#""count": 1.5"#,
+                "'form.count': expected a whole number in range, not 1.5",
+            ),
+            (
+                r#""flag": []"#,
+                "'form.flag': expected true or false, not a list",
+            ),
+            (
+                r#""kind": "two""#,
+                "'form.kind': 'two' is not one of: 'one' or 'other_one'",
+            ),
+            (
+                r#""day": 5"#,
+                "'form.day': expected a date such as 2026-01-31, not 5",
+            ),
+            (
+                r#""lists": {"a": [1, "b"]}"#,
+                "'form.lists.a[1]': expected a number, not \"b\"",
+            ),
             (
                 r#""name": """#,
                 "'form.name': a library's name must have 1 to 512 bytes and no control characters, not \"\"",
             ),
         ];
         for (field, words) in fields {
-            assert_eq!(of_json(&format!("{{\"form\": {{{field}}}}}")), words, "{field}");
+            assert_eq!(
+                of_json(&format!("{{\"form\": {{{field}}}}}")),
+                words,
+                "{field}"
+            );
         }
         let unknown = of_json(r#"{"form": {"colour": 1}}"#);
-        assert!(unknown.starts_with("'form': there is no field 'colour'; known: 'name', 'count',"), "{unknown}");
-        let times =
-            ["", "now", "31.1.2026", "2026", "2026-13-01", "2026-02-31", "99999-01-01", "-1", "2026-01-31T25:00:00Z"];
-        for (field, time) in times.iter().flat_map(|time| [("day", time), ("time", time)]) {
+        assert!(
+            unknown.starts_with("'form': there is no field 'colour'; known: 'name', 'count',"),
+            "{unknown}"
+        );
+        let times = [
+            "",
+            "now",
+            "31.1.2026",
+            "2026",
+            "2026-13-01",
+            "2026-02-31",
+            "99999-01-01",
+            "-1",
+            "2026-01-31T25:00:00Z",
+        ];
+        for (field, time) in times
+            .iter()
+            .flat_map(|time| [("day", time), ("time", time)])
+        {
             let words = of_json(&format!("{{\"form\": {{\"{field}\": \"{time}\"}}}}"));
-            assert!(words.ends_with("one such as 2026-01-31T12:00:00Z"), "{time}: {words}");
+            assert!(
+                words.ends_with("one such as 2026-01-31T12:00:00Z"),
+                "{time}: {words}"
+            );
         }
     }
 
     #[test]
     fn queries_that_are_wrong() {
         let table = [
-            ("count=many", "'count': expected a whole number that is not too large"),
-            ("count=99999999999", "'count': expected a whole number that is not too large"),
-            ("count=", "'count': expected a whole number that is not too large"),
+            (
+                "count=many",
+                "'count': expected a whole number that is not too large",
+            ),
+            (
+                "count=99999999999",
+                "'count': expected a whole number that is not too large",
+            ),
+            (
+                "count=",
+                "'count': expected a whole number that is not too large",
+            ),
             ("flag=yes", "'flag': expected true or false"),
             ("count=1&count=2", "the field 'count' is given twice"),
-            ("kind=two", "'kind': 'two' is not one of: 'one' or 'other_one'"),
+            (
+                "kind=two",
+                "'kind': 'two' is not one of: 'one' or 'other_one'",
+            ),
         ];
         for (text, words) in table {
             assert_eq!(query::<Form>(text).unwrap_err(), words, "{text}");
@@ -246,7 +364,10 @@ mod tests {
     #[test]
     fn toml_that_is_wrong() {
         let table = [
-            ("count = 1\nflag = 2", "line 2: 'flag': expected true or false, not 2"),
+            (
+                "count = 1\nflag = 2",
+                "line 2: 'flag': expected true or false, not 2",
+            ),
             ("count = 1\n\nflag", "line 3: this is not valid TOML"),
             ("count = \"x", "line 1: this is not valid TOML"),
         ];
@@ -254,6 +375,9 @@ mod tests {
             assert_eq!(toml::<Form>(text).unwrap_err(), words, "{text}");
         }
         let unknown = toml::<Form>("flag = true\ncolour = 1").unwrap_err();
-        assert!(unknown.starts_with("line 2: there is no field 'colour'; known: 'name',"), "{unknown}");
+        assert!(
+            unknown.starts_with("line 2: there is no field 'colour'; known: 'name',"),
+            "{unknown}"
+        );
     }
 }

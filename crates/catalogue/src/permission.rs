@@ -69,7 +69,11 @@ impl FromStr for Unless {
     type Err = &'static str;
 
     fn from_str(word: &str) -> Result<Self, &'static str> {
-        if word == "protected" { Ok(Self::Protected) } else { Err("it must be protected") }
+        if word == "protected" {
+            Ok(Self::Protected)
+        } else {
+            Err("it must be protected")
+        }
     }
 }
 
@@ -96,13 +100,20 @@ pub enum Unit {
 }
 
 impl Unit {
-    const ALL: [(Self, &str, u32); 4] =
-        [(Self::Second, "s", 1), (Self::Minute, "min", 60), (Self::Hour, "h", 3_600), (Self::Day, "day", 86_400)];
+    const ALL: [(Self, &str, u32); 4] = [
+        (Self::Second, "s", 1),
+        (Self::Minute, "min", 60),
+        (Self::Hour, "h", 3_600),
+        (Self::Day, "day", 86_400),
+    ];
 
     /// Its length in seconds.
     #[must_use]
     pub fn seconds(self) -> u32 {
-        Self::ALL.iter().find(|(unit, ..)| *unit == self).map_or(1, |(.., seconds)| *seconds)
+        Self::ALL
+            .iter()
+            .find(|(unit, ..)| *unit == self)
+            .map_or(1, |(.., seconds)| *seconds)
     }
 }
 
@@ -120,7 +131,10 @@ impl FromStr for Rate {
     fn from_str(text: &str) -> Result<Self, RateError> {
         let parsed = text.split_once('/').and_then(|(count, per)| {
             let (per, ..) = Unit::ALL.into_iter().find(|(_, name, _)| *name == per)?;
-            Some(Self { count: count.parse().ok().filter(|count| *count > 0)?, per })
+            Some(Self {
+                count: count.parse().ok().filter(|count| *count > 0)?,
+                per,
+            })
         });
         parsed.ok_or_else(|| RateError(text.chars().take(40).collect()))
     }
@@ -128,7 +142,10 @@ impl FromStr for Rate {
 
 impl fmt::Display for Rate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = Unit::ALL.iter().find(|(unit, ..)| *unit == self.per).map_or("s", |(_, name, _)| *name);
+        let name = Unit::ALL
+            .iter()
+            .find(|(unit, ..)| *unit == self.per)
+            .map_or("s", |(_, name, _)| *name);
         write!(f, "{}/{name}", self.count)
     }
 }
@@ -142,7 +159,16 @@ mod tests {
         for text in ["50/s", "600/min", "1000/h", "100000/day"] {
             assert_eq!(text.parse::<Rate>().unwrap().to_string(), text);
         }
-        for text in ["", "50", "/s", "0/s", "-1/s", "1/week", "4294967296/s", "1 / s"] {
+        for text in [
+            "",
+            "50",
+            "/s",
+            "0/s",
+            "-1/s",
+            "1/week",
+            "4294967296/s",
+            "1 / s",
+        ] {
             assert!(text.parse::<Rate>().is_err(), "{text}");
         }
     }

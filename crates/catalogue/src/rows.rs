@@ -16,7 +16,8 @@ use lapidary_store::{Action, Row, RowChange, Table};
 /// # Panics
 /// Never: what is stored has text keys only.
 pub fn put(table: Table, key: impl AsRef<[u8]>, value: &impl Serialize) -> RowChange {
-    let value = serde_json::to_vec(value).expect("these have text keys only and are written to memory");
+    let value =
+        serde_json::to_vec(value).expect("these have text keys only and are written to memory");
     RowChange::put(table, key, value)
 }
 
@@ -25,11 +26,17 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::BadSetting`] for a row that cannot be read.
-    pub fn rows<K: FromStr + Ord, V: DeserializeOwned>(&self, table: Table) -> Result<BTreeMap<K, V>, CatalogueError> {
+    pub fn rows<K: FromStr + Ord, V: DeserializeOwned>(
+        &self,
+        table: Table,
+    ) -> Result<BTreeMap<K, V>, CatalogueError> {
         let read = |(key, value): Row| {
             let name = String::from_utf8_lossy(&key);
             let row = name.parse().ok().zip(serde_json::from_slice(&value).ok());
-            row.ok_or_else(|| CatalogueError::BadSetting { kind: table.as_str(), name: name.into_owned() })
+            row.ok_or_else(|| CatalogueError::BadSetting {
+                kind: table.as_str(),
+                name: name.into_owned(),
+            })
         };
         self.store.table(table)?.into_iter().map(read).collect()
     }
@@ -51,13 +58,19 @@ impl Catalogue {
     }
 
     /// Reads the rows with these keys at once, in their order.
-    pub fn rows_of(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, CatalogueError> {
+    pub fn rows_of(
+        &self,
+        table: Table,
+        keys: &[Vec<u8>],
+    ) -> Result<Vec<Option<Vec<u8>>>, CatalogueError> {
         Ok(self.store.rows(table, keys)?)
     }
 
     /// Held from reading settings until a change that depends on them is written.
     pub(super) fn changing_settings(&self) -> MutexGuard<'_, ()> {
-        self.changing_settings.lock().unwrap_or_else(PoisonError::into_inner)
+        self.changing_settings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether folds of added books are kept.
@@ -69,7 +82,11 @@ impl Catalogue {
 impl Editor<'_> {
     /// Changes or removes a setting. Returns whether it existed. The change in `along` is part of the same atomic
     /// step.
-    pub fn change_setting(&self, setting: RowChange, along: Option<RowChange>) -> Result<bool, CatalogueError> {
+    pub fn change_setting(
+        &self,
+        setting: RowChange,
+        along: Option<RowChange>,
+    ) -> Result<bool, CatalogueError> {
         self.change_setting_if(setting, along, |_| Ok(()))
     }
 
@@ -89,9 +106,14 @@ impl Editor<'_> {
         let (was_there, removed) = (before.is_some(), setting.value.is_none());
         if was_there || !removed {
             let name = String::from_utf8_lossy(&setting.key).into_owned();
-            let action = Action::Setting { kind: setting.table.as_str().to_owned(), name, removed };
+            let action = Action::Setting {
+                kind: setting.table.as_str().to_owned(),
+                name,
+                removed,
+            };
             let changes: Vec<RowChange> = [setting].into_iter().chain(along).collect();
-            turn.apply(&self.actor, &changes, &[action]).map_err(CatalogueError::from)?;
+            turn.apply(&self.actor, &changes, &[action])
+                .map_err(CatalogueError::from)?;
         }
         Ok(was_there)
     }
@@ -106,7 +128,11 @@ impl Editor<'_> {
     pub fn keep_folds(&self, keep: bool) -> Result<(), CatalogueError> {
         let turn = self.turn(&self.changing_settings, SETTINGS)?;
         if keep != self.keeps_folds()? {
-            let change = if keep { RowChange::put(Table::Folds, "", "") } else { RowChange::delete(Table::Folds, "") };
+            let change = if keep {
+                RowChange::put(Table::Folds, "", "")
+            } else {
+                RowChange::delete(Table::Folds, "")
+            };
             turn.apply(&self.actor, &[change], &[Action::FoldsKept { kept: keep }])?;
         }
         Ok(())

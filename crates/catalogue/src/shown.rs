@@ -47,7 +47,12 @@ impl Shown {
 
     /// Returns the matches, and a note on what was left out.
     pub(super) fn finish(self, language: Language) -> (Vec<Match>, Option<String>) {
-        let Self { matches, left_out, spans_left_out, .. } = self;
+        let Self {
+            matches,
+            left_out,
+            spans_left_out,
+            ..
+        } = self;
         let mib = (ANSWER_BYTES >> 20) as u64;
         let note = (left_out + spans_left_out > 0)
             .then(|| language.note_left_out(left_out as u64, spans_left_out as u64, mib));

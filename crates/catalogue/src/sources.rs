@@ -27,7 +27,15 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 7] = [Self::Folder, Self::List, Self::Sitemap, Self::Feed, Self::Opds, Self::Oai, Self::Site];
+    pub const ALL: [Self; 7] = [
+        Self::Folder,
+        Self::List,
+        Self::Sitemap,
+        Self::Feed,
+        Self::Opds,
+        Self::Oai,
+        Self::Site,
+    ];
 
     /// Its name.
     #[must_use]
@@ -102,7 +110,10 @@ impl Tally {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 fn is_none(count: &u64) -> bool {
     *count == 0
 }

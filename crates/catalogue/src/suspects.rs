@@ -70,19 +70,35 @@ impl Search<'_> {
                 gems += self.gems_of(book);
                 gems <= MOST_GEMS
             };
-            let to = from + books[from..].iter().take_while(|book| fits(book)).count().max(1);
+            let to = from
+                + books[from..]
+                    .iter()
+                    .take_while(|book| fits(book))
+                    .count()
+                    .max(1);
             self.count_common_gems(&books[from..to], &found[from..to], halt)?;
             from = to;
         }
-        let fewest = limits(&self.wanted.recipe, &self.wanted.rule, self.wanted.library.as_ref()).fewest.max(1);
-        let has_common = found.iter().filter(|found| found.common.load(Ordering::Relaxed) >= fewest);
+        let fewest = limits(
+            &self.wanted.recipe,
+            &self.wanted.rule,
+            self.wanted.library.as_ref(),
+        )
+        .fewest
+        .max(1);
+        let has_common = found
+            .iter()
+            .filter(|found| found.common.load(Ordering::Relaxed) >= fewest);
         left_out.texts_with_common_gems += has_common.count() as u64;
         let is_suspect = |(number, record): &Book, found: &Found| -> Result<bool, StoreError> {
-            Ok(found.is_suspect.load(Ordering::Relaxed) || self.has_digest_of_another(*number, record)?)
+            Ok(found.is_suspect.load(Ordering::Relaxed)
+                || self.has_digest_of_another(*number, record)?)
         };
-        let suspects = books.par_iter().zip(&found).filter_map(|(book, found)| match is_suspect(book, found) {
-            Ok(is) => is.then_some(Ok((*book, found.read.load(Ordering::Relaxed)))),
-            Err(error) => Some(Err(error)),
+        let suspects = books.par_iter().zip(&found).filter_map(|(book, found)| {
+            match is_suspect(book, found) {
+                Ok(is) => is.then_some(Ok((*book, found.read.load(Ordering::Relaxed)))),
+                Err(error) => Some(Err(error)),
+            }
         });
         let suspects: Vec<(&Book, u64)> = suspects.collect::<Result<_, _>>()?;
         let (mut groups, mut size): (Vec<Vec<&Book>>, u64) = (Vec::new(), 0);
@@ -100,16 +116,33 @@ impl Search<'_> {
     }
 
     fn gems_of(&self, (_, record): &Book) -> usize {
-        record.gems.get(self.wanted.recipe.name()).copied().unwrap_or_default() as usize
+        record
+            .gems
+            .get(self.wanted.recipe.name())
+            .copied()
+            .unwrap_or_default() as usize
     }
 
     /// Whether another book, which this one is compared with, may have the same text.
     fn has_digest_of_another(&self, number: BookNo, record: &Record) -> Result<bool, StoreError> {
         // Of each library the first two, and so one before this book if there is any.
-        let limits = Limits { cap: 2, library: self.wanted.library.as_ref(), ..Limits::NONE };
-        let may_be_paired = |other: &BookNo| *other < number || (*other > number && self.wanted.recent.is_some());
-        for digest in [Some(&record.digest), record.clean_digest.as_ref()].into_iter().flatten() {
-            if self.snapshot.with_digest(digest, limits)?.iter().any(may_be_paired) {
+        let limits = Limits {
+            cap: 2,
+            library: self.wanted.library.as_ref(),
+            ..Limits::NONE
+        };
+        let may_be_paired =
+            |other: &BookNo| *other < number || (*other > number && self.wanted.recent.is_some());
+        for digest in [Some(&record.digest), record.clean_digest.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            if self
+                .snapshot
+                .with_digest(digest, limits)?
+                .iter()
+                .any(may_be_paired)
+            {
                 return Ok(true);
             }
         }
@@ -117,25 +150,44 @@ impl Search<'_> {
     }
 
     /// Counts the gems that these books have in common with others.
-    fn count_common_gems(&self, books: &[&Book], found: &[Found], halt: Halt<'_>) -> Result<(), StoreError> {
-        let mut gems: Vec<Held> = Vec::with_capacity(books.iter().map(|book| self.gems_of(book)).sum());
+    fn count_common_gems(
+        &self,
+        books: &[&Book],
+        found: &[Found],
+        halt: Halt<'_>,
+    ) -> Result<(), StoreError> {
+        let mut gems: Vec<Held> =
+            Vec::with_capacity(books.iter().map(|book| self.gems_of(book)).sum());
         for (some, first) in books.chunks(BOOKS).zip((0_u32..).step_by(BOOKS)) {
             halt(0)?;
             let read = |(number, _): &&Book| self.snapshot.gems(self.wanted.recipe.name(), *number);
             let lists: Vec<_> = some.par_iter().map(read).collect::<Result<_, _>>()?;
-            for (list, book) in lists.into_iter().map(Option::unwrap_or_default).zip(first..) {
+            for (list, book) in lists
+                .into_iter()
+                .map(Option::unwrap_or_default)
+                .zip(first..)
+            {
                 let posted = self.wanted.recipe.posted(&list);
                 let held = list.iter().zip(posted);
-                gems.extend(held.map(|(placed, is_posted)| Held { gem: placed.gem, book, is_posted }));
+                gems.extend(held.map(|(placed, is_posted)| Held {
+                    gem: placed.gem,
+                    book,
+                    is_posted,
+                }));
             }
         }
         gems.par_sort_unstable();
-        let limits = limits(&self.wanted.recipe, &self.wanted.rule, self.wanted.library.as_ref());
+        let limits = limits(
+            &self.wanted.recipe,
+            &self.wanted.rule,
+            self.wanted.library.as_ref(),
+        );
         let counters = Counters::new(gems.len(), limits.fewest);
         let parts: Vec<&[Held]> = gems.chunks(PART).collect();
         for some in parts.chunks(PARTS) {
             halt(0)?;
-            some.par_iter().try_for_each(|part| self.count(part, books, found, limits, &counters))?;
+            some.par_iter()
+                .try_for_each(|part| self.count(part, books, found, limits, &counters))?;
         }
         Ok(())
     }
@@ -152,23 +204,40 @@ impl Search<'_> {
         let mut gems: Vec<Gem> = sorted.iter().map(|held| held.gem).collect();
         gems.dedup();
         let (mut rest, mut common) = (sorted, Vec::new());
-        self.snapshot.holders(self.wanted.recipe.name(), &gems, limits, &mut |gem, holders| {
-            let Some(holders) = holders else { return common.push(gem) };
-            rest = &rest[rest.iter().take_while(|held| held.gem < gem).count()..];
-            for held in rest.iter().take_while(|held| held.gem == gem) {
-                let ((book, _), found) = (books[held.book as usize], &found[held.book as usize]);
-                found.read.fetch_add(1 + holders.len() as u64, Ordering::Relaxed);
-                // What is known already needs no counting: crafted books have all their gems in common.
-                if !found.is_suspect.load(Ordering::Relaxed)
-                    && holders.iter().any(|other| !self.is_left(*book, *other) && counters.count(*book, *other))
-                {
-                    found.is_suspect.store(true, Ordering::Relaxed);
+        self.snapshot.holders(
+            self.wanted.recipe.name(),
+            &gems,
+            limits,
+            &mut |gem, holders| {
+                let Some(holders) = holders else {
+                    return common.push(gem);
+                };
+                rest = &rest[rest.iter().take_while(|held| held.gem < gem).count()..];
+                for held in rest.iter().take_while(|held| held.gem == gem) {
+                    let ((book, _), found) =
+                        (books[held.book as usize], &found[held.book as usize]);
+                    found
+                        .read
+                        .fetch_add(1 + holders.len() as u64, Ordering::Relaxed);
+                    // What is known already needs no counting: crafted books have all their gems in common.
+                    if !found.is_suspect.load(Ordering::Relaxed)
+                        && holders.iter().any(|other| {
+                            !self.is_left(*book, *other) && counters.count(*book, *other)
+                        })
+                    {
+                        found.is_suspect.store(true, Ordering::Relaxed);
+                    }
                 }
-            }
-        })?;
+            },
+        )?;
         // A gem that too many books of one library have connects no book with those.
-        for held in sorted.iter().filter(|held| held.is_posted && common.binary_search(&held.gem).is_ok()) {
-            found[held.book as usize].common.fetch_add(1, Ordering::Relaxed);
+        for held in sorted
+            .iter()
+            .filter(|held| held.is_posted && common.binary_search(&held.gem).is_ok())
+        {
+            found[held.book as usize]
+                .common
+                .fetch_add(1, Ordering::Relaxed);
         }
         Ok(())
     }
@@ -184,16 +253,21 @@ impl Counters {
     fn new(gems: usize, enough: u32) -> Self {
         let size = (COUNTERS * gems).next_power_of_two().max(2);
         let counts = (0..size).map(|_| AtomicU8::new(0)).collect();
-        Self { counts, enough: enough.min(MOST_COUNTED) as u8 }
+        Self {
+            counts,
+            enough: enough.min(MOST_COUNTED) as u8,
+        }
     }
 
     /// Counts a gem. Returns whether there are enough.
     fn count(&self, book: BookNo, other: BookNo) -> bool {
         // Multiplicative hashing (Knuth).
-        let hash = (u64::from(book.0) << 32 | u64::from(other.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let hash =
+            (u64::from(book.0) << 32 | u64::from(other.0)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let counter = &self.counts[(hash >> (u64::BITS - self.counts.len().ilog2())) as usize];
         // Not counted further, so that it does not wrap around.
-        counter.load(Ordering::Relaxed) >= self.enough || counter.fetch_add(1, Ordering::Relaxed) + 1 >= self.enough
+        counter.load(Ordering::Relaxed) >= self.enough
+            || counter.fetch_add(1, Ordering::Relaxed) + 1 >= self.enough
     }
 }
 
@@ -211,7 +285,8 @@ mod tests {
     use crate::duplicates::Wanted;
     use lapidary_common::description::Description;
     use lapidary_store::{
-        Actor, Administration as _, BookKey, Condition, NewBook, Rights, RocksStore, Standing, Store as _, UNWATCHED,
+        Actor, Administration as _, BookKey, Condition, NewBook, Rights, RocksStore, Standing,
+        Store as _, UNWATCHED,
     };
 
     const LIBRARIES: [&str; 2] = ["one", "two"];
@@ -223,11 +298,25 @@ mod tests {
     fn book(recipe: &Recipe, id: usize, (library, gems, text): &Made) -> NewBook {
         // Some are in one bucket, and some far from each other.
         let gem = |gem: u64| Gem(gem << (gem % 3 * 9));
-        let place = |at: usize| Some(Place { start: 500 * at as u64, end: 500 * at as u64 + 400 });
-        let placed: Vec<PlacedGem> =
-            gems.iter().enumerate().map(|(at, of)| PlacedGem { gem: gem(*of), place: place(at) }).collect();
+        let place = |at: usize| {
+            Some(Place {
+                start: 500 * at as u64,
+                end: 500 * at as u64 + 400,
+            })
+        };
+        let placed: Vec<PlacedGem> = gems
+            .iter()
+            .enumerate()
+            .map(|(at, of)| PlacedGem {
+                gem: gem(*of),
+                place: place(at),
+            })
+            .collect();
         let record = Record {
-            key: BookKey { library: LIBRARIES[*library].parse().unwrap(), id: id.to_string().parse().unwrap() },
+            key: BookKey {
+                library: LIBRARIES[*library].parse().unwrap(),
+                id: id.to_string().parse().unwrap(),
+            },
             rights: Rights::Free,
             description: Description::default(),
             digest: format!("{text:064x}").chars().rev().collect(),
@@ -254,8 +343,13 @@ mod tests {
     }
 
     fn any_book() -> impl Strategy<Value = Made> {
-        let gems = prop::collection::btree_set(1..40_u64, 0..12).prop_map(|gems| gems.into_iter().collect());
-        (0..LIBRARIES.len(), gems, prop_oneof![1 => 0..4_u8, 4 => 4..=u8::MAX])
+        let gems = prop::collection::btree_set(1..40_u64, 0..12)
+            .prop_map(|gems| gems.into_iter().collect());
+        (
+            0..LIBRARIES.len(),
+            gems,
+            prop_oneof![1 => 0..4_u8, 4 => 4..=u8::MAX],
+        )
     }
 
     fn sorted(mut pairs: Vec<Pair<u32>>) -> Vec<Pair<u32>> {
@@ -301,7 +395,11 @@ mod tests {
 
     /// Whether more books of a library than `cap` have a gem.
     fn is_common(books: &[Made], cap: usize, library: usize, gem: u64) -> bool {
-        books.iter().filter(|(of, gems, _)| *of == library && gems.contains(&gem)).count() > cap
+        books
+            .iter()
+            .filter(|(of, gems, _)| *of == library && gems.contains(&gem))
+            .count()
+            > cap
     }
 
     /// The numbers of gems that two books have in common, without those that are common in the library of the first one.
@@ -309,7 +407,8 @@ mod tests {
         let mut counts = BTreeMap::new();
         for (b, (_, of_b, _)) in books.iter().enumerate() {
             for (a, (library, of_a, _)) in books[..b].iter().enumerate() {
-                let is_counted = |gem: &&u64| of_b.contains(gem) && !is_common(books, cap, *library, **gem);
+                let is_counted =
+                    |gem: &&u64| of_b.contains(gem) && !is_common(books, cap, *library, **gem);
                 let both = of_a.iter().filter(is_counted).count();
                 if both > 0 {
                     counts.insert((a as u32, b as u32), both);
@@ -386,16 +485,41 @@ mod tests {
         let recipe: Recipe = "documented".parse().unwrap();
         store.add_recipe(&Actor::Local, &recipe).unwrap();
         let made = [(0, vec![1, 2, 3], 1), (0, vec![1, 2, 3], 2)];
-        let books = made.iter().enumerate().map(|(id, made)| book(&recipe, id, made)).collect();
+        let books = made
+            .iter()
+            .enumerate()
+            .map(|(id, made)| book(&recipe, id, made))
+            .collect();
         store.put(&Actor::Local, books).unwrap();
         let snapshot = store.snapshot();
-        let [_, (number, record)] = &snapshot.books(BookNo(0), 9).unwrap()[..] else { panic!("two books") };
+        let [_, (number, record)] = &snapshot.books(BookNo(0), 9).unwrap()[..] else {
+            panic!("two books")
+        };
         let gems = snapshot.gems(recipe.name(), *number).unwrap().unwrap();
         let all: Vec<Gem> = gems.iter().map(|placed| placed.gem).collect();
-        let tally = snapshot.tally(recipe.name(), &all, Limits { cap: 9, fewest: 1, ..Limits::NONE }).unwrap();
+        let tally = snapshot
+            .tally(
+                recipe.name(),
+                &all,
+                Limits {
+                    cap: 9,
+                    fewest: 1,
+                    ..Limits::NONE
+                },
+            )
+            .unwrap();
         let rule = recipe.rule();
-        let wanted = Wanted { recipe, rule, library: None, recent: None, most_compared: 9 };
-        let search = Search { snapshot: &*snapshot, wanted: &wanted };
+        let wanted = Wanted {
+            recipe,
+            rule,
+            library: None,
+            recent: None,
+            most_compared: 9,
+        };
+        let search = Search {
+            snapshot: &*snapshot,
+            wanted: &wanted,
+        };
         for left_out in [0, 1] {
             let mut tally = tally.clone();
             tally.libraries[0].left_out = left_out;
@@ -407,8 +531,13 @@ mod tests {
     #[test]
     fn pairs_that_share_a_counter_have_no_fewer() {
         let counters = Counters::new(0, 3);
-        let counted: Vec<bool> = (0..2_000).map(|i| counters.count(BookNo(i % 7), BookNo(7 + i % 3))).collect();
+        let counted: Vec<bool> = (0..2_000)
+            .map(|i| counters.count(BookNo(i % 7), BookNo(7 + i % 3)))
+            .collect();
         let few = counted.iter().filter(|enough| !**enough).count();
-        assert!(few <= 4 && counted[1_000..].iter().all(|enough| *enough), "{few}");
+        assert!(
+            few <= 4 && counted[1_000..].iter().all(|enough| *enough),
+            "{few}"
+        );
     }
 }

@@ -34,7 +34,13 @@ impl<'a> Text<'a> {
     /// Creates a text, to be [cleaned](clean) or not; with `None`, [the recipe decides](Recipe::reads_clean).
     #[must_use]
     pub fn new(text: &'a str, clean: Option<bool>) -> Self {
-        Self { stands: text, clean, cleaned: OnceCell::new(), words: OnceCell::new(), language: None }
+        Self {
+            stands: text,
+            clean,
+            cleaned: OnceCell::new(),
+            words: OnceCell::new(),
+            language: None,
+        }
     }
 
     /// The same, in a language that is known; it matters only to signatures that stem by it ([`TextWords::in_language`]).
@@ -79,7 +85,10 @@ impl<'a> Text<'a> {
     #[must_use]
     pub fn probes(&self, recipe: &Recipe) -> Vec<Probe> {
         if let Some(gems) = self.signature(recipe) {
-            return gems.into_iter().map(|placed| Probe { placed, kept: true }).collect();
+            return gems
+                .into_iter()
+                .map(|placed| Probe { placed, kept: true })
+                .collect();
         }
         match self.clean(recipe) {
             Some(clean) => clean.placed_probes(recipe.probes(clean.text())),
@@ -91,7 +100,9 @@ impl<'a> Text<'a> {
     fn signature(&self, recipe: &Recipe) -> Option<Vec<PlacedGem>> {
         let text = || self.clean(recipe).map_or(self.stands, Clean::text);
         let words = || TextWords::of(text()).in_language(self.language);
-        recipe.is_signature().then(|| recipe.gems_of_words(self.words.get_or_init(words)))?
+        recipe
+            .is_signature()
+            .then(|| recipe.gems_of_words(self.words.get_or_init(words)))?
     }
 
     /// Its fold in stored form; see [`Recipe::folded`].
@@ -104,7 +115,10 @@ impl<'a> Text<'a> {
 
     /// The digests that an identical text may have: of the original and of the cleaned text.
     pub(super) fn digests(&self) -> Vec<String> {
-        [digest_of(self.stands.as_bytes())].into_iter().chain(self.clean_digest()).collect()
+        [digest_of(self.stands.as_bytes())]
+            .into_iter()
+            .chain(self.clean_digest())
+            .collect()
     }
 
     /// The digest of the cleaned text, if it differs from the original and is not blank.

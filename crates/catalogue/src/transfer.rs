@@ -45,7 +45,12 @@ impl Catalogue {
         let books = libraries.iter().map(|library| library.books).sum();
         let recipes = snapshot.recipes();
         let keeps_folds = self.keeps_folds()?;
-        let incomplete = recipes.iter().map(Recipe::name).filter(|name| !snapshot.is_ready(name)).cloned().collect();
+        let incomplete = recipes
+            .iter()
+            .map(Recipe::name)
+            .filter(|name| !snapshot.is_ready(name))
+            .cloned()
+            .collect();
         let header = ExportHeader {
             lapidary_export: VERSION,
             recipes: recipes.clone(),
@@ -83,12 +88,17 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::BadExport`] with the line number, and errors of the store.
-    pub fn import(folder: &Path, input: &mut dyn BufRead, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+    pub fn import(
+        folder: &Path,
+        input: &mut dyn BufRead,
+        watch: Watch<'_>,
+    ) -> Result<u64, CatalogueError> {
         match RocksStore::open(folder) {
             Err(StoreError::Missing(_)) => {
                 let mut reading = Reading::new(input, LINE, UNCOUNTED);
                 let header = reading.header()?;
-                let (store, staged) = RocksStore::stage(folder, &header.recipes, reading.books(header.books, watch))?;
+                let (store, staged) =
+                    RocksStore::stage(folder, &header.recipes, reading.books(header.books, watch))?;
                 let catalogue = Self::with_store(Box::new(store));
                 catalogue.by(Actor::Local).distrust(&header.untrusted)?;
                 reading.decisions(&catalogue.by(Actor::Local))?;
@@ -100,7 +110,9 @@ impl Catalogue {
                 staged.publish()?;
                 Ok(header.books)
             }
-            store => Self::with_store(Box::new(store?)).complete()?.import_more(input, watch),
+            store => Self::with_store(Box::new(store?))
+                .complete()?
+                .import_more(input, watch),
         }
     }
 
@@ -108,9 +120,15 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::BadExport`] with the line number, and errors of the store.
-    pub fn import_more(&self, input: &mut dyn BufRead, watch: Watch<'_>) -> Result<u64, CatalogueError> {
+    pub fn import_more(
+        &self,
+        input: &mut dyn BufRead,
+        watch: Watch<'_>,
+    ) -> Result<u64, CatalogueError> {
         let holds_none = self.store.snapshot().libraries()?.is_empty();
-        let books = self.by(Actor::Local).import_into(input, LINE, watch, UNCOUNTED)?;
+        let books = self
+            .by(Actor::Local)
+            .import_into(input, LINE, watch, UNCOUNTED)?;
         // So many changes are left to merge that the catalogue would take several times its space.
         if holds_none && self.store.sharing().is_some() {
             self.compact()?;
@@ -162,22 +180,33 @@ impl Editor<'_> {
         for recipe in &header.recipes {
             self.store.add_recipe(&self.actor, recipe)?;
         }
-        if holds_none { self.match_recipes(&header.recipes, header.ready().cloned().collect()) } else { Ok(()) }
+        if holds_none {
+            self.match_recipes(&header.recipes, header.ready().cloned().collect())
+        } else {
+            Ok(())
+        }
     }
 
     /// Makes these the recipes of the catalogue, the default first.
-    pub(super) fn match_recipes(&self, recipes: &[Recipe], ready: Vec<RecipeName>) -> Result<(), CatalogueError> {
+    pub(super) fn match_recipes(
+        &self,
+        recipes: &[Recipe],
+        ready: Vec<RecipeName>,
+    ) -> Result<(), CatalogueError> {
         for recipe in recipes {
             self.store.add_recipe(&self.actor, recipe)?;
         }
-        let Some(default) = recipes.first() else { return Ok(()) };
+        let Some(default) = recipes.first() else {
+            return Ok(());
+        };
         self.store.make_default(&self.actor, default.name(), true)?;
         for name in ready {
             self.store.make_ready(&self.actor, &name)?;
         }
         let given = |recipe: &Recipe| recipes.iter().any(|given| given.name() == recipe.name());
         for recipe in self.recipes().iter().filter(|recipe| !given(recipe)) {
-            self.store.drop_recipe(&self.actor, recipe.name(), UNWATCHED)?;
+            self.store
+                .drop_recipe(&self.actor, recipe.name(), UNWATCHED)?;
         }
         Ok(())
     }
@@ -193,20 +222,47 @@ fn size(book: &NewBook) -> usize {
 }
 
 fn write_line(out: &mut dyn Write, line: &impl Serialize) -> Result<(), CatalogueError> {
-    serde_json::to_writer(&mut *out, line).map_err(io::Error::from).map_err(CatalogueError::Output)?;
+    serde_json::to_writer(&mut *out, line)
+        .map_err(io::Error::from)
+        .map_err(CatalogueError::Output)?;
     out.write_all(b"\n").map_err(CatalogueError::Output)
 }
 
 fn line(recipes: &[Recipe], book: NewBook) -> ExportBook {
-    let NewBook { mut record, mut gems, folds, text, .. } = book;
-    record.gems.retain(|name, _| recipes.iter().any(|recipe| recipe.name() == name));
-    let shown = recipes.iter().filter_map(|recipe| Some((recipe, gems.remove(recipe.name())?)));
+    let NewBook {
+        mut record,
+        mut gems,
+        folds,
+        text,
+        ..
+    } = book;
+    record
+        .gems
+        .retain(|name, _| recipes.iter().any(|recipe| recipe.name() == name));
+    let shown = recipes
+        .iter()
+        .filter_map(|recipe| Some((recipe, gems.remove(recipe.name())?)));
     let shown = shown.map(|(recipe, list)| {
-        (recipe.name().clone(), list.into_iter().map(|gem| ExportGem::new(gem, recipe)).collect())
+        (
+            recipe.name().clone(),
+            list.into_iter()
+                .map(|gem| ExportGem::new(gem, recipe))
+                .collect(),
+        )
     });
     let gems = shown.collect();
-    let folds = folds.iter().map(|fold| (fold.base().to_owned(), BASE64_STANDARD.encode(fold.as_bytes())));
-    ExportBook { book: record.into(), gems, folds: folds.collect(), text }
+    let folds = folds.iter().map(|fold| {
+        (
+            fold.base().to_owned(),
+            BASE64_STANDARD.encode(fold.as_bytes()),
+        )
+    });
+    ExportBook {
+        book: record.into(),
+        gems,
+        folds: folds.collect(),
+        text,
+    }
 }
 
 /// The longest first line: recipes may have large lexicons.
@@ -230,7 +286,12 @@ impl TryFrom<serde_json::Value> for Renewed {
 
     fn try_from(mut header: serde_json::Value) -> serde_json::Result<Self> {
         let mut former = Vec::new();
-        for recipe in header.get_mut("recipes").and_then(|recipes| recipes.as_array_mut()).into_iter().flatten() {
+        for recipe in header
+            .get_mut("recipes")
+            .and_then(|recipes| recipes.as_array_mut())
+            .into_iter()
+            .flatten()
+        {
             if let Some(renewed) = Recipe::renewed(recipe.to_string().as_bytes()) {
                 former.push(renewed.name().clone());
                 *recipe = serde_json::to_value(renewed)?;
@@ -238,7 +299,9 @@ impl TryFrom<serde_json::Value> for Renewed {
         }
         let mut header: ExportHeader = serde_json::from_value(header)?;
         // The first one becomes the default, and should have gems.
-        header.recipes.sort_by_key(|recipe| former.contains(recipe.name()));
+        header
+            .recipes
+            .sort_by_key(|recipe| former.contains(recipe.name()));
         header.incomplete.retain(|name| !former.contains(name));
         header.incomplete.extend(former.iter().cloned());
         Ok(Self { header, former })
@@ -265,7 +328,18 @@ struct Reading<'a> {
 impl<'a> Reading<'a> {
     fn new(input: &'a mut dyn BufRead, longest: u64, account: Account<'a>) -> Self {
         let (line, former) = (Vec::new(), Vec::new());
-        Self { input, line, longest, number: 0, books: 0, ended: false, account, held: 0, decides: false, former }
+        Self {
+            input,
+            line,
+            longest,
+            number: 0,
+            books: 0,
+            ended: false,
+            account,
+            held: 0,
+            decides: false,
+            former,
+        }
     }
 
     /// Reports the memory use of the held books plus `bytes`.
@@ -278,7 +352,11 @@ impl<'a> Reading<'a> {
     }
 
     /// The books after the header, up to the end or the first error.
-    fn books(&mut self, total: u64, watch: Watch<'_>) -> impl Iterator<Item = Result<NewBook, CatalogueError>> {
+    fn books(
+        &mut self,
+        total: u64,
+        watch: Watch<'_>,
+    ) -> impl Iterator<Item = Result<NewBook, CatalogueError>> {
         std::iter::from_fn(move || {
             let book = self.book().transpose()?;
             Some(book.and_then(|book| {
@@ -290,7 +368,10 @@ impl<'a> Reading<'a> {
     }
 
     fn bad(&self, why: impl Into<String>) -> CatalogueError {
-        CatalogueError::BadExport { line: self.number, why: why.into() }
+        CatalogueError::BadExport {
+            line: self.number,
+            why: why.into(),
+        }
     }
 
     /// Reads a line. Returns `false` at the end.
@@ -318,7 +399,8 @@ impl<'a> Reading<'a> {
             lapidary_export: u32,
         }
         self.next()?;
-        let version = serde_json::from_slice(&self.line).map(|Version { lapidary_export }| lapidary_export);
+        let version =
+            serde_json::from_slice(&self.line).map(|Version { lapidary_export }| lapidary_export);
         match version {
             Ok(1..=VERSION) if self.line.len() > LONGEST_HEADER => Err(self.bad("the line is too long")),
             Ok(1..=VERSION) => {
@@ -355,12 +437,15 @@ impl<'a> Reading<'a> {
     fn decisions(&mut self, to: &Editor<'_>) -> Result<(), CatalogueError> {
         while self.decides {
             self.take(2 * self.line.len())?;
-            let ExportDecision { decision } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
+            let ExportDecision { decision } =
+                parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
             if !to.import_decision(decision)? {
                 return Err(self.bad("the catalogue has another decision with this id"));
             }
             if !self.next()? {
-                return Err(self.bad("the end is missing, so the export is incomplete; export again"));
+                return Err(
+                    self.bad("the end is missing, so the export is incomplete; export again")
+                );
             }
             self.decides = self.line.starts_with(DECISION);
             if !self.decides && self.end_or_book()?.is_some() {
@@ -377,19 +462,24 @@ impl<'a> Reading<'a> {
             self.ended = true;
             return match self.next()? {
                 false if end == books => Ok(None),
-                false => {
-                    Err(self
-                        .bad(format!("the export has {}, but its last line says {end}", count(books, "book", "books"))))
-                }
+                false => Err(self.bad(format!(
+                    "the export has {}, but its last line says {end}",
+                    count(books, "book", "books")
+                ))),
                 true => Err(self.bad("there is data after the end of the export")),
             };
         }
         // An upper bound: each list, and each item between commas, is at most one gem.
-        let lists =
-            memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2 + memchr::memchr_iter(b',', &self.line).count();
+        let lists = memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2
+            + memchr::memchr_iter(b',', &self.line).count();
         self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;
         let line = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
-        let ExportBook { mut book, mut gems, mut folds, text } = line;
+        let ExportBook {
+            mut book,
+            mut gems,
+            mut folds,
+            text,
+        } = line;
         for former in &self.former {
             book.gems.remove(former);
             gems.remove(former);
@@ -397,9 +487,15 @@ impl<'a> Reading<'a> {
         folds.remove(FORMER_FOLD);
         let book = Record::from(book);
         book.within_bounds().map_err(|e| self.bad(e.to_string()))?;
-        let gems = gems.into_iter().map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
-        let unpacked = folds.iter().map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
-        let folds = unpacked.collect::<Option<Vec<_>>>().ok_or_else(|| self.bad("a fold is invalid"))?;
+        let gems = gems
+            .into_iter()
+            .map(|(name, gems)| (name, gems.into_iter().map(PlacedGem::from).collect()));
+        let unpacked = folds
+            .iter()
+            .map(|(base, bytes)| PackedFold::new(base, BASE64_STANDARD.decode(bytes).ok()?));
+        let folds = unpacked
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| self.bad("a fold is invalid"))?;
         if book.text_kept != text.is_some() || text.as_ref().is_some_and(|text| !book.is_of(text)) {
             return Err(self.bad("the text is not the one that the record describes"));
         }

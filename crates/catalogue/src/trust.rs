@@ -17,7 +17,9 @@ use super::sharing::{Read, SETTINGS};
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decides, LibraryListing};
 use lapidary_checking::Informs;
-use lapidary_store::{Action, Coverage, Library, LibrarySummary, Outline, RowChange, Snapshot, StoreError, Table};
+use lapidary_store::{
+    Action, Coverage, Library, LibrarySummary, Outline, RowChange, Snapshot, StoreError, Table,
+};
 
 /// What an administrator said of a library, as stored.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -38,7 +40,10 @@ impl Trust {
 
     /// The libraries that are not trusted.
     pub(super) fn untrusted(&self) -> impl Iterator<Item = &Library> {
-        self.0.iter().filter(|(_, statement)| !statement.trusted).map(|(library, _)| library)
+        self.0
+            .iter()
+            .filter(|(_, statement)| !statement.trusted)
+            .map(|(library, _)| library)
     }
 
     /// What was said of a library, if anything was.
@@ -69,7 +74,9 @@ impl Deciding<'_> {
         } else if self.informing.contains(&book.library) {
             Some(Informs::UntrustedLibrary)
         } else {
-            book.standing.is_quarantined().then_some(Informs::Quarantined)
+            book.standing
+                .is_quarantined()
+                .then_some(Informs::Quarantined)
         }
     }
 
@@ -80,17 +87,25 @@ impl Deciding<'_> {
 
     /// How many of the books have gems of at least one of these recipes, without libraries that only inform.
     pub(super) fn coverage(&self, recipes: &[RecipeName]) -> Result<Coverage, StoreError> {
-        self.counted(recipes).map_or_else(|| self.snapshot.coverage_of_any(recipes), Ok)
+        self.counted(recipes)
+            .map_or_else(|| self.snapshot.coverage_of_any(recipes), Ok)
     }
 
     /// How many of all books have gems of at least one of these recipes, if there are libraries that only inform.
-    pub(super) fn coverage_of_all(&self, recipes: &[RecipeName]) -> Result<Option<Coverage>, StoreError> {
-        self.libraries.as_ref().map(|_| self.snapshot.coverage_of_any(recipes)).transpose()
+    pub(super) fn coverage_of_all(
+        &self,
+        recipes: &[RecipeName],
+    ) -> Result<Option<Coverage>, StoreError> {
+        self.libraries
+            .as_ref()
+            .map(|_| self.snapshot.coverage_of_any(recipes))
+            .transpose()
     }
 
     /// Whether all books with gems of a recipe are of libraries that only inform.
     pub(super) fn only_inform(&self, recipe: &RecipeName) -> bool {
-        self.counted(std::slice::from_ref(recipe)).is_some_and(|coverage| coverage.books == 0)
+        self.counted(std::slice::from_ref(recipe))
+            .is_some_and(|coverage| coverage.books == 0)
     }
 
     /// The coverage, if some libraries are not counted. Catalogues of older versions may not know it.
@@ -102,7 +117,12 @@ impl Deciding<'_> {
 impl Catalogue {
     /// What administrators have said of libraries.
     pub(super) fn trust(&self) -> Result<Arc<Trust>, CatalogueError> {
-        if let Some(read) = self.still_known(self.trust.read().unwrap_or_else(PoisonError::into_inner).as_ref())? {
+        if let Some(read) = self.still_known(
+            self.trust
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .as_ref(),
+        )? {
             return Ok(read);
         }
         // The write lock keeps them from changing between reading and caching.
@@ -134,12 +154,23 @@ impl Catalogue {
         own: BTreeSet<Library>,
     ) -> Result<Deciding<'a>, CatalogueError> {
         let trust = self.trust()?;
-        let of_others = trust.0.keys().filter(|library| !trust.is_trusted(library) && !own.contains(*library));
+        let of_others = trust
+            .0
+            .keys()
+            .filter(|library| !trust.is_trusted(library) && !own.contains(*library));
         let informing: BTreeSet<Library> = of_others.cloned().collect();
         let decide = |of: &LibrarySummary| !informing.contains(&of.library);
-        let libraries =
-            if informing.is_empty() { None } else { Some(snapshot.libraries()?.into_iter().filter(decide).collect()) };
-        Ok(Deciding { snapshot, own, informing, libraries })
+        let libraries = if informing.is_empty() {
+            None
+        } else {
+            Some(snapshot.libraries()?.into_iter().filter(decide).collect())
+        };
+        Ok(Deciding {
+            snapshot,
+            own,
+            informing,
+            libraries,
+        })
     }
 
     /// For whom the books of a library decide, if not for everybody.
@@ -153,7 +184,10 @@ impl Catalogue {
     }
 
     /// Summaries of libraries, with whether these are trusted.
-    pub(super) fn listed(&self, summaries: Vec<LibrarySummary>) -> Result<Vec<LibraryListing>, CatalogueError> {
+    pub(super) fn listed(
+        &self,
+        summaries: Vec<LibrarySummary>,
+    ) -> Result<Vec<LibraryListing>, CatalogueError> {
         let trust = self.trust()?;
         let listed = summaries.into_iter().map(|summary| {
             let trusted = trust.is_trusted(&summary.library);
@@ -178,7 +212,12 @@ impl Catalogue {
             match known.stated(library) {
                 Some(known) if known == trusted => continue,
                 None if trusted || snapshot.library(library)?.is_none() => {}
-                _ => return Err(CatalogueError::TrustStated { library: library.clone(), trusted }),
+                _ => {
+                    return Err(CatalogueError::TrustStated {
+                        library: library.clone(),
+                        trusted,
+                    });
+                }
             }
             stated.push((library.clone(), trusted));
         }
@@ -195,10 +234,13 @@ impl Editor<'_> {
     /// Distrusts libraries that another catalogue distrusts, unless something was said of them here.
     pub(super) fn distrust(&self, libraries: &[Library]) -> Result<(), CatalogueError> {
         let known = self.read_trust()?;
-        libraries.iter().filter(|library| known.stated(library).is_none()).try_for_each(|library| {
-            self.set_trust(library, false)?;
-            Ok(())
-        })
+        libraries
+            .iter()
+            .filter(|library| known.stated(library).is_none())
+            .try_for_each(|library| {
+                self.set_trust(library, false)?;
+                Ok(())
+            })
     }
 
     /// Says of a library whether it is trusted. Returns whether that changed.
@@ -208,7 +250,10 @@ impl Editor<'_> {
         if was_stated == Some(trusted) {
             return Ok(false);
         }
-        let action = Action::LibraryTrust { library: library.to_string(), trusted };
+        let action = Action::LibraryTrust {
+            library: library.to_string(),
+            trusted,
+        };
         let done = turn.apply(&self.actor, &[trust_row(library, trusted)], &[action]);
         self.forget_trust();
         done?;
@@ -218,5 +263,12 @@ impl Editor<'_> {
 
 /// The row that says of a library whether it is trusted.
 pub(super) fn trust_row(library: &Library, trusted: bool) -> RowChange {
-    put(Table::Libraries, library.as_str(), &TrustStatement { trusted, since: Timestamp::now() })
+    put(
+        Table::Libraries,
+        library.as_str(),
+        &TrustStatement {
+            trusted,
+            since: Timestamp::now(),
+        },
+    )
 }

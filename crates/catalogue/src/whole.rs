@@ -23,7 +23,10 @@ impl Catalogue {
             book.map_or_else(|| self.read(&record.key), |book| Ok(Some(book)))
         };
         match snapshot.whole(&numbers) {
-            Err(StoreError::Changed(_)) => books.iter().map(|(_, record)| self.read(&record.key)).collect(),
+            Err(StoreError::Changed(_)) => books
+                .iter()
+                .map(|(_, record)| self.read(&record.key))
+                .collect(),
             // One that is gone may be back, with another number.
             whole => whole?.into_iter().zip(books).map(again).collect(),
         }
@@ -35,7 +38,9 @@ impl Catalogue {
         loop {
             let snapshot = self.store.snapshot();
             let read = || -> Result<Option<NewBook>, StoreError> {
-                let Some(number) = snapshot.find(key)? else { return Ok(None) };
+                let Some(number) = snapshot.find(key)? else {
+                    return Ok(None);
+                };
                 Ok(snapshot.whole(&[number])?.pop().flatten())
             };
             match read() {

@@ -79,7 +79,8 @@ impl Claimed {
     /// Whether some of these passages have a part in common with some of the others.
     #[must_use]
     pub fn any_overlap(some: &[Self], others: &[Self]) -> bool {
-        some.iter().any(|passage| others.iter().any(|other| passage.overlaps(other)))
+        some.iter()
+            .any(|passage| others.iter().any(|other| passage.overlaps(other)))
     }
 }
 
@@ -136,10 +137,16 @@ pub fn align(
     let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
     let mut runs: Vec<Run> = Vec::new();
     for (q, placed) in query.iter().enumerate() {
-        let Some((&b, weight)) = in_book.get(&placed.gem).zip(weight(placed.gem)) else { continue };
+        let Some((&b, weight)) = in_book.get(&placed.gem).zip(weight(placed.gem)) else {
+            continue;
+        };
         // A gem from elsewhere may interrupt a run, so any run still within reach can be extended.
-        let open =
-            runs.iter_mut().rev().take(reach).filter(|run| run.reaches(q, b, reach)).min_by_key(|run| b - run.book.1);
+        let open = runs
+            .iter_mut()
+            .rev()
+            .take(reach)
+            .filter(|run| run.reaches(q, b, reach))
+            .min_by_key(|run| b - run.book.1);
         match open {
             Some(run) => {
                 run.extend(q, b, weight);
@@ -149,13 +156,24 @@ pub fn align(
                 }
             }
             None => {
-                runs.push(Run { common: 1, weight, query: (q, q), book: (b, b), apart: 1, last_apart: (q, b) });
+                runs.push(Run {
+                    common: 1,
+                    weight,
+                    query: (q, q),
+                    book: (b, b),
+                    apart: 1,
+                    last_apart: (q, b),
+                });
             }
         }
     }
     let covered = |part: fn(&Run) -> (usize, usize), of: usize| {
         let gems: usize = runs.iter().map(|run| part(run).1 - part(run).0 + 1).sum();
-        if of == 0 { 0.0 } else { gems as f64 / of as f64 }
+        if of == 0 {
+            0.0
+        } else {
+            gems as f64 / of as f64
+        }
     };
     let of_query = covered(|r| r.query, query.len());
     let of_book = covered(|r| r.book, book.len());
@@ -170,16 +188,29 @@ pub fn align(
     };
     let spans = runs.iter().map(|run| run.span(query, book)).collect();
     // Start from 0.0: the sum of nothing is -0.0.
-    let sum = |of: fn(&Run) -> f64| runs.iter().fold(0.0, |sum, run| sum + run.firmness() * of(run));
+    let sum = |of: fn(&Run) -> f64| {
+        runs.iter()
+            .fold(0.0, |sum, run| sum + run.firmness() * of(run))
+    };
     let (evidence, support) = (sum(|run| run.weight), sum(|run| f64::from(run.common)));
     let apart = runs.iter().map(|run| run.apart).sum();
-    Alignment { relation, spans, evidence, support, apart }
+    Alignment {
+        relation,
+        spans,
+        evidence,
+        support,
+        apart,
+    }
 }
 
 /// Whether at least half of the common gems are in passages as short as quotations.
 fn are_quotations(runs: &[Run], recipe: &Recipe) -> bool {
     let common: u32 = runs.iter().map(|run| run.common).sum();
-    let quoted: u32 = runs.iter().map(|run| run.common).filter(|common| *common <= recipe.quotation()).sum();
+    let quoted: u32 = runs
+        .iter()
+        .map(|run| run.common)
+        .filter(|common| *common <= recipe.quotation())
+        .sum();
     common > 0 && 2 * quoted >= common
 }
 
@@ -213,18 +244,36 @@ impl Run {
 
     fn span(&self, query: &[PlacedGem], book: &[PlacedGem]) -> Span {
         let (query, book) = (extent(query, self.query), extent(book, self.book));
-        Span { common: self.common, query, book, query_at: None, book_at: None }
+        Span {
+            common: self.common,
+            query,
+            book,
+            query_at: None,
+            book_at: None,
+        }
     }
 }
 
 /// Whether a gem begins before an earlier one of the same text ends.
 fn overlap(earlier: &PlacedGem, later: &PlacedGem) -> bool {
-    earlier.place.zip(later.place).is_some_and(|(earlier, later)| later.start < earlier.end)
+    earlier
+        .place
+        .zip(later.place)
+        .is_some_and(|(earlier, later)| later.start < earlier.end)
 }
 
 fn extent(gems: &[PlacedGem], (first, last): (usize, usize)) -> Extent {
-    let bytes = gems[first].place.zip(gems[last].place).map(|(a, b)| Place { start: a.start, end: b.end });
-    Extent { gems: Range { start: first as u32, end: last as u32 + 1 }, bytes }
+    let bytes = gems[first].place.zip(gems[last].place).map(|(a, b)| Place {
+        start: a.start,
+        end: b.end,
+    });
+    Extent {
+        gems: Range {
+            start: first as u32,
+            end: last as u32 + 1,
+        },
+        bytes,
+    }
 }
 
 #[cfg(test)]
@@ -233,9 +282,21 @@ mod tests {
     use lapidary_gems::{Gem, Recipe};
 
     fn passage(recipe: &Recipe, start: u32, bytes: Option<u64>) -> Claimed {
-        let bytes = bytes.map(|start| Place { start, end: start + 9 });
-        let extent = Extent { gems: Range { start, end: start + 9 }, bytes };
-        Claimed { recipe: recipe.name().clone(), extent }
+        let bytes = bytes.map(|start| Place {
+            start,
+            end: start + 9,
+        });
+        let extent = Extent {
+            gems: Range {
+                start,
+                end: start + 9,
+            },
+            bytes,
+        };
+        Claimed {
+            recipe: recipe.name().clone(),
+            extent,
+        }
     }
 
     /// Each recipe counts its own gems, so what two of them found is compared by the bytes of the text.
@@ -244,15 +305,27 @@ mod tests {
         let (hardened, released) = (Recipe::hardened(), Recipe::released());
         let table = [
             ((&hardened, 10, Some(500)), (&released, 90, Some(505)), true),
-            ((&hardened, 10, Some(500)), (&released, 10, Some(900)), false),
-            ((&hardened, 10, Some(500)), (&hardened, 10, Some(900)), false),
+            (
+                (&hardened, 10, Some(500)),
+                (&released, 10, Some(900)),
+                false,
+            ),
+            (
+                (&hardened, 10, Some(500)),
+                (&hardened, 10, Some(900)),
+                false,
+            ),
             ((&hardened, 10, None), (&released, 10, None), false),
             ((&hardened, 10, None), (&hardened, 15, None), true),
             ((&hardened, 10, Some(500)), (&hardened, 15, None), true),
         ];
         for (a, b, expected) in table {
             let [one, other] = [a, b].map(|(recipe, start, bytes)| passage(recipe, start, bytes));
-            assert_eq!((one.overlaps(&other), other.overlaps(&one)), (expected, expected), "{one:?} {other:?}");
+            assert_eq!(
+                (one.overlaps(&other), other.overlaps(&one)),
+                (expected, expected),
+                "{one:?} {other:?}"
+            );
         }
     }
 
@@ -261,8 +334,19 @@ mod tests {
     }
 
     fn text(gems: impl IntoIterator<Item = u64>) -> Vec<PlacedGem> {
-        let place = |i: usize| Some(Place { start: 100 * i as u64, end: 100 * i as u64 + 90 });
-        gems.into_iter().enumerate().map(|(i, gem)| PlacedGem { gem: Gem(gem), place: place(i) }).collect()
+        let place = |i: usize| {
+            Some(Place {
+                start: 100 * i as u64,
+                end: 100 * i as u64 + 90,
+            })
+        };
+        gems.into_iter()
+            .enumerate()
+            .map(|(i, gem)| PlacedGem {
+                gem: Gem(gem),
+                place: place(i),
+            })
+            .collect()
     }
 
     #[test]
@@ -278,14 +362,54 @@ mod tests {
                 SameText,
             ),
             ("an extract", text(20..30), text(0..100), PartOfBook),
-            ("a collection", text((0..20).chain(strange.clone())), text(0..20), ContainsBook),
-            ("a collection, mostly of one work", text((0..60).chain(1000..1040)), text(0..60), ContainsBook),
-            ("most of a collection", text(0..60), text((0..60).chain(1000..1040)), PartOfBook),
-            ("a new edition", text((0..70).chain(1000..1030)), text((0..70).chain(2000..2030)), SameText),
-            ("a foreword", text((0..85).chain(1000..1015)), text(0..85), SameText),
-            ("a chapter in common", text((0..20).chain(strange)), text((0..20).chain(2000..2100)), Overlap),
-            ("scattered gems", text((0..100).map(|i| if i % 20 == 0 { i } else { i + 500 })), text(0..100), Quotations),
-            ("chapters swapped", text((50..100).chain(0..50)), text(0..100), SameText),
+            (
+                "a collection",
+                text((0..20).chain(strange.clone())),
+                text(0..20),
+                ContainsBook,
+            ),
+            (
+                "a collection, mostly of one work",
+                text((0..60).chain(1000..1040)),
+                text(0..60),
+                ContainsBook,
+            ),
+            (
+                "most of a collection",
+                text(0..60),
+                text((0..60).chain(1000..1040)),
+                PartOfBook,
+            ),
+            (
+                "a new edition",
+                text((0..70).chain(1000..1030)),
+                text((0..70).chain(2000..2030)),
+                SameText,
+            ),
+            (
+                "a foreword",
+                text((0..85).chain(1000..1015)),
+                text(0..85),
+                SameText,
+            ),
+            (
+                "a chapter in common",
+                text((0..20).chain(strange)),
+                text((0..20).chain(2000..2100)),
+                Overlap,
+            ),
+            (
+                "scattered gems",
+                text((0..100).map(|i| if i % 20 == 0 { i } else { i + 500 })),
+                text(0..100),
+                Quotations,
+            ),
+            (
+                "chapters swapped",
+                text((50..100).chain(0..50)),
+                text(0..100),
+                SameText,
+            ),
         ];
         for (what, query, book, relation) in table {
             assert_eq!(side_by_side(&query, &book).relation, relation, "{what}");
@@ -298,54 +422,126 @@ mod tests {
         let relation = |shared: &[(u64, u64)]| {
             let is_shared = |gem: u64| shared.iter().any(|(from, to)| (*from..*to).contains(&gem));
             let query = (0..4_000).map(|gem| if is_shared(gem) { gem } else { gem + 10_000 });
-            align(&text(query), &text(0..4_000), &Recipe::hardened(), |_| Some(1.0)).relation
+            align(&text(query), &text(0..4_000), &Recipe::hardened(), |_| {
+                Some(1.0)
+            })
+            .relation
         };
-        assert_eq!(relation(&[(0, 16), (500, 516), (1_000, 1_001)]), Relation::Quotations);
+        assert_eq!(
+            relation(&[(0, 16), (500, 516), (1_000, 1_001)]),
+            Relation::Quotations
+        );
         assert_eq!(relation(&[(0, 17)]), Relation::Overlap);
         // A passage that is more than all quotations.
         assert_eq!(relation(&[(0, 17), (500, 516)]), Relation::Overlap);
-        assert_eq!(relation(&[(0, 17), (500, 516), (1_000, 1_001)]), Relation::Quotations);
+        assert_eq!(
+            relation(&[(0, 17), (500, 516), (1_000, 1_001)]),
+            Relation::Quotations
+        );
         assert_eq!(relation(&[]), Relation::Overlap);
     }
 
     #[test]
     fn spans_have_the_bytes_of_both() {
         let Alignment { spans, .. } = side_by_side(&text((900..905).chain(10..20)), &text(0..30));
-        let [span] = spans.as_slice() else { panic!("one span, not {spans:?}") };
+        let [span] = spans.as_slice() else {
+            panic!("one span, not {spans:?}")
+        };
         assert_eq!(span.common, 10);
         assert_eq!((span.query.gems.start, span.query.gems.end), (5, 15));
-        assert_eq!(span.query.bytes, Some(Place { start: 500, end: 1490 }));
-        assert_eq!(span.book.bytes, Some(Place { start: 1000, end: 1990 }));
+        assert_eq!(
+            span.query.bytes,
+            Some(Place {
+                start: 500,
+                end: 1490
+            })
+        );
+        assert_eq!(
+            span.book.bytes,
+            Some(Place {
+                start: 1000,
+                end: 1990
+            })
+        );
     }
 
     #[test]
     fn the_gems_of_a_phrase_count_once() {
-        let gem = |gem, start| PlacedGem { gem: Gem(gem), place: Some(Place { start, end: start + 40 }) };
+        let gem = |gem, start| PlacedGem {
+            gem: Gem(gem),
+            place: Some(Place {
+                start,
+                end: start + 40,
+            }),
+        };
         // Three that begin within the first, one that touches it, and one in another place of the book.
-        let query: Vec<_> = [0, 10, 39, 40, 500].iter().zip(1..).map(|(start, number)| gem(number, *start)).collect();
-        let book: Vec<_> = [0, 10, 39, 40, 9_000].iter().zip(1..).map(|(start, number)| gem(number, *start)).collect();
+        let query: Vec<_> = [0, 10, 39, 40, 500]
+            .iter()
+            .zip(1..)
+            .map(|(start, number)| gem(number, *start))
+            .collect();
+        let book: Vec<_> = [0, 10, 39, 40, 9_000]
+            .iter()
+            .zip(1..)
+            .map(|(start, number)| gem(number, *start))
+            .collect();
         let apart = |query: &[PlacedGem], book: &[PlacedGem]| side_by_side(query, book).apart;
         assert_eq!(apart(&query, &book), 3);
         // Places in one of the two are enough; without any, all count.
-        let placeless: Vec<_> = book.iter().map(|gem| PlacedGem { place: None, ..*gem }).collect();
-        assert_eq!([apart(&query, &placeless), apart(&placeless, &book), apart(&placeless, &placeless)], [3, 3, 5]);
+        let placeless: Vec<_> = book
+            .iter()
+            .map(|gem| PlacedGem {
+                place: None,
+                ..*gem
+            })
+            .collect();
+        assert_eq!(
+            [
+                apart(&query, &placeless),
+                apart(&placeless, &book),
+                apart(&placeless, &placeless)
+            ],
+            [3, 3, 5]
+        );
     }
 
     #[test]
     fn swapped_chapters_are_two_spans() {
         let Alignment { spans, .. } = side_by_side(&text((50..100).chain(0..50)), &text(0..100));
-        let found: Vec<_> = spans.iter().map(|s| (s.common, s.query.gems.start, s.book.gems.start)).collect();
+        let found: Vec<_> = spans
+            .iter()
+            .map(|s| (s.common, s.query.gems.start, s.book.gems.start))
+            .collect();
         assert_eq!(found, [(50, 0, 50), (50, 50, 0)]);
     }
 
     #[test]
     fn gems_without_places() {
-        let query: Vec<_> = (5..10).map(|gem| PlacedGem { gem: Gem(gem), place: None }).collect();
-        let Alignment { relation, spans, .. } = side_by_side(&query, &text(0..10));
+        let query: Vec<_> = (5..10)
+            .map(|gem| PlacedGem {
+                gem: Gem(gem),
+                place: None,
+            })
+            .collect();
+        let Alignment {
+            relation, spans, ..
+        } = side_by_side(&query, &text(0..10));
         assert_eq!(relation, Relation::PartOfBook);
         assert_eq!(spans[0].query.bytes, None);
-        assert_eq!(spans[0].book.bytes, Some(Place { start: 500, end: 990 }));
-        let nothing = Alignment { relation: Relation::Overlap, spans: vec![], evidence: 0.0, support: 0.0, apart: 0 };
+        assert_eq!(
+            spans[0].book.bytes,
+            Some(Place {
+                start: 500,
+                end: 990
+            })
+        );
+        let nothing = Alignment {
+            relation: Relation::Overlap,
+            spans: vec![],
+            evidence: 0.0,
+            support: 0.0,
+            apart: 0,
+        };
         assert_eq!(side_by_side(&[], &[]), nothing);
     }
 
@@ -357,10 +553,22 @@ mod tests {
         let alike = |_| Some(1.0);
         let in_order = evidence(text(10..20), alike);
         // The same gems, far apart and in reverse order.
-        let scattered =
-            evidence(text((10..20).rev().flat_map(|gem| (0..9).map(move |i| 1_000 * gem + i).chain([gem]))), alike);
+        let scattered = evidence(
+            text(
+                (10..20)
+                    .rev()
+                    .flat_map(|gem| (0..9).map(move |i| 1_000 * gem + i).chain([gem])),
+            ),
+            alike,
+        );
         assert_eq!((in_order, scattered), (10.0, 5.0));
         let rare_ones = |gem: Gem| Some(if gem.0.is_multiple_of(2) { 1.0 } else { 0.25 });
-        assert_eq!((evidence(text(10..20), rare_ones), evidence(text(500..600), alike)), (6.25, 0.0));
+        assert_eq!(
+            (
+                evidence(text(10..20), rare_ones),
+                evidence(text(500..600), alike)
+            ),
+            (6.25, 0.0)
+        );
     }
 }

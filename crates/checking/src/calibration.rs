@@ -45,9 +45,13 @@ impl Calibration {
     /// # Errors
     /// The number of the first invalid line.
     pub fn parse(table: &str) -> Result<Self, usize> {
-        let rows = (1_usize..).zip(table.lines()).filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
+        let rows = (1_usize..)
+            .zip(table.lines())
+            .filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
         let levels = rows.map(|(number, line)| level(line).ok_or(number));
-        Ok(Self { levels: levels.collect::<Result<_, _>>()? })
+        Ok(Self {
+            levels: levels.collect::<Result<_, _>>()?,
+        })
     }
 
     /// Creates a calibration from these levels.
@@ -60,7 +64,12 @@ impl Calibration {
     #[must_use]
     pub fn written(&self) -> String {
         let line = |level: &Level| {
-            let Level { recipe, gem_pairs, evidence, reached } = level;
+            let Level {
+                recipe,
+                gem_pairs,
+                evidence,
+                reached,
+            } = level;
             format!("{recipe}\t{gem_pairs}\t{evidence}\t{reached}\n")
         };
         self.levels.iter().map(line).collect()
@@ -69,13 +78,24 @@ impl Calibration {
     /// Upper bound, with 95 % confidence, on the probability that a text of `query` gems reaches this evidence with
     /// any of the unrelated books that have `books` gems in total. `None` if the recipe was not measured.
     #[must_use]
-    pub fn error_probability(&self, recipe: &RecipeName, query: u32, books: u64, evidence: f64) -> Option<f64> {
-        let mut of_recipe = self.levels.iter().filter(|level| level.recipe == *recipe).peekable();
+    pub fn error_probability(
+        &self,
+        recipe: &RecipeName,
+        query: u32,
+        books: u64,
+        evidence: f64,
+    ) -> Option<f64> {
+        let mut of_recipe = self
+            .levels
+            .iter()
+            .filter(|level| level.recipe == *recipe)
+            .peekable();
         of_recipe.peek()?;
         let reached = of_recipe.filter(|level| level.evidence <= evidence);
         let highest = reached.max_by(|a, b| a.evidence.total_cmp(&b.evidence));
-        let expected =
-            |level: &Level| upper_bound(level.reached) / level.gem_pairs as f64 * f64::from(query) * books as f64;
+        let expected = |level: &Level| {
+            upper_bound(level.reached) / level.gem_pairs as f64 * f64::from(query) * books as f64
+        };
         // The probability that a Poisson variable with this mean is at least one.
         Some(highest.map_or(1.0, |level| -(-expected(level)).exp_m1()))
     }
@@ -83,7 +103,9 @@ impl Calibration {
 
 fn level(line: &str) -> Option<Level> {
     let columns: Vec<&str> = line.split('\t').collect();
-    let [recipe, gem_pairs, evidence, reached] = columns[..] else { return None };
+    let [recipe, gem_pairs, evidence, reached] = columns[..] else {
+        return None;
+    };
     Some(Level {
         recipe: recipe.parse().ok()?,
         gem_pairs: gem_pairs.parse().ok().filter(|pairs| *pairs > 0)?,
@@ -122,20 +144,32 @@ mod tests {
         assert_eq!(format!("# what\n{}", calibration.written()), table);
         let documented = "documented".parse().expect("a name");
         let error = |query, books, evidence| {
-            calibration.error_probability(&documented, query, books, evidence).expect("it was counted")
+            calibration
+                .error_probability(&documented, query, books, evidence)
+                .expect("it was counted")
         };
         let close = |found: f64, expected: f64| (found / expected - 1.0).abs() < 1e-3;
         assert!(close(error(10, 10, 0.4), 1.0), "below every level");
         assert!(close(error(1, 1, 0.9), upper_bound(20) * 1e-6));
         assert!(close(error(10, 5, 300.0), upper_bound(0) * 5e-5));
         assert!(error(20, 5, 1.0) > error(10, 5, 1.0) && error(10, 6, 1.0) > error(10, 5, 1.0));
-        assert!(close(error(1_000_000, 1_000_000_000, 300.0), 1.0), "too large a space to say anything");
-        assert_eq!(calibration.error_probability(&"other".parse().expect("a name"), 64, 9, 9.0), None);
+        assert!(
+            close(error(1_000_000, 1_000_000_000, 300.0), 1.0),
+            "too large a space to say anything"
+        );
+        assert_eq!(
+            calibration.error_probability(&"other".parse().expect("a name"), 64, 9, 9.0),
+            None
+        );
     }
 
     #[test]
     fn what_is_wrong_in_a_table() {
-        for (table, line) in [("# a\ndocumented\t5\t1", 2), ("documented\t0\t1\t0", 1), ("a b\t5\t1\t0", 1)] {
+        for (table, line) in [
+            ("# a\ndocumented\t5\t1", 2),
+            ("documented\t0\t1\t0", 1),
+            ("a b\t5\t1\t0", 1),
+        ] {
             assert_eq!(Calibration::parse(table), Err(line), "{table}");
         }
     }
@@ -145,9 +179,16 @@ mod tests {
         for recipe in ["documented", "documented-second", "released"] {
             let recipe = recipe.parse().expect("a name");
             let error = |evidence| {
-                Calibration::built_in().error_probability(&recipe, 100, 150, evidence).expect("it was counted")
+                Calibration::built_in()
+                    .error_probability(&recipe, 100, 150, evidence)
+                    .expect("it was counted")
             };
-            assert!(error(0.25) >= error(3.0) && error(3.0) < 1e-3, "{recipe}: {} {}", error(0.25), error(3.0));
+            assert!(
+                error(0.25) >= error(3.0) && error(3.0) < 1e-3,
+                "{recipe}: {} {}",
+                error(0.25),
+                error(3.0)
+            );
         }
     }
 }

@@ -62,7 +62,11 @@ mod tests {
             (3, 1.0, 1.0 - 2.5 * (-1.0_f64).exp()),
         ];
         for (count, mean, expected) in table {
-            assert!((at_least(count, mean) - expected).abs() < 1e-12, "{count} at {mean}: {}", at_least(count, mean));
+            assert!(
+                (at_least(count, mean) - expected).abs() < 1e-12,
+                "{count} at {mean}: {}",
+                at_least(count, mean)
+            );
         }
         assert!((at_least(3, 1e-4) / (1e-12 / 6.0) - 1.0).abs() < 1e-3);
         assert!(at_least(3, 0.0) < f64::MIN_POSITIVE);
@@ -75,17 +79,26 @@ mod tests {
         let (bits, books, size) = (12, 20_000_u64, 60);
         let mut state = 7_u64;
         let mut random = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             state >> (64 - bits)
         };
-        let query: std::collections::HashSet<u64> = std::iter::repeat_with(&mut random).take(200).collect();
+        let query: std::collections::HashSet<u64> =
+            std::iter::repeat_with(&mut random).take(200).collect();
         let shared: Vec<usize> = (0..books)
             .map(|_| {
-                let book: std::collections::HashSet<u64> = std::iter::repeat_with(&mut random).take(size).collect();
+                let book: std::collections::HashSet<u64> =
+                    std::iter::repeat_with(&mut random).take(size).collect();
                 book.intersection(&query).count()
             })
             .collect();
-        let sizes = Sizes { classes: vec![SizeClass { books, gems: books * size as u64 }] };
+        let sizes = Sizes {
+            classes: vec![SizeClass {
+                books,
+                gems: books * size as u64,
+            }],
+        };
         for common in 3..8 {
             let counted = shared.iter().filter(|&&c| c >= common).count() as f64;
             let expected = chance(&sizes, query.len() as u32, common as u32, bits as u32);

@@ -58,8 +58,12 @@ impl SharedWork {
     /// Whether an author of it may be one of another work. Names are written in many ways: with initials, in another order, with
     /// titles. Most words of the shorter one must be the same.
     fn has_author_of(&self, other: &Self) -> bool {
-        let is_same = |a: &BTreeSet<Term>, b: &BTreeSet<Term>| 2 * a.intersection(b).count() > a.len().min(b.len());
-        self.authors.iter().any(|author| other.authors.iter().any(|theirs| is_same(author, theirs)))
+        let is_same = |a: &BTreeSet<Term>, b: &BTreeSet<Term>| {
+            2 * a.intersection(b).count() > a.len().min(b.len())
+        };
+        self.authors
+            .iter()
+            .any(|author| other.authors.iter().any(|theirs| is_same(author, theirs)))
     }
 }
 
@@ -67,16 +71,23 @@ impl SharedWork {
 #[must_use]
 pub fn name_words(authors: &[String]) -> Vec<BTreeSet<Term>> {
     let is_long = |word: &Term| word.text().chars().count() >= SHORTEST_NAME;
-    authors.iter().map(|author| Term::words(Field::Author, author).filter(is_long).collect()).collect()
+    authors
+        .iter()
+        .map(|author| Term::words(Field::Author, author).filter(is_long).collect())
+        .collect()
 }
 
 /// Whether a book that shares passages with these works is a collage of them. `has_text`: whether its text is known.
 #[must_use]
 pub fn is_collage(works: &[SharedWork], has_text: bool) -> bool {
-    let (whole, parts): (Vec<&SharedWork>, Vec<&SharedWork>) = works.iter().partition(|work| work.share >= WHOLE);
+    let (whole, parts): (Vec<&SharedWork>, Vec<&SharedWork>) =
+        works.iter().partition(|work| work.share >= WHOLE);
     // A story that is there as a whole is also a part of its author's collected works.
     let of_whole = joined(whole.iter().flat_map(|work| &work.gems));
-    let parts: Vec<&SharedWork> = parts.into_iter().filter(|part| part.is_beside(&of_whole)).collect();
+    let parts: Vec<&SharedWork> = parts
+        .into_iter()
+        .filter(|part| part.is_beside(&of_whole))
+        .collect();
     let most = if has_text { PARTS } else { PARTS_OF_GEMS };
     let ([parts, unrelated_parts], [_, unrelated_whole]) = (numbers(&parts), numbers(&whole));
     parts > MOST_PARTS || unrelated_parts >= most || unrelated_whole > MOST_WHOLE
@@ -86,18 +97,27 @@ pub fn is_collage(works: &[SharedWork], has_text: bool) -> bool {
 /// common, either.
 fn numbers(works: &[&SharedWork]) -> [usize; 2] {
     let joined: Vec<Vec<Place>> = works.iter().map(|work| joined(&work.gems)).collect();
-    let beside: Vec<Vec<bool>> =
-        works.iter().map(|work| joined.iter().map(|parts| work.is_beside(parts)).collect()).collect();
+    let beside: Vec<Vec<bool>> = works
+        .iter()
+        .map(|work| joined.iter().map(|parts| work.is_beside(parts)).collect())
+        .collect();
     let are_alike = |a: usize, b: usize| !(beside[a][b] && beside[b][a]);
     let are_related = |a: usize, b: usize| are_alike(a, b) || works[a].has_author_of(works[b]);
-    [number(works.len(), are_alike), number(works.len(), are_related)]
+    [
+        number(works.len(), are_alike),
+        number(works.len(), are_related),
+    ]
 }
 
 /// The size of a set of `of` works of which no two are `alike`. Works that are like few others are chosen first: one that is like
 /// many, such as an anthology, must not stand for them.
 fn number(of: usize, alike: impl Fn(usize, usize) -> bool) -> usize {
     let mut works: Vec<usize> = (0..of).collect();
-    works.sort_by_cached_key(|&work| (0..of).filter(|&other| other != work && alike(work, other)).count());
+    works.sort_by_cached_key(|&work| {
+        (0..of)
+            .filter(|&other| other != work && alike(work, other))
+            .count()
+    });
     let mut chosen: Vec<usize> = Vec::new();
     for work in works {
         if chosen.iter().all(|&other| !alike(work, other)) {
@@ -113,7 +133,11 @@ fn joined<'a>(places: impl IntoIterator<Item = &'a Place>) -> Vec<Place> {
     places.sort_unstable_by_key(|place| (place.start, place.end));
     places.dedup_by(|next, last| {
         let touches = next.start < last.end;
-        last.end = if touches { last.end.max(next.end) } else { last.end };
+        last.end = if touches {
+            last.end.max(next.end)
+        } else {
+            last.end
+        };
         touches
     });
     places
@@ -125,30 +149,57 @@ mod tests {
 
     /// A place in a book that is `at` tens of gems from its beginning.
     fn places(from: u64, count: u64) -> Vec<Place> {
-        (from..from + count).map(|at| Place { start: 100 * at, end: 100 * at + 30 }).collect()
+        (from..from + count)
+            .map(|at| Place {
+                start: 100 * at,
+                end: 100 * at + 30,
+            })
+            .collect()
     }
 
     fn work(authors: &[&str], share: f64, gems: Vec<Place>) -> SharedWork {
         let authors: Vec<String> = authors.iter().map(|author| (*author).to_owned()).collect();
-        SharedWork { authors: name_words(&authors), share, gems, passage: 6 }
+        SharedWork {
+            authors: name_words(&authors),
+            share,
+            gems,
+            passage: 6,
+        }
     }
 
     /// Works of which each has ten gems of its own.
     fn works(of: &[(&str, f64)]) -> Vec<SharedWork> {
-        (0..).zip(of).map(|(at, &(author, share))| work(&[author], share, places(10 * at, 10))).collect()
+        (0..)
+            .zip(of)
+            .map(|(at, &(author, share))| work(&[author], share, places(10 * at, 10)))
+            .collect()
     }
 
     #[test]
     fn anthologies_and_collected_works_are_no_collages() {
         let anthology: Vec<(String, f64)> = (0..20).map(|i| (format!("author{i}"), 0.9)).collect();
-        let anthology: Vec<(&str, f64)> = anthology.iter().map(|(author, share)| (author.as_str(), *share)).collect();
-        let volumes = [("Anton Chekhov", 0.2), ("Chekhov, A. P.", 0.1), ("Chekhov", 0.3), ("A. Chekhov", 0.2)];
+        let anthology: Vec<(&str, f64)> = anthology
+            .iter()
+            .map(|(author, share)| (author.as_str(), *share))
+            .collect();
+        let volumes = [
+            ("Anton Chekhov", 0.2),
+            ("Chekhov, A. P.", 0.1),
+            ("Chekhov", 0.3),
+            ("A. Chekhov", 0.2),
+        ];
         for of in [anthology.as_slice(), &volumes, &[("", 0.1), ("", 0.2)], &[]] {
             assert!(!is_collage(&works(of), true), "{of:?}");
         }
         // Each story is also a part of collected works, and another anthology has two of them.
-        let mut stories =
-            works(&[("Doyle", 1.0), ("Poe", 1.0), ("Verne", 0.8), ("Doyle", 0.1), ("Poe", 0.1), ("Verne", 0.1)]);
+        let mut stories = works(&[
+            ("Doyle", 1.0),
+            ("Poe", 1.0),
+            ("Verne", 0.8),
+            ("Doyle", 0.1),
+            ("Poe", 0.1),
+            ("Verne", 0.1),
+        ]);
         for at in 3..6 {
             stories[at].gems = stories[at - 3].gems.clone();
         }
@@ -173,7 +224,12 @@ mod tests {
     #[test]
     fn whole_works_hide_no_parts_of_others() {
         let poems = ["John", "William", "Charles", "Mary"].map(|author| (author, 1.0));
-        let novels = [("John Keats", 0.1), ("William Blake", 0.1), ("Charles Dickens", 0.1), ("Mary Shelley", 0.1)];
+        let novels = [
+            ("John Keats", 0.1),
+            ("William Blake", 0.1),
+            ("Charles Dickens", 0.1),
+            ("Mary Shelley", 0.1),
+        ];
         assert!(is_collage(&works(&[&poems[..], &novels].concat()), true));
     }
 
@@ -181,7 +237,10 @@ mod tests {
     fn an_anthology_stands_for_none_of_its_authors() {
         let novels = [("Keats", 0.1), ("Blake", 0.1), ("Dickens", 0.1)];
         let mut found = works(&novels);
-        found.insert(0, work(&["Keats", "Blake", "Dickens"], 0.1, places(500, 10)));
+        found.insert(
+            0,
+            work(&["Keats", "Blake", "Dickens"], 0.1, places(500, 10)),
+        );
         assert!(is_collage(&found, true));
         assert!(!is_collage(&found[..3], true));
     }
@@ -189,8 +248,10 @@ mod tests {
     #[test]
     fn passages_of_several_works_can_alternate() {
         let every_third = |first: usize| places(0, 60).into_iter().skip(first).step_by(3).collect();
-        let found: Vec<SharedWork> =
-            (0..).zip(["Gogol", "Dickens", "Verne"]).map(|(at, of)| work(&[of], 0.1, every_third(at))).collect();
+        let found: Vec<SharedWork> = (0..)
+            .zip(["Gogol", "Dickens", "Verne"])
+            .map(|(at, of)| work(&[of], 0.1, every_third(at)))
+            .collect();
         assert!(is_collage(&found, true));
     }
 
@@ -202,8 +263,11 @@ mod tests {
             ("Толстой Лев Николаевич", "Лев Толстой"),
             ("Marx, Karl; Engels, Friedrich", "Karl Marx"),
         ];
-        let others =
-            [("John Keats", "John Donne"), ("Гоголь Николай Васильевич", "Ломоносов Михаил Васильевич"), ("", "")];
+        let others = [
+            ("John Keats", "John Donne"),
+            ("Гоголь Николай Васильевич", "Ломоносов Михаил Васильевич"),
+            ("", ""),
+        ];
         for (a, b) in same {
             assert!(!is_collage(&works(&[(a, 0.1), (b, 0.1)]), false), "{a} {b}");
         }
@@ -215,14 +279,21 @@ mod tests {
     #[test]
     fn parts_of_unrelated_works_are_a_collage() {
         let three = [("Gogol", 0.1), ("Dickens", 0.05), ("Verne", 0.3)];
-        assert!(is_collage(&works(&three), true) && is_collage(&works(&[("", 0.1), ("", 0.1), ("", 0.1)]), true));
+        assert!(
+            is_collage(&works(&three), true)
+                && is_collage(&works(&[("", 0.1), ("", 0.1), ("", 0.1)]), true)
+        );
         assert!(!is_collage(&works(&three[..2]), true) && is_collage(&works(&three[..2]), false));
         assert!(!is_collage(&works(&three[..1]), false));
         assert!(
-            is_collage(&works(&[("Chekhov", 0.1); 13]), true) && !is_collage(&works(&[("Chekhov", 0.1); 12]), true)
+            is_collage(&works(&[("Chekhov", 0.1); 13]), true)
+                && !is_collage(&works(&[("Chekhov", 0.1); 12]), true)
         );
         let many: Vec<(String, f64)> = (0..25).map(|i| (format!("author{i}"), 0.9)).collect();
-        let many: Vec<(&str, f64)> = many.iter().map(|(author, share)| (author.as_str(), *share)).collect();
+        let many: Vec<(&str, f64)> = many
+            .iter()
+            .map(|(author, share)| (author.as_str(), *share))
+            .collect();
         assert!(is_collage(&works(&many), true));
     }
 }

@@ -36,8 +36,16 @@ impl Covered {
     #[must_use]
     pub fn share(mut self, length: u64) -> f64 {
         self.join();
-        let sum: u64 = self.passages.iter().map(|(start, end)| (*end).min(length).saturating_sub(*start)).sum();
-        if length == 0 { 0.0 } else { sum as f64 / length as f64 }
+        let sum: u64 = self
+            .passages
+            .iter()
+            .map(|(start, end)| (*end).min(length).saturating_sub(*start))
+            .sum();
+        if length == 0 {
+            0.0
+        } else {
+            sum as f64 / length as f64
+        }
     }
 }
 

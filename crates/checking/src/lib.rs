@@ -23,7 +23,8 @@ pub use covered::Covered;
 pub use exact::memory_to_compare;
 pub use exact::{Exact, Identity, Likeness, Passage, Piece, exact};
 pub use judge::{
-    Informs, Judged, Judgements, MOST_COMPARED, Ranked, ToShow, candidates, judge, limits, merge, rank, with_identical,
+    Informs, Judged, Judgements, MOST_COMPARED, Ranked, ToShow, candidates, judge, limits, merge,
+    rank, with_identical,
 };
 use lapidary_gems::Rule;
 pub use listed::{Listed, spread};
@@ -40,7 +41,11 @@ use lapidary_store::Rights;
 ///
 /// # Errors
 /// The errors of computing the alignment.
-pub fn is_match<E>(rule: &Rule, score: &Score, aligned: impl FnOnce() -> Result<Alignment, E>) -> Result<bool, E> {
+pub fn is_match<E>(
+    rule: &Rule,
+    score: &Score,
+    aligned: impl FnOnce() -> Result<Alignment, E>,
+) -> Result<bool, E> {
     let share = score.share_of_query.max(score.share_of_book);
     let few = score.common < Rule::FEW && rule.min_share_of_few > 0.0;
     let differs = share < rule.min_share || score.score < rule.min_score;
@@ -50,10 +55,17 @@ pub fn is_match<E>(rule: &Rule, score: &Score, aligned: impl FnOnce() -> Result<
     if !few && rule.min_evidence <= 0.0 && ALONE * f64::from(score.common) >= rule.min_support {
         return Ok(true);
     }
-    let Alignment { evidence, support, apart, .. } = aligned()?;
+    let Alignment {
+        evidence,
+        support,
+        apart,
+        ..
+    } = aligned()?;
     let share_apart = share * f64::from(apart) / f64::from(score.common);
     let is_more_than_a_phrase = apart >= rule.fewest() && share_apart >= rule.min_share_of_few;
-    Ok(evidence >= rule.min_evidence && support >= rule.min_support && (!few || is_more_than_a_phrase))
+    Ok(evidence >= rule.min_evidence
+        && support >= rule.min_support
+        && (!few || is_more_than_a_phrase))
 }
 
 /// Overrides for parts of a rule.
@@ -79,7 +91,11 @@ impl RuleChanges {
             min_common: self.min_common.unwrap_or(rule.min_common),
             min_share: self.min_share.unwrap_or(rule.min_share),
             min_score: rule.min_score,
-            min_share_of_few: if self.min_share.is_some() { 0.0 } else { rule.min_share_of_few },
+            min_share_of_few: if self.min_share.is_some() {
+                0.0
+            } else {
+                rule.min_share_of_few
+            },
             common_cap: self.common_cap.unwrap_or(rule.common_cap),
             min_evidence: self.min_evidence.unwrap_or(rule.min_evidence),
             min_support: self.min_support.unwrap_or(rule.min_support),
@@ -105,10 +121,19 @@ impl Score {
     #[must_use]
     pub fn new(common: u32, query: u32, book: u32) -> Self {
         let part = |of: f64| {
-            if of > 0.0 { (f64::from(common) / of).min(1.0) } else { 0.0 }
+            if of > 0.0 {
+                (f64::from(common) / of).min(1.0)
+            } else {
+                0.0
+            }
         };
         let (query, book) = (f64::from(query), f64::from(book));
-        Self { common, share_of_query: part(query), share_of_book: part(book), score: part(f64::midpoint(query, book)) }
+        Self {
+            common,
+            share_of_query: part(query),
+            share_of_book: part(book),
+            score: part(f64::midpoint(query, book)),
+        }
     }
 }
 
@@ -175,19 +200,40 @@ mod tests {
 
     #[test]
     fn gems_that_stand_alone_count_half() {
-        let rule = Rule { min_common: 2, min_support: 2.0, ..Rule::default() };
+        let rule = Rule {
+            min_common: 2,
+            min_support: 2.0,
+            ..Rule::default()
+        };
         let met = |common, support| {
             let (spans, apart) = (Vec::new(), common);
-            let alignment = Alignment { relation: Relation::Overlap, spans, evidence: 0.0, support, apart };
-            is_match(&rule, &Score::new(common, 100, 100), || Ok::<_, ()>(alignment))
+            let alignment = Alignment {
+                relation: Relation::Overlap,
+                spans,
+                evidence: 0.0,
+                support,
+                apart,
+            };
+            is_match(&rule, &Score::new(common, 100, 100), || {
+                Ok::<_, ()>(alignment)
+            })
         };
         assert_eq!(
             [met(2, 1.0), met(2, 2.0), met(3, 1.5), met(3, 2.5)].map(Result::unwrap),
             [false, true, false, true]
         );
-        assert!(by_score(&rule, Score::new(4, 100, 100)), "four are enough wherever they stand");
-        let asks = Rule { min_evidence: 0.1, ..rule };
-        assert_eq!(is_match(&asks, &Score::new(4, 100, 100), || Err("read")), Err("read"));
+        assert!(
+            by_score(&rule, Score::new(4, 100, 100)),
+            "four are enough wherever they stand"
+        );
+        let asks = Rule {
+            min_evidence: 0.1,
+            ..rule
+        };
+        assert_eq!(
+            is_match(&asks, &Score::new(4, 100, 100), || Err("read")),
+            Err("read")
+        );
     }
 
     /// Below sixteen gems, those that do not overlap must be a large share.
@@ -195,12 +241,27 @@ mod tests {
     fn a_phrase_is_no_copy() {
         let met = |common: u32, apart, of| {
             let (spans, support) = (Vec::new(), f64::from(common));
-            let alignment = Alignment { relation: Relation::Quotations, spans, evidence: 0.0, support, apart };
-            is_match(&Rule::HARDENED, &Score::new(common, of, 1_000), || Ok::<_, ()>(alignment)).expect("no error")
+            let alignment = Alignment {
+                relation: Relation::Quotations,
+                spans,
+                evidence: 0.0,
+                support,
+                apart,
+            };
+            is_match(&Rule::HARDENED, &Score::new(common, of, 1_000), || {
+                Ok::<_, ()>(alignment)
+            })
+            .expect("no error")
         };
-        assert_eq!([met(2, 2, 8), met(2, 1, 8), met(2, 2, 17)], [true, false, false]);
+        assert_eq!(
+            [met(2, 2, 8), met(2, 1, 8), met(2, 2, 17)],
+            [true, false, false]
+        );
         assert_eq!([met(6, 6, 50), met(6, 5, 50)], [true, false]);
-        assert_eq!([met(15, 14, 100), met(15, 11, 100), met(16, 3, 100)], [true, false, true]);
+        assert_eq!(
+            [met(15, 14, 100), met(15, 11, 100), met(16, 3, 100)],
+            [true, false, true]
+        );
     }
 
     #[test]
@@ -214,22 +275,47 @@ mod tests {
 
     #[test]
     fn the_rule() {
-        let rule = Rule { min_share: 0.1, ..Rule::default() };
-        let table =
-            [(3, 10, 10, true), (2, 10, 10, false), (3, 100, 100, false), (3, 100, 30, true), (3, 30, 100, true)];
+        let rule = Rule {
+            min_share: 0.1,
+            ..Rule::default()
+        };
+        let table = [
+            (3, 10, 10, true),
+            (2, 10, 10, false),
+            (3, 100, 100, false),
+            (3, 100, 30, true),
+            (3, 30, 100, true),
+        ];
         for (common, query, book, matches) in table {
-            assert_eq!(by_score(&rule, Score::new(common, query, book)), matches, "{common} of {query} and {book}");
+            assert_eq!(
+                by_score(&rule, Score::new(common, query, book)),
+                matches,
+                "{common} of {query} and {book}"
+            );
         }
-        let none = Rule { min_common: 0, ..Rule::default() };
-        assert!(!by_score(&none, Score::new(0, 10, 10)), "nothing in common is never a match");
+        let none = Rule {
+            min_common: 0,
+            ..Rule::default()
+        };
+        assert!(
+            !by_score(&none, Score::new(0, 10, 10)),
+            "nothing in common is never a match"
+        );
     }
 
     #[test]
     fn a_rare_gem_weighs_more() {
         assert_eq!((weight(1, 1), weight(1, 1_000_000)), (1.0, 1.0));
         let [few, some, all] = [2, 1_000, 1_000_000].map(|holders| weight(holders, 1_000_000));
-        assert!(1.0 > few && few > some && some > all && all > 0.0, "{few} {some} {all}");
-        assert_eq!([weight(9, 3)].map(f64::to_bits), [weight(3, 3)].map(f64::to_bits), "no more than all");
+        assert!(
+            1.0 > few && few > some && some > all && all > 0.0,
+            "{few} {some} {all}"
+        );
+        assert_eq!(
+            [weight(9, 3)].map(f64::to_bits),
+            [weight(3, 3)].map(f64::to_bits),
+            "no more than all"
+        );
     }
 
     #[test]

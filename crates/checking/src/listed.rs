@@ -32,10 +32,13 @@ pub fn spread(gems: &[(Listed, bool)]) -> Vec<Listed> {
 
     let behind = posted_before(gems.iter().rev()).into_iter().rev();
     let around = posted_before(gems.iter()).into_iter().zip(behind);
-    let taken = gems.iter().zip(around).map(|((own, posted), (before, behind))| match own {
-        Listed::Not if *posted => Listed::Not,
-        own => (*own).max(before).max(behind).max(Listed::In(1)),
-    });
+    let taken = gems
+        .iter()
+        .zip(around)
+        .map(|((own, posted), (before, behind))| match own {
+            Listed::Not if *posted => Listed::Not,
+            own => (*own).max(before).max(behind).max(Listed::In(1)),
+        });
     taken.collect()
 }
 
@@ -48,13 +51,46 @@ mod tests {
     fn a_gem_without_a_posting_is_as_frequent_as_what_is_known_around_it() {
         let posted = |listed| (listed, true);
         let (unknown, elsewhere) = ((Not, false), |books| (In(books), false));
-        let one = [unknown, posted(In(3)), unknown, elsewhere(4), posted(In(5)), elsewhere(9), posted(Not), unknown];
-        assert_eq!(spread(&one), [In(3), In(5), In(5), In(5), In(5), In(9), Not, In(1)]);
-        let passage = [posted(Not), unknown, posted(Common), unknown, elsewhere(7), posted(Common), unknown];
-        assert_eq!(spread(&passage), [Not, Common, Common, Common, Common, Common, Common]);
-        let seldom_posted =
-            [posted(Common), unknown, posted(In(2)), unknown, posted(Common), posted(In(3)), posted(In(9))];
-        assert_eq!(spread(&seldom_posted), [Common, Common, Common, Common, Common, Common, In(9)]);
+        let one = [
+            unknown,
+            posted(In(3)),
+            unknown,
+            elsewhere(4),
+            posted(In(5)),
+            elsewhere(9),
+            posted(Not),
+            unknown,
+        ];
+        assert_eq!(
+            spread(&one),
+            [In(3), In(5), In(5), In(5), In(5), In(9), Not, In(1)]
+        );
+        let passage = [
+            posted(Not),
+            unknown,
+            posted(Common),
+            unknown,
+            elsewhere(7),
+            posted(Common),
+            unknown,
+        ];
+        assert_eq!(
+            spread(&passage),
+            [Not, Common, Common, Common, Common, Common, Common]
+        );
+        let seldom_posted = [
+            posted(Common),
+            unknown,
+            posted(In(2)),
+            unknown,
+            posted(Common),
+            posted(In(3)),
+            posted(In(9)),
+        ];
+        assert_eq!(
+            spread(&seldom_posted),
+            [Common, Common, Common, Common, Common, Common, In(9)]
+        );
         let phrase = [posted(In(1)), (Common, false), unknown, posted(In(1))];
         assert_eq!(spread(&phrase), [In(1), Common, In(1), In(1)]);
         assert_eq!(spread(&[unknown, elsewhere(2)]), [In(1), In(2)]);

@@ -38,7 +38,11 @@ struct Beside {
 
 impl<'a> LookedUp<'a> {
     /// What looking up a query found in one library.
-    pub fn new(reader: &'a dyn Reader, question: &Question<'a>, tally: &'a LibraryTally) -> Result<Self, StoreError> {
+    pub fn new(
+        reader: &'a dyn Reader,
+        question: &Question<'a>,
+        tally: &'a LibraryTally,
+    ) -> Result<Self, StoreError> {
         let recipe = question.recipe;
         let mut probes = question.probes.to_vec();
         let books = reader.books(&tally.library)?;
@@ -53,8 +57,15 @@ impl<'a> LookedUp<'a> {
             books,
             positions: question.positions,
         };
-        let kept: Vec<PlacedGem> = probes.iter().filter(|probe| probe.kept).map(|probe| probe.placed).collect();
-        let taken = kept.iter().zip(query.listed(&kept)).filter(|(_, listed)| *listed == Listed::Common);
+        let kept: Vec<PlacedGem> = probes
+            .iter()
+            .filter(|probe| probe.kept)
+            .map(|probe| probe.placed)
+            .collect();
+        let taken = kept
+            .iter()
+            .zip(query.listed(&kept))
+            .filter(|(_, listed)| *listed == Listed::Common);
         let also_common: Vec<Gem> = taken.map(|(placed, _)| placed.gem).collect();
         query.common.extend(also_common);
         probes.retain(|probe| !query.common.contains(&probe.placed.gem));
@@ -146,12 +157,25 @@ impl<'a> LookedUp<'a> {
     pub fn shared(&self, book: BookNo) -> Result<(Vec<Place>, Vec<PlacedGem>), StoreError> {
         let beside = self.beside(book)?;
         let listed = |at: usize, gem: &Gem| {
-            let start = u64::from(self.positions.and_then(|all| all.get(gem)).copied().unwrap_or(at as u32));
-            Place { start, end: start + 1 }
+            let start = u64::from(
+                self.positions
+                    .and_then(|all| all.get(gem))
+                    .copied()
+                    .unwrap_or(at as u32),
+            );
+            Place {
+                start,
+                end: start + 1,
+            }
         };
-        let in_both =
-            self.probes.iter().enumerate().filter(|(_, Probe { placed, .. })| beside.holders.contains_key(&placed.gem));
-        let places = in_both.map(|(at, Probe { placed, .. })| placed.place.unwrap_or_else(|| listed(at, &placed.gem)));
+        let in_both = self
+            .probes
+            .iter()
+            .enumerate()
+            .filter(|(_, Probe { placed, .. })| beside.holders.contains_key(&placed.gem));
+        let places = in_both.map(|(at, Probe { placed, .. })| {
+            placed.place.unwrap_or_else(|| listed(at, &placed.gem))
+        });
         Ok((places.collect(), beside.gems))
     }
 
@@ -167,26 +191,46 @@ impl<'a> LookedUp<'a> {
             return gems.iter().map(|placed| listed(placed.gem)).collect();
         }
         let posted = gems.iter().zip(self.recipe.posted(gems));
-        spread(&posted.map(|(placed, posted)| (listed(placed.gem), posted)).collect::<Vec<_>>())
+        spread(
+            &posted
+                .map(|(placed, posted)| (listed(placed.gem), posted))
+                .collect::<Vec<_>>(),
+        )
     }
 
     fn beside(&self, book: BookNo) -> Result<Beside, StoreError> {
         let gems = self.reader.gems(book)?;
-        let taken = gems.iter().zip(self.listed(&gems)).filter(|(placed, _)| self.in_query.contains(&placed.gem));
+        let taken = gems
+            .iter()
+            .zip(self.listed(&gems))
+            .filter(|(placed, _)| self.in_query.contains(&placed.gem));
         let counted = taken.filter_map(|(placed, listed)| match listed {
             Listed::In(books) => Some((placed.gem, books)),
             Listed::Not | Listed::Common => None,
         });
-        Ok(Beside { holders: counted.collect(), gems })
+        Ok(Beside {
+            holders: counted.collect(),
+            gems,
+        })
     }
 
     fn align(&self, Beside { gems, holders }: &Beside) -> Alignment {
-        let weight = |gem| holders.get(&gem).map(|holders| weight(*holders, self.books));
+        let weight = |gem| {
+            holders
+                .get(&gem)
+                .map(|holders| weight(*holders, self.books))
+        };
         let query = of_both(&self.probes, gems);
         let mut alignment = align(&query, gems, self.recipe, weight);
         if let Some(positions) = self.positions {
-            let position = |at: u32| positions.get(&query[at as usize].gem).copied().unwrap_or(at);
-            for Range { start, end } in alignment.spans.iter_mut().map(|span| &mut span.query.gems) {
+            let position = |at: u32| {
+                positions
+                    .get(&query[at as usize].gem)
+                    .copied()
+                    .unwrap_or(at)
+            };
+            for Range { start, end } in alignment.spans.iter_mut().map(|span| &mut span.query.gems)
+            {
                 (*start, *end) = (position(*start), position(*end - 1) + 1);
             }
         }
@@ -205,6 +249,8 @@ pub fn kept(probes: &[Probe]) -> u32 {
 #[must_use]
 pub fn of_both(probes: &[Probe], book: &[PlacedGem]) -> Vec<PlacedGem> {
     let in_book: HashSet<Gem> = book.iter().map(|placed| placed.gem).collect();
-    let laid = probes.iter().filter(|probe| probe.kept || in_book.contains(&probe.placed.gem));
+    let laid = probes
+        .iter()
+        .filter(|probe| probe.kept || in_book.contains(&probe.placed.gem));
     laid.map(|probe| probe.placed).collect()
 }

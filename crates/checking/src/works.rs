@@ -36,12 +36,18 @@ impl Sketch {
         }
         least.sort_unstable();
         least.shrink_to_fit();
-        Self { least, gems: gems.len() }
+        Self {
+            least,
+            gems: gems.len(),
+        }
     }
 
     /// Whether two books are editions of one work.
     fn is_edition_of(&self, other: &Self) -> bool {
-        let (small, large) = (self.gems.min(other.gems) as f64, self.gems.max(other.gems) as f64);
+        let (small, large) = (
+            self.gems.min(other.gems) as f64,
+            self.gems.max(other.gems) as f64,
+        );
         if small < EDITIONS * large || self.resemblance(other, FIRST) <= 0.0 {
             return false;
         }
@@ -64,11 +70,18 @@ impl Sketch {
                 (Some(one), None) | (None, Some(one)) => *one,
                 (None, None) => break,
             };
-            let (in_a, in_b) = (a.next_if_eq(&least).is_some(), b.next_if_eq(&least).is_some());
+            let (in_a, in_b) = (
+                a.next_if_eq(&least).is_some(),
+                b.next_if_eq(&least).is_some(),
+            );
             all += 1;
             both += usize::from(in_a && in_b);
         }
-        if all == 0 { 0.0 } else { both as f64 / all as f64 }
+        if all == 0 {
+            0.0
+        } else {
+            both as f64 / all as f64
+        }
     }
 }
 
@@ -119,7 +132,13 @@ mod tests {
     use super::{SKETCH, Sketch, works};
 
     fn book(gems: impl IntoIterator<Item = u64>) -> (usize, Sketch) {
-        let gems: Vec<PlacedGem> = gems.into_iter().map(|gem| PlacedGem { gem: Gem(gem), place: None }).collect();
+        let gems: Vec<PlacedGem> = gems
+            .into_iter()
+            .map(|gem| PlacedGem {
+                gem: Gem(gem),
+                place: None,
+            })
+            .collect();
         (0, Sketch::of(&gems))
     }
 
@@ -140,7 +159,11 @@ mod tests {
             "a collection is a work of its own, as is a book with gems of another recipe"
         );
         assert!(works(&[], 0).is_empty());
-        assert_eq!(works(&[book([]), book([])], 2), [1, 2], "nothing is known of these");
+        assert_eq!(
+            works(&[book([]), book([])], 2),
+            [1, 2],
+            "nothing is known of these"
+        );
     }
 
     #[test]
@@ -148,7 +171,11 @@ mod tests {
         let books = [book(0..40), book(24..64), book(12..52)];
         assert_eq!(works(&books[..2], 2), [1, 2]);
         assert_eq!(works(&books, 3), [1, 1, 1]);
-        assert_eq!(works(&books, 2), [1, 2, 1], "a book that only informs joins nothing");
+        assert_eq!(
+            works(&books, 2),
+            [1, 2, 1],
+            "a book that only informs joins nothing"
+        );
     }
 
     proptest! {

@@ -3,7 +3,11 @@
 /// A number with its noun: `1 book`, `1,234 books`.
 #[must_use]
 pub fn count(number: u64, one: &str, several: &str) -> String {
-    format!("{} {}", grouped(number), if number == 1 { one } else { several })
+    format!(
+        "{} {}",
+        grouped(number),
+        if number == 1 { one } else { several }
+    )
 }
 
 /// A number with thousands separators.

@@ -109,7 +109,11 @@ impl PartialSchema for Published {
     fn schema() -> RefOr<Schema> {
         let examples = ["1886", "1886-05", "1886-05-31"];
         let described = "A year, a month or a day";
-        ObjectBuilder::new().schema_type(Type::String).description(Some(described)).examples(examples).into()
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some(described))
+            .examples(examples)
+            .into()
     }
 }
 
@@ -120,16 +124,24 @@ impl FromStr for Published {
 
     fn from_str(written: &str) -> Result<Self, BadDate> {
         let number = |part: &str| {
-            let is_number = (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
-            part.parse::<i16>().ok().filter(|_| is_number).ok_or(BadDate)
+            let is_number =
+                (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
+            part.parse::<i16>()
+                .ok()
+                .filter(|_| is_number)
+                .ok_or(BadDate)
         };
         let parts: Vec<i16> = written.split('-').map(number).collect::<Result<_, _>>()?;
-        let at = |part: usize| i8::try_from(parts.get(part).copied().unwrap_or(1)).map_err(|_| BadDate);
+        let at =
+            |part: usize| i8::try_from(parts.get(part).copied().unwrap_or(1)).map_err(|_| BadDate);
         if parts.len() > 3 {
             return Err(BadDate);
         }
         let first = Date::new(parts[0], at(1)?, at(2)?).map_err(|_| BadDate)?;
-        Ok(Self { first, known: parts.len() as u8 })
+        Ok(Self {
+            first,
+            known: parts.len() as u8,
+        })
     }
 }
 
@@ -160,7 +172,11 @@ impl TooLong {
     /// What is longer than `most` bytes.
     #[must_use]
     pub fn bytes(what: &'static str, most: usize) -> Self {
-        Self { what, most, unit: "bytes" }
+        Self {
+            what,
+            most,
+            unit: "bytes",
+        }
     }
 }
 
@@ -180,26 +196,56 @@ impl Description {
 
     /// Checks the description against the limits.
     pub fn within_bounds(&self) -> Result<(), TooLong> {
-        if self.title.as_ref().is_some_and(|title| title.len() > TITLE_BYTES) {
+        if self
+            .title
+            .as_ref()
+            .is_some_and(|title| title.len() > TITLE_BYTES)
+        {
             return Err(TooLong::bytes("the title", TITLE_BYTES));
         }
-        if self.language.as_ref().is_some_and(|language| language.len() > LANGUAGE_BYTES) {
+        if self
+            .language
+            .as_ref()
+            .is_some_and(|language| language.len() > LANGUAGE_BYTES)
+        {
             return Err(TooLong::bytes("the language", LANGUAGE_BYTES));
         }
         for (list, what, whats, most) in [
-            (&self.authors, "an author's name", "the list of authors", AUTHOR_BYTES),
-            (&self.identifiers, "an identifier", "the list of identifiers", IDENTIFIER_BYTES),
+            (
+                &self.authors,
+                "an author's name",
+                "the list of authors",
+                AUTHOR_BYTES,
+            ),
+            (
+                &self.identifiers,
+                "an identifier",
+                "the list of identifiers",
+                IDENTIFIER_BYTES,
+            ),
         ] {
             if list.len() > MOST_LISTED {
-                return Err(TooLong { what: whats, most: MOST_LISTED, unit: "entries" });
+                return Err(TooLong {
+                    what: whats,
+                    most: MOST_LISTED,
+                    unit: "entries",
+                });
             }
             if list.iter().any(|one| one.len() > most) {
                 return Err(TooLong::bytes(what, most));
             }
         }
-        let values = self.title.iter().chain(&self.authors).chain(&self.language).chain(&self.identifiers);
+        let values = self
+            .title
+            .iter()
+            .chain(&self.authors)
+            .chain(&self.language)
+            .chain(&self.identifiers);
         if values.map(String::len).sum::<usize>() > DESCRIPTION_BYTES {
-            return Err(TooLong::bytes("title, authors, language and identifiers together", DESCRIPTION_BYTES));
+            return Err(TooLong::bytes(
+                "title, authors, language and identifiers together",
+                DESCRIPTION_BYTES,
+            ));
         }
         Ok(())
     }
@@ -226,8 +272,13 @@ mod tests {
         ];
         for (written, expected) in table {
             let published: Option<Published> = written.parse().ok();
-            let found = published.map(|published| (published.to_string(), published.first_day().to_string()));
-            assert_eq!(found, expected.map(|(as_is, first)| (as_is.to_owned(), first.to_owned())), "{written}");
+            let found = published
+                .map(|published| (published.to_string(), published.first_day().to_string()));
+            assert_eq!(
+                found,
+                expected.map(|(as_is, first)| (as_is.to_owned(), first.to_owned())),
+                "{written}"
+            );
         }
         for (written, expected) in [
             ("2009-05-31T12:00:00+02:00", Some("2009-05-31")),
@@ -236,7 +287,13 @@ mod tests {
             ("1886?", None),
             ("c. 1886", None),
         ] {
-            assert_eq!(Published::of_file(written).map(|it| it.to_string()).as_deref(), expected, "{written}");
+            assert_eq!(
+                Published::of_file(written)
+                    .map(|it| it.to_string())
+                    .as_deref(),
+                expected,
+                "{written}"
+            );
         }
     }
 }

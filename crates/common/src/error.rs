@@ -50,7 +50,10 @@ impl ErrorKind {
     /// Whether the user can fix it by asking for something else.
     #[must_use]
     pub fn is_input(self) -> bool {
-        !matches!(self, Self::InUse | Self::Busy | Self::DiskFull | Self::Internal)
+        !matches!(
+            self,
+            Self::InUse | Self::Busy | Self::DiskFull | Self::Internal
+        )
     }
 }
 

@@ -16,7 +16,10 @@ impl Isbn {
     /// Parses an ISBN of 10 or 13 characters, with or without hyphens and blanks; `None` if its check digit is wrong.
     #[must_use]
     pub fn parse(written: &str) -> Option<Self> {
-        let characters: Vec<u8> = written.bytes().filter(|byte| !b"- ".contains(byte)).collect();
+        let characters: Vec<u8> = written
+            .bytes()
+            .filter(|byte| !b"- ".contains(byte))
+            .collect();
         Self::of(&characters)
     }
 
@@ -24,13 +27,20 @@ impl Isbn {
         match characters.len() {
             13 if characters.starts_with(b"978") || characters.starts_with(b"979") => {
                 let digits = digits(characters)?;
-                let sum: u64 = (0..).zip(&digits).map(|(i, digit)| if i % 2 == 0 { *digit } else { 3 * digit }).sum();
+                let sum: u64 = (0..)
+                    .zip(&digits)
+                    .map(|(i, digit)| if i % 2 == 0 { *digit } else { 3 * digit })
+                    .sum();
                 sum.is_multiple_of(10).then(|| Self(number(&digits)))
             }
             10 => {
                 let (check, body) = characters.split_last()?;
                 let digits = digits(body)?;
-                let check = if b"xX".contains(check) { 10 } else { u64::from(check.checked_sub(b'0')?) };
+                let check = if b"xX".contains(check) {
+                    10
+                } else {
+                    u64::from(check.checked_sub(b'0')?)
+                };
                 let sum: u64 = (0..).zip(&digits).map(|(i, digit)| (10 - i) * digit).sum();
                 (check <= 10 && (sum + check).is_multiple_of(11)).then(|| Self::from_10(&digits))
             }
@@ -40,13 +50,19 @@ impl Isbn {
 
     fn from_10(nine: &[u64]) -> Self {
         let digits: Vec<u64> = [9, 7, 8].into_iter().chain(nine.iter().copied()).collect();
-        let sum: u64 = (0..).zip(&digits).map(|(i, digit)| if i % 2 == 0 { *digit } else { 3 * digit }).sum();
+        let sum: u64 = (0..)
+            .zip(&digits)
+            .map(|(i, digit)| if i % 2 == 0 { *digit } else { 3 * digit })
+            .sum();
         Self(number(&digits) * 10 + (10 - sum % 10) % 10)
     }
 }
 
 fn digits(characters: &[u8]) -> Option<Vec<u64>> {
-    characters.iter().map(|c| c.is_ascii_digit().then(|| u64::from(c - b'0'))).collect()
+    characters
+        .iter()
+        .map(|c| c.is_ascii_digit().then(|| u64::from(c - b'0')))
+        .collect()
 }
 
 fn number(digits: &[u64]) -> u64 {
@@ -103,7 +119,11 @@ mod tests {
             ("", None),
         ];
         for (written, expected) in table {
-            assert_eq!(Isbn::parse(written).map(|isbn| isbn.to_string()).as_deref(), expected, "{written}");
+            assert_eq!(
+                Isbn::parse(written).map(|isbn| isbn.to_string()).as_deref(),
+                expected,
+                "{written}"
+            );
         }
     }
 
@@ -115,7 +135,10 @@ mod tests {
             ("0306406152.txt", &["9780306406157"]),
             ("Имя 0-306-40615-2 (2)", &["9780306406157"]),
             ("2021-978-0-306-40615-7", &["9780306406157"]),
-            ("9780306406157 and 0-8044-2957-X", &["9780306406157", "9780804429573"]),
+            (
+                "9780306406157 and 0-8044-2957-X",
+                &["9780306406157", "9780804429573"],
+            ),
             ("war-and-peace-1869", &[]),
             ("9780306406158", &[]),
         ];
@@ -123,7 +146,10 @@ mod tests {
             let found: Vec<String> = isbns_in(name).iter().map(ToString::to_string).collect();
             assert_eq!(found, expected, "{name}");
         }
-        assert_eq!(bad_isbns_in("978-0-306-40615-8 (final), 9780306406157"), ["978-0-306-40615-8"]);
+        assert_eq!(
+            bad_isbns_in("978-0-306-40615-8 (final), 9780306406157"),
+            ["978-0-306-40615-8"]
+        );
         assert_eq!(bad_isbns_in("1869-12-31 and 1234567890123"), [""; 0]);
     }
 }

@@ -19,7 +19,11 @@ impl<'a> Archive<'a> {
         let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|e| damaged(&e))?;
         let at = budget.limits.entries;
         if zip.len() as u64 > at {
-            return Err(Met { limit: Limit::Entries, at }.into());
+            return Err(Met {
+                limit: Limit::Entries,
+                at,
+            }
+            .into());
         }
         let names = names(zip.file_names_raw());
         Ok(Self { zip, names })
@@ -38,21 +42,39 @@ impl<'a> Archive<'a> {
     /// case-insensitive systems.
     fn place(&self, name: &str) -> Option<usize> {
         let same = |other: &String| other == name;
-        self.names.iter().position(same).or_else(|| self.names.iter().position(|n| n.eq_ignore_ascii_case(name)))
+        self.names
+            .iter()
+            .position(same)
+            .or_else(|| self.names.iter().position(|n| n.eq_ignore_ascii_case(name)))
     }
 
     /// Unpacks the entry with this name, if there is one.
-    pub(super) fn read(&mut self, name: &str, budget: &mut Budget) -> Result<Option<Vec<u8>>, ExtractError> {
-        self.place(name).map(|place| self.read_at(place, budget)).transpose()
+    pub(super) fn read(
+        &mut self,
+        name: &str,
+        budget: &mut Budget,
+    ) -> Result<Option<Vec<u8>>, ExtractError> {
+        self.place(name)
+            .map(|place| self.read_at(place, budget))
+            .transpose()
     }
 
     /// Unpacks the entry with this name.
-    pub(super) fn need(&mut self, name: &str, budget: &mut Budget) -> Result<Vec<u8>, ExtractError> {
-        self.read(name, budget)?.ok_or_else(|| ExtractError::damaged(format!("the archive has no file {name:?}")))
+    pub(super) fn need(
+        &mut self,
+        name: &str,
+        budget: &mut Budget,
+    ) -> Result<Vec<u8>, ExtractError> {
+        self.read(name, budget)?
+            .ok_or_else(|| ExtractError::damaged(format!("the archive has no file {name:?}")))
     }
 
     /// Unpacks an entry.
-    pub(super) fn read_at(&mut self, place: usize, budget: &mut Budget) -> Result<Vec<u8>, ExtractError> {
+    pub(super) fn read_at(
+        &mut self,
+        place: usize,
+        budget: &mut Budget,
+    ) -> Result<Vec<u8>, ExtractError> {
         let entry = self.zip.by_index(place).map_err(|e| damaged(&e))?;
         read_all(entry, budget)
     }
@@ -61,7 +83,11 @@ impl<'a> Archive<'a> {
 /// Names are in UTF-8, or else in the code page of the system that packed them, which archives do not record.
 fn names<'a>(raw: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
     let raw: Vec<&[u8]> = raw.collect();
-    let others: Vec<&[u8]> = raw.iter().copied().filter(|name| str::from_utf8(name).is_err()).collect();
+    let others: Vec<&[u8]> = raw
+        .iter()
+        .copied()
+        .filter(|name| str::from_utf8(name).is_err())
+        .collect();
     let other = detect::encoding(&others.join(&b'\n'));
     let name = |raw: &[u8]| match str::from_utf8(raw) {
         Ok(name) => name.to_owned(),
@@ -73,7 +99,9 @@ fn names<'a>(raw: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
 fn damaged(error: &ZipError) -> ExtractError {
     match error {
         ZipError::UnsupportedArchive(why) if why.contains("assword") || why.contains("ncrypt") => {
-            ExtractError::Encrypted { what: "a ZIP archive that needs a password".to_owned() }
+            ExtractError::Encrypted {
+                what: "a ZIP archive that needs a password".to_owned(),
+            }
         }
         ZipError::UnsupportedArchive(_) => ExtractError::NotText {
             what: "a ZIP archive with a compression or feature that is not supported".to_owned(),
@@ -96,6 +124,8 @@ fn read_all(packed: impl Read, budget: &mut Budget) -> Result<Vec<u8>, ExtractEr
     if bytes.len() as u64 > room {
         return Err(met.into());
     }
-    read.map_err(|_| ExtractError::damaged("the compressed data is incomplete or invalid".to_owned()))?;
+    read.map_err(|_| {
+        ExtractError::damaged("the compressed data is incomplete or invalid".to_owned())
+    })?;
     Ok(bytes)
 }

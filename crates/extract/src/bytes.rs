@@ -68,7 +68,8 @@ impl Bytes {
     /// The bytes.
     #[must_use]
     pub fn into_vec(self) -> Vec<u8> {
-        self.into_text().map_or_else(|bytes| bytes, String::into_bytes)
+        self.into_text()
+            .map_or_else(|bytes| bytes, String::into_bytes)
     }
 }
 
@@ -158,7 +159,12 @@ mod tests {
     #[test]
     fn a_long_text() {
         let text = "Гранит и самоцветы. ".repeat(20_000);
-        assert_eq!(Bytes::read(text.as_bytes(), 0).expect("no errors").as_text(), Some(&*text));
+        assert_eq!(
+            Bytes::read(text.as_bytes(), 0)
+                .expect("no errors")
+                .as_text(),
+            Some(&*text)
+        );
         let broken = [text.as_bytes(), b"\xff", text.as_bytes()].concat();
         let read = Bytes::read(&*broken, broken.len()).expect("no errors");
         assert_eq!((read.as_text(), &*read), (None, &*broken));

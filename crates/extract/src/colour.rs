@@ -9,8 +9,16 @@ pub(super) struct Colour {
 }
 
 impl Colour {
-    pub(super) const BLACK: Self = Self { red: 0, green: 0, blue: 0 };
-    pub(super) const WHITE: Self = Self { red: 255, green: 255, blue: 255 };
+    pub(super) const BLACK: Self = Self {
+        red: 0,
+        green: 0,
+        blue: 0,
+    };
+    pub(super) const WHITE: Self = Self {
+        red: 255,
+        green: 255,
+        blue: 255,
+    };
 
     /// Six hexadecimal digits, with or without `#`.
     pub(super) fn of_hex(digits: &str) -> Option<Self> {
@@ -19,13 +27,23 @@ impl Colour {
             return None;
         }
         let part = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).ok();
-        Some(Self { red: part(0)?, green: part(2)?, blue: part(4)? })
+        Some(Self {
+            red: part(0)?,
+            green: part(2)?,
+            blue: part(4)?,
+        })
     }
 
     /// This colour, with a share of the other one.
     pub(super) fn mixed(self, other: Self, share: f32) -> Self {
-        let mix = |a: u8, b: u8| (f32::from(a) + share.clamp(0.0, 1.0) * (f32::from(b) - f32::from(a))).round() as u8;
-        Self { red: mix(self.red, other.red), green: mix(self.green, other.green), blue: mix(self.blue, other.blue) }
+        let mix = |a: u8, b: u8| {
+            (f32::from(a) + share.clamp(0.0, 1.0) * (f32::from(b) - f32::from(a))).round() as u8
+        };
+        Self {
+            red: mix(self.red, other.red),
+            green: mix(self.green, other.green),
+            blue: mix(self.blue, other.blue),
+        }
     }
 
     /// Whether letters in this colour cannot be seen on the other one.
@@ -34,7 +52,11 @@ impl Colour {
         /// yellow is not.
         const LARGEST: u8 = 32;
         const SMALLEST: f64 = 1.25;
-        let pairs = [(self.red, other.red), (self.green, other.green), (self.blue, other.blue)];
+        let pairs = [
+            (self.red, other.red),
+            (self.green, other.green),
+            (self.blue, other.blue),
+        ];
         if pairs.into_iter().any(|(a, b)| a.abs_diff(b) > LARGEST) {
             return false;
         }
@@ -46,7 +68,11 @@ impl Colour {
     fn luminance(self) -> f64 {
         let linear = |part: u8| {
             let part = f64::from(part) / 255.0;
-            if part <= 0.04045 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+            if part <= 0.04045 {
+                part / 12.92
+            } else {
+                ((part + 0.055) / 1.055).powf(2.4)
+            }
         };
         0.2126 * linear(self.red) + 0.7152 * linear(self.green) + 0.0722 * linear(self.blue)
     }
@@ -68,8 +94,15 @@ mod tests {
             ("000000", "ffffff", false),
             ("333333", "000000", false),
         ] {
-            assert_eq!(colour(letters).is_lost_on(colour(paper)), is_lost, "{letters} on {paper}");
+            assert_eq!(
+                colour(letters).is_lost_on(colour(paper)),
+                is_lost,
+                "{letters} on {paper}"
+            );
         }
-        assert_eq!([Colour::of_hex("auto"), Colour::of_hex("ффф")], [None, None]);
+        assert_eq!(
+            [Colour::of_hex("auto"), Colour::of_hex("ффф")],
+            [None, None]
+        );
     }
 }

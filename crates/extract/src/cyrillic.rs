@@ -186,14 +186,20 @@ static READINGS: LazyLock<Vec<Reading>> = LazyLock::new(|| {
         (Encoding::web(encoding_rs::ISO_8859_5), 3.0),
         (Encoding::CP855, 3.0),
     ];
-    encodings.into_iter().map(|(encoding, rarity)| Reading::new(encoding, rarity)).collect()
+    encodings
+        .into_iter()
+        .map(|(encoding, rarity)| Reading::new(encoding, rarity))
+        .collect()
 });
 
 /// The Cyrillic encoding of the sample, if it has one; `guess` is chardetng's.
 pub(super) fn detect(sample: &[u8], guess: &'static encoding_rs::Encoding) -> Option<Encoding> {
     let ratings = READINGS.iter().filter_map(|reading| reading.rate(sample));
     let best = ratings.reduce(|best, other| if other.bits < best.bits { other } else { best })?;
-    let limit = if READINGS.iter().any(|reading| reading.encoding == Encoding::web(guess)) {
+    let limit = if READINGS
+        .iter()
+        .any(|reading| reading.encoding == Encoding::web(guess))
+    {
         AFTER_CYRILLIC
     } else if latin::knows(guess) {
         AFTER_LATIN
@@ -218,7 +224,12 @@ impl Reading {
                 }
             }
         }
-        Self { encoding, rarity, kinds, bits }
+        Self {
+            encoding,
+            rarity,
+            kinds,
+            bits,
+        }
     }
 
     /// `None` if the sample is ASCII.
@@ -235,11 +246,20 @@ impl Reading {
             before = kind;
         }
         let high: u32 = counts[0x80..].iter().sum();
-        let letters =
-            |bits: &[f32; 256]| counts.iter().zip(bits).map(|(&count, bits)| count as f32 * bits).sum::<f32>();
+        let letters = |bits: &[f32; 256]| {
+            counts
+                .iter()
+                .zip(bits)
+                .map(|(&count, bits)| count as f32 * bits)
+                .sum::<f32>()
+        };
         let letters = self.bits.iter().map(letters).reduce(f32::min)?;
         let bits = (self.rarity + places + letters) / high as f32;
-        (high > 0).then_some(Rating { encoding: self.encoding, bits, neighbours })
+        (high > 0).then_some(Rating {
+            encoding: self.encoding,
+            bits,
+            neighbours,
+        })
     }
 }
 
@@ -263,7 +283,10 @@ fn percent(char: char, letters: &[(char, f32)]) -> f32 {
     match kind(char) {
         CharacterKind::Small | CharacterKind::Capital => {
             let small = char.to_lowercase().next();
-            letters.iter().find(|(letter, _)| Some(*letter) == small).map_or(OTHER_LETTER, |(_, percent)| *percent)
+            letters
+                .iter()
+                .find(|(letter, _)| Some(*letter) == small)
+                .map_or(OTHER_LETTER, |(_, percent)| *percent)
         }
         CharacterKind::Dash => DASH,
         CharacterKind::Punctuation if matches!(char, '«' | '»') => QUOTE,
@@ -281,7 +304,10 @@ fn place_bits(before: CharacterKind, kind: CharacterKind) -> f32 {
         // A text in capitals must not cost much more than one in lower case.
         (CharacterKind::Capital, CharacterKind::Capital) => 0.5,
         // A dash stands between words, and the byte of a Mac Cyrillic dash is С in windows-1251.
-        (CharacterKind::Small | CharacterKind::Capital, CharacterKind::Sign | CharacterKind::Dash)
+        (
+            CharacterKind::Small | CharacterKind::Capital,
+            CharacterKind::Sign | CharacterKind::Dash,
+        )
         | (CharacterKind::Sign | CharacterKind::Dash, CharacterKind::Small)
         | (_, CharacterKind::Capital) => 3.0,
         _ => 0.0,

@@ -33,7 +33,10 @@ pub(super) fn encoding(bytes: &[u8]) -> Encoding {
 /// The encoding of a text that may be valid UTF-8 all the same.
 pub(super) fn other_than_utf8(start: &[u8], sample: &[u8]) -> Option<Encoding> {
     // Japanese in 7 bits, recognised by its escape sequences, or else UTF-8.
-    let escaped = || (sample.is_ascii() && sample.contains(&ESCAPE)).then(|| guess(sample, Iso2022JpDetection::Allow));
+    let escaped = || {
+        (sample.is_ascii() && sample.contains(&ESCAPE))
+            .then(|| guess(sample, Iso2022JpDetection::Allow))
+    };
     wide::detect(start).or_else(|| escaped().map(Encoding::web))
 }
 
@@ -47,13 +50,23 @@ fn guess(sample: &[u8], iso_2022_jp: Iso2022JpDetection) -> &'static encoding_rs
     let mut detector = EncodingDetector::new(iso_2022_jp);
     // The sample may end in the middle of a character; treating that as the end would rule out the right encoding.
     detector.feed(sample, false);
-    detector
-        .guess(None, if iso_2022_jp == Iso2022JpDetection::Allow { Utf8Detection::Allow } else { Utf8Detection::Deny })
+    detector.guess(
+        None,
+        if iso_2022_jp == Iso2022JpDetection::Allow {
+            Utf8Detection::Allow
+        } else {
+            Utf8Detection::Deny
+        },
+    )
 }
 
 /// A sample of a text in `encoding`, cut between characters.
 pub(super) fn sample(bytes: &[u8], encoding: Encoding) -> Cow<'_, [u8]> {
-    if encoding.is_wide() { Cow::Borrowed(start(bytes)) } else { lines(bytes) }
+    if encoding.is_wide() {
+        Cow::Borrowed(start(bytes))
+    } else {
+        lines(bytes)
+    }
 }
 
 /// The start of the bytes, cut at a multiple of four.
@@ -73,7 +86,10 @@ fn lines(bytes: &[u8]) -> Cow<'_, [u8]> {
 /// The whole lines of the start and middle of a text.
 pub(super) fn lines_of<'t>(head: &'t [u8], middle: &[u8]) -> Cow<'t, [u8]> {
     let head = &head[..memchr::memrchr(b'\n', head).map_or(head.len(), |end| end + 1)];
-    match (memchr::memchr(b'\n', middle), memchr::memrchr(b'\n', middle)) {
+    match (
+        memchr::memchr(b'\n', middle),
+        memchr::memrchr(b'\n', middle),
+    ) {
         (Some(first), Some(last)) => Cow::Owned([head, &middle[first..last]].concat()),
         _ => Cow::Borrowed(head),
     }
@@ -85,7 +101,11 @@ fn is_nearly_utf8(sample: &[u8]) -> bool {
     let mut broken = 0;
     let mut chunks = sample.utf8_chunks().peekable();
     while let Some(chunk) = chunks.next() {
-        whole += chunk.valid().chars().filter(|char| !char.is_ascii()).count();
+        whole += chunk
+            .valid()
+            .chars()
+            .filter(|char| !char.is_ascii())
+            .count();
         // The sample may be cut in the middle of a character.
         broken += usize::from(!chunk.invalid().is_empty() && chunks.peek().is_some());
     }

@@ -24,23 +24,39 @@ const ELEMENTS: Elements = Elements {
 };
 
 /// Reads a DOCX file.
-pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn read(
+    archive: &mut Archive<'_>,
+    budget: &mut Budget,
+) -> Result<Extracted, ExtractError> {
     let main = related(archive, RELATIONS, "/officeDocument", budget)?;
-    let main = main.first().ok_or_else(|| ExtractError::damaged(format!("{RELATIONS} names no document")))?;
+    let main = main
+        .first()
+        .ok_or_else(|| ExtractError::damaged(format!("{RELATIONS} names no document")))?;
     let (folder, file) = main.rsplit_once('/').unwrap_or(("", main));
-    if let Some((_, what)) = [("xl", "an Excel"), ("ppt", "a PowerPoint")].iter().find(|(other, _)| *other == folder) {
-        return Err(ExtractError::NotText { what: format!("{what} file, which is not supported") });
+    if let Some((_, what)) = [("xl", "an Excel"), ("ppt", "a PowerPoint")]
+        .iter()
+        .find(|(other, _)| *other == folder)
+    {
+        return Err(ExtractError::NotText {
+            what: format!("{what} file, which is not supported"),
+        });
     }
     let mut notes = Vec::new();
     let relations = format!("{folder}/_rels/{file}.rels");
     for kind in ["/footnotes", "/endnotes"] {
         let related = related(archive, relations.trim_start_matches('/'), kind, budget)?;
-        notes.extend(related.into_iter().map(|part| format!("{folder}/{part}").trim_start_matches('/').to_owned()));
+        notes.extend(related.into_iter().map(|part| {
+            format!("{folder}/{part}")
+                .trim_start_matches('/')
+                .to_owned()
+        }));
     }
     // Relations can also point to external files: those are never fetched.
     let mut visit = |kind, visitor: &mut dyn Visitor| {
         for part in related(archive, relations.trim_start_matches('/'), kind, budget)? {
-            if let Some(bytes) = archive.read(format!("{folder}/{part}").trim_start_matches('/'), budget)? {
+            if let Some(bytes) =
+                archive.read(format!("{folder}/{part}").trim_start_matches('/'), budget)?
+            {
                 xml::walk(&xml::decode(&bytes, None), budget, visitor)?;
             }
         }
@@ -52,9 +68,14 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     visit("/styles", &mut styles)?;
     styles.finish();
     styles.shows_page = settings.shows_page;
-    let text = archive.read(main, budget)?.ok_or_else(|| ExtractError::damaged(format!("it has no {main:?}")))?;
+    let text = archive
+        .read(main, budget)?
+        .ok_or_else(|| ExtractError::damaged(format!("it has no {main:?}")))?;
     let mut behind = Behind::default();
-    if ["behindDoc", "z-index"].iter().any(|mark| memchr::memmem::find(&text, mark.as_bytes()).is_some()) {
+    if ["behindDoc", "z-index"]
+        .iter()
+        .any(|mark| memchr::memmem::find(&text, mark.as_bytes()).is_some())
+    {
         xml::walk(&xml::decode(&text, None), budget, &mut behind)?;
     }
     let mut body = Body::new(ELEMENTS, DocxFormat::new(styles, !behind.found));
@@ -65,7 +86,10 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
         }
     }
     let metadata = about(archive, "docProps/core.xml", budget)?;
-    Ok(Extracted { metadata, ..body.finish(Format::Docx) })
+    Ok(Extracted {
+        metadata,
+        ..body.finish(Format::Docx)
+    })
 }
 
 /// The parts of a kind in a list of relations.
@@ -75,7 +99,10 @@ fn related(
     kind: &'static str,
     budget: &mut Budget,
 ) -> Result<Vec<String>, ExtractError> {
-    let mut relations = Relations { kind, targets: Vec::new() };
+    let mut relations = Relations {
+        kind,
+        targets: Vec::new(),
+    };
     if let Some(bytes) = archive.read(list, budget)? {
         xml::walk(&xml::decode(&bytes, None), budget, &mut relations)?;
     }
@@ -90,8 +117,12 @@ struct Relations {
 
 impl Visitor for Relations {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
-        if name == "Relationship" && attribute(tag, "Type").is_some_and(|kind| kind.ends_with(self.kind)) {
-            self.targets.extend(attribute(tag, "Target").map(|path| path.trim_start_matches('/').to_owned()));
+        if name == "Relationship"
+            && attribute(tag, "Type").is_some_and(|kind| kind.ends_with(self.kind))
+        {
+            self.targets.extend(
+                attribute(tag, "Target").map(|path| path.trim_start_matches('/').to_owned()),
+            );
         }
     }
 

@@ -39,8 +39,8 @@ pub(super) struct Theme {
 impl Theme {
     /// The names that the file of the theme has for its colours.
     const NAMES: [&str; 12] = [
-        "dk1", "lt1", "dk2", "lt2", "accent1", "accent2", "accent3", "accent4", "accent5", "accent6", "hlink",
-        "folHlink",
+        "dk1", "lt1", "dk2", "lt2", "accent1", "accent2", "accent3", "accent4", "accent5",
+        "accent6", "hlink", "folHlink",
     ];
 
     fn colour(&self, name: &str) -> Option<Colour> {
@@ -81,14 +81,27 @@ impl Theme {
     /// A shade: paper, with a pattern in another colour.
     fn shade(&self, tag: &BytesStart<'_>) -> Option<Colour> {
         let ink = self.read(tag, ["color", "themeColor", "themeShade", "themeTint"]);
-        let paper = self.read(tag, ["fill", "themeFill", "themeFillShade", "themeFillTint"]);
+        let paper = self.read(
+            tag,
+            ["fill", "themeFill", "themeFillShade", "themeFillTint"],
+        );
         let pattern = attribute(tag, "val").unwrap_or_default();
         let share = match pattern.as_str() {
             "" | "clear" | "nil" => return paper,
             "solid" => 1.0,
-            pattern => pattern.strip_prefix("pct").and_then(|share| share.parse::<f32>().ok()).unwrap_or(50.0) / 100.0,
+            pattern => {
+                pattern
+                    .strip_prefix("pct")
+                    .and_then(|share| share.parse::<f32>().ok())
+                    .unwrap_or(50.0)
+                    / 100.0
+            }
         };
-        Some(paper.unwrap_or(Colour::WHITE).mixed(ink.unwrap_or(Colour::BLACK), share))
+        Some(
+            paper
+                .unwrap_or(Colour::WHITE)
+                .mixed(ink.unwrap_or(Colour::BLACK), share),
+        )
     }
 }
 
@@ -151,7 +164,8 @@ impl RunFormat {
     }
 
     fn read(&mut self, name: &str, tag: &BytesStart<'_>, theme: &Theme) {
-        let number = || attribute(tag, "val").and_then(|value| value.trim_end_matches('%').parse().ok());
+        let number =
+            || attribute(tag, "val").and_then(|value| value.trim_end_matches('%').parse().ok());
         match name {
             "vanish" | "specVanish" => self.vanish = Some(is_on(tag)),
             "color" => self.letters = Some(theme.letters(tag)),
@@ -234,19 +248,28 @@ impl ParagraphFormat {
     }
 
     fn read(&mut self, name: &str, tag: &BytesStart<'_>, theme: &Theme) {
-        let number = |name| number(tag, name).unwrap_or_default().clamp(-FAR_UNITS, FAR_UNITS);
+        let number = |name| {
+            number(tag, name)
+                .unwrap_or_default()
+                .clamp(-FAR_UNITS, FAR_UNITS)
+        };
         match name {
             "shd" => self.shade = Some(theme.shade(tag)),
             "framePr" => self.place = Some(number("x").abs().max(number("y").abs())),
             "ind" => {
-                self.indent = Some(number("left") + number("start") + number("firstLine") - number("hanging"));
+                self.indent = Some(
+                    number("left") + number("start") + number("firstLine") - number("hanging"),
+                );
             }
             _ => {}
         }
     }
 
     fn is_off_page(self) -> bool {
-        [self.indent, self.place].into_iter().flatten().any(|far| far.abs() > FAR_TWIPS)
+        [self.indent, self.place]
+            .into_iter()
+            .flatten()
+            .any(|far| far.abs() > FAR_TWIPS)
     }
 }
 
@@ -345,7 +368,8 @@ impl Visitor for Styles {
         let Some((_, style)) = &mut self.current else {
             if name == "style" {
                 let id = attribute(tag, "styleId").unwrap_or_default();
-                if is_set(tag, "default") && attribute(tag, "type").as_deref() == Some("paragraph") {
+                if is_set(tag, "default") && attribute(tag, "type").as_deref() == Some("paragraph")
+                {
                     self.usual = Some(id.clone());
                 }
                 self.current = Some((id, Style::default()));
@@ -360,7 +384,9 @@ impl Visitor for Styles {
             Part::Fill | Part::Outline => style.run.read_effect(within, name, tag, &self.theme),
             Part::Paragraph => style.paragraph.read(name, tag, &self.theme),
             Part::Cell | Part::Table if name == "shd" => {
-                style.cells = Some(self.theme.shade(tag)).filter(Option::is_some).or(style.cells);
+                style.cells = Some(self.theme.shade(tag))
+                    .filter(Option::is_some)
+                    .or(style.cells);
             }
             Part::Conditional if name == "shd" && style.shades.len() < MOST_SHADES => {
                 style.shades.extend(self.theme.shade(tag));
@@ -388,7 +414,9 @@ impl Styles {
     }
 
     fn get(&self, id: Option<&str>) -> Style {
-        id.and_then(|id| self.by_id.get(id)).cloned().unwrap_or_default()
+        id.and_then(|id| self.by_id.get(id))
+            .cloned()
+            .unwrap_or_default()
     }
 }
 
@@ -497,8 +525,16 @@ impl DocxFormat {
 
     /// Whether letters in this colour cannot be seen on what is behind them.
     fn is_lost(&self, letters: Colour, run: &RunFormat) -> bool {
-        let of_paragraph = self.paragraphs.last().and_then(|paragraph| paragraph.own.or(paragraph.style).shade);
-        if let Some(known) = run.highlight.flatten().or(run.shade.flatten()).or(of_paragraph.flatten()) {
+        let of_paragraph = self
+            .paragraphs
+            .last()
+            .and_then(|paragraph| paragraph.own.or(paragraph.style).shade);
+        if let Some(known) = run
+            .highlight
+            .flatten()
+            .or(run.shade.flatten())
+            .or(of_paragraph.flatten())
+        {
             return letters.is_lost_on(known);
         }
         let mut cell = None;
@@ -531,7 +567,13 @@ impl DocxFormat {
 
     /// An element in properties of something.
     fn property(&mut self, part: Part, name: &str, tag: &BytesStart<'_>) {
-        let Self { styles, paragraphs, runs, around, .. } = self;
+        let Self {
+            styles,
+            paragraphs,
+            runs,
+            around,
+            ..
+        } = self;
         match (part, name) {
             (Part::RunProperties, "rStyle") => {
                 if let Some(run) = runs.last_mut() {
@@ -583,7 +625,9 @@ impl DocxFormat {
 fn of_shape(style: &str) -> Option<Hiding> {
     let style: String = style.to_ascii_lowercase().split_whitespace().collect();
     let far = |name: &str| {
-        let value = style.split(';').find_map(|part| part.strip_prefix(name)?.strip_prefix(':'));
+        let value = style
+            .split(';')
+            .find_map(|part| part.strip_prefix(name)?.strip_prefix(':'));
         value
             .and_then(|value| value.trim_end_matches("pt").parse::<f64>().ok())
             .is_some_and(|points| points.abs() > 2_000.0)
@@ -603,7 +647,11 @@ impl Formatting for DocxFormat {
             "p" => {
                 let style = self.styles.get(self.styles.usual.as_deref());
                 let (run, style) = (style.run, style.paragraph);
-                self.paragraphs.push(Paragraph { run, style, own: ParagraphFormat::default() });
+                self.paragraphs.push(Paragraph {
+                    run,
+                    style,
+                    own: ParagraphFormat::default(),
+                });
             }
             "r" => self.runs.push(Run::default()),
             "tbl" => self.around.push(Around::Table(Style::default())),
@@ -611,19 +659,29 @@ impl Formatting for DocxFormat {
             "tc" => self.around.push(Around::Cell(None)),
             "txbxContent" => self.around.push(Around::Box),
             "background" if self.styles.shows_page && self.page.is_some() => {
-                let colour = self.styles.theme.read(tag, ["color", "themeColor", "themeShade", "themeTint"]);
+                let colour = self
+                    .styles
+                    .theme
+                    .read(tag, ["color", "themeColor", "themeShade", "themeTint"]);
                 self.page = colour.or(self.page);
             }
             "del" | "moveFrom" | "delText" => self.deleted += 1,
             "ins" => self.inserted += 1,
             "anchor" | "inline" => self.drawings.push(None),
-            "extent" if ["cx", "cy"].iter().any(|side| number(tag, side).is_some_and(|size| size <= FLAT)) => {
+            "extent"
+                if ["cx", "cy"]
+                    .iter()
+                    .any(|side| number(tag, side).is_some_and(|size| size <= FLAT)) =>
+            {
                 self.hide_drawing(Hiding::Clipped);
             }
             "shape" | "rect" | "roundrect" | "oval" => {
-                self.drawings.push(attribute(tag, "style").as_deref().and_then(of_shape));
+                self.drawings
+                    .push(attribute(tag, "style").as_deref().and_then(of_shape));
             }
-            "docPr" | "cNvPr" if is_set(tag, "hidden") => self.hide_drawing(Hiding::HiddenAttribute),
+            "docPr" | "cNvPr" if is_set(tag, "hidden") => {
+                self.hide_drawing(Hiding::HiddenAttribute)
+            }
             "posOffset" => self.is_offset = true,
             _ => self.property(within, name, tag),
         }
@@ -638,21 +696,32 @@ impl Formatting for DocxFormat {
             "tbl" | "tc" | "txbxContent" => drop(self.around.pop()),
             "del" | "moveFrom" | "delText" => self.deleted = self.deleted.saturating_sub(1),
             "ins" => self.inserted = self.inserted.saturating_sub(1),
-            "anchor" | "inline" | "shape" | "rect" | "roundrect" | "oval" => drop(self.drawings.pop()),
+            "anchor" | "inline" | "shape" | "rect" | "roundrect" | "oval" => {
+                drop(self.drawings.pop())
+            }
             "posOffset" => self.is_offset = false,
             _ => {}
         }
     }
 
     fn text(&mut self, text: &str) {
-        if self.is_offset && text.trim().parse::<i64>().is_ok_and(|offset| offset.abs() > FAR_UNITS) {
+        if self.is_offset
+            && text
+                .trim()
+                .parse::<i64>()
+                .is_ok_and(|offset| offset.abs() > FAR_UNITS)
+        {
             self.hide_drawing(Hiding::OffPage);
         }
     }
 
     fn hiding(&self) -> Option<Hiding> {
         if self.deleted > 0 {
-            return Some(if self.inserted > 0 { Hiding::RejectedInsertion } else { Hiding::Deleted });
+            return Some(if self.inserted > 0 {
+                Hiding::RejectedInsertion
+            } else {
+                Hiding::Deleted
+            });
         }
         let paragraph = self.paragraphs.last();
         if let Some(how) = self.drawings.iter().find_map(|drawing| *drawing) {
@@ -662,7 +731,11 @@ impl Formatting for DocxFormat {
             return Some(Hiding::OffPage);
         }
         let of_paragraph = paragraph.map(|paragraph| paragraph.run).unwrap_or_default();
-        let (own, style) = self.runs.last().map(|run| (run.own, run.style)).unwrap_or_default();
+        let (own, style) = self
+            .runs
+            .last()
+            .map(|run| (run.own, run.style))
+            .unwrap_or_default();
         // Two styles that hide a text show it: each turns it around.
         let of_styles = of_paragraph.vanish.unwrap_or(false) ^ style.vanish.unwrap_or(false);
         let tables = self.around.iter().rev().find_map(|around| match around {
@@ -670,19 +743,30 @@ impl Formatting for DocxFormat {
             _ => None,
         });
         let defaults = tables.unwrap_or_default().or(self.styles.defaults);
-        let vanishes = own.vanish.unwrap_or(of_styles || defaults.vanish.unwrap_or(false));
+        let vanishes = own
+            .vanish
+            .unwrap_or(of_styles || defaults.vanish.unwrap_or(false));
         if vanishes || self.hidden_rows.contains(&true) {
             return Some(Hiding::HiddenAttribute);
         }
         let run = own.or(style).or(of_paragraph).or(defaults);
         let is_drawn = run.is_drawn.unwrap_or(false);
-        if run.transparency.is_some_and(|transparency| transparency >= TRANSPARENT) && !is_drawn {
+        if run
+            .transparency
+            .is_some_and(|transparency| transparency >= TRANSPARENT)
+            && !is_drawn
+        {
             return Some(Hiding::Transparent);
         }
         let letters = run.fill.or(run.letters).flatten();
         let is_lost = !is_drawn && letters.is_some_and(|letters| self.is_lost(letters, &run));
-        let (size, width) = (run.size.unwrap_or(USUAL), run.width.filter(|width| *width > 0).unwrap_or(WIDTH));
+        let (size, width) = (
+            run.size.unwrap_or(USUAL),
+            run.width.filter(|width| *width > 0).unwrap_or(WIDTH),
+        );
         let is_tiny = size.saturating_mul(width.min(WIDTH)) <= SMALLEST * WIDTH;
-        is_lost.then_some(Hiding::SameColour).or(is_tiny.then_some(Hiding::Tiny))
+        is_lost
+            .then_some(Hiding::SameColour)
+            .or(is_tiny.then_some(Hiding::Tiny))
     }
 }

@@ -82,7 +82,13 @@ impl Encoding {
 
     /// Whether it is UTF-16 or UTF-32.
     pub(super) fn is_wide(self) -> bool {
-        [Self::UTF_16LE, Self::UTF_16BE, Self::UTF_32LE, Self::UTF_32BE].contains(&self)
+        [
+            Self::UTF_16LE,
+            Self::UTF_16BE,
+            Self::UTF_32LE,
+            Self::UTF_32BE,
+        ]
+        .contains(&self)
     }
 
     /// The encoding and length of the byte-order mark at the start of `bytes`. The mark of UTF-32LE begins with that
@@ -123,14 +129,19 @@ impl Encoding {
     /// Like [`Self::decode_lossy`], for a part that is only examined.
     pub(super) fn decode_part(self, bytes: &[u8]) -> Cow<'_, str> {
         if self == Self::UTF_8 {
-            return simdutf8::basic::from_utf8(bytes).map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
+            return simdutf8::basic::from_utf8(bytes)
+                .map_or_else(|_| String::from_utf8_lossy(bytes), Cow::Borrowed);
         }
         let Ok(text) = self.decode_with::<Infallible>(bytes, |_| Ok(char::REPLACEMENT_CHARACTER));
         Cow::Owned(text)
     }
 
     /// Decodes; calls `invalid` with the offset of invalid bytes to get their replacement.
-    fn decode_with<E>(self, bytes: &[u8], invalid: impl FnMut(usize) -> Result<char, E>) -> Result<String, E> {
+    fn decode_with<E>(
+        self,
+        bytes: &[u8],
+        invalid: impl FnMut(usize) -> Result<char, E>,
+    ) -> Result<String, E> {
         match self.0 {
             Decoder::Web(encoding) => decode_web(encoding, bytes, invalid),
             Decoder::Utf32Le => utf32::decode(bytes, u32::from_le_bytes, invalid),
@@ -153,15 +164,22 @@ fn decode_web<E>(
     loop {
         let end = bytes.len().min(done + STEP);
         // The estimate is `None` only on overflow, which STEP rules out.
-        text.reserve(decoder.max_utf8_buffer_length_without_replacement(end - done).unwrap_or(STEP));
+        text.reserve(
+            decoder
+                .max_utf8_buffer_length_without_replacement(end - done)
+                .unwrap_or(STEP),
+        );
         let last = end == bytes.len();
-        let (result, read) = decoder.decode_to_string_without_replacement(&bytes[done..end], &mut text, last);
+        let (result, read) =
+            decoder.decode_to_string_without_replacement(&bytes[done..end], &mut text, last);
         done += read;
         match result {
             DecoderResult::InputEmpty if last => return Ok(text),
             DecoderResult::InputEmpty | DecoderResult::OutputFull => {}
             DecoderResult::Malformed(length, after) => {
-                text.push(invalid(done.saturating_sub(usize::from(length) + usize::from(after)))?);
+                text.push(invalid(
+                    done.saturating_sub(usize::from(length) + usize::from(after)),
+                )?);
             }
         }
     }
@@ -185,26 +203,36 @@ impl FromStr for Encoding {
         let label = name.trim().to_ascii_lowercase();
         by_label(&label)
             .or_else(|| by_label(&label.replace('_', "-")))
-            .ok_or_else(|| UnknownEncoding { name: name.to_owned() })
+            .ok_or_else(|| UnknownEncoding {
+                name: name.to_owned(),
+            })
     }
 }
 
 fn by_label(label: &str) -> Option<Encoding> {
     match label {
-        "utf-32" | "utf32" | "utf-32le" | "utf-32-le" | "utf32le" => return Some(Encoding::UTF_32LE),
+        "utf-32" | "utf32" | "utf-32le" | "utf-32-le" | "utf32le" => {
+            return Some(Encoding::UTF_32LE);
+        }
         "utf-32be" | "utf-32-be" | "utf32be" => return Some(Encoding::UTF_32BE),
         "cp855" | "ibm855" | "855" => return Some(Encoding::CP855),
         // Made for binary data, not for text.
         "x-user-defined" => return None,
         _ => {}
     }
-    let label = ALIASES.iter().find(|(alias, _)| *alias == label).map_or(label, |(_, label)| label);
+    let label = ALIASES
+        .iter()
+        .find(|(alias, _)| *alias == label)
+        .map_or(label, |(_, label)| label);
     let windows = || {
-        let page =
-            WINDOWS_PREFIXES.iter().find_map(|prefix| label.strip_prefix(prefix).filter(|page| page.len() == 4))?;
+        let page = WINDOWS_PREFIXES
+            .iter()
+            .find_map(|prefix| label.strip_prefix(prefix).filter(|page| page.len() == 4))?;
         encoding_rs::Encoding::for_label_no_replacement(format!("windows-{page}").as_bytes())
     };
-    encoding_rs::Encoding::for_label_no_replacement(label.as_bytes()).or_else(windows).map(Encoding::web)
+    encoding_rs::Encoding::for_label_no_replacement(label.as_bytes())
+        .or_else(windows)
+        .map(Encoding::web)
 }
 
 /// The name in the WHATWG Encoding Standard, or `UTF-32LE`, `UTF-32BE`, `IBM855`.

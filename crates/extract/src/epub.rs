@@ -23,15 +23,23 @@ const DRM: [(&str, &str); 3] = [
     ("META-INF/license.lcpl", "Readium LCP"),
 ];
 /// Algorithms that obfuscate only fonts, in books that anybody can read.
-const OBFUSCATION: [&str; 2] = ["http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC"];
+const OBFUSCATION: [&str; 2] = [
+    "http://www.idpf.org/2008/embedding",
+    "http://ns.adobe.com/pdf/enc#RC",
+];
 
 /// Reads an EPUB file.
-pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn read(
+    archive: &mut Archive<'_>,
+    budget: &mut Budget,
+) -> Result<Extracted, ExtractError> {
     refuse_encrypted(archive, budget)?;
     let mut container = Container::default();
     let bytes = archive.need(CONTAINER, budget)?;
     xml::walk(&xml::decode(&bytes, None), budget, &mut container)?;
-    let path = container.0.ok_or_else(|| ExtractError::damaged(format!("{CONTAINER} names no package")))?;
+    let path = container
+        .0
+        .ok_or_else(|| ExtractError::damaged(format!("{CONTAINER} names no package")))?;
     let mut package = Package::default();
     let bytes = archive.need(&path, budget)?;
     xml::walk(&xml::decode(&bytes, None), budget, &mut package)?;
@@ -41,7 +49,10 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     let mut sheets: HashMap<String, Option<Rc<str>>> = HashMap::new();
     let mut linked = html::Linked::new(Box::new(|address, imported_by, budget| {
         let page = current.borrow();
-        let path = resolve(&imported_by.map_or_else(|| page.clone(), |sheet| resolve(&page, sheet)), address);
+        let path = resolve(
+            &imported_by.map_or_else(|| page.clone(), |sheet| resolve(&page, sheet)),
+            address,
+        );
         if let Some(sheet) = sheets.get(&path) {
             return Ok(sheet.clone());
         }
@@ -51,9 +62,13 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
         Ok(sheet)
     }));
     for id in &package.spine {
-        let Some(page) = package.manifest.get(id) else { continue };
+        let Some(page) = package.manifest.get(id) else {
+            continue;
+        };
         let page = resolve(&path, page);
-        let Some(bytes) = archive.borrow_mut().read(&page, budget)? else { continue };
+        let Some(bytes) = archive.borrow_mut().read(&page, budget)? else {
+            continue;
+        };
         current.replace(page);
         let page = html::page(&xml::decode(&bytes, None), &mut linked, budget)?;
         if !text.is_empty() && !page.text.is_empty() {
@@ -63,26 +78,49 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
         text.push_str(&page.text);
         hidden.extend(&page.hidden);
     }
-    Ok(Extracted { format: Format::Epub, text, headings, hidden, metadata: package.metadata, encoding: None })
+    Ok(Extracted {
+        format: Format::Epub,
+        text,
+        headings,
+        hidden,
+        metadata: package.metadata,
+        encoding: None,
+    })
 }
 
 fn refuse_encrypted(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<(), ExtractError> {
-    let Some(bytes) = archive.read(ENCRYPTION, budget)? else { return Ok(()) };
+    let Some(bytes) = archive.read(ENCRYPTION, budget)? else {
+        return Ok(());
+    };
     let mut algorithms = Algorithms::default();
     xml::walk(&xml::decode(&bytes, None), budget, &mut algorithms)?;
-    if algorithms.0.iter().all(|name| OBFUSCATION.iter().any(|start| name.starts_with(start))) {
+    if algorithms
+        .0
+        .iter()
+        .all(|name| OBFUSCATION.iter().any(|start| name.starts_with(start)))
+    {
         return Ok(());
     }
-    let by = DRM.iter().find(|(name, _)| archive.has(name)).map_or("digital rights management", |(_, by)| by);
-    Err(ExtractError::Encrypted { what: format!("an EPUB e-book protected by {by}") })
+    let by = DRM
+        .iter()
+        .find(|(name, _)| archive.has(name))
+        .map_or("digital rights management", |(_, by)| by);
+    Err(ExtractError::Encrypted {
+        what: format!("an EPUB e-book protected by {by}"),
+    })
 }
 
 /// The path in the archive of a reference in the file at `base`. A reference that leads out of the archive resolves
 /// to nothing, and so is not found.
 fn resolve(base: &str, reference: &str) -> String {
-    let reference = percent_decode_str(reference.split('#').next().unwrap_or_default()).decode_utf8_lossy();
+    let reference =
+        percent_decode_str(reference.split('#').next().unwrap_or_default()).decode_utf8_lossy();
     let folder = base.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let folder = if reference.starts_with('/') { "" } else { folder };
+    let folder = if reference.starts_with('/') {
+        ""
+    } else {
+        folder
+    };
     let mut path: Vec<&str> = Vec::new();
     for part in folder.split('/').chain(reference.split('/')) {
         match part {
@@ -141,7 +179,10 @@ impl Visitor for Package {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.captured.clear();
         match name {
-            "date" => self.is_of_file = attribute(tag, "event").is_some_and(|event| event != "publication"),
+            "date" => {
+                self.is_of_file =
+                    attribute(tag, "event").is_some_and(|event| event != "publication")
+            }
             "item" => {
                 if let (Some(id), Some(href)) = (attribute(tag, "id"), attribute(tag, "href")) {
                     self.manifest.insert(id, href);
@@ -153,7 +194,9 @@ impl Visitor for Package {
     }
 
     fn end(&mut self, name: &str) {
-        let Some(value) = phrase(&std::mem::take(&mut self.captured)) else { return };
+        let Some(value) = phrase(&std::mem::take(&mut self.captured)) else {
+            return;
+        };
         match name {
             "title" if self.metadata.title.is_none() => self.metadata.title = Some(value),
             "creator" => self.metadata.authors.push(value),
@@ -179,7 +222,11 @@ mod tests {
     fn references() {
         for (base, reference, path) in [
             ("content.opf", "a.xhtml", "a.xhtml"),
-            ("OEBPS/content.opf", "text/a%20b.xhtml#c", "OEBPS/text/a b.xhtml"),
+            (
+                "OEBPS/content.opf",
+                "text/a%20b.xhtml#c",
+                "OEBPS/text/a b.xhtml",
+            ),
             ("OEBPS/content.opf", "../a.xhtml", "a.xhtml"),
             ("OEBPS/content.opf", "../../../../etc/passwd", "etc/passwd"),
             ("OEBPS/content.opf", "/a.xhtml", "a.xhtml"),

@@ -42,10 +42,17 @@ struct Reader {
 }
 
 /// Reads an FB2 file.
-pub(super) fn read(bytes: &[u8], encoding: Option<Encoding>, budget: &Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn read(
+    bytes: &[u8],
+    encoding: Option<Encoding>,
+    budget: &Budget,
+) -> Result<Extracted, ExtractError> {
     let mut reader = Reader::default();
     xml::walk(&xml::decode(bytes, encoding), budget, &mut reader)?;
-    Ok(Extracted { metadata: reader.metadata, ..reader.prose.finish(Format::Fb2) })
+    Ok(Extracted {
+        metadata: reader.metadata,
+        ..reader.prose.finish(Format::Fb2)
+    })
 }
 
 /// The content of an FB3 file with this body, without metadata.
@@ -58,7 +65,10 @@ pub(super) fn body(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
 impl Reader {
     /// Whether this is in the description, in a picture or in a style sheet.
     fn is_outside(&self) -> bool {
-        !self.path.iter().any(|element| matches!(element.as_str(), "body" | "fb3-body" | "notes-body"))
+        !self
+            .path
+            .iter()
+            .any(|element| matches!(element.as_str(), "body" | "fb3-body" | "notes-body"))
     }
 
     /// Handles the start or end of an element.
@@ -78,7 +88,9 @@ impl Reader {
         let captured = std::mem::take(&mut self.captured);
         let Some(value) = phrase(&captured) else {
             if element == "author" && self.is_in("title-info") && !self.name.is_empty() {
-                self.metadata.authors.push(std::mem::take(&mut self.name).join(" "));
+                self.metadata
+                    .authors
+                    .push(std::mem::take(&mut self.name).join(" "));
             }
             return;
         };
@@ -90,8 +102,12 @@ impl Reader {
             "date" if self.is_in("title-info") => {
                 self.metadata.published = self.date.take().or_else(|| Published::of_file(&value));
             }
-            "year" if self.metadata.published.is_none() => self.metadata.published = Published::of_file(&value),
-            "first-name" | "middle-name" | "last-name" if self.is_in("title-info") && self.is_in("author") => {
+            "year" if self.metadata.published.is_none() => {
+                self.metadata.published = Published::of_file(&value)
+            }
+            "first-name" | "middle-name" | "last-name"
+                if self.is_in("title-info") && self.is_in("author") =>
+            {
                 self.name.push(value);
             }
             _ => {}

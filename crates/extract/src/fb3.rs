@@ -14,14 +14,20 @@ const DESCRIPTION: &str = "fb3/description.xml";
 pub(super) const BODY: &str = "fb3/body.xml";
 
 /// Reads an FB3 file.
-pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn read(
+    archive: &mut Archive<'_>,
+    budget: &mut Budget,
+) -> Result<Extracted, ExtractError> {
     let body = archive.need(BODY, budget)?;
     let read = fb2::body(&body, budget)?;
     let mut part = DescriptionPart::default();
     if let Some(bytes) = archive.read(DESCRIPTION, budget)? {
         xml::walk(&xml::decode(&bytes, None), budget, &mut part)?;
     }
-    Ok(Extracted { metadata: part.metadata, ..read })
+    Ok(Extracted {
+        metadata: part.metadata,
+        ..read
+    })
 }
 
 #[derive(Default)]
@@ -45,12 +51,21 @@ impl Visitor for DescriptionPart {
     fn end(&mut self, name: &str) {
         let value = phrase(&std::mem::take(&mut self.captured));
         match (name, value, &mut self.author) {
-            ("first-name" | "middle-name" | "last-name", Some(value), Some(author)) => author.push(value),
+            ("first-name" | "middle-name" | "last-name", Some(value), Some(author)) => {
+                author.push(value)
+            }
             ("subject", _, author) => {
-                self.metadata.authors.extend(author.take().filter(|name| !name.is_empty()).map(|name| name.join(" ")));
+                self.metadata.authors.extend(
+                    author
+                        .take()
+                        .filter(|name| !name.is_empty())
+                        .map(|name| name.join(" ")),
+                );
             }
             // Persons and series have titles too.
-            ("main", Some(value), None) if self.path.len() == 3 => self.metadata.title = Some(value),
+            ("main", Some(value), None) if self.path.len() == 3 => {
+                self.metadata.title = Some(value)
+            }
             ("lang", Some(value), None) => self.metadata.language = Some(value),
             ("isbn", Some(value), None) => self.metadata.identifiers.push(value),
             _ => {}

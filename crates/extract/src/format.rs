@@ -12,21 +12,53 @@ const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"PK\x05\x06", "a ZIP archive"),
     (0, b"%PDF-", "a PDF document"),
     (0, b"{\\rtf", "an RTF document"),
-    (0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an OLE2 file, such as a Word .doc"),
-    (0, b"\xdb\xa5\x2d\x00", "a Word 2 document, which is not supported; convert it first"),
-    (0, b"\xffWPC", "a WordPerfect document, which is not supported; convert it first"),
+    (
+        0,
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
+        "an OLE2 file, such as a Word .doc",
+    ),
+    (
+        0,
+        b"\xdb\xa5\x2d\x00",
+        "a Word 2 document, which is not supported; convert it first",
+    ),
+    (
+        0,
+        b"\xffWPC",
+        "a WordPerfect document, which is not supported; convert it first",
+    ),
     (PALM_TYPE, b"BOOKMOBI", "a MOBI or AZW3 e-book"),
     (PALM_TYPE, b"TEXtREAd", "a PalmDOC e-book"),
-    (0, b"TPZ0", "a Topaz e-book, which is not supported; convert it first"),
-    (0, b"AT&TFORM", "a DjVu document, which is not supported; convert it first"),
-    (0, b"ITSF\x03", "a CHM help file, which is not supported; convert it first"),
-    (0, b"ITOLITLS", "a Microsoft LIT e-book, which is not supported; convert it first"),
+    (
+        0,
+        b"TPZ0",
+        "a Topaz e-book, which is not supported; convert it first",
+    ),
+    (
+        0,
+        b"AT&TFORM",
+        "a DjVu document, which is not supported; convert it first",
+    ),
+    (
+        0,
+        b"ITSF\x03",
+        "a CHM help file, which is not supported; convert it first",
+    ),
+    (
+        0,
+        b"ITOLITLS",
+        "a Microsoft LIT e-book, which is not supported; convert it first",
+    ),
     (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive; unpack it first"),
     (0, b"Rar!\x1a\x07", "a RAR archive; unpack it first"),
     (0, b"\x1f\x8b", "a gzip archive"),
     (BZIP2_MAGIC, b"1AY&SY", "a bzip2 archive; unpack it first"),
     (0, b"\xfd7zXZ\x00", "an xz archive; unpack it first"),
-    (0, b"\x28\xb5\x2f\xfd", "a Zstandard archive; unpack it first"),
+    (
+        0,
+        b"\x28\xb5\x2f\xfd",
+        "a Zstandard archive; unpack it first",
+    ),
     (TAR_MAGIC, b"ustar", "a tar archive; unpack it first"),
     (0, b"\x89PNG\r\n\x1a\n", "a PNG image"),
     (0, b"\xff\xd8\xff", "a JPEG image"),
@@ -44,8 +76,11 @@ const MAGIC: &[(usize, &[u8], &str)] = &[
 
 /// The name of the format for people, if it is a known format that is not text.
 pub(super) fn name(bytes: &[u8]) -> Option<&'static str> {
-    let found =
-        MAGIC.iter().find(|(offset, magic, _)| bytes.get(*offset..).is_some_and(|rest| rest.starts_with(magic)));
+    let found = MAGIC.iter().find(|(offset, magic, _)| {
+        bytes
+            .get(*offset..)
+            .is_some_and(|rest| rest.starts_with(magic))
+    });
     found.map(|(_, _, what)| *what)
 }
 

@@ -32,14 +32,20 @@ pub(super) fn add(headings: &mut Vec<Heading>, at: usize, title: &str) {
     if headings.len() < MOST
         && let Some(title) = shortened(title)
     {
-        headings.push(Heading { at: at as u64, title });
+        headings.push(Heading {
+            at: at as u64,
+            title,
+        });
     }
 }
 
 /// Appends the headings of a text that follows at this position.
 pub(super) fn append(headings: &mut Vec<Heading>, at: usize, others: Vec<Heading>) {
     let left = MOST.saturating_sub(headings.len());
-    let moved = others.into_iter().take(left).map(|heading| Heading { at: heading.at + at as u64, ..heading });
+    let moved = others.into_iter().take(left).map(|heading| Heading {
+        at: heading.at + at as u64,
+        ..heading
+    });
     headings.extend(moved);
 }
 
@@ -48,13 +54,19 @@ fn shortened(title: &str) -> Option<String> {
         return None;
     }
     let mut short = String::new();
-    for word in title.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty()) {
+    for word in title
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+    {
         if !short.is_empty() {
             short.push(' ');
         }
         short.push_str(word);
         if short.len() > LONGEST {
-            let end = (0..=LONGEST).rev().find(|end| short.is_char_boundary(*end)).unwrap_or(0);
+            let end = (0..=LONGEST)
+                .rev()
+                .find(|end| short.is_char_boundary(*end))
+                .unwrap_or(0);
             short.truncate(end);
             short.push('…');
             break;
@@ -120,8 +132,12 @@ fn is_heading(line: &str) -> bool {
         return false;
     }
     let lower = line.to_lowercase();
-    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
-    let (Some(part), Some(number)) = (words.next(), words.next()) else { return false };
+    let mut words = lower
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty());
+    let (Some(part), Some(number)) = (words.next(), words.next()) else {
+        return false;
+    };
     let is_number = number.bytes().all(|byte| byte.is_ascii_digit())
         || number.chars().all(|c| "ivxlcdmіхс".contains(c))
         || NUMBERS.contains(&number);
@@ -136,17 +152,30 @@ mod tests {
     fn headings_of_plain_texts() {
         let text = "CHAPTER I.\n\nChapter two of this was long.\nIt went on.\n\n  Глава вторая. О камнях\n\nЧасть речи\n\n\
                     part 3\x0C\nbook of stones\n\nТОМ II";
-        let found: Vec<(usize, String)> =
-            headings_in(text).into_iter().map(|Heading { at, title }| (at as usize, title)).collect();
+        let found: Vec<(usize, String)> = headings_in(text)
+            .into_iter()
+            .map(|Heading { at, title }| (at as usize, title))
+            .collect();
         let at = |title: &str| (text.find(title).unwrap(), title.trim().to_owned());
-        assert_eq!(found, [at("CHAPTER I."), at("  Глава вторая. О камнях"), at("part 3"), at("ТОМ II")]);
+        assert_eq!(
+            found,
+            [
+                at("CHAPTER I."),
+                at("  Глава вторая. О камнях"),
+                at("part 3"),
+                at("ТОМ II")
+            ]
+        );
     }
 
     #[test]
     fn headings_are_bounded() {
         let mut headings = Vec::new();
         add(&mut headings, 7, &"гранит \u{7}\n".repeat(1_000));
-        assert!(headings[0].title.len() < 130 && headings[0].title.ends_with('…'), "{headings:?}");
+        assert!(
+            headings[0].title.len() < 130 && headings[0].title.ends_with('…'),
+            "{headings:?}"
+        );
         assert!(!headings[0].title.contains(char::is_control));
         add(&mut headings, 9, " — ");
         assert_eq!(headings.len(), 1);

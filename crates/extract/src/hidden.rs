@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// How words of a file are hidden from its readers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Hiding {
     /// Marked as hidden: `hidden` in HTML, hidden text in word processors.
@@ -118,7 +120,9 @@ impl HiddenWords {
     /// How many words are hidden.
     #[must_use]
     pub fn words(&self) -> u64 {
-        self.counts.values().fold(0, |all, words| all.saturating_add(*words))
+        self.counts
+            .values()
+            .fold(0, |all, words| all.saturating_add(*words))
     }
 
     /// Whether none is.
@@ -129,7 +133,9 @@ impl HiddenWords {
 
     /// The numbers by how the words are hidden.
     pub fn counts(&self) -> impl Iterator<Item = HiddenCount> {
-        self.counts.iter().map(|(&how, &words)| HiddenCount { how, words })
+        self.counts
+            .iter()
+            .map(|(&how, &words)| HiddenCount { how, words })
     }
 }
 

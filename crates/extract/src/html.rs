@@ -16,31 +16,37 @@ use super::limits::Budget;
 use super::limits::{Limit, Met};
 use super::prose::{Prose, phrase};
 use super::style::{
-    ABOUT, ATTRIBUTES, REPLACED, Sheets, Suspicion, TreeBuilder, applies, read_seen, remove_hidden, usual_factor,
+    ABOUT, ATTRIBUTES, REPLACED, Sheets, Suspicion, TreeBuilder, applies, read_seen, remove_hidden,
+    usual_factor,
 };
 use super::xml::{self, Visitor};
 use super::{ExtractError, Extracted, Format, MainText, plain};
 use lapidary_common::description::Description;
 
 /// Elements that are not part of the text.
-const SKIPPED: &[&str] =
-    &["script", "style", "nav", "template", "iframe", "noscript", "noembed", "noframes", "datalist"];
+const SKIPPED: &[&str] = &[
+    "script", "style", "nav", "template", "iframe", "noscript", "noembed", "noframes", "datalist",
+];
 /// Those in which styles do not count.
 const INERT: &[&str] = &["template", "iframe", "noscript", "noembed", "noframes"];
 /// Elements that begin and end a line, but not a paragraph.
 const LINES: &[&str] = &["br", "td", "th", "dt"];
 /// Inline elements; all others begin and end a paragraph.
 const INLINE: &[&str] = &[
-    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins",
-    "kbd", "label", "mark", "q", "rb", "rt", "ruby", "s", "samp", "small", "span", "strike", "strong", "sub", "sup",
-    "time", "tt", "u", "var", "wbr", "img",
+    "a", "abbr", "acronym", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em",
+    "font", "i", "ins", "kbd", "label", "mark", "q", "rb", "rt", "ruby", "s", "samp", "small",
+    "span", "strike", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr", "img",
 ];
 
 /// Elements without content.
-const VOID: &[&str] =
-    &["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
+const VOID: &[&str] = &[
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track",
+    "wbr",
+];
 /// Elements that others of their kind close.
-const IMPLIED: &[&str] = &["p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "option"];
+const IMPLIED: &[&str] = &[
+    "p", "li", "dt", "dd", "td", "th", "tr", "tbody", "thead", "option",
+];
 /// How many times deeper than the limit a page may look, because elements are not closed.
 const UNCLOSED: u64 = 10;
 
@@ -135,7 +141,13 @@ impl Styles {
         }
         match name {
             "link" => self.link = Some(Link::default()),
-            "style" => self.link = Some(Link { is_style: true, is_sheet: true, ..Link::default() }),
+            "style" => {
+                self.link = Some(Link {
+                    is_style: true,
+                    is_sheet: true,
+                    ..Link::default()
+                })
+            }
             "img" | "image" => self.has_picture = true,
             "dialog" => self.suspicion.confirm(),
             name if REPLACED.contains(&name) || ABOUT.contains(&name) => self.suspicion.confirm(),
@@ -159,9 +171,12 @@ impl Styles {
             ("title", Some(link)) => value.clone_into(&mut link.title),
             ("disabled", Some(link)) => link.is_disabled = !link.is_style,
             ("rel", Some(link)) if !link.is_style => {
-                let words: Vec<String> = value.split_ascii_whitespace().map(str::to_ascii_lowercase).collect();
-                link.is_sheet =
-                    words.iter().any(|word| word == "stylesheet") && !words.iter().any(|word| word == "alternate");
+                let words: Vec<String> = value
+                    .split_ascii_whitespace()
+                    .map(str::to_ascii_lowercase)
+                    .collect();
+                link.is_sheet = words.iter().any(|word| word == "stylesheet")
+                    && !words.iter().any(|word| word == "alternate");
             }
             _ => {}
         }
@@ -202,7 +217,10 @@ impl Styles {
         let is_css = link.kind.is_empty() || link.kind.to_ascii_lowercase().starts_with("text/css");
         let in_books = self.inert.is_some();
         // Without scripts, `noscript` is like any other element.
-        let is_inert = self.inert.as_ref().is_some_and(|(name, _)| name != "noscript");
+        let is_inert = self
+            .inert
+            .as_ref()
+            .is_some_and(|(name, _)| name != "noscript");
         if link.is_disabled || !link.is_sheet || !is_css || is_inert || !applies(&link.media) {
             return;
         }
@@ -225,7 +243,10 @@ impl Styles {
         if self.depth_of_all > 0 || !content.starts_with("xml-stylesheet") {
             return;
         }
-        let mut link = Link { is_sheet: true, ..Link::default() };
+        let mut link = Link {
+            is_sheet: true,
+            ..Link::default()
+        };
         let tag = BytesStart::from_content(content, "xml-stylesheet".len());
         for attribute in tag.attributes().with_checks(false).flatten() {
             let value = xml::unescaped(&attribute.value).into_owned();
@@ -240,7 +261,10 @@ impl Styles {
         }
         let (address, before) = (std::mem::take(&mut link.address), self.sources.len());
         self.add(&link, Written::Linked(address));
-        self.sources.iter_mut().skip(before).for_each(|source| source.in_books = true);
+        self.sources
+            .iter_mut()
+            .skip(before)
+            .for_each(|source| source.in_books = true);
     }
 }
 
@@ -260,7 +284,13 @@ pub(super) fn read(
     budget: &mut Budget,
 ) -> Result<Extracted, ExtractError> {
     let declared = || declared(&bytes).filter(|declared| !xml::is_utf8(&bytes, *declared));
-    let given = encoding.or_else(|| if Encoding::of_mark(&bytes).is_some() { None } else { declared() });
+    let given = encoding.or_else(|| {
+        if Encoding::of_mark(&bytes).is_some() {
+            None
+        } else {
+            declared()
+        }
+    });
     let (document, encoding) = match given {
         // The declared encoding is often wrong; then it is detected.
         Some(given) if encoding.is_none() => match given.decode(bytes.clone()) {
@@ -276,12 +306,19 @@ pub(super) fn read(
         // What the page says of itself is elsewhere.
         let metadata = std::mem::take(&mut read.metadata);
         let main_part = format!("<!DOCTYPE html>{}", main.of(&seen)?);
-        read = Extracted { hidden, metadata, ..page(&main_part, &mut linked, budget)? };
+        read = Extracted {
+            hidden,
+            metadata,
+            ..page(&main_part, &mut linked, budget)?
+        };
         if !read.text.contains(char::is_alphanumeric) {
             return Err(main.missing());
         }
     }
-    Ok(Extracted { encoding: Some(encoding), ..read })
+    Ok(Extracted {
+        encoding: Some(encoding),
+        ..read
+    })
 }
 
 /// Where the style sheets of a page are that are not in the page itself.
@@ -301,17 +338,31 @@ pub(super) type FindSheet<'a> =
 impl<'a> Linked<'a> {
     /// Sheets of a book are where `find` finds them.
     pub(super) fn new(find: FindSheet<'a>) -> Self {
-        Self { find, is_book: true, last: None }
+        Self {
+            find,
+            is_book: true,
+            last: None,
+        }
     }
 
     /// Nothing that is linked is read.
     pub(super) fn nowhere() -> Self {
-        Self { is_book: false, ..Self::new(Box::new(|_, _, _| Ok(None))) }
+        Self {
+            is_book: false,
+            ..Self::new(Box::new(|_, _, _| Ok(None)))
+        }
     }
 
-    fn find(&mut self, address: &str, by: Option<&str>, budget: &mut Budget) -> Result<Option<Rc<str>>, ExtractError> {
+    fn find(
+        &mut self,
+        address: &str,
+        by: Option<&str>,
+        budget: &mut Budget,
+    ) -> Result<Option<Rc<str>>, ExtractError> {
         match address.trim().get(..5) {
-            Some(scheme) if scheme.eq_ignore_ascii_case("data:") => Ok(in_address(&address.trim()[5..]).map(Rc::from)),
+            Some(scheme) if scheme.eq_ignore_ascii_case("data:") => {
+                Ok(in_address(&address.trim()[5..]).map(Rc::from))
+            }
             _ => (self.find)(address, by, budget),
         }
     }
@@ -320,11 +371,18 @@ impl<'a> Linked<'a> {
     fn sheets(&mut self, styles: &Styles, budget: &mut Budget) -> Result<Rc<Sheets>, ExtractError> {
         let mut found: Vec<(Rc<str>, Option<&str>)> = Vec::new();
         let is_book = self.is_book;
-        for source in styles.sources.iter().filter(|source| is_book || !source.in_books) {
+        for source in styles
+            .sources
+            .iter()
+            .filter(|source| is_book || !source.in_books)
+        {
             match &source.sheet {
                 Written::Inline(sheet) => found.push((sheet.as_str().into(), None)),
                 Written::Linked(address) => {
-                    found.extend(self.find(address, None, budget)?.map(|sheet| (sheet, Some(address.as_str()))));
+                    found.extend(
+                        self.find(address, None, budget)?
+                            .map(|sheet| (sheet, Some(address.as_str()))),
+                    );
                 }
             }
         }
@@ -337,13 +395,16 @@ impl<'a> Linked<'a> {
         let (mut sheets, mut refused) = (Sheets::default(), None);
         sheets.is_quirky = styles.is_quirky && !is_book;
         for (sheet, address) in found {
-            sheets.add(&sheet, &mut |imported| match self.find(imported, address, budget) {
-                Ok(sheet) => sheet.map(|sheet| sheet.to_string()),
-                Err(why) => {
-                    refused.get_or_insert(why);
-                    None
-                }
-            });
+            sheets.add(
+                &sheet,
+                &mut |imported| match self.find(imported, address, budget) {
+                    Ok(sheet) => sheet.map(|sheet| sheet.to_string()),
+                    Err(why) => {
+                        refused.get_or_insert(why);
+                        None
+                    }
+                },
+            );
         }
         if let Some(why) = refused {
             return Err(why);
@@ -363,8 +424,17 @@ fn in_address(address: &str) -> Option<String> {
     }
     let data: Vec<u8> = percent_encoding::percent_decode_str(data).collect();
     let bytes = if kind.trim_end().ends_with("base64") {
-        let data: Vec<u8> = data.into_iter().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        STANDARD_NO_PAD.decode(data.strip_suffix(b"==").or(data.strip_suffix(b"=")).unwrap_or(&data)).ok()?
+        let data: Vec<u8> = data
+            .into_iter()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
+        STANDARD_NO_PAD
+            .decode(
+                data.strip_suffix(b"==")
+                    .or(data.strip_suffix(b"="))
+                    .unwrap_or(&data),
+            )
+            .ok()?
     } else {
         data
     };
@@ -372,7 +442,11 @@ fn in_address(address: &str) -> Option<String> {
 }
 
 /// Reads a page.
-pub(super) fn page(document: &str, linked: &mut Linked<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn page(
+    document: &str,
+    linked: &mut Linked<'_>,
+    budget: &mut Budget,
+) -> Result<Extracted, ExtractError> {
     let reader = first_reading(document, budget)?;
     match hiding_sheets(&reader, linked, budget)? {
         None => Ok(reader.finish()),
@@ -380,7 +454,11 @@ pub(super) fn page(document: &str, linked: &mut Linked<'_>, budget: &mut Budget)
             let mut seen = Reader::default();
             read_seen(&tree(document, budget)?, &sheets, budget, &mut seen)?;
             let (has_picture, seen) = (reader.styles.has_picture, seen.finish());
-            Ok(if has_picture && is_scan(&seen) { reader.finish() } else { seen })
+            Ok(if has_picture && is_scan(&seen) {
+                reader.finish()
+            } else {
+                seen
+            })
         }
     }
 }
@@ -388,11 +466,16 @@ pub(super) fn page(document: &str, linked: &mut Linked<'_>, budget: &mut Budget)
 /// Whether a page with a picture is one that was scanned: its text lies on the picture, and cannot be seen itself.
 fn is_scan(page: &Extracted) -> bool {
     let is_drawn = |how| matches!(how, Hiding::InvisibleRendering | Hiding::Transparent);
-    !page.text.contains(char::is_alphanumeric) && page.hidden.counts().all(|count| is_drawn(count.how))
+    !page.text.contains(char::is_alphanumeric)
+        && page.hidden.counts().all(|count| is_drawn(count.how))
 }
 
 /// A page without the text that is not seen, and how much that is.
-fn seen(document: String, linked: &mut Linked<'_>, budget: &mut Budget) -> Result<(String, HiddenWords), ExtractError> {
+fn seen(
+    document: String,
+    linked: &mut Linked<'_>,
+    budget: &mut Budget,
+) -> Result<(String, HiddenWords), ExtractError> {
     let Some(sheets) = hiding_sheets(&first_reading(&document, budget)?, linked, budget)? else {
         return Ok((document, HiddenWords::default()));
     };
@@ -407,10 +490,19 @@ fn hiding_sheets(
     linked: &mut Linked<'_>,
     budget: &mut Budget,
 ) -> Result<Option<Rc<Sheets>>, ExtractError> {
-    let Styles { suspicion, deepest, deepest_of_all, .. } = &reader.styles;
+    let Styles {
+        suspicion,
+        deepest,
+        deepest_of_all,
+        ..
+    } = &reader.styles;
     let sheets = linked.sheets(&reader.styles, budget)?;
     if sheets.is_cut {
-        return Err(Met { limit: Limit::Time, at: budget.limits.time }.into());
+        return Err(Met {
+            limit: Limit::Time,
+            at: budget.limits.time,
+        }
+        .into());
     }
     if !sheets.may_hide(suspicion, *deepest_of_all) {
         return Ok(None);
@@ -418,14 +510,22 @@ fn hiding_sheets(
     let at = budget.limits.depth;
     // The parser of HTML is slow in very deep trees; unclosed elements make many pages deeper than they look.
     if *deepest as u64 > UNCLOSED * at {
-        return Err(Met { limit: Limit::Depth, at }.into());
+        return Err(Met {
+            limit: Limit::Depth,
+            at,
+        }
+        .into());
     }
     Ok(Some(sheets))
 }
 
 fn is_xhtml(document: &str) -> bool {
     let start = document.trim_start();
-    start.starts_with("<?xml") || start.get(..1_000).unwrap_or(start).contains("http://www.w3.org/1999/xhtml")
+    start.starts_with("<?xml")
+        || start
+            .get(..1_000)
+            .unwrap_or(start)
+            .contains("http://www.w3.org/1999/xhtml")
 }
 
 /// Reads a page as if all of it were seen.
@@ -437,7 +537,12 @@ fn first_reading(document: &str, budget: &Budget) -> Result<Reader, ExtractError
             Ok(()) => return Ok(reader),
             Err(error @ ExtractError::OverLimit(_)) => return Err(error),
             // Like many pages, it is not what it claims to be.
-            Err(_) => reader = Reader { is_xhtml, ..Reader::default() },
+            Err(_) => {
+                reader = Reader {
+                    is_xhtml,
+                    ..Reader::default()
+                }
+            }
         }
     }
     reader.styles.is_quirky = !is_xhtml && is_quirky(document);
@@ -447,17 +552,25 @@ fn first_reading(document: &str, budget: &Budget) -> Result<Reader, ExtractError
 
 /// Whether browsers read a page as old ones did, because its document type is old or missing.
 fn is_quirky(document: &str) -> bool {
-    let start: String = document.chars().take(1_000).collect::<String>().to_ascii_lowercase();
-    let Some((_, kind)) = start.split_once("<!doctype html") else { return true };
+    let start: String = document
+        .chars()
+        .take(1_000)
+        .collect::<String>()
+        .to_ascii_lowercase();
+    let Some((_, kind)) = start.split_once("<!doctype html") else {
+        return true;
+    };
     let kind = kind.split('>').next().unwrap_or_default();
     kind.contains("//dtd html") && !kind.contains("http:") && !kind.contains("strict")
 }
 
 fn tokenize(document: &str, is_xhtml: bool, mut told: impl FnMut(&CallbackEvent<'_>)) {
-    let mut emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
-        told(&event);
-        None
-    });
+    let mut emitter = CallbackEmitter::new(
+        |event: CallbackEvent<'_>, _: Span<()>| -> Option<Infallible> {
+            told(&event);
+            None
+        },
+    );
     // In XHTML any element may be empty.
     emitter.naively_switch_states(!is_xhtml);
     Tokenizer::new_with_emitter(document, emitter).for_each(drop);
@@ -468,11 +581,22 @@ fn tree(document: &str, budget: &Budget) -> Result<Document, ExtractError> {
     if !is_xhtml(document) {
         return Ok(Document::from(document));
     }
-    let mut builder =
-        XhtmlTree { tree: TreeBuilder::new(), name: String::new(), attributes: Vec::new(), is_cut: false };
-    let too_many = || Met { limit: Limit::Time, at: budget.limits.time };
+    let mut builder = XhtmlTree {
+        tree: TreeBuilder::new(),
+        name: String::new(),
+        attributes: Vec::new(),
+        is_cut: false,
+    };
+    let too_many = || Met {
+        limit: Limit::Time,
+        at: budget.limits.time,
+    };
     if xml::walk(document, budget, &mut builder).is_ok() {
-        return if builder.is_cut { Err(too_many().into()) } else { Ok(builder.tree.finish()) };
+        return if builder.is_cut {
+            Err(too_many().into())
+        } else {
+            Ok(builder.tree.finish())
+        };
     }
     (builder.tree, builder.is_cut) = (TreeBuilder::new(), false);
     let mut depth = Ok(());
@@ -483,7 +607,11 @@ fn tree(document: &str, budget: &Budget) -> Result<Document, ExtractError> {
         }
     });
     depth?;
-    if builder.is_cut { Err(too_many().into()) } else { Ok(builder.tree.finish()) }
+    if builder.is_cut {
+        Err(too_many().into())
+    } else {
+        Ok(builder.tree.finish())
+    }
 }
 
 /// Builds the tree of a page in XHTML, also of one with mistakes.
@@ -499,7 +627,10 @@ struct XhtmlTree {
 impl XhtmlTree {
     fn open(&mut self) {
         self.is_cut |= self.attributes.len() > ATTRIBUTES;
-        let attributes = self.attributes.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let attributes = self
+            .attributes
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()));
         self.tree.open(&self.name, attributes);
         self.attributes.clear();
     }
@@ -508,7 +639,9 @@ impl XhtmlTree {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match event {
             CallbackEvent::OpenStartTag { name } => self.name = text(name),
-            CallbackEvent::AttributeName { name } => self.attributes.push((text(name), String::new())),
+            CallbackEvent::AttributeName { name } => {
+                self.attributes.push((text(name), String::new()))
+            }
             CallbackEvent::AttributeValue { value } => {
                 if let Some((_, last)) = self.attributes.last_mut() {
                     *last = text(value);
@@ -522,7 +655,9 @@ impl XhtmlTree {
             }
             CallbackEvent::EndTag { name } => self.tree.close(&String::from_utf8_lossy(name)),
             CallbackEvent::String { value } => self.tree.text(&String::from_utf8_lossy(value)),
-            CallbackEvent::Comment { .. } | CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
+            CallbackEvent::Comment { .. }
+            | CallbackEvent::Doctype { .. }
+            | CallbackEvent::Error(_) => {}
         }
     }
 }
@@ -532,7 +667,8 @@ impl Visitor for XhtmlTree {
         name.clone_into(&mut self.name);
         for attribute in tag.attributes().with_checks(false).flatten() {
             let name = attribute.key.into_inner().to_owned();
-            self.attributes.push((name, xml::unescaped(&attribute.value).into_owned()));
+            self.attributes
+                .push((name, xml::unescaped(&attribute.value).into_owned()));
         }
         self.open();
     }
@@ -554,15 +690,27 @@ pub(super) fn is_skipped(name: &str) -> bool {
 /// The encoding declared by a `meta` element near the start.
 fn declared(bytes: &[u8]) -> Option<Encoding> {
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(2_048)]).to_ascii_lowercase();
-    let value = start.split("charset").nth(1).or_else(|| start.strip_prefix("<?xml")?.split("encoding").nth(1))?;
-    let value = value.trim_start().strip_prefix('=')?.trim_start().trim_start_matches(['"', '\'']);
+    let value = start
+        .split("charset")
+        .nth(1)
+        .or_else(|| start.strip_prefix("<?xml")?.split("encoding").nth(1))?;
+    let value = value
+        .trim_start()
+        .strip_prefix('=')?
+        .trim_start()
+        .trim_start_matches(['"', '\'']);
     let name = value.split(['"', '\'', '>', ';', ' ', '/', '?']).next()?;
-    name.parse::<Encoding>().ok().filter(|encoding| !encoding.is_wide())
+    name.parse::<Encoding>()
+        .ok()
+        .filter(|encoding| !encoding.is_wide())
 }
 
 impl Reader {
     fn finish(self) -> Extracted {
-        Extracted { metadata: self.metadata, ..self.prose.finish(Format::Html) }
+        Extracted {
+            metadata: self.metadata,
+            ..self.prose.finish(Format::Html)
+        }
     }
 
     fn event(&mut self, event: &CallbackEvent<'_>) {
@@ -608,7 +756,9 @@ impl Reader {
                 self.styles.text(&text);
                 self.characters(&text);
             }
-            CallbackEvent::Comment { .. } | CallbackEvent::Doctype { .. } | CallbackEvent::Error(_) => {}
+            CallbackEvent::Comment { .. }
+            | CallbackEvent::Doctype { .. }
+            | CallbackEvent::Error(_) => {}
         }
     }
 
@@ -669,7 +819,9 @@ impl Reader {
     /// The end of a start tag.
     pub(super) fn meta(&mut self) {
         let Meta { name, content, .. } = std::mem::take(&mut self.meta);
-        let Some(content) = phrase(&content) else { return };
+        let Some(content) = phrase(&content) else {
+            return;
+        };
         match name.as_str() {
             "author" | "dc.creator" => self.metadata.authors.push(content),
             "dc.language" => self.metadata.language = Some(content),
@@ -707,7 +859,10 @@ impl Visitor for Reader {
         let is_meta = matches!(name, "html" | "meta");
         if is_meta || name == "link" || name == "style" || may_have_style(tag) {
             for attribute in tag.attributes().with_checks(false).flatten() {
-                let (name, value) = (attribute.key.local_name().into_inner(), xml::unescaped(&attribute.value));
+                let (name, value) = (
+                    attribute.key.local_name().into_inner(),
+                    xml::unescaped(&attribute.value),
+                );
                 // One with a prefix means nothing to a browser.
                 if attribute.key.prefix().is_none() {
                     self.styles.attribute(name, &value);
@@ -739,7 +894,16 @@ impl Visitor for Reader {
 }
 
 /// Attributes that hide text, or parts of their names.
-const STYLING: &[&str] = &["style", "hidden", "popover", "color", "text", "link", "background", "size"];
+const STYLING: &[&str] = &[
+    "style",
+    "hidden",
+    "popover",
+    "color",
+    "text",
+    "link",
+    "background",
+    "size",
+];
 
 /// Whether a tag may have an attribute that hides text: most have not.
 fn may_have_style(tag: &BytesStart<'_>) -> bool {

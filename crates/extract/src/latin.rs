@@ -9,10 +9,23 @@ use encoding_rs::{WINDOWS_1250, WINDOWS_1252, WINDOWS_1254, WINDOWS_1257};
 
 /// The non-ASCII letters, one language each: French, Italian, Spanish with Catalan, Portuguese, German, the
 /// Scandinavian languages, Icelandic.
-const WESTERN: &[&str] =
-    &["àâæçèéêëîïñôöùûüÿœ", "àèéìíîòóùú", "áéíñóúüïçàèò", "àáâãçéêíóôõúü", "äöüßéàèê", "åäöæøé", "áðéíóúýþæö"];
+const WESTERN: &[&str] = &[
+    "àâæçèéêëîïñôöùûüÿœ",
+    "àèéìíîòóùú",
+    "áéíñóúüïçàèò",
+    "àáâãçéêíóôõúü",
+    "äöüßéàèê",
+    "åäöæøé",
+    "áðéíóúýþæö",
+];
 /// Polish, Czech with Slovak, Hungarian, Croatian with Slovene, Romanian.
-const CENTRAL: &[&str] = &["ąćęłńóśźż", "áčďéěíňóřšťúůýžľôä", "áéíóöőúüű", "čćđšž", "ăâîşţ"];
+const CENTRAL: &[&str] = &[
+    "ąćęłńóśźż",
+    "áčďéěíňóřšťúůýžľôä",
+    "áéíóöőúüű",
+    "čćđšž",
+    "ăâîşţ",
+];
 /// Latvian, Lithuanian, Estonian.
 const BALTIC: &[&str] = &["āčēģīķļņšūžōŗ", "ąčęėįšųūž", "äöõüšž"];
 /// Includes the lower-case form of İ.
@@ -37,7 +50,9 @@ const LETTERS_PER_HIGH: u32 = 50;
 
 /// Whether this is an encoding of a Latin alphabet.
 pub(super) fn knows(encoding: &'static Encoding) -> bool {
-    CANDIDATES.iter().any(|(candidate, _)| *candidate == encoding)
+    CANDIDATES
+        .iter()
+        .any(|(candidate, _)| *candidate == encoding)
 }
 
 /// The guess, or an encoding in which far less of the sample is out of place.
@@ -49,7 +64,9 @@ pub(super) fn refine(sample: &[u8], guess: &'static Encoding) -> &'static Encodi
         None if bytes.is_mixed() => bytes.high() / 5 + 1,
         None => return guess,
     };
-    let ratings = CANDIDATES.iter().map(|candidate| (candidate.0, bytes.misfits(*candidate)));
+    let ratings = CANDIDATES
+        .iter()
+        .map(|candidate| (candidate.0, bytes.misfits(*candidate)));
     match ratings.min_by_key(|(_, misfits)| *misfits) {
         Some((better, misfits)) if misfits * 2 < guessed => better,
         _ if bytes.is_mostly_ascii() && bytes.misfits(CANDIDATES[0]) <= guessed => CANDIDATES[0].0,
@@ -66,13 +83,18 @@ struct Bytes {
 
 impl Bytes {
     fn count(sample: &[u8]) -> Self {
-        let mut bytes = Self { all: [0; 256], beside_letter: [0; 256], after_small: [0; 256] };
+        let mut bytes = Self {
+            all: [0; 256],
+            beside_letter: [0; 256],
+            after_small: [0; 256],
+        };
         let mut before = b' ';
         for (n, &byte) in sample.iter().enumerate() {
             let after = sample.get(n + 1).copied().unwrap_or(b' ');
             let index = usize::from(byte);
             bytes.all[index] += 1;
-            bytes.beside_letter[index] += u32::from(before.is_ascii_alphabetic() || after.is_ascii_alphabetic());
+            bytes.beside_letter[index] +=
+                u32::from(before.is_ascii_alphabetic() || after.is_ascii_alphabetic());
             bytes.after_small[index] += u32::from(before.is_ascii_lowercase());
             before = byte;
         }
@@ -86,15 +108,31 @@ impl Bytes {
         let (chars, _) = encoding.decode_without_bom_handling(&high);
         let misfits = |alphabet| {
             let chars = chars.chars().zip(high.iter().copied().map(usize::from));
-            chars.map(|(char, byte)| self.misfits_of(char, byte, alphabet)).sum()
+            chars
+                .map(|(char, byte)| self.misfits_of(char, byte, alphabet))
+                .sum()
         };
-        alphabets.iter().map(|alphabet| misfits(alphabet)).min().unwrap_or(0)
+        alphabets
+            .iter()
+            .map(|alphabet| misfits(alphabet))
+            .min()
+            .unwrap_or(0)
     }
 
     fn misfits_of(&self, char: char, byte: usize, alphabet: &str) -> u32 {
         match char {
             // Punctuation. The dashes and quotation marks of Unicode are in General Punctuation.
-            '\u{A0}' | '¡' | '§' | 'ª' | '«' | '°' | '·' | 'º' | '»' | '¿' | '\u{2000}'..='\u{206F}' => 0,
+            '\u{A0}'
+            | '¡'
+            | '§'
+            | 'ª'
+            | '«'
+            | '°'
+            | '·'
+            | 'º'
+            | '»'
+            | '¿'
+            | '\u{2000}'..='\u{206F}' => 0,
             _ if char.is_control() => self.all[byte],
             _ if !char.is_alphabetic() => self.beside_letter[byte],
             _ if !char.to_lowercase().all(|small| alphabet.contains(small)) => self.all[byte],
@@ -113,7 +151,10 @@ impl Bytes {
     }
 
     fn is_mostly_ascii(&self) -> bool {
-        let ascii: u32 = (b'A'..=b'z').filter(u8::is_ascii_alphabetic).map(|byte| self.all[usize::from(byte)]).sum();
+        let ascii: u32 = (b'A'..=b'z')
+            .filter(u8::is_ascii_alphabetic)
+            .map(|byte| self.all[usize::from(byte)])
+            .sum();
         let high: u32 = self.all[0xC0..].iter().sum();
         high * LETTERS_PER_HIGH <= ascii
     }

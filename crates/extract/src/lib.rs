@@ -215,7 +215,9 @@ pub enum ExtractError {
         text: MainText,
     },
     /// The bytes are not valid in the encoding given by the caller.
-    #[error("not valid {encoding}: the byte at offset {offset} is invalid; give the right encoding, or none")]
+    #[error(
+        "not valid {encoding}: the byte at offset {offset} is invalid; give the right encoding, or none"
+    )]
     Undecodable {
         /// The encoding given.
         encoding: Encoding,
@@ -293,7 +295,9 @@ impl ExtractError {
 fn where_not(text: &MainText) -> String {
     match text {
         MainText::Readability => "the page has none that a reading mode would show".to_owned(),
-        MainText::Selector(selector) => format!("nothing with text on the page matches the selector {selector:?}"),
+        MainText::Selector(selector) => {
+            format!("nothing with text on the page matches the selector {selector:?}")
+        }
     }
 }
 
@@ -318,7 +322,11 @@ pub fn read(file: File, limits: Limits) -> Result<Vec<Book>, ExtractError> {
 pub type Charge<'a> = &'a mut dyn FnMut(u64) -> Result<(), ExtractError>;
 
 /// Like [`read`], but accounts for the memory that it takes in addition to the file.
-pub fn read_charged(file: File, limits: Limits, charge: Charge<'_>) -> Result<Vec<Book>, ExtractError> {
+pub fn read_charged(
+    file: File,
+    limits: Limits,
+    charge: Charge<'_>,
+) -> Result<Vec<Book>, ExtractError> {
     worker::read_apart(file, limits, charge)
 }
 
@@ -334,10 +342,17 @@ pub fn read_one(file: File, limits: Limits) -> Result<Extracted, ExtractError> {
 pub fn one(books: Vec<Book>) -> Result<Extracted, ExtractError> {
     /// How many names are shown.
     const SHOWN: usize = 3;
-    let names: Vec<String> = books.iter().filter_map(|book| book.name.clone()).take(SHOWN).collect();
+    let names: Vec<String> = books
+        .iter()
+        .filter_map(|book| book.name.clone())
+        .take(SHOWN)
+        .collect();
     match <[Book; 1]>::try_from(books) {
         Ok([book]) => book.read,
-        Err(books) => Err(ExtractError::Several { books: books.len(), names: names.join(", ") }),
+        Err(books) => Err(ExtractError::Several {
+            books: books.len(),
+            names: names.join(", "),
+        }),
     }
 }
 
@@ -363,16 +378,32 @@ pub struct Whole {
 
 /// The concatenated text of these books.
 pub fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
-    let Whole { text: mut whole, headings: mut all, hidden: mut left_out } = Whole::default();
+    let Whole {
+        text: mut whole,
+        headings: mut all,
+        hidden: mut left_out,
+    } = Whole::default();
     let several = books.len() > 1;
-    let mut left: usize = books.iter().flat_map(|book| &book.read).map(|read| read.text.len() + 2).sum();
+    let mut left: usize = books
+        .iter()
+        .flat_map(|book| &book.read)
+        .map(|read| read.text.len() + 2)
+        .sum();
     for Book { name, read } in books {
-        let Extracted { text, headings: found, hidden, .. } = match read {
+        let Extracted {
+            text,
+            headings: found,
+            hidden,
+            ..
+        } = match read {
             Ok(read) => read,
             Err(why) => {
                 return Err(match name {
                     None => why,
-                    Some(name) => ExtractError::Member { name, why: Box::new(why) },
+                    Some(name) => ExtractError::Member {
+                        name,
+                        why: Box::new(why),
+                    },
                 });
             }
         };
@@ -392,7 +423,11 @@ pub fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
             whole.push_str(&text);
         }
     }
-    Ok(Whole { text: whole, headings: all, hidden: left_out })
+    Ok(Whole {
+        text: whole,
+        headings: all,
+        hidden: left_out,
+    })
 }
 
 /// Reads a plain text: `bytes` is the whole file.

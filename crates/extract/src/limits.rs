@@ -92,11 +92,19 @@ impl fmt::Display for Met {
         let name = match self.limit {
             Limit::Input => write!(f, "the file has more than {at} bytes").map(|()| "input"),
             Limit::Unpacked => write!(f, "it unpacks to more than {at} bytes").map(|()| "unpacked"),
-            Limit::Ratio => write!(f, "it unpacks to more than {at} times its size").map(|()| "ratio"),
+            Limit::Ratio => {
+                write!(f, "it unpacks to more than {at} times its size").map(|()| "ratio")
+            }
             Limit::Entries => write!(f, "it has more than {at} entries").map(|()| "entries"),
-            Limit::Depth => write!(f, "its elements are nested more than {at} deep").map(|()| "depth"),
-            Limit::Archives => write!(f, "its archives are nested more than {at} deep").map(|()| "archives"),
-            Limit::Memory => write!(f, "reading it needs more than {at} bytes of memory").map(|()| "memory"),
+            Limit::Depth => {
+                write!(f, "its elements are nested more than {at} deep").map(|()| "depth")
+            }
+            Limit::Archives => {
+                write!(f, "its archives are nested more than {at} deep").map(|()| "archives")
+            }
+            Limit::Memory => {
+                write!(f, "reading it needs more than {at} bytes of memory").map(|()| "memory")
+            }
             Limit::Time => write!(f, "reading it takes more than {at} seconds").map(|()| "time"),
         }?;
         write!(f, ", the limit here (--limit-{name})")
@@ -119,19 +127,34 @@ pub(super) struct Budget {
 impl Budget {
     pub(super) fn new(limits: Limits, input: u64) -> Result<Self, Met> {
         if input > limits.input {
-            return Err(Met { limit: Limit::Input, at: limits.input });
+            return Err(Met {
+                limit: Limit::Input,
+                at: limits.input,
+            });
         }
-        Ok(Self { limits, input, unpacked: 0 })
+        Ok(Self {
+            limits,
+            input,
+            unpacked: 0,
+        })
     }
 
     /// How much more can be unpacked, and the limit that would be exceeded beyond that.
     pub(super) fn room(&self) -> (u64, Met) {
-        let Limits { unpacked, ratio, .. } = self.limits;
+        let Limits {
+            unpacked, ratio, ..
+        } = self.limits;
         let by_ratio = self.input.saturating_mul(ratio).max(RATIO_FREE);
         let met = if by_ratio < unpacked {
-            Met { limit: Limit::Ratio, at: ratio }
+            Met {
+                limit: Limit::Ratio,
+                at: ratio,
+            }
         } else {
-            Met { limit: Limit::Unpacked, at: unpacked }
+            Met {
+                limit: Limit::Unpacked,
+                at: unpacked,
+            }
         };
         (unpacked.min(by_ratio).saturating_sub(self.unpacked), met)
     }
@@ -143,6 +166,13 @@ impl Budget {
 
     pub(super) fn depth(&self, depth: usize) -> Result<(), Met> {
         let at = self.limits.depth;
-        if depth as u64 > at { Err(Met { limit: Limit::Depth, at }) } else { Ok(()) }
+        if depth as u64 > at {
+            Err(Met {
+                limit: Limit::Depth,
+                at,
+            })
+        } else {
+            Ok(())
+        }
     }
 }

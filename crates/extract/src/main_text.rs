@@ -59,7 +59,9 @@ impl MainText {
         match self {
             Self::Readability => {
                 let found = Readability::new(page, None, None).and_then(|mut page| page.parse());
-                found.map(|found| found.content.to_string()).map_err(|_| self.missing())
+                found
+                    .map(|found| found.content.to_string())
+                    .map_err(|_| self.missing())
             }
             Self::Selector(selector) => {
                 let matcher = Matcher::new(selector).map_err(|_| self.missing())?;
@@ -67,13 +69,19 @@ impl MainText {
                 let mut last = None;
                 for element in page.select_matcher(&matcher).nodes() {
                     // They are in the order of the page: one within another follows it.
-                    if last.is_none_or(|last| element.ancestors_it(None).all(|around| around.id != last)) {
+                    if last.is_none_or(|last| {
+                        element.ancestors_it(None).all(|around| around.id != last)
+                    }) {
                         last = Some(element.id);
                         found.push_str(&element.html());
                         found.push('\n');
                     }
                 }
-                if last.is_some() { Ok(found) } else { Err(self.missing()) }
+                if last.is_some() {
+                    Ok(found)
+                } else {
+                    Err(self.missing())
+                }
             }
         }
     }
@@ -97,7 +105,11 @@ mod tests {
         let main: MainText = main.parse().expect("a main text");
         let mut budget = Budget::new(Limits::default(), page.len() as u64)?;
         html::read(page.as_bytes().to_vec(), None, Some(&main), &mut budget).map(|read| {
-            assert_eq!(read.metadata.title.as_deref(), Some("The title"), "the page says it, wherever its text is");
+            assert_eq!(
+                read.metadata.title.as_deref(),
+                Some("The title"),
+                "the page says it, wherever its text is"
+            );
             read.text
         })
     }
@@ -106,8 +118,14 @@ mod tests {
     fn what_a_selector_matches() {
         let text = "One\n\nOnce upon a time.\n\nThere was a page.\n\nThe end.";
         assert_eq!(read(PAGE, ".text").expect("a text"), text, "nothing twice");
-        assert_eq!(read(PAGE, "div:not(.menu, .advert, .text .text)").expect("a text"), text);
-        assert_eq!(read(PAGE, "h1, div.advert").expect("a text"), "One\n\nCheap!");
+        assert_eq!(
+            read(PAGE, "div:not(.menu, .advert, .text .text)").expect("a text"),
+            text
+        );
+        assert_eq!(
+            read(PAGE, "h1, div.advert").expect("a text"),
+            "One\n\nCheap!"
+        );
         for nothing in ["article", "nav", "title", "p:has(h2)"] {
             let refused = read(PAGE, nothing).expect_err("no text").to_string();
             assert!(refused.contains(&format!("{nothing:?}")), "{refused}");
@@ -126,26 +144,49 @@ mod tests {
         );
         let text = read(&page, "readability").expect("a text");
         assert_eq!(text.matches("stormy").count(), 40);
-        assert!(!text.contains("Another book") && !text.contains("reserved"), "{text}");
-        assert!(read("<html><head><title>The title</title></head><body></body></html>", "readability").is_err());
+        assert!(
+            !text.contains("Another book") && !text.contains("reserved"),
+            "{text}"
+        );
+        assert!(
+            read(
+                "<html><head><title>The title</title></head><body></body></html>",
+                "readability"
+            )
+            .is_err()
+        );
     }
 
     #[test]
     fn what_is_no_selector() {
-        for wrong in ["", " ", "..", "div[", "a:hover(", "::before::", &"a ".repeat(251)] {
+        for wrong in [
+            "",
+            " ",
+            "..",
+            "div[",
+            "a:hover(",
+            "::before::",
+            &"a ".repeat(251),
+        ] {
             assert!(wrong.parse::<MainText>().is_err(), "{wrong:?}");
         }
-        assert_eq!(" main > .chapter ".parse::<MainText>().expect("a selector").to_string(), "main > .chapter");
+        assert_eq!(
+            " main > .chapter "
+                .parse::<MainText>()
+                .expect("a selector")
+                .to_string(),
+            "main > .chapter"
+        );
         assert!("a:not(".repeat(80).parse::<MainText>().is_err());
     }
 
     #[test]
     fn what_a_page_hides_is_no_main_text() {
         let style = "<style>.menu, .j { display: none } .text { color: #222 }</style>";
-        let page =
-            PAGE.replacen("<title>", &format!("{style}<title>"), 1).replace("upon", "upon <i class='j'>junk</i>");
-        let sentence =
-            "Once upon a time. He went on to say that it was so, and that nobody had ever seen the like of it. ";
+        let page = PAGE
+            .replacen("<title>", &format!("{style}<title>"), 1)
+            .replace("upon", "upon <i class='j'>junk</i>");
+        let sentence = "Once upon a time. He went on to say that it was so, and that nobody had ever seen the like of it. ";
         let long = page.replacen("There was a page.", &sentence.repeat(20), 1);
         for main in [".text", "readability"] {
             let read = html::read(
@@ -155,7 +196,11 @@ mod tests {
                 &mut Budget::new(Limits::default(), long.len() as u64).expect("small"),
             );
             let read = read.unwrap_or_else(|why| panic!("{main}: {why}"));
-            assert!(!read.text.contains("junk") && read.text.contains("Once upon a time."), "{main}: {}", read.text);
+            assert!(
+                !read.text.contains("junk") && read.text.contains("Once upon a time."),
+                "{main}: {}",
+                read.text
+            );
             assert_eq!(read.hidden.words(), 3, "{main}");
         }
     }

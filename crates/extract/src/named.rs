@@ -16,26 +16,73 @@ struct Names {
 
 /// The formats that can be read, the best for the text of a book first.
 const NAMES: [Names; 12] = {
-    const fn names(endings: &'static [&'static str], media_types: &'static [&'static str]) -> Names {
-        Names { endings, media_types }
+    const fn names(
+        endings: &'static [&'static str],
+        media_types: &'static [&'static str],
+    ) -> Names {
+        Names {
+            endings,
+            media_types,
+        }
     }
     [
         names(&["epub"], &["application/epub"]),
         names(
             &["fb2"],
-            &["application/x-fictionbook", "application/fb2", "text/fb2", "application/x-zip-compressed-fb2"],
+            &[
+                "application/x-fictionbook",
+                "application/fb2",
+                "text/fb2",
+                "application/x-zip-compressed-fb2",
+            ],
         ),
         names(&["fb3"], &["application/fb3", "application/x-fb3"]),
         names(&["tei"], &["application/tei"]),
-        names(&["html", "htm", "xhtml"], &["application/xhtml", "text/html", "application/html"]),
-        names(&["txt", "text"], &["text/plain", "text/markdown", "text/x-markdown", "application/txt"]),
-        names(&["docx"], &["application/vnd.openxmlformats-officedocument.wordprocessingml", "application/docx"]),
-        names(&["odt", "sxw"], &["application/vnd.oasis.opendocument.text", "application/vnd.sun.xml.writer"]),
+        names(
+            &["html", "htm", "xhtml"],
+            &["application/xhtml", "text/html", "application/html"],
+        ),
+        names(
+            &["txt", "text"],
+            &[
+                "text/plain",
+                "text/markdown",
+                "text/x-markdown",
+                "application/txt",
+            ],
+        ),
+        names(
+            &["docx"],
+            &[
+                "application/vnd.openxmlformats-officedocument.wordprocessingml",
+                "application/docx",
+            ],
+        ),
+        names(
+            &["odt", "sxw"],
+            &[
+                "application/vnd.oasis.opendocument.text",
+                "application/vnd.sun.xml.writer",
+            ],
+        ),
         names(&["doc"], &["application/msword", "application/doc"]),
-        names(&["rtf"], &["application/rtf", "text/rtf", "application/x-rtf", "text/richtext"]),
+        names(
+            &["rtf"],
+            &[
+                "application/rtf",
+                "text/rtf",
+                "application/x-rtf",
+                "text/richtext",
+            ],
+        ),
         names(
             &["mobi", "prc", "azw", "azw3"],
-            &["application/x-mobi", "application/vnd.amazon", "application/mobi", "application/azw"],
+            &[
+                "application/x-mobi",
+                "application/vnd.amazon",
+                "application/mobi",
+                "application/azw",
+            ],
         ),
         names(&["pdf"], &["application/pdf", "application/x-pdf"]),
     ]
@@ -64,8 +111,8 @@ const NO_TEXTS: [&str; 14] = [
 
 /// How the names end of what is surely no text.
 pub const OTHER_ENDINGS: [&str; 17] = [
-    "css", "js", "json", "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "woff", "woff2", "mp3", "mp4", "ogg",
-    "avi", "djvu",
+    "css", "js", "json", "png", "jpg", "jpeg", "gif", "svg", "webp", "ico", "woff", "woff2", "mp3",
+    "mp4", "ogg", "avi", "djvu",
 ];
 
 /// How good a file is for the text of a book that is offered in several formats: the lower the better. `None` if it surely cannot be
@@ -80,7 +127,11 @@ pub fn rank(media_type: Option<&str>, address: &str) -> Option<usize> {
     let path = address.split(['?', '#']).next().unwrap_or_default();
     let ending = ending(Path::new(path)).unwrap_or_default();
     let by_type = NAMES.iter().position(|names| begins(names.media_types));
-    let by_name = || NAMES.iter().position(|names| names.endings.contains(&ending.as_str()));
+    let by_name = || {
+        NAMES
+            .iter()
+            .position(|names| names.endings.contains(&ending.as_str()))
+    };
     let by_content = || (!OTHER_ENDINGS.contains(&ending.as_str())).then_some(NAMES.len());
     by_type.or_else(by_name).or_else(by_content)
 }
@@ -109,9 +160,15 @@ pub fn why_no_book(path: &Path) -> Option<String> {
     }
     let mut start = Vec::new();
     // An unreadable file counts as a book, so that the error is reported when it is read again.
-    fs::File::open(path).and_then(|file| file.take(super::START as u64).read_to_end(&mut start)).ok()?;
-    let named =
-        || format::name(&start).map_or_else(|| format!("no book is called .{ending}"), |what| format!("it is {what}"));
+    fs::File::open(path)
+        .and_then(|file| file.take(super::START as u64).read_to_end(&mut start))
+        .ok()?;
+    let named = || {
+        format::name(&start).map_or_else(
+            || format!("no book is called .{ending}"),
+            |what| format!("it is {what}"),
+        )
+    };
     (!super::is_marked(&start)).then(named)
 }
 
@@ -141,14 +198,28 @@ mod tests {
             ("application/tei+xml", "tei"),
         ];
         for (media_type, expected) in table {
-            assert_eq!(format(media_type, "http://x/get/1"), Some(Some(expected)), "{media_type}");
+            assert_eq!(
+                format(media_type, "http://x/get/1"),
+                Some(Some(expected)),
+                "{media_type}"
+            );
         }
         assert_eq!(format("", "http://x/a.azw3?dl=1"), Some(Some("mobi")));
-        assert_eq!(format("application/octet-stream", "http://x/a.fb2"), Some(Some("fb2")));
-        assert_eq!(format("application/octet-stream", "http://x/get/7"), Some(None), "its content will say");
-        for none in
-            ["audio/mpeg", "image/vnd.djvu", "application/vnd.readium.lcp.license.v1.0+json", "application/x-cbz"]
-        {
+        assert_eq!(
+            format("application/octet-stream", "http://x/a.fb2"),
+            Some(Some("fb2"))
+        );
+        assert_eq!(
+            format("application/octet-stream", "http://x/get/7"),
+            Some(None),
+            "its content will say"
+        );
+        for none in [
+            "audio/mpeg",
+            "image/vnd.djvu",
+            "application/vnd.readium.lcp.license.v1.0+json",
+            "application/x-cbz",
+        ] {
             assert_eq!(format(none, "http://x/a.epub"), None, "{none}");
         }
     }

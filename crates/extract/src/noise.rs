@@ -40,19 +40,32 @@ pub(super) fn is_control(byte: u8) -> bool {
 pub(super) fn complaint(sample: &str, encoding: Encoding) -> Option<String> {
     controls(sample, encoding)
         .or_else(|| unknown(sample))
-        .or_else(|| if encoding.is_unicode() { None } else { odd(sample) })
+        .or_else(|| {
+            if encoding.is_unicode() {
+                None
+            } else {
+                odd(sample)
+            }
+        })
 }
 
 /// A complaint if `text` has too many control characters. The end mark of CP/M and DOS, and the padding after it, do
 /// not count at the end.
 pub(super) fn controls(text: &str, encoding: Encoding) -> Option<String> {
-    let text = Some(text.trim_end_matches(['\0', '\x1A'])).filter(|text| !text.is_empty()).unwrap_or(text);
+    let text = Some(text.trim_end_matches(['\0', '\x1A']))
+        .filter(|text| !text.is_empty())
+        .unwrap_or(text);
     let controls = count_controls(text.as_bytes(), encoding);
     if allows(controls, text.len(), encoding) {
         return None;
     }
     let share = share(controls, CONTROL * text.chars().count());
-    (share > MOST_CONTROLS).then(|| format!("{} of its characters are control characters", percent(share)))
+    (share > MOST_CONTROLS).then(|| {
+        format!(
+            "{} of its characters are control characters",
+            percent(share)
+        )
+    })
 }
 
 /// Whether a text of this length in UTF-8 surely may have control characters that count so much.
@@ -66,7 +79,13 @@ pub(super) fn allows(controls: usize, length: usize, encoding: Encoding) -> bool
 /// What the control characters count that have no use in a text, which is now in UTF-8.
 pub(super) fn count_controls(text: &[u8], encoding: Encoding) -> usize {
     // Counted in bytes, many at a time.
-    let count = |some: &[u8]| usize::from(some.iter().map(|byte| u8::from(is_control(*byte))).sum::<u8>());
+    let count = |some: &[u8]| {
+        usize::from(
+            some.iter()
+                .map(|byte| u8::from(is_control(*byte)))
+                .sum::<u8>(),
+        )
+    };
     let ascii: usize = text.chunks(usize::from(u8::MAX)).map(count).sum();
     let others = memchr::memchr_iter(0xC2, text).filter_map(|at| text.get(at + 1));
     let others: usize = others
@@ -86,13 +105,21 @@ fn unknown(text: &str) -> Option<String> {
     let is_unknown = |char| matches!(char, '\u{FFFD}' | '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..);
     // The bytes that such characters begin with, found many at a time: few texts have any.
     let bytes = text.as_bytes();
-    let first = memchr::memchr3_iter(0xEE, 0xEF, 0xF3, bytes).chain(memchr::memchr_iter(0xF4, bytes));
-    let unknown = first.filter(|&at| text[at..].chars().next().is_some_and(is_unknown)).count();
+    let first =
+        memchr::memchr3_iter(0xEE, 0xEF, 0xF3, bytes).chain(memchr::memchr_iter(0xF4, bytes));
+    let unknown = first
+        .filter(|&at| text[at..].chars().next().is_some_and(is_unknown))
+        .count();
     if unknown <= FEW_UNKNOWN {
         return None;
     }
     let share = share(unknown, text.chars().count());
-    (share > MOST_UNKNOWN).then(|| format!("{} of its characters are broken or belong to no script", percent(share)))
+    (share > MOST_UNKNOWN).then(|| {
+        format!(
+            "{} of its characters are broken or belong to no script",
+            percent(share)
+        )
+    })
 }
 
 /// A complaint if too many adjacent characters in `text` do not belong together: only for encodings in which any
@@ -103,10 +130,15 @@ fn odd(text: &str) -> Option<String> {
     let mut before = ' ';
     for char in text.chars() {
         let classes = (Class::of(before), Class::of(char));
-        if !(before.is_ascii() && char.is_ascii()) && classes.0 != Class::Neutral && classes.1 != Class::Neutral {
+        if !(before.is_ascii() && char.is_ascii())
+            && classes.0 != Class::Neutral
+            && classes.1 != Class::Neutral
+        {
             neighbours += 1;
             // Letters of two alphabets, a letter and a sign, or a capital after a lower-case letter.
-            odd += usize::from(classes.0 != classes.1 || (before.is_lowercase() && char.is_uppercase()));
+            odd += usize::from(
+                classes.0 != classes.1 || (before.is_lowercase() && char.is_uppercase()),
+            );
         }
         before = char;
     }
@@ -136,9 +168,17 @@ impl Class {
             '\u{370}'..='\u{3FF}' => Self::Greek,
             '\u{400}'..='\u{52F}' => Self::Cyrillic,
             '\0'..='\u{24F}' | '\u{1E00}'..='\u{1EFF}' if char.is_alphabetic() => Self::Latin,
-            '\u{A0}' | '¡' | '¿' | '«' | '»' | '·' | '°' | '´' | '§' | '№' | '\u{2000}'..='\u{206F}' => {
-                Self::Neutral
-            }
+            '\u{A0}'
+            | '¡'
+            | '¿'
+            | '«'
+            | '»'
+            | '·'
+            | '°'
+            | '´'
+            | '§'
+            | '№'
+            | '\u{2000}'..='\u{206F}' => Self::Neutral,
             '\u{80}'..='\u{BF}' | '×' | '÷' | '\u{2070}'..='\u{2BFF}' | '\u{FFFD}' => Self::Sign,
             _ => Self::Neutral,
         }

@@ -37,11 +37,16 @@ const ELEMENTS: Elements = Elements {
 };
 
 /// Reads an ODT or SXW file.
-pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn read(
+    archive: &mut Archive<'_>,
+    budget: &mut Budget,
+) -> Result<Extracted, ExtractError> {
     if let Some(manifest) = archive.read(MANIFEST, budget)?
         && memchr::memmem::find(&manifest, b"encryption-data").is_some()
     {
-        return Err(ExtractError::Encrypted { what: "an OpenDocument file that needs a password".to_owned() });
+        return Err(ExtractError::Encrypted {
+            what: "an OpenDocument file that needs a password".to_owned(),
+        });
     }
     let mut format = OdtFormat::default();
     if let Some(styles) = archive.read("styles.xml", budget)? {
@@ -56,5 +61,8 @@ pub(super) fn read(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Ext
     let mut body = Body::new(ELEMENTS, format);
     body.read(&content, budget)?;
     let metadata = about(archive, "meta.xml", budget)?;
-    Ok(Extracted { metadata, ..body.finish(Format::Odt) })
+    Ok(Extracted {
+        metadata,
+        ..body.finish(Format::Odt)
+    })
 }

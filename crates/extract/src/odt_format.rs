@@ -95,12 +95,24 @@ impl Style {
                 "opacity" => self.opacity = share(value),
                 "use-window-font-color" => has_usual_colour = value == "true",
                 "background-color" => {
-                    self.background = Colour::of_hex(value).map(Backdrop::Colour).or(self.background);
+                    self.background = Colour::of_hex(value)
+                        .map(Backdrop::Colour)
+                        .or(self.background);
                 }
                 "fill" => self.read_fill(value),
-                "font-size" => self.size = share(value).map(Size::Share).or(points(value).map(Size::Points)),
+                "font-size" => {
+                    self.size = share(value)
+                        .map(Size::Share)
+                        .or(points(value).map(Size::Points))
+                }
                 "text-scale" => self.width = share(value),
-                "text-position" => self.raised = value.split_whitespace().nth(1).and_then(share).or(Some(1.0)),
+                "text-position" => {
+                    self.raised = value
+                        .split_whitespace()
+                        .nth(1)
+                        .and_then(share)
+                        .or(Some(1.0))
+                }
                 "margin-left" => self.margin = points(value),
                 _ => {}
             }
@@ -118,14 +130,24 @@ impl Style {
 
     /// Of a frame, or of what is behind a paragraph.
     fn read_graphic(&mut self, tag: &BytesStart<'_>) {
-        self.is_behind = attribute(tag, "run-through").map(|place| place == "background").or(self.is_behind);
+        self.is_behind = attribute(tag, "run-through")
+            .map(|place| place == "background")
+            .or(self.is_behind);
         self.read_fill(&attribute(tag, "fill").unwrap_or_default());
     }
 }
 
 /// A number of percent, as a share.
 fn share(percent: &str) -> Option<f32> {
-    Some(percent.trim().strip_suffix('%')?.trim().parse::<f32>().ok()? / 100.0)
+    Some(
+        percent
+            .trim()
+            .strip_suffix('%')?
+            .trim()
+            .parse::<f32>()
+            .ok()?
+            / 100.0,
+    )
 }
 
 /// A length in points.
@@ -192,7 +214,9 @@ impl Pages {
     /// What is behind the text of pages of this kind, and of those that follow.
     fn behind(&self, kind: Option<&str>) -> Backdrop {
         let white = Backdrop::Colour(Colour::WHITE);
-        let kind = kind.or(self.first.as_deref()).and_then(|kind| self.kinds.get(kind));
+        let kind = kind
+            .or(self.first.as_deref())
+            .and_then(|kind| self.kinds.get(kind));
         let of = |kind: Option<&(Option<String>, Option<String>)>| {
             let layout = kind.and_then(|(layout, _)| self.layouts.get(layout.as_ref()?));
             layout.copied().unwrap_or(white)
@@ -232,11 +256,14 @@ impl OdtFormat {
 
     fn style(&self, family: &str, name: Option<String>) -> Option<&Style> {
         let usual = || self.styles.get(&(family.to_owned(), String::new()));
-        name.and_then(|name| self.styles.get(&(family.to_owned(), name))).or_else(usual)
+        name.and_then(|name| self.styles.get(&(family.to_owned(), name)))
+            .or_else(usual)
     }
 
     fn styled(&mut self, look: &mut Look, family: &str, name: Option<String>) {
-        let Some(style) = self.style(family, name) else { return };
+        let Some(style) = self.style(family, name) else {
+            return;
+        };
         look.is_hidden = style.is_hidden.unwrap_or(look.is_hidden);
         look.letters = style.letters.unwrap_or(look.letters);
         look.opacity = style.opacity.unwrap_or(look.opacity);
@@ -260,18 +287,35 @@ impl OdtFormat {
         match name {
             "style" | "default-style" => {
                 let family = attribute(tag, "family").unwrap_or_default();
-                let of = if name == "style" { attribute(tag, "name").unwrap_or_default() } else { String::new() };
-                let (parent, master) = (attribute(tag, "parent-style-name"), attribute(tag, "master-page-name"));
-                self.current = Some(((family, of), Style { parent, master, ..Style::default() }));
+                let of = if name == "style" {
+                    attribute(tag, "name").unwrap_or_default()
+                } else {
+                    String::new()
+                };
+                let (parent, master) = (
+                    attribute(tag, "parent-style-name"),
+                    attribute(tag, "master-page-name"),
+                );
+                self.current = Some((
+                    (family, of),
+                    Style {
+                        parent,
+                        master,
+                        ..Style::default()
+                    },
+                ));
             }
             "page-layout" | "page-master" => self.pages.layout = attribute(tag, "name"),
             "master-page" => {
                 let name = attribute(tag, "name").unwrap_or_default();
-                let layout = attribute(tag, "page-layout-name").or_else(|| attribute(tag, "page-master-name"));
+                let layout = attribute(tag, "page-layout-name")
+                    .or_else(|| attribute(tag, "page-master-name"));
                 if self.pages.first.is_none() || name == "Standard" {
                     self.pages.first = Some(name.clone());
                 }
-                self.pages.kinds.insert(name, (layout, attribute(tag, "next-style-name")));
+                self.pages
+                    .kinds
+                    .insert(name, (layout, attribute(tag, "next-style-name")));
             }
             "background-image" if attribute(tag, "href").is_some() => self.set(|style| {
                 style.background = Some(Backdrop::Unknown);
@@ -294,7 +338,10 @@ impl OdtFormat {
         if let Some((_, style)) = &mut self.current {
             change(style);
         } else if let Some(layout) = &self.pages.layout {
-            let mut style = Style { background: self.pages.layouts.get(layout).copied(), ..Style::default() };
+            let mut style = Style {
+                background: self.pages.layouts.get(layout).copied(),
+                ..Style::default()
+            };
             change(&mut style);
             if let Some(background) = style.background {
                 self.pages.layouts.insert(layout.clone(), background);
@@ -308,8 +355,13 @@ impl OdtFormat {
 fn is_hidden(tag: &BytesStart<'_>) -> bool {
     let stated = attribute(tag, "is-hidden").is_some_and(|hidden| hidden == "true");
     let condition = attribute(tag, "condition").unwrap_or_default();
-    let formula = condition.split_once(':').map_or(condition.as_str(), |(_, formula)| formula);
-    let formula: String = formula.chars().filter(|c| !c.is_whitespace() && !matches!(c, '"' | '(' | ')')).collect();
+    let formula = condition
+        .split_once(':')
+        .map_or(condition.as_str(), |(_, formula)| formula);
+    let formula: String = formula
+        .chars()
+        .filter(|c| !c.is_whitespace() && !matches!(c, '"' | '(' | ')'))
+        .collect();
     let number = |value: &str| value.parse::<f64>().ok();
     let is_equal = |(a, b): (&str, &str)| Some(number(a)?.total_cmp(&number(b)?).is_eq());
     let holds = match formula.as_str() {
@@ -344,7 +396,12 @@ impl Formatting for OdtFormat {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         let mut look = self.look();
         let style = || attribute(tag, "style-name");
-        let is_far = |name| attribute(tag, name).as_deref().and_then(points).is_some_and(|points| points.abs() > FAR);
+        let is_far = |name| {
+            attribute(tag, name)
+                .as_deref()
+                .and_then(points)
+                .is_some_and(|points| points.abs() > FAR)
+        };
         match name {
             "body" => {
                 inherit(&mut self.styles);
@@ -375,9 +432,18 @@ impl Formatting for OdtFormat {
                 if is_far("x") || is_far("y") {
                     look.hide(Hiding::OffPage);
                 }
-                let is_flat = |name| attribute(tag, name).as_deref().and_then(points).is_some_and(|side| side <= FLAT);
+                let is_flat = |name| {
+                    attribute(tag, name)
+                        .as_deref()
+                        .and_then(points)
+                        .is_some_and(|side| side <= FLAT)
+                };
                 look.is_flat = name == "frame" && (is_flat("width") || is_flat("height"));
-                if self.style("graphic", style()).and_then(|style| style.is_behind) == Some(true) {
+                if self
+                    .style("graphic", style())
+                    .and_then(|style| style.is_behind)
+                    == Some(true)
+                {
                     self.page = Some(Backdrop::Unknown);
                 }
                 if name != "frame" {
@@ -386,7 +452,9 @@ impl Formatting for OdtFormat {
             }
             "text-box" => {
                 look.background = Backdrop::Unknown;
-                let grows = ["min-width", "min-height"].iter().any(|side| attribute(tag, side).is_some());
+                let grows = ["min-width", "min-height"]
+                    .iter()
+                    .any(|side| attribute(tag, side).is_some());
                 if std::mem::take(&mut look.is_flat) && !grows {
                     look.hide(Hiding::Clipped);
                 }
@@ -418,9 +486,9 @@ impl Formatting for OdtFormat {
             Backdrop::Page => self.page.unwrap_or(Backdrop::Unknown),
             known => known,
         };
-        let is_lost = look
-            .letters
-            .is_some_and(|letters| matches!(background, Backdrop::Colour(paper) if letters.is_lost_on(paper)));
+        let is_lost = look.letters.is_some_and(
+            |letters| matches!(background, Backdrop::Colour(paper) if letters.is_lost_on(paper)),
+        );
         let is_tiny = look.size * look.raised * look.width.min(1.0) <= SMALLEST;
         look.all
             .or(look.is_hidden.then_some(Hiding::DisplayNone))

@@ -101,7 +101,16 @@ enum ElementKind {
 impl<F: Formatting> Body<F> {
     pub(super) fn new(elements: Elements, formatting: F) -> Self {
         let (prose, notes) = (Prose::default(), Prose::default());
-        Self { elements, formatting, prose, notes, skipped: 0, in_notes: 0, runs: 0, path: Vec::new() }
+        Self {
+            elements,
+            formatting,
+            prose,
+            notes,
+            skipped: 0,
+            in_notes: 0,
+            runs: 0,
+            path: Vec::new(),
+        }
     }
 
     /// Adds a part.
@@ -112,7 +121,11 @@ impl<F: Formatting> Body<F> {
     }
 
     fn prose(&mut self) -> &mut Prose {
-        if self.in_notes > 0 { &mut self.notes } else { &mut self.prose }
+        if self.in_notes > 0 {
+            &mut self.notes
+        } else {
+            &mut self.prose
+        }
     }
 
     /// The content of a document of this format, without metadata.
@@ -177,7 +190,9 @@ impl<F: Formatting> Visitor for Body<F> {
         let is_text = self.runs > 0 || self.elements.runs.is_empty();
         match self.formatting.hiding().filter(|_| is_text) {
             None if is_text && self.skipped == 0 => self.prose().text(text),
-            Some(how @ (Hiding::Deleted | Hiding::RejectedInsertion)) => self.prose().hide_in_place(how, text),
+            Some(how @ (Hiding::Deleted | Hiding::RejectedInsertion)) => {
+                self.prose().hide_in_place(how, text)
+            }
             Some(how) if self.skipped == 0 => self.prose().hide_in_place(how, text),
             _ => {}
         }
@@ -191,7 +206,9 @@ fn is_heading_style(name: &str, tag: &BytesStart<'_>) -> bool {
         "outlineLvl" => true,
         "pStyle" => xml::attribute(tag, "val").is_some_and(|style| {
             let style = style.to_lowercase();
-            ["heading", "title", "заголовок", "berschrift", "titre"].iter().any(|word| style.contains(word))
+            ["heading", "title", "заголовок", "berschrift", "titre"]
+                .iter()
+                .any(|word| style.contains(word))
                 || matches!(style.as_str(), "1" | "2" | "3")
         }),
         _ => false,
@@ -199,7 +216,11 @@ fn is_heading_style(name: &str, tag: &BytesStart<'_>) -> bool {
 }
 
 /// The metadata in this part.
-pub(super) fn about(archive: &mut Archive<'_>, part: &str, budget: &mut Budget) -> Result<Description, ExtractError> {
+pub(super) fn about(
+    archive: &mut Archive<'_>,
+    part: &str,
+    budget: &mut Budget,
+) -> Result<Description, ExtractError> {
     let mut about = About::default();
     if let Some(bytes) = archive.read(part, budget)? {
         xml::walk(&xml::decode(&bytes, None), budget, &mut about)?;
@@ -224,7 +245,9 @@ impl Visitor for About {
     }
 
     fn end(&mut self, name: &str) {
-        let Some(value) = phrase(&std::mem::take(&mut self.captured)) else { return };
+        let Some(value) = phrase(&std::mem::take(&mut self.captured)) else {
+            return;
+        };
         match name {
             "title" => self.metadata.title = Some(value),
             "creator" => self.metadata.authors.push(value),

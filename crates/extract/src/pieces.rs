@@ -40,7 +40,11 @@ impl<R: Read + Seek> Pieces<R> {
     ///
     /// # Errors
     /// Those of `source`.
-    pub fn new(mut source: R, name: Option<&str>, end: fn(&[u8], usize) -> Option<usize>) -> io::Result<Option<Self>> {
+    pub fn new(
+        mut source: R,
+        name: Option<&str>,
+        end: fn(&[u8], usize) -> Option<usize>,
+    ) -> io::Result<Option<Self>> {
         let length = source.seek(SeekFrom::End(0))?;
         if length <= 2 * PIECE as u64 {
             return Ok(None);
@@ -48,15 +52,28 @@ impl<R: Read + Seek> Pieces<R> {
         let mut part = |start| {
             let mut part = Vec::with_capacity(PIECE);
             source.seek(SeekFrom::Start(start))?;
-            source.by_ref().take(PIECE as u64).read_to_end(&mut part).map(|_| part)
+            source
+                .by_ref()
+                .take(PIECE as u64)
+                .read_to_end(&mut part)
+                .map(|_| part)
         };
         let (head, middle) = (part(0)?, part(length / 2)?);
         if sniff::kind(&head, name) != FileKind::Plain || !plain::is_utf8(&head, &middle) {
             return Ok(None);
         }
         source.rewind()?;
-        let source = Source { file: source, end, rest: Vec::new(), offset: 0 };
-        Ok(Some(Self { source: Mutex::new(source), controls: AtomicUsize::new(0), length: AtomicUsize::new(0) }))
+        let source = Source {
+            file: source,
+            end,
+            rest: Vec::new(),
+            offset: 0,
+        };
+        Ok(Some(Self {
+            source: Mutex::new(source),
+            controls: AtomicUsize::new(0),
+            length: AtomicUsize::new(0),
+        }))
     }
 
     /// Reads the next piece into `buffer`. Returns it and its offset in bytes, or `None` behind the last.
@@ -64,12 +81,20 @@ impl<R: Read + Seek> Pieces<R> {
     /// # Errors
     /// Those of the source; [`io::ErrorKind::InvalidData`] if the text is not UTF-8, or if a piece has no end.
     pub fn next<'p>(&self, buffer: &'p mut Vec<u8>) -> io::Result<Option<(&'p str, u64)>> {
-        let offset = self.source.lock().unwrap_or_else(PoisonError::into_inner).next(buffer)?;
+        let offset = self
+            .source
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .next(buffer)?;
         if buffer.is_empty() {
             return Ok(None);
         }
-        let piece = simdutf8::basic::from_utf8(buffer).map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
-        self.controls.fetch_add(noise::count_controls(piece.as_bytes(), Encoding::UTF_8), Ordering::Relaxed);
+        let piece = simdutf8::basic::from_utf8(buffer)
+            .map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
+        self.controls.fetch_add(
+            noise::count_controls(piece.as_bytes(), Encoding::UTF_8),
+            Ordering::Relaxed,
+        );
         self.length.fetch_add(piece.len(), Ordering::Relaxed);
         Ok(Some((piece, offset)))
     }
@@ -77,7 +102,8 @@ impl<R: Read + Seek> Pieces<R> {
     /// Whether what was read is text.
     #[must_use]
     pub fn is_text(&self) -> bool {
-        let [controls, length] = [&self.controls, &self.length].map(|count| count.load(Ordering::Relaxed));
+        let [controls, length] =
+            [&self.controls, &self.length].map(|count| count.load(Ordering::Relaxed));
         noise::allows(controls, length, Encoding::UTF_8)
     }
 }
@@ -91,7 +117,11 @@ impl<R: Read> Source<R> {
         while from < LONGEST {
             let more = to.saturating_sub(piece.len()) as u64;
             let is_last = self.file.by_ref().take(more).read_to_end(piece)? == 0;
-            let end = if is_last { Some(piece.len()) } else { (self.end)(piece, from) };
+            let end = if is_last {
+                Some(piece.len())
+            } else {
+                (self.end)(piece, from)
+            };
             if let Some(end) = end {
                 self.rest.extend_from_slice(&piece[end..]);
                 piece.truncate(end);
@@ -135,11 +165,18 @@ mod tests {
     fn a_long_text_has_pieces() {
         let text = "Гранит, и самоцветы. ".repeat(20_000);
         assert!(in_pieces(text.as_bytes()) == Some((text, 6)));
-        assert_eq!(in_pieces("Гранит. ".repeat(9).as_bytes()), None, "it is short");
+        assert_eq!(
+            in_pieces("Гранит. ".repeat(9).as_bytes()),
+            None,
+            "it is short"
+        );
         // One that has no end is one piece.
         let text = "Гранит, и самоцветы, ".repeat(20_000);
         assert!(in_pieces(text.as_bytes()) == Some((text, 1)));
-        assert!(in_pieces("Гранит, и самоцветы, ".repeat(250_000).as_bytes()).is_none(), "it is too long");
+        assert!(
+            in_pieces("Гранит, и самоцветы, ".repeat(250_000).as_bytes()).is_none(),
+            "it is too long"
+        );
     }
 
     #[test]
@@ -163,7 +200,11 @@ mod tests {
             [text.as_bytes(), b"\xff", text.as_bytes()].concat(),
             [text.as_bytes(), b"\xd0"].concat(),
         ] {
-            assert!(in_pieces(&bytes).is_none(), "{:?}", String::from_utf8_lossy(&bytes[..20]));
+            assert!(
+                in_pieces(&bytes).is_none(),
+                "{:?}",
+                String::from_utf8_lossy(&bytes[..20])
+            );
         }
     }
 

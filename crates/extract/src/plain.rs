@@ -6,7 +6,9 @@ use super::{Bytes, ExtractError, Text, detect, format, noise};
 /// Reads a plain text; see [`super::text`].
 pub(super) fn text(bytes: Bytes, given: Option<Encoding>) -> Result<Text, ExtractError> {
     match format::name(&bytes) {
-        Some(what) => Err(ExtractError::NotText { what: what.to_owned() }),
+        Some(what) => Err(ExtractError::NotText {
+            what: what.to_owned(),
+        }),
         None => read(bytes, given),
     }
 }
@@ -31,8 +33,13 @@ pub(super) fn read(bytes: Bytes, given: Option<Encoding>) -> Result<Text, Extrac
         (None, Some(given)) => (given, true),
         _ => (detect::encoding(&bytes), false),
     };
-    let refuse =
-        |what| ExtractError::NotText { what: if given { format!("read as {encoding}, {what}") } else { what } };
+    let refuse = |what| ExtractError::NotText {
+        what: if given {
+            format!("read as {encoding}, {what}")
+        } else {
+            what
+        },
+    };
 
     // A sample is enough to refuse noise before much is spent on it.
     let sample = detect::sample(&bytes[start..], encoding);
@@ -48,7 +55,10 @@ pub(super) fn read(bytes: Bytes, given: Option<Encoding>) -> Result<Text, Extrac
             let mut bytes = bytes.map_or_else(|bytes| bytes, String::into_bytes);
             bytes.drain(..start);
             if given {
-                let undecodable = |offset| ExtractError::Undecodable { encoding, offset: start + offset };
+                let undecodable = |offset| ExtractError::Undecodable {
+                    encoding,
+                    offset: start + offset,
+                };
                 encoding.decode(bytes).map_err(undecodable)?
             } else {
                 encoding.decode_lossy(bytes)

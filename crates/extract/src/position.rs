@@ -38,8 +38,14 @@ impl Located {
     /// A place in a text of which only the length is known; `None` if not even that.
     #[must_use]
     pub fn in_length(place: Place, bytes: u64) -> Option<Self> {
-        let position = |at| Position { percent: percent(at, bytes), ..Position::default() };
-        (bytes > 0).then(|| Self { from: position(place.start), to: position(place.end) })
+        let position = |at| Position {
+            percent: percent(at, bytes),
+            ..Position::default()
+        };
+        (bytes > 0).then(|| Self {
+            from: position(place.start),
+            to: position(place.end),
+        })
     }
 }
 
@@ -57,29 +63,51 @@ impl Locator {
     /// For a text with these headings; if there are none, with the chapter headings that its lines look like.
     #[must_use]
     pub fn new(text: &str, headings: &[Heading]) -> Self {
-        let headings = if headings.is_empty() { headings_in(text) } else { headings.to_vec() };
+        let headings = if headings.is_empty() {
+            headings_in(text)
+        } else {
+            headings.to_vec()
+        };
         let feeds = memchr::memchr_iter(b'\x0C', text.as_bytes());
         let pages = feeds.take(PARAGRAPHS).map(|at| at as u64 + 1).collect();
-        Self { bytes: text.len() as u64, headings, pages, paragraphs: paragraphs(text) }
+        Self {
+            bytes: text.len() as u64,
+            headings,
+            pages,
+            paragraphs: paragraphs(text),
+        }
     }
 
     /// Where a place of the text is.
     #[must_use]
     pub fn locate(&self, place: Place) -> Located {
-        Located { from: self.position(place.start), to: self.position(place.end.saturating_sub(1).max(place.start)) }
+        Located {
+            from: self.position(place.start),
+            to: self.position(place.end.saturating_sub(1).max(place.start)),
+        }
     }
 
     fn position(&self, at: u64) -> Position {
-        let chapter = self.headings.partition_point(|heading| heading.at <= at).checked_sub(1);
+        let chapter = self
+            .headings
+            .partition_point(|heading| heading.at <= at)
+            .checked_sub(1);
         let chapter = chapter.and_then(|chapter| self.headings.get(chapter));
         // The heading itself is not a paragraph of the chapter.
-        let first = chapter.map_or(0, |chapter| self.paragraphs.partition_point(|start| *start <= chapter.at));
-        let paragraph = self.paragraphs.partition_point(|start| *start <= at).saturating_sub(first);
+        let first = chapter.map_or(0, |chapter| {
+            self.paragraphs
+                .partition_point(|start| *start <= chapter.at)
+        });
+        let paragraph = self
+            .paragraphs
+            .partition_point(|start| *start <= at)
+            .saturating_sub(first);
         let is_counted = paragraph > 0 && self.paragraphs.len() < PARAGRAPHS;
         Position {
             percent: percent(at, self.bytes),
             chapter: chapter.map(|chapter| chapter.title.clone()),
-            page: (!self.pages.is_empty()).then(|| self.pages.partition_point(|start| *start <= at) as u32 + 1),
+            page: (!self.pages.is_empty())
+                .then(|| self.pages.partition_point(|start| *start <= at) as u32 + 1),
             paragraph: is_counted.then_some(paragraph as u32),
         }
     }
@@ -92,7 +120,10 @@ fn percent(at: u64, bytes: u64) -> f64 {
 
 /// Where paragraphs begin: after empty lines, or on every line of a text that has none.
 fn paragraphs(text: &str) -> Vec<u64> {
-    let has_empty = text.split('\n').skip(1).any(|line| line.trim_end_matches('\r').is_empty());
+    let has_empty = text
+        .split('\n')
+        .skip(1)
+        .any(|line| line.trim_end_matches('\r').is_empty());
     let (mut starts, mut at, mut after_empty) = (Vec::new(), 0, true);
     for line in text.split_inclusive(['\n', '\x0C']) {
         let is_empty = line.trim().is_empty();
@@ -112,33 +143,62 @@ mod tests {
     use super::{Located, Locator, Position};
     use crate::Heading;
 
-    fn position(percent: f64, chapter: Option<&str>, page: Option<u32>, paragraph: Option<u32>) -> Position {
-        Position { percent, chapter: chapter.map(Into::into), page, paragraph }
+    fn position(
+        percent: f64,
+        chapter: Option<&str>,
+        page: Option<u32>,
+        paragraph: Option<u32>,
+    ) -> Position {
+        Position {
+            percent,
+            chapter: chapter.map(Into::into),
+            page,
+            paragraph,
+        }
     }
 
     fn found(text: &str, headings: &[Heading], word: &str) -> Located {
         let start = text.find(word).unwrap();
-        Locator::new(text, headings).locate(Place { start: start as u64, end: (start + word.len()) as u64 })
+        Locator::new(text, headings).locate(Place {
+            start: start as u64,
+            end: (start + word.len()) as u64,
+        })
     }
 
     #[test]
     fn positions_of_a_plain_text() {
-        let text = "Title\n\nChapter 1\n\nOne line\nand another.\n\nSecond.\n\nChapter 2\n\nThird part.";
+        let text =
+            "Title\n\nChapter 1\n\nOne line\nand another.\n\nSecond.\n\nChapter 2\n\nThird part.";
         let of = |word| found(text, &[], word);
         assert_eq!(of("Title").from, position(0.0, None, None, Some(1)));
         let across = of("another.\n\nSecond");
-        assert_eq!(across.from, position(43.1, Some("Chapter 1"), None, Some(1)));
+        assert_eq!(
+            across.from,
+            position(43.1, Some("Chapter 1"), None, Some(1))
+        );
         assert_eq!(across.to, position(63.9, Some("Chapter 1"), None, Some(2)));
         assert_eq!(of("Third").from.paragraph, Some(1));
-        assert_eq!(of("Chapter 2").from, position(69.4, Some("Chapter 2"), None, None));
+        assert_eq!(
+            of("Chapter 2").from,
+            position(69.4, Some("Chapter 2"), None, None)
+        );
     }
 
     #[test]
     fn pages_and_headings_of_a_file() {
         let text = "One.\nTwo.\x0CThree.\nFour.\x0CFive.";
-        let headings = [Heading { at: 10, title: "The third".into() }];
-        assert_eq!(found(text, &headings, "Two").from, position(17.9, None, Some(1), Some(2)));
-        assert_eq!(found(text, &headings, "Four").from, position(60.7, Some("The third"), Some(2), Some(1)));
+        let headings = [Heading {
+            at: 10,
+            title: "The third".into(),
+        }];
+        assert_eq!(
+            found(text, &headings, "Two").from,
+            position(17.9, None, Some(1), Some(2))
+        );
+        assert_eq!(
+            found(text, &headings, "Four").from,
+            position(60.7, Some("The third"), Some(2), Some(1))
+        );
         assert_eq!(found(text, &headings, "Five").from.page, Some(3));
     }
 

@@ -31,7 +31,8 @@ impl Prose {
             self.text.push_str(word);
             self.blank = true;
         }
-        self.blank = piece.ends_with(is_space) || (self.blank && piece.trim_matches(is_space).is_empty());
+        self.blank =
+            piece.ends_with(is_space) || (self.blank && piece.trim_matches(is_space).is_empty());
     }
 
     /// Leaves out a piece of text that no reader sees.
@@ -41,7 +42,10 @@ impl Prose {
 
     /// Like [`Prose::hide`], for text that leaves a gap where it cannot be seen, unless it takes no room.
     pub(super) fn hide_in_place(&mut self, how: Hiding, piece: &str) {
-        let leaves_gap = matches!(how, Hiding::SameColour | Hiding::InvisibleRendering | Hiding::Transparent);
+        let leaves_gap = matches!(
+            how,
+            Hiding::SameColour | Hiding::InvisibleRendering | Hiding::Transparent
+        );
         if leaves_gap && piece.trim_matches(is_space).is_empty() {
             return self.text(piece);
         }
@@ -95,8 +99,20 @@ impl Prose {
     /// The content of a book of this format, without metadata.
     pub(super) fn finish(mut self, format: Format) -> Extracted {
         self.text.truncate(self.text.trim_end_matches('\n').len());
-        let Self { text, headings, hidden, .. } = self;
-        Extracted { format, text, headings, hidden, metadata: Description::default(), encoding: None }
+        let Self {
+            text,
+            headings,
+            hidden,
+            ..
+        } = self;
+        Extracted {
+            format,
+            text,
+            headings,
+            hidden,
+            metadata: Description::default(),
+            encoding: None,
+        }
     }
 }
 
@@ -108,7 +124,8 @@ fn is_space(char: char) -> bool {
 /// A short text, such as a title, on one line; `None` if it is empty.
 pub(super) fn phrase(text: &str) -> Option<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
-    text.contains(char::is_alphanumeric).then(|| words.join(" "))
+    text.contains(char::is_alphanumeric)
+        .then(|| words.join(" "))
 }
 
 #[cfg(test)]
@@ -118,7 +135,9 @@ mod tests {
     #[test]
     fn blanks_and_lines() {
         let mut prose = Prose::default();
-        for piece in ["  \n gra", "nite", " and", "\n\t", "opal ", " ", "ston", "e"] {
+        for piece in [
+            "  \n gra", "nite", " and", "\n\t", "opal ", " ", "ston", "e",
+        ] {
             prose.text(piece);
         }
         prose.line();
@@ -132,6 +151,9 @@ mod tests {
         prose.line();
         prose.text(" onyx ");
         prose.paragraph();
-        assert_eq!(prose.finish(Format::Text).text, "granite and opal stone\njade beryl\n\nonyx");
+        assert_eq!(
+            prose.finish(Format::Text).text,
+            "granite and opal stone\njade beryl\n\nonyx"
+        );
     }
 }

@@ -120,7 +120,11 @@ impl Letters {
         width: 100,
         colour: 0,
         highlight: 0,
-        shade: Shade { paper: 0, ink: 0, share: 0 },
+        shade: Shade {
+            paper: 0,
+            ink: 0,
+            share: 0,
+        },
     };
 }
 
@@ -201,11 +205,23 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         author: String::new(),
     };
     reader.run(budget)?;
-    let Reader { mut text, notes, title, author, .. } = reader;
+    let Reader {
+        mut text,
+        notes,
+        title,
+        author,
+        ..
+    } = reader;
     text.below(notes);
-    let metadata =
-        Description { title: phrase(&title), authors: phrase(&author).into_iter().collect(), ..Description::default() };
-    Ok(Extracted { metadata, ..text.finish(Format::Rtf) })
+    let metadata = Description {
+        title: phrase(&title),
+        authors: phrase(&author).into_iter().collect(),
+        ..Description::default()
+    };
+    Ok(Extracted {
+        metadata,
+        ..text.finish(Format::Rtf)
+    })
 }
 
 impl Reader<'_> {
@@ -219,13 +235,19 @@ impl Reader<'_> {
                     self.groups.push(self.group);
                     budget.depth(self.groups.len())?;
                     self.optional = false;
-                    self.style = if self.group.place == Place::Styles { 0 } else { self.style };
+                    self.style = if self.group.place == Place::Styles {
+                        0
+                    } else {
+                        self.style
+                    };
                 }
                 b'}' => {
                     self.flush();
                     self.pass = 0;
                     let place = self.group.place;
-                    let Some(group) = self.groups.pop() else { continue };
+                    let Some(group) = self.groups.pop() else {
+                        continue;
+                    };
                     self.group = group;
                     if place == Place::PropertyValue {
                         self.end_property();
@@ -249,7 +271,11 @@ impl Reader<'_> {
 
     fn control(&mut self) {
         let rest = &self.bytes[self.at..];
-        let letters = rest.iter().take(32).take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let letters = rest
+            .iter()
+            .take(32)
+            .take_while(|byte| byte.is_ascii_alphabetic())
+            .count();
         if letters == 0 {
             let Some(&symbol) = rest.first() else { return };
             self.at += 1;
@@ -259,8 +285,19 @@ impl Reader<'_> {
         self.at += letters;
         let rest = &self.bytes[self.at..];
         let sign = usize::from(rest.first() == Some(&b'-'));
-        let digits = rest[sign..].iter().take(10).take_while(|byte| byte.is_ascii_digit()).count();
-        let number = (digits > 0).then(|| str::from_utf8(&rest[..sign + digits]).ok()?.parse::<i64>().ok()).flatten();
+        let digits = rest[sign..]
+            .iter()
+            .take(10)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
+        let number = (digits > 0)
+            .then(|| {
+                str::from_utf8(&rest[..sign + digits])
+                    .ok()?
+                    .parse::<i64>()
+                    .ok()
+            })
+            .flatten();
         if digits > 0 {
             self.at += sign + digits;
         }
@@ -274,7 +311,10 @@ impl Reader<'_> {
     fn symbol(&mut self, symbol: u8) {
         match symbol {
             b'\'' => {
-                let hex = self.bytes.get(self.at..self.at + 2).and_then(|hex| str::from_utf8(hex).ok());
+                let hex = self
+                    .bytes
+                    .get(self.at..self.at + 2)
+                    .and_then(|hex| str::from_utf8(hex).ok());
                 if let Some(byte) = hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
                     self.at += 2;
                     self.byte(byte);
@@ -299,7 +339,10 @@ impl Reader<'_> {
                 self.at = self.at.saturating_add(length).min(self.bytes.len());
             }
             "ansicpg" => {
-                self.document = u16::try_from(value).ok().and_then(code_page).unwrap_or(WINDOWS_1252);
+                self.document = u16::try_from(value)
+                    .ok()
+                    .and_then(code_page)
+                    .unwrap_or(WINDOWS_1252);
                 self.group.encoding = self.document;
             }
             "mac" => self.group.encoding = encoding_rs::MACINTOSH,
@@ -309,7 +352,11 @@ impl Reader<'_> {
                 self.flush();
                 self.group.font = i32::try_from(value).unwrap_or(-1);
                 if word == "f" && self.group.place != Place::Fonts {
-                    self.group.encoding = self.fonts.get(&self.group.font).copied().unwrap_or(self.document);
+                    self.group.encoding = self
+                        .fonts
+                        .get(&self.group.font)
+                        .copied()
+                        .unwrap_or(self.document);
                 }
             }
             "fcharset" if self.group.place == Place::Fonts => {
@@ -341,8 +388,11 @@ impl Reader<'_> {
             // The text of a box is inside a drawing, which is otherwise skipped.
             "sn" | "sv" if self.group.place == Place::Nowhere => {
                 let (name, value) = &mut self.property;
-                let (text, place) =
-                    if word == "sn" { (name, Place::PropertyName) } else { (value, Place::PropertyValue) };
+                let (text, place) = if word == "sn" {
+                    (name, Place::PropertyName)
+                } else {
+                    (value, Place::PropertyValue)
+                };
                 text.clear();
                 self.group.place = place;
             }
@@ -402,7 +452,9 @@ impl Reader<'_> {
             (_, "revised") => self.group.letters.is_inserted = is_on,
             (_, "fs") => self.group.letters.size = number.unwrap_or(Letters::USUAL.size),
             (_, "cf") => self.group.letters.colour = index,
-            (_, "charscalex") => self.group.letters.width = number.filter(|width| *width > 0).unwrap_or(100),
+            (_, "charscalex") => {
+                self.group.letters.width = number.filter(|width| *width > 0).unwrap_or(100)
+            }
             (_, "cb" | "highlight") => self.group.letters.highlight = index,
             (_, "chcbpat") => self.group.letters.shade.paper = index,
             (_, "chcfpat") => self.group.letters.shade.ink = index,
@@ -410,7 +462,9 @@ impl Reader<'_> {
             (_, "cbpat") => self.group.paragraph.shade.paper = index,
             (_, "cfpat") => self.group.paragraph.shade.ink = index,
             (_, "shading") => self.group.paragraph.shade.share = value,
-            (Place::Nowhere, "shpleft" | "shptop") if value.abs() > FAR => self.group.shape = Some(Hiding::OffPage),
+            (Place::Nowhere, "shpleft" | "shptop") if value.abs() > FAR => {
+                self.group.shape = Some(Hiding::OffPage)
+            }
             (_, "pard") => {
                 self.group.paragraph = Paragraph {
                     is_on_unknown: self.group.paragraph.is_on_unknown && !self.has_shades,
@@ -430,13 +484,21 @@ impl Reader<'_> {
 
     /// How the text being read is hidden, if it is.
     fn hiding_now(&self) -> Option<Hiding> {
-        let Group { letters, paragraph, shape, .. } = self.group;
+        let Group {
+            letters,
+            paragraph,
+            shape,
+            ..
+        } = self.group;
         // The first colour is the usual one.
         let colour = |index: usize| *self.colours.get(index).filter(|_| index > 0)?;
         let shade = |Shade { paper, ink, share }: Shade| match share {
             0 => colour(paper),
             share => {
-                let (paper, ink) = (colour(paper).unwrap_or(Colour::WHITE), colour(ink).unwrap_or(Colour::BLACK));
+                let (paper, ink) = (
+                    colour(paper).unwrap_or(Colour::WHITE),
+                    colour(ink).unwrap_or(Colour::BLACK),
+                );
                 Some(paper.mixed(ink, share as f32 / 10_000.0))
             }
         };
@@ -444,10 +506,17 @@ impl Reader<'_> {
             .or_else(|| shade(letters.shade))
             .or_else(|| shade(paragraph.shade))
             .or_else(|| (!paragraph.is_on_unknown).then_some(Colour::WHITE));
-        let is_lost =
-            || colour(letters.colour).zip(background).is_some_and(|(letters, paper)| letters.is_lost_on(paper));
+        let is_lost = || {
+            colour(letters.colour)
+                .zip(background)
+                .is_some_and(|(letters, paper)| letters.is_lost_on(paper))
+        };
         if letters.is_deleted {
-            Some(if letters.is_inserted { Hiding::RejectedInsertion } else { Hiding::Deleted })
+            Some(if letters.is_inserted {
+                Hiding::RejectedInsertion
+            } else {
+                Hiding::Deleted
+            })
         } else if shape.is_some() {
             shape
         } else if letters.is_hidden || paragraph.is_hidden {
@@ -457,7 +526,8 @@ impl Reader<'_> {
         } else if is_lost() {
             Some(Hiding::SameColour)
         } else {
-            (letters.size.saturating_mul(letters.width.min(100)) <= SMALLEST * 100).then_some(Hiding::Tiny)
+            (letters.size.saturating_mul(letters.width.min(100)) <= SMALLEST * 100)
+                .then_some(Hiding::Tiny)
         }
     }
 
@@ -467,7 +537,11 @@ impl Reader<'_> {
         // Numbers above 32767 are written as negative numbers.
         let unit = (value & 0xFFFF) as u16;
         let units = [self.high.take().unwrap_or_default(), unit];
-        let units = if units[0] == 0 { &units[1..] } else { &units[..] };
+        let units = if units[0] == 0 {
+            &units[1..]
+        } else {
+            &units[..]
+        };
         if matches!(unit, 0xD800..=0xDBFF) {
             self.high = Some(unit);
         } else {

@@ -23,7 +23,10 @@ pub(super) enum FileKind {
 
 /// The kind of a file. `name` is used only where the content is ambiguous: whether markup without a root is HTML.
 pub(super) fn kind(bytes: &[u8], name: Option<&str>) -> FileKind {
-    let trimmed = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
+    let trimmed = bytes
+        .strip_prefix(b"\xef\xbb\xbf")
+        .unwrap_or(bytes)
+        .trim_ascii_start();
     if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
         FileKind::Zip
     } else if bytes.starts_with(b"\x1f\x8b\x08") {
@@ -55,7 +58,12 @@ fn markup(start: &[u8], name: Option<&str>) -> FileKind {
         } else if rest.starts_with("<!--") {
             "-->"
         } else if rest.starts_with("<!") {
-            let doctype = rest.get(2..).unwrap_or_default().split_ascii_whitespace().take(2).collect::<Vec<_>>();
+            let doctype = rest
+                .get(2..)
+                .unwrap_or_default()
+                .split_ascii_whitespace()
+                .take(2)
+                .collect::<Vec<_>>();
             if let [keyword, root] = doctype[..]
                 && keyword.eq_ignore_ascii_case("doctype")
                 && root.trim_end_matches('>').eq_ignore_ascii_case("html")
@@ -63,27 +71,44 @@ fn markup(start: &[u8], name: Option<&str>) -> FileKind {
                 return FileKind::Html;
             }
             // Definitions internal to the document are in brackets.
-            let subset = rest.find('[').is_some_and(|open| rest.find('>').is_some_and(|close| open < close));
+            let subset = rest
+                .find('[')
+                .is_some_and(|open| rest.find('>').is_some_and(|close| open < close));
             if subset { "]>" } else { ">" }
         } else {
             break;
         };
-        let Some(at) = rest.find(end) else { return FileKind::Plain };
+        let Some(at) = rest.find(end) else {
+            return FileKind::Plain;
+        };
         rest = rest[at + end.len()..].trim_start();
     }
-    let Some(root) = rest.strip_prefix('<') else { return FileKind::Plain };
-    let root = root.split(|char: char| char.is_whitespace() || matches!(char, '>' | '/')).next().unwrap_or_default();
+    let Some(root) = rest.strip_prefix('<') else {
+        return FileKind::Plain;
+    };
+    let root = root
+        .split(|char: char| char.is_whitespace() || matches!(char, '>' | '/'))
+        .next()
+        .unwrap_or_default();
     match root.rsplit(':').next().unwrap_or_default() {
         "FictionBook" => FileKind::Fb2,
         "TEI" | "TEI.2" | "teiCorpus" => FileKind::Tei,
-        root if ["html", "head", "body"].iter().any(|name| root.eq_ignore_ascii_case(name)) => FileKind::Html,
+        root if ["html", "head", "body"]
+            .iter()
+            .any(|name| root.eq_ignore_ascii_case(name)) =>
+        {
+            FileKind::Html
+        }
         _ if !is_xml && name.is_some_and(is_name_of_html) => FileKind::Html,
         _ => FileKind::Plain,
     }
 }
 
 fn is_name_of_html(name: &str) -> bool {
-    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending).to_ascii_lowercase();
+    let ending = name
+        .rsplit_once('.')
+        .map_or("", |(_, ending)| ending)
+        .to_ascii_lowercase();
     matches!(ending.as_str(), "html" | "htm" | "xhtml")
 }
 

@@ -66,10 +66,17 @@ struct Reader {
 }
 
 /// Reads a TEI file.
-pub(super) fn read(bytes: &[u8], encoding: Option<Encoding>, budget: &Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn read(
+    bytes: &[u8],
+    encoding: Option<Encoding>,
+    budget: &Budget,
+) -> Result<Extracted, ExtractError> {
     let mut reader = Reader::default();
     xml::walk(&xml::decode(bytes, encoding), budget, &mut reader)?;
-    Ok(Extracted { metadata: reader.metadata, ..reader.prose.finish(Format::Tei) })
+    Ok(Extracted {
+        metadata: reader.metadata,
+        ..reader.prose.finish(Format::Tei)
+    })
 }
 
 impl Reader {
@@ -87,11 +94,17 @@ impl Reader {
     }
 
     fn meta(&mut self, element: &str) {
-        let Some(value) = phrase(&std::mem::take(&mut self.captured)) else { return };
+        let Some(value) = phrase(&std::mem::take(&mut self.captured)) else {
+            return;
+        };
         match element {
-            "title" if self.is_in("titleStmt") && self.metadata.title.is_none() => self.metadata.title = Some(value),
+            "title" if self.is_in("titleStmt") && self.metadata.title.is_none() => {
+                self.metadata.title = Some(value)
+            }
             "author" if self.is_in("titleStmt") => self.metadata.authors.push(value),
-            "idno" if value.to_ascii_lowercase().contains("isbn") => self.metadata.identifiers.push(value),
+            "idno" if value.to_ascii_lowercase().contains("isbn") => {
+                self.metadata.identifiers.push(value)
+            }
             _ => {}
         }
     }

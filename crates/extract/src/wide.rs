@@ -44,7 +44,9 @@ pub(super) fn detect(bytes: &[u8]) -> Option<Encoding> {
 fn is_utf32(bytes: &[u8], order: fn([u8; 4]) -> u32) -> bool {
     let units = bytes.chunks_exact(4);
     let count = units.len();
-    let valid = units.filter(|unit| utf32::char(unit, order).is_some_and(|char| char != '\0')).count();
+    let valid = units
+        .filter(|unit| utf32::char(unit, order).is_some_and(|char| char != '\0'))
+        .count();
     count > 0 && valid as f64 >= MOST_VALID * count as f64
 }
 
@@ -62,8 +64,13 @@ fn known_share(bytes: &[u8], order: fn([u8; 2]) -> u16) -> f64 {
         alphabetic += usize::from(unit < 0x0700);
     }
     let count = pairs.len() as f64;
-    let likely = f64::from(blanks as u32) >= SOME_BLANKS * count || alphabetic as f64 >= MANY_ALPHABETIC * count;
-    if count > 0.0 && likely { known as f64 / count } else { 0.0 }
+    let likely = f64::from(blanks as u32) >= SOME_BLANKS * count
+        || alphabetic as f64 >= MANY_ALPHABETIC * count;
+    if count > 0.0 && likely {
+        known as f64 / count
+    } else {
+        0.0
+    }
 }
 
 /// Whether this is a unit of a living script, or of a surrogate pair.

@@ -30,7 +30,11 @@ pub(super) trait Visitor {
 ///
 /// # Errors
 /// If its elements are nested too deeply, or it is cut off within a tag.
-pub(super) fn walk(document: &str, budget: &Budget, visitor: &mut (impl Visitor + ?Sized)) -> Result<(), ExtractError> {
+pub(super) fn walk(
+    document: &str,
+    budget: &Budget,
+    visitor: &mut (impl Visitor + ?Sized),
+) -> Result<(), ExtractError> {
     let mut reader = Reader::from_str(document);
     let config = reader.config_mut();
     config.check_end_names = false;
@@ -69,7 +73,9 @@ pub(super) fn walk(document: &str, budget: &Budget, visitor: &mut (impl Visitor 
             Ok(Event::Comment(_) | Event::Decl(_) | Event::DocType(_)) => {}
             Err(_) => {
                 let at = reader.error_position();
-                return Err(ExtractError::damaged(format!("the XML is not well-formed at byte {at}")));
+                return Err(ExtractError::damaged(format!(
+                    "the XML is not well-formed at byte {at}"
+                )));
             }
         }
     }
@@ -77,7 +83,11 @@ pub(super) fn walk(document: &str, budget: &Budget, visitor: &mut (impl Visitor 
 
 /// The value of an attribute, by its name without a prefix.
 pub(super) fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
-    let found = tag.attributes().with_checks(false).flatten().find(|a| a.key.local_name().into_inner() == name)?;
+    let found = tag
+        .attributes()
+        .with_checks(false)
+        .flatten()
+        .find(|a| a.key.local_name().into_inner() == name)?;
     Some(unescaped(&found.value).into_owned())
 }
 
@@ -90,10 +100,17 @@ pub(super) fn unescaped(value: &str) -> Cow<'_, str> {
 pub(super) fn decode(bytes: &[u8], given: Option<Encoding>) -> String {
     let (encoding, mark) = match Encoding::of_mark(bytes) {
         Some(marked) => marked,
-        None => (given.or_else(|| declared(bytes)).unwrap_or(Encoding::UTF_8), 0),
+        None => (
+            given.or_else(|| declared(bytes)).unwrap_or(Encoding::UTF_8),
+            0,
+        ),
     };
     let bytes = &bytes[mark..];
-    let encoding = if given.is_none() && is_utf8(bytes, encoding) { Encoding::UTF_8 } else { encoding };
+    let encoding = if given.is_none() && is_utf8(bytes, encoding) {
+        Encoding::UTF_8
+    } else {
+        encoding
+    };
     if encoding == Encoding::UTF_8
         && let Err(error) = simdutf8::compat::from_utf8(bytes)
         && error.error_len().is_some()
@@ -105,14 +122,24 @@ pub(super) fn decode(bytes: &[u8], given: Option<Encoding>) -> String {
 
 /// Whether it is UTF-8, whatever it declares. Text in a single-byte encoding is never valid UTF-8 by accident.
 pub(super) fn is_utf8(bytes: &[u8], declared: Encoding) -> bool {
-    declared != Encoding::UTF_8 && !declared.is_wide() && !bytes.is_ascii() && simdutf8::basic::from_utf8(bytes).is_ok()
+    declared != Encoding::UTF_8
+        && !declared.is_wide()
+        && !bytes.is_ascii()
+        && simdutf8::basic::from_utf8(bytes).is_ok()
 }
 
 /// The declared encoding. A declaration of a wide encoding that is itself readable as bytes is wrong.
 fn declared(bytes: &[u8]) -> Option<Encoding> {
     let start = String::from_utf8_lossy(&bytes[..bytes.len().min(DECLARATION)]).into_owned();
     let declaration = start.strip_prefix("<?xml")?.split("?>").next()?;
-    let value = declaration.split("encoding").nth(1)?.trim_start().strip_prefix('=')?.trim_start();
+    let value = declaration
+        .split("encoding")
+        .nth(1)?
+        .trim_start()
+        .strip_prefix('=')?
+        .trim_start();
     let name = value.get(1..)?.split(['"', '\'']).next()?;
-    name.parse::<Encoding>().ok().filter(|encoding| !encoding.is_wide())
+    name.parse::<Encoding>()
+        .ok()
+        .filter(|encoding| !encoding.is_wide())
 }

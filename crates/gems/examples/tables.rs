@@ -48,7 +48,9 @@ fn tables(golden: &Path, name: &str, ending: &str) -> Result<[Table; 2]> {
     let mut tables = [Table::new(), Table::new()];
     for (table, recipe) in tables.iter_mut().zip(RECIPES) {
         for line in read(&golden.join(format!("{name}.{recipe}.{ending}")))?.lines() {
-            let (code, value) = line.split_once(['\t', ' ']).ok_or("a line without a second column")?;
+            let (code, value) = line
+                .split_once(['\t', ' '])
+                .ok_or("a line without a second column")?;
             table.insert(u32::from_str_radix(code, 16)?, value.to_owned());
         }
     }
@@ -60,7 +62,10 @@ fn write(data: &Path, name: &str, explained: &str, rows: &str) -> Result<()> {
     for line in explained.lines() {
         writeln!(file, "# {line}")?;
     }
-    writeln!(file, "# Generated from the reference's outputs by examples/tables.rs; do not edit.")?;
+    writeln!(
+        file,
+        "# Generated from the reference's outputs by examples/tables.rs; do not edit."
+    )?;
     file.push_str(rows);
     fs::write(data.join(name), file).map_err(|e| format!("{name}: {e}").into())
 }
@@ -69,8 +74,9 @@ fn write(data: &Path, name: &str, explained: &str, rows: &str) -> Result<()> {
 fn rows(tables: &[Table; 2], value: impl Fn(&str) -> String) -> Result<String> {
     let mut rows = String::new();
     for code in tables.iter().flat_map(Table::keys).collect::<BTreeSet<_>>() {
-        let [documented, released] =
-            tables.each_ref().map(|t| t.get(code).map_or_else(|| SAME.to_owned(), |v| value(v)));
+        let [documented, released] = tables
+            .each_ref()
+            .map(|t| t.get(code).map_or_else(|| SAME.to_owned(), |v| value(v)));
         writeln!(rows, "{code:04X}\t{documented}\t{released}")?;
     }
     Ok(rows)
@@ -98,14 +104,25 @@ fn simplify(golden: &Path, data: &Path) -> Result<()> {
     let tables = tables(golden, "simplify", "tsv")?;
     let explained = "Letters simplified one for one: code point, and the code point it becomes under `documented` and\n\
         `released` ('=': stays as it is).";
-    write(data, "simplify.txt", explained, &rows(&tables, str::to_owned)?)
+    write(
+        data,
+        "simplify.txt",
+        explained,
+        &rows(&tables, str::to_owned)?,
+    )
 }
 
 fn soundex(golden: &Path, data: &Path) -> Result<[Table; 2]> {
     let tables = tables(golden, "soundex", "tsv")?;
     let explained = "Letters to classes: code point, and the digit it becomes under `documented` and `released`\n\
         ('-': deleted, '=': stays as it is).";
-    let digit = |v: &str| if v.is_empty() { "-".to_owned() } else { v.to_owned() };
+    let digit = |v: &str| {
+        if v.is_empty() {
+            "-".to_owned()
+        } else {
+            v.to_owned()
+        }
+    };
     write(data, "soundex.txt", explained, &rows(&tables, digit)?)?;
     Ok(tables)
 }
@@ -117,13 +134,25 @@ fn translit(golden: &Path, data: &Path, soundex: &[Table; 2]) -> Result<()> {
             *value = serde_json::from_str(value)?;
         }
         table.retain(|&code, value| {
-            let ascii = char::from_u32(code).and_then(deunicode_char).unwrap_or_default();
-            let class = |c: char| soundex.get(&u32::from(c)).cloned().unwrap_or_else(|| c.to_string());
+            let ascii = char::from_u32(code)
+                .and_then(deunicode_char)
+                .unwrap_or_default();
+            let class = |c: char| {
+                soundex
+                    .get(&u32::from(c))
+                    .cloned()
+                    .unwrap_or_else(|| c.to_string())
+            };
             ascii.to_lowercase().chars().map(class).collect::<String>() != *value
         });
     }
     let explained = "Where the reference's transliteration (Text::Unidecode 1.30) differs from the crate deunicode: code\n\
         point, and what the letters of its transliteration become (lower case, then soundex.txt) under `documented`\n\
         and `released`, as JSON strings ('=': deunicode has the same).";
-    write(data, "translit.txt", explained, &rows(&tables, |v| serde_json::Value::from(v).to_string())?)
+    write(
+        data,
+        "translit.txt",
+        explained,
+        &rows(&tables, |v| serde_json::Value::from(v).to_string())?,
+    )
 }

@@ -30,7 +30,9 @@ pub enum BoundariesError {
     #[error("no boundary sequences; list them as four digits each, separated by spaces")]
     Empty,
     /// The minimum length is invalid.
-    #[error("'shortest = {0}': the minimum number of digits in a chunk must be a whole number from 1 to 1000000")]
+    #[error(
+        "'shortest = {0}': the minimum number of digits in a chunk must be a whole number from 1 to 1000000"
+    )]
     Shortest(String),
     /// The file has more than one set.
     #[error("this file contains several sets ({0}); put the one to use in its own file")]
@@ -71,9 +73,13 @@ impl Boundaries {
         for sequence in sequences {
             let sequence = sequence.as_ref();
             if sequence.len() != SEQUENCE || !sequence.bytes().all(|b| b.is_ascii_digit()) {
-                return Err(BoundariesError::Sequence(sequence.chars().take(40).collect()));
+                return Err(BoundariesError::Sequence(
+                    sequence.chars().take(40).collect(),
+                ));
             }
-            let value = sequence.bytes().fold(0, |n, b| n << 4 | u16::from(b - b'0'));
+            let value = sequence
+                .bytes()
+                .fold(0, |n, b| n << 4 | u16::from(b - b'0'));
             set.insert(value);
             ends[usize::from(value / 64)] |= 1 << (value % 64);
         }
@@ -83,7 +89,11 @@ impl Boundaries {
         if !(1..=1_000_000).contains(&shortest) {
             return Err(BoundariesError::Shortest(shortest.to_string()));
         }
-        Ok(Self { sequences: set, shortest, ends })
+        Ok(Self {
+            sequences: set,
+            shortest,
+            ends,
+        })
     }
 
     /// Reads a file with one set. `#` starts a comment, `[name]` starts a set, and `shortest = N` is the minimum
@@ -103,7 +113,9 @@ impl Boundaries {
                 && key.trim() == "shortest"
             {
                 let value = value.trim();
-                shortest = value.parse().map_err(|_| BoundariesError::Shortest(value.to_owned()))?;
+                shortest = value
+                    .parse()
+                    .map_err(|_| BoundariesError::Shortest(value.to_owned()))?;
             } else {
                 sequences.extend(line.split_whitespace());
             }
@@ -127,7 +139,11 @@ impl Boundaries {
         let (mut tail, mut length, mut in_tail) = (0_u16, 0, 0);
         for character in fold.chars() {
             length += 1;
-            in_tail = if character.is_ascii_digit() { in_tail + 1 } else { 0 };
+            in_tail = if character.is_ascii_digit() {
+                in_tail + 1
+            } else {
+                0
+            };
             tail = tail << 4 | (character.to_digit(10).unwrap_or_default() as u16);
             if in_tail >= SEQUENCE && self.ends_at(tail) {
                 if length - SEQUENCE >= self.shortest {
@@ -186,13 +202,20 @@ mod tests {
         let (standard, second) = (Boundaries::standard(), Boundaries::second());
         assert_eq!(second.shortest(), standard.shortest());
         assert!(second.sequences().count() > 8);
-        assert!(second.sequences().all(|sequence| standard.sequences().all(|other| other != sequence)));
+        assert!(
+            second
+                .sequences()
+                .all(|sequence| standard.sequences().all(|other| other != sequence))
+        );
     }
 
     #[test]
     fn files() {
         let ok = |file| Boundaries::parse(file).expect("a good file");
-        assert_eq!(ok("1234 0042"), Boundaries::new(["0042", "1234"], 150).expect("good"));
+        assert_eq!(
+            ok("1234 0042"),
+            Boundaries::new(["0042", "1234"], 150).expect("good")
+        );
         assert_eq!(
             ok("\u{feff}# what\n[fine]\nshortest = 60\n1234 # why\n"),
             Boundaries::new(["1234"], 60).expect("good")
@@ -202,8 +225,17 @@ mod tests {
         assert_eq!(bad("123"), BoundariesError::Sequence("123".into()));
         assert_eq!(bad("12345"), BoundariesError::Sequence("12345".into()));
         assert_eq!(bad("١٢٣٤"), BoundariesError::Sequence("١٢٣٤".into()));
-        assert_eq!(bad("shortest = -1\n1234"), BoundariesError::Shortest("-1".into()));
-        assert_eq!(bad("shortest = 0\n1234"), BoundariesError::Shortest("0".into()));
-        assert_eq!(bad("[a]\n1234\n[b]\n4321"), BoundariesError::Several("a, b".into()));
+        assert_eq!(
+            bad("shortest = -1\n1234"),
+            BoundariesError::Shortest("-1".into())
+        );
+        assert_eq!(
+            bad("shortest = 0\n1234"),
+            BoundariesError::Shortest("0".into())
+        );
+        assert_eq!(
+            bad("[a]\n1234\n[b]\n4321"),
+            BoundariesError::Several("a, b".into())
+        );
     }
 }

@@ -20,7 +20,9 @@ pub enum Costly {
     )]
     Expands,
     /// Too many consecutive combining marks.
-    #[error("the text has more than {MOST_MARKS} combining marks in a row; remove what is not text")]
+    #[error(
+        "the text has more than {MOST_MARKS} combining marks in a row; remove what is not text"
+    )]
     Marks,
 }
 
@@ -45,10 +47,16 @@ pub fn bounded(text: &str) -> Result<(), Costly> {
             (characters, marks) = (characters + simple, 0);
         }
         rest = &rest[simple..];
-        let Some(c) = rest.chars().next() else { return Ok(()) };
+        let Some(c) = rest.chars().next() else {
+            return Ok(());
+        };
         rest = &rest[c.len_utf8()..];
         decompose_compatible(c, |_| characters += 1);
-        marks = if canonical_combining_class(c) == 0 { 0 } else { marks + 1 };
+        marks = if canonical_combining_class(c) == 0 {
+            0
+        } else {
+            marks + 1
+        };
         if marks > MOST_MARKS {
             return Err(Costly::Marks);
         }
@@ -67,7 +75,11 @@ fn simple(bytes: &[u8]) -> usize {
     let is_simple = |byte: &u8| *byte < 0xCC || matches!(byte, 0xD0 | 0xD1);
     let is_all_simple = |block: &&[u8]| block.iter().fold(true, |all, byte| all & is_simple(byte));
     let blocks = bytes.chunks_exact(BLOCK).take_while(is_all_simple).count() * BLOCK;
-    blocks + bytes[blocks..].iter().take_while(|byte| is_simple(byte)).count()
+    blocks
+        + bytes[blocks..]
+            .iter()
+            .take_while(|byte| is_simple(byte))
+            .count()
 }
 
 #[cfg(test)]
@@ -102,7 +114,10 @@ mod tests {
         }
         assert_eq!(bounded(&"\u{fdfa} ".repeat(20_000)), Err(Costly::Expands));
         assert_eq!(bounded(&"\u{fdfb}".repeat(100_000)), Err(Costly::Expands));
-        assert_eq!(bounded(&"a".repeat(1_001).replace('a', "\u{301}")), Err(Costly::Marks));
+        assert_eq!(
+            bounded(&"a".repeat(1_001).replace('a', "\u{301}")),
+            Err(Costly::Marks)
+        );
         assert_eq!(bounded(&format!("a{}", "\u{301}".repeat(1_000))), Ok(()));
     }
 }

@@ -18,7 +18,9 @@ const OFTEN: usize = 8;
 /// If fewer than one line in this many ends in a hyphen within a word, such hyphens belong to the spelling: “well-known”.
 const RARE: usize = 50;
 /// Invisible characters: the soft hyphen, zero-width blanks and joiners, the byte-order mark.
-const INVISIBLE: [char; 6] = ['\u{AD}', '\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}'];
+const INVISIBLE: [char; 6] = [
+    '\u{AD}', '\u{200B}', '\u{200C}', '\u{200D}', '\u{2060}', '\u{FEFF}',
+];
 
 /// A text without print artifacts, made by [`clean`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,21 +36,30 @@ impl Clean<'_> {
     /// The text.
     #[must_use]
     pub fn text(&self) -> &str {
-        self.stays.as_ref().or(self.visible.as_ref()).map_or(self.source, Traced::text)
+        self.stays
+            .as_ref()
+            .or(self.visible.as_ref())
+            .map_or(self.source, Traced::text)
     }
 
     /// Maps a part of the text to its place in the source, both in bytes, including anything removed inside of it.
     #[must_use]
     pub fn source(&self, part: Range<usize>) -> Range<usize> {
         let steps = [&self.stays, &self.visible];
-        steps.into_iter().flatten().fold(part, |part, step| step.source(part))
+        steps
+            .into_iter()
+            .flatten()
+            .fold(part, |part, step| step.source(part))
     }
 
     /// Like [`source`](Self::source), for a gem's place.
     #[must_use]
     pub fn place(&self, place: Place) -> Place {
         let source = self.source(place.start as usize..place.end as usize);
-        Place { start: source.start as u64, end: source.end as u64 }
+        Place {
+            start: source.start as u64,
+            end: source.end as u64,
+        }
     }
 
     /// Gems of the text, with their places in the source.
@@ -93,7 +104,11 @@ impl Clean<'_> {
 pub fn clean(source: &str) -> Clean<'_> {
     let visible = visible(source);
     let stays = stays(visible.as_ref().map_or(source, Traced::text));
-    Clean { source, visible, stays }
+    Clean {
+        source,
+        visible,
+        stays,
+    }
 }
 
 /// The text without what repeats on every page, and with hyphenated words joined; `None` if nothing changes.
@@ -106,7 +121,11 @@ fn stays(text: &str) -> Option<Traced> {
     let by = breaks.lines();
     let mut on_pages: HashMap<String, usize> = HashMap::new();
     for page in &pages {
-        let mut shapes: Vec<String> = margins(page).into_iter().map(shape).filter(|shape| !shape.is_empty()).collect();
+        let mut shapes: Vec<String> = margins(page)
+            .into_iter()
+            .map(shape)
+            .filter(|shape| !shape.is_empty())
+            .collect();
         shapes.sort_unstable();
         shapes.dedup();
         for shape in shapes {
@@ -114,14 +133,21 @@ fn stays(text: &str) -> Option<Traced> {
         }
     }
     let fewest = FEWEST.max(pages.len() / OFTEN);
-    let runs = |line: &str| on_pages.get(&shape(line)).is_some_and(|&pages| pages >= fewest);
+    let runs = |line: &str| {
+        on_pages
+            .get(&shape(line))
+            .is_some_and(|&pages| pages >= fewest)
+    };
     let is_number = |line: &str| pages.len() >= FEWEST && number(line).is_some();
     let mut stays = Traced::with_capacity(text.len());
     for page in &pages {
         let margins = margins(page);
         let ends = [margins.first(), margins.last()].map(|line| line.map(|line| line.as_ptr()));
         let is_printed = |line: &str| {
-            (margins.iter().any(|margin| margin.as_ptr() == line.as_ptr()) && runs(line))
+            (margins
+                .iter()
+                .any(|margin| margin.as_ptr() == line.as_ptr())
+                && runs(line))
                 || (ends.contains(&Some(line.as_ptr())) && is_number(line.trim()))
         };
         // A page is not a paragraph: blank lines at its ends are not part of the text.
@@ -170,8 +196,13 @@ fn visible(text: &str) -> Option<Traced> {
     }
     // All of these characters begin with one of these bytes.
     let suspects = memchr3_iter(0xC2, 0xE2, 0xEF, bytes);
-    let mut unseen =
-        suspects.filter_map(|at| text[at..].chars().next().filter(|&char| is_unseen(char)).map(|c| (at, c)));
+    let mut unseen = suspects.filter_map(|at| {
+        text[at..]
+            .chars()
+            .next()
+            .filter(|&char| is_unseen(char))
+            .map(|c| (at, c))
+    });
     let first = unseen.next()?;
     let mut visible = Traced::with_capacity(text.len());
     let mut from = 0;
@@ -196,17 +227,27 @@ fn visible(text: &str) -> Option<Traced> {
 }
 
 /// Whether a text may have invisible characters or ligatures. Most texts have none; this takes many bytes at a time.
-#[allow(clippy::needless_bitwise_bool, reason = "branches would keep the compiler from using vector instructions")]
+#[allow(
+    clippy::needless_bitwise_bool,
+    reason = "branches would keep the compiler from using vector instructions"
+)]
 fn may_have_unseen(bytes: &[u8]) -> bool {
-    let (seconds, thirds) = (bytes.get(1..).unwrap_or_default(), bytes.get(2..).unwrap_or_default());
+    let (seconds, thirds) = (
+        bytes.get(1..).unwrap_or_default(),
+        bytes.get(2..).unwrap_or_default(),
+    );
     // The last byte of a soft hyphen at the end, for which there is no third.
     let at_end = bytes.ends_with("\u{AD}".as_bytes());
-    let threes = bytes.iter().zip(seconds).zip(thirds).map(|((&first, &second), &third)| {
-        (first == 0xC2) & (second == 0xAD)
-            | (first == 0xE2) & (second == 0x80) & (third.wrapping_sub(0x8B) < 3)
-            | (first == 0xE2) & (second == 0x81) & (third == 0xA0)
-            | (first == 0xEF) & ((second == 0xAC) | (second == 0xBB))
-    });
+    let threes = bytes
+        .iter()
+        .zip(seconds)
+        .zip(thirds)
+        .map(|((&first, &second), &third)| {
+            (first == 0xC2) & (second == 0xAD)
+                | (first == 0xE2) & (second == 0x80) & (third.wrapping_sub(0x8B) < 3)
+                | (first == 0xE2) & (second == 0x81) & (third == 0xA0)
+                | (first == 0xEF) & ((second == 0xAC) | (second == 0xBB))
+        });
     threes.fold(at_end, |any, found| any | found)
 }
 
@@ -246,17 +287,27 @@ fn pages<'a>(text: &'a str, breaks: &mut Breaks<'a>) -> Vec<&'a str> {
 /// The parts of a text that end in this ASCII character, and the rest, which may be empty.
 fn parts(text: &str, end: u8) -> impl Iterator<Item = &str> {
     let mut start = 0;
-    memchr_iter(end, text.as_bytes()).map(|at| at + 1).chain(once(text.len())).map(move |end| {
-        let part = &text[start..end];
-        start = end;
-        part
-    })
+    memchr_iter(end, text.as_bytes())
+        .map(|at| at + 1)
+        .chain(once(text.len()))
+        .map(move |end| {
+            let part = &text[start..end];
+            start = end;
+            part
+        })
 }
 
 /// The non-blank lines at the top and the bottom of a page.
 fn margins(page: &str) -> Vec<&str> {
-    let written = || page.lines().map(str::trim_end).filter(|line| !line.is_empty());
-    let mut lines: Vec<&str> = written().take(MARGIN).chain(written().rev().take(MARGIN)).collect();
+    let written = || {
+        page.lines()
+            .map(str::trim_end)
+            .filter(|line| !line.is_empty())
+    };
+    let mut lines: Vec<&str> = written()
+        .take(MARGIN)
+        .chain(written().rev().take(MARGIN))
+        .collect();
     lines.sort_unstable_by_key(|line| line.as_ptr());
     lines.dedup_by_key(|line| line.as_ptr());
     lines
@@ -271,10 +322,15 @@ fn shape(line: &str) -> String {
 fn number(line: &str) -> Option<u32> {
     /// A longer line is not a page number.
     const LONGEST: usize = 16;
-    if line.len() > LONGEST || !line.contains(|c: char| c.is_ascii_digit()) || line.contains(char::is_alphabetic) {
+    if line.len() > LONGEST
+        || !line.contains(|c: char| c.is_ascii_digit())
+        || line.contains(char::is_alphabetic)
+    {
         return None;
     }
-    line.trim_matches(|char: char| !char.is_ascii_digit()).parse().ok()
+    line.trim_matches(|char: char| !char.is_ascii_digit())
+        .parse()
+        .ok()
 }
 
 /// Counts the lines of a text, and those that end in the middle of a word.
@@ -296,7 +352,9 @@ impl<'a> Breaks<'a> {
     }
 
     fn lines(&self) -> Lines {
-        Lines { breaks: self.broken * RARE > self.all }
+        Lines {
+            breaks: self.broken * RARE > self.all,
+        }
     }
 }
 
@@ -336,7 +394,9 @@ impl Lines {
     fn joint(&self, text: &str, line: &str) -> Joint {
         match text {
             "" => Joint::Nothing,
-            text if is_broken(text) && goes_on(line) => Joint::Word { hyphen: !self.breaks },
+            text if is_broken(text) && goes_on(line) => Joint::Word {
+                hyphen: !self.breaks,
+            },
             _ => Joint::Line,
         }
     }
@@ -353,7 +413,8 @@ enum Joint {
 }
 
 fn is_broken(line: &str) -> bool {
-    line.strip_suffix(['-', '\u{AD}', '\u{2010}']).is_some_and(|before| before.ends_with(char::is_alphabetic))
+    line.strip_suffix(['-', '\u{AD}', '\u{2010}'])
+        .is_some_and(|before| before.ends_with(char::is_alphabetic))
 }
 
 fn goes_on(line: &str) -> bool {
@@ -373,8 +434,11 @@ mod tests {
     #[test]
     fn heads_numbers_and_broken_words() {
         let page = |number: usize, body: &str| format!("The Lapidary\n\n{body}\n\n{number}\n");
-        let pages =
-            [page(7, "Granite and am-\nber lay"), page(8, "in a trea-"), page(9, "sure box of Anna-\nMaria.\n1812")];
+        let pages = [
+            page(7, "Granite and am-\nber lay"),
+            page(8, "in a trea-"),
+            page(9, "sure box of Anna-\nMaria.\n1812"),
+        ];
         let clean_pages = "Granite and amber lay\nin a treasure box of Anna-\nMaria.\n1812";
         assert_eq!(clean(&pages.join("\x0C")), clean_pages);
         // Without form feeds, the page numbers separate the pages.
@@ -391,18 +455,29 @@ mod tests {
         ] {
             assert_eq!(clean(text), text);
         }
-        assert_eq!(clean("The end\nis near\x0CThe end\nwas near\nof it"), "The end\nis near\nThe end\nwas near\nof it");
+        assert_eq!(
+            clean("The end\nis near\x0CThe end\nwas near\nof it"),
+            "The end\nis near\nThe end\nwas near\nof it"
+        );
     }
 
     #[test]
     fn what_nobody_sees_goes() {
-        assert_eq!(clean("so\u{AD}ft\u{200B} \u{FB01}n a\u{AD}\nnd\u{FEFF}"), "soft fin and");
+        assert_eq!(
+            clean("so\u{AD}ft\u{200B} \u{FB01}n a\u{AD}\nnd\u{FEFF}"),
+            "soft fin and"
+        );
     }
     #[test]
     fn places_in_the_source() {
-        let page = |number: usize, body: &str| format!("The Lapidary\r\n\r\n{body}\r\n\r\n{number}\r\n");
-        let source =
-            [page(7, "Gra\u{AD}nite and am-\r\nber lay"), page(8, "in a trea-"), page(9, "sure o\u{FB03}ce.")].concat();
+        let page =
+            |number: usize, body: &str| format!("The Lapidary\r\n\r\n{body}\r\n\r\n{number}\r\n");
+        let source = [
+            page(7, "Gra\u{AD}nite and am-\r\nber lay"),
+            page(8, "in a trea-"),
+            page(9, "sure o\u{FB03}ce."),
+        ]
+        .concat();
         let clean = cleaned(&source);
         assert_eq!(clean.text(), "Granite and amber lay\nin a treasure office.");
         let of = |word: &str| {

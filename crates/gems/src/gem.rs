@@ -56,9 +56,13 @@ impl FromStr for WrittenGem {
     fn from_str(written: &str) -> Result<Self, WrittenGemError> {
         let all = |allowed: fn(&u8) -> bool| written.bytes().all(|byte| allowed(&byte));
         if written.len() == 16 && all(u8::is_ascii_hexdigit) {
-            return u64::from_str_radix(written, 16).map(Self::Digits).map_err(|_| WrittenGemError);
+            return u64::from_str_radix(written, 16)
+                .map(Self::Digits)
+                .map_err(|_| WrittenGemError);
         }
-        let number = Some(written).filter(|_| all(u8::is_ascii_digit)).and_then(|number| number.parse().ok());
+        let number = Some(written)
+            .filter(|_| all(u8::is_ascii_digit))
+            .and_then(|number| number.parse().ok());
         number.map(Self::Number).ok_or(WrittenGemError)
     }
 }

@@ -23,14 +23,20 @@ pub(super) fn jenkins(key: &[u8]) -> u32 {
     a = a.wrapping_add(part(0, 4));
     b = b.wrapping_add(part(4, 8));
     // The lowest byte of c is reserved for the length.
-    c = c.wrapping_add(key.len() as u32).wrapping_add(part(8, 12) << 8);
+    c = c
+        .wrapping_add(key.len() as u32)
+        .wrapping_add(part(8, 12) << 8);
     mix(&mut a, &mut b, &mut c);
     c
 }
 
 fn word(bytes: &[u8]) -> u32 {
     let signed = |(i, &b): (usize, &u8)| i32::from(b.cast_signed()).cast_unsigned() << (8 * i);
-    bytes.iter().enumerate().map(signed).fold(0, u32::wrapping_add)
+    bytes
+        .iter()
+        .enumerate()
+        .map(signed)
+        .fold(0, u32::wrapping_add)
 }
 
 fn mix(a: &mut u32, b: &mut u32, c: &mut u32) {
@@ -50,12 +56,21 @@ mod tests {
 
     #[test]
     fn the_reference_hashes() {
-        let digits: Vec<u8> = b"0123456781234567".iter().copied().cycle().take(10_000).collect();
+        let digits: Vec<u8> = b"0123456781234567"
+            .iter()
+            .copied()
+            .cycle()
+            .take(10_000)
+            .collect();
         let table = include_str!("../tests/golden/jenkins.tsv");
         for line in table.lines() {
             let (n, hash) = line.split_once('\t').expect("two columns");
             let n: usize = n.parse().expect("a length");
-            assert_eq!(jenkins(&digits[..n]), hash.parse::<u32>().expect("a hash"), "{n} digits");
+            assert_eq!(
+                jenkins(&digits[..n]),
+                hash.parse::<u32>().expect("a hash"),
+                "{n} digits"
+            );
         }
     }
 }

@@ -128,5 +128,7 @@ pub use name::{RecipeError, RecipeName};
 pub use packed::PackedFold;
 pub use recipe::Recipe;
 pub use rule::Rule;
-pub use signatures::{DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords, TextWords, WEIGHED};
+pub use signatures::{
+    DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords, TextWords, WEIGHED,
+};
 pub use statistics::{SequenceCounts, choose};

@@ -41,7 +41,8 @@ impl FromStr for RecipeName {
     type Err = RecipeError;
 
     fn from_str(name: &str) -> Result<Self, RecipeError> {
-        let allowed = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-@;=:+._".contains(&b);
+        let allowed =
+            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-@;=:+._".contains(&b);
         if (1..=255).contains(&name.len()) && name.bytes().all(allowed) {
             Ok(Self(name.to_owned()))
         } else {

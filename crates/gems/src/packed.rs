@@ -41,7 +41,9 @@ impl PackedFold {
         let mut bytes = Vec::with_capacity(symbols.len() * 5 / 2 + 10);
         varint::put(&mut bytes, symbols.len() as u64);
         let numbers = numbered(base);
-        let nibble = |&(symbol, _): &(char, Place)| numbers.find(symbol).map_or(OTHER, |number| number as u8);
+        let nibble = |&(symbol, _): &(char, Place)| {
+            numbers.find(symbol).map_or(OTHER, |number| number as u8)
+        };
         for two in symbols.chunks(2) {
             bytes.push(nibble(&two[0]) | two.get(1).map_or(0, nibble) << 4);
         }
@@ -55,7 +57,9 @@ impl PackedFold {
     /// A fold from the bytes of [`Self::as_bytes`] and the name of its base; `None` if there is no such base.
     #[must_use]
     pub fn new(base: &str, bytes: Vec<u8>) -> Option<Self> {
-        let base = Base::named(base).map(Base::name).or((base == SOUNDS).then_some(SOUNDS))?;
+        let base = Base::named(base)
+            .map(Base::name)
+            .or((base == SOUNDS).then_some(SOUNDS))?;
         Some(Self { base, bytes })
     }
 
@@ -122,9 +126,11 @@ mod tests {
     use crate::{Boundaries, Recipe};
 
     fn recut_is_as_cut(text: &str) -> Result<(), TestCaseError> {
-        let fine = Boundaries::new(["41", "52", "14", "86"].map(|two| two.repeat(2)), 1).expect("good");
+        let fine =
+            Boundaries::new(["41", "52", "14", "86"].map(|two| two.repeat(2)), 1).expect("good");
         let hardened = [Recipe::hardened(), Recipe::hardened_fine()];
-        let exact = [Recipe::documented(), Recipe::released()].map(|base| [base.with_boundaries(fine.clone()), base]);
+        let exact = [Recipe::documented(), Recipe::released()]
+            .map(|base| [base.with_boundaries(fine.clone()), base]);
         for recipes in exact.into_iter().chain([hardened]) {
             let packed = recipes[0].folded(text, |place| place).expect("a fold");
             for recipe in recipes {
@@ -155,9 +161,14 @@ mod tests {
 
     #[test]
     fn another_base_cannot_cut_it() {
-        let packed = Recipe::released().folded("a text", |place| place).expect("a fold");
+        let packed = Recipe::released()
+            .folded("a text", |place| place)
+            .expect("a fold");
         assert_eq!(Recipe::documented().recut(&packed), None);
-        assert_eq!(PackedFold::new("released", packed.as_bytes().to_vec()), Some(packed));
+        assert_eq!(
+            PackedFold::new("released", packed.as_bytes().to_vec()),
+            Some(packed)
+        );
         assert_eq!(PackedFold::new("other", Vec::new()), None);
     }
 }

@@ -55,9 +55,17 @@ impl Rule {
     /// The rule of `hardened`, measured on unrelated books: one gem is no more than a quotation, two gems far apart are two
     /// quotations, a text may quote a page of a book, and two books that share quotations share only a small part of each
     /// other.
-    pub const HARDENED: Self = Self { min_share_of_few: 0.12, ..Self::QUOTED };
+    pub const HARDENED: Self = Self {
+        min_share_of_few: 0.12,
+        ..Self::QUOTED
+    };
     /// The rule of `hardened-fine`, which finds quotations.
-    pub const QUOTED: Self = Self { min_common: 2, min_share: 0.03, min_support: 2.0, ..Self::EXACT };
+    pub const QUOTED: Self = Self {
+        min_common: 2,
+        min_share: 0.03,
+        min_support: 2.0,
+        ..Self::EXACT
+    };
     /// With fewer common gems, [`Rule::min_share_of_few`] is required.
     pub const FEW: u32 = 16;
 
@@ -66,7 +74,9 @@ impl Rule {
     pub fn needed(&self, gems: u32) -> f64 {
         let gems = f64::from(gems);
         let of_few = (self.min_share_of_few * gems).min(Self::FEW.into());
-        f64::from(self.fewest()).max(self.min_share * gems).max(of_few)
+        f64::from(self.fewest())
+            .max(self.min_share * gems)
+            .max(of_few)
     }
 
     /// The smallest number of common gems that can make a match.

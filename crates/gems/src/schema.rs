@@ -3,21 +3,35 @@
 use std::borrow::Cow;
 
 use utoipa::openapi::RefOr;
-use utoipa::openapi::schema::{AdditionalProperties, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type};
+use utoipa::openapi::schema::{
+    AdditionalProperties, ArrayBuilder, ObjectBuilder, OneOfBuilder, Schema, Type,
+};
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::{Recipe, WrittenGem};
 
 impl PartialSchema for WrittenGem {
     fn schema() -> RefOr<Schema> {
-        let number = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0)).maximum(Some(u32::MAX));
+        let number = ObjectBuilder::new()
+            .schema_type(Type::Integer)
+            .minimum(Some(0))
+            .maximum(Some(u32::MAX));
         let number = number.description(Some("A gem of 32 bits"));
-        let digits = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[0-9a-f]{16}$"));
-        let digits =
-            digits.description(Some("A gem of 48 bits, of which the first four digits are 0, or a signature of 64"));
-        let short = ObjectBuilder::new().schema_type(Type::String).pattern(Some("^[0-9a-f]{8}$"));
+        let digits = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some("^[0-9a-f]{16}$"));
+        let digits = digits.description(Some(
+            "A gem of 48 bits, of which the first four digits are 0, or a signature of 64",
+        ));
+        let short = ObjectBuilder::new()
+            .schema_type(Type::String)
+            .pattern(Some("^[0-9a-f]{8}$"));
         let short = short.description(Some("A signature of 32 bits"));
-        OneOfBuilder::new().item(number).item(digits).item(short).into()
+        OneOfBuilder::new()
+            .item(number)
+            .item(digits)
+            .item(short)
+            .into()
     }
 }
 
@@ -30,17 +44,32 @@ impl ToSchema for WrittenGem {
 impl PartialSchema for Recipe {
     fn schema() -> RefOr<Schema> {
         let text = || ObjectBuilder::new().schema_type(Type::String);
-        let count = || ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));
+        let count = || {
+            ObjectBuilder::new()
+                .schema_type(Type::Integer)
+                .minimum(Some(0))
+        };
         // No definition is of two kinds.
         let only = || Some(AdditionalProperties::FreeForm(false));
-        let named = || ObjectBuilder::new().property("name", text()).required("name").additional_properties(only());
+        let named = || {
+            ObjectBuilder::new()
+                .property("name", text())
+                .required("name")
+                .additional_properties(only())
+        };
         let base = text().enum_values(Some(["documented", "released"]));
         let boundaries = ArrayBuilder::new().items(text().pattern(Some("^[0-9]{4}$")));
         let exact = named().property("base", base).required("base");
         let exact = exact.property("shortest", count()).required("shortest");
-        let exact = exact.property("boundaries", boundaries).required("boundaries");
-        let hardened = named().property("window", count()).required("window").property("bits", count());
-        let lexicon = text().description(Some("The lexicon that its name ends with: the whole file"));
+        let exact = exact
+            .property("boundaries", boundaries)
+            .required("boundaries");
+        let hardened = named()
+            .property("window", count())
+            .required("window")
+            .property("bits", count());
+        let lexicon =
+            text().description(Some("The lexicon that its name ends with: the whole file"));
         let signature = named().property("lexicon", lexicon);
         OneOfBuilder::new()
             .description(Some(

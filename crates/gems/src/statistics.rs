@@ -31,7 +31,11 @@ pub struct SequenceCounts {
 
 impl Default for SequenceCounts {
     fn default() -> Self {
-        Self { counts: vec![0; SEQUENCES].into(), characters: 0, digits: 0 }
+        Self {
+            counts: vec![0; SEQUENCES].into(),
+            characters: 0,
+            digits: 0,
+        }
     }
 }
 
@@ -40,9 +44,19 @@ impl SequenceCounts {
     /// Digits outside ASCII are not part of any sequence.
     #[must_use]
     pub fn of_fold(fold: &str, characters: u64) -> Self {
-        let mut counted = Self { characters, digits: fold.chars().count() as u64, ..Self::default() };
-        for window in fold.as_bytes().windows(SEQUENCE).filter(|window| window.iter().all(u8::is_ascii_digit)) {
-            let sequence = window.iter().fold(0, |n, digit| 10 * n + usize::from(digit - b'0'));
+        let mut counted = Self {
+            characters,
+            digits: fold.chars().count() as u64,
+            ..Self::default()
+        };
+        for window in fold
+            .as_bytes()
+            .windows(SEQUENCE)
+            .filter(|window| window.iter().all(u8::is_ascii_digit))
+        {
+            let sequence = window
+                .iter()
+                .fold(0, |n, digit| 10 * n + usize::from(digit - b'0'));
             counted.counts[sequence] += 1;
         }
         counted
@@ -50,7 +64,10 @@ impl SequenceCounts {
 
     /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
-        self.counts.iter_mut().zip(other.counts.iter()).for_each(|(count, more)| *count += more);
+        self.counts
+            .iter_mut()
+            .zip(other.counts.iter())
+            .for_each(|(count, more)| *count += more);
         self.characters += other.characters;
         self.digits += other.digits;
     }
@@ -65,14 +82,23 @@ impl SequenceCounts {
     #[must_use]
     pub fn of(&self, sequence: &str) -> u64 {
         let value = sequence.parse().ok().filter(|_| sequence.len() == SEQUENCE);
-        value.and_then(|value: usize| self.counts.get(value)).copied().unwrap_or_default()
+        value
+            .and_then(|value: usize| self.counts.get(value))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Every sequence that was counted, with its count, most frequent first.
     #[must_use]
     pub fn sorted(&self) -> Vec<(String, u64)> {
-        let counts = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
-        let mut sorted: Vec<_> = counts.map(|(value, count)| (format!("{value:04}"), *count)).collect();
+        let counts = self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0);
+        let mut sorted: Vec<_> = counts
+            .map(|(value, count)| (format!("{value:04}"), *count))
+            .collect();
         sorted.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         sorted
     }
@@ -91,14 +117,20 @@ pub fn choose(
     shortest: usize,
     avoid: Option<&Boundaries>,
 ) -> Option<Vec<String>> {
-    let avoided: Vec<String> = avoid.map(|avoid| avoid.sequences().collect()).unwrap_or_default();
-    let languages: Vec<(&String, &SequenceCounts)> =
-        by_language.iter().filter(|(_, counts)| counts.characters > 0).collect();
+    let avoided: Vec<String> = avoid
+        .map(|avoid| avoid.sequences().collect())
+        .unwrap_or_default();
+    let languages: Vec<(&String, &SequenceCounts)> = by_language
+        .iter()
+        .filter(|(_, counts)| counts.characters > 0)
+        .collect();
     // Cuts occur like radioactive decays: beyond the minimum length, the expected remaining length of a chunk is the
     // average distance between cuts, however long the chunk already is.
     let apart: Vec<f64> = languages
         .iter()
-        .map(|(language, counts)| target(language) - shortest as f64 * counts.characters_per_digit())
+        .map(|(language, counts)| {
+            target(language) - shortest as f64 * counts.characters_per_digit()
+        })
         .collect();
     if apart.iter().any(|apart| *apart <= 0.0) {
         return None;
@@ -106,14 +138,22 @@ pub fn choose(
     // The fraction of the cuts that each sequence would make in each language.
     let parts = |sequence: &str| -> Vec<f64> {
         let languages = languages.iter().zip(&apart);
-        languages.map(|((_, counts), apart)| counts.of(sequence) as f64 * apart / counts.characters as f64).collect()
+        languages
+            .map(|((_, counts), apart)| {
+                counts.of(sequence) as f64 * apart / counts.characters as f64
+            })
+            .collect()
     };
     let overlaps = |s: &str| (1..SEQUENCE).any(|shift| s[shift..] == s[..SEQUENCE - shift]);
     let candidates: Vec<(String, Vec<f64>)> = (0..SEQUENCES)
         .map(|value| format!("{value:04}"))
         .filter(|sequence| !overlaps(sequence) && !avoided.contains(sequence))
         .map(|sequence| (parts(&sequence), sequence))
-        .filter(|(parts, _)| parts.iter().all(|part| (SMALLEST_PART..=LARGEST_PART).contains(part)))
+        .filter(|(parts, _)| {
+            parts
+                .iter()
+                .all(|part| (SMALLEST_PART..=LARGEST_PART).contains(part))
+        })
         .map(|(parts, sequence)| (sequence, parts))
         .collect();
 
@@ -132,16 +172,22 @@ pub fn choose(
     while let Some((left, candidate)) = best(&sum, None, &chosen)
         && left < error(&sum, None, &nothing)
     {
-        sum.iter_mut().zip(&candidates[candidate].1).for_each(|(sum, part)| *sum += part);
+        sum.iter_mut()
+            .zip(&candidates[candidate].1)
+            .for_each(|(sum, part)| *sum += part);
         chosen.push(candidate);
     }
     for _ in 0..ROUNDS {
         let mut exchanged = false;
         for i in 0..chosen.len() {
             let out = &candidates[chosen[i]].1;
-            let Some((left, candidate)) = best(&sum, Some(out), &chosen) else { break };
+            let Some((left, candidate)) = best(&sum, Some(out), &chosen) else {
+                break;
+            };
             if left < error(&sum, None, &nothing) {
-                for (sum, (less, more)) in sum.iter_mut().zip(out.iter().zip(&candidates[candidate].1)) {
+                for (sum, (less, more)) in
+                    sum.iter_mut().zip(out.iter().zip(&candidates[candidate].1))
+                {
                     *sum += more - less;
                 }
                 chosen[i] = candidate;
@@ -152,7 +198,10 @@ pub fn choose(
             break;
         }
     }
-    let mut sequences: Vec<String> = chosen.into_iter().map(|candidate| candidates[candidate].0.clone()).collect();
+    let mut sequences: Vec<String> = chosen
+        .into_iter()
+        .map(|candidate| candidates[candidate].0.clone())
+        .collect();
     sequences.sort();
     (!sequences.is_empty()).then_some(sequences)
 }
@@ -166,22 +215,41 @@ mod tests {
         let mut counts = SequenceCounts::of_fold("1212121٣1212", 100);
         counts.add(&SequenceCounts::of_fold("12", 50));
         assert_eq!((counts.characters, counts.digits), (150, 14));
-        assert_eq!((counts.of("1212"), counts.of("2121"), counts.of("12"), counts.of("121x")), (3, 2, 0, 0));
+        assert_eq!(
+            (
+                counts.of("1212"),
+                counts.of("2121"),
+                counts.of("12"),
+                counts.of("121x")
+            ),
+            (3, 2, 0, 0)
+        );
         let mut twice = counts.clone();
         twice.add(&counts);
-        assert_eq!(twice.sorted(), [("1212".to_owned(), 6), ("2121".to_owned(), 4)]);
+        assert_eq!(
+            twice.sorted(),
+            [("1212".to_owned(), 6), ("2121".to_owned(), 4)]
+        );
     }
 
     /// Folds of random digits; each language prefers different digits.
     fn folds() -> BTreeMap<String, String> {
         let mut state = 7_u64;
         let mut random = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % below
         };
         let mut all = BTreeMap::new();
         for favourite in ['1', '5', '8'] {
-            let mut digit = || if random(3) == 0 { favourite } else { char::from(b'1' + random(8) as u8) };
+            let mut digit = || {
+                if random(3) == 0 {
+                    favourite
+                } else {
+                    char::from(b'1' + random(8) as u8)
+                }
+            };
             let fold: String = std::iter::repeat_with(&mut digit).take(300_000).collect();
             all.insert(favourite.to_string(), fold);
         }
@@ -191,7 +259,9 @@ mod tests {
     #[test]
     fn chunks_are_as_long_as_asked_for_in_every_language() {
         let folds = folds();
-        let counted = |(name, fold): (&String, &String)| (name.clone(), SequenceCounts::of_fold(fold, 600_000));
+        let counted = |(name, fold): (&String, &String)| {
+            (name.clone(), SequenceCounts::of_fold(fold, 600_000))
+        };
         let languages: BTreeMap<String, SequenceCounts> = folds.iter().map(counted).collect();
         for (target, shortest) in [(900.0, 1), (2_000.0, 150)] {
             let chosen = choose(&languages, |_| target, shortest, None).expect("a set");
@@ -200,13 +270,21 @@ mod tests {
                 let set = Boundaries::new(&chosen, shortest).expect("good");
                 let (chunks, digits) = set.chunks(&folds[name]);
                 let chunk = digits as f64 * counts.characters_per_digit() / chunks as f64;
-                assert!((chunk / target - 1.0).abs() < 0.1, "{name}: {chunk} for {target}");
+                assert!(
+                    (chunk / target - 1.0).abs() < 0.1,
+                    "{name}: {chunk} for {target}"
+                );
             }
             let avoid = Boundaries::new(&chosen, 150).expect("good");
-            let others = choose(&languages, |_| target, shortest, Some(&avoid)).expect("another set");
+            let others =
+                choose(&languages, |_| target, shortest, Some(&avoid)).expect("another set");
             assert!(others.iter().all(|other| !chosen.contains(other)));
         }
         assert_eq!(choose(&BTreeMap::new(), |_| 2_000.0, 150, None), None);
-        assert_eq!(choose(&languages, |_| 200.0, 150, None), None, "150 digits are 300 characters");
+        assert_eq!(
+            choose(&languages, |_| 200.0, 150, None),
+            None,
+            "150 digits are 300 characters"
+        );
     }
 }

@@ -32,7 +32,10 @@ impl Piece {
 
 impl Traced {
     pub(super) fn with_capacity(bytes: usize) -> Self {
-        Self { text: String::with_capacity(bytes), pieces: Vec::new() }
+        Self {
+            text: String::with_capacity(bytes),
+            pieces: Vec::new(),
+        }
     }
 
     pub(super) fn text(&self) -> &str {
@@ -48,7 +51,10 @@ impl Traced {
 
     /// Adds a line end in place of the next character of the source, which is a line end or a blank before one.
     pub(super) fn end_line(&mut self, source: &str) {
-        let end = self.pieces.last().map_or(0, |last| last.source(self.text.len()));
+        let end = self
+            .pieces
+            .last()
+            .map_or(0, |last| last.source(self.text.len()));
         if source.as_bytes().get(end).is_some_and(u8::is_ascii) {
             self.copied(end, "\n");
         } else {
@@ -58,21 +64,30 @@ impl Traced {
 
     /// Adds a replacement for `bytes` bytes of the source.
     pub(super) fn replace(&mut self, from: usize, bytes: u16, by: &str) {
-        self.pieces.push(Piece { at: self.text.len(), from, instead: Some(bytes) });
+        self.pieces.push(Piece {
+            at: self.text.len(),
+            from,
+            instead: Some(bytes),
+        });
         self.text.push_str(by);
     }
 
     /// Removes the last character.
     pub(super) fn pop(&mut self) {
         self.text.pop();
-        while self.pieces.last().is_some_and(|last| last.at >= self.text.len()) {
+        while self
+            .pieces
+            .last()
+            .is_some_and(|last| last.at >= self.text.len())
+        {
             self.pieces.pop();
         }
     }
 
     /// Maps a part of the text to its place in the source.
     pub(super) fn source(&self, part: Range<usize>) -> Range<usize> {
-        let piece = |at: usize| self.pieces[..self.pieces.partition_point(|piece| piece.at <= at)].last();
+        let piece =
+            |at: usize| self.pieces[..self.pieces.partition_point(|piece| piece.at <= at)].last();
         let start = piece(part.start).map_or(part.start, |piece| match piece.instead {
             None => piece.from + (part.start - piece.at),
             Some(_) => piece.from,
@@ -84,9 +99,15 @@ impl Traced {
     }
 
     fn copied(&mut self, from: usize, part: &str) {
-        let goes_on = |last: &Piece| last.instead.is_none() && last.from + (self.text.len() - last.at) == from;
+        let goes_on = |last: &Piece| {
+            last.instead.is_none() && last.from + (self.text.len() - last.at) == from
+        };
         if !self.pieces.last().is_some_and(goes_on) {
-            self.pieces.push(Piece { at: self.text.len(), from, instead: None });
+            self.pieces.push(Piece {
+                at: self.text.len(),
+                from,
+                instead: None,
+            });
         }
         self.text.push_str(part);
     }

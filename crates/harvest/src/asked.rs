@@ -27,11 +27,24 @@ struct Way {
 
 /// What the catalogue asks for, in words.
 pub(super) fn asked(document: &[u8]) -> Option<String> {
-    let Document { title, description, authentication } = serde_json::from_slice(document).ok()?;
+    let Document {
+        title,
+        description,
+        authentication,
+    } = serde_json::from_slice(document).ok()?;
     let ways: Vec<String> = authentication.iter().map(Way::words).collect();
-    let ways = if ways.is_empty() { "it does not say what".to_owned() } else { ways.join(", or ") };
-    let said = description.map(|said| format!(" ({:?})", shown(&said))).unwrap_or_default();
-    Some(format!("{:?} asks for credentials{said}: {ways}", shown(&title)))
+    let ways = if ways.is_empty() {
+        "it does not say what".to_owned()
+    } else {
+        ways.join(", or ")
+    };
+    let said = description
+        .map(|said| format!(" ({:?})", shown(&said)))
+        .unwrap_or_default();
+    Some(format!(
+        "{:?} asks for credentials{said}: {ways}",
+        shown(&title)
+    ))
 }
 
 fn shown(text: &str) -> String {
@@ -62,7 +75,10 @@ mod tests {
         let implicit = way("http://opds-spec.org/auth/oauth/implicit");
         let document = json!({"id": "x", "title": "Public Library", "description": "Enter your card", "authentication": [basic, implicit]});
         let words = "\"Public Library\" asks for credentials (\"Enter your card\"): a user name and a password, as USER:PASSWORD, or a token (OAuth)";
-        assert_eq!(asked(document.to_string().as_bytes()).as_deref(), Some(words));
+        assert_eq!(
+            asked(document.to_string().as_bytes()).as_deref(),
+            Some(words)
+        );
         let other = json!({"title": "L\u{1b}", "authentication": [way("urn:other")]});
         let words = "\"L\\u{1b}\" asks for credentials: \"urn:other\", which is not supported";
         assert_eq!(asked(other.to_string().as_bytes()).as_deref(), Some(words));

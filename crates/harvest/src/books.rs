@@ -47,13 +47,23 @@ type Refused = (Reason, String);
 /// What tells two versions of a book apart.
 pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
     let described = serde_json::to_vec(&entry.description).unwrap_or_default();
-    blake3::Hasher::new().update(&described).update(bytes).finalize().to_hex().to_string()
+    blake3::Hasher::new()
+        .update(&described)
+        .update(bytes)
+        .finalize()
+        .to_hex()
+        .to_string()
 }
 
 impl Harvest<'_> {
     /// Reads files on all processors and adds their books together.
-    pub(super) fn add(&mut self, books: Vec<Book>, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
-        let (limits, readers, mut books) = (self.limits, &*Arc::clone(&self.readers), books.into_iter());
+    pub(super) fn add(
+        &mut self,
+        books: Vec<Book>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<(), HarvestError> {
+        let (limits, readers, mut books) =
+            (self.limits, &*Arc::clone(&self.readers), books.into_iter());
         let main = self.source.text.clone();
         let _alone = READING.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -70,8 +80,14 @@ impl Harvest<'_> {
                         (book, readers.read(file, main.as_ref(), limits))
                     })
                     .collect();
-                let parts = some.iter().filter_map(|(_, read)| read.as_ref().ok()).flatten();
-                text += parts.filter_map(|part| part.read.as_ref().ok()).map(|read| read.text.len()).sum::<usize>();
+                let parts = some
+                    .iter()
+                    .filter_map(|(_, read)| read.as_ref().ok())
+                    .flatten();
+                text += parts
+                    .filter_map(|part| part.read.as_ref().ok())
+                    .map(|read| read.text.len())
+                    .sum::<usize>();
                 read.extend(some);
             }
             if read.is_empty() {
@@ -92,7 +108,10 @@ impl Harvest<'_> {
             match read {
                 Ok(parts) if self.is_twin(&book, &parts, &mut texts, rows)? => {
                     self.tally().unchanged += 1;
-                    rows.push(self.frontier.put_known(&Known { state: Seen::Page, ..book.known }));
+                    rows.push(self.frontier.put_known(&Known {
+                        state: Seen::Page,
+                        ..book.known
+                    }));
                 }
                 Ok(parts) if parts.len() > MOST_BOOKS => {
                     let why = format!("it has {} books, more than {MOST_BOOKS}", parts.len());
@@ -105,7 +124,8 @@ impl Harvest<'_> {
                         let name = name.filter(|_| is_archive);
                         ids.push(match read {
                             Ok(read) => {
-                                let entry = self.entry(&book.queued.entry, name.as_deref(), read)?;
+                                let entry =
+                                    self.entry(&book.queued.entry, name.as_deref(), read)?;
                                 let id = entry.key.id.clone();
                                 entries.push(entry);
                                 Ok(id)
@@ -118,10 +138,20 @@ impl Harvest<'_> {
                 Err(error @ ExtractError::Busy { .. }) => {
                     self.try_again(book.queued, book.known, &error.to_string(), None, rows);
                 }
-                Err(error) => self.refuse_entry(&book.queued, book.known, Reason::BadBook, error.to_string(), rows),
+                Err(error) => self.refuse_entry(
+                    &book.queued,
+                    book.known,
+                    Reason::BadBook,
+                    error.to_string(),
+                    rows,
+                ),
             }
         }
-        let mut added = self.source.editor_of_definer(self.editor).add_some(entries).into_iter();
+        let mut added = self
+            .source
+            .editor_of_definer(self.editor)
+            .add_some(entries)
+            .into_iter();
         for (book, ids) in files {
             let (mut kept, mut refused) = (Vec::new(), Vec::new());
             for id in ids {
@@ -132,12 +162,20 @@ impl Harvest<'_> {
                     Ok(Some((id, Ok(added)))) => {
                         let tally = self.tally();
                         let is_unchanged = added.outcome == Outcome::Unchanged;
-                        *if is_unchanged { &mut tally.unchanged } else { &mut tally.added } += 1;
+                        *if is_unchanged {
+                            &mut tally.unchanged
+                        } else {
+                            &mut tally.added
+                        } += 1;
                         kept.push(id.into());
                     }
                     Ok(Some((id, Err(error)))) if error.code().kind().is_input() => {
                         let is_match = matches!(error, CatalogueError::Matches(_));
-                        let reason = if is_match { Reason::Matches } else { Reason::BadRecord };
+                        let reason = if is_match {
+                            Reason::Matches
+                        } else {
+                            Reason::BadRecord
+                        };
                         refused.push((reason, of_part(Some(id.as_str()), &error)));
                     }
                     Ok(Some((_, Err(error)))) => return Err(error.into()),
@@ -145,7 +183,10 @@ impl Harvest<'_> {
             }
             self.settle(book, kept, refused, rows)?;
             let tally = *self.tally();
-            (self.watch)(&Watched { tally, refused: None });
+            (self.watch)(&Watched {
+                tally,
+                refused: None,
+            });
         }
         Ok(())
     }
@@ -158,7 +199,9 @@ impl Harvest<'_> {
         texts: &mut HashMap<String, String>,
         rows: &mut Vec<RowChange>,
     ) -> Result<bool, HarvestError> {
-        let [lapidary_extract::Book { read: Ok(read), .. }] = parts else { return Ok(false) };
+        let [lapidary_extract::Book { read: Ok(read), .. }] = parts else {
+            return Ok(false);
+        };
         if self.source.kind != Kind::Site || book.known.id.is_some() {
             return Ok(false);
         }
@@ -187,13 +230,24 @@ impl Harvest<'_> {
         refused: Vec<Refused>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
-        let Book { queued, mut known, found, digest } = book;
+        let Book {
+            queued,
+            mut known,
+            found,
+            digest,
+        } = book;
         if kept.is_empty() {
-            let (reason, why) = refused.into_iter().next().unwrap_or((Reason::BadBook, "it has no book".to_owned()));
+            let (reason, why) = refused
+                .into_iter()
+                .next()
+                .unwrap_or((Reason::BadBook, "it has no book".to_owned()));
             self.refuse_entry(&queued, known, reason, why, rows);
             return Ok(());
         }
-        for id in known.ids().filter(|id| !kept.iter().any(|kept| kept == *id)) {
+        for id in known
+            .ids()
+            .filter(|id| !kept.iter().any(|kept| kept == *id))
+        {
             self.tally().gone += 1;
             self.disable(id, true)?;
         }
@@ -222,23 +276,51 @@ impl Harvest<'_> {
 
     /// Notes which books of an archive were refused, though others were added.
     fn refuse_parts(&mut self, known: &Known, refused: &[Refused], rows: &mut Vec<RowChange>) {
-        let Some((reason, _)) = refused.first() else { return };
+        let Some((reason, _)) = refused.first() else {
+            return;
+        };
         for (reason, _) in refused {
             self.count_refused(*reason);
         }
-        let named: Vec<&str> = refused.iter().take(NAMED).map(|(_, why)| why.as_str()).collect();
+        let named: Vec<&str> = refused
+            .iter()
+            .take(NAMED)
+            .map(|(_, why)| why.as_str())
+            .collect();
         let more = if refused.len() > NAMED { "; …" } else { "" };
-        let why = format!("{} of its books were refused: {}{more}", refused.len(), named.join("; "));
+        let why = format!(
+            "{} of its books were refused: {}{more}",
+            refused.len(),
+            named.join("; ")
+        );
         let tally = *self.tally();
-        (self.watch)(&Watched { tally, refused: Some((&known.address, &why)) });
+        (self.watch)(&Watched {
+            tally,
+            refused: Some((&known.address, &why)),
+        });
         let (address, at) = (known.address.clone(), known.at);
-        rows.push(self.frontier.put_fault(&Fault { address, reason: *reason, why, at, next_try: None }));
+        rows.push(self.frontier.put_fault(&Fault {
+            address,
+            reason: *reason,
+            why,
+            at,
+            next_try: None,
+        }));
     }
 
     /// The book to add for a file, or for a part of an archive.
-    fn entry(&self, entry: &Entry, part: Option<&str>, read: Extracted) -> Result<NewEntry, HarvestError> {
+    fn entry(
+        &self,
+        entry: &Entry,
+        part: Option<&str>,
+        read: Extracted,
+    ) -> Result<NewEntry, HarvestError> {
         // What the source says of an archive is said of none of its books.
-        let said = if part.is_none() { entry.description.clone() } else { Description::default() };
+        let said = if part.is_none() {
+            entry.description.clone()
+        } else {
+            Description::default()
+        };
         let mut description = said.or(read.metadata);
         let is_web = entry.address.starts_with("http");
         if is_web && !description.identifiers.contains(&entry.address) {
@@ -247,15 +329,30 @@ impl Harvest<'_> {
         let of_file = id_of(entry)?;
         let id = part.map_or(Ok(of_file.clone()), |part| {
             let whole = format!("{of_file}/{part}");
-            whole.parse().or_else(|_| blake3::hash(whole.as_bytes()).to_hex().parse())
+            whole
+                .parse()
+                .or_else(|_| blake3::hash(whole.as_bytes()).to_hex().parse())
         })?;
-        let key = BookKey { library: self.source.library.clone(), id };
+        let key = BookKey {
+            library: self.source.library.clone(),
+            id,
+        };
         // A refusal names no books of other libraries.
         let visible = Some([self.source.library.clone()].into());
-        let gate = self.source.gated.then(|| Gate { visible, ..Gate::default() });
+        let gate = self.source.gated.then(|| Gate {
+            visible,
+            ..Gate::default()
+        });
         let (validity, fetched) = (self.source.validity.clone(), Some(Timestamp::now()));
         let (content, hidden) = (Content::text(read.text), read.hidden);
-        Ok(NewEntry { description, validity, hidden, fetched, gate, ..NewEntry::new(key, self.source.rights, content) })
+        Ok(NewEntry {
+            description,
+            validity,
+            hidden,
+            fetched,
+            gate,
+            ..NewEntry::new(key, self.source.rights, content)
+        })
     }
 
     /// Forgets the addresses without a book that this run did not list. If its list is complete, their pages and books are gone, too.
@@ -271,7 +368,10 @@ impl Harvest<'_> {
                 match known.state {
                     Seen::Refused(_) if is_listed || is_of_book => {
                         refused += 1;
-                        rows.extend((!is_listed && is_complete).then(|| self.frontier.drop_fault(&known.address)));
+                        rows.extend(
+                            (!is_listed && is_complete)
+                                .then(|| self.frontier.drop_fault(&known.address)),
+                        );
                     }
                     Seen::Refused(_) => {
                         rows.push(self.frontier.drop_fault(&known.address));
@@ -299,7 +399,11 @@ impl Harvest<'_> {
     }
 
     /// The source no longer has a book.
-    pub(super) fn lose(&mut self, mut known: Known, rows: &mut Vec<RowChange>) -> Result<(), HarvestError> {
+    pub(super) fn lose(
+        &mut self,
+        mut known: Known,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<(), HarvestError> {
         for id in known.ids().filter(|_| !known.gone) {
             self.tally().gone += 1;
             self.disable(id, true)?;
@@ -311,7 +415,10 @@ impl Harvest<'_> {
 
     /// The source says so itself, by the id of the record.
     pub(super) fn lose_record(&mut self, entry: &Entry) -> Result<(), HarvestError> {
-        let key = BookKey { library: self.source.library.clone(), id: id_of(entry)? };
+        let key = BookKey {
+            library: self.source.library.clone(),
+            id: id_of(entry)?,
+        };
         let record = self.editor.book(&key)?;
         if record.is_some_and(|record| !record.is_disabled()) {
             self.tally().gone += 1;
@@ -333,9 +440,14 @@ impl Harvest<'_> {
         if self.source.gone != Gone::Disable {
             return Ok(());
         }
-        let key = BookKey { library: self.source.library.clone(), id: id.parse()? };
-        let (editor, lost) =
-            (self.source.editor_of_definer(self.editor), format!("gone from the source {} on ", self.name));
+        let key = BookKey {
+            library: self.source.library.clone(),
+            id: id.parse()?,
+        };
+        let (editor, lost) = (
+            self.source.editor_of_definer(self.editor),
+            format!("gone from the source {} on ", self.name),
+        );
         if disabled {
             let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
             editor.lose(&key, &format!("{lost}{today}"))?;
@@ -354,18 +466,32 @@ fn of_part(name: Option<&str>, why: &dyn fmt::Display) -> String {
 /// The file of a book that was fetched. Its name and encoding are those that the server says.
 pub(super) fn file(found: &mut Found) -> File {
     let name = Url::parse(&found.address).ok();
-    let name = name.as_ref().map_or(found.address.as_str(), Url::path).rsplit('/').next().map(str::to_owned);
+    let name = name
+        .as_ref()
+        .map_or(found.address.as_str(), Url::path)
+        .rsplit('/')
+        .next()
+        .map(str::to_owned);
     let content_type = found.content_type.as_deref().unwrap_or_default();
-    let charset = content_type.split(';').find_map(|part| part.trim().strip_prefix("charset="));
+    let charset = content_type
+        .split(';')
+        .find_map(|part| part.trim().strip_prefix("charset="));
     let encoding = charset
         .filter(|_| content_type.starts_with("text/plain"))
         .and_then(|charset| charset.trim_matches('"').parse().ok());
-    File { bytes: mem::take(&mut found.bytes).into(), name, encoding }
+    File {
+        bytes: mem::take(&mut found.bytes).into(),
+        name,
+        encoding,
+    }
 }
 
 /// The id of a book: as the source says, else its address, else a digest of the address.
 fn id_of(entry: &Entry) -> Result<BookId, HarvestError> {
     let said = entry.id.as_deref().and_then(|id| id.parse().ok());
     let id = said.or_else(|| entry.address.parse().ok());
-    Ok(id.map_or_else(|| blake3::hash(entry.address.as_bytes()).to_hex().parse(), Ok)?)
+    Ok(id.map_or_else(
+        || blake3::hash(entry.address.as_bytes()).to_hex().parse(),
+        Ok,
+    )?)
 }

@@ -9,8 +9,13 @@ use lapidary_common::description::{Description, Published};
 
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     let parser = parser::Builder::new().base_uri(Some(page.address)).build();
-    let feed = parser.parse(page.bytes).map_err(|error| format!("it is no RSS, Atom or JSON feed: {error}"))?;
-    let next = feed.links.iter().find(|link| link.rel.as_deref() == Some("next"));
+    let feed = parser
+        .parse(page.bytes)
+        .map_err(|error| format!("it is no RSS, Atom or JSON feed: {error}"))?;
+    let next = feed
+        .links
+        .iter()
+        .find(|link| link.rel.as_deref() == Some("next"));
     let next = next.and_then(|link| page.link(&link.href)).map(Entry::page);
     let items = feed.entries.into_iter().filter_map(|item| book(page, item));
     Ok(Box::new(items.chain(next).map(Ok)))
@@ -19,13 +24,31 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
 /// An item: the file that comes with it, else the page that it is about.
 fn book(page: &Page<'_>, item: Item) -> Option<Entry> {
     let rel = |name: &'static str| move |link: &&Link| link.rel.as_deref() == Some(name);
-    let enclosed = item.links.iter().filter(rel("enclosure")).map(|link| (link.media_type.clone(), link.href.clone()));
-    let content = item.media.iter().flat_map(|media| &media.content).filter_map(|content| {
-        // Without a type, it is a picture.
-        Some((Some(content.content_type.as_ref()?.to_string()), content.url.as_ref()?.to_string()))
-    });
-    let offers: Offers = enclosed.chain(content).filter_map(|(kind, to)| Some((kind, page.link(&to)?))).collect();
-    let usual = item.links.iter().find(rel("alternate")).or_else(|| item.links.iter().find(|link| link.rel.is_none()));
+    let enclosed = item
+        .links
+        .iter()
+        .filter(rel("enclosure"))
+        .map(|link| (link.media_type.clone(), link.href.clone()));
+    let content = item
+        .media
+        .iter()
+        .flat_map(|media| &media.content)
+        .filter_map(|content| {
+            // Without a type, it is a picture.
+            Some((
+                Some(content.content_type.as_ref()?.to_string()),
+                content.url.as_ref()?.to_string(),
+            ))
+        });
+    let offers: Offers = enclosed
+        .chain(content)
+        .filter_map(|(kind, to)| Some((kind, page.link(&to)?)))
+        .collect();
+    let usual = item
+        .links
+        .iter()
+        .find(rel("alternate"))
+        .or_else(|| item.links.iter().find(|link| link.rel.is_none()));
     let Some(address) = offers.best(page).or_else(|| page.link(&usual?.href)) else {
         let name = item.title.map_or(item.id, |title| title.content);
         return offers.unusable(page, name, (Reason::NoFile, "the item leads to nothing"));
@@ -35,12 +58,23 @@ fn book(page: &Page<'_>, item: Item) -> Option<Entry> {
     }
     let description = Description {
         title: item.title.map(|title| title.content),
-        authors: item.authors.into_iter().filter_map(|person| person.name).collect(),
+        authors: item
+            .authors
+            .into_iter()
+            .filter_map(|person| person.name)
+            .collect(),
         language: item.language,
         identifiers: Vec::new(),
-        published: item.published.and_then(|at| Published::of_file(&at.to_rfc3339())),
+        published: item
+            .published
+            .and_then(|at| Published::of_file(&at.to_rfc3339())),
     };
     let version = item.updated.or(item.published).map(|at| at.to_rfc3339());
     let id = Some(item.id).filter(|id| !id.is_empty());
-    Some(Entry { id, description, version, ..Entry::book(address) })
+    Some(Entry {
+        id,
+        description,
+        version,
+        ..Entry::book(address)
+    })
 }

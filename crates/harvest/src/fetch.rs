@@ -11,7 +11,13 @@ use super::web::{Fetched, Found, Validators, Web};
 use super::{Entry, Kind, Reason, Source};
 
 /// Fetches an entry from wherever its source is.
-pub(super) fn fetch(web: &Web, source: &Source, entry: &Entry, validators: &Validators, most: u64) -> Fetched {
+pub(super) fn fetch(
+    web: &Web,
+    source: &Source,
+    entry: &Entry,
+    validators: &Validators,
+    most: u64,
+) -> Fetched {
     let address = &entry.address;
     let is_web = Url::parse(address).is_ok_and(|url| is_of_web(&url));
     // Only the list itself can be a file: a list or a page from elsewhere must not reach files of this machine.
@@ -25,7 +31,10 @@ pub(super) fn fetch(web: &Web, source: &Source, entry: &Entry, validators: &Vali
     let mut bytes = Vec::new();
     let read = match address.as_str() {
         _ if source.kind == Kind::Folder && entry.page => Ok(0),
-        "-" => std::io::stdin().lock().take(most + 1).read_to_end(&mut bytes),
+        "-" => std::io::stdin()
+            .lock()
+            .take(most + 1)
+            .read_to_end(&mut bytes),
         path => fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)),
     };
     match read {

@@ -27,7 +27,11 @@ fn entry_of(page: &Page<'_>, entry: &fs::DirEntry) -> Result<Option<Entry>, Stri
     }
     let Some(address) = path.to_str() else {
         let shown = path.to_string_lossy();
-        return Ok(Some(Entry::unusable(shown, Reason::Address, "its name is not UTF-8: rename it")));
+        return Ok(Some(Entry::unusable(
+            shown,
+            Reason::Address,
+            "its name is not UTF-8: rename it",
+        )));
     };
     if kind.is_dir() {
         return Ok(Some(Entry::page(address)));
@@ -36,15 +40,35 @@ fn entry_of(page: &Page<'_>, entry: &fs::DirEntry) -> Result<Option<Entry>, Stri
         return Ok(None);
     }
     if !kind.is_file() {
-        let what = if kind.is_symlink() { "a link, which is not followed" } else { "not a file" };
-        return Ok(Some(Entry::unusable(address, Reason::Link, format!("it is {what}"))));
+        let what = if kind.is_symlink() {
+            "a link, which is not followed"
+        } else {
+            "not a file"
+        };
+        return Ok(Some(Entry::unusable(
+            address,
+            Reason::Link,
+            format!("it is {what}"),
+        )));
     }
     if let Some(why) = why_no_book(&path) {
         return Ok(Some(Entry::unusable(address, Reason::Format, why)));
     }
     let about = entry.metadata().map_err(failed)?;
-    let changed = about.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok()).unwrap_or_default();
-    let id = path.strip_prefix(&page.source.address).unwrap_or(Path::new(address)).to_string_lossy().into_owned();
+    let changed = about
+        .modified()
+        .ok()
+        .and_then(|at| at.duration_since(UNIX_EPOCH).ok())
+        .unwrap_or_default();
+    let id = path
+        .strip_prefix(&page.source.address)
+        .unwrap_or(Path::new(address))
+        .to_string_lossy()
+        .into_owned();
     let version = Some(format!("{} bytes, {}", about.len(), changed.as_nanos()));
-    Ok(Some(Entry { id: Some(id), version, ..Entry::book(address) }))
+    Ok(Some(Entry {
+        id: Some(id),
+        version,
+        ..Entry::book(address)
+    }))
 }

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use notify::event::{AccessKind, AccessMode, ModifyKind};
-use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, recommended_watcher};
+use notify::{
+    Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, recommended_watcher,
+};
 
 use super::{Kind, Source};
 use lapidary_store::BookId;
@@ -44,8 +46,12 @@ impl Folder {
 impl Folders {
     /// Watches the folders of these sources, and no others. One that is new counts as changed.
     pub(super) fn follow(&mut self, sources: &BTreeMap<BookId, Source>) {
-        let folders = sources.values().filter(|source| source.kind == Kind::Folder && !source.paused);
-        let wanted: BTreeSet<PathBuf> = folders.map(|source| PathBuf::from(&source.address)).collect();
+        let folders = sources
+            .values()
+            .filter(|source| source.kind == Kind::Folder && !source.paused);
+        let wanted: BTreeSet<PathBuf> = folders
+            .map(|source| PathBuf::from(&source.address))
+            .collect();
         let mut over = Vec::new();
         lock(&self.watched).retain(|path, folder| {
             let stays = wanted.contains(path) && !folder.is_lost;
@@ -58,7 +64,8 @@ impl Folders {
             // One that is gone is not watched any more.
             let _ = self.watcher.as_mut().map(|watcher| watcher.unwatch(&path));
         }
-        self.failed.retain(|path, since| wanted.contains(path) && since.elapsed() < AGAIN);
+        self.failed
+            .retain(|path, since| wanted.contains(path) && since.elapsed() < AGAIN);
         for path in wanted {
             if !lock(&self.watched).contains_key(&path) && !self.failed.contains_key(&path) {
                 self.watch(path);
@@ -67,12 +74,18 @@ impl Folders {
     }
 
     fn watch(&mut self, path: PathBuf) {
-        if let Err(error) = self.watcher().and_then(|watcher| watcher.watch(&path, RecursiveMode::Recursive)) {
+        if let Err(error) = self
+            .watcher()
+            .and_then(|watcher| watcher.watch(&path, RecursiveMode::Recursive))
+        {
             tracing::warn!("the folder {} is not watched: {error}", path.display());
             self.failed.insert(path, Instant::now());
             return;
         }
-        let mut folder = Folder { changed: None, is_lost: false };
+        let mut folder = Folder {
+            changed: None,
+            is_lost: false,
+        };
         folder.change();
         lock(&self.watched).insert(path, folder);
     }
@@ -82,13 +95,17 @@ impl Folders {
             let watched = Arc::clone(&self.watched);
             self.watcher = Some(recommended_watcher(move |event| note(&watched, event))?);
         }
-        self.watcher.as_mut().ok_or_else(|| notify::Error::generic("there is no watcher"))
+        self.watcher
+            .as_mut()
+            .ok_or_else(|| notify::Error::generic("there is no watcher"))
     }
 
     /// Whether the folder of a source has changed, and is at rest.
     pub(super) fn has_changed(&self, source: &Source) -> bool {
         let watched = lock(&self.watched);
-        let folder = watched.get(Path::new(&source.address)).filter(|_| source.kind == Kind::Folder);
+        let folder = watched
+            .get(Path::new(&source.address))
+            .filter(|_| source.kind == Kind::Folder);
         let changed = folder.and_then(|folder| folder.changed);
         changed.is_some_and(|(first, last)| last.elapsed() > REST || first.elapsed() > LONGEST)
     }
@@ -118,7 +135,10 @@ fn note(watched: &Mutex<BTreeMap<PathBuf, Folder>>, event: notify::Result<Event>
         if event.paths.iter().any(|changed| changed.starts_with(path)) {
             folder.change();
         }
-        let is_end = matches!(event.kind, EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+        let is_end = matches!(
+            event.kind,
+            EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
+        );
         folder.is_lost |= is_end && event.paths.iter().any(|changed| changed == path);
     }
 }

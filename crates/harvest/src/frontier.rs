@@ -210,7 +210,10 @@ pub(super) enum Seen {
 
 impl<'c> Frontier<'c> {
     pub(super) fn new(catalogue: &'c Catalogue, name: &BookId) -> Self {
-        Self { catalogue, name: name.as_str().to_owned() }
+        Self {
+            catalogue,
+            name: name.as_str().to_owned(),
+        }
     }
 
     fn key(&self, kind: u8, rest: &[u8]) -> Vec<u8> {
@@ -231,12 +234,19 @@ impl<'c> Frontier<'c> {
         after: Option<&[u8]>,
         limit: usize,
     ) -> Result<Vec<(Vec<u8>, V)>, HarvestError> {
-        let rows = self.catalogue.page_of(Table::Harvests, &self.key(kind, b""), after, limit)?;
-        rows.into_iter().map(|(key, value)| Ok((key, self.read(&value)?))).collect()
+        let rows = self
+            .catalogue
+            .page_of(Table::Harvests, &self.key(kind, b""), after, limit)?;
+        rows.into_iter()
+            .map(|(key, value)| Ok((key, self.read(&value)?)))
+            .collect()
     }
 
     fn read<V: DeserializeOwned>(&self, value: &[u8]) -> Result<V, CatalogueError> {
-        let bad = |_| CatalogueError::BadSetting { kind: Table::Harvests.as_str(), name: self.name.clone() };
+        let bad = |_| CatalogueError::BadSetting {
+            kind: Table::Harvests.as_str(),
+            name: self.name.clone(),
+        };
         serde_json::from_slice(value).map_err(bad)
     }
 
@@ -254,14 +264,20 @@ impl<'c> Frontier<'c> {
         &self,
         addresses: impl Iterator<Item = &'a str>,
     ) -> Result<Vec<Option<Known>>, HarvestError> {
-        let keys: Vec<Vec<u8>> = addresses.map(|address| self.address_key(b'k', address)).collect();
+        let keys: Vec<Vec<u8>> = addresses
+            .map(|address| self.address_key(b'k', address))
+            .collect();
         let rows = self.catalogue.rows_of(Table::Harvests, &keys)?;
-        rows.into_iter().map(|row| Ok(row.map(|row| self.read(&row)).transpose()?)).collect()
+        rows.into_iter()
+            .map(|row| Ok(row.map(|row| self.read(&row)).transpose()?))
+            .collect()
     }
 
     /// The packed entries of a page.
     pub(super) fn links(&self, address: &str) -> Result<Option<Vec<u8>>, HarvestError> {
-        Ok(self.catalogue.row(Table::Harvests, &self.address_key(b'l', address))?)
+        Ok(self
+            .catalogue
+            .row(Table::Harvests, &self.address_key(b'l', address))?)
     }
 
     pub(super) fn put_links(&self, address: &str, packed: Vec<u8>) -> RowChange {
@@ -278,9 +294,22 @@ impl<'c> Frontier<'c> {
         if names.is_empty() {
             return Ok(held);
         }
-        let keys: Vec<Vec<u8>> = names.iter().map(|name| Self::new(self.catalogue, name).key(b's', b"")).collect();
-        for row in self.catalogue.rows_of(Table::Harvests, &keys)?.into_iter().flatten() {
-            let State { queued, refused, kept_bytes, .. } = self.read(&row)?;
+        let keys: Vec<Vec<u8>> = names
+            .iter()
+            .map(|name| Self::new(self.catalogue, name).key(b's', b""))
+            .collect();
+        for row in self
+            .catalogue
+            .rows_of(Table::Harvests, &keys)?
+            .into_iter()
+            .flatten()
+        {
+            let State {
+                queued,
+                refused,
+                kept_bytes,
+                ..
+            } = self.read(&row)?;
             held.queued += queued;
             held.refused += refused;
             held.kept_bytes += kept_bytes;
@@ -289,7 +318,11 @@ impl<'c> Frontier<'c> {
     }
 
     /// Entries of the queue, in order, after one of them.
-    pub(super) fn queue(&self, after: Option<&[u8]>, limit: usize) -> Result<Vec<QueueRow>, HarvestError> {
+    pub(super) fn queue(
+        &self,
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<QueueRow>, HarvestError> {
         self.page(b'q', after, limit)
     }
 
@@ -305,7 +338,11 @@ impl<'c> Frontier<'c> {
     /// Runs, the newest first, before this one.
     pub(super) fn runs(&self, before: Option<u64>, limit: usize) -> Result<Vec<Run>, HarvestError> {
         let after = before.map(|number| self.run_key(number));
-        Ok(self.page(b'r', after.as_deref(), limit)?.into_iter().map(|(_, run)| run).collect())
+        Ok(self
+            .page(b'r', after.as_deref(), limit)?
+            .into_iter()
+            .map(|(_, run)| run)
+            .collect())
     }
 
     fn run_key(&self, number: u64) -> Vec<u8> {
@@ -313,8 +350,15 @@ impl<'c> Frontier<'c> {
     }
 
     /// Failures with their cursors, in order of addresses, after a cursor.
-    pub(super) fn faults(&self, after: Option<&str>, limit: usize) -> Result<Vec<(String, Fault)>, HarvestError> {
-        let (start, after) = (self.key(b'e', b"").len(), after.map(|after| self.key(b'e', after.as_bytes())));
+    pub(super) fn faults(
+        &self,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, Fault)>, HarvestError> {
+        let (start, after) = (
+            self.key(b'e', b"").len(),
+            after.map(|after| self.key(b'e', after.as_bytes())),
+        );
         let faults = self.page(b'e', after.as_deref(), limit)?;
         Ok(faults
             .into_iter()
@@ -333,8 +377,12 @@ impl<'c> Frontier<'c> {
 
     /// The rows of the state, and of the run that it is in.
     pub(super) fn put_state(&self, state: &State) -> Vec<RowChange> {
-        let run = state.last.iter().map(|run| put(Table::Harvests, self.run_key(run.number), run));
-        run.chain([put(Table::Harvests, self.key(b's', b""), state)]).collect()
+        let run = state
+            .last
+            .iter()
+            .map(|run| put(Table::Harvests, self.run_key(run.number), run));
+        run.chain([put(Table::Harvests, self.key(b's', b""), state)])
+            .collect()
     }
 
     /// Forgets a run.
@@ -343,7 +391,11 @@ impl<'c> Frontier<'c> {
     }
 
     pub(super) fn put_fault(&self, fault: &Fault) -> RowChange {
-        put(Table::Harvests, self.address_key(b'e', &fault.address), fault)
+        put(
+            Table::Harvests,
+            self.address_key(b'e', &fault.address),
+            fault,
+        )
     }
 
     pub(super) fn drop_fault(&self, address: &str) -> RowChange {
@@ -351,7 +403,11 @@ impl<'c> Frontier<'c> {
     }
 
     pub(super) fn put_known(&self, known: &Known) -> RowChange {
-        put(Table::Harvests, self.address_key(b'k', &known.address), known)
+        put(
+            Table::Harvests,
+            self.address_key(b'k', &known.address),
+            known,
+        )
     }
 
     pub(super) fn drop_known(&self, address: &str) -> RowChange {
@@ -377,10 +433,17 @@ impl<'c> Frontier<'c> {
         // Deleted rows are slow to read past.
         let mut after: Option<Vec<u8>> = None;
         for _ in 0..PAGES_CLEARED {
-            let rows = self.catalogue.page_of(Table::Harvests, &prefix, after.as_deref(), ROWS)?;
-            let Some((last, _)) = rows.last() else { return Ok(true) };
+            let rows = self
+                .catalogue
+                .page_of(Table::Harvests, &prefix, after.as_deref(), ROWS)?;
+            let Some((last, _)) = rows.last() else {
+                return Ok(true);
+            };
             after = Some(last.clone());
-            let changes: Vec<_> = rows.into_iter().map(|(key, _)| RowChange::delete(Table::Harvests, key)).collect();
+            let changes: Vec<_> = rows
+                .into_iter()
+                .map(|(key, _)| RowChange::delete(Table::Harvests, key))
+                .collect();
             if !work.apply(by, &changes)? {
                 break;
             }

@@ -51,7 +51,13 @@ impl Turn {
                 let now = Instant::now();
                 all.retain(|_, host| Arc::strong_count(host) > 1 || lock(host).next > now);
             }
-            let new = || Arc::new(Mutex::new(Host { rules: None, is_asked: false, next: Instant::now() }));
+            let new = || {
+                Arc::new(Mutex::new(Host {
+                    rules: None,
+                    is_asked: false,
+                    next: Instant::now(),
+                }))
+            };
             Arc::clone(all.entry(origin.to_owned()).or_insert_with(new))
         };
         loop {
@@ -63,7 +69,11 @@ impl Turn {
                     drop(found);
                     return Some(Self { host, pause: None });
                 }
-                if found.is_asked { LOOK } else { found.next.saturating_duration_since(now) }
+                if found.is_asked {
+                    LOOK
+                } else {
+                    found.next.saturating_duration_since(now)
+                }
             };
             if until.is_some_and(|until| now + wait > until) || !stop.sleep(wait) {
                 return None;
@@ -73,7 +83,10 @@ impl Turn {
 
     /// The host's rules, if they are known.
     pub(super) fn rules(&self) -> Option<Arc<Rules>> {
-        lock(&self.host).rules.clone().filter(|rules| rules.read.elapsed() < BELIEVED)
+        lock(&self.host)
+            .rules
+            .clone()
+            .filter(|rules| rules.read.elapsed() < BELIEVED)
     }
 
     pub(super) fn learn(&self, rules: Rules) {

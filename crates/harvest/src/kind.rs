@@ -34,8 +34,12 @@ impl Page<'_> {
 
     /// The page as XML.
     pub(super) fn document(&self) -> Result<Document<'_>, String> {
-        let options = ParsingOptions { nodes_limit: MOST_NODES, ..ParsingOptions::default() };
-        Document::parse_with_options(self.text()?, options).map_err(|error| format!("it is not valid XML: {error}"))
+        let options = ParsingOptions {
+            nodes_limit: MOST_NODES,
+            ..ParsingOptions::default()
+        };
+        Document::parse_with_options(self.text()?, options)
+            .map_err(|error| format!("it is not valid XML: {error}"))
     }
 }
 
@@ -52,23 +56,42 @@ impl FromIterator<(Option<String>, String)> for Offers {
 impl Offers {
     /// The address of the one in the best format, of those that the source takes and that can be read.
     pub(super) fn best(&self, page: &Page<'_>) -> Option<String> {
-        let taken = self.0.iter().filter(|(_, address)| page.source.takes(address));
-        let ranked = taken.filter_map(|(kind, address)| Some((rank(kind.as_deref(), address)?, address)));
+        let taken = self
+            .0
+            .iter()
+            .filter(|(_, address)| page.source.takes(address));
+        let ranked =
+            taken.filter_map(|(kind, address)| Some((rank(kind.as_deref(), address)?, address)));
         ranked.min().map(|(_, address)| address.clone())
     }
 
     /// The book, of which none can be used. Without files, it is called `name`, for this reason. `None` if the source takes none of
     /// its files.
-    pub(super) fn unusable(self, page: &Page<'_>, name: String, without: (Reason, &str)) -> Option<Entry> {
+    pub(super) fn unusable(
+        self,
+        page: &Page<'_>,
+        name: String,
+        without: (Reason, &str),
+    ) -> Option<Entry> {
         let (reason, why) = without;
         if self.0.is_empty() {
             return Some(Entry::unusable(name, reason, why));
         }
-        let taken: Vec<_> = self.0.iter().filter(|(_, address)| page.source.takes(address)).collect();
+        let taken: Vec<_> = self
+            .0
+            .iter()
+            .filter(|(_, address)| page.source.takes(address))
+            .collect();
         let (_, first) = taken.first()?;
-        let kinds: BTreeSet<&str> = taken.iter().filter_map(|(kind, _)| kind.as_deref()).collect();
+        let kinds: BTreeSet<&str> = taken
+            .iter()
+            .filter_map(|(kind, _)| kind.as_deref())
+            .collect();
         let kinds: Vec<&str> = kinds.into_iter().take(KINDS_SHOWN).collect();
-        let why = format!("it is only there as {}, which cannot be read", kinds.join(", "));
+        let why = format!(
+            "it is only there as {}, which cannot be read",
+            kinds.join(", ")
+        );
         Some(Entry::unusable(first, Reason::Format, why))
     }
 }
@@ -110,7 +133,10 @@ impl ReadsPages for Kind {
     fn begin(self, source: &Source, since: Option<&str>) -> Result<Entry, String> {
         match self {
             Self::Oai => oai::begin(source, since),
-            Self::Site => Ok(Entry { book: source.takes(&source.address), ..Entry::page(&source.address) }),
+            Self::Site => Ok(Entry {
+                book: source.takes(&source.address),
+                ..Entry::page(&source.address)
+            }),
             _ => Ok(Entry::page(&source.address)),
         }
     }

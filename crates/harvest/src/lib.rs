@@ -112,16 +112,30 @@ pub enum Mark {
 
 impl Entry {
     fn page(address: impl Into<String>) -> Self {
-        Self { address: address.into(), page: true, ..Self::default() }
+        Self {
+            address: address.into(),
+            page: true,
+            ..Self::default()
+        }
     }
 
     fn book(address: impl Into<String>) -> Self {
-        Self { address: address.into(), book: true, ..Self::default() }
+        Self {
+            address: address.into(),
+            book: true,
+            ..Self::default()
+        }
     }
 
     /// A book that cannot be used.
     fn unusable(address: impl Into<String>, reason: Reason, why: impl Into<String>) -> Self {
-        Self { unusable: Some(Unusable { reason, why: why.into() }), ..Self::book(address) }
+        Self {
+            unusable: Some(Unusable {
+                reason,
+                why: why.into(),
+            }),
+            ..Self::book(address)
+        }
     }
 }
 
@@ -146,7 +160,9 @@ pub enum HarvestError {
     )]
     Clearing(String),
     /// Another one has the name.
-    #[error("another source has the name {0:?}, which this key may not manage; choose another name")]
+    #[error(
+        "another source has the name {0:?}, which this key may not manage; choose another name"
+    )]
     NotYours(String),
     /// It is paused.
     #[error("the source {0:?} is paused; resume it first")]
@@ -155,7 +171,9 @@ pub enum HarvestError {
     #[error("the source {0:?} is being run, by a server or another command")]
     Runs(String),
     /// It was told to stop.
-    #[error("the run was stopped; {left} addresses are left in the queue, and the next run goes on with them")]
+    #[error(
+        "the run was stopped; {left} addresses are left in the queue, and the next run goes on with them"
+    )]
     Stopped {
         /// The number of addresses.
         left: u64,

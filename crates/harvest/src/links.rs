@@ -34,8 +34,15 @@ pub(super) struct KeptLinks {
 
 /// Changes with what decides about the entries of a page.
 pub(super) fn reading_of(source: &Source) -> String {
-    let Source { kind, address, contains, matches, .. } = source;
-    let decisive = serde_json::to_vec(&(READING, kind, address, contains, matches)).unwrap_or_default();
+    let Source {
+        kind,
+        address,
+        contains,
+        matches,
+        ..
+    } = source;
+    let decisive =
+        serde_json::to_vec(&(READING, kind, address, contains, matches)).unwrap_or_default();
     blake3::hash(&decisive).to_hex().as_str()[..32].to_owned()
 }
 
@@ -55,7 +62,8 @@ impl Packing {
 
     pub(super) fn push(&mut self, entry: &Entry) {
         let Some(packer) = &mut self.0 else { return };
-        let is_written = serde_json::to_writer(&mut *packer, entry).is_ok() && packer.write_all(b"\n").is_ok();
+        let is_written =
+            serde_json::to_writer(&mut *packer, entry).is_ok() && packer.write_all(b"\n").is_ok();
         if !is_written || packer.get_ref().len() > PAGE_BYTES {
             self.0 = None;
         }
@@ -63,7 +71,10 @@ impl Packing {
 
     /// The packed entries; `None` if they were too many.
     pub(super) fn finish(self) -> Option<Vec<u8>> {
-        self.0?.finish().ok().filter(|packed| packed.len() <= PAGE_BYTES)
+        self.0?
+            .finish()
+            .ok()
+            .filter(|packed| packed.len() <= PAGE_BYTES)
     }
 }
 
@@ -73,14 +84,24 @@ fn has_room(bytes: u64, of_others: u64) -> bool {
 }
 
 fn unpacked(packed: &[u8]) -> impl Iterator<Item = io::Result<Entry>> {
-    BufReader::new(ZlibDecoder::new(packed)).lines().map(|line| Ok(serde_json::from_str(&line?)?))
+    BufReader::new(ZlibDecoder::new(packed))
+        .lines()
+        .map(|line| Ok(serde_json::from_str(&line?)?))
 }
 
 impl Harvest<'_> {
     /// The packed entries of a page that an earlier run has read, if those are what it would list today, and whatever else it is
     /// would be the same.
-    pub(super) fn kept_links(&self, queued: &Queued, known: &Known) -> Result<Option<Vec<u8>>, HarvestError> {
-        let Some(kept) = known.links.as_ref().filter(|kept| kept.reading == self.reading && queued.read_before) else {
+    pub(super) fn kept_links(
+        &self,
+        queued: &Queued,
+        known: &Known,
+    ) -> Result<Option<Vec<u8>>, HarvestError> {
+        let Some(kept) = known
+            .links
+            .as_ref()
+            .filter(|kept| kept.reading == self.reading && queued.read_before)
+        else {
             return Ok(None);
         };
         if queued.entry.book && !kept.copy && !self.is_as_defined(known) {
@@ -98,8 +119,14 @@ impl Harvest<'_> {
         rows: &mut Vec<RowChange>,
     ) {
         let before = known.links.take();
-        self.state.kept_bytes = self.state.kept_bytes.saturating_sub(before.as_ref().map_or(0, KeptLinks::bytes));
-        let of_others = self.of_key.as_ref().map_or(0, |of_key| of_key.held.kept_bytes);
+        self.state.kept_bytes = self
+            .state
+            .kept_bytes
+            .saturating_sub(before.as_ref().map_or(0, KeptLinks::bytes));
+        let of_others = self
+            .of_key
+            .as_ref()
+            .map_or(0, |of_key| of_key.held.kept_bytes);
         // The pages of a repository are answers to questions that cannot be asked twice.
         let packed = packed.filter(|packed| {
             let is_known = validators.etag.is_some() || validators.modified.is_some();
@@ -110,7 +137,11 @@ impl Harvest<'_> {
         if let Some(packed) = packed {
             let bytes = packed.len() as u64;
             self.state.kept_bytes += bytes;
-            known.links = Some(KeptLinks { bytes, reading: self.reading.clone(), copy });
+            known.links = Some(KeptLinks {
+                bytes,
+                reading: self.reading.clone(),
+                copy,
+            });
             (known.etag, known.modified) = (validators.etag.clone(), validators.modified.clone());
             rows.push(self.frontier.put_links(&known.address, packed));
         } else if before.is_some() {
@@ -119,7 +150,11 @@ impl Harvest<'_> {
     }
 
     /// Queues the entries that are kept of a page. Returns whether it came to the end.
-    pub(super) fn list_kept(&mut self, queued: &Queued, packed: &[u8]) -> Result<bool, HarvestError> {
+    pub(super) fn list_kept(
+        &mut self,
+        queued: &Queued,
+        packed: &[u8],
+    ) -> Result<bool, HarvestError> {
         let mut some = Vec::new();
         // They were packed here; what cannot be unpacked is read from the page by the next run.
         for entry in unpacked(packed).map_while(Result::ok) {
@@ -144,22 +179,33 @@ mod tests {
     #[test]
     fn the_sources_of_a_key_share_its_room() {
         assert!(has_room(SOURCE_BYTES, 0) && !has_room(SOURCE_BYTES + 1, 0));
-        assert!(has_room(SOURCE_BYTES, KEY_BYTES - SOURCE_BYTES) && !has_room(SOURCE_BYTES, KEY_BYTES));
+        assert!(
+            has_room(SOURCE_BYTES, KEY_BYTES - SOURCE_BYTES) && !has_room(SOURCE_BYTES, KEY_BYTES)
+        );
     }
 
     #[test]
     fn what_is_packed_is_unpacked_and_bounded() {
         let mut packing = Packing::new();
-        let entries: Vec<Entry> = (0..1_000).map(|number| Entry::page(format!("http://x.y/{number}"))).collect();
+        let entries: Vec<Entry> = (0..1_000)
+            .map(|number| Entry::page(format!("http://x.y/{number}")))
+            .collect();
         for entry in &entries {
             packing.push(entry);
         }
         let packed = packing.finish().expect("few entries");
         assert!(packed.len() < 10_000, "{}", packed.len());
-        assert_eq!(unpacked(&packed).map(|entry| entry.expect("an entry")).collect::<Vec<_>>(), entries);
+        assert_eq!(
+            unpacked(&packed)
+                .map(|entry| entry.expect("an entry"))
+                .collect::<Vec<_>>(),
+            entries
+        );
         let mut packing = Packing::new();
         for number in 0_u64..PAGE_BYTES as u64 / 32 {
-            packing.push(&Entry::page(blake3::hash(&number.to_be_bytes()).to_hex().to_string()));
+            packing.push(&Entry::page(
+                blake3::hash(&number.to_be_bytes()).to_hex().to_string(),
+            ));
         }
         assert!(packing.finish().is_none(), "too many to be kept");
     }

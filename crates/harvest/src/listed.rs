@@ -38,16 +38,29 @@ pub(super) struct OfKey {
 
 impl OfKey {
     pub(super) fn new(most: u64) -> Self {
-        Self { most, others: Vec::new(), held: Held::default() }
+        Self {
+            most,
+            others: Vec::new(),
+            held: Held::default(),
+        }
     }
 }
 
 impl Harvest<'_> {
     /// Queues what a page lists. The inner error is what is wrong with the page.
-    pub(super) fn list(&mut self, queued: &Queued, found: &Found) -> Result<Result<Listed, String>, HarvestError> {
+    pub(super) fn list(
+        &mut self,
+        queued: &Queued,
+        found: &Found,
+    ) -> Result<Result<Listed, String>, HarvestError> {
         let source = self.source.clone();
         let since = self.state.since.clone();
-        let page = Page { source: &source, address: &found.address, bytes: &found.bytes, since: since.as_deref() };
+        let page = Page {
+            source: &source,
+            address: &found.address,
+            bytes: &found.bytes,
+            since: since.as_deref(),
+        };
         let readers = Arc::clone(&self.readers);
         let (answered, entries) = match entries(&readers, &page, self.limits) {
             Ok(found) => found,
@@ -84,7 +97,10 @@ impl Harvest<'_> {
             }
         }
         self.queue(some, queued)?;
-        Ok(Ok(Listed::All { copy, links: links.finish() }))
+        Ok(Ok(Listed::All {
+            copy,
+            links: links.finish(),
+        }))
     }
 
     /// Queues entries of a page.
@@ -102,31 +118,49 @@ impl Harvest<'_> {
         depth: u32,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
-        let (gone, mut entries): (Vec<_>, Vec<_>) =
-            entries.into_iter().partition(|entry| entry.mark == Some(Mark::Gone));
+        let (gone, mut entries): (Vec<_>, Vec<_>) = entries
+            .into_iter()
+            .partition(|entry| entry.mark == Some(Mark::Gone));
         gone.iter().try_for_each(|entry| self.lose_record(entry))?;
         let mut seen = HashSet::new();
         entries.retain(|entry| seen.insert(entry.address.clone()));
-        let known = self.frontier.known(entries.iter().map(|entry| entry.address.as_str()))?;
+        let known = self
+            .frontier
+            .known(entries.iter().map(|entry| entry.address.as_str()))?;
         for (entry, known) in entries.into_iter().zip(known) {
             self.consider_one(entry, known, depth, rows);
         }
         Ok(())
     }
 
-    fn consider_one(&mut self, entry: Entry, known: Option<Known>, depth: u32, rows: &mut Vec<RowChange>) {
-        if known.as_ref().is_some_and(|known| known.run == self.state.run) && !is_again(&entry) {
+    fn consider_one(
+        &mut self,
+        entry: Entry,
+        known: Option<Known>,
+        depth: u32,
+        rows: &mut Vec<RowChange>,
+    ) {
+        if known
+            .as_ref()
+            .is_some_and(|known| known.run == self.state.run)
+            && !is_again(&entry)
+        {
             return;
         }
         let mut known = known.unwrap_or_else(|| self.new_known(&entry.address));
         let read_before = matches!(known.state, Seen::Page | Seen::Book);
         known.run = self.state.run;
-        let same = !entry.page && !known.gone && entry.version.is_some() && known.version == entry.version;
+        let same =
+            !entry.page && !known.gone && entry.version.is_some() && known.version == entry.version;
         match known.state {
             Seen::Book if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
-            Seen::Refused(reason) if same && known.text == self.source.text => self.count_refused(reason),
+            Seen::Refused(reason) if same && known.text == self.source.text => {
+                self.count_refused(reason)
+            }
             // Paging leads from page to page, so only sites and catalogues are deep.
-            _ if depth > DEPTH && self.source.kind == Kind::Site => return self.leave_out(SourceLimit::Depth),
+            _ if depth > DEPTH && self.source.kind == Kind::Site => {
+                return self.leave_out(SourceLimit::Depth);
+            }
             _ if self.state.listed >= self.source.most => return self.leave_out(SourceLimit::Most),
             _ if !self.has_room_for(&entry, &known) => return self.leave_out(SourceLimit::Key),
             _ if entry.unusable.is_some() => {
@@ -142,7 +176,13 @@ impl Harvest<'_> {
                     rows.push(self.frontier.drop_fault(&known.address));
                 }
                 known.state = Seen::Queued;
-                let queued = Queued { entry, depth, tries: 0, due: None, read_before };
+                let queued = Queued {
+                    entry,
+                    depth,
+                    tries: 0,
+                    due: None,
+                    read_before,
+                };
                 rows.push(self.frontier.enqueue(&mut self.state, &queued));
             }
         }
@@ -154,15 +194,24 @@ impl Harvest<'_> {
     /// Leaves out an address that was listed.
     fn leave_out(&mut self, limit: SourceLimit) {
         self.state.incomplete = true;
-        *self.state.last.get_or_insert_default().left_out.entry(limit).or_default() += 1;
+        *self
+            .state
+            .last
+            .get_or_insert_default()
+            .left_out
+            .entry(limit)
+            .or_default() += 1;
     }
 
     /// Looks which sources the key that defined this one has besides, and what they have.
     pub(super) fn find_others(&mut self) -> Result<(), HarvestError> {
         if let Some(of_key) = &mut self.of_key {
             let sources = self.editor.sources()?;
-            let is_of_key = |source: &Source| source.by == self.source.by && !source.is_of_administrator();
-            let others = sources.into_iter().filter(|(name, source)| *name != self.name && is_of_key(source));
+            let is_of_key =
+                |source: &Source| source.by == self.source.by && !source.is_of_administrator();
+            let others = sources
+                .into_iter()
+                .filter(|(name, source)| *name != self.name && is_of_key(source));
             of_key.others = others.map(|(name, _)| name).collect();
         }
         self.measure_others()
@@ -170,7 +219,9 @@ impl Harvest<'_> {
 
     /// Measures what the other sources of the key have now.
     fn measure_others(&mut self) -> Result<(), HarvestError> {
-        let Some(of_key) = &mut self.of_key else { return Ok(()) };
+        let Some(of_key) = &mut self.of_key else {
+            return Ok(());
+        };
         of_key.held = self.frontier.held_by(&of_key.others)?;
         Ok(())
     }
@@ -178,7 +229,9 @@ impl Harvest<'_> {
     /// Whether the sources of the key may have one more address. Those that can be fetched wait for that, and only for a while. What
     /// cannot be used costs its source nothing and stays, so it needs room besides all that was refused.
     fn has_room_for(&self, entry: &Entry, known: &Known) -> bool {
-        let Some(OfKey { most, held, .. }) = &self.of_key else { return true };
+        let Some(OfKey { most, held, .. }) = &self.of_key else {
+            return true;
+        };
         let waiting = held.queued + self.state.queued;
         match entry.unusable {
             None => waiting < *most,

@@ -10,11 +10,17 @@ use lapidary_common::description::{Description, Published};
 
 /// The first page of a list.
 pub(super) fn begin(source: &Source, since: Option<&str>) -> Result<Entry, String> {
-    let address = Url::parse(&source.address).map_err(|_| format!("{:?} is not a URL", source.address))?;
-    let asked = address.query_pairs().find(|(name, _)| name == "metadataPrefix").map(|(_, prefix)| prefix);
+    let address =
+        Url::parse(&source.address).map_err(|_| format!("{:?} is not a URL", source.address))?;
+    let asked = address
+        .query_pairs()
+        .find(|(name, _)| name == "metadataPrefix")
+        .map(|(_, prefix)| prefix);
     let mut url = base(&source.address)?;
     let prefix = asked.as_deref().unwrap_or("oai_dc");
-    url.query_pairs_mut().append_pair("verb", "ListRecords").append_pair("metadataPrefix", prefix);
+    url.query_pairs_mut()
+        .append_pair("verb", "ListRecords")
+        .append_pair("metadataPrefix", prefix);
     // All repositories know days; records of that day that are already known are not fetched again.
     if let Some(day) = since.and_then(|since| since.get(..10)) {
         url.query_pairs_mut().append_pair("from", day);
@@ -35,7 +41,10 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     let document = page.document()?;
     let root = document.root_element();
     if root.tag_name().name() != "OAI-PMH" {
-        return Err(format!("it is not an OAI repository, but <{}>", root.tag_name().name()));
+        return Err(format!(
+            "it is not an OAI repository, but <{}>",
+            root.tag_name().name()
+        ));
     }
     if let Some(error) = child(root, "error") {
         return match error.attribute("code").unwrap_or_default() {
@@ -43,21 +52,34 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
             // The list is begun again. What is known of it is not fetched again.
             "badResumptionToken" => {
                 let begin = begin(page.source, page.since)?;
-                Ok(Box::new(std::iter::once(Ok(Entry { mark: Some(Mark::Again), ..begin }))))
+                Ok(Box::new(std::iter::once(Ok(Entry {
+                    mark: Some(Mark::Again),
+                    ..begin
+                }))))
             }
-            code => Err(format!("the repository answers {code}: {}", error.text().unwrap_or_default().trim())),
+            code => Err(format!(
+                "the repository answers {code}: {}",
+                error.text().unwrap_or_default().trim()
+            )),
         };
     }
-    let Some(list) = child(root, "ListRecords") else { return Err("the answer has no list of records".to_owned()) };
+    let Some(list) = child(root, "ListRecords") else {
+        return Err("the answer has no list of records".to_owned());
+    };
     let mut listed: Vec<Entry> = list
         .children()
         .filter(|node| node.tag_name().name() == "record")
         .filter_map(|node| record(page, node))
         .collect();
-    let token = child(list, "resumptionToken").and_then(|node| node.text()).map(str::trim).unwrap_or_default();
+    let token = child(list, "resumptionToken")
+        .and_then(|node| node.text())
+        .map(str::trim)
+        .unwrap_or_default();
     if !token.is_empty() {
         let mut url = base(&page.source.address)?;
-        url.query_pairs_mut().append_pair("verb", "ListRecords").append_pair("resumptionToken", token);
+        url.query_pairs_mut()
+            .append_pair("verb", "ListRecords")
+            .append_pair("resumptionToken", token);
         listed.push(Entry::page(url));
     }
     Ok(Box::new(listed.into_iter().map(Ok)))
@@ -67,13 +89,17 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
 pub(super) fn answered(bytes: &[u8]) -> Option<String> {
     let text = str::from_utf8(bytes).ok()?;
     let document = Document::parse(text.trim_start_matches('\u{feff}')).ok()?;
-    child(document.root_element(), "responseDate")?.text().map(|at| at.trim().to_owned())
+    child(document.root_element(), "responseDate")?
+        .text()
+        .map(|at| at.trim().to_owned())
 }
 
 fn record(page: &Page<'_>, record: Node<'_, '_>) -> Option<Entry> {
     let header = child(record, "header")?;
     let id = child(header, "identifier")?.text()?.trim().to_owned();
-    let version = child(header, "datestamp").and_then(|node| node.text()).map(|at| at.trim().to_owned());
+    let version = child(header, "datestamp")
+        .and_then(|node| node.text())
+        .map(|at| at.trim().to_owned());
     if header.attribute("status") == Some("deleted") {
         return Some(Entry {
             address: id.clone(),
@@ -84,18 +110,30 @@ fn record(page: &Page<'_>, record: Node<'_, '_>) -> Option<Entry> {
             ..Entry::default()
         });
     }
-    let metadata = child(record, "metadata").and_then(|metadata| metadata.children().find(Node::is_element));
+    let metadata =
+        child(record, "metadata").and_then(|metadata| metadata.children().find(Node::is_element));
     let Some(metadata) = metadata else {
-        return Some(Entry { version, ..Entry::unusable(id, Reason::NoFile, "the record has no metadata") });
+        return Some(Entry {
+            version,
+            ..Entry::unusable(id, Reason::NoFile, "the record has no metadata")
+        });
     };
     let (description, link) = match metadata.tag_name().name() {
         "record" | "collection" => marc(metadata),
         _ => dublin_core(metadata),
     };
     let Some(address) = link.and_then(|link| page.link(&link)) else {
-        return Some(Entry { version, ..Entry::unusable(id, Reason::NoFile, "the record has no address of the web") });
+        return Some(Entry {
+            version,
+            ..Entry::unusable(id, Reason::NoFile, "the record has no address of the web")
+        });
     };
-    page.source.takes(&address).then(|| Entry { id: Some(id), description, version, ..Entry::book(address) })
+    page.source.takes(&address).then(|| Entry {
+        id: Some(id),
+        description,
+        version,
+        ..Entry::book(address)
+    })
 }
 
 fn is_web(text: &str) -> bool {
@@ -104,28 +142,51 @@ fn is_web(text: &str) -> bool {
 
 /// What Dublin Core says of a book, and where it is.
 fn dublin_core(dc: Node<'_, '_>) -> (Description, Option<String>) {
-    let all = |name: &'static str| texts(dc.children().filter(move |node| node.tag_name().name() == name));
+    let all = |name: &'static str| {
+        texts(
+            dc.children()
+                .filter(move |node| node.tag_name().name() == name),
+        )
+    };
     let description = Description {
         title: all("title").next(),
         authors: all("creator").collect(),
         language: all("language").next(),
-        identifiers: all("identifier").filter(|identifier| !is_web(identifier)).collect(),
+        identifiers: all("identifier")
+            .filter(|identifier| !is_web(identifier))
+            .collect(),
         published: all("date").find_map(|date| Published::of_file(&date)),
     };
-    (description, all("identifier").chain(all("relation")).find(|link| is_web(link)))
+    (
+        description,
+        all("identifier")
+            .chain(all("relation"))
+            .find(|link| is_web(link)),
+    )
 }
 
 /// What a MARC 21 record says of a book, and where it is.
 fn marc(marc: Node<'_, '_>) -> (Description, Option<String>) {
-    let fields = |tag: &'static str| marc.descendants().filter(move |node| node.attribute("tag") == Some(tag));
+    let fields = |tag: &'static str| {
+        marc.descendants()
+            .filter(move |node| node.attribute("tag") == Some(tag))
+    };
     let parts = |field: Node<'_, '_>, codes: &'static str| -> Vec<String> {
-        let is_part = |node: &Node<'_, '_>| node.attribute("code").is_some_and(|code| codes.contains(code));
+        let is_part = |node: &Node<'_, '_>| {
+            node.attribute("code")
+                .is_some_and(|code| codes.contains(code))
+        };
         texts(field.children().filter(is_part)).collect()
     };
     let firsts = |tag| fields(tag).filter_map(|field| parts(field, "a").into_iter().next());
     // Cataloguers end each part with what separates it from the next.
-    let plain = |text: String| text.trim_end_matches([' ', '/', ':', ';', ',', '=']).to_owned();
-    let title = fields("245").next().map(|field| plain(parts(field, "abnp").join(" ")));
+    let plain = |text: String| {
+        text.trim_end_matches([' ', '/', ':', ';', ',', '='])
+            .to_owned()
+    };
+    let title = fields("245")
+        .next()
+        .map(|field| plain(parts(field, "abnp").join(" ")));
     let coded = fields("008").filter_map(|field| field.text()?.get(35..38).map(str::to_owned));
     let is_language = |code: &String| {
         code.len() == 3
@@ -138,19 +199,32 @@ fn marc(marc: Node<'_, '_>) -> (Description, Option<String>) {
         title: title.filter(|title| !title.is_empty()),
         authors: firsts("100").chain(firsts("700")).map(plain).collect(),
         language: firsts("041").chain(coded).find(is_language),
-        identifiers: firsts("020").filter_map(isbn).chain(firsts("024")).filter(|of| !is_web(of)).collect(),
+        identifiers: firsts("020")
+            .filter_map(isbn)
+            .chain(firsts("024"))
+            .filter(|of| !is_web(of))
+            .collect(),
         published: fields("008").find_map(|field| Published::of_file(field.text()?.get(7..11)?)),
     };
-    (description, fields("856").flat_map(|field| parts(field, "u")).find(|link| is_web(link)))
+    (
+        description,
+        fields("856")
+            .flat_map(|field| parts(field, "u"))
+            .find(|link| is_web(link)),
+    )
 }
 
 /// The texts of nodes, without blanks around them; those without text are left out.
 fn texts<'a, 'd: 'a>(nodes: impl Iterator<Item = Node<'a, 'd>>) -> impl Iterator<Item = String> {
-    nodes.filter_map(|node| node.text()).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    nodes
+        .filter_map(|node| node.text())
+        .map(|text| text.trim().to_owned())
+        .filter(|text| !text.is_empty())
 }
 
 fn child<'a, 'd>(node: Node<'a, 'd>, name: &str) -> Option<Node<'a, 'd>> {
-    node.children().find(|child| child.tag_name().name() == name)
+    node.children()
+        .find(|child| child.tag_name().name() == name)
 }
 
 #[cfg(test)]
@@ -161,8 +235,14 @@ mod tests {
 
     fn read(answer: &str) -> Result<Vec<Entry>, String> {
         let source = source(Kind::Oai, "http://x.y/oai?metadataPrefix=marc21");
-        let bytes = format!("<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\">{answer}</OAI-PMH>");
-        let page = Page { source: &source, address: "http://x.y/oai", bytes: bytes.as_bytes(), since: None };
+        let bytes =
+            format!("<OAI-PMH xmlns=\"http://www.openarchives.org/OAI/2.0/\">{answer}</OAI-PMH>");
+        let page = Page {
+            source: &source,
+            address: "http://x.y/oai",
+            bytes: bytes.as_bytes(),
+            since: None,
+        };
         entries(&page)?.collect()
     }
 
@@ -183,24 +263,43 @@ mod tests {
         assert_eq!(read("<error code=\"noRecordsMatch\"/>"), Ok(Vec::new()));
         let again = read("<error code=\"badResumptionToken\"/>").expect("the list, once more");
         assert_eq!((again.len(), again[0].mark), (1, Some(Mark::Again)));
-        assert_eq!(again[0].address, "http://x.y/oai?verb=ListRecords&metadataPrefix=marc21");
+        assert_eq!(
+            again[0].address,
+            "http://x.y/oai?verb=ListRecords&metadataPrefix=marc21"
+        );
         assert!(read("<Identify/>").is_err());
     }
 
     #[test]
     fn marc() {
         let field = |tag: &str, parts: &[(char, &str)]| {
-            let parts = parts.iter().map(|(code, text)| format!("<subfield code='{code}'>{text}</subfield>"));
-            format!("<datafield tag='{tag}' ind1='1' ind2=' '>{}</datafield>", parts.collect::<Vec<_>>().concat())
+            let parts = parts
+                .iter()
+                .map(|(code, text)| format!("<subfield code='{code}'>{text}</subfield>"));
+            format!(
+                "<datafield tag='{tag}' ind1='1' ind2=' '>{}</datafield>",
+                parts.collect::<Vec<_>>().concat()
+            )
         };
         let fields = [
-            "<controlfield tag='008'>850101s1952    xxu           000 1 rus d</controlfield>".to_owned(),
+            "<controlfield tag='008'>850101s1952    xxu           000 1 rus d</controlfield>"
+                .to_owned(),
             field("020", &[('a', "9785170000005 (pbk.)")]),
             field("024", &[('a', "10.1000/182"), ('2', "doi")]),
             field("100", &[('a', "Gogol, Nikolai,"), ('d', "1809-1852.")]),
-            field("245", &[('a', "The overcoat :"), ('b', "a story /"), ('c', "N. Gogol")]),
+            field(
+                "245",
+                &[
+                    ('a', "The overcoat :"),
+                    ('b', "a story /"),
+                    ('c', "N. Gogol"),
+                ],
+            ),
             field("700", &[('a', "Doe, J."), ('e', "translator")]),
-            field("856", &[('u', "ftp://x.y/book"), ('u', "http://x.y/book.txt")]),
+            field(
+                "856",
+                &[('u', "ftp://x.y/book"), ('u', "http://x.y/book.txt")],
+            ),
         ];
         let record = |fields: String| {
             format!(
@@ -209,7 +308,18 @@ mod tests {
             )
         };
         let listed = read(&record(fields.concat())).expect("a list");
-        let [Entry { address, description, id, version, .. }] = listed.as_slice() else { panic!("{listed:?}") };
+        let [
+            Entry {
+                address,
+                description,
+                id,
+                version,
+                ..
+            },
+        ] = listed.as_slice()
+        else {
+            panic!("{listed:?}")
+        };
         assert_eq!(
             (address.as_str(), id.as_deref(), version.as_deref()),
             ("http://x.y/book.txt", Some("oai:1"), Some("2030-01-01"))
@@ -219,15 +329,29 @@ mod tests {
         assert_eq!(description.language.as_deref(), Some("rus"));
         assert_eq!(description.identifiers, ["9785170000005", "10.1000/182"]);
         let both = fields.concat() + &field("041", &[('a', "eng"), ('h', "rus")]);
-        assert_eq!(read(&record(both)).expect("a list")[0].description.language.as_deref(), Some("eng"));
-        assert_eq!(read(&record(String::new())).expect("a list")[0].address, "oai:1");
+        assert_eq!(
+            read(&record(both)).expect("a list")[0]
+                .description
+                .language
+                .as_deref(),
+            Some("eng")
+        );
+        assert_eq!(
+            read(&record(String::new())).expect("a list")[0].address,
+            "oai:1"
+        );
     }
 
     #[test]
     fn a_harvest_of_a_set_since_a_day() {
         let mut source = source(Kind::Oai, "http://x.y/oai");
         source.set = Some("a:b c".to_owned());
-        let first = begin(&source, Some("2030-01-15T00:00:00Z")).expect("an address").address;
-        assert_eq!(first, "http://x.y/oai?verb=ListRecords&metadataPrefix=oai_dc&from=2030-01-15&set=a%3Ab+c");
+        let first = begin(&source, Some("2030-01-15T00:00:00Z"))
+            .expect("an address")
+            .address;
+        assert_eq!(
+            first,
+            "http://x.y/oai?verb=ListRecords&metadataPrefix=oai_dc&from=2030-01-15&set=a%3Ab+c"
+        );
     }
 }

@@ -13,12 +13,18 @@ const ACQUISITION: &str = "http://opds-spec.org/acquisition";
 /// Ways to acquire a book that do not give its file, or not all of it.
 const NOT_FILES: [&str; 4] = ["/buy", "/borrow", "/subscribe", "/sample"];
 /// Why a book without a file cannot be used.
-const NO_FILE: (Reason, &str) =
-    (Reason::NoFile, "the catalogue gives no file of it; perhaps it must be bought, borrowed or subscribed to");
+const NO_FILE: (Reason, &str) = (
+    Reason::NoFile,
+    "the catalogue gives no file of it; perhaps it must be bought, borrowed or subscribed to",
+);
 
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     let start = page.bytes.trim_ascii_start();
-    let listed = if start.first() == Some(&b'{') { json(page)? } else { atom(page)? };
+    let listed = if start.first() == Some(&b'{') {
+        json(page)?
+    } else {
+        atom(page)?
+    };
     Ok(Box::new(listed.into_iter().map(Ok)))
 }
 
@@ -32,9 +38,14 @@ fn atom(page: &Page<'_>) -> Result<Vec<Entry>, String> {
     match root.tag_name().name() {
         "feed" => {
             let entries = children(root, "entry").enumerate();
-            let mut listed: Vec<Entry> = entries.flat_map(|(at, entry)| atom_entry(page, entry, at)).collect();
+            let mut listed: Vec<Entry> = entries
+                .flat_map(|(at, entry)| atom_entry(page, entry, at))
+                .collect();
             let next = children(root, "link").find(|link| link.attribute("rel") == Some("next"));
-            listed.extend(next.and_then(|link| page.link(link.attribute("href")?)).map(Entry::page));
+            listed.extend(
+                next.and_then(|link| page.link(link.attribute("href")?))
+                    .map(Entry::page),
+            );
             Ok(listed)
         }
         "entry" => Ok(atom_entry(page, root, 0)),
@@ -50,47 +61,90 @@ fn nameless(page: &Page<'_>, at: usize) -> String {
 /// A book, or else the pages that an entry leads to. An entry that leads to nothing is a book without a file.
 fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>, at: usize) -> Vec<Entry> {
     let links: Vec<_> = children(entry, "link").collect();
-    let acquisitions =
-        || links.iter().filter(|link| link.attribute("rel").is_some_and(|rel| rel.starts_with(ACQUISITION)));
-    let of =
-        |link: &Node<'_, '_>| Some((link.attribute("type").map(str::to_owned), page.link(link.attribute("href")?)?));
-    let offers: Offers =
-        acquisitions().filter(|link| link.attribute("rel").is_some_and(is_file)).filter_map(of).collect();
-    let text = |name| children(entry, name).find_map(|node| node.text()).map(|text| text.trim().to_owned());
+    let acquisitions = || {
+        links.iter().filter(|link| {
+            link.attribute("rel")
+                .is_some_and(|rel| rel.starts_with(ACQUISITION))
+        })
+    };
+    let of = |link: &Node<'_, '_>| {
+        Some((
+            link.attribute("type").map(str::to_owned),
+            page.link(link.attribute("href")?)?,
+        ))
+    };
+    let offers: Offers = acquisitions()
+        .filter(|link| link.attribute("rel").is_some_and(is_file))
+        .filter_map(of)
+        .collect();
+    let text = |name| {
+        children(entry, name)
+            .find_map(|node| node.text())
+            .map(|text| text.trim().to_owned())
+    };
     if let Some(address) = offers.best(page) {
-        let authors = children(entry, "author").filter_map(|author| children(author, "name").next()?.text());
+        let authors =
+            children(entry, "author").filter_map(|author| children(author, "name").next()?.text());
         let description = Description {
             title: text("title"),
             authors: authors.map(|name| name.trim().to_owned()).collect(),
             language: text("language"),
-            identifiers: children(entry, "identifier").filter_map(|node| node.text()).map(str::to_owned).collect(),
+            identifiers: children(entry, "identifier")
+                .filter_map(|node| node.text())
+                .map(str::to_owned)
+                .collect(),
             published: text("issued").and_then(|issued| Published::of_file(&issued)),
         };
-        return vec![Entry { id: text("id"), version: text("updated"), description, ..Entry::book(address) }];
+        return vec![Entry {
+            id: text("id"),
+            version: text("updated"),
+            description,
+            ..Entry::book(address)
+        }];
     }
     let kind = |link: &Node<'_, '_>| link.attribute("type").unwrap_or_default().to_owned();
     let is_catalogue = |link: &&Node<'_, '_>| kind(link).starts_with("application/atom+xml");
-    let pages = links.iter().filter(is_catalogue).filter_map(|link| page.link(link.attribute("href")?));
+    let pages = links
+        .iter()
+        .filter(is_catalogue)
+        .filter_map(|link| page.link(link.attribute("href")?));
     let mut listed: Vec<Entry> = pages.map(Entry::page).collect();
     // The whole entry may be elsewhere.
-    let is_whole = entry.parent_element().is_none() || !links.iter().any(|link| kind(link).contains("type=entry"));
+    let is_whole = entry.parent_element().is_none()
+        || !links.iter().any(|link| kind(link).contains("type=entry"));
     if listed.is_empty() || acquisitions().next().is_some() && is_whole {
-        let name = text("id").or_else(|| text("title")).unwrap_or_else(|| nameless(page, at));
+        let name = text("id")
+            .or_else(|| text("title"))
+            .unwrap_or_else(|| nameless(page, at));
         listed.extend(offers.unusable(page, name, NO_FILE));
     }
     listed
 }
 
-fn children<'a, 'd: 'a>(node: Node<'a, 'd>, name: &'static str) -> impl Iterator<Item = Node<'a, 'd>> {
-    node.children().filter(move |child| child.tag_name().name() == name)
+fn children<'a, 'd: 'a>(
+    node: Node<'a, 'd>,
+    name: &'static str,
+) -> impl Iterator<Item = Node<'a, 'd>> {
+    node.children()
+        .filter(move |child| child.tag_name().name() == name)
 }
 
 fn json(page: &Page<'_>) -> Result<Vec<Entry>, String> {
-    let feed: Value = serde_json::from_slice(page.bytes).map_err(|_| "it is not valid JSON".to_owned())?;
+    let feed: Value =
+        serde_json::from_slice(page.bytes).map_err(|_| "it is not valid JSON".to_owned())?;
     let mut listed = Vec::new();
-    if feed.get("publications").or_else(|| feed.get("navigation")).or_else(|| feed.get("groups")).is_none() {
+    if feed
+        .get("publications")
+        .or_else(|| feed.get("navigation"))
+        .or_else(|| feed.get("groups"))
+        .is_none()
+    {
         let is_publication = feed.get("metadata").or_else(|| feed.get("links")).is_some();
-        listed.extend(is_publication.then(|| publication(page, &feed, 0)).flatten());
+        listed.extend(
+            is_publication
+                .then(|| publication(page, &feed, 0))
+                .flatten(),
+        );
     }
     section(page, &feed, &mut listed);
     for group in array(&feed, "groups") {
@@ -104,7 +158,8 @@ fn json(page: &Page<'_>) -> Result<Vec<Entry>, String> {
 
 /// The pages and books of a feed or of a group in it.
 fn section(page: &Page<'_>, section: &Value, listed: &mut Vec<Entry>) {
-    let pages = array(section, "navigation").filter_map(|link| page.link(link.get("href")?.as_str()?));
+    let pages =
+        array(section, "navigation").filter_map(|link| page.link(link.get("href")?.as_str()?));
     listed.extend(pages.map(Entry::page));
     for book in array(section, "publications") {
         listed.extend(publication(page, book, listed.len()));
@@ -120,25 +175,43 @@ fn linked(page: &Page<'_>, section: &Value, relation: &str) -> Option<Entry> {
 fn publication(page: &Page<'_>, book: &Value, at: usize) -> Option<Entry> {
     let metadata = book.get("metadata").unwrap_or(&Value::Null);
     let files = array(book, "links").filter(|link| relations(link).any(is_file));
-    let of = |link: &Value| Some((link.get("type").and_then(words), page.link(link.get("href")?.as_str()?)?));
+    let of = |link: &Value| {
+        Some((
+            link.get("type").and_then(words),
+            page.link(link.get("href")?.as_str()?)?,
+        ))
+    };
     let offers: Offers = files.filter_map(of).collect();
     let text = |name| metadata.get(name).and_then(words);
     let description = Description {
         title: text("title"),
         authors: several(metadata.get("author")).filter_map(words).collect(),
         language: several(metadata.get("language")).find_map(words),
-        identifiers: several(metadata.get("identifier")).filter_map(words).collect(),
+        identifiers: several(metadata.get("identifier"))
+            .filter_map(words)
+            .collect(),
         published: text("published").and_then(|published| Published::of_file(&published)),
     };
     let Some(address) = offers.best(page) else {
-        let name = text("identifier").or(description.title).unwrap_or_else(|| nameless(page, at));
+        let name = text("identifier")
+            .or(description.title)
+            .unwrap_or_else(|| nameless(page, at));
         return offers.unusable(page, name, NO_FILE);
     };
-    Some(Entry { id: text("identifier"), version: text("modified"), description, ..Entry::book(address) })
+    Some(Entry {
+        id: text("identifier"),
+        version: text("modified"),
+        description,
+        ..Entry::book(address)
+    })
 }
 
 fn array<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
+    value
+        .get(name)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
 }
 
 /// The elements of an array, or the value itself.
@@ -158,9 +231,10 @@ fn relations(link: &Value) -> impl Iterator<Item = &str> {
 fn words(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
-        Value::Object(fields) => {
-            fields.get("name").map_or_else(|| fields.values().find_map(Value::as_str).map(str::to_owned), words)
-        }
+        Value::Object(fields) => fields.get("name").map_or_else(
+            || fields.values().find_map(Value::as_str).map(str::to_owned),
+            words,
+        ),
         _ => None,
     }
 }
@@ -176,15 +250,25 @@ mod tests {
     fn read(feed: &Value) -> Vec<Entry> {
         let source = source(Kind::Opds, "https://x.y/opds/");
         let bytes = feed.to_string();
-        let page = Page { source: &source, address: "https://x.y/opds/home", bytes: bytes.as_bytes(), since: None };
-        let listed = entries(&page).expect("a feed").map(|entry| entry.expect("an entry"));
+        let page = Page {
+            source: &source,
+            address: "https://x.y/opds/home",
+            bytes: bytes.as_bytes(),
+            since: None,
+        };
+        let listed = entries(&page)
+            .expect("a feed")
+            .map(|entry| entry.expect("an entry"));
         listed.collect()
     }
 
     fn pages_and_books(feed: &Value) -> (Vec<String>, Vec<String>) {
-        let usable = read(feed).into_iter().filter(|entry| entry.unusable.is_none());
+        let usable = read(feed)
+            .into_iter()
+            .filter(|entry| entry.unusable.is_none());
         let (pages, books): (Vec<Entry>, Vec<Entry>) = usable.partition(|entry| entry.page);
-        let addresses = |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.address).collect();
+        let addresses =
+            |entries: Vec<Entry>| entries.into_iter().map(|entry| entry.address).collect();
         (addresses(pages), addresses(books))
     }
 
@@ -198,13 +282,19 @@ mod tests {
             "facets": [{"metadata": {"title": "Language"}, "links": [{"href": "?lang=fr", "type": "application/opds+json"}]}],
             "groups": [{"metadata": {"title": "More"}, "navigation": [{"href": "/opds/a", "type": "application/opds+json"}]}],
         });
-        let expected = ["https://x.y/opds/new", "https://x.y/opds/a"].map(str::to_owned).to_vec();
-        assert_eq!(pages_and_books(&home), (expected, Vec::new()), "neither facets nor a search list anything new");
+        let expected = ["https://x.y/opds/new", "https://x.y/opds/a"]
+            .map(str::to_owned)
+            .to_vec();
+        assert_eq!(
+            pages_and_books(&home),
+            (expected, Vec::new()),
+            "neither facets nor a search list anything new"
+        );
 
-        let acquisition = |rel: &str, kind: &str, href: &str| json!({"rel": rel, "type": kind, "href": href});
+        let acquisition =
+            |rel: &str, kind: &str, href: &str| json!({"rel": rel, "type": kind, "href": href});
         let open = "http://opds-spec.org/acquisition/open-access";
-        let publication =
-            |links: Vec<Value>| json!({"metadata": {"@type": "http://schema.org/Book", "title": "T"}, "links": links});
+        let publication = |links: Vec<Value>| json!({"metadata": {"@type": "http://schema.org/Book", "title": "T"}, "links": links});
         let shelf = json!({
             "metadata": {"title": "Shelf", "numberOfItems": 5},
             "links": [{"rel": ["self"], "href": "shelf"}, {"rel": "next", "href": "shelf?page=2"}],
@@ -217,9 +307,24 @@ mod tests {
             ],
         });
         let page = vec!["https://x.y/opds/shelf?page=2".to_owned()];
-        assert_eq!(pages_and_books(&shelf), (page, vec!["https://x.y/opds/1.epub".to_owned()]));
-        let reasons: Vec<Reason> = read(&shelf).into_iter().filter_map(|entry| Some(entry.unusable?.reason)).collect();
-        assert_eq!(reasons, [Reason::NoFile, Reason::Format, Reason::NoFile, Reason::NoFile], "the others are told");
+        assert_eq!(
+            pages_and_books(&shelf),
+            (page, vec!["https://x.y/opds/1.epub".to_owned()])
+        );
+        let reasons: Vec<Reason> = read(&shelf)
+            .into_iter()
+            .filter_map(|entry| Some(entry.unusable?.reason))
+            .collect();
+        assert_eq!(
+            reasons,
+            [
+                Reason::NoFile,
+                Reason::Format,
+                Reason::NoFile,
+                Reason::NoFile
+            ],
+            "the others are told"
+        );
     }
 
     /// Whatever an entry lacks, it is not passed over in silence.
@@ -227,9 +332,23 @@ mod tests {
     fn an_entry_that_leads_to_nothing_is_told() {
         let told = |bytes: &str| -> Vec<(String, Option<Reason>)> {
             let source = source(Kind::Opds, "https://x.y/opds/");
-            let page = Page { source: &source, address: "https://x.y/opds", bytes: bytes.as_bytes(), since: None };
-            let listed = entries(&page).expect("a feed").map(|entry| entry.expect("an entry"));
-            listed.map(|entry| (entry.address, entry.unusable.map(|unusable| unusable.reason))).collect()
+            let page = Page {
+                source: &source,
+                address: "https://x.y/opds",
+                bytes: bytes.as_bytes(),
+                since: None,
+            };
+            let listed = entries(&page)
+                .expect("a feed")
+                .map(|entry| entry.expect("an entry"));
+            listed
+                .map(|entry| {
+                    (
+                        entry.address,
+                        entry.unusable.map(|unusable| unusable.reason),
+                    )
+                })
+                .collect()
         };
         let no_file = |name: &str| (name.to_owned(), Some(Reason::NoFile));
         let atom = "<feed xmlns='http://www.w3.org/2005/Atom'>
@@ -244,12 +363,22 @@ mod tests {
         let nameless = |at: u32| no_file(&format!("https://x.y/opds#{at}"));
         assert_eq!(
             told(atom),
-            [no_file("urn:1"), no_file("Two"), nameless(2), nameless(3), no_file("urn:5"), elsewhere]
+            [
+                no_file("urn:1"),
+                no_file("Two"),
+                nameless(2),
+                nameless(3),
+                no_file("urn:5"),
+                elsewhere
+            ]
         );
         let file = json!({"rel": "http://opds-spec.org/acquisition", "href": "b.epub", "type": "application/epub+zip"});
         let feed = json!({"publications": [{"links": []}, {}, {"links": [file]}, {"metadata": {"title": "Four"}}]});
         let book = ("https://x.y/b.epub".to_owned(), None);
-        assert_eq!(told(&feed.to_string()), [nameless(0), nameless(1), book, no_file("Four")]);
+        assert_eq!(
+            told(&feed.to_string()),
+            [nameless(0), nameless(1), book, no_file("Four")]
+        );
         assert_eq!(told("{}"), [], "neither a feed nor a publication");
     }
 
@@ -258,17 +387,26 @@ mod tests {
     fn a_file_that_the_source_does_not_take_hides_no_other() {
         let source = json!({"kind": "opds", "address": "https://x.y/", "library": "l", "rights": "free", "most": 9, "matches": ["/taken/"]});
         let source = serde_json::from_value(source).expect("a source");
-        let link =
-            |href: &str, kind: &str| json!({"rel": "http://opds-spec.org/acquisition", "href": href, "type": kind});
+        let link = |href: &str, kind: &str| json!({"rel": "http://opds-spec.org/acquisition", "href": href, "type": kind});
         let publication = |links: &[Value]| json!({"metadata": {"title": "T"}, "links": links});
         let feed = json!({"publications": [
             publication(&[link("/other/1.mp3", "audio/mpeg"), link("/taken/1.mp4", "video/mp4")]),
             publication(&[link("/other/2.mp3", "audio/mpeg")]),
         ]});
         let bytes = feed.to_string();
-        let page = Page { source: &source, address: "https://x.y/", bytes: bytes.as_bytes(), since: None };
-        let listed: Vec<Entry> = entries(&page).expect("a feed").map(|entry| entry.expect("an entry")).collect();
-        let [only] = &listed[..] else { panic!("{listed:?}") };
+        let page = Page {
+            source: &source,
+            address: "https://x.y/",
+            bytes: bytes.as_bytes(),
+            since: None,
+        };
+        let listed: Vec<Entry> = entries(&page)
+            .expect("a feed")
+            .map(|entry| entry.expect("an entry"))
+            .collect();
+        let [only] = &listed[..] else {
+            panic!("{listed:?}")
+        };
         assert_eq!(only.address, "https://x.y/taken/1.mp4");
         let why = &only.unusable.as_ref().expect("it cannot be read").why;
         assert!(why.contains("video/mp4") && !why.contains("audio"), "{why}");
@@ -288,12 +426,32 @@ mod tests {
             "links": [{"rel": "http://opds-spec.org/acquisition", "type": "application/epub+zip;v=3", "href": "/b.epub"}],
             "images": [{"href": "cover.jpg", "type": "image/jpeg"}],
         });
-        let [Entry { address, id, version, description, .. }] = &read(&publication)[..] else { panic!("one book") };
+        let [
+            Entry {
+                address,
+                id,
+                version,
+                description,
+                ..
+            },
+        ] = &read(&publication)[..]
+        else {
+            panic!("one book")
+        };
         assert_eq!(address, "https://x.y/b.epub");
-        assert_eq!((id.as_deref(), version.as_deref()), (Some("urn:isbn:9785170000005"), Some("2030-01-02T00:00:00Z")));
+        assert_eq!(
+            (id.as_deref(), version.as_deref()),
+            (Some("urn:isbn:9785170000005"), Some("2030-01-02T00:00:00Z"))
+        );
         assert_eq!(description.title.as_deref(), Some("Le manteau"));
         assert_eq!(description.authors, ["N. Gogol", "A. Other", "Third"]);
         assert_eq!(description.language.as_deref(), Some("fr"));
-        assert_eq!(description.published.map(|date| date.to_string()).as_deref(), Some("1842-03"));
+        assert_eq!(
+            description
+                .published
+                .map(|date| date.to_string())
+                .as_deref(),
+            Some("1842-03")
+        );
     }
 }

@@ -33,9 +33,22 @@ enum Part {
 ///
 /// # Errors
 /// If `tell` fails, or the order is nonsense.
-pub fn read_page(order: &Value, bytes: &[u8], tell: &mut dyn FnMut(Value) -> io::Result<()>) -> io::Result<()> {
-    let Order { source, address, since } = Order::deserialize(order)?;
-    let page = Page { source: &source, address: &address, bytes, since: since.as_deref() };
+pub fn read_page(
+    order: &Value,
+    bytes: &[u8],
+    tell: &mut dyn FnMut(Value) -> io::Result<()>,
+) -> io::Result<()> {
+    let Order {
+        source,
+        address,
+        since,
+    } = Order::deserialize(order)?;
+    let page = Page {
+        source: &source,
+        address: &address,
+        bytes,
+        since: since.as_deref(),
+    };
     let mut tell = |part: Part| tell(serde_json::to_value(part)?);
     if let Some(answered) = answered(&page) {
         tell(Part::Answered(answered))?;
@@ -62,9 +75,20 @@ pub(super) fn entries<'p>(
     if page.source.kind.is_local() || !Readers::read_pages() {
         return Ok((answered(page), page.source.kind.entries(page)?));
     }
-    let (source, address, since) = (page.source.clone(), page.address.to_owned(), page.since.map(str::to_owned));
-    let order = serde_json::to_value(Order { source, address, since }).map_err(|error| error.to_string())?;
-    let parts = readers.page(order, page.bytes, limits).map_err(|error| error.to_string())?;
+    let (source, address, since) = (
+        page.source.clone(),
+        page.address.to_owned(),
+        page.since.map(str::to_owned),
+    );
+    let order = serde_json::to_value(Order {
+        source,
+        address,
+        since,
+    })
+    .map_err(|error| error.to_string())?;
+    let parts = readers
+        .page(order, page.bytes, limits)
+        .map_err(|error| error.to_string())?;
     let mut parts = parts.map(|part| {
         let part = part.map_err(|error| error.to_string())?;
         serde_json::from_value(part).map_err(|error| error.to_string())
@@ -83,5 +107,7 @@ pub(super) fn entries<'p>(
 }
 
 fn answered(page: &Page<'_>) -> Option<String> {
-    (page.source.kind == Kind::Oai).then(|| oai::answered(page.bytes)).flatten()
+    (page.source.kind == Kind::Oai)
+        .then(|| oai::answered(page.bytes))
+        .flatten()
 }

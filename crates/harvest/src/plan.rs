@@ -45,24 +45,44 @@ pub(super) struct Wanted {
 
 impl Wanted {
     pub(super) fn now() -> Self {
-        Self { at: Timestamp::now(), failures: 0, error: None }
+        Self {
+            at: Timestamp::now(),
+            failures: 0,
+            error: None,
+        }
     }
 
     /// On the next day, for this reason.
     pub(super) fn tomorrow(error: String) -> Self {
-        let tomorrow = Timestamp::now().to_zoned(TimeZone::UTC).tomorrow().and_then(|day| day.start_of_day());
-        Self { at: tomorrow.map_or(Timestamp::MAX, |day| day.timestamp()), failures: 0, error: Some(error) }
+        let tomorrow = Timestamp::now()
+            .to_zoned(TimeZone::UTC)
+            .tomorrow()
+            .and_then(|day| day.start_of_day());
+        Self {
+            at: tomorrow.map_or(Timestamp::MAX, |day| day.timestamp()),
+            failures: 0,
+            error: Some(error),
+        }
     }
 
     /// The same, after it could not go on once more.
     pub(super) fn after_failure(self, error: String) -> Self {
         let failures = self.failures.saturating_add(1);
-        let pause = FIRST_PAUSE.saturating_mul(1 << (failures - 1).min(20)).min(LAST_PAUSE);
+        let pause = FIRST_PAUSE
+            .saturating_mul(1 << (failures - 1).min(20))
+            .min(LAST_PAUSE);
         // Half of the pause is left to chance, so that sources that failed together are not tried together.
-        let chance = Random::new(Timestamp::now().as_nanosecond() as u64).below(pause.as_millis() as usize / 2);
+        let chance = Random::new(Timestamp::now().as_nanosecond() as u64)
+            .below(pause.as_millis() as usize / 2);
         let pause = pause / 2 + Duration::from_millis(chance as u64);
-        let at = Timestamp::now().saturating_add(pause).unwrap_or(Timestamp::MAX);
-        Self { at, failures, error: Some(error) }
+        let at = Timestamp::now()
+            .saturating_add(pause)
+            .unwrap_or(Timestamp::MAX);
+        Self {
+            at,
+            failures,
+            error: Some(error),
+        }
     }
 }
 
@@ -85,23 +105,37 @@ pub(super) struct Plan {
 impl Plan {
     /// Whether it runs somewhere.
     pub(super) fn is_running(&self) -> bool {
-        self.beat
-            .as_ref()
-            .is_some_and(|beat| beat.runs && Timestamp::now().duration_since(beat.seen).unsigned_abs() < BEAT)
+        self.beat.as_ref().is_some_and(|beat| {
+            beat.runs && Timestamp::now().duration_since(beat.seen).unsigned_abs() < BEAT
+        })
     }
 
     /// When it is to run, if ever.
     pub(super) fn due(&self, source: &Source) -> Option<Timestamp> {
-        let by_schedule = || Some(source.every?.after(self.beat.as_ref().map_or(Timestamp::MIN, |beat| beat.begun)));
-        self.wanted.as_ref().map(|wanted| wanted.at).or_else(by_schedule).filter(|_| !source.paused)
+        let by_schedule = || {
+            Some(
+                source
+                    .every?
+                    .after(self.beat.as_ref().map_or(Timestamp::MIN, |beat| beat.begun)),
+            )
+        };
+        self.wanted
+            .as_ref()
+            .map(|wanted| wanted.at)
+            .or_else(by_schedule)
+            .filter(|_| !source.paused)
     }
 }
 
 /// The plans of all sources that have one, by name.
 pub(super) fn plans(catalogue: &Catalogue) -> Result<BTreeMap<String, Plan>, HarvestError> {
     let mut plans = BTreeMap::<String, Plan>::new();
-    each(catalogue, b'w', |name, wanted| plans.entry(name).or_default().wanted = Some(wanted))?;
-    each(catalogue, b'b', |name, beat| plans.entry(name).or_default().beat = Some(beat))?;
+    each(catalogue, b'w', |name, wanted| {
+        plans.entry(name).or_default().wanted = Some(wanted)
+    })?;
+    each(catalogue, b'b', |name, beat| {
+        plans.entry(name).or_default().beat = Some(beat)
+    })?;
     Ok(plans)
 }
 
@@ -110,7 +144,14 @@ pub(super) fn end_all(by: &Editor<'_>) -> Result<(), HarvestError> {
     let mut ended = Vec::new();
     each(by, b'b', |name, beat: Beat| {
         if beat.runs {
-            ended.push(put(Table::Harvests, key(b'b', &name), &Beat { runs: false, ..beat }));
+            ended.push(put(
+                Table::Harvests,
+                key(b'b', &name),
+                &Beat {
+                    runs: false,
+                    ..beat
+                },
+            ));
         }
     })?;
     Ok(by.apply_rows(&ended)?)
@@ -118,7 +159,10 @@ pub(super) fn end_all(by: &Editor<'_>) -> Result<(), HarvestError> {
 
 /// The plan of a source.
 pub(super) fn plan(catalogue: &Catalogue, name: &BookId) -> Result<Plan, HarvestError> {
-    Ok(Plan { wanted: get(catalogue, &key(b'w', name.as_str()))?, beat: get(catalogue, &key(b'b', name.as_str()))? })
+    Ok(Plan {
+        wanted: get(catalogue, &key(b'w', name.as_str()))?,
+        beat: get(catalogue, &key(b'b', name.as_str()))?,
+    })
 }
 
 fn key(kind: u8, name: &str) -> Vec<u8> {
@@ -134,12 +178,17 @@ fn each<V: DeserializeOwned>(
     let mut after: Option<Vec<u8>> = None;
     loop {
         let rows = catalogue.page_of(Table::Harvests, &prefix, after.as_deref(), ROWS)?;
-        let Some((last, _)) = rows.last() else { return Ok(()) };
+        let Some((last, _)) = rows.last() else {
+            return Ok(());
+        };
         after = Some(last.clone());
         for (key, value) in rows {
             // One that cannot be read is as good as none.
             if let Ok(value) = serde_json::from_slice(&value) {
-                each(String::from_utf8_lossy(&key[prefix.len()..]).into_owned(), value);
+                each(
+                    String::from_utf8_lossy(&key[prefix.len()..]).into_owned(),
+                    value,
+                );
             }
         }
     }
@@ -159,7 +208,15 @@ pub(super) fn drop_wanted(name: &BookId) -> RowChange {
 }
 
 pub(super) fn put_beat(name: &BookId, begun: Timestamp, runs: bool) -> RowChange {
-    put(Table::Harvests, key(b'b', name.as_str()), &Beat { begun, seen: Timestamp::now(), runs })
+    put(
+        Table::Harvests,
+        key(b'b', name.as_str()),
+        &Beat {
+            begun,
+            seen: Timestamp::now(),
+            runs,
+        },
+    )
 }
 
 /// Notes that what is known of a source is to be cleared.
@@ -178,7 +235,9 @@ pub(super) fn is_removed(catalogue: &Catalogue, name: &BookId) -> Result<bool, H
 /// The sources that were removed, and of which something is left.
 pub(super) fn removed(catalogue: &Catalogue) -> Result<Vec<BookId>, HarvestError> {
     let mut names = Vec::new();
-    each(catalogue, b'g', |name, _: bool| names.extend(name.parse::<BookId>().ok()))?;
+    each(catalogue, b'g', |name, _: bool| {
+        names.extend(name.parse::<BookId>().ok())
+    })?;
     Ok(names)
 }
 

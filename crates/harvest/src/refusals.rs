@@ -34,11 +34,20 @@ impl Harvest<'_> {
         self.refuse(known, reason, why, rows);
     }
 
-    pub(super) fn refuse(&mut self, mut known: Known, reason: Reason, why: String, rows: &mut Vec<RowChange>) {
+    pub(super) fn refuse(
+        &mut self,
+        mut known: Known,
+        reason: Reason,
+        why: String,
+        rows: &mut Vec<RowChange>,
+    ) {
         self.count_refused(reason);
         if !reason.is_skipped() {
             let tally = *self.tally();
-            (self.watch)(&Watched { tally, refused: Some((&known.address, &why)) });
+            (self.watch)(&Watched {
+                tally,
+                refused: Some((&known.address, &why)),
+            });
         }
         if known.text != self.source.text {
             // What its book was is of no use to one that is read otherwise.
@@ -49,12 +58,22 @@ impl Harvest<'_> {
         (known.state, known.at) = (Seen::Refused(reason), Timestamp::now());
         rows.push(self.frontier.put_known(&known));
         let Known { address, at, .. } = known;
-        rows.push(self.frontier.put_fault(&Fault { address, reason, why, at, next_try: None }));
+        rows.push(self.frontier.put_fault(&Fault {
+            address,
+            reason,
+            why,
+            at,
+            next_try: None,
+        }));
     }
 
     pub(super) fn count_refused(&mut self, reason: Reason) {
         let run = self.state.last.get_or_insert_default();
-        *if reason.is_skipped() { &mut run.tally.skipped } else { &mut run.tally.refused } += 1;
+        *if reason.is_skipped() {
+            &mut run.tally.skipped
+        } else {
+            &mut run.tally.refused
+        } += 1;
         *run.refused_by.entry(reason).or_default() += 1;
     }
 
@@ -70,15 +89,28 @@ impl Harvest<'_> {
         self.failures += 1;
         queued.tries += 1;
         if queued.tries >= TRIES {
-            return self.refuse_entry(&queued, known, Reason::Unanswered, format!("{why}, {TRIES} times"), rows);
+            return self.refuse_entry(
+                &queued,
+                known,
+                Reason::Unanswered,
+                format!("{why}, {TRIES} times"),
+                rows,
+            );
         }
         // Half of the pause is left to chance, so that addresses that failed together are not tried together.
         let pause = Duration::from_secs(1 << queued.tries);
-        let chance = Duration::from_millis(self.random.below(pause.as_millis() as usize / 2) as u64);
+        let chance =
+            Duration::from_millis(self.random.below(pause.as_millis() as usize / 2) as u64);
         let pause = wait.unwrap_or_default().max(pause / 2 + chance);
         queued.due = Timestamp::now().checked_add(pause).ok();
         let (address, at) = (queued.entry.address.clone(), Timestamp::now());
-        let fault = Fault { address, reason: Reason::Unanswered, why: why.to_owned(), at, next_try: queued.due };
+        let fault = Fault {
+            address,
+            reason: Reason::Unanswered,
+            why: why.to_owned(),
+            at,
+            next_try: queued.due,
+        };
         rows.push(self.frontier.put_fault(&fault));
         rows.push(self.frontier.enqueue(&mut self.state, &queued));
     }

@@ -96,11 +96,20 @@ impl<'c> Harvest<'c> {
         if source.paused {
             return Err(HarvestError::Paused(name.as_str().to_owned()));
         }
-        let work = editor.begin_leased(lease_of(name))?.ok_or_else(|| HarvestError::Runs(name.as_str().to_owned()))?;
+        let work = editor
+            .begin_leased(lease_of(name))?
+            .ok_or_else(|| HarvestError::Runs(name.as_str().to_owned()))?;
         let frontier = Frontier::new(editor, name);
-        let (web, state) = (Web::new(&source, Arc::clone(&work.stop), None)?, frontier.state()?);
+        let (web, state) = (
+            Web::new(&source, Arc::clone(&work.stop), None)?,
+            frontier.state()?,
+        );
         let random = Random::new(Timestamp::now().as_nanosecond() as u64);
-        let (name, work, counted) = (name.clone(), Arc::new(work), state.last.clone().unwrap_or_default());
+        let (name, work, counted) = (
+            name.clone(),
+            Arc::new(work),
+            state.last.clone().unwrap_or_default(),
+        );
         let readers = Arc::default();
         Ok(Self {
             counted,
@@ -129,7 +138,11 @@ impl<'c> Harvest<'c> {
     #[must_use]
     pub fn within(self, quotas: Quotas, most_of_key: u64) -> Self {
         let of_key = (!self.source.is_of_administrator()).then(|| OfKey::new(most_of_key));
-        Self { quotas: Some(quotas), of_key, ..self }
+        Self {
+            quotas: Some(quotas),
+            of_key,
+            ..self
+        }
     }
 
     /// Runs until the source is exhausted.
@@ -145,8 +158,12 @@ impl<'c> Harvest<'c> {
         let last = self.state.last.get_or_insert_default();
         last.error = None;
         let begun = last.begun;
-        let (editor, work, name, source) =
-            (self.editor, Arc::clone(&self.work), self.name.clone(), self.source.clone());
+        let (editor, work, name, source) = (
+            self.editor,
+            Arc::clone(&self.work),
+            self.name.clone(),
+            self.source.clone(),
+        );
         let requests = self.web.agent();
         let ended = thread::scope(|scope| {
             scope.spawn(|| {
@@ -173,14 +190,21 @@ impl<'c> Harvest<'c> {
         while let Some(batch) = self.next_batch()? {
             if !self.has_room_for_more(0)? {
                 let key = self.source.by.clone().unwrap_or_default();
-                return Err(HarvestError::QuotaUsedUp { key, left: self.state.queued });
+                return Err(HarvestError::QuotaUsedUp {
+                    key,
+                    left: self.state.queued,
+                });
             }
             let (begun, before) = (Instant::now(), self.tally().fetched);
             let done = self.batch(batch)?;
             let fetched = self.tally().fetched.saturating_sub(before);
             self.has_room_for_more(fetched as usize)?;
             let rate = done as f64 / begun.elapsed().as_secs_f64().max(1e-6);
-            let before = if self.state.per_second > 0.0 { self.state.per_second } else { rate };
+            let before = if self.state.per_second > 0.0 {
+                self.state.per_second
+            } else {
+                rate
+            };
             self.state.per_second = LATEST.mul_add(rate, (1.0 - LATEST) * before);
             if self.work.stop.is_stopped() {
                 return Err(self.stopped());
@@ -191,7 +215,12 @@ impl<'c> Harvest<'c> {
 
     /// Counts books that were fetched.
     fn has_room_for_more(&self, fetched: usize) -> Result<bool, HarvestError> {
-        let counted = self.source.by.as_ref().zip(self.quotas.as_ref()).map(|(key, count)| count(key, fetched));
+        let counted = self
+            .source
+            .by
+            .as_ref()
+            .zip(self.quotas.as_ref())
+            .map(|(key, count)| count(key, fetched));
         Ok(counted.transpose()?.unwrap_or(true))
     }
 
@@ -200,18 +229,33 @@ impl<'c> Harvest<'c> {
         match self.editor.source(&self.name) {
             Err(error) => error,
             Ok(source) if source.paused => HarvestError::Paused(self.name.as_str().to_owned()),
-            Ok(_) => HarvestError::Stopped { left: self.state.queued },
+            Ok(_) => HarvestError::Stopped {
+                left: self.state.queued,
+            },
         }
     }
 
     fn begin(&mut self) -> Result<(), HarvestError> {
-        let first = self.source.kind.begin(&self.source, self.state.since.as_deref()).map_err(HarvestError::Input)?;
+        let first = self
+            .source
+            .kind
+            .begin(&self.source, self.state.since.as_deref())
+            .map_err(HarvestError::Input)?;
         self.state.run += 1;
         (self.state.listed, self.state.new, self.state.restarts) = (0, 0, 0);
         (self.state.incomplete, self.state.now, self.state.walk) = (false, None, Walk::default());
-        self.state.last = Some(Run { number: self.state.run, begun: Timestamp::now(), ..Run::default() });
+        self.state.last = Some(Run {
+            number: self.state.run,
+            begun: Timestamp::now(),
+            ..Run::default()
+        });
         self.find_others()?;
-        let mut rows = Vec::from_iter(self.state.run.checked_sub(RUNS).map(|old| self.frontier.drop_run(old)));
+        let mut rows = Vec::from_iter(
+            self.state
+                .run
+                .checked_sub(RUNS)
+                .map(|old| self.frontier.drop_run(old)),
+        );
         self.consider(vec![first], 0, &mut rows)?;
         self.write(rows)
     }
@@ -231,14 +275,27 @@ impl<'c> Harvest<'c> {
 
     /// Counts in the metrics what was written since the last time.
     fn count(&mut self) {
-        let Some(now) = self.state.last.clone() else { return };
-        let before = if self.counted.number == now.number { &self.counted } else { &Run::default() };
+        let Some(now) = self.state.last.clone() else {
+            return;
+        };
+        let before = if self.counted.number == now.number {
+            &self.counted
+        } else {
+            &Run::default()
+        };
         let more = now.refused_by.iter().map(|(reason, count)| {
-            (*reason, count.saturating_sub(before.refused_by.get(reason).copied().unwrap_or_default()))
+            (
+                *reason,
+                count.saturating_sub(before.refused_by.get(reason).copied().unwrap_or_default()),
+            )
         });
-        METRICS.sources.count(&now.tally.since(&before.tally), &more.collect());
+        METRICS
+            .sources
+            .count(&now.tally.since(&before.tally), &more.collect());
         if let (Some(ended), None) = (now.ended, before.ended) {
-            METRICS.sources.ended(ended.duration_since(now.begun).as_secs_f64());
+            METRICS
+                .sources
+                .ended(ended.duration_since(now.begun).as_secs_f64());
         }
         self.counted = now;
     }
@@ -247,25 +304,37 @@ impl<'c> Harvest<'c> {
     fn next_batch(&mut self) -> Result<Option<Vec<QueueRow>>, HarvestError> {
         loop {
             let now = Timestamp::now();
-            let (mut after, mut soonest): (Option<Vec<u8>>, Option<Timestamp>) = (self.front.clone(), None);
+            let (mut after, mut soonest): (Option<Vec<u8>>, Option<Timestamp>) =
+                (self.front.clone(), None);
             loop {
                 let mut rows = self.frontier.queue(after.as_deref(), BATCH)?;
                 let Some((last, _)) = rows.last() else { break };
-                self.is_at_front =
-                    after == self.front && rows.iter().all(|(_, queued)| queued.due.is_none_or(|due| due <= now));
+                self.is_at_front = after == self.front
+                    && rows
+                        .iter()
+                        .all(|(_, queued)| queued.due.is_none_or(|due| due <= now));
                 after = Some(last.clone());
-                let later = rows.iter().filter_map(|(_, queued)| queued.due).filter(|due| *due > now).min();
+                let later = rows
+                    .iter()
+                    .filter_map(|(_, queued)| queued.due)
+                    .filter(|due| *due > now)
+                    .min();
                 soonest = soonest.into_iter().chain(later).min();
                 rows.retain(|(_, queued)| queued.due.is_none_or(|due| due <= now));
                 if !rows.is_empty() {
                     return Ok(Some(rows));
                 }
             }
-            let Some(soonest) = soonest else { return Ok(None) };
+            let Some(soonest) = soonest else {
+                return Ok(None);
+            };
             let wait = Duration::try_from(soonest.duration_since(now)).unwrap_or_default();
             if wait > PATIENCE {
                 let why = format!("the source asks to come back at {soonest:.0}");
-                return Err(HarvestError::Unreachable { why, left: self.state.queued });
+                return Err(HarvestError::Unreachable {
+                    why,
+                    left: self.state.queued,
+                });
             }
             if !self.work.stop.sleep(wait) {
                 return Err(self.stopped());
@@ -275,9 +344,14 @@ impl<'c> Harvest<'c> {
 
     /// Fetches entries and writes what became of them. Returns their number.
     fn batch(&mut self, batch: Vec<QueueRow>) -> Result<usize, HarvestError> {
-        let (mut rows, mut books, mut bytes, mut done, begun) = (Vec::new(), Vec::new(), 0, 0, Instant::now());
+        let (mut rows, mut books, mut bytes, mut done, begun) =
+            (Vec::new(), Vec::new(), 0, 0, Instant::now());
         self.find_others()?;
-        let known = self.frontier.known(batch.iter().map(|(_, queued)| queued.entry.address.as_str()))?;
+        let known = self.frontier.known(
+            batch
+                .iter()
+                .map(|(_, queued)| queued.entry.address.as_str()),
+        )?;
         for ((key, queued), known) in batch.into_iter().zip(known) {
             if bytes > BATCH_BYTES || self.failures >= FAILURES || begun.elapsed() > BATCH_TIME {
                 break;
@@ -309,7 +383,10 @@ impl<'c> Harvest<'c> {
         }
         if self.failures >= FAILURES {
             let why = format!("{} requests in a row failed", self.failures);
-            return Err(HarvestError::Unreachable { why, left: self.state.queued });
+            return Err(HarvestError::Unreachable {
+                why,
+                left: self.state.queued,
+            });
         }
         Ok(done)
     }
@@ -323,25 +400,62 @@ impl<'c> Harvest<'c> {
 
     /// Whether the run has added so many new books that it reads no page that earlier runs have read.
     fn has_enough(&self) -> bool {
-        self.source.enough.is_some_and(|enough| self.state.new >= enough)
+        self.source
+            .enough
+            .is_some_and(|enough| self.state.new >= enough)
     }
 
     pub(super) fn new_known(&self, address: &str) -> Known {
-        Known { address: address.to_owned(), run: self.state.run, ..Known::default() }
+        Known {
+            address: address.to_owned(),
+            run: self.state.run,
+            ..Known::default()
+        }
     }
 
     /// Fetches an entry.
-    fn one(&mut self, queued: Queued, mut known: Known, rows: &mut Vec<RowChange>) -> Result<Done, HarvestError> {
-        if queued.read_before && self.has_enough() && (known.id.is_none() || self.is_as_defined(&known)) {
-            known.state = if known.id.is_some() { Seen::Book } else { Seen::Page };
+    fn one(
+        &mut self,
+        queued: Queued,
+        mut known: Known,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<Done, HarvestError> {
+        if queued.read_before
+            && self.has_enough()
+            && (known.id.is_none() || self.is_as_defined(&known))
+        {
+            known.state = if known.id.is_some() {
+                Seen::Book
+            } else {
+                Seen::Page
+            };
             rows.push(self.frontier.put_known(&known));
             return Ok(Done::Other);
         }
-        let validators = Validators { etag: known.etag.clone(), modified: known.modified.clone() };
-        let kept = if queued.entry.page { self.kept_links(&queued, &known)? } else { None };
-        let is_usable = if queued.entry.page { kept.is_some() } else { self.is_as_defined(&known) };
-        let usable = if is_usable { validators } else { Validators::default() };
-        let most = if queued.entry.page { PAGE_BYTES.min(self.limits.input) } else { self.limits.input };
+        let validators = Validators {
+            etag: known.etag.clone(),
+            modified: known.modified.clone(),
+        };
+        let kept = if queued.entry.page {
+            self.kept_links(&queued, &known)?
+        } else {
+            None
+        };
+        let is_usable = if queued.entry.page {
+            kept.is_some()
+        } else {
+            self.is_as_defined(&known)
+        };
+        let usable = if is_usable {
+            validators
+        } else {
+            Validators::default()
+        };
+        let most = if queued.entry.page {
+            PAGE_BYTES.min(self.limits.input)
+        } else {
+            self.limits.input
+        };
         let fetched = fetch(&self.web, &self.source, &queued.entry, &usable, most);
         if !matches!(fetched, Fetched::Failed(..)) {
             self.failures = 0;
@@ -358,13 +472,24 @@ impl<'c> Harvest<'c> {
                         Ok(Listed::Stopped) => return Ok(Done::Stopped),
                         Err(why) => {
                             self.state.incomplete = true;
-                            self.refuse(known, Reason::BadList, format!("a page that cannot be read: {why}"), rows);
+                            self.refuse(
+                                known,
+                                Reason::BadList,
+                                format!("a page that cannot be read: {why}"),
+                                rows,
+                            );
                             return Ok(Done::Other);
                         }
                     }
                 }
                 if is_guess(&queued.entry) && found.address != queued.entry.address {
-                    self.refuse_entry(&queued, known, Reason::Missing, "it leads elsewhere".to_owned(), rows);
+                    self.refuse_entry(
+                        &queued,
+                        known,
+                        Reason::Missing,
+                        "it leads elsewhere".to_owned(),
+                        rows,
+                    );
                     return Ok(Done::Other);
                 }
                 if queued.entry.book && !is_copy {
@@ -372,12 +497,20 @@ impl<'c> Harvest<'c> {
                     self.tally().fetched += 1;
                     let digest = digest(&queued.entry, &found.bytes);
                     // A book that was removed by hand stays removed as long as it is the same.
-                    let is_same = known.digest.as_ref() == Some(&digest) && !known.gone && self.is_as_defined(&known);
+                    let is_same = known.digest.as_ref() == Some(&digest)
+                        && !known.gone
+                        && self.is_as_defined(&known);
                     if is_same {
-                        (known.etag, known.modified) = (found.validators.etag, found.validators.modified);
+                        (known.etag, known.modified) =
+                            (found.validators.etag, found.validators.modified);
                         return self.leave(queued, known, rows);
                     }
-                    return Ok(Done::Book(Box::new(Book { queued, known, found, digest })));
+                    return Ok(Done::Book(Box::new(Book {
+                        queued,
+                        known,
+                        found,
+                        digest,
+                    })));
                 }
                 known.state = Seen::Page;
                 rows.push(self.frontier.put_known(&known));
@@ -389,7 +522,13 @@ impl<'c> Harvest<'c> {
             Fetched::Unmodified => return self.leave_page(queued, known, kept.as_deref(), rows),
             Fetched::Missing if known.id.is_some() => self.lose(known, rows)?,
             Fetched::Missing => {
-                self.refuse_entry(&queued, known, Reason::Missing, "there is nothing at this address".to_owned(), rows);
+                self.refuse_entry(
+                    &queued,
+                    known,
+                    Reason::Missing,
+                    "there is nothing at this address".to_owned(),
+                    rows,
+                );
             }
             Fetched::Refused(reason, why) => self.refuse_entry(&queued, known, reason, why, rows),
             Fetched::Failed(why, wait) => self.try_again(queued, known, &why, wait, rows),
@@ -423,7 +562,12 @@ impl<'c> Harvest<'c> {
     }
 
     /// Leaves the books of an address as they are.
-    fn leave(&mut self, queued: Queued, mut known: Known, rows: &mut Vec<RowChange>) -> Result<Done, HarvestError> {
+    fn leave(
+        &mut self,
+        queued: Queued,
+        mut known: Known,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<Done, HarvestError> {
         self.tally().unchanged += 1;
         (known.state, known.version) = (Seen::Book, queued.entry.version);
         self.restore(&mut known)?;
@@ -435,8 +579,11 @@ impl<'c> Harvest<'c> {
     /// new addresses that are refused; of those, a source keeps about as many as a run may list.
     fn finish(&mut self) -> Result<Tally, HarvestError> {
         // An empty list is a fault of the source rather than the loss of all its books.
-        let Tally { fetched, unchanged, .. } = *self.tally();
-        let is_complete = self.source.kind.lists_all() && !self.state.incomplete && fetched + unchanged > 0;
+        let Tally {
+            fetched, unchanged, ..
+        } = *self.tally();
+        let is_complete =
+            self.source.kind.lists_all() && !self.state.incomplete && fetched + unchanged > 0;
         if is_complete || self.state.refused > self.source.most {
             self.lose_unlisted(is_complete)?;
         }
@@ -462,11 +609,15 @@ impl Drop for EndOnDrop<'_> {
 /// Shows that a source is being run, and stops the run if the source is changed.
 fn keep(work: &Leased<'_>, editor: &Editor<'_>, name: &BookId, source: &Source, begun: Timestamp) {
     work.keep(|| {
-        let beaten = work.apply(editor, &[put_beat(name, begun, true)]).map_err(HarvestError::from);
+        let beaten = work
+            .apply(editor, &[put_beat(name, begun, true)])
+            .map_err(HarvestError::from);
         match beaten.and_then(|_| editor.source(name)) {
             Ok(now) if now == *source => {}
             Ok(_) | Err(HarvestError::NoSuchSource(_)) => work.stop.end(),
-            Err(error) => tracing::warn!("whether the source {name} was changed is not known: {error}"),
+            Err(error) => {
+                tracing::warn!("whether the source {name} was changed is not known: {error}")
+            }
         }
     });
 }

@@ -58,9 +58,23 @@ pub struct KeyBounds {
 
 impl Schedule {
     /// Begins to run sources, at most `most` at once. `begin` is called on each thread that runs one.
-    pub fn start(catalogue: &Arc<Catalogue>, limits: Limits, most: usize, begin: fn(), bounds: KeyBounds) {
+    pub fn start(
+        catalogue: &Arc<Catalogue>,
+        limits: Limits,
+        most: usize,
+        begin: fn(),
+        bounds: KeyBounds,
+    ) {
         let (running, folders) = (BTreeMap::new(), Folders::default());
-        let mut schedule = Self { catalogue: Arc::clone(catalogue), limits, most, running, folders, begin, bounds };
+        let mut schedule = Self {
+            catalogue: Arc::clone(catalogue),
+            limits,
+            most,
+            running,
+            folders,
+            begin,
+            bounds,
+        };
         catalogue.run_beside(move || {
             if !schedule.catalogue.is_shared()
                 && let Err(error) = end_all(&schedule.catalogue.by(Actor::Local))
@@ -85,7 +99,8 @@ impl Schedule {
 
     /// Begins the runs that are due and have a place.
     fn look(&mut self) -> Result<(), HarvestError> {
-        self.running.retain(|_, running| !running.thread.is_finished());
+        self.running
+            .retain(|_, running| !running.thread.is_finished());
         for name in removed(&self.catalogue)? {
             clear_source(&self.catalogue.by(Actor::Local), &name)?;
         }
@@ -106,8 +121,10 @@ impl Schedule {
                 due.push((at, name, source, plan));
             }
         }
-        while let Some(next) = foremost(due.iter().map(|(at, _, source, _)| (*at, &source.library)), &self.libraries())
-        {
+        while let Some(next) = foremost(
+            due.iter().map(|(at, _, source, _)| (*at, &source.library)),
+            &self.libraries(),
+        ) {
             let (_, name, source, plan) = due.swap_remove(next);
             let host = source.host();
             let is_of_host = |running: &Running| host.is_some() && running.host == host;
@@ -124,7 +141,10 @@ impl Schedule {
 
     /// The libraries of the runs.
     fn libraries(&self) -> Vec<&Library> {
-        self.running.values().map(|running| &running.library).collect()
+        self.running
+            .values()
+            .map(|running| &running.library)
+            .collect()
     }
 
     /// Updates the metrics.
@@ -144,10 +164,20 @@ impl Schedule {
     /// those that wait now.
     fn make_room(&self, whose: impl Fn(&Running) -> bool) -> Result<(), HarvestError> {
         let libraries = self.libraries();
-        let done = self.running.iter().filter(|(_, running)| whose(running) && running.since.elapsed() > TURN);
-        let longest = done.max_by_key(|(_, running)| (runs_of(&running.library, &libraries), running.since.elapsed()));
+        let done = self
+            .running
+            .iter()
+            .filter(|(_, running)| whose(running) && running.since.elapsed() > TURN);
+        let longest = done.max_by_key(|(_, running)| {
+            (
+                runs_of(&running.library, &libraries),
+                running.since.elapsed(),
+            )
+        });
         if let Some((name, _)) = longest {
-            self.catalogue.by(Actor::Local).apply_rows(&[put_wanted(name, &Wanted::now())])?;
+            self.catalogue
+                .by(Actor::Local)
+                .apply_rows(&[put_wanted(name, &Wanted::now())])?;
             self.catalogue.end_leased(&lease_of(name));
         }
         Ok(())
@@ -156,18 +186,35 @@ impl Schedule {
     fn begin(&mut self, name: BookId, source: &Source, plan: Plan) -> Result<(), HarvestError> {
         self.folders.forget(source);
         // From here on, whoever is there goes on with it, until its end.
-        let wanted = Wanted { at: Timestamp::now(), ..plan.wanted.unwrap_or_else(Wanted::now) };
-        self.catalogue.by(Actor::Local).apply_rows(&[put_wanted(&name, &wanted)])?;
-        let (catalogue, limits, begin, of) = (Arc::clone(&self.catalogue), self.limits, self.begin, name.clone());
+        let wanted = Wanted {
+            at: Timestamp::now(),
+            ..plan.wanted.unwrap_or_else(Wanted::now)
+        };
+        self.catalogue
+            .by(Actor::Local)
+            .apply_rows(&[put_wanted(&name, &wanted)])?;
+        let (catalogue, limits, begin, of) = (
+            Arc::clone(&self.catalogue),
+            self.limits,
+            self.begin,
+            name.clone(),
+        );
         let bounds = self.bounds.clone();
-        let thread = thread::Builder::new().name("lapidary-source".to_owned()).spawn(move || {
-            begin();
-            run(&catalogue, &of, limits, wanted, bounds);
-        });
+        let thread = thread::Builder::new()
+            .name("lapidary-source".to_owned())
+            .spawn(move || {
+                begin();
+                run(&catalogue, &of, limits, wanted, bounds);
+            });
         match thread {
             Ok(thread) => {
                 let library = source.library.clone();
-                let running = Running { library, host: source.host(), since: Instant::now(), thread };
+                let running = Running {
+                    library,
+                    host: source.host(),
+                    since: Instant::now(),
+                    thread,
+                };
                 self.running.insert(name, running);
             }
             Err(error) => tracing::error!("no thread for the source {name}: {error}"),
@@ -178,7 +225,12 @@ impl Schedule {
     /// Waits for the runs to end.
     fn end(self) {
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE && self.running.values().any(|running| !running.thread.is_finished()) {
+        while begun.elapsed() < PATIENCE
+            && self
+                .running
+                .values()
+                .any(|running| !running.thread.is_finished())
+        {
             thread::sleep(Duration::from_millis(10));
         }
         self.catalogue.stop_leased(Stop::drop_it);
@@ -192,8 +244,13 @@ fn runs_of(library: &Library, running: &[&Library]) -> usize {
 
 /// Which of those that wait comes first: of a library with the fewest runs, the one that has waited the longest. So no library
 /// keeps others from being fetched, however many sources it has.
-fn foremost<'l>(waiting: impl Iterator<Item = (Timestamp, &'l Library)>, running: &[&Library]) -> Option<usize> {
-    let ranked = waiting.enumerate().map(|(place, (since, library))| (runs_of(library, running), since, place));
+fn foremost<'l>(
+    waiting: impl Iterator<Item = (Timestamp, &'l Library)>,
+    running: &[&Library],
+) -> Option<usize> {
+    let ranked = waiting
+        .enumerate()
+        .map(|(place, (since, library))| (runs_of(library, running), since, place));
     ranked.min().map(|(.., place)| place)
 }
 
@@ -211,7 +268,10 @@ fn run(catalogue: &Catalogue, name: &BookId, limits: Limits, wanted: Wanted, bou
             tally.added,
             tally.refused
         ),
-        Err(error @ (HarvestError::Runs(_) | HarvestError::Paused(_) | HarvestError::Stopped { .. })) => {
+        Err(
+            error
+            @ (HarvestError::Runs(_) | HarvestError::Paused(_) | HarvestError::Stopped { .. }),
+        ) => {
             tracing::info!("{error}");
         }
         Err(HarvestError::NoSuchSource(_)) => tracing::info!("the source {name} was removed"),
@@ -219,7 +279,14 @@ fn run(catalogue: &Catalogue, name: &BookId, limits: Limits, wanted: Wanted, bou
             tracing::warn!("the source {name}: {error}");
             let why = error.to_string();
             let is_of_day = matches!(error, HarvestError::QuotaUsedUp { .. });
-            let later = put_wanted(name, &if is_of_day { Wanted::tomorrow(why) } else { wanted.after_failure(why) });
+            let later = put_wanted(
+                name,
+                &if is_of_day {
+                    Wanted::tomorrow(why)
+                } else {
+                    wanted.after_failure(why)
+                },
+            );
             if let Err(error) = editor.apply_rows(&[later]) {
                 tracing::error!("the source {name}: {error}");
             }
@@ -235,10 +302,19 @@ mod tests {
     fn libraries_take_turns() {
         let [busy, quiet] = ["busy", "quiet"].map(|name| name.parse::<Library>().expect("a name"));
         let at = |second| Timestamp::from_second(second).expect("a time");
-        let waiting = [(at(1), &busy), (at(9), &quiet), (at(2), &busy), (at(5), &quiet)];
+        let waiting = [
+            (at(1), &busy),
+            (at(9), &quiet),
+            (at(2), &busy),
+            (at(5), &quiet),
+        ];
         let first = |running: &[&Library]| foremost(waiting.into_iter(), running);
         assert_eq!(first(&[]), Some(0), "the one that has waited the longest");
-        assert_eq!(first(&[&busy]), Some(3), "the other library, and of it the one that has waited the longest");
+        assert_eq!(
+            first(&[&busy]),
+            Some(3),
+            "the other library, and of it the one that has waited the longest"
+        );
         assert_eq!(first(&[&busy, &quiet, &quiet]), Some(0));
         assert_eq!(foremost([].into_iter(), &[&busy]), None);
     }

@@ -9,8 +9,8 @@ use super::{Entry, Mark, Reason};
 
 /// Endings of files that are neither pages nor books.
 const OTHERS: [&str; 17] = [
-    ".css", ".js", ".json", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico", ".woff", ".woff2", ".mp3",
-    ".mp4", ".ogg", ".avi", ".xml",
+    ".css", ".js", ".json", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico", ".woff",
+    ".woff2", ".mp3", ".mp4", ".ogg", ".avi", ".xml",
 ];
 /// Parameters that number visits rather than pages, or say where a visitor came from, in lower case.
 const VISITS: [&str; 12] = [
@@ -32,15 +32,21 @@ const VISITS_BEGIN: [&str; 2] = ["aspsessionid", "utm_"];
 
 /// The pages that a page links to, and the one that it is a copy of.
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
-    let start = Url::parse(&page.source.address).map_err(|_| "the address is not a URL".to_owned())?;
+    let start =
+        Url::parse(&page.source.address).map_err(|_| "the address is not a URL".to_owned())?;
     let mut at = page.address.to_owned();
     let mut listed = Vec::new();
     for tag in tags(page.bytes) {
-        let here = Page { address: &at, ..*page };
+        let here = Page {
+            address: &at,
+            ..*page
+        };
         let to = || attribute(&tag, b"href").and_then(|to| here.link(&to));
         match tag.name.as_slice() {
             b"base" => at = to().unwrap_or(at),
-            b"a" | b"area" if attribute(&tag, b"rel").is_none_or(|rel| !rel.contains("nofollow")) => {
+            b"a" | b"area"
+                if attribute(&tag, b"rel").is_none_or(|rel| !rel.contains("nofollow")) =>
+            {
                 listed.extend(to());
             }
             b"link" if is_canonical(&tag) => listed.extend(to()),
@@ -48,11 +54,15 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
         }
     }
     let origin = start.origin();
-    let urls = listed.into_iter().filter_map(|address| Url::parse(&address).ok());
+    let urls = listed
+        .into_iter()
+        .filter_map(|address| Url::parse(&address).ok());
     let urls = urls.filter(move |url| url.origin() == origin);
     let original = original(page);
     Ok(Box::new(urls.filter_map(move |url| {
-        let is_other = OTHERS.iter().any(|end| url.path().to_ascii_lowercase().ends_with(end));
+        let is_other = OTHERS
+            .iter()
+            .any(|end| url.path().to_ascii_lowercase().ends_with(end));
         let address = without_visit(url);
         let book = page.source.takes(&address);
         if is_other {
@@ -60,7 +70,11 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
             return book.then(|| Ok(Entry::unusable(address, Reason::Format, why)));
         }
         let mark = (Some(&address) == original.as_ref()).then_some(Mark::Original);
-        Some(Ok(Entry { book, mark, ..Entry::page(address) }))
+        Some(Ok(Entry {
+            book,
+            mark,
+            ..Entry::page(address)
+        }))
     })))
 }
 
@@ -81,14 +95,22 @@ fn without_visit(mut url: Url) -> String {
         VISITS.contains(&name.as_str()) || VISITS_BEGIN.iter().any(|begin| name.starts_with(begin))
     };
     if let Some((path, parameter)) = url.path().rsplit_once(';')
-        && parameter.split_once('=').is_some_and(|(name, _)| is_visit(name))
+        && parameter
+            .split_once('=')
+            .is_some_and(|(name, _)| is_visit(name))
     {
         let path = path.to_owned();
         url.set_path(&path);
     }
-    if url.query().is_some_and(|query| query.split('&').any(|pair| is_visit(pair.split('=').next().unwrap_or(pair)))) {
+    if url.query().is_some_and(|query| {
+        query
+            .split('&')
+            .any(|pair| is_visit(pair.split('=').next().unwrap_or(pair)))
+    }) {
         let query = url.query().unwrap_or_default().split('&');
-        let kept: Vec<&str> = query.filter(|pair| !is_visit(pair.split('=').next().unwrap_or(pair))).collect();
+        let kept: Vec<&str> = query
+            .filter(|pair| !is_visit(pair.split('=').next().unwrap_or(pair)))
+            .collect();
         let kept = kept.join("&");
         url.set_query(Some(kept.as_str()).filter(|kept| !kept.is_empty()));
     }
@@ -104,13 +126,17 @@ fn tags(bytes: &[u8]) -> impl Iterator<Item = StartTag<()>> {
 }
 
 fn attribute(tag: &StartTag<()>, name: &[u8]) -> Option<String> {
-    tag.attributes.get(name).map(|value| String::from_utf8_lossy(value).into_owned())
+    tag.attributes
+        .get(name)
+        .map(|value| String::from_utf8_lossy(value).into_owned())
 }
 
 fn is_canonical(tag: &StartTag<()>) -> bool {
     tag.name.as_slice() == b"link"
-        && attribute(tag, b"rel")
-            .is_some_and(|rel| rel.split_ascii_whitespace().any(|rel| rel.eq_ignore_ascii_case("canonical")))
+        && attribute(tag, b"rel").is_some_and(|rel| {
+            rel.split_ascii_whitespace()
+                .any(|rel| rel.eq_ignore_ascii_case("canonical"))
+        })
 }
 
 #[cfg(test)]
@@ -120,13 +146,20 @@ mod tests {
     use super::{Page, entries, original};
 
     fn page<'p>(source: &'p super::super::Source, address: &'p str, html: &'p str) -> Page<'p> {
-        Page { source, address, bytes: html.as_bytes(), since: None }
+        Page {
+            source,
+            address,
+            bytes: html.as_bytes(),
+            since: None,
+        }
     }
 
     fn listed(html: &str) -> Vec<String> {
         let source = source(Kind::Site, "http://x.y/");
         let page = page(&source, "http://x.y/a/", html);
-        let listed = entries(&page).expect("a list").map(|entry| entry.expect("an entry"));
+        let listed = entries(&page)
+            .expect("a list")
+            .map(|entry| entry.expect("an entry"));
         listed.map(|Entry { address, .. }| address).collect()
     }
 
@@ -135,9 +168,23 @@ mod tests {
         let html = "<a href='b#c'>1</a><a href='//x.y:80/b'>2</a><a href='b;jsessionid=A1?n=2'>3</a><a href='b?PHPSESSID=f&n=2'>4</a>\
             <a href='b?n=2&sid=9&utm_source=m'>5</a><a href='b?sid=1'>6</a><a href='b?side=1;x'>7</a><a href='c;v=1'>8</a>";
         let b = "http://x.y/a/b";
-        let expected = [b, "http://x.y/b", &format!("{b}?n=2"), &format!("{b}?n=2"), &format!("{b}?n=2"), b];
+        let expected = [
+            b,
+            "http://x.y/b",
+            &format!("{b}?n=2"),
+            &format!("{b}?n=2"),
+            &format!("{b}?n=2"),
+            b,
+        ];
         let others = [format!("{b}?side=1;x"), "http://x.y/a/c;v=1".to_owned()];
-        assert_eq!(listed(html), expected.into_iter().map(str::to_owned).chain(others).collect::<Vec<_>>());
+        assert_eq!(
+            listed(html),
+            expected
+                .into_iter()
+                .map(str::to_owned)
+                .chain(others)
+                .collect::<Vec<_>>()
+        );
     }
 
     #[test]
@@ -145,12 +192,17 @@ mod tests {
         let source = source(Kind::Site, "http://x.y/");
         let copy = |html: &str| original(&page(&source, "http://x.y/a?print=1", html)).is_some();
         assert!(copy("<head><link rel='canonical' href='/a'></head><body>"));
-        assert!(!copy("<head><link rel='canonical' href='/a?print=1&amp;sid=4#top'></head>"));
+        assert!(!copy(
+            "<head><link rel='canonical' href='/a?print=1&amp;sid=4#top'></head>"
+        ));
         assert!(
             !copy("<head><link rel='canonical' href='http://other.z/a'></head>"),
             "only the host can say so of itself"
         );
         assert!(!copy("<body><link rel='canonical' href='/a'>"));
-        assert_eq!(listed("<link rel='shortlink canonical' href='/a'>"), ["http://x.y/a"]);
+        assert_eq!(
+            listed("<link rel='shortlink canonical' href='/a'>"),
+            ["http://x.y/a"]
+        );
     }
 }

@@ -16,11 +16,21 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
         return Ok(Box::new(listed(page)?.into_iter().map(Ok)));
     }
     let mut bytes = Vec::new();
-    GzDecoder::new(page.bytes).take(UNPACKED + 1).read_to_end(&mut bytes).map_err(|_| "it is damaged".to_owned())?;
+    GzDecoder::new(page.bytes)
+        .take(UNPACKED + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|_| "it is damaged".to_owned())?;
     if bytes.len() as u64 > UNPACKED {
         return Err(format!("it is larger than {UNPACKED} bytes unpacked"));
     }
-    Ok(Box::new(listed(&Page { bytes: &bytes, ..*page })?.into_iter().map(Ok)))
+    Ok(Box::new(
+        listed(&Page {
+            bytes: &bytes,
+            ..*page
+        })?
+        .into_iter()
+        .map(Ok),
+    ))
 }
 
 fn listed(page: &Page<'_>) -> Result<Vec<Entry>, String> {
@@ -35,19 +45,29 @@ fn listed(page: &Page<'_>) -> Result<Vec<Entry>, String> {
     let locations = listed.filter_map(|node| Some((child(&node, "loc")?, child(&node, "lastmod"))));
     match root.tag_name().name() {
         "sitemapindex" => {
-            let pages = locations.map(|(address, _)| page.link(address).map_or_else(|| unusable(address), Entry::page));
+            let pages = locations.map(|(address, _)| {
+                page.link(address)
+                    .map_or_else(|| unusable(address), Entry::page)
+            });
             Ok(pages.collect())
         }
-        "urlset" => Ok(locations.filter_map(|(address, changed)| book(page, address, changed)).collect()),
+        "urlset" => Ok(locations
+            .filter_map(|(address, changed)| book(page, address, changed))
+            .collect()),
         other => Err(format!("it is not a sitemap, but <{other}>")),
     }
 }
 
 /// A book, if its address is to be taken.
 fn book(page: &Page<'_>, address: &str, changed: Option<&str>) -> Option<Entry> {
-    let Some(found) = page.link(address) else { return page.source.takes(address).then(|| unusable(address)) };
+    let Some(found) = page.link(address) else {
+        return page.source.takes(address).then(|| unusable(address));
+    };
     let version = changed.map(str::to_owned);
-    page.source.takes(&found).then(|| Entry { version, ..Entry::book(found) })
+    page.source.takes(&found).then(|| Entry {
+        version,
+        ..Entry::book(found)
+    })
 }
 
 fn unusable(address: &str) -> Entry {
@@ -55,5 +75,8 @@ fn unusable(address: &str) -> Entry {
 }
 
 fn child<'d>(node: &Node<'d, '_>, name: &str) -> Option<&'d str> {
-    node.children().find(|child| child.tag_name().name() == name)?.text().map(str::trim)
+    node.children()
+        .find(|child| child.tag_name().name() == name)?
+        .text()
+        .map(str::trim)
 }

@@ -40,7 +40,10 @@ const ADDRESS_BYTES: usize = 4_000;
 
 /// Where books come from, and what becomes of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "each is a setting of its own"
+)]
 pub struct Source {
     /// What it is.
     pub kind: Kind,
@@ -123,7 +126,11 @@ impl Pattern {
     fn compiled(&self) -> Option<&Regex> {
         let compile = || {
             let mut builder = RegexBuilder::new(&self.written);
-            builder.size_limit(PATTERN_MEMORY).dfa_size_limit(PATTERN_MEMORY).build().ok()
+            builder
+                .size_limit(PATTERN_MEMORY)
+                .dfa_size_limit(PATTERN_MEMORY)
+                .build()
+                .ok()
         };
         self.compiled.get_or_init(compile).as_ref()
     }
@@ -142,7 +149,10 @@ impl PartialEq for Pattern {
 /// As it is kept, and so known to be one.
 impl From<String> for Pattern {
     fn from(written: String) -> Self {
-        Self { written, compiled: Arc::default() }
+        Self {
+            written,
+            compiled: Arc::default(),
+        }
     }
 }
 
@@ -161,7 +171,9 @@ impl FromStr for Pattern {
             return Ok(pattern);
         }
         let start: String = written.chars().take(PATTERN_BYTES).collect();
-        let what = format!("is not a regular expression of at most {PATTERN_BYTES} bytes, such as /book/[0-9]+");
+        let what = format!(
+            "is not a regular expression of at most {PATTERN_BYTES} bytes, such as /book/[0-9]+"
+        );
         Err(HarvestError::Input(format!("{start:?} {what}")))
     }
 }
@@ -181,15 +193,27 @@ impl FromStr for Every {
     type Err = HarvestError;
 
     fn from_str(written: &str) -> Result<Self, HarvestError> {
-        let wrong =
-            || HarvestError::Input(format!("{written:?} is not a time between runs; give one such as 30m, 6h or 7d"));
+        let wrong = || {
+            HarvestError::Input(format!(
+                "{written:?} is not a time between runs; give one such as 30m, 6h or 7d"
+            ))
+        };
         let days = written
             .strip_suffix('d')
             .and_then(|days| days.trim().parse().ok())
             .map(|days: u32| Duration::from_secs(u64::from(days) * 86_400));
-        let parsed = || written.parse::<SignedDuration>().ok().and_then(|time| Duration::try_from(time).ok());
+        let parsed = || {
+            written
+                .parse::<SignedDuration>()
+                .ok()
+                .and_then(|time| Duration::try_from(time).ok())
+        };
         let time = days.or_else(parsed).ok_or_else(wrong)?;
-        if (Duration::from_secs(1)..=LONGEST).contains(&time) { Ok(Self(time)) } else { Err(wrong()) }
+        if (Duration::from_secs(1)..=LONGEST).contains(&time) {
+            Ok(Self(time))
+        } else {
+            Err(wrong())
+        }
     }
 }
 
@@ -228,7 +252,11 @@ impl Source {
         let input = |why: String| Err(HarvestError::Input(why));
         let is_web = self.is_web();
         let may_be_file = matches!(self.kind, Kind::Folder | Kind::List);
-        if let Some(Validity { from: Some(from), until: Some(until), .. }) = self.validity
+        if let Some(Validity {
+            from: Some(from),
+            until: Some(until),
+            ..
+        }) = self.validity
             && until < from
         {
             return Err(CatalogueError::BadValidity { from, until }.into());
@@ -246,7 +274,10 @@ impl Source {
             return input(format!("{:?} is not a folder", self.address));
         }
         if may_be_file && !is_web && self.address.contains("://") {
-            return input(format!("{:?} is neither a path nor an address of the web", self.address));
+            return input(format!(
+                "{:?} is neither a path nor an address of the web",
+                self.address
+            ));
         }
         if self.kind != Kind::Folder && self.contact.is_none() && !self.allow_private {
             return input(
@@ -254,18 +285,27 @@ impl Source {
                     .to_owned(),
             );
         }
-        if self.contact.as_ref().is_some_and(|contact| !contact.chars().all(|c| c.is_ascii_graphic())) {
+        if self
+            .contact
+            .as_ref()
+            .is_some_and(|contact| !contact.chars().all(|c| c.is_ascii_graphic()))
+        {
             return input("the contact must be an e-mail address or a URL".to_owned());
         }
         if self.contains.len() > PARTS {
-            return input(format!("a source has at most {PARTS} parts of addresses to take"));
+            return input(format!(
+                "a source has at most {PARTS} parts of addresses to take"
+            ));
         }
         let words = self.contains.iter().chain(&self.contact).chain(&self.set);
         if let Some(word) = words.into_iter().find(|word| word.len() > WORD_BYTES) {
             let start: String = word.chars().take(20).collect();
             return input(format!("{start:?}… is longer than {WORD_BYTES} bytes"));
         }
-        if self.rate.is_some_and(|rate| !(rate >= SLOWEST && rate.is_finite())) {
+        if self
+            .rate
+            .is_some_and(|rate| !(rate >= SLOWEST && rate.is_finite()))
+        {
             return input("the rate must be at least one request in a minute: 0.0167".to_owned());
         }
         if self.enough.is_some() && self.kind != Kind::Site {
@@ -276,7 +316,10 @@ impl Source {
         }
         let variable = self.credentials.as_ref().and_then(Credentials::variable);
         if variable.is_some_and(|name| !name.starts_with(Credentials::PREFIX)) {
-            return input(format!("the name of a variable with credentials must start with {}", Credentials::PREFIX));
+            return input(format!(
+                "the name of a variable with credentials must start with {}",
+                Credentials::PREFIX
+            ));
         }
         Ok(self)
     }
@@ -298,10 +341,21 @@ impl Source {
     pub fn needs_administrator(&self) -> Option<&'static str> {
         match self {
             _ if !self.is_web() => Some("it reads files of the server"),
-            Self { allow_private: true, .. } => Some("it reaches addresses of the server's network"),
-            Self { ignore_robots: true, .. } => Some("it ignores robots.txt"),
-            Self { credentials: Some(_), .. } => Some("it uses credentials of the server"),
-            Self { rate: Some(rate), .. } if *rate > POLITE => Some("its rate is more than one request per second"),
+            Self {
+                allow_private: true,
+                ..
+            } => Some("it reaches addresses of the server's network"),
+            Self {
+                ignore_robots: true,
+                ..
+            } => Some("it ignores robots.txt"),
+            Self {
+                credentials: Some(_),
+                ..
+            } => Some("it uses credentials of the server"),
+            Self {
+                rate: Some(rate), ..
+            } if *rate > POLITE => Some("its rate is more than one request per second"),
             _ => None,
         }
     }
@@ -309,7 +363,8 @@ impl Source {
     /// What only an administrator may ask for, although a source that has it is shown to all keys of its library.
     #[must_use]
     pub fn asks_for_more(&self) -> Option<&'static str> {
-        (self.most > SourceDefinition::MOST).then_some("it fetches more than 100,000 addresses in a run")
+        (self.most > SourceDefinition::MOST)
+            .then_some("it fetches more than 100,000 addresses in a run")
     }
 
     /// Checks what can be known at once of the files that it names on this machine.
@@ -318,7 +373,11 @@ impl Source {
     /// [`HarvestError::Input`] if a folder or file does not exist or cannot be read.
     pub fn checked_on_disk(self) -> Result<Self, HarvestError> {
         let wrong = |path: &str, why: String| HarvestError::Input(format!("{path}: {why}"));
-        if let Some(Credentials(path)) = self.credentials.as_ref().filter(|place| place.variable().is_none()) {
+        if let Some(Credentials(path)) = self
+            .credentials
+            .as_ref()
+            .filter(|place| place.variable().is_none())
+        {
             fs::metadata(path).map_err(|error| wrong(path, error.to_string()))?;
         }
         if self.is_web() || self.address == "-" {
@@ -327,15 +386,31 @@ impl Source {
         let path = self.address.as_str();
         let found = fs::metadata(path).map_err(|error| wrong(path, error.to_string()))?;
         match self.kind {
-            Kind::Folder if !found.is_dir() => return Err(wrong(path, "it is a file, not a folder".to_owned())),
-            Kind::Folder => drop(fs::read_dir(path).map_err(|error| wrong(path, error.to_string()))?),
-            _ if !found.is_file() => return Err(wrong(path, "it is not a file with addresses".to_owned())),
+            Kind::Folder if !found.is_dir() => {
+                return Err(wrong(path, "it is a file, not a folder".to_owned()));
+            }
+            Kind::Folder => {
+                drop(fs::read_dir(path).map_err(|error| wrong(path, error.to_string()))?)
+            }
+            _ if !found.is_file() => {
+                return Err(wrong(path, "it is not a file with addresses".to_owned()));
+            }
             _ => {
                 let file = fs::File::open(path).map_err(|error| wrong(path, error.to_string()))?;
                 let mut bytes = Vec::new();
-                file.take(PAGE_BYTES).read_to_end(&mut bytes).map_err(|error| wrong(path, error.to_string()))?;
-                let page = Page { source: &self, address: path, bytes: &bytes, since: None };
-                let first = self.kind.entries(&page).and_then(|mut entries| entries.next().transpose());
+                file.take(PAGE_BYTES)
+                    .read_to_end(&mut bytes)
+                    .map_err(|error| wrong(path, error.to_string()))?;
+                let page = Page {
+                    source: &self,
+                    address: path,
+                    bytes: &bytes,
+                    since: None,
+                };
+                let first = self
+                    .kind
+                    .entries(&page)
+                    .and_then(|mut entries| entries.next().transpose());
                 first.map_err(|why| wrong(path, why))?;
             }
         }
@@ -360,13 +435,24 @@ impl Source {
     /// [`HarvestError::Input`].
     pub fn checked_for_server(self) -> Result<Self, HarvestError> {
         if self.address == "-" {
-            return Err(HarvestError::Input("a server has no standard input to read a list from".to_owned()));
+            return Err(HarvestError::Input(
+                "a server has no standard input to read a list from".to_owned(),
+            ));
         }
         if !self.is_web() && !std::path::Path::new(&self.address).is_absolute() {
-            return Err(HarvestError::Input("give the whole path, as it is on the server".to_owned()));
+            return Err(HarvestError::Input(
+                "give the whole path, as it is on the server".to_owned(),
+            ));
         }
-        if self.credentials.as_ref().is_some_and(|credentials| credentials.variable().is_none()) {
-            let why = format!("name a variable of the server with the credentials: env:{}NAME", Credentials::PREFIX);
+        if self
+            .credentials
+            .as_ref()
+            .is_some_and(|credentials| credentials.variable().is_none())
+        {
+            let why = format!(
+                "name a variable of the server with the credentials: env:{}NAME",
+                Credentials::PREFIX
+            );
             return Err(HarvestError::Input(why));
         }
         self.checked()
@@ -375,7 +461,10 @@ impl Source {
     /// Whether a book of this address is to be taken.
     pub(super) fn takes(&self, address: &str) -> bool {
         (self.contains.is_empty() && self.matches.is_empty())
-            || self.contains.iter().any(|part| address.contains(part.as_str()))
+            || self
+                .contains
+                .iter()
+                .any(|part| address.contains(part.as_str()))
             || self.matches.iter().any(|pattern| pattern.is_match(address))
     }
 }
@@ -389,10 +478,22 @@ impl TryFrom<SourceDefinition> for Source {
     type Error = HarvestError;
 
     fn try_from(definition: SourceDefinition) -> Result<Self, HarvestError> {
-        let SourceDefinition { kind, address, library, rights, contains, contact, allow_private, gone, set, .. } =
-            definition;
+        let SourceDefinition {
+            kind,
+            address,
+            library,
+            rights,
+            contains,
+            contact,
+            allow_private,
+            gone,
+            set,
+            ..
+        } = definition;
         if definition.matches.len() > PATTERNS {
-            return Err(HarvestError::Input(format!("a source has at most {PATTERNS} patterns")));
+            return Err(HarvestError::Input(format!(
+                "a source has at most {PATTERNS} patterns"
+            )));
         }
         Ok(Self {
             kind,
@@ -404,7 +505,11 @@ impl TryFrom<SourceDefinition> for Source {
             allow_private,
             gone,
             set,
-            matches: definition.matches.iter().map(|pattern| pattern.parse()).collect::<Result<_, _>>()?,
+            matches: definition
+                .matches
+                .iter()
+                .map(|pattern| pattern.parse())
+                .collect::<Result<_, _>>()?,
             validity: definition.validity,
             enough: definition.enough,
             ignore_robots: definition.ignore_robots,

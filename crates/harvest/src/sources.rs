@@ -8,11 +8,14 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use super::frontier::{Fault, Frontier, Run};
-use super::plan::{self, Plan, Wanted, drop_plan, drop_removed, is_removed, put_removed, put_wanted};
+use super::plan::{
+    self, Plan, Wanted, drop_plan, drop_removed, is_removed, put_removed, put_wanted,
+};
 use super::trial::Trial;
 use super::{Entry, HarvestError, Source, Tally};
 use lapidary_catalogue::api::{
-    self, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns, SourceState, SourceTest,
+    self, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns,
+    SourceState, SourceTest,
 };
 use lapidary_catalogue::{Catalogue, CatalogueError, Editor, put};
 use lapidary_store::{BookId, RowChange, Table};
@@ -42,16 +45,29 @@ pub trait Sources {
     fn source(&self, name: &BookId) -> Result<Source, HarvestError>;
 
     /// All sources that `wanted` takes, with what they are doing.
-    fn shown_sources(&self, wanted: &dyn Fn(&Source) -> bool) -> Result<Vec<api::Source>, HarvestError>;
+    fn shown_sources(
+        &self,
+        wanted: &dyn Fn(&Source) -> bool,
+    ) -> Result<Vec<api::Source>, HarvestError>;
 
     /// A source and what it is doing.
     fn shown_source(&self, name: &BookId) -> Result<api::Source, HarvestError>;
 
     /// A page of the history of a source: the newest runs, or those before one of them.
-    fn source_runs(&self, name: &BookId, before: Option<u64>, limit: usize) -> Result<SourceRuns, HarvestError>;
+    fn source_runs(
+        &self,
+        name: &BookId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<SourceRuns, HarvestError>;
 
     /// A page of the addresses that failed.
-    fn source_errors(&self, name: &BookId, cursor: Option<&str>, limit: usize) -> Result<SourceErrors, HarvestError>;
+    fn source_errors(
+        &self,
+        name: &BookId,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<SourceErrors, HarvestError>;
 }
 
 impl Sources for Catalogue {
@@ -61,12 +77,21 @@ impl Sources for Catalogue {
 
     fn source(&self, name: &BookId) -> Result<Source, HarvestError> {
         let row = self.row(Table::Sources, name.as_str().as_bytes())?;
-        read(name, &row.ok_or_else(|| HarvestError::NoSuchSource(name.as_str().to_owned()))?)
+        read(
+            name,
+            &row.ok_or_else(|| HarvestError::NoSuchSource(name.as_str().to_owned()))?,
+        )
     }
 
-    fn shown_sources(&self, wanted: &dyn Fn(&Source) -> bool) -> Result<Vec<api::Source>, HarvestError> {
+    fn shown_sources(
+        &self,
+        wanted: &dyn Fn(&Source) -> bool,
+    ) -> Result<Vec<api::Source>, HarvestError> {
         let mut plans = plan::plans(self)?;
-        let sources = self.sources()?.into_iter().filter(|(_, source)| wanted(source));
+        let sources = self
+            .sources()?
+            .into_iter()
+            .filter(|(_, source)| wanted(source));
         let show = |(name, source): (BookId, Source)| {
             let plan = plans.remove(name.as_str()).unwrap_or_default();
             shown(self, name, source, plan)
@@ -75,29 +100,58 @@ impl Sources for Catalogue {
     }
 
     fn shown_source(&self, name: &BookId) -> Result<api::Source, HarvestError> {
-        shown(self, name.clone(), self.source(name)?, plan::plan(self, name)?)
+        shown(
+            self,
+            name.clone(),
+            self.source(name)?,
+            plan::plan(self, name)?,
+        )
     }
 
-    fn source_runs(&self, name: &BookId, before: Option<u64>, limit: usize) -> Result<SourceRuns, HarvestError> {
+    fn source_runs(
+        &self,
+        name: &BookId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<SourceRuns, HarvestError> {
         self.source(name)?;
         let mut runs = Frontier::new(self, name).runs(before, limit.saturating_add(1))?;
         let more = runs.len() > limit;
         runs.truncate(limit);
         let next = runs.last().filter(|_| more).map(|run| run.number);
-        Ok(SourceRuns { runs: runs.into_iter().map(Into::into).collect(), next })
+        Ok(SourceRuns {
+            runs: runs.into_iter().map(Into::into).collect(),
+            next,
+        })
     }
 
-    fn source_errors(&self, name: &BookId, cursor: Option<&str>, limit: usize) -> Result<SourceErrors, HarvestError> {
+    fn source_errors(
+        &self,
+        name: &BookId,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<SourceErrors, HarvestError> {
         self.source(name)?;
         let mut faults = Frontier::new(self, name).faults(cursor, limit.saturating_add(1))?;
         let more = faults.len() > limit;
         faults.truncate(limit);
-        let next_cursor = faults.last().filter(|_| more).map(|(cursor, _)| cursor.clone());
-        Ok(SourceErrors { errors: faults.into_iter().map(|(_, fault)| fault.into()).collect(), next_cursor })
+        let next_cursor = faults
+            .last()
+            .filter(|_| more)
+            .map(|(cursor, _)| cursor.clone());
+        Ok(SourceErrors {
+            errors: faults.into_iter().map(|(_, fault)| fault.into()).collect(),
+            next_cursor,
+        })
     }
 }
 
-fn shown(catalogue: &Catalogue, name: BookId, source: Source, plan: Plan) -> Result<api::Source, HarvestError> {
+fn shown(
+    catalogue: &Catalogue,
+    name: BookId,
+    source: Source,
+    plan: Plan,
+) -> Result<api::Source, HarvestError> {
     let now = Timestamp::now();
     let state = Frontier::new(catalogue, &name).state()?;
     let due = plan.due(&source).map(|due| due.max(now));
@@ -108,7 +162,8 @@ fn shown(catalogue: &Catalogue, name: BookId, source: Source, plan: Plan) -> Res
         () => SourceState::Idle,
     };
     let is_running = doing == SourceState::Running;
-    let seconds_left = (is_running && state.per_second > 0.0).then(|| (state.queued as f64 / state.per_second) as u64);
+    let seconds_left = (is_running && state.per_second > 0.0)
+        .then(|| (state.queued as f64 / state.per_second) as u64);
     Ok(api::Source {
         name,
         definition: source.into(),
@@ -118,14 +173,37 @@ fn shown(catalogue: &Catalogue, name: BookId, source: Source, plan: Plan) -> Res
         seconds_left,
         run: state.last.map(Into::into),
         next_run: due.filter(|_| !is_running),
-        error: plan.wanted.and_then(|wanted| wanted.error).filter(|_| !is_running),
+        error: plan
+            .wanted
+            .and_then(|wanted| wanted.error)
+            .filter(|_| !is_running),
     })
 }
 
 impl From<Run> for SourceRun {
-    fn from(Run { number, begun, ended, tally, refused_by, left_out, error }: Run) -> Self {
-        let Tally { fetched, added, unchanged, refused, pages_unchanged, gone, skipped } = tally;
-        let (skipped_by, refused_by) = refused_by.into_iter().partition(|(reason, _)| reason.is_skipped());
+    fn from(
+        Run {
+            number,
+            begun,
+            ended,
+            tally,
+            refused_by,
+            left_out,
+            error,
+        }: Run,
+    ) -> Self {
+        let Tally {
+            fetched,
+            added,
+            unchanged,
+            refused,
+            pages_unchanged,
+            gone,
+            skipped,
+        } = tally;
+        let (skipped_by, refused_by) = refused_by
+            .into_iter()
+            .partition(|(reason, _)| reason.is_skipped());
         Self {
             number,
             begun,
@@ -146,8 +224,22 @@ impl From<Run> for SourceRun {
 }
 
 impl From<Fault> for SourceError {
-    fn from(Fault { address, reason, why, at, next_try }: Fault) -> Self {
-        Self { address, reason, why, at, next_try }
+    fn from(
+        Fault {
+            address,
+            reason,
+            why,
+            at,
+            next_try,
+        }: Fault,
+    ) -> Self {
+        Self {
+            address,
+            reason,
+            why,
+            at,
+            next_try,
+        }
     }
 }
 
@@ -158,15 +250,31 @@ impl Source {
         let (mut items, mut begins, mut skipped) = (Vec::new(), None, 0);
         let tested = Trial::new(self).and_then(|trial| {
             let books = trial.books(TESTED, &mut skipped)?;
-            items.extend(books.iter().cloned().map(|Entry { address, id, description, .. }| SourceItem {
-                address,
-                id,
-                title: description.title,
-            }));
-            begins = books.first().map(|first| trial.beginning(first)).transpose()?.flatten();
+            items.extend(books.iter().cloned().map(
+                |Entry {
+                     address,
+                     id,
+                     description,
+                     ..
+                 }| SourceItem {
+                    address,
+                    id,
+                    title: description.title,
+                },
+            ));
+            begins = books
+                .first()
+                .map(|first| trial.beginning(first))
+                .transpose()?
+                .flatten();
             Ok(())
         });
-        SourceTest { items, skipped, begins, error: tested.err().map(|error| error.to_string()) }
+        SourceTest {
+            items,
+            skipped,
+            begins,
+            error: tested.err().map(|error| error.to_string()),
+        }
     }
 
     /// The source with changes of its definition: fields that are `null` are removed.
@@ -181,11 +289,21 @@ impl Source {
         let mut definition = serde_json::to_value(SourceDefinition::from(self)).map_err(wrong)?;
         if let Some(fields) = definition.as_object_mut() {
             for (name, value) in changes {
-                if value.is_null() { drop(fields.remove(&name)) } else { drop(fields.insert(name, value)) }
+                if value.is_null() {
+                    drop(fields.remove(&name))
+                } else {
+                    drop(fields.insert(name, value))
+                }
             }
         }
         let definition: SourceDefinition = serde_json::from_value(definition).map_err(wrong)?;
-        Ok(Self { by, administrator, changed_by_administrator, paused_by_administrator, ..definition.try_into()? })
+        Ok(Self {
+            by,
+            administrator,
+            changed_by_administrator,
+            paused_by_administrator,
+            ..definition.try_into()?
+        })
     }
 }
 
@@ -194,15 +312,26 @@ pub type Permits<'a> = &'a dyn Fn(&Source) -> bool;
 
 /// A definition as it is stored.
 fn read(name: &BookId, row: &[u8]) -> Result<Source, HarvestError> {
-    let unreadable = |_| CatalogueError::BadSetting { kind: Table::Sources.as_str(), name: name.as_str().to_owned() };
+    let unreadable = |_| CatalogueError::BadSetting {
+        kind: Table::Sources.as_str(),
+        name: name.as_str().to_owned(),
+    };
     Ok(serde_json::from_slice(row).map_err(unreadable)?)
 }
 
 /// Whether the stored definition of a source may be changed.
-fn permitted(name: &BookId, before: Option<&[u8]>, permits: Permits<'_>) -> Result<(), HarvestError> {
+fn permitted(
+    name: &BookId,
+    before: Option<&[u8]>,
+    permits: Permits<'_>,
+) -> Result<(), HarvestError> {
     let Some(before) = before else { return Ok(()) };
     let known = read(name, before)?;
-    if permits(&known) { Ok(()) } else { Err(HarvestError::NotYours(name.as_str().to_owned())) }
+    if permits(&known) {
+        Ok(())
+    } else {
+        Err(HarvestError::NotYours(name.as_str().to_owned()))
+    }
 }
 
 /// Adds a source, or replaces the definition of one, if it is one that `may_replace` permits. Returns whether it replaced one.
@@ -224,7 +353,9 @@ pub fn set_source(
     let is_one_more = known.is_none_or(|known| known.library != source.library);
     let of_library = |known: &Source| known.library == source.library;
     if is_one_more && editor.sources()?.into_values().filter(of_library).count() >= MOST {
-        return Err(HarvestError::Input(format!("the library has {MOST} sources; remove some")));
+        return Err(HarvestError::Input(format!(
+            "the library has {MOST} sources; remove some"
+        )));
     }
     let asked = Instant::now();
     while !clear_source(editor, name)? {
@@ -234,7 +365,9 @@ pub fn set_source(
         thread::sleep(LOOK);
     }
     let definition = put(Table::Sources, name.as_str(), source);
-    let replaced = editor.change_setting_if(definition, None, |before| permitted(name, before, may_replace))?;
+    let replaced = editor.change_setting_if(definition, None, |before| {
+        permitted(name, before, may_replace)
+    })?;
     // It goes on with the new definition, unless it is paused.
     editor.end_leased(&lease_of(name));
     Ok(replaced)
@@ -259,7 +392,11 @@ pub fn want_source(editor: &Editor<'_>, name: &BookId) -> Result<(), HarvestErro
 ///
 /// # Errors
 /// [`HarvestError::NotYours`] if it is one that `may_remove` does not permit.
-pub fn remove_source(editor: &Editor<'_>, name: &BookId, may_remove: Permits<'_>) -> Result<bool, HarvestError> {
+pub fn remove_source(
+    editor: &Editor<'_>,
+    name: &BookId,
+    may_remove: Permits<'_>,
+) -> Result<bool, HarvestError> {
     let definition = RowChange::delete(Table::Sources, name.as_str());
     let permits = |before: Option<&[u8]>| permitted(name, before, may_remove);
     let existed = editor.change_setting_if(definition, Some(put_removed(name)), permits)?;
@@ -277,7 +414,9 @@ pub fn clear_source(editor: &Editor<'_>, name: &BookId) -> Result<bool, HarvestE
         return Ok(true);
     }
     // Nobody else may be clearing when it is done: from then on, another source can have the name.
-    let Some(work) = editor.begin_leased(format!("clear {name}"))? else { return Ok(false) };
+    let Some(work) = editor.begin_leased(format!("clear {name}"))? else {
+        return Ok(false);
+    };
     let done = is_removed(editor, name)? && Frontier::new(editor, name).clear(editor, &work)?;
     Ok(done && work.apply(editor, &[drop_removed(name)])?)
 }

@@ -30,23 +30,47 @@ pub(super) struct Trial<'s> {
 impl<'s> Trial<'s> {
     pub(super) fn new(source: &'s Source) -> Result<Self, HarvestError> {
         let web = Web::new(source, Arc::<Stop>::default(), Some(TEST))?;
-        Ok(Self { source, web, readers: Readers::default(), begun: Instant::now() })
+        Ok(Self {
+            source,
+            web,
+            readers: Readers::default(),
+            begun: Instant::now(),
+        })
     }
 
     fn fetch(&self, entry: &Entry) -> Result<Found, HarvestError> {
-        match fetch(&self.web, self.source, entry, &Validators::default(), PAGE_BYTES) {
+        match fetch(
+            &self.web,
+            self.source,
+            entry,
+            &Validators::default(),
+            PAGE_BYTES,
+        ) {
             Fetched::Found(found) => Ok(found),
             Fetched::Refused(_, why) | Fetched::Failed(why, _) => Err(wrong(&entry.address, why)),
-            Fetched::Missing | Fetched::Unmodified | Fetched::Stopped => Err(wrong(&entry.address, "there is nothing")),
+            Fetched::Missing | Fetched::Unmodified | Fetched::Stopped => {
+                Err(wrong(&entry.address, "there is nothing"))
+            }
         }
     }
 
     /// The first books that the source lists. Those that cannot be used are counted.
-    pub(super) fn books(&self, count: usize, skipped: &mut u64) -> Result<Vec<Entry>, HarvestError> {
-        let mut pages = vec![self.source.kind.begin(self.source, None).map_err(HarvestError::Input)?.address];
+    pub(super) fn books(
+        &self,
+        count: usize,
+        skipped: &mut u64,
+    ) -> Result<Vec<Entry>, HarvestError> {
+        let mut pages = vec![
+            self.source
+                .kind
+                .begin(self.source, None)
+                .map_err(HarvestError::Input)?
+                .address,
+        ];
         let (mut seen, mut books) = (HashSet::new(), Vec::new());
-        while let Some(address) =
-            pages.pop().filter(|_| books.len() < count && seen.len() < count && self.begun.elapsed() < TEST)
+        while let Some(address) = pages
+            .pop()
+            .filter(|_| books.len() < count && seen.len() < count && self.begun.elapsed() < TEST)
         {
             if !seen.insert(address.clone()) {
                 continue;
@@ -57,9 +81,17 @@ impl<'s> Trial<'s> {
                 // A page that others link to may be gone.
                 Err(_) => continue,
             };
-            let page = Page { source: self.source, address: &found.address, bytes: &found.bytes, since: None };
+            let page = Page {
+                source: self.source,
+                address: &found.address,
+                bytes: &found.bytes,
+                since: None,
+            };
             let wrong = |why: String| wrong(&address, why);
-            for entry in entries(&self.readers, &page, Limits::default()).map_err(wrong)?.1 {
+            for entry in entries(&self.readers, &page, Limits::default())
+                .map_err(wrong)?
+                .1
+            {
                 let entry = entry.map_err(wrong)?;
                 if entry.page {
                     pages.insert(0, entry.address.clone());
@@ -76,10 +108,17 @@ impl<'s> Trial<'s> {
 
     /// How the main text of a book begins, if the source says where it is.
     pub(super) fn beginning(&self, book: &Entry) -> Result<Option<String>, HarvestError> {
-        let Some(main) = &self.source.text else { return Ok(None) };
+        let Some(main) = &self.source.text else {
+            return Ok(None);
+        };
         let mut found = self.fetch(book)?;
-        let read = self.readers.read(file(&mut found), Some(main), Limits::default());
-        let text = read.and_then(lapidary_extract::whole).map_err(|why| wrong(&book.address, why.to_string()))?.text;
+        let read = self
+            .readers
+            .read(file(&mut found), Some(main), Limits::default());
+        let text = read
+            .and_then(lapidary_extract::whole)
+            .map_err(|why| wrong(&book.address, why.to_string()))?
+            .text;
         Ok(Some(text.chars().take(SHOWN).collect()))
     }
 }

@@ -42,19 +42,34 @@ impl Walk {
 
     /// The addresses to try around that of a book.
     pub(super) fn near(&self, address: &str) -> Vec<String> {
-        let number = self.around.as_ref().and_then(|(before, behind)| number(address, before, behind));
-        let (Some((before, behind)), Some((digits, at))) = (&self.around, number) else { return Vec::new() };
+        let number = self
+            .around
+            .as_ref()
+            .and_then(|(before, behind)| number(address, before, behind));
+        let (Some((before, behind)), Some((digits, at))) = (&self.around, number) else {
+            return Vec::new();
+        };
         if self.missed > IN_VAIN + IN_VAIN_EACH * self.found {
             return Vec::new();
         }
-        let width = if digits.starts_with('0') { digits.len() } else { 0 };
+        let width = if digits.starts_with('0') {
+            digits.len()
+        } else {
+            0
+        };
         let near = at.saturating_sub(REACH)..=at.saturating_add(REACH);
-        near.filter(|near| *near != at).map(|near| format!("{before}{near:0width$}{behind}")).collect()
+        near.filter(|near| *near != at)
+            .map(|near| format!("{before}{near:0width$}{behind}"))
+            .collect()
     }
 
     /// Counts a try.
     pub(super) fn tried(&mut self, found: bool) {
-        *if found { &mut self.found } else { &mut self.missed } += 1;
+        *if found {
+            &mut self.found
+        } else {
+            &mut self.missed
+        } += 1;
     }
 }
 
@@ -71,8 +86,18 @@ impl Harvest<'_> {
         }
         let address = &queued.entry.address;
         self.state.walk.learn(address);
-        let guess = |near| Entry { book: true, mark: Some(Mark::Guess), ..Entry::page(near) };
-        let guesses: Vec<Entry> = self.state.walk.near(address).into_iter().map(guess).collect();
+        let guess = |near| Entry {
+            book: true,
+            mark: Some(Mark::Guess),
+            ..Entry::page(near)
+        };
+        let guesses: Vec<Entry> = self
+            .state
+            .walk
+            .near(address)
+            .into_iter()
+            .map(guess)
+            .collect();
         let mut rows = Vec::new();
         // Not a step deeper: numbers are no trap.
         self.consider(guesses, queued.depth, &mut rows)?;
@@ -96,16 +121,34 @@ fn number<'a>(address: &'a str, before: &str, behind: &str) -> Option<(&'a str, 
 fn around(addresses: &[String]) -> Option<(String, String)> {
     let numbers = |address: &str| {
         let is_digit = |at: usize| address.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
-        let starts = (0..address.len()).filter(|at| is_digit(*at) && (*at == 0 || !is_digit(at - 1)));
-        let of = |start| (start, (start..address.len()).find(|at| !is_digit(*at)).unwrap_or(address.len()));
-        starts.map(of).map(|(start, end)| (address[..start].to_owned(), address[end..].to_owned())).collect::<Vec<_>>()
+        let starts =
+            (0..address.len()).filter(|at| is_digit(*at) && (*at == 0 || !is_digit(at - 1)));
+        let of = |start| {
+            (
+                start,
+                (start..address.len())
+                    .find(|at| !is_digit(*at))
+                    .unwrap_or(address.len()),
+            )
+        };
+        starts
+            .map(of)
+            .map(|(start, end)| (address[..start].to_owned(), address[end..].to_owned()))
+            .collect::<Vec<_>>()
     };
     let fitting = |(before, behind): &(String, String)| {
-        addresses.iter().filter(|of| number(of, before, behind).is_some()).count()
+        addresses
+            .iter()
+            .filter(|of| number(of, before, behind).is_some())
+            .count()
     };
     // Two of any three are among the first.
-    let candidates = addresses[..=OTHERS].iter().flat_map(|address| numbers(address));
-    candidates.filter(|around| fitting(around) >= FIRST - OTHERS).max_by_key(fitting)
+    let candidates = addresses[..=OTHERS]
+        .iter()
+        .flat_map(|address| numbers(address));
+    candidates
+        .filter(|around| fitting(around) >= FIRST - OTHERS)
+        .max_by_key(fitting)
 }
 
 #[cfg(test)]
@@ -114,7 +157,9 @@ mod tests {
 
     fn learnt(addresses: impl IntoIterator<Item = String>) -> Walk {
         let mut walk = Walk::default();
-        addresses.into_iter().for_each(|address| walk.learn(&address));
+        addresses
+            .into_iter()
+            .for_each(|address| walk.learn(&address));
         walk
     }
 
@@ -123,15 +168,28 @@ mod tests {
         let book = |number: u32| format!("http://x1.y:80/2/b/{number}/read?v=3");
         let walk = learnt((0..10).map(|i| book(100 + 7 * i)));
         let near = walk.near(&book(205));
-        assert_eq!((near.len(), &near[0], &near[19]), (20, &book(195), &book(215)));
-        assert_eq!(walk.near(&book(3))[..4], [book(0), book(1), book(2), book(4)]);
+        assert_eq!(
+            (near.len(), &near[0], &near[19]),
+            (20, &book(195), &book(215))
+        );
+        assert_eq!(
+            walk.near(&book(3))[..4],
+            [book(0), book(1), book(2), book(4)]
+        );
         assert!(walk.near("http://x1.y:80/2/b/name/read?v=3").is_empty());
         assert!(walk.near("http://x1.y:80/2/c/7/read?v=3").is_empty());
         // Eight of ten are enough, and nine addresses are not.
-        let mixed = [0, 1].map(|i| format!("http://x/about{i}/")).into_iter().chain((0..8).map(book));
+        let mixed = [0, 1]
+            .map(|i| format!("http://x/about{i}/"))
+            .into_iter()
+            .chain((0..8).map(book));
         assert_eq!(learnt(mixed).near(&book(50)).len(), 20);
         assert!(learnt((0..9).map(book)).near(&book(50)).is_empty());
-        assert!(learnt((0..10).map(|i| format!("http://x/{i}/title-{}", "x".repeat(i)))).near(&book(50)).is_empty());
+        assert!(
+            learnt((0..10).map(|i| format!("http://x/{i}/title-{}", "x".repeat(i))))
+                .near(&book(50))
+                .is_empty()
+        );
     }
 
     #[test]

@@ -12,8 +12,8 @@ use base64::prelude::BASE64_STANDARD;
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
 use ureq::http::header::{
-    AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED, LOCATION,
-    RETRY_AFTER,
+    AUTHORIZATION, CONTENT_TYPE, ETAG, HeaderName, IF_MODIFIED_SINCE, IF_NONE_MATCH, LAST_MODIFIED,
+    LOCATION, RETRY_AFTER,
 };
 use ureq::http::{Response, StatusCode};
 use ureq::{Agent, Body};
@@ -93,13 +93,27 @@ pub(super) struct Validators {
 
 impl Web {
     /// With a time to be done `within`, requests are given less time, too.
-    pub(super) fn new(source: &Source, stop: Arc<Stop>, within: Option<Duration>) -> Result<Self, HarvestError> {
-        let contact = source.contact.as_ref().map_or_else(String::new, |contact| format!(" (+{contact})"));
+    pub(super) fn new(
+        source: &Source,
+        stop: Arc<Stop>,
+        within: Option<Duration>,
+    ) -> Result<Self, HarvestError> {
+        let contact = source
+            .contact
+            .as_ref()
+            .map_or_else(String::new, |contact| format!(" (+{contact})"));
         let name = format!("{ROBOT}/{}{contact}", env!("CARGO_PKG_VERSION"));
-        let addresses = Addresses { private: source.allow_private, allow: "allow them with --allow-private" };
+        let addresses = Addresses {
+            private: source.allow_private,
+            allow: "allow them with --allow-private",
+        };
         let credentials = source.credentials.as_ref().map(credentials).transpose()?;
         let origin = Url::parse(&source.address).ok().map(|url| url.origin());
-        let usual = if source.allow_private { Duration::ZERO } else { PAUSE };
+        let usual = if source.allow_private {
+            Duration::ZERO
+        } else {
+            PAUSE
+        };
         Ok(Self {
             agent: addresses.agent(|config| {
                 let patience = within.map_or(PATIENCE, |within| within / 2);
@@ -113,7 +127,9 @@ impl Web {
             }),
             credentials: origin.zip(credentials),
             ignores_robots: source.ignore_robots,
-            pause: source.rate.map_or(usual, |rate| Duration::from_secs_f64(1.0 / rate)),
+            pause: source
+                .rate
+                .map_or(usual, |rate| Duration::from_secs_f64(1.0 / rate)),
             stop,
             until: within.map(|within| Instant::now() + within),
         })
@@ -128,7 +144,11 @@ impl Web {
     pub(super) fn get(&self, address: &str, validators: &Validators, most: u64) -> Fetched {
         let fetched = self.ask(address, validators, most);
         // An answer that was cut off can look like a whole one.
-        if self.stop.is_stopped() { Fetched::Stopped } else { fetched }
+        if self.stop.is_stopped() {
+            Fetched::Stopped
+        } else {
+            fetched
+        }
     }
 
     fn ask(&self, address: &str, validators: &Validators, most: u64) -> Fetched {
@@ -147,40 +167,59 @@ impl Web {
             };
             match answer.status() {
                 StatusCode::NOT_MODIFIED => return Fetched::Unmodified,
-                status if status.is_redirection() => match header(&answer, &LOCATION).map(|to| url.join(&to)) {
-                    Some(Ok(to)) => url = to,
-                    _ => {
-                        return Fetched::Refused(
-                            Reason::Status,
-                            format!("it answers {status} without a usable address"),
-                        );
+                status if status.is_redirection() => {
+                    match header(&answer, &LOCATION).map(|to| url.join(&to)) {
+                        Some(Ok(to)) => url = to,
+                        _ => {
+                            return Fetched::Refused(
+                                Reason::Status,
+                                format!("it answers {status} without a usable address"),
+                            );
+                        }
                     }
-                },
+                }
                 status if status.is_success() => return read(url.into(), answer, most),
                 StatusCode::NOT_FOUND | StatusCode::GONE => return Fetched::Missing,
                 status if is_temporary(status) => {
-                    return Fetched::Failed(format!("the server answers {status}"), retry_after(&answer));
+                    return Fetched::Failed(
+                        format!("the server answers {status}"),
+                        retry_after(&answer),
+                    );
                 }
                 status @ StatusCode::UNAUTHORIZED => {
-                    let had = self.credentials.as_ref().is_some_and(|(origin, _)| url.origin() == *origin);
+                    let had = self
+                        .credentials
+                        .as_ref()
+                        .is_some_and(|(origin, _)| url.origin() == *origin);
                     let usual = if had {
                         "it does not accept the source's credentials"
                     } else {
                         "the source needs credentials"
                     };
                     let why = asked_for(answer).unwrap_or_else(|| usual.to_owned());
-                    return Fetched::Refused(Reason::Status, format!("the server answers {status}: {why}"));
+                    return Fetched::Refused(
+                        Reason::Status,
+                        format!("the server answers {status}: {why}"),
+                    );
                 }
-                status => return Fetched::Refused(Reason::Status, format!("the server answers {status}")),
+                status => {
+                    return Fetched::Refused(Reason::Status, format!("the server answers {status}"));
+                }
             }
         }
-        Fetched::Refused(Reason::Status, format!("it redirects more than {REDIRECTS} times"))
+        Fetched::Refused(
+            Reason::Status,
+            format!("it redirects more than {REDIRECTS} times"),
+        )
     }
 
     /// Waits for the turn to ask the host, if its `robots.txt` allows it.
     fn may_fetch(&self, url: &Url) -> Result<Turn, Fetched> {
         if !is_of_web(url) {
-            return Err(Fetched::Refused(Reason::Address, format!("{url} is not an address of the web")));
+            return Err(Fetched::Refused(
+                Reason::Address,
+                format!("{url} is not an address of the web"),
+            ));
         }
         let origin = url.origin().ascii_serialization();
         loop {
@@ -201,7 +240,10 @@ impl Web {
                 continue;
             };
             if !rules.robots.allow(url) {
-                return Err(Fetched::Refused(Reason::Robots, "the site's robots.txt does not allow it".to_owned()));
+                return Err(Fetched::Refused(
+                    Reason::Robots,
+                    "the site's robots.txt does not allow it".to_owned(),
+                ));
             }
             turn.pause = Some(self.pause.max(rules.delay));
             return Ok(turn);
@@ -210,16 +252,21 @@ impl Web {
 
     /// Reads a host's `robots.txt`. Without one, everything is allowed; one that cannot be read allows nothing for now.
     fn rules(&self, url: &Url) -> Result<Rules, Fetched> {
-        let mut at =
-            url.join("/robots.txt").map_err(|_| Fetched::Refused(Reason::Address, "this is not a URL".to_owned()))?;
+        let mut at = url
+            .join("/robots.txt")
+            .map_err(|_| Fetched::Refused(Reason::Address, "this is not a URL".to_owned()))?;
         let mut rules = Vec::new();
         for _ in 0..=REDIRECTS {
-            let mut answer = self.send(&at, &Validators::default()).map_err(|error| failed(&error))?;
+            let mut answer = self
+                .send(&at, &Validators::default())
+                .map_err(|error| failed(&error))?;
             match answer.status() {
-                status if status.is_redirection() => match header(&answer, &LOCATION).map(|to| at.join(&to)) {
-                    Some(Ok(to)) if matches!(to.scheme(), "http" | "https") => at = to,
-                    _ => break,
-                },
+                status if status.is_redirection() => {
+                    match header(&answer, &LOCATION).map(|to| at.join(&to)) {
+                        Some(Ok(to)) if matches!(to.scheme(), "http" | "https") => at = to,
+                        _ => break,
+                    }
+                }
                 status if status.is_success() => {
                     let limited = io::Read::take(answer.body_mut().as_reader(), ROBOTS_BYTES);
                     let read = io::Read::read_to_end(&mut { limited }, &mut rules);
@@ -236,10 +283,19 @@ impl Web {
             }
         }
         let robots = Robots::read(ROBOT, &rules);
-        let delay = robots.delay.filter(|delay| *delay > 0.0).map_or(Duration::ZERO, |delay| {
-            Duration::try_from_secs_f32(delay).unwrap_or(LONGEST_PAUSE).min(LONGEST_PAUSE)
-        });
-        Ok(Rules { robots, delay, read: Instant::now() })
+        let delay = robots
+            .delay
+            .filter(|delay| *delay > 0.0)
+            .map_or(Duration::ZERO, |delay| {
+                Duration::try_from_secs_f32(delay)
+                    .unwrap_or(LONGEST_PAUSE)
+                    .min(LONGEST_PAUSE)
+            });
+        Ok(Rules {
+            robots,
+            delay,
+            read: Instant::now(),
+        })
     }
 
     fn send(&self, url: &Url, validators: &Validators) -> Result<Response<Body>, ureq::Error> {
@@ -249,7 +305,10 @@ impl Web {
         {
             request = request.header(AUTHORIZATION, credentials);
         }
-        for (name, value) in [(IF_NONE_MATCH, &validators.etag), (IF_MODIFIED_SINCE, &validators.modified)] {
+        for (name, value) in [
+            (IF_NONE_MATCH, &validators.etag),
+            (IF_MODIFIED_SINCE, &validators.modified),
+        ] {
             if let Some(value) = value {
                 request = request.header(name, value);
             }
@@ -275,7 +334,10 @@ fn credentials(place: &Credentials) -> Result<String, HarvestError> {
 /// Whether the same request may be answered later.
 fn is_temporary(status: StatusCode) -> bool {
     status.is_server_error()
-        || matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS)
+        || matches!(
+            status,
+            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS
+        )
 }
 
 fn failed(error: &ureq::Error) -> Fetched {
@@ -291,10 +353,18 @@ fn failed(error: &ureq::Error) -> Fetched {
 
 fn read(address: String, mut answer: Response<Body>, most: u64) -> Fetched {
     let validator = |name| header(&answer, name).filter(|value| value.len() <= VALIDATOR_BYTES);
-    let validators = Validators { etag: validator(&ETAG), modified: validator(&LAST_MODIFIED) };
+    let validators = Validators {
+        etag: validator(&ETAG),
+        modified: validator(&LAST_MODIFIED),
+    };
     let content_type = header(&answer, &CONTENT_TYPE);
     match answer.body_mut().with_config().limit(most).read_to_vec() {
-        Ok(bytes) => Fetched::Found(Found { address, bytes, content_type, validators }),
+        Ok(bytes) => Fetched::Found(Found {
+            address,
+            bytes,
+            content_type,
+            validators,
+        }),
         Err(ureq::Error::BodyExceedsLimit(_)) => {
             Fetched::Refused(Reason::TooLarge, format!("it is larger than {most} bytes"))
         }
@@ -305,7 +375,14 @@ fn read(address: String, mut answer: Response<Body>, most: u64) -> Fetched {
 /// What an answer asks for that lets nobody in, if it says so.
 fn asked_for(mut answer: Response<Body>) -> Option<String> {
     header(&answer, &CONTENT_TYPE).filter(|kind| kind.starts_with(asked::MEDIA_TYPE))?;
-    asked::asked(&answer.body_mut().with_config().limit(asked::MOST).read_to_vec().ok()?)
+    asked::asked(
+        &answer
+            .body_mut()
+            .with_config()
+            .limit(asked::MOST)
+            .read_to_vec()
+            .ok()?,
+    )
 }
 
 fn header(answer: &Response<Body>, name: &HeaderName) -> Option<String> {

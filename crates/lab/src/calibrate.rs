@@ -22,7 +22,9 @@ use lapidary_checking::{Calibration, Level, RuleChanges};
 /// The number of parts.
 const PARTS: usize = 4;
 /// The levels of evidence.
-const LEVELS: [f64; 14] = [0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0];
+const LEVELS: [f64; 14] = [
+    0.25, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 32.0, 64.0, 128.0,
+];
 
 /// The counts for a recipe.
 #[derive(Debug, Default)]
@@ -45,7 +47,10 @@ pub fn calibrate(
     for part in 0..PARTS {
         let (held_back, indexed): (Vec<usize>, Vec<usize>) =
             (0..shelf.len()).partition(|book| pairs.group(*book) % PARTS == part);
-        let folder_failed = |error| EvaluateError::Output { path: env::temp_dir(), error };
+        let folder_failed = |error| EvaluateError::Output {
+            path: env::temp_dir(),
+            error,
+        };
         let folder = tempfile::tempdir().map_err(folder_failed)?;
         let index = Index::create(folder.path(), recipes)?.with_rule(RuleChanges {
             min_common: Some(1),
@@ -55,31 +60,45 @@ pub fn calibrate(
         });
         index.add(indexed, recipes, |book| shelf.text(book), || {})?;
         let gems = index.gems()?;
-        held_back.into_par_iter().with_max_len(1).try_for_each(|book| {
-            let text = shelf.text(book)?;
-            for recipe in recipes {
-                let report = index.report(recipe, text.clone())?;
-                let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-                let counted = all.entry(recipe.name().clone()).or_default();
-                counted.gem_pairs += u64::from(report.gems) * gems.get(recipe.name()).copied().unwrap_or_default();
-                for level in report.matches.iter().filter_map(|found| level(found.evidence)) {
-                    *counted.reached.entry(level).or_default() += 1;
+        held_back
+            .into_par_iter()
+            .with_max_len(1)
+            .try_for_each(|book| {
+                let text = shelf.text(book)?;
+                for recipe in recipes {
+                    let report = index.report(recipe, text.clone())?;
+                    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                    let counted = all.entry(recipe.name().clone()).or_default();
+                    counted.gem_pairs += u64::from(report.gems)
+                        * gems.get(recipe.name()).copied().unwrap_or_default();
+                    for level in report
+                        .matches
+                        .iter()
+                        .filter_map(|found| level(found.evidence))
+                    {
+                        *counted.reached.entry(level).or_default() += 1;
+                    }
                 }
-            }
-            progress("checking", done.fetch_add(1, Ordering::Relaxed) + 1, books);
-            Ok::<(), EvaluateError>(())
-        })?;
+                progress("checking", done.fetch_add(1, Ordering::Relaxed) + 1, books);
+                Ok::<(), EvaluateError>(())
+            })?;
         drop(index);
         folder.close().map_err(folder_failed)?;
     }
     let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
     let counted = all.into_iter().filter(|(_, counted)| counted.gem_pairs > 0);
-    Ok(Calibration::new(counted.flat_map(|(recipe, counted)| counted.levels(&recipe)).collect()))
+    Ok(Calibration::new(
+        counted
+            .flat_map(|(recipe, counted)| counted.levels(&recipe))
+            .collect(),
+    ))
 }
 
 /// The highest level that this evidence reaches.
 fn level(evidence: f64) -> Option<usize> {
-    LEVELS.partition_point(|level| *level <= evidence).checked_sub(1)
+    LEVELS
+        .partition_point(|level| *level <= evidence)
+        .checked_sub(1)
 }
 
 impl Counted {
@@ -88,7 +107,12 @@ impl Counted {
         let mut levels = Vec::new();
         for (level, &evidence) in LEVELS.iter().enumerate() {
             let reached = self.reached.range(level..).map(|(_, pairs)| pairs).sum();
-            levels.push(Level { recipe: recipe.clone(), gem_pairs: self.gem_pairs, evidence, reached });
+            levels.push(Level {
+                recipe: recipe.clone(),
+                gem_pairs: self.gem_pairs,
+                evidence,
+                reached,
+            });
             if reached == 0 {
                 break;
             }
@@ -104,10 +128,19 @@ mod tests {
     #[test]
     fn levels_are_of_all_that_reached_them() {
         let levels = [0.1, 0.25, 0.6, 8.0, 11.9, 12.0, 400.0].map(level);
-        assert_eq!(levels, [None, Some(0), Some(1), Some(8), Some(8), Some(9), Some(13)]);
-        let counted = Counted { gem_pairs: 100, reached: BTreeMap::from([(0, 5), (2, 1)]) };
+        assert_eq!(
+            levels,
+            [None, Some(0), Some(1), Some(8), Some(8), Some(9), Some(13)]
+        );
+        let counted = Counted {
+            gem_pairs: 100,
+            reached: BTreeMap::from([(0, 5), (2, 1)]),
+        };
         let levels = counted.levels(&"documented".parse().expect("a name"));
-        let reached: Vec<(f64, u64)> = levels.iter().map(|level| (level.evidence, level.reached)).collect();
+        let reached: Vec<(f64, u64)> = levels
+            .iter()
+            .map(|level| (level.evidence, level.reached))
+            .collect();
         assert_eq!(reached, [(0.25, 6), (0.5, 1), (1.0, 1), (1.5, 0)]);
     }
 }

@@ -8,7 +8,9 @@ use lapidary_gems::{Recipe, RecipeName};
 
 use super::EvaluateError;
 use lapidary_catalogue::api::Report;
-use lapidary_catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes, Text};
+use lapidary_catalogue::{
+    Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query, Recipes, Text,
+};
 use lapidary_checking::RuleChanges;
 use lapidary_store::{Actor, BookKey, Library, Rights};
 
@@ -35,7 +37,10 @@ impl Index {
 
     /// The same index with changes to the default rule.
     pub(super) fn with_rule(self, rule: RuleChanges) -> Self {
-        Self { catalogue: self.catalogue.with_rule(rule), ..self }
+        Self {
+            catalogue: self.catalogue.with_rule(rule),
+            ..self
+        }
     }
 
     /// Adds these books on all cores. `text` reads the text of a book.
@@ -48,7 +53,10 @@ impl Index {
     ) -> Result<(), EvaluateError> {
         let entry = |book: usize| {
             let id = book.to_string().parse().map_err(CatalogueError::from)?;
-            let key = BookKey { library: self.library.clone(), id };
+            let key = BookKey {
+                library: self.library.clone(),
+                id,
+            };
             let content = Content::text(text(book)?);
             Ok::<_, EvaluateError>(NewEntry::new(key, Rights::Protected, content))
         };
@@ -70,7 +78,10 @@ impl Index {
     /// The number of gems of all its books, by recipe.
     pub(super) fn gems(&self) -> Result<BTreeMap<RecipeName, u64>, EvaluateError> {
         let recipes = self.catalogue.stats()?.recipes;
-        Ok(recipes.into_iter().map(|stats| (stats.recipe, stats.gems)).collect())
+        Ok(recipes
+            .into_iter()
+            .map(|stats| (stats.recipe, stats.gems))
+            .collect())
     }
 
     /// Checks a text, with no limit on the number of matches.
@@ -104,7 +115,9 @@ impl Detector for ByRecipes<'_> {
         for recipe in self.recipes {
             for book in self.index.catalogue.matching(text, recipe)? {
                 let number = book.id.as_str().parse();
-                named.push(number.map_err(|e| EvaluateError::Internal(format!("a book's number: {e}")))?);
+                named.push(
+                    number.map_err(|e| EvaluateError::Internal(format!("a book's number: {e}")))?,
+                );
             }
         }
         named.sort_unstable();

@@ -51,41 +51,73 @@ impl External {
         books: usize,
         text: impl Fn(usize) -> Result<Option<String>, EvaluateError>,
     ) -> Result<Self, EvaluateError> {
-        let failed = |why: String| EvaluateError::Detector { command: command.to_owned(), why };
+        let failed = |why: String| EvaluateError::Detector {
+            command: command.to_owned(),
+            why,
+        };
         let mut shell = Command::new("sh");
-        let spawned = shell.args(["-c", command]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let spawned = shell
+            .args(["-c", command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
         let mut child = spawned.map_err(|e| failed(format!("cannot start it: {e}")))?;
         let (to, from) = (child.stdin.take(), child.stdout.take());
         let from = from.ok_or_else(|| failed("it has no standard output".to_owned()))?;
         let (lines, heard) = channel();
-        thread::spawn(move || BufReader::new(from).lines().try_for_each(|line| lines.send(line)));
-        let mut talk = Talk { child, to, from: heard };
+        thread::spawn(move || {
+            BufReader::new(from)
+                .lines()
+                .try_for_each(|line| lines.send(line))
+        });
+        let mut talk = Talk {
+            child,
+            to,
+            from: heard,
+        };
         for book in 0..books {
             if let Some(text) = text(book)? {
-                let said = talk.say(&json!({"add": book, "text": text})).and_then(|()| talk.unasked());
+                let said = talk
+                    .say(&json!({"add": book, "text": text}))
+                    .and_then(|()| talk.unasked());
                 said.map_err(|e| failed(talk.failure(&e)))?;
             }
         }
-        Ok(Self { command: command.to_owned(), books, talk: Mutex::new(talk) })
+        Ok(Self {
+            command: command.to_owned(),
+            books,
+            talk: Mutex::new(talk),
+        })
     }
 }
 
 impl Talk {
     fn say(&mut self, line: &serde_json::Value) -> Result<(), String> {
-        let Some(to) = &mut self.to else { return Err("it has already exited".to_owned()) };
-        writeln!(to, "{line}").and_then(|()| to.flush()).map_err(|e| format!("it stopped reading its input: {e}"))
+        let Some(to) = &mut self.to else {
+            return Err("it has already exited".to_owned());
+        };
+        writeln!(to, "{line}")
+            .and_then(|()| to.flush())
+            .map_err(|e| format!("it stopped reading its input: {e}"))
     }
 
     fn answer(&mut self) -> Result<Vec<usize>, String> {
-        let line = self.from.recv().map_err(|_| "it exited without an answer".to_owned())?;
+        let line = self
+            .from
+            .recv()
+            .map_err(|_| "it exited without an answer".to_owned())?;
         let line = line.map_err(|e| format!("cannot read its answer: {e}"))?;
-        serde_json::from_str(&line).map_err(|_| format!("not a list of book numbers: '{}'", beginning(&line)))
+        serde_json::from_str(&line)
+            .map_err(|_| format!("not a list of book numbers: '{}'", beginning(&line)))
     }
 
     /// Fails if it has written a line before it was asked.
     fn unasked(&self) -> Result<(), String> {
         match self.from.try_recv() {
-            Ok(Ok(line)) => Err(format!("it answered before it was asked: '{}'", beginning(&line))),
+            Ok(Ok(line)) => Err(format!(
+                "it answered before it was asked: '{}'",
+                beginning(&line)
+            )),
             _ => Ok(()),
         }
     }
@@ -106,7 +138,10 @@ impl Talk {
 
     /// Ends the program, and adds its exit status to the error message.
     fn failure(&mut self, why: &str) -> String {
-        let status = self.end().map_or_else(|| "it had to be killed".to_owned(), |status| status.to_string());
+        let status = self.end().map_or_else(
+            || "it had to be killed".to_owned(),
+            |status| status.to_string(),
+        );
         format!("{why} ({status})")
     }
 }
@@ -121,12 +156,19 @@ impl Detector for External {
     }
 
     fn check(&self, text: &Text<'_>) -> Result<Vec<usize>, EvaluateError> {
-        let failed = |why: String| EvaluateError::Detector { command: self.command.clone(), why };
+        let failed = |why: String| EvaluateError::Detector {
+            command: self.command.clone(),
+            why,
+        };
         let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = talk.say(&json!({"check": text.original()}));
-        let found = asked.and_then(|()| talk.answer()).map_err(|e| failed(talk.failure(&e)))?;
+        let found = asked
+            .and_then(|()| talk.answer())
+            .map_err(|e| failed(talk.failure(&e)))?;
         match found.iter().find(|book| **book >= self.books) {
-            Some(book) => Err(failed(format!("it reports book {book}, which it was not given"))),
+            Some(book) => Err(failed(format!(
+                "it reports book {book}, which it was not given"
+            ))),
             None => Ok(found),
         }
     }

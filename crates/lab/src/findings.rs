@@ -84,7 +84,10 @@ impl Findings {
     /// The sum of the counts with a `wanted` key.
     pub(super) fn sum(&self, wanted: impl Fn(&Key) -> bool) -> Count {
         let mut sum = Count::default();
-        self.counts.iter().filter(|(key, _)| wanted(key)).for_each(|(_, count)| sum.add(*count));
+        self.counts
+            .iter()
+            .filter(|(key, _)| wanted(key))
+            .for_each(|(_, count)| sum.add(*count));
         sum
     }
 }
@@ -136,9 +139,15 @@ pub(super) struct Attacks(pub(super) Vec<&'static Attack>);
 
 impl Attacks {
     /// Every attack with each of its strengths, preceded by their numbers in a [`Key`].
-    pub(super) fn with_strengths(&self) -> impl Iterator<Item = (usize, usize, &'static Attack, f64)> + '_ {
+    pub(super) fn with_strengths(
+        &self,
+    ) -> impl Iterator<Item = (usize, usize, &'static Attack, f64)> + '_ {
         self.0.iter().enumerate().flat_map(|(number, attack)| {
-            attack.all_strengths().iter().enumerate().map(move |(i, strength)| (number, i, *attack, *strength))
+            attack
+                .all_strengths()
+                .iter()
+                .enumerate()
+                .map(move |(i, strength)| (number, i, *attack, *strength))
         })
     }
 }

@@ -82,7 +82,9 @@ pub type Progress<'a> = &'a (dyn Fn(&'static str, u64, u64) + Sync);
 #[derive(Debug, thiserror::Error)]
 pub enum EvaluateError {
     /// There are too few books.
-    #[error("an evaluation needs at least three books, not {0}: one attack puts a copy between two other books")]
+    #[error(
+        "an evaluation needs at least three books, not {0}: one attack puts a copy between two other books"
+    )]
     FewBooks(usize),
     /// A book cannot be read.
     #[error("{name}: {why}; remove it from the folder of books")]
@@ -144,26 +146,71 @@ pub fn evaluate(
     progress: Progress<'_>,
     so_far: &dyn Fn(&Evaluation) -> Result<(), EvaluateError>,
 ) -> Result<Evaluation, EvaluateError> {
-    let Plan { shelf, pairs, recipes, detectors, attacks, seed, sample, texts } = plan;
+    let Plan {
+        shelf,
+        pairs,
+        recipes,
+        detectors,
+        attacks,
+        seed,
+        sample,
+        texts,
+    } = plan;
     if shelf.len() < 3 {
         return Err(EvaluateError::FewBooks(shelf.len()));
     }
     let pairs = Pairs::parse(&pairs, &shelf)?;
     let attacks = Attacks(attacks);
     let costs = measure(&shelf, &recipes, progress)?;
-    let compared = Compared { recipes: &recipes, commands: &detectors, pairs: &pairs, seed };
+    let compared = Compared {
+        recipes: &recipes,
+        commands: &detectors,
+        pairs: &pairs,
+        seed,
+    };
     let copied = sample.unwrap_or(usize::MAX).clamp(1, shelf.len());
     let (found, findings) = compare(&compared, &shelf, &attacks, &Length::ALL, copied, progress)?;
-    let costs = costs.into_iter().map(Some).chain(detectors.iter().map(|_| None));
-    let detected = costs.zip(found).map(|(cost, (name, pairs))| Detected { name, cost, pairs }).collect();
-    let mut evaluation =
-        Evaluation { shelf, pairs, attacks, seed, copied, detectors: detected, findings, short: Vec::new() };
+    let costs = costs
+        .into_iter()
+        .map(Some)
+        .chain(detectors.iter().map(|_| None));
+    let detected = costs
+        .zip(found)
+        .map(|(cost, (name, pairs))| Detected { name, cost, pairs })
+        .collect();
+    let mut evaluation = Evaluation {
+        shelf,
+        pairs,
+        attacks,
+        seed,
+        copied,
+        detectors: detected,
+        findings,
+        short: Vec::new(),
+    };
     for characters in texts {
         so_far(&evaluation)?;
-        let Evaluation { shelf, pairs, attacks, .. } = &evaluation;
-        let compared = Compared { recipes: &recipes, commands: &detectors, pairs, seed };
+        let Evaluation {
+            shelf,
+            pairs,
+            attacks,
+            ..
+        } = &evaluation;
+        let compared = Compared {
+            recipes: &recipes,
+            commands: &detectors,
+            pairs,
+            seed,
+        };
         let passages = shelf.passages(characters, seed);
-        let (_, findings) = compare(&compared, &passages, attacks, &[Length::Whole], shelf.len(), progress)?;
+        let (_, findings) = compare(
+            &compared,
+            &passages,
+            attacks,
+            &[Length::Whole],
+            shelf.len(),
+            progress,
+        )?;
         evaluation.short.push((characters, findings));
     }
     Ok(evaluation)
@@ -189,7 +236,10 @@ fn compare(
 ) -> Result<(Vec<(String, PairsFound)>, Findings), EvaluateError> {
     let books = shelf.len();
     let mirrored = attacks.0.iter().any(|attack| attack.mirrored);
-    let folder_failed = |error| EvaluateError::Output { path: env::temp_dir(), error };
+    let folder_failed = |error| EvaluateError::Output {
+        path: env::temp_dir(),
+        error,
+    };
     let folder = tempfile::tempdir().map_err(folder_failed)?;
     // Numbers from `books` on stand for the books as the mirrored attacks disguise them in the index.
     let text = |number: usize| match number.checked_sub(books) {
@@ -213,20 +263,44 @@ fn compare(
     if !distinct.is_empty() {
         let (done, all) = (AtomicU64::new(0), numbers.len() as u64);
         let added = || progress("indexing", done.fetch_add(1, Ordering::Relaxed) + 1, all);
-        index.add(numbers, &distinct, |number| text(number).map(Option::unwrap_or_default), added)?;
+        index.add(
+            numbers,
+            &distinct,
+            |number| text(number).map(Option::unwrap_or_default),
+            added,
+        )?;
     }
     let mut detectors: Vec<Box<dyn Detector + '_>> = Vec::new();
     for recipes in compared.recipes {
-        let names: Vec<&str> = recipes.iter().map(|recipe| recipe.name().as_str()).collect();
-        detectors.push(Box::new(ByRecipes { index: &index, name: names.join("+"), recipes }));
+        let names: Vec<&str> = recipes
+            .iter()
+            .map(|recipe| recipe.name().as_str())
+            .collect();
+        detectors.push(Box::new(ByRecipes {
+            index: &index,
+            name: names.join("+"),
+            recipes,
+        }));
     }
     for command in compared.commands {
         detectors.push(Box::new(External::start(command, 2 * books, text)?));
     }
     let Compared { pairs, seed, .. } = *compared;
-    let run = Run { shelf, pairs, attacks, lengths, copied, seed, detectors: &detectors };
+    let run = Run {
+        shelf,
+        pairs,
+        attacks,
+        lengths,
+        copied,
+        seed,
+        detectors: &detectors,
+    };
     let (found, findings) = run.all(progress)?;
-    let found = detectors.iter().map(|detector| detector.name().to_owned()).zip(found).collect();
+    let found = detectors
+        .iter()
+        .map(|detector| detector.name().to_owned())
+        .zip(found)
+        .collect();
     drop(detectors);
     drop(index);
     folder.close().map_err(folder_failed)?;
@@ -234,17 +308,26 @@ fn compare(
 }
 
 /// Measures the cost of each group of recipes on one core.
-fn measure(shelf: &Shelf, recipes: &[Vec<Recipe>], progress: Progress<'_>) -> Result<Vec<Cost>, EvaluateError> {
+fn measure(
+    shelf: &Shelf,
+    recipes: &[Vec<Recipe>],
+    progress: Progress<'_>,
+) -> Result<Vec<Cost>, EvaluateError> {
     let mut costs = vec![Cost::default(); recipes.len()];
     for book in 0..shelf.len() {
         let text = shelf.text(book)?;
         for (recipes, cost) in recipes.iter().zip(&mut costs) {
             let begun = Instant::now();
-            let gems: Vec<Vec<PlacedGem>> = recipes.iter().map(|recipe| recipe.gems(&text)).collect();
+            let gems: Vec<Vec<PlacedGem>> =
+                recipes.iter().map(|recipe| recipe.gems(&text)).collect();
             cost.seconds += begun.elapsed().as_secs_f64();
             for (recipe, gems) in recipes.iter().zip(&gems) {
                 cost.gems += gems.len() as u64;
-                cost.postings += recipe.posted(gems).into_iter().filter(|posted| *posted).count() as u64;
+                cost.postings += recipe
+                    .posted(gems)
+                    .into_iter()
+                    .filter(|posted| *posted)
+                    .count() as u64;
             }
             cost.without += u64::from(gems.iter().all(Vec::is_empty));
             cost.characters += text.chars().count() as u64;
@@ -258,7 +341,10 @@ fn measure(shelf: &Shelf, recipes: &[Vec<Recipe>], progress: Progress<'_>) -> Re
 impl Evaluation {
     /// Whether copies of this attack are exact.
     fn is_unchanged(&self, attack: usize) -> bool {
-        self.attacks.0.get(attack).is_some_and(|attack| attack.name == "none")
+        self.attacks
+            .0
+            .get(attack)
+            .is_some_and(|attack| attack.name == "none")
     }
 
     /// The tables in Markdown.

@@ -57,10 +57,22 @@ impl Pairs {
         Ok(Self::new(rows, shelf.len()))
     }
 
-    fn read(list_name: &str, list: &str, shelf: &Shelf, rows: &mut Vec<Pair>) -> Result<(), EvaluateError> {
+    fn read(
+        list_name: &str,
+        list: &str,
+        shelf: &Shelf,
+        rows: &mut Vec<Pair>,
+    ) -> Result<(), EvaluateError> {
         for (number, line) in (1..).zip(list.trim_start_matches('\u{feff}').lines()) {
-            let wrong = |why: String| EvaluateError::Pair { list: list_name.to_owned(), line: number, why };
-            if line.trim().is_empty() || line.starts_with('#') || number == 1 && line.starts_with("file_a") {
+            let wrong = |why: String| EvaluateError::Pair {
+                list: list_name.to_owned(),
+                line: number,
+                why,
+            };
+            if line.trim().is_empty()
+                || line.starts_with('#')
+                || number == 1 && line.starts_with("file_a")
+            {
                 continue;
             }
             let columns: Vec<&str> = line.split('\t').map(str::trim).collect();
@@ -70,29 +82,53 @@ impl Pairs {
                     columns.len()
                 )));
             };
-            let book =
-                |name: &str| shelf.number(name).ok_or_else(|| wrong(format!("the folder of books has no '{name}'")));
+            let book = |name: &str| {
+                shelf
+                    .number(name)
+                    .ok_or_else(|| wrong(format!("the folder of books has no '{name}'")))
+            };
             let (a, b) = (book(a)?, book(b)?);
             if a == b {
-                return Err(wrong(format!("a pair needs two different books, but both are '{}'", shelf.name(a))));
+                return Err(wrong(format!(
+                    "a pair needs two different books, but both are '{}'",
+                    shelf.name(a)
+                )));
             }
-            let Some(&(relation, expected)) = RELATIONS.iter().find(|(name, _)| *name == relation) else {
+            let Some(&(relation, expected)) = RELATIONS.iter().find(|(name, _)| *name == relation)
+            else {
                 let known: Vec<&str> = RELATIONS.iter().map(|(name, _)| *name).collect();
-                return Err(wrong(format!("unknown relation '{relation}'; known relations: {}", known.join(", "))));
+                return Err(wrong(format!(
+                    "unknown relation '{relation}'; known relations: {}",
+                    known.join(", ")
+                )));
             };
-            rows.push(Pair { a, b, relation, expected });
+            rows.push(Pair {
+                a,
+                b,
+                relation,
+                expected,
+            });
         }
         Ok(())
     }
 
     fn new(rows: Vec<Pair>, books: usize) -> Self {
         let mut kin: Vec<usize> = (0..books).collect();
-        for pair in rows.iter().filter(|pair| pair.expected != Expected::NoMatch) {
+        for pair in rows
+            .iter()
+            .filter(|pair| pair.expected != Expected::NoMatch)
+        {
             let (a, b) = (kin[pair.a], kin[pair.b]);
-            kin.iter_mut().filter(|least| **least == a.max(b)).for_each(|least| *least = a.min(b));
+            kin.iter_mut()
+                .filter(|least| **least == a.max(b))
+                .for_each(|least| *least = a.min(b));
         }
-        let apart = rows.iter().filter(|pair| pair.expected == Expected::NoMatch);
-        let apart = apart.flat_map(|pair| [(pair.a, pair.b), (pair.b, pair.a)]).collect();
+        let apart = rows
+            .iter()
+            .filter(|pair| pair.expected == Expected::NoMatch);
+        let apart = apart
+            .flat_map(|pair| [(pair.a, pair.b), (pair.b, pair.a)])
+            .collect();
         Self { rows, kin, apart }
     }
 
@@ -103,7 +139,9 @@ impl Pairs {
 
     /// Whether the lists have a row of these books.
     pub(super) fn lists(&self, a: usize, b: usize) -> bool {
-        self.rows.iter().any(|pair| (pair.a, pair.b) == (a, b) || (pair.a, pair.b) == (b, a))
+        self.rows
+            .iter()
+            .any(|pair| (pair.a, pair.b) == (a, b) || (pair.a, pair.b) == (b, a))
     }
 
     /// Whether reporting one for the other is no false alarm: they are the same book, or related directly or via others.
@@ -118,17 +156,23 @@ mod tests {
     use super::{Pairs, Shelf};
 
     fn shelf() -> Shelf {
-        let file = |name: &str| BookFile { name: name.to_owned(), path: name.into() };
+        let file = |name: &str| BookFile {
+            name: name.to_owned(),
+            path: name.into(),
+        };
         Shelf::new(["a", "b", "c", "d", "e"].map(file).to_vec())
     }
 
     #[test]
     fn kin_over_others() {
         let list = "file_a\tfile_b\trelation\tshare\nc\tb\tcontained\t0.5\n\n# a\tb\nb\ta\tsame-work-other-source\nd\te\tdifferent-translation\n";
-        let pairs = Pairs::parse(&[("list.tsv".to_owned(), list.to_owned())], &shelf()).expect("a good list");
+        let pairs = Pairs::parse(&[("list.tsv".to_owned(), list.to_owned())], &shelf())
+            .expect("a good list");
         assert_eq!(pairs.rows.len(), 3);
-        let kin: Vec<(usize, usize)> =
-            (0..5).flat_map(|a| (a + 1..5).map(move |b| (a, b))).filter(|&(a, b)| pairs.kin(a, b)).collect();
+        let kin: Vec<(usize, usize)> = (0..5)
+            .flat_map(|a| (a + 1..5).map(move |b| (a, b)))
+            .filter(|&(a, b)| pairs.kin(a, b))
+            .collect();
         assert_eq!(kin, [(0, 1), (0, 2), (1, 2)]);
     }
 
@@ -136,9 +180,18 @@ mod tests {
     fn what_is_wrong_and_where() {
         let table = [
             ("a\tb", "list.tsv: line 1: 2 columns"),
-            ("a\tb\tcontained\nx\tb\tcontained", "line 2: the folder of books has no 'x'"),
-            ("# comment\n\na\tb\tsimilar", "line 3: unknown relation 'similar'; known relations: same-work"),
-            ("a\ta\tcontained", "line 1: a pair needs two different books"),
+            (
+                "a\tb\tcontained\nx\tb\tcontained",
+                "line 2: the folder of books has no 'x'",
+            ),
+            (
+                "# comment\n\na\tb\tsimilar",
+                "line 3: unknown relation 'similar'; known relations: same-work",
+            ),
+            (
+                "a\ta\tcontained",
+                "line 1: a pair needs two different books",
+            ),
         ];
         for (list, expected) in table {
             let error = Pairs::parse(&[("list.tsv".to_owned(), list.to_owned())], &shelf())

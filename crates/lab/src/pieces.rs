@@ -40,10 +40,19 @@ pub(super) fn piece<'a>(text: &'a str, characters: usize, random: &mut Random) -
     while !text.is_char_boundary(from) {
         from -= 1;
     }
-    let start = text[..from].rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
-    let start = (start..=from).find(|at| text.is_char_boundary(*at)).unwrap_or(from);
-    let end = text[start..].char_indices().nth(characters).map_or(text.len(), |(at, _)| start + at);
-    let end = text[end..].find(char::is_whitespace).map_or(text.len(), |blank| end + blank);
+    let start = text[..from]
+        .rfind(char::is_whitespace)
+        .map_or(0, |blank| blank + 1);
+    let start = (start..=from)
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or(from);
+    let end = text[start..]
+        .char_indices()
+        .nth(characters)
+        .map_or(text.len(), |(at, _)| start + at);
+    let end = text[end..]
+        .find(char::is_whitespace)
+        .map_or(text.len(), |blank| end + blank);
     Some(&text[start..end])
 }
 
@@ -59,9 +68,15 @@ mod tests {
             let piece = piece(&text, 40, &mut Random::new(seed)).expect("it is long enough");
             let words = || piece.split_whitespace();
             assert!((40..=50).contains(&piece.chars().count()), "{piece}");
-            assert!(words().all(|word| text.split_whitespace().any(|whole| whole == word)), "{piece}");
+            assert!(
+                words().all(|word| text.split_whitespace().any(|whole| whole == word)),
+                "{piece}"
+            );
         }
-        assert_eq!(piece(&text, text.chars().count(), &mut Random::new(1)), None);
+        assert_eq!(
+            piece(&text, text.chars().count(), &mut Random::new(1)),
+            None
+        );
         assert_eq!(piece("", 300, &mut Random::new(1)), None);
     }
 }

@@ -49,7 +49,10 @@ struct Chart {
 pub(super) fn draw(evaluation: &Evaluation, folder: &Path) -> Result<(), EvaluateError> {
     let drawn = |name: &str, draw: &dyn Fn(&Path) -> Outcome| {
         let path = folder.join(name);
-        draw(&path).map_err(|why| EvaluateError::Plot { path: path.clone(), why: why.to_string() })
+        draw(&path).map_err(|why| EvaluateError::Plot {
+            path: path.clone(),
+            why: why.to_string(),
+        })
     };
     drawn("overview.svg", &|path| overview(evaluation, path))?;
     let detectors = evaluation.detectors.len();
@@ -58,13 +61,22 @@ pub(super) fn draw(evaluation: &Evaluation, folder: &Path) -> Result<(), Evaluat
         let mut plots = vec![
             ("by-attack", by_attack(evaluation, &of), 4, WIDTH),
             ("by-length", by_length(evaluation, &of), 4, WIDTH),
-            ("by-language", vec![by_language(evaluation, &of)], 1, 4 * WIDTH),
+            (
+                "by-language",
+                vec![by_language(evaluation, &of)],
+                1,
+                4 * WIDTH,
+            ),
         ];
         if !evaluation.short.is_empty() {
             plots.push(("short-texts", short_texts(evaluation, &of), 3, WIDTH));
         }
         let number = first / COLOURS.len() + 1;
-        let suffix = if number > 1 { format!("-{number}") } else { String::new() };
+        let suffix = if number > 1 {
+            format!("-{number}")
+        } else {
+            String::new()
+        };
         for (name, charts, columns, width) in plots {
             let grid = |path: &Path| grid(evaluation, &of, path, &charts, columns, width);
             drawn(&format!("{name}{suffix}.svg"), &grid)?;
@@ -86,7 +98,12 @@ fn chart<L>(
     is_ordered: bool,
     value: impl Fn(&L, usize) -> Option<f64>,
 ) -> Chart {
-    let values = |detector: usize| labels.iter().map(|(_, label)| value(label, detector)).collect();
+    let values = |detector: usize| {
+        labels
+            .iter()
+            .map(|(_, label)| value(label, detector))
+            .collect()
+    };
     Chart {
         title: title.trim().to_owned(),
         below: labels.iter().map(|(name, _)| name.clone()).collect(),
@@ -96,70 +113,131 @@ fn chart<L>(
 }
 
 /// The copies of whole books by this attack.
-fn of_attack(evaluation: &Evaluation, detector: usize, attack: usize, strength: Option<usize>) -> Count {
+fn of_attack(
+    evaluation: &Evaluation,
+    detector: usize,
+    attack: usize,
+    strength: Option<usize>,
+) -> Count {
     let is_wanted = |key: &Key| strength.is_none_or(|strength| key.strength == strength);
     let of = (detector, attack, Length::Whole);
-    evaluation.findings.sum(|key| (key.detector, key.attack, key.length) == of && is_wanted(key))
+    evaluation
+        .findings
+        .sum(|key| (key.detector, key.attack, key.length) == of && is_wanted(key))
 }
 
 /// A chart for each attack with strengths, and one for all others.
 fn by_attack(evaluation: &Evaluation, of: &Range<usize>) -> Vec<Chart> {
     let attacks = || evaluation.attacks.0.iter().enumerate();
-    let with = attacks().filter(|(_, attack)| !attack.strengths.is_empty()).map(|(number, attack)| {
-        let strengths = attack.strengths.iter().enumerate().map(|(i, share)| (attack.strength(*share), i));
-        chart(
-            &format!("{}: whole books", attack.name),
-            &strengths.collect::<Vec<_>>(),
-            of,
-            true,
-            |strength, detector| caught(of_attack(evaluation, detector, number, Some(*strength))),
-        )
-    });
+    let with = attacks()
+        .filter(|(_, attack)| !attack.strengths.is_empty())
+        .map(|(number, attack)| {
+            let strengths = attack
+                .strengths
+                .iter()
+                .enumerate()
+                .map(|(i, share)| (attack.strength(*share), i));
+            chart(
+                &format!("{}: whole books", attack.name),
+                &strengths.collect::<Vec<_>>(),
+                of,
+                true,
+                |strength, detector| {
+                    caught(of_attack(evaluation, detector, number, Some(*strength)))
+                },
+            )
+        });
     let without = attacks().filter(|(_, attack)| attack.strengths.is_empty());
-    let without: Vec<(String, usize)> = without.map(|(number, attack)| (attack.name.to_owned(), number)).collect();
+    let without: Vec<(String, usize)> = without
+        .map(|(number, attack)| (attack.name.to_owned(), number))
+        .collect();
     let bars = without.chunks(3).map(|some| {
-        chart("whole books", some, of, false, |attack, detector| caught(of_attack(evaluation, detector, *attack, None)))
+        chart("whole books", some, of, false, |attack, detector| {
+            caught(of_attack(evaluation, detector, *attack, None))
+        })
     });
     with.chain(bars).collect()
 }
 
 fn by_length(evaluation: &Evaluation, of: &Range<usize>) -> Vec<Chart> {
-    let attacks = evaluation.attacks.with_strengths().filter(|(_, _, attack, _)| !attack.whole);
+    let attacks = evaluation
+        .attacks
+        .with_strengths()
+        .filter(|(_, _, attack, _)| !attack.whole);
     let lengths = Length::ALL.map(|length| (length.name(), length));
     let charts = attacks.map(|(number, strength, attack, share)| {
         let title = format!("{} {}", attack.name, attack.strength(share));
         chart(&title, &lengths, of, true, |length, detector| {
             let wanted = (detector, number, strength, *length);
-            caught(evaluation.findings.sum(|key| (key.detector, key.attack, key.strength, key.length) == wanted))
+            caught(
+                evaluation
+                    .findings
+                    .sum(|key| (key.detector, key.attack, key.strength, key.length) == wanted),
+            )
         })
     });
     charts.collect()
 }
 
 fn by_language(evaluation: &Evaluation, of: &Range<usize>) -> Chart {
-    let languages: BTreeSet<&str> = evaluation.findings.counts.keys().map(|key| key.language.as_str()).collect();
-    let languages: Vec<(String, &str)> =
-        languages.into_iter().map(|language| (language.to_owned(), language)).collect();
-    chart("whole books, all attacks", &languages, of, false, |language, detector| {
-        let wanted = (detector, *language, Length::Whole);
-        caught(evaluation.findings.sum(|key| (key.detector, key.language.as_str(), key.length) == wanted))
-    })
+    let languages: BTreeSet<&str> = evaluation
+        .findings
+        .counts
+        .keys()
+        .map(|key| key.language.as_str())
+        .collect();
+    let languages: Vec<(String, &str)> = languages
+        .into_iter()
+        .map(|language| (language.to_owned(), language))
+        .collect();
+    chart(
+        "whole books, all attacks",
+        &languages,
+        of,
+        false,
+        |language, detector| {
+            let wanted = (detector, *language, Length::Whole);
+            caught(
+                evaluation
+                    .findings
+                    .sum(|key| (key.detector, key.language.as_str(), key.length) == wanted),
+            )
+        },
+    )
 }
 
 fn short_texts(evaluation: &Evaluation, of: &Range<usize>) -> Vec<Chart> {
-    let lengths: Vec<_> = evaluation.short.iter().map(|(length, findings)| (length.to_string(), findings)).collect();
+    let lengths: Vec<_> = evaluation
+        .short
+        .iter()
+        .map(|(length, findings)| (length.to_string(), findings))
+        .collect();
     let count = |title: &str, value: &dyn Fn(Count) -> Option<f64>| {
-        chart(title, &lengths, of, true, |findings, detector| value(findings.sum(|key| key.detector == detector)))
+        chart(title, &lengths, of, true, |findings, detector| {
+            value(findings.sum(|key| key.detector == detector))
+        })
     };
-    let exact = chart("short texts: exact copies caught", &lengths, of, true, |findings, detector| {
-        let is_exact = |key: &Key| key.detector == detector && evaluation.is_unchanged(key.attack);
-        caught(findings.sum(is_exact))
-    });
+    let exact = chart(
+        "short texts: exact copies caught",
+        &lengths,
+        of,
+        true,
+        |findings, detector| {
+            let is_exact =
+                |key: &Key| key.detector == detector && evaluation.is_unchanged(key.attack);
+            caught(findings.sum(is_exact))
+        },
+    );
     let precision = |count: Count| {
         let named = count.caught + count.false_alarms;
-        (named > 0).then(|| 100.0 * Rates::new(count.caught, count.false_alarms, count.copies).precision)
+        (named > 0)
+            .then(|| 100.0 * Rates::new(count.caught, count.false_alarms, count.copies).precision)
     };
-    vec![exact, count("short texts: all copies caught", &caught), count("short texts: precision", &precision)]
+    vec![
+        exact,
+        count("short texts: all copies caught", &caught),
+        count("short texts: precision", &precision),
+    ]
 }
 
 fn grid(
@@ -178,8 +256,15 @@ fn grid(
     let mut x = 16_u32;
     for (detector, colour) in evaluation.detectors[of.clone()].iter().zip(COLOURS) {
         let left = x.cast_signed();
-        legend.draw(&PathElement::new([(left, 18), (left + 20, 18)], colour.stroke_width(3)))?;
-        legend.draw(&Text::new(detector.name.clone(), (left + 26, 11), (FONT, 14)))?;
+        legend.draw(&PathElement::new(
+            [(left, 18), (left + 20, 18)],
+            colour.stroke_width(3),
+        ))?;
+        legend.draw(&Text::new(
+            detector.name.clone(),
+            (left + 26, 11),
+            (FONT, 14),
+        ))?;
         x += 60 + 8 * detector.name.chars().count() as u32;
     }
     for (area, chart) in below.split_evenly((rows, columns)).iter().zip(charts) {
@@ -191,24 +276,41 @@ fn grid(
 fn draw_chart(area: &Area<'_>, chart: &Chart) -> Outcome {
     let right = chart.below.len().saturating_sub(1) as f64;
     let mut builder = ChartBuilder::on(area);
-    builder.caption(&chart.title, (FONT, 14)).margin(10).x_label_area_size(24).y_label_area_size(36);
+    builder
+        .caption(&chart.title, (FONT, 14))
+        .margin(10)
+        .x_label_area_size(24)
+        .y_label_area_size(36);
     let mut plane = builder.build_cartesian_2d(-0.5..right + 0.5, 0.0..100.0)?;
     let label = |x: &f64| {
         let whole = (x - x.round()).abs() < 1e-9;
-        let at = whole.then(|| chart.below.get(x.round() as usize).cloned()).flatten();
+        let at = whole
+            .then(|| chart.below.get(x.round() as usize).cloned())
+            .flatten();
         at.unwrap_or_default()
     };
     let mut mesh = plane.configure_mesh();
-    mesh.x_labels(2 * chart.below.len() + 1).x_label_formatter(&label).y_labels(5);
-    mesh.y_label_formatter(&|y| format!("{y:.0} %")).light_line_style(WHITE).draw()?;
+    mesh.x_labels(2 * chart.below.len() + 1)
+        .x_label_formatter(&label)
+        .y_labels(5);
+    mesh.y_label_formatter(&|y| format!("{y:.0} %"))
+        .light_line_style(WHITE)
+        .draw()?;
     let bar = 0.8 / chart.values.len().max(1) as f64;
     for ((number, values), colour) in chart.values.iter().enumerate().zip(COLOURS) {
-        let points = || values.iter().enumerate().filter_map(|(x, y)| Some((x as f64, (*y)?)));
+        let points = || {
+            values
+                .iter()
+                .enumerate()
+                .filter_map(|(x, y)| Some((x as f64, (*y)?)))
+        };
         if chart.is_ordered {
             plane.draw_series(LineSeries::new(points(), colour.stroke_width(2)).point_size(3))?;
         } else {
             let left = |x: f64| x - 0.4 + bar * number as f64;
-            let bars = points().map(|(x, y)| Rectangle::new([(left(x), 0.0), (left(x) + bar, y)], colour.filled()));
+            let bars = points().map(|(x, y)| {
+                Rectangle::new([(left(x), 0.0), (left(x) + bar, y)], colour.filled())
+            });
             plane.draw_series(bars)?;
         }
     }
@@ -229,25 +331,45 @@ fn top(row: usize) -> i32 {
 fn overview(evaluation: &Evaluation, path: &Path) -> Outcome {
     let (attacks, detectors) = (&evaluation.attacks.0, &evaluation.detectors);
     let (width, height) = (left(attacks.len()) + 10, top(detectors.len()) + 10);
-    let picture = SVGBackend::new(path, (width.cast_unsigned(), height.cast_unsigned())).into_drawing_area();
+    let picture =
+        SVGBackend::new(path, (width.cast_unsigned(), height.cast_unsigned())).into_drawing_area();
     picture.fill(&WHITE)?;
-    let centred = (FONT, 10).into_font().color(&BLACK).pos(Pos::new(HPos::Center, VPos::Center));
+    let centred = (FONT, 10)
+        .into_font()
+        .color(&BLACK)
+        .pos(Pos::new(HPos::Center, VPos::Center));
     let upright = (FONT, 12).into_font().transform(FontTransform::Rotate270);
     for (column, attack) in attacks.iter().enumerate() {
         let left = left(column);
-        picture.draw(&Text::new(attack.name, (left + 11, NAMES.1 - 6), upright.clone()))?;
+        picture.draw(&Text::new(
+            attack.name,
+            (left + 11, NAMES.1 - 6),
+            upright.clone(),
+        ))?;
         for detector in 0..detectors.len() {
             let top = top(detector);
-            let Some(share) = caught(of_attack(evaluation, detector, column, None)) else { continue };
+            let Some(share) = caught(of_attack(evaluation, detector, column, None)) else {
+                continue;
+            };
             let paler = |of: u8| 255 - (f64::from(255 - of) * share / 100.0) as u8;
             let colour = RGBColor(paler(120), paler(180), paler(220));
-            picture.draw(&Rectangle::new([(left, top), (left + CELL.0 - 1, top + CELL.1 - 1)], colour.filled()))?;
+            picture.draw(&Rectangle::new(
+                [(left, top), (left + CELL.0 - 1, top + CELL.1 - 1)],
+                colour.filled(),
+            ))?;
             let middle = (left + CELL.0 / 2, top + CELL.1 / 2);
             picture.draw(&Text::new(format!("{share:.0}"), middle, centred.clone()))?;
         }
     }
     for (row, detector) in detectors.iter().enumerate() {
-        let name: String = detector.name.split('@').next().unwrap_or_default().chars().take(36).collect();
+        let name: String = detector
+            .name
+            .split('@')
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(36)
+            .collect();
         picture.draw(&Text::new(name, (6, top(row) + 3), (FONT, 12)))?;
     }
     Ok(picture.present()?)

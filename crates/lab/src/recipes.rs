@@ -38,6 +38,8 @@ const SIGNATURES: [&str; 25] = [
 /// # Errors
 /// None that a lexicon could cause.
 pub fn every_recipe(lexicon: &Arc<Lexicon>) -> Result<Vec<Recipe>, RecipeError> {
-    let signatures = SIGNATURES.iter().map(|name| Recipe::signature(name, Some(lexicon)));
+    let signatures = SIGNATURES
+        .iter()
+        .map(|name| Recipe::signature(name, Some(lexicon)));
     Recipe::built_in().map(Ok).chain(signatures).collect()
 }

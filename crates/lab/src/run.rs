@@ -38,32 +38,59 @@ pub(super) struct Run<'a> {
 type Named = Vec<Vec<Vec<usize>>>;
 
 impl Run<'_> {
-    pub(super) fn all(&self, progress: Progress<'_>) -> Result<(Vec<PairsFound>, Findings), EvaluateError> {
+    pub(super) fn all(
+        &self,
+        progress: Progress<'_>,
+    ) -> Result<(Vec<PairsFound>, Findings), EvaluateError> {
         let findings = Mutex::new(Findings::default());
-        let named: Mutex<Named> = Mutex::new(vec![vec![Vec::new(); self.shelf.len()]; self.detectors.len()]);
+        let named: Mutex<Named> = Mutex::new(vec![
+            vec![Vec::new(); self.shelf.len()];
+            self.detectors.len()
+        ]);
         let disguises = self.attacks.with_strengths().count() as u64;
         let (done, all) = (AtomicU64::new(0), self.copied as u64 * disguises);
         let step = || progress("checking", done.fetch_add(1, Ordering::Relaxed) + 1, all);
-        (0..self.shelf.len()).into_par_iter().with_max_len(1).try_for_each(|book| {
-            let (of_book, found) = self.book(book, &step)?;
-            findings.lock().unwrap_or_else(PoisonError::into_inner).merge(found);
-            let mut named = named.lock().unwrap_or_else(PoisonError::into_inner);
-            for (detector, names) in of_book.into_iter().enumerate() {
-                named[detector][book] = names;
-            }
-            Ok::<(), EvaluateError>(())
-        })?;
+        (0..self.shelf.len())
+            .into_par_iter()
+            .with_max_len(1)
+            .try_for_each(|book| {
+                let (of_book, found) = self.book(book, &step)?;
+                findings
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .merge(found);
+                let mut named = named.lock().unwrap_or_else(PoisonError::into_inner);
+                for (detector, names) in of_book.into_iter().enumerate() {
+                    named[detector][book] = names;
+                }
+                Ok::<(), EvaluateError>(())
+            })?;
         let named = named.into_inner().unwrap_or_else(PoisonError::into_inner);
         let found = named.iter().map(|named| self.pairs_found(named)).collect();
-        Ok((found, findings.into_inner().unwrap_or_else(PoisonError::into_inner)))
+        Ok((
+            found,
+            findings
+                .into_inner()
+                .unwrap_or_else(PoisonError::into_inner),
+        ))
     }
 
     /// Checks a book and all its disguised copies. For the unchanged book, returns the reported books by detector.
-    fn book(&self, book: usize, step: &dyn Fn()) -> Result<(Vec<Vec<usize>>, Findings), EvaluateError> {
+    fn book(
+        &self,
+        book: usize,
+        step: &dyn Fn(),
+    ) -> Result<(Vec<Vec<usize>>, Findings), EvaluateError> {
         let text = self.shelf.text(book)?;
-        let words: Vec<&str> = text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).collect();
+        let words: Vec<&str> = text
+            .split(|c: char| !c.is_alphabetic())
+            .filter(|word| !word.is_empty())
+            .collect();
         let unchanged = Text::new(&text, None);
-        let as_it_is = self.detectors.iter().map(|detector| detector.check(&unchanged));
+        let as_it_is = self
+            .detectors
+            .iter()
+            .map(|detector| detector.check(&unchanged));
         let as_it_is = as_it_is.collect::<Result<Vec<_>, _>>()?;
         let mut findings = Findings::default();
         if !self.is_copied(book) {
@@ -78,23 +105,51 @@ impl Run<'_> {
                     Length::Characters(_) => PIECES,
                 };
                 for number in 0..pieces {
-                    let seeded =
-                        |what: &str| self.random(&[self.shelf.name(book), what, &length.name(), &number.to_string()]);
+                    let seeded = |what: &str| {
+                        self.random(&[
+                            self.shelf.name(book),
+                            what,
+                            &length.name(),
+                            &number.to_string(),
+                        ])
+                    };
                     // Use the same pieces for every attack, so that attacks can be compared.
                     let text = match length {
                         Length::Whole => Some(text.as_str()),
-                        Length::Characters(characters) => piece(&text, characters, &mut seeded("piece")),
+                        Length::Characters(characters) => {
+                            piece(&text, characters, &mut seeded("piece"))
+                        }
                     };
                     let Some(text) = text else { continue };
                     let mut random = seeded(&format!("{} {strength}", disguise.name));
-                    let glued = if disguise.name == "glued" { self.others(book, &mut random) } else { Vec::new() };
-                    let others = glued.iter().map(|other| self.shelf.text(*other)).collect::<Result<Vec<_>, _>>()?;
-                    let Some(copy) = disguise.disguise(Scene { text, words: &words, others: &others, random }, share)
-                    else {
+                    let glued = if disguise.name == "glued" {
+                        self.others(book, &mut random)
+                    } else {
+                        Vec::new()
+                    };
+                    let others = glued
+                        .iter()
+                        .map(|other| self.shelf.text(*other))
+                        .collect::<Result<Vec<_>, _>>()?;
+                    let Some(copy) = disguise.disguise(
+                        Scene {
+                            text,
+                            words: &words,
+                            others: &others,
+                            random,
+                        },
+                        share,
+                    ) else {
                         continue;
                     };
                     let language = self.shelf.language(book).to_owned();
-                    let key = Key { detector: 0, attack, strength, length, language };
+                    let key = Key {
+                        detector: 0,
+                        attack,
+                        strength,
+                        length,
+                        language,
+                    };
                     self.copy(book, disguise, &glued, &copy, &key, &mut findings)?;
                 }
             }
@@ -120,17 +175,28 @@ impl Run<'_> {
         findings: &mut Findings,
     ) -> Result<(), EvaluateError> {
         let books = self.shelf.len();
-        let related =
-            |other: usize| self.pairs.kin(book, other) || glued.iter().any(|glued| self.pairs.kin(*glued, other));
+        let related = |other: usize| {
+            self.pairs.kin(book, other) || glued.iter().any(|glued| self.pairs.kin(*glued, other))
+        };
         let strangers = (0..books).filter(|other| !related(*other)).count() as u64;
         let wanted = if attack.mirrored { books + book } else { book };
         let copy = Text::new(copy, None);
         for (number, detector) in self.detectors.iter().enumerate() {
             let named = detector.check(&copy)?;
             let mut false_alarms = 0;
-            for &other in named.iter().filter(|other| **other < books && !related(**other)) {
+            for &other in named
+                .iter()
+                .filter(|other| **other < books && !related(**other))
+            {
                 false_alarms += 1;
-                findings.false_alarm(FalseAlarm { detector: number, book, named: other }, 1);
+                findings.false_alarm(
+                    FalseAlarm {
+                        detector: number,
+                        book,
+                        named: other,
+                    },
+                    1,
+                );
             }
             let count = Count {
                 copies: 1,
@@ -139,14 +205,22 @@ impl Run<'_> {
                 false_alarms,
                 strangers,
             };
-            findings.count(Key { detector: number, ..key.clone() }, count);
+            findings.count(
+                Key {
+                    detector: number,
+                    ..key.clone()
+                },
+                count,
+            );
         }
         Ok(())
     }
 
     /// Two other books.
     fn others(&self, book: usize, random: &mut Random) -> Vec<usize> {
-        let mut others: Vec<usize> = (0..self.shelf.len()).filter(|other| *other != book).collect();
+        let mut others: Vec<usize> = (0..self.shelf.len())
+            .filter(|other| *other != book)
+            .collect();
         random.shuffle(&mut others);
         others.truncate(2);
         others
@@ -170,7 +244,10 @@ impl Run<'_> {
             Expected::NoMatch => taken(pair.a, pair.b) || taken(pair.b, pair.a),
             _ => taken(pair.a, pair.b),
         });
-        let mut found = PairsFound { rows: rows.collect(), ..PairsFound::default() };
+        let mut found = PairsFound {
+            rows: rows.collect(),
+            ..PairsFound::default()
+        };
         for a in 0..named.len() {
             for b in a + 1..named.len() {
                 let is_named = taken(a, b) || taken(b, a);

@@ -34,13 +34,25 @@ impl Shelf {
     #[must_use]
     pub fn new(mut books: Vec<BookFile>) -> Self {
         books.sort_by(|a, b| a.name.cmp(&b.name));
-        let numbers = books.iter().enumerate().map(|(number, book)| (book.name.clone(), number)).collect();
-        Self { books, numbers, passages: None }
+        let numbers = books
+            .iter()
+            .enumerate()
+            .map(|(number, book)| (book.name.clone(), number))
+            .collect();
+        Self {
+            books,
+            numbers,
+            passages: None,
+        }
     }
 
     /// A passage of each book in its place. A book that is not longer stays whole.
     pub(super) fn passages(&self, characters: usize, seed: u64) -> Self {
-        Self { books: self.books.clone(), numbers: self.numbers.clone(), passages: Some((characters, seed)) }
+        Self {
+            books: self.books.clone(),
+            numbers: self.numbers.clone(),
+            passages: Some((characters, seed)),
+        }
     }
 
     /// Whether its texts are passages.
@@ -59,7 +71,10 @@ impl Shelf {
             count.add(words.of(&self.text(book)?));
             progress("counting words", book as u64 + 1, self.len() as u64);
         }
-        count.finish().parse().map_err(|e| EvaluateError::Internal(format!("a lexicon: {e}")))
+        count
+            .finish()
+            .parse()
+            .map_err(|e| EvaluateError::Internal(format!("a lexicon: {e}")))
     }
 
     pub(super) fn len(&self) -> usize {
@@ -76,16 +91,30 @@ impl Shelf {
 
     /// The language of a book: the first folder of its path, or `-` if it is not in a folder.
     pub(super) fn language(&self, book: usize) -> &str {
-        self.books[book].name.split_once('/').map_or("-", |(folder, _)| folder)
+        self.books[book]
+            .name
+            .split_once('/')
+            .map_or("-", |(folder, _)| folder)
     }
 
     pub(super) fn text(&self, book: usize) -> Result<String, EvaluateError> {
         let BookFile { name, path } = &self.books[book];
-        let unreadable = |why: String| EvaluateError::Book { name: name.clone(), why };
+        let unreadable = |why: String| EvaluateError::Book {
+            name: name.clone(),
+            why,
+        };
         let bytes = fs::read(path).map_err(|e| unreadable(e.to_string()))?;
-        let file = File { bytes: bytes.into(), name: Some(name.clone()), encoding: None };
-        let text = lapidary_extract::read_one(file, Limits::default()).map_err(|e| unreadable(e.to_string()))?.text;
-        let Some((characters, seed)) = self.passages else { return Ok(text) };
+        let file = File {
+            bytes: bytes.into(),
+            name: Some(name.clone()),
+            encoding: None,
+        };
+        let text = lapidary_extract::read_one(file, Limits::default())
+            .map_err(|e| unreadable(e.to_string()))?
+            .text;
+        let Some((characters, seed)) = self.passages else {
+            return Ok(text);
+        };
         let mut random = Random::new(seed.wrapping_add(book as u64));
         let passage = piece(&text, characters, &mut random).map(str::to_owned);
         Ok(passage.unwrap_or(text))

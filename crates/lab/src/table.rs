@@ -29,22 +29,42 @@ pub(super) struct Rates {
 
 impl Rates {
     pub(super) fn new(right: u64, wrong: u64, wanted: u64) -> Self {
-        let part = |of: u64| if of == 0 { 1.0 } else { right as f64 / of as f64 };
-        Self { precision: part(right + wrong), recall: part(wanted) }
+        let part = |of: u64| {
+            if of == 0 {
+                1.0
+            } else {
+                right as f64 / of as f64
+            }
+        };
+        Self {
+            precision: part(right + wrong),
+            recall: part(wanted),
+        }
     }
 
     fn f(&self) -> f64 {
         let sum = self.precision + self.recall;
-        if sum > 0.0 { 2.0 * self.precision * self.recall / sum } else { 0.0 }
+        if sum > 0.0 {
+            2.0 * self.precision * self.recall / sum
+        } else {
+            0.0
+        }
     }
 
     fn cells(&self) -> String {
-        format!("{:.4} | {:.4} | {:.4}", self.precision, self.recall, self.f())
+        format!(
+            "{:.4} | {:.4} | {:.4}",
+            self.precision,
+            self.recall,
+            self.f()
+        )
     }
 }
 
 pub(super) fn markdown(evaluation: &Evaluation) -> String {
-    let languages: BTreeSet<&str> = (0..evaluation.shelf.len()).map(|book| evaluation.shelf.language(book)).collect();
+    let languages: BTreeSet<&str> = (0..evaluation.shelf.len())
+        .map(|book| evaluation.shelf.language(book))
+        .collect();
     let mut page = format!(
         "# Evaluation\n\n{} books in {} languages, seed {}. The column of a detector shows the percentage of copies caught.\n",
         evaluation.shelf.len(),
@@ -52,10 +72,22 @@ pub(super) fn markdown(evaluation: &Evaluation) -> String {
         evaluation.seed
     );
     if evaluation.copied < evaluation.shelf.len() {
-        let _ = writeln!(page, "\nCopies were made of {} of the books.", evaluation.copied);
+        let _ = writeln!(
+            page,
+            "\nCopies were made of {} of the books.",
+            evaluation.copied
+        );
     }
-    let sections =
-        [cost, all_copies, short_texts, pairs_by_relation, whole_books, by_length, by_language, false_alarms];
+    let sections = [
+        cost,
+        all_copies,
+        short_texts,
+        pairs_by_relation,
+        whole_books,
+        by_length,
+        by_language,
+        false_alarms,
+    ];
     page.push_str(unlisted(evaluation));
     for section in sections {
         section(evaluation, &mut page);
@@ -76,40 +108,94 @@ fn unlisted(evaluation: &Evaluation) -> &'static str {
 /// Writes the head of a table with a column for each of `first` and then for each of `rest`.
 fn head<'a>(page: &mut String, first: &[&'a str], rest: impl IntoIterator<Item = &'a str>) {
     let columns: Vec<&str> = first.iter().copied().chain(rest).collect();
-    let escaped: Vec<String> = columns.iter().map(|column| column.replace('|', "\\|")).collect();
-    let _ = writeln!(page, "| {} |\n|{}", escaped.join(" | "), "---|".repeat(columns.len()));
+    let escaped: Vec<String> = columns
+        .iter()
+        .map(|column| column.replace('|', "\\|"))
+        .collect();
+    let _ = writeln!(
+        page,
+        "| {} |\n|{}",
+        escaped.join(" | "),
+        "---|".repeat(columns.len())
+    );
 }
 
 fn names(evaluation: &Evaluation) -> impl Iterator<Item = &str> {
-    evaluation.detectors.iter().map(|detector| detector.name.as_str())
+    evaluation
+        .detectors
+        .iter()
+        .map(|detector| detector.name.as_str())
 }
 
 fn cost(evaluation: &Evaluation, page: &mut String) {
-    if evaluation.detectors.iter().all(|detector| detector.cost.is_none()) {
+    if evaluation
+        .detectors
+        .iter()
+        .all(|detector| detector.cost.is_none())
+    {
         return;
     }
     page.push_str(
         "\n## Cost\n\nA posting is a gem's entry in the index. MB/s is the speed of computing gems on one core.\n\n",
     );
-    let columns =
-        ["recipe", "gems per 1,000 characters", "postings", "postings per book", "books without a gem", "MB/s"];
+    let columns = [
+        "recipe",
+        "gems per 1,000 characters",
+        "postings",
+        "postings per book",
+        "books without a gem",
+        "MB/s",
+    ];
     head(page, &columns, []);
     for Detected { name, cost, .. } in &evaluation.detectors {
-        let Some(Cost { gems, postings, without, characters, bytes, seconds }) = *cost else { continue };
+        let Some(Cost {
+            gems,
+            postings,
+            without,
+            characters,
+            bytes,
+            seconds,
+        }) = *cost
+        else {
+            continue;
+        };
         let density = |of: u64| 1e3 * of as f64 / characters as f64;
-        let (gems, posted, of_book) =
-            (density(gems), density(postings), postings as f64 / evaluation.shelf.len() as f64);
+        let (gems, posted, of_book) = (
+            density(gems),
+            density(postings),
+            postings as f64 / evaluation.shelf.len() as f64,
+        );
         let speed = bytes as f64 / 1e6 / seconds;
-        let _ = writeln!(page, "| {name} | {gems:.3} | {posted:.3} | {of_book:.1} | {without} | {speed:.0} |");
+        let _ = writeln!(
+            page,
+            "| {name} | {gems:.3} | {posted:.3} | {of_book:.1} | {without} | {speed:.0} |"
+        );
     }
 }
 
 fn all_copies(evaluation: &Evaluation, page: &mut String) {
-    page.push_str("\n## All copies\n\nOver all attacks and strengths, by length in characters.\n\n");
-    head(page, &["detector", "length", "copies", "caught", "with false alarms", "precision", "recall", "F"], []);
+    page.push_str(
+        "\n## All copies\n\nOver all attacks and strengths, by length in characters.\n\n",
+    );
+    head(
+        page,
+        &[
+            "detector",
+            "length",
+            "copies",
+            "caught",
+            "with false alarms",
+            "precision",
+            "recall",
+            "F",
+        ],
+        [],
+    );
     for (number, name) in names(evaluation).enumerate() {
         for length in Length::ALL {
-            let count = evaluation.findings.sum(|key| key.detector == number && key.length == length);
+            let count = evaluation
+                .findings
+                .sum(|key| key.detector == number && key.length == length);
             if count.copies > 0 {
                 let _ = writeln!(page, "| {name} | {} | {} |", length.name(), rates(count));
             }
@@ -118,8 +204,19 @@ fn all_copies(evaluation: &Evaluation, page: &mut String) {
 }
 
 /// The cells of copies, caught, accused, precision, recall and F.
-fn rates(Count { copies, caught, accused, false_alarms, .. }: Count) -> String {
-    format!("{copies} | {caught} | {accused} | {}", Rates::new(caught, false_alarms, copies).cells())
+fn rates(
+    Count {
+        copies,
+        caught,
+        accused,
+        false_alarms,
+        ..
+    }: Count,
+) -> String {
+    format!(
+        "{copies} | {caught} | {accused} | {}",
+        Rates::new(caught, false_alarms, copies).cells()
+    )
 }
 
 fn short_texts(evaluation: &Evaluation, page: &mut String) {
@@ -130,14 +227,29 @@ fn short_texts(evaluation: &Evaluation, page: &mut String) {
         "\n## Short texts\n\nA passage of each book, indexed in its place, and copies of the passages, over all attacks and \
          strengths, by length in characters. Exact: the percentage of unchanged passages caught.\n\n",
     );
-    let columns = ["detector", "length", "exact", "copies", "caught", "with false alarms", "precision", "recall", "F"];
+    let columns = [
+        "detector",
+        "length",
+        "exact",
+        "copies",
+        "caught",
+        "with false alarms",
+        "precision",
+        "recall",
+        "F",
+    ];
     head(page, &columns, []);
     for (number, name) in names(evaluation).enumerate() {
         for (characters, findings) in &evaluation.short {
             let count = findings.sum(|key| key.detector == number);
-            let exact = findings.sum(|key| key.detector == number && evaluation.is_unchanged(key.attack));
+            let exact =
+                findings.sum(|key| key.detector == number && evaluation.is_unchanged(key.attack));
             let exact = percent(exact.caught, exact.copies);
-            let _ = writeln!(page, "| {name} | {characters} | {exact} | {} |", rates(count));
+            let _ = writeln!(
+                page,
+                "| {name} | {characters} | {exact} | {} |",
+                rates(count)
+            );
         }
     }
 }
@@ -153,21 +265,41 @@ fn pairs_by_relation(evaluation: &Evaluation, page: &mut String) {
     );
     head(page, &["relation", "pairs"], names(evaluation));
     let rows = &evaluation.pairs.rows;
-    let relations: BTreeSet<(bool, &str)> = rows.iter().map(|p| (p.expected != Expected::Match, p.relation)).collect();
+    let relations: BTreeSet<(bool, &str)> = rows
+        .iter()
+        .map(|p| (p.expected != Expected::Match, p.relation))
+        .collect();
     for (_, relation) in relations {
-        let of_relation: Vec<usize> = (0..rows.len()).filter(|row| rows[*row].relation == relation).collect();
+        let of_relation: Vec<usize> = (0..rows.len())
+            .filter(|row| rows[*row].relation == relation)
+            .collect();
         let _ = write!(page, "| {relation} | {} |", of_relation.len());
         for Detected { pairs, .. } in &evaluation.detectors {
-            let _ = write!(page, " {} |", of_relation.iter().filter(|row| pairs.rows[**row]).count());
+            let _ = write!(
+                page,
+                " {} |",
+                of_relation.iter().filter(|row| pairs.rows[**row]).count()
+            );
         }
         page.push('\n');
     }
     let unlisted: [(&str, CountOf, CountOf); 2] = [
-        ("through others", |pairs| pairs.through_others, |pairs| pairs.through_others_named),
-        ("none known", |pairs| pairs.unrelated, |pairs| pairs.unrelated_named),
+        (
+            "through others",
+            |pairs| pairs.through_others,
+            |pairs| pairs.through_others_named,
+        ),
+        (
+            "none known",
+            |pairs| pairs.unrelated,
+            |pairs| pairs.unrelated_named,
+        ),
     ];
     for (relation, all, named) in unlisted {
-        let pairs = evaluation.detectors.first().map_or(0, |detector| all(&detector.pairs));
+        let pairs = evaluation
+            .detectors
+            .first()
+            .map_or(0, |detector| all(&detector.pairs));
         let _ = write!(page, "| {relation} | {pairs} |");
         for Detected { pairs, .. } in &evaluation.detectors {
             let _ = write!(page, " {} |", named(pairs));
@@ -192,11 +324,19 @@ fn pairs_by_relation(evaluation: &Evaluation, page: &mut String) {
 fn missed_and_named(evaluation: &Evaluation, name: &str, pairs: &PairsFound, page: &mut String) {
     let book = |number: usize| evaluation.shelf.name(number);
     let rows = evaluation.pairs.rows.iter().zip(&pairs.rows);
-    let missed: Vec<_> = rows.filter(|(pair, found)| pair.expected == Expected::Match && !**found).collect();
+    let missed: Vec<_> = rows
+        .filter(|(pair, found)| pair.expected == Expected::Match && !**found)
+        .collect();
     if !missed.is_empty() {
         let _ = writeln!(page, "\n{name} misses:\n");
         for (pair, _) in missed {
-            let _ = writeln!(page, "- {} – {} ({})", book(pair.a), book(pair.b), pair.relation);
+            let _ = writeln!(
+                page,
+                "- {} – {} ({})",
+                book(pair.a),
+                book(pair.b),
+                pair.relation
+            );
         }
     }
     if !pairs.examples.is_empty() {
@@ -212,10 +352,17 @@ fn whole_books(evaluation: &Evaluation, page: &mut String) {
     head(page, &["attack", "strength", "copies"], names(evaluation));
     for (number, strength, attack, share) in evaluation.attacks.with_strengths() {
         let of = |detector: usize, key: &Key| {
-            (key.detector, key.attack, key.strength, key.length) == (detector, number, strength, Length::Whole)
+            (key.detector, key.attack, key.strength, key.length)
+                == (detector, number, strength, Length::Whole)
         };
         let copies = evaluation.findings.sum(|key| of(0, key)).copies;
-        let _ = write!(page, "| {} ({}) | {} | {copies} |", attack.name, attack.what, attack.strength(share));
+        let _ = write!(
+            page,
+            "| {} ({}) | {} | {copies} |",
+            attack.name,
+            attack.what,
+            attack.strength(share)
+        );
         for detector in 0..evaluation.detectors.len() {
             let count = evaluation.findings.sum(|key| of(detector, key));
             let _ = write!(page, " {} |", percent(count.caught, count.copies));
@@ -226,14 +373,26 @@ fn whole_books(evaluation: &Evaluation, page: &mut String) {
 
 fn by_length(evaluation: &Evaluation, page: &mut String) {
     for (detector, name) in names(evaluation).enumerate() {
-        let _ = writeln!(page, "\n## Pieces by length: {name}\n\nLengths in characters.\n");
+        let _ = writeln!(
+            page,
+            "\n## Pieces by length: {name}\n\nLengths in characters.\n"
+        );
         let lengths: Vec<String> = Length::ALL.iter().map(|length| length.name()).collect();
-        head(page, &["attack", "strength"], lengths.iter().map(String::as_str));
-        for (number, strength, attack, share) in evaluation.attacks.with_strengths().filter(|(_, _, a, _)| !a.whole) {
+        head(
+            page,
+            &["attack", "strength"],
+            lengths.iter().map(String::as_str),
+        );
+        for (number, strength, attack, share) in evaluation
+            .attacks
+            .with_strengths()
+            .filter(|(_, _, a, _)| !a.whole)
+        {
             let _ = write!(page, "| {} | {} |", attack.name, attack.strength(share));
             for length in Length::ALL {
                 let count = evaluation.findings.sum(|key| {
-                    (key.detector, key.attack, key.strength, key.length) == (detector, number, strength, length)
+                    (key.detector, key.attack, key.strength, key.length)
+                        == (detector, number, strength, length)
                 });
                 let _ = write!(page, " {} |", percent(count.caught, count.copies));
             }
@@ -245,9 +404,16 @@ fn by_length(evaluation: &Evaluation, page: &mut String) {
 fn by_language(evaluation: &Evaluation, page: &mut String) {
     page.push_str("\n## By language\n\nWhole books, over all attacks and strengths.\n\n");
     head(page, &["language", "books", "copies"], names(evaluation));
-    let languages: BTreeSet<&str> = evaluation.findings.counts.keys().map(|key| key.language.as_str()).collect();
+    let languages: BTreeSet<&str> = evaluation
+        .findings
+        .counts
+        .keys()
+        .map(|key| key.language.as_str())
+        .collect();
     for language in languages {
-        let books = (0..evaluation.shelf.len()).filter(|book| evaluation.shelf.language(*book) == language).count();
+        let books = (0..evaluation.shelf.len())
+            .filter(|book| evaluation.shelf.language(*book) == language)
+            .count();
         let of = |detector: usize, key: &Key| {
             (key.detector, key.language.as_str(), key.length) == (detector, language, Length::Whole)
         };
@@ -267,15 +433,39 @@ fn false_alarms(evaluation: &Evaluation, page: &mut String) {
     );
     page.push_str(unlisted(evaluation));
     page.push('\n');
-    head(page, &["detector", "copies", "with false alarms", "false alarms", "pairs of a copy and a stranger"], []);
+    head(
+        page,
+        &[
+            "detector",
+            "copies",
+            "with false alarms",
+            "false alarms",
+            "pairs of a copy and a stranger",
+        ],
+        [],
+    );
     for (number, name) in names(evaluation).enumerate() {
-        let Count { copies, accused, false_alarms, strangers, .. } =
-            evaluation.findings.sum(|key| key.detector == number);
-        let _ = writeln!(page, "| {name} | {copies} | {accused} | {false_alarms} | {strangers} |");
+        let Count {
+            copies,
+            accused,
+            false_alarms,
+            strangers,
+            ..
+        } = evaluation.findings.sum(|key| key.detector == number);
+        let _ = writeln!(
+            page,
+            "| {name} | {copies} | {accused} | {false_alarms} | {strangers} |"
+        );
     }
     let book = |number: usize| evaluation.shelf.name(number);
     for (number, name) in names(evaluation).enumerate() {
-        let of_detector = || evaluation.findings.false_alarms.iter().filter(move |(alarm, _)| alarm.detector == number);
+        let of_detector = || {
+            evaluation
+                .findings
+                .false_alarms
+                .iter()
+                .filter(move |(alarm, _)| alarm.detector == number)
+        };
         if of_detector().next().is_some() {
             let _ = writeln!(
                 page,
@@ -283,7 +473,12 @@ fn false_alarms(evaluation: &Evaluation, page: &mut String) {
             );
         }
         for (alarm, copies) in of_detector() {
-            let _ = writeln!(page, "- {copies}: {} – {}", book(alarm.book), book(alarm.named));
+            let _ = writeln!(
+                page,
+                "- {copies}: {} – {}",
+                book(alarm.book),
+                book(alarm.named)
+            );
         }
     }
 }
@@ -294,7 +489,11 @@ fn csv(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     // Writing to memory cannot fail.
     let _ = writer.write_record(head);
     rows.for_each(|row| drop(writer.write_record(row)));
-    writer.into_inner().ok().and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or_default()
+    writer
+        .into_inner()
+        .ok()
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .unwrap_or_default()
 }
 
 /// All counts, with a line for each detector, attack, strength, length and language.
@@ -313,11 +512,28 @@ pub(super) fn copies(evaluation: &Evaluation) -> String {
     ];
     let rows = evaluation.findings.counts.iter().map(|(key, count)| {
         let attack = evaluation.attacks.0[key.attack];
-        let strength = attack.strengths.get(key.strength).map(ToString::to_string).unwrap_or_default();
+        let strength = attack
+            .strengths
+            .get(key.strength)
+            .map(ToString::to_string)
+            .unwrap_or_default();
         let name = evaluation.detectors[key.detector].name.clone();
-        let words = [name, attack.name.to_owned(), strength, key.length.name(), key.language.clone()];
-        let Count { copies, caught, accused, false_alarms, strangers } = *count;
-        let numbers = [copies, caught, accused, false_alarms, strangers].map(|number| number.to_string());
+        let words = [
+            name,
+            attack.name.to_owned(),
+            strength,
+            key.length.name(),
+            key.language.clone(),
+        ];
+        let Count {
+            copies,
+            caught,
+            accused,
+            false_alarms,
+            strangers,
+        } = *count;
+        let numbers =
+            [copies, caught, accused, false_alarms, strangers].map(|number| number.to_string());
         words.into_iter().chain(numbers).collect()
     });
     csv(&head, rows)
@@ -325,11 +541,20 @@ pub(super) fn copies(evaluation: &Evaluation) -> String {
 
 /// The list of pairs, with the result of each detector.
 pub(super) fn pairs(evaluation: &Evaluation) -> String {
-    let head: Vec<&str> = ["file_a", "file_b", "relation"].into_iter().chain(names(evaluation)).collect();
+    let head: Vec<&str> = ["file_a", "file_b", "relation"]
+        .into_iter()
+        .chain(names(evaluation))
+        .collect();
     let book = |number: usize| evaluation.shelf.name(number).to_owned();
     let rows = evaluation.pairs.rows.iter().enumerate().map(|(row, pair)| {
-        let found = evaluation.detectors.iter().map(|detector| u8::from(detector.pairs.rows[row]).to_string());
-        [book(pair.a), book(pair.b), pair.relation.to_owned()].into_iter().chain(found).collect()
+        let found = evaluation
+            .detectors
+            .iter()
+            .map(|detector| u8::from(detector.pairs.rows[row]).to_string());
+        [book(pair.a), book(pair.b), pair.relation.to_owned()]
+            .into_iter()
+            .chain(found)
+            .collect()
     });
     csv(&head, rows)
 }
@@ -340,8 +565,14 @@ mod tests {
 
     #[test]
     fn percentages_never_lie_at_the_ends() {
-        let table =
-            [(0, 0, "–"), (0, 9, "0.0"), (1, 9_999, "<0.1"), (1, 3, "33.3"), (9_999, 10_000, ">99.9"), (7, 7, "100.0")];
+        let table = [
+            (0, 0, "–"),
+            (0, 9, "0.0"),
+            (1, 9_999, "<0.1"),
+            (1, 3, "33.3"),
+            (9_999, 10_000, ">99.9"),
+            (7, 7, "100.0"),
+        ];
         for (part, of, expected) in table {
             assert_eq!(percent(part, of), expected);
         }

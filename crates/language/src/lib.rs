@@ -74,10 +74,18 @@ impl Language {
     fn wording(self) -> &'static str {
         match self {
             Self::English => {
-                concat!(include_str!("en.ftl"), include_str!("console/en.ftl"), include_str!("problems/en.ftl"))
+                concat!(
+                    include_str!("en.ftl"),
+                    include_str!("console/en.ftl"),
+                    include_str!("problems/en.ftl")
+                )
             }
             Self::Russian => {
-                concat!(include_str!("ru.ftl"), include_str!("console/ru.ftl"), include_str!("problems/ru.ftl"))
+                concat!(
+                    include_str!("ru.ftl"),
+                    include_str!("console/ru.ftl"),
+                    include_str!("problems/ru.ftl")
+                )
             }
         }
     }
@@ -92,7 +100,8 @@ impl Language {
     fn read(self) -> Messages {
         let mut messages = Messages::new_concurrent(self.tag().parse().into_iter().collect());
         // The tests read the files without errors.
-        let wording = FluentResource::try_new(self.wording().to_owned()).unwrap_or_else(|(read, _)| read);
+        let wording =
+            FluentResource::try_new(self.wording().to_owned()).unwrap_or_else(|(read, _)| read);
         messages.add_resource_overriding(wording);
         // All languages are written from left to right.
         messages.set_use_isolating(false);
@@ -109,7 +118,9 @@ impl Language {
             return id.to_owned();
         };
         let arguments: FluentArgs<'_> = arguments.iter().cloned().collect();
-        messages.format_pattern(message, Some(&arguments), &mut Vec::new()).into_owned()
+        messages
+            .format_pattern(message, Some(&arguments), &mut Vec::new())
+            .into_owned()
     }
 
     /// What a problem of the API means, and what to do. There is a message for each code, named after it.
@@ -120,7 +131,9 @@ impl Language {
 
     fn formatted(self, value: &FluentValue<'_>) -> Option<String> {
         match value {
-            FluentValue::Number(number) if number.value.fract() == 0.0 => Some(self.number(number.value as u64)),
+            FluentValue::Number(number) if number.value.fract() == 0.0 => {
+                Some(self.number(number.value as u64))
+            }
             FluentValue::Number(number) => Some(self.point(&number.value.to_string())),
             _ => None,
         }
@@ -175,7 +188,11 @@ impl Language {
     /// Names of recipes in quotes: `'hardened', 'released'`.
     #[must_use]
     pub fn names(self, recipes: &[RecipeName]) -> String {
-        recipes.iter().map(|name| self.quoted(name.as_str())).collect::<Vec<_>>().join(", ")
+        recipes
+            .iter()
+            .map(|name| self.quoted(name.as_str()))
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     /// A list: `one, two and three`.
@@ -204,6 +221,9 @@ impl FromStr for Language {
 
     /// Reads a tag such as `ru`, in any case.
     fn from_str(tag: &str) -> Result<Self, NoLanguage> {
-        Self::ALL.into_iter().find(|language| language.tag().eq_ignore_ascii_case(tag)).ok_or(NoLanguage)
+        Self::ALL
+            .into_iter()
+            .find(|language| language.tag().eq_ignore_ascii_case(tag))
+            .ok_or(NoLanguage)
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use fluent_syntax::ast::{Entry, Expression, InlineExpression, Pattern, PatternElement, VariantKey};
+use fluent_syntax::ast::{
+    Entry, Expression, InlineExpression, Pattern, PatternElement, VariantKey,
+};
 use fluent_syntax::parser::parse;
 
 use super::console::CONSOLE;
@@ -34,7 +36,8 @@ impl Uses {
                             VariantKey::Identifier { name } => (*name).to_owned(),
                             VariantKey::NumberLiteral { value } => (*value).to_owned(),
                         };
-                        self.choices.push(variants.iter().map(|variant| name(&variant.key)).collect());
+                        self.choices
+                            .push(variants.iter().map(|variant| name(&variant.key)).collect());
                         for variant in variants {
                             self.read(&variant.value);
                         }
@@ -57,15 +60,25 @@ impl Uses {
 
 /// The messages of a language's file.
 fn worded(language: Language) -> BTreeMap<String, Uses> {
-    let file = parse(language.wording()).unwrap_or_else(|(_, errors)| panic!("{language}: {errors:?}"));
+    let file =
+        parse(language.wording()).unwrap_or_else(|(_, errors)| panic!("{language}: {errors:?}"));
     let mut messages = BTreeMap::new();
     for entry in file.body {
         match entry {
             Entry::Message(message) => {
                 let mut uses = Uses::default();
-                uses.read(message.value.as_ref().unwrap_or_else(|| panic!("{language}: {:?} is empty", message.id)));
+                uses.read(
+                    message
+                        .value
+                        .as_ref()
+                        .unwrap_or_else(|| panic!("{language}: {:?} is empty", message.id)),
+                );
                 let name = message.id.name.to_owned();
-                assert!(messages.insert(name, uses).is_none(), "{language}: {} is there twice", message.id.name);
+                assert!(
+                    messages.insert(name, uses).is_none(),
+                    "{language}: {} is there twice",
+                    message.id.name
+                );
             }
             Entry::Comment(_) | Entry::GroupComment(_) | Entry::ResourceComment(_) => {}
             other => panic!("{language}: {other:?}"),
@@ -77,19 +90,41 @@ fn worded(language: Language) -> BTreeMap<String, Uses> {
 /// A message that no code uses is an unused method, which the compiler reports.
 #[test]
 fn every_language_has_every_message_with_its_arguments() {
-    let declared =
-        all().map(|(id, arguments)| ((*id).to_owned(), arguments.iter().map(|&name| name.to_owned()).collect()));
-    let problems = ErrorCode::ALL.iter().map(|code| (format!("{PROBLEM}{}", code.as_str()), BTreeSet::new()));
+    let declared = all().map(|(id, arguments)| {
+        (
+            (*id).to_owned(),
+            arguments.iter().map(|&name| name.to_owned()).collect(),
+        )
+    });
+    let problems = ErrorCode::ALL
+        .iter()
+        .map(|code| (format!("{PROBLEM}{}", code.as_str()), BTreeSet::new()));
     let declared: BTreeMap<String, BTreeSet<String>> = declared.chain(problems).collect();
-    assert_eq!(declared.len(), all().count() + ErrorCode::ALL.len(), "a message is declared twice");
+    assert_eq!(
+        declared.len(),
+        all().count() + ErrorCode::ALL.len(),
+        "a message is declared twice"
+    );
     for language in Language::ALL {
         let worded = worded(language);
-        let missing: Vec<_> = declared.keys().filter(|id| !worded.contains_key(*id)).collect();
+        let missing: Vec<_> = declared
+            .keys()
+            .filter(|id| !worded.contains_key(*id))
+            .collect();
         assert!(missing.is_empty(), "{language}.ftl lacks {missing:?}");
-        let unused: Vec<_> = worded.keys().filter(|id| !declared.contains_key(*id)).collect();
-        assert!(unused.is_empty(), "{language}.ftl has {unused:?}, which messages.rs does not");
+        let unused: Vec<_> = worded
+            .keys()
+            .filter(|id| !declared.contains_key(*id))
+            .collect();
+        assert!(
+            unused.is_empty(),
+            "{language}.ftl has {unused:?}, which messages.rs does not"
+        );
         for (id, uses) in &worded {
-            assert_eq!(uses.arguments, declared[id], "the arguments of {id} in {language}.ftl");
+            assert_eq!(
+                uses.arguments, declared[id],
+                "the arguments of {id} in {language}.ftl"
+            );
         }
     }
 }
@@ -100,14 +135,23 @@ fn every_choice_has_all_plural_forms() {
         let forms: &[&[&str]] = match language {
             Language::English => &[&["one", "other"]],
             // «Другие» are fractions. Where few and many are alike, one form serves both.
-            Language::Russian => &[&["one", "few", "many"], &["one", "few", "many", "other"], &["one", "other"]],
+            Language::Russian => &[
+                &["one", "few", "many"],
+                &["one", "few", "many", "other"],
+                &["one", "other"],
+            ],
         };
-        forms.iter().any(|forms| names.iter().eq(forms.iter().collect::<BTreeSet<_>>()))
+        forms
+            .iter()
+            .any(|forms| names.iter().eq(forms.iter().collect::<BTreeSet<_>>()))
     };
     for language in Language::ALL {
         for (id, uses) in worded(language) {
             for names in &uses.choices {
-                assert!(forms(language, names), "{id} in {language}.ftl has the forms {names:?}");
+                assert!(
+                    forms(language, names),
+                    "{id} in {language}.ftl has the forms {names:?}"
+                );
             }
         }
     }
@@ -123,7 +167,11 @@ fn plurals() {
         (11, "11 gems", "11 отпечатков"),
         (21, "21 gems", "21 отпечаток"),
         (1_204, "1,204 gems", "1\u{a0}204 отпечатка"),
-        (1_000_000, "1,000,000 gems", "1\u{a0}000\u{a0}000 отпечатков"),
+        (
+            1_000_000,
+            "1,000,000 gems",
+            "1\u{a0}000\u{a0}000 отпечатков",
+        ),
     ];
     for (number, english, russian) in table {
         assert_eq!(Language::English.gems(number), english);
@@ -138,13 +186,25 @@ fn plurals() {
 #[test]
 fn numbers_and_lists() {
     let [english, russian] = Language::ALL;
-    assert_eq!([english, russian].map(|language| language.decimal(1_234.56, 1)), ["1234.6", "1234,6"]);
+    assert_eq!(
+        [english, russian].map(|language| language.decimal(1_234.56, 1)),
+        ["1234.6", "1234,6"]
+    );
     let shares = [0.0, 0.001, 0.5, 0.999, 1.0];
-    assert_eq!(shares.map(|share| english.percent(share)), ["0 %", "<1 %", "50 %", ">99 %", "100 %"]);
+    assert_eq!(
+        shares.map(|share| english.percent(share)),
+        ["0 %", "<1 %", "50 %", ">99 %", "100 %"]
+    );
     assert_eq!(russian.percent(0.384), "38\u{a0}%");
     let items = ["один", "два", "три"].map(str::to_owned);
-    assert_eq!([0, 1, 2, 3].map(|n| russian.list(&items[..n])), ["", "один", "один и два", "один, два и три"]);
-    assert_eq!(russian.verdict_unknown("{ $why } { evil }"), "неизвестно: { $why } { evil }");
+    assert_eq!(
+        [0, 1, 2, 3].map(|n| russian.list(&items[..n])),
+        ["", "один", "один и два", "один, два и три"]
+    );
+    assert_eq!(
+        russian.verdict_unknown("{ $why } { evil }"),
+        "неизвестно: { $why } { evil }"
+    );
 }
 
 #[test]
@@ -152,5 +212,8 @@ fn tags() {
     for language in Language::ALL {
         assert_eq!(language.tag().to_uppercase().parse(), Ok(language));
     }
-    assert_eq!("de".parse::<Language>().expect_err("no German").to_string(), "reports are written in en and ru");
+    assert_eq!(
+        "de".parse::<Language>().expect_err("no German").to_string(),
+        "reports are written in en and ru"
+    );
 }

@@ -23,10 +23,22 @@ pub fn print_comparison(
     comparison: &Comparison,
 ) -> io::Result<()> {
     let Comparison { score, recipe, .. } = comparison;
-    writeln!(out, "{}", language.compared("A", a, comparison.gems_a.into()))?;
-    writeln!(out, "{}", language.compared("B", b, comparison.gems_b.into()))?;
+    writeln!(
+        out,
+        "{}",
+        language.compared("A", a, comparison.gems_a.into())
+    )?;
+    writeln!(
+        out,
+        "{}",
+        language.compared("B", b, comparison.gems_b.into())
+    )?;
     let (common, recipe) = (u64::from(score.common), recipe.as_str());
-    let said = if comparison.matches { Language::compared_match } else { Language::compared_no_match };
+    let said = if comparison.matches {
+        Language::compared_match
+    } else {
+        Language::compared_no_match
+    };
     writeln!(out, "{}", said(language, common, recipe))?;
     if common > 0 {
         writeln!(out, "{}", shares(language, comparison))?;
@@ -34,20 +46,35 @@ pub fn print_comparison(
     for span in &comparison.spans {
         let a = place(language, &span.query, span.query_at.as_ref());
         let b = place(language, &span.book, span.book_at.as_ref());
-        writeln!(out, "  {}", language.compared_span(span.common.into(), &a, &b))?;
+        writeln!(
+            out,
+            "  {}",
+            language.compared_span(span.common.into(), &a, &b)
+        )?;
     }
     if comparison.passages.is_empty() {
         return Ok(());
     }
     let passages = comparison.passages.len() as u64;
-    writeln!(out, "{}", language.compared_exactly(passages, &identity(language, &comparison.exact)))?;
+    writeln!(
+        out,
+        "{}",
+        language.compared_exactly(passages, &identity(language, &comparison.exact))
+    )?;
     for passage in &comparison.passages {
         let of = |place: Place, at: &Option<Located>| match at {
             Some(at) => located(language, at),
             None => language.place_bytes(place.start, place.end),
         };
-        let (a, b) = (of(passage.query, &passage.query_at), of(passage.book, &passage.book_at));
-        writeln!(out, "  {}", language.compared_passage(&a, &b, &identity(language, &passage.identity)))?;
+        let (a, b) = (
+            of(passage.query, &passage.query_at),
+            of(passage.book, &passage.book_at),
+        );
+        writeln!(
+            out,
+            "  {}",
+            language.compared_passage(&a, &b, &identity(language, &passage.identity))
+        )?;
     }
     Ok(())
 }
@@ -64,7 +91,11 @@ pub fn html_comparison(
     let Comparison { score, recipe, .. } = comparison;
     let names = [clean(a), clean(b)];
     let common = u64::from(score.common);
-    let said = if comparison.matches { Language::compared_match } else { Language::compared_no_match };
+    let said = if comparison.matches {
+        Language::compared_match
+    } else {
+        Language::compared_no_match
+    };
     let title = language.comparison_of(&names[0], &names[1]);
     let body = html! {
         h1 { (title) }
@@ -99,7 +130,10 @@ pub fn html_comparison(
 fn shares(language: Language, comparison: &Comparison) -> String {
     let Comparison { score, .. } = comparison;
     let percent = |share: f64| language.percent_of(&language.decimal(100.0 * share, 1));
-    let shares = language.compared_shares(&percent(score.share_of_query), &percent(score.share_of_book));
+    let shares = language.compared_shares(
+        &percent(score.share_of_query),
+        &percent(score.share_of_book),
+    );
     format!("{shares}; {}", relation(language, comparison.relation))
 }
 

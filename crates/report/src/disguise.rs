@@ -18,15 +18,24 @@ pub(super) fn disguise(language: Language, report: &Report) -> Option<String> {
 
 /// The sentence on words that readers do not see: `1,530 words (61 %) of this file are hidden from its readers: 1,500 …`.
 pub(super) fn hidden(language: Language, report: &Report) -> Option<String> {
-    Some(hidden_words(language, report.disguise.as_ref()?.hidden.as_ref()?))
+    Some(hidden_words(
+        language,
+        report.disguise.as_ref()?.hidden.as_ref()?,
+    ))
 }
 
 /// What is said of the words of a file that its readers do not see.
 #[must_use]
 pub fn hidden_words(language: Language, hidden: &HiddenText) -> String {
-    let way = |&HiddenCount { how, words }: &HiddenCount| language.hidden_way(&name_of(language, how), words);
+    let way = |&HiddenCount { how, words }: &HiddenCount| {
+        language.hidden_way(&name_of(language, how), words)
+    };
     let ways: Vec<String> = hidden.ways.iter().map(way).collect();
-    language.hidden_words(hidden.words, &language.percent(hidden.share), &language.list(&ways))
+    language.hidden_words(
+        hidden.words,
+        &language.percent(hidden.share),
+        &language.list(&ways),
+    )
 }
 
 fn name_of(language: Language, how: Hiding) -> String {
@@ -50,7 +59,14 @@ fn name_of(language: Language, how: Hiding) -> String {
 pub(super) fn examples(language: Language, report: &Report) -> impl Iterator<Item = String> {
     let signs = report.disguise.iter().filter(|signs| signs.disguised);
     signs.flat_map(|signs| &signs.examples).map(move |example| {
-        let DisguisedWord { trick, bytes, at, before, after, .. } = example;
+        let DisguisedWord {
+            trick,
+            bytes,
+            at,
+            before,
+            after,
+            ..
+        } = example;
         let place = match at {
             Some(at) => located(language, at),
             None => language.place_bytes(bytes.start, bytes.end),
@@ -104,9 +120,15 @@ fn visible(example: &DisguisedWord) -> String {
         let is_seen = clean(c.encode_utf8(&mut [0; 4])) == c.to_string();
         if c.is_whitespace() {
             " ".to_owned()
-        } else if !is_seen || is_joiner(c) || example.trick == Trick::Marks && !(c.is_alphanumeric() || c.is_ascii()) {
+        } else if !is_seen
+            || is_joiner(c)
+            || example.trick == Trick::Marks && !(c.is_alphanumeric() || c.is_ascii())
+        {
             format!("[{}]", code(c))
-        } else if example.trick == Trick::LookAlikes && c.is_alphabetic() && is_latin(&c) != mostly_latin {
+        } else if example.trick == Trick::LookAlikes
+            && c.is_alphabetic()
+            && is_latin(&c) != mostly_latin
+        {
             format!("[{c}={}]", code(c))
         } else {
             c.to_string()
@@ -118,5 +140,8 @@ fn visible(example: &DisguisedWord) -> String {
 /// Invisible characters that are harmless on a terminal.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}' | '\u{180b}'..='\u{180f}')
-        || matches!(c, '\u{200c}' | '\u{200d}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}')
+        || matches!(
+            c,
+            '\u{200c}' | '\u{200d}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}'
+        )
 }

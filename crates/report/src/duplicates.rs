@@ -42,7 +42,12 @@ pub struct Overlaps {
 impl Overlaps {
     /// The pairs with the names of their texts.
     pub fn named(&self) -> impl Iterator<Item = ([&str; 2], &Pair<u32>)> {
-        self.pairs.iter().map(|pair| ([pair.a, pair.b].map(|text| self.names[text as usize].as_str()), pair))
+        self.pairs.iter().map(|pair| {
+            (
+                [pair.a, pair.b].map(|text| self.names[text as usize].as_str()),
+                pair,
+            )
+        })
     }
 }
 
@@ -66,7 +71,9 @@ impl Copies {
     #[must_use]
     pub fn to_best(&self, text: usize) -> Option<Pair<u32>> {
         let (text, best) = (text as u32, self.best as u32);
-        let place = self.pairs.binary_search_by_key(&(text.min(best), text.max(best)), |pair| (pair.a, pair.b));
+        let place = self
+            .pairs
+            .binary_search_by_key(&(text.min(best), text.max(best)), |pair| (pair.a, pair.b));
         let pair = self.pairs.get(place.ok()?)?;
         Some(pair.renumbered(|number| u32::from(number == best)))
     }
@@ -78,13 +85,26 @@ impl Copies {
 }
 
 /// Prints groups, overlaps, and a summary.
-pub fn print_duplicates(out: &mut impl Write, language: Language, found: &DuplicatesReport) -> io::Result<()> {
-    let DuplicatesReport { groups, overlaps, left_out } = found;
+pub fn print_duplicates(
+    out: &mut impl Write,
+    language: Language,
+    found: &DuplicatesReport,
+) -> io::Result<()> {
+    let DuplicatesReport {
+        groups,
+        overlaps,
+        left_out,
+    } = found;
     for (group, number) in groups.iter().zip(1..) {
         writeln!(out, "{number}. {}", group.names[group.best])?;
         writeln!(out, "   {}", merit(language, group.merit))?;
         for text in group.others() {
-            writeln!(out, "   {}\n      {}", group.names[text], relation(language, group, text))?;
+            writeln!(
+                out,
+                "   {}\n      {}",
+                group.names[text],
+                relation(language, group, text)
+            )?;
         }
     }
     if !overlaps.pairs.is_empty() {
@@ -94,7 +114,12 @@ pub fn print_duplicates(out: &mut impl Write, language: Language, found: &Duplic
         writeln!(
             out,
             "   A: {a}\n   B: {b}\n      {}",
-            overlap(language, pair.relation_name(), pair.share_of_a, pair.share_of_b)
+            overlap(
+                language,
+                pair.relation_name(),
+                pair.share_of_a,
+                pair.share_of_b
+            )
         )?;
     }
     for sentence in duplicates_left_out(language, *left_out) {
@@ -106,13 +131,23 @@ pub fn print_duplicates(out: &mut impl Write, language: Language, found: &Duplic
 /// What was left out, in sentences.
 #[must_use]
 pub fn duplicates_left_out(language: Language, left_out: LeftOut) -> Vec<String> {
-    let LeftOut { texts_with_many, texts_with_common_gems, pairs } = left_out;
+    let LeftOut {
+        texts_with_many,
+        texts_with_common_gems,
+        pairs,
+    } = left_out;
     let told = [
         (texts_with_many, language.left_out_many(texts_with_many)),
-        (texts_with_common_gems, language.left_out_common(texts_with_common_gems)),
+        (
+            texts_with_common_gems,
+            language.left_out_common(texts_with_common_gems),
+        ),
         (pairs, language.left_out_pairs(pairs)),
     ];
-    told.into_iter().filter(|(count, _)| *count > 0).map(|(_, sentence)| sentence).collect()
+    told.into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(_, sentence)| sentence)
+        .collect()
 }
 
 /// How two texts overlap, by the name of their relation.
@@ -129,7 +164,11 @@ pub fn overlap(language: Language, relation: &str, share_of_a: f64, share_of_b: 
 /// Formats groups as an HTML page.
 #[must_use]
 pub fn html_duplicates(language: Language, found: &DuplicatesReport, when: Timestamp) -> String {
-    let DuplicatesReport { groups, overlaps, left_out } = found;
+    let DuplicatesReport {
+        groups,
+        overlaps,
+        left_out,
+    } = found;
     let body = html! {
         h1 { (summary(language, found)) }
         p class="quiet" { (language.checked_on(&date(when))) }
@@ -167,10 +206,19 @@ pub fn html_duplicates(language: Language, found: &DuplicatesReport, when: Times
     whole_page(language, &language.head_duplicates(), &body)
 }
 
-fn summary(language: Language, DuplicatesReport { groups, overlaps, .. }: &DuplicatesReport) -> String {
+fn summary(
+    language: Language,
+    DuplicatesReport {
+        groups, overlaps, ..
+    }: &DuplicatesReport,
+) -> String {
     let texts = groups.iter().map(|group| group.names.len() as u64).sum();
     let groups = language.duplicates(groups.len() as u64, texts);
-    if overlaps.pairs.is_empty() { groups } else { language.and_overlaps(&groups, overlaps.pairs.len() as u64) }
+    if overlaps.pairs.is_empty() {
+        groups
+    } else {
+        language.and_overlaps(&groups, overlaps.pairs.len() as u64)
+    }
 }
 
 fn merit(language: Language, merit: Merit) -> String {
@@ -184,7 +232,9 @@ fn merit(language: Language, merit: Merit) -> String {
 
 /// How a text relates to the best of its group.
 fn relation(language: Language, group: &Copies, text: usize) -> String {
-    let Some(pair) = group.to_best(text) else { return language.to_best_indirect() };
+    let Some(pair) = group.to_best(text) else {
+        return language.to_best_indirect();
+    };
     let shares = [pair.share_of_a, pair.share_of_b].map(|share| language.percent(share));
     let [of_text, of_best] = shares.each_ref().map(String::as_str);
     match pair.relation {
@@ -197,8 +247,11 @@ fn relation(language: Language, group: &Copies, text: usize) -> String {
 }
 
 fn picture_of(language: Language, group: &Copies, number: usize) -> Markup {
-    let pairs: Vec<(u32, u32, f64)> =
-        group.pairs.iter().map(|pair| (pair.a, pair.b, pair.share_of_a.max(pair.share_of_b))).collect();
+    let pairs: Vec<(u32, u32, f64)> = group
+        .pairs
+        .iter()
+        .map(|pair| (pair.a, pair.b, pair.share_of_a.max(pair.share_of_b)))
+        .collect();
     group_picture(language, &group.bytes, group.best, &pairs, number)
 }
 
@@ -219,7 +272,10 @@ pub fn group_picture(
     let longest = bytes.iter().copied().max().unwrap_or_default().max(1) as f64;
     let place = |text: usize| {
         let angle = TAU * text as f64 / drawn as f64 - TAU / 4.0;
-        (SIZE / 2.0 + RADIUS * angle.cos(), SIZE / 2.0 + RADIUS * angle.sin())
+        (
+            SIZE / 2.0 + RADIUS * angle.cos(),
+            SIZE / 2.0 + RADIUS * angle.sin(),
+        )
     };
     let pairs = pairs.iter().filter(|(_, b, _)| (*b as usize) < drawn);
     html! {

@@ -61,7 +61,9 @@ pub fn html_history(language: Language, groups: &[Lineage], when: Timestamp) -> 
 
 fn one(language: Language, group: &Lineage, number: usize, text: &Descendant) -> Markup {
     let mut covered = Covered::default();
-    text.segments.iter().for_each(|of| covered.add((of.place.start, of.place.end)));
+    text.segments
+        .iter()
+        .for_each(|of| covered.add((of.place.start, of.place.end)));
     let share = covered.share(text.bytes);
     html! {
         h3 { (number + 1) ". " (clean(&text.name)) " " span class="quiet" { (clean(&text.date)) } }
@@ -133,9 +135,20 @@ fn position(language: Language, start: u64, end: u64, bytes: u64) -> String {
 
 /// The first words of a passage.
 fn beginning(text: Option<&str>, segment: &Segment) -> String {
-    let passage = text.and_then(|text| text.get(segment.place.start as usize..segment.place.end as usize));
+    let passage =
+        text.and_then(|text| text.get(segment.place.start as usize..segment.place.end as usize));
     let passage = passage.unwrap_or_default();
-    let end = passage.char_indices().nth(SHOWN).map_or(passage.len(), |(end, _)| end);
-    let words = clean(&passage[..end]).split_whitespace().collect::<Vec<_>>().join(" ");
-    if end < passage.len() { words + " …" } else { words }
+    let end = passage
+        .char_indices()
+        .nth(SHOWN)
+        .map_or(passage.len(), |(end, _)| end);
+    let words = clean(&passage[..end])
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    if end < passage.len() {
+        words + " …"
+    } else {
+        words
+    }
 }

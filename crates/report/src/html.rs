@@ -8,8 +8,8 @@ use super::disguise::{disguise, examples, hidden};
 use super::page::clean;
 use super::passages::{Room, Side, blanks, excerpts, legend, read_aloud, side_by_side};
 use super::words::{
-    certainty, class, counted, disabled, edition, figures, identity, informing, not_described, place, recipes,
-    relation, reservation, rights, rule, shares, subject, verdict, whole,
+    certainty, class, counted, disabled, edition, figures, identity, informing, not_described,
+    place, recipes, relation, reservation, rights, rule, shares, subject, verdict, whole,
 };
 use lapidary_catalogue::api::{Match, Report};
 use lapidary_checking::Extent;
@@ -116,7 +116,13 @@ pub fn stylesheet(language: Language) -> String {
     STYLE.to_owned() + &read_aloud(language)
 }
 
-fn facts(language: Language, name: &str, report: &Report, bytes: Option<u64>, when: &str) -> Markup {
+fn facts(
+    language: Language,
+    name: &str,
+    report: &Report,
+    bytes: Option<u64>,
+    when: &str,
+) -> Markup {
     html! {
         dl {
             dt { (language.head_checked()) } dd { (subject(language, name, report, bytes)) }
@@ -204,7 +210,12 @@ fn one_match(
 }
 
 /// The matching passages: of both texts if the book's is known, otherwise of the text.
-fn passages(language: Language, at: usize, found: &Match, (texts, room): (&Texts<'_>, &Room)) -> Markup {
+fn passages(
+    language: Language,
+    at: usize,
+    found: &Match,
+    (texts, room): (&Texts<'_>, &Room),
+) -> Markup {
     let [in_text, in_book] = [language.head_in_text(), language.head_in_book()];
     let Some(text) = texts.text else {
         return html! {
@@ -214,7 +225,10 @@ fn passages(language: Language, at: usize, found: &Match, (texts, room): (&Texts
             }
         };
     };
-    let text = Side { text, language: None };
+    let text = Side {
+        text,
+        language: None,
+    };
     html! {
         h3 { (language.head_passages()) }
         @match texts.books.get(at).and_then(Option::as_deref) {
@@ -239,9 +253,17 @@ fn map(
     book_gems: u32,
 ) -> Markup {
     let text = Scale::of(found.spans.iter().map(|span| span.query), bytes, gems);
-    let book = Scale::of(found.spans.iter().map(|span| span.book), book_bytes, book_gems);
+    let book = Scale::of(
+        found.spans.iter().map(|span| span.book),
+        book_bytes,
+        book_gems,
+    );
     let (top, bottom) = (BAR, BAR + GAP);
-    let colour = if found.book.rights.forbids() { "protected" } else { "free" };
+    let colour = if found.book.rights.forbids() {
+        "protected"
+    } else {
+        "free"
+    };
     html! {
         svg viewBox=(format!("0 0 {WIDTH} {}", 2.0 * (BAR + 18.0) + GAP)) class=(colour) role="img"
             aria-label=(language.map_shows()) {
@@ -293,10 +315,14 @@ struct Scale {
 impl Scale {
     fn of(mut extents: impl Iterator<Item = Extent>, bytes: Option<u64>, gems: u32) -> Self {
         match bytes {
-            Some(bytes) if extents.all(|extent| extent.bytes.is_some()) => {
-                Self { by_bytes: true, length: bytes.max(1) as f64 }
-            }
-            _ => Self { by_bytes: false, length: f64::from(gems.max(1)) },
+            Some(bytes) if extents.all(|extent| extent.bytes.is_some()) => Self {
+                by_bytes: true,
+                length: bytes.max(1) as f64,
+            },
+            _ => Self {
+                by_bytes: false,
+                length: f64::from(gems.max(1)),
+            },
         }
     }
 
@@ -313,7 +339,9 @@ impl Scale {
 
 /// A time as shown on a page.
 pub(super) fn date(when: Timestamp) -> String {
-    when.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M:%S UTC").to_string()
+    when.to_zoned(TimeZone::UTC)
+        .strftime("%Y-%m-%d %H:%M:%S UTC")
+        .to_string()
 }
 
 /// A page with this body.

@@ -62,7 +62,11 @@ pub fn html_index(language: Language, rows: &[Checked], when: Timestamp) -> Stri
             }
         }
     };
-    whole_page(language, &language.check_of(&language.files(rows.len() as u64)), &body)
+    whole_page(
+        language,
+        &language.check_of(&language.files(rows.len() as u64)),
+        &body,
+    )
 }
 
 /// Rights or a verdict in a word.
@@ -81,7 +85,9 @@ impl Checked {
     /// Whether the text could not be checked.
     #[must_use]
     pub fn is_not_checked(&self) -> bool {
-        self.outcome.as_ref().map_or(true, |summary| summary.not_checked.is_some())
+        self.outcome
+            .as_ref()
+            .map_or(true, |summary| summary.not_checked.is_some())
     }
 }
 
@@ -90,7 +96,11 @@ impl Checked {
 pub fn summary(language: Language, rows: &[Checked]) -> String {
     let with = |verdict| {
         move |row: &Checked| {
-            !row.is_not_checked() && row.outcome.as_ref().is_ok_and(|summary| summary.verdict == verdict)
+            !row.is_not_checked()
+                && row
+                    .outcome
+                    .as_ref()
+                    .is_ok_and(|summary| summary.verdict == verdict)
         }
     };
     let tally = |of: &dyn Fn(&Checked) -> bool, said: fn(Language, u64) -> String| {
@@ -106,5 +116,9 @@ pub fn summary(language: Language, rows: &[Checked]) -> String {
         tally(&Checked::is_not_checked, Language::not_checked_of),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    format!("{}: {}", language.files(rows.len() as u64), parts.join(", "))
+    format!(
+        "{}: {}",
+        language.files(rows.len() as u64),
+        parts.join(", ")
+    )
 }

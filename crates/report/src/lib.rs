@@ -17,7 +17,8 @@ mod words;
 pub use self::comparison::{html_comparison, print_comparison};
 pub use self::disguise::hidden_words;
 pub use self::duplicates::{
-    Copies, DuplicatesReport, Overlaps, duplicates_left_out, group_picture, html_duplicates, overlap, print_duplicates,
+    Copies, DuplicatesReport, Overlaps, duplicates_left_out, group_picture, html_duplicates,
+    overlap, print_duplicates,
 };
 pub use self::history::{Descendant, Lineage, html_history};
 pub use self::html::{Texts, html_report, report_part, stylesheet};

@@ -19,8 +19,14 @@ pub struct Page<'o, W> {
 impl<'o, W: Write> Page<'o, W> {
     /// Creates a page as wide as the terminal, or 80 columns wide without one.
     pub fn new(out: &'o mut W, colour: bool) -> Self {
-        let columns = Term::stdout().size_checked().map_or(WIDEST, |(_, columns)| columns.into());
-        Self { out, width: columns.clamp(NARROWEST, WIDEST), colour }
+        let columns = Term::stdout()
+            .size_checked()
+            .map_or(WIDEST, |(_, columns)| columns.into());
+        Self {
+            out,
+            width: columns.clamp(NARROWEST, WIDEST),
+            colour,
+        }
     }
 
     /// Sets the width in columns, whatever the terminal has.
@@ -46,7 +52,13 @@ impl<'o, W: Write> Page<'o, W> {
     }
 
     /// Like [`Page::say`], truncated to this many lines.
-    pub fn say_at_most(&mut self, lines: usize, indent: usize, style: &Style, text: &str) -> io::Result<()> {
+    pub fn say_at_most(
+        &mut self,
+        lines: usize,
+        indent: usize,
+        style: &Style,
+        text: &str,
+    ) -> io::Result<()> {
         let mut wrapped = wrap(&clean(text), self.width - indent);
         if wrapped.len() > lines {
             wrapped.truncate(lines);
@@ -78,11 +90,22 @@ pub fn clean(text: &str) -> String {
 #[must_use]
 pub fn harmless(text: &str) -> String {
     let invisible = |c: &char| {
-        matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}')
-            || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+        matches!(
+            c,
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}'
+        ) || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
     };
-    let harmless = |c: char| if c.is_control() && !matches!(c, '\n' | '\t') { ' ' } else { c };
-    text.chars().filter(|c| !invisible(c)).map(harmless).collect()
+    let harmless = |c: char| {
+        if c.is_control() && !matches!(c, '\n' | '\t') {
+            ' '
+        } else {
+            c
+        }
+    };
+    text.chars()
+        .filter(|c| !invisible(c))
+        .map(harmless)
+        .collect()
 }
 
 /// Wraps a text into lines of at most `width` columns, but not at no-break spaces. Longer words are truncated.

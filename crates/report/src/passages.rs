@@ -30,12 +30,16 @@ pub struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn at(&self, place: Place) -> &'a str {
-        self.text.get(place.start as usize..place.end as usize).unwrap_or_default()
+        self.text
+            .get(place.start as usize..place.end as usize)
+            .unwrap_or_default()
     }
 
     /// The language for screen readers; empty if unknown, so that it is not taken for the page's.
     fn tag(&self) -> &'a str {
-        let is_tag = |tag: &&str| tag.len() <= 35 && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
+        let is_tag = |tag: &&str| {
+            tag.len() <= 35 && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        };
         self.language.filter(is_tag).unwrap_or_default()
     }
 }
@@ -73,7 +77,9 @@ pub(super) fn side_by_side(
         .into_iter()
         .map_while(|passage| {
             let rows = rows(passage, room.for_one()? as u64);
-            let last = rows.last().and_then(|row| passage.pieces[row.clone()].last());
+            let last = rows
+                .last()
+                .and_then(|row| passage.pieces[row.clone()].last());
             let end = last.map_or(passage.query.start, |piece| piece.query.end);
             room.take((end - passage.query.start) as usize);
             Some((passage, rows, passage.query.end - end))
@@ -114,8 +120,17 @@ pub(super) fn side_by_side(
 }
 
 /// The excerpts of a text of which only the other side's gems are known, longest first.
-pub(super) fn excerpts(language: Language, room: &Room, head: &str, text: Side<'_>, spans: &[Span]) -> Markup {
-    let mut places: Vec<(Place, &Span)> = spans.iter().filter_map(|span| Some((span.query.bytes?, span))).collect();
+pub(super) fn excerpts(
+    language: Language,
+    room: &Room,
+    head: &str,
+    text: Side<'_>,
+    spans: &[Span],
+) -> Markup {
+    let mut places: Vec<(Place, &Span)> = spans
+        .iter()
+        .filter_map(|span| Some((span.query.bytes?, span)))
+        .collect();
     places.sort_by_key(|(place, _)| std::cmp::Reverse(place.end.saturating_sub(place.start)));
     let shown: Vec<_> = places
         .iter()
@@ -138,7 +153,10 @@ pub(super) fn excerpts(language: Language, room: &Room, head: &str, text: Side<'
 pub(super) fn blanks(language: Language, room: &Room, head: &str, spans: &[Span]) -> Markup {
     let mut sorted: Vec<&Span> = spans.iter().collect();
     sorted.sort_by_key(|span| std::cmp::Reverse(span.query.gems.end - span.query.gems.start));
-    let shown = sorted.iter().take_while(|_| room.for_one().inspect(|_| room.take(LEAST)).is_some()).count();
+    let shown = sorted
+        .iter()
+        .take_while(|_| room.for_one().inspect(|_| room.take(LEAST)).is_some())
+        .count();
     html! {
         @for (i, span) in sorted[..shown].iter().enumerate() {
             @let gems = span.query.gems;
@@ -149,7 +167,14 @@ pub(super) fn blanks(language: Language, room: &Room, head: &str, spans: &[Span]
 }
 
 /// A passage of one text, of which so many bytes are not shown.
-fn excerpt(language: Language, at: usize, span: &Span, head: &str, cell: &Markup, rest: usize) -> Markup {
+fn excerpt(
+    language: Language,
+    at: usize,
+    span: &Span,
+    head: &str,
+    cell: &Markup,
+    rest: usize,
+) -> Markup {
     html! {
         details open {
             summary {
@@ -183,11 +208,15 @@ pub(super) fn legend(language: Language) -> Markup {
 /// How the marks are read aloud.
 pub(super) fn read_aloud(language: Language) -> String {
     let mut style = String::new();
-    for (element, start) in
-        [("ins", language.aloud_added()), ("del", language.aloud_missing()), ("mark", language.aloud_respelled())]
-    {
-        let _ =
-            writeln!(style, "td {element}::before {{ content: '[{start} ' }} td {element}::after {{ content: '] ' }}");
+    for (element, start) in [
+        ("ins", language.aloud_added()),
+        ("del", language.aloud_missing()),
+        ("mark", language.aloud_respelled()),
+    ] {
+        let _ = writeln!(
+            style,
+            "td {element}::before {{ content: '[{start} ' }} td {element}::after {{ content: '] ' }}"
+        );
     }
     style
 }
@@ -212,10 +241,20 @@ fn rows(passage: &Passage, most: u64) -> Vec<Range<usize>> {
 }
 
 /// One side of a row, with what stands between its words and before the next row.
-fn words(side: &Side<'_>, passage: &Passage, row: &Range<usize>, of: fn(&Piece) -> Place, different: &str) -> Markup {
+fn words(
+    side: &Side<'_>,
+    passage: &Passage,
+    row: &Range<usize>,
+    of: fn(&Piece) -> Place,
+    different: &str,
+) -> Markup {
     let mut written = String::new();
     let between = |written: &mut String, start: u64, end: u64| {
-        let text = if end > start { side.at(Place { start, end }) } else { "" };
+        let text = if end > start {
+            side.at(Place { start, end })
+        } else {
+            ""
+        };
         written.push_str(&visible(text).into_string());
     };
     let mut end = None;
@@ -244,7 +283,8 @@ fn words(side: &Side<'_>, passage: &Passage, row: &Range<usize>, of: fn(&Piece) 
 fn visible(text: &str) -> Markup {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        let is_hidden = !c.is_ascii() && (clean(c.encode_utf8(&mut [0; 4])).is_empty() || is_blank(c));
+        let is_hidden =
+            !c.is_ascii() && (clean(c.encode_utf8(&mut [0; 4])).is_empty() || is_blank(c));
         shown.push(if is_hidden && c != '\u{ad}' { '·' } else { c });
     }
     let shown = clean(&shown);
@@ -260,12 +300,20 @@ fn visible(text: &str) -> Markup {
 
 /// Characters without width that are harmless elsewhere.
 fn is_blank(c: char) -> bool {
-    matches!(c, '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{3164}')
-        || matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}')
+    matches!(
+        c,
+        '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'
+            ..='\u{180f}' | '\u{3164}'
+    ) || matches!(
+        c,
+        '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}' | '\u{ffa0}'
+    )
 }
 
 /// The start of a text, up to a whole character.
 fn up_to(text: &str, most: usize) -> &str {
-    let end = (0..=most.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    let end = (0..=most.min(text.len()))
+        .rev()
+        .find(|end| text.is_char_boundary(*end));
     &text[..end.unwrap_or(0)]
 }

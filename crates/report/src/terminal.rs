@@ -12,8 +12,8 @@ use lapidary_store::Rights;
 use super::disguise::{disguise, examples, hidden};
 use super::page::{Page, clean};
 use super::words::{
-    certainty, counted, disabled, edition, figures, identity, informing, not_described, recipes, relation, reservation,
-    rights, rule, shares, subject, verdict, whole,
+    certainty, counted, disabled, edition, figures, identity, informing, not_described, recipes,
+    relation, reservation, rights, rule, shares, subject, verdict, whole,
 };
 
 /// The maximum number of matches to describe. The rest are only counted.
@@ -41,9 +41,19 @@ pub fn print_report(
 
 impl<W: Write> Page<'_, W> {
     /// Writes a report, as [`print_report`] prints it.
-    pub fn report(&mut self, language: Language, name: &str, report: &Report, bytes: Option<u64>) -> io::Result<()> {
+    pub fn report(
+        &mut self,
+        language: Language,
+        name: &str,
+        report: &Report,
+        bytes: Option<u64>,
+    ) -> io::Result<()> {
         let plain = Style::new();
-        let style = if report.is_answer() { style(report.verdict) } else { Style::new().yellow() };
+        let style = if report.is_answer() {
+            style(report.verdict)
+        } else {
+            Style::new().yellow()
+        };
         self.say(0, &style.bold(), &verdict(language, report))?;
         self.say(INDENT, &plain, &subject(language, name, report, bytes))?;
         if let Some(certainty) = certainty(language, report) {
@@ -55,7 +65,10 @@ impl<W: Write> Page<'_, W> {
         if let Some(hidden) = hidden(language, report) {
             self.say(INDENT, &plain, &hidden)?;
         }
-        for aside in [disabled(language, report), informing(language, report)].into_iter().flatten() {
+        for aside in [disabled(language, report), informing(language, report)]
+            .into_iter()
+            .flatten()
+        {
             self.say(INDENT, &plain, &language.not_counted(&aside))?;
         }
         if let Some(note) = &report.note {
@@ -84,7 +97,11 @@ impl<W: Write> Page<'_, W> {
     /// one line.
     fn method(&mut self, language: Language, report: &Report) -> io::Result<()> {
         let plain = Style::new();
-        let rule = format!("{}; {}", recipes(language, &report.recipes), rule(language, report));
+        let rule = format!(
+            "{}; {}",
+            recipes(language, &report.recipes),
+            rule(language, report)
+        );
         let examples: Vec<String> = examples(language, report).collect();
         if report.matches.is_empty() && examples.is_empty() {
             return self.say(INDENT, &plain, &language.method_in_short(&rule));
@@ -93,9 +110,15 @@ impl<W: Write> Page<'_, W> {
         self.say(0, &plain, &language.head_method())?;
         self.say(INDENT, &plain, &rule)?;
         for (number, found) in (1..).zip(report.matches.iter().take(DESCRIBED)) {
-            self.say(INDENT, &plain, &format!("{number}. {}", figures(language, found)))?;
+            self.say(
+                INDENT,
+                &plain,
+                &format!("{number}. {}", figures(language, found)),
+            )?;
         }
-        examples.iter().try_for_each(|example| self.say(INDENT, &plain, example))
+        examples
+            .iter()
+            .try_for_each(|example| self.say(INDENT, &plain, example))
     }
 
     fn found(
@@ -108,14 +131,26 @@ impl<W: Write> Page<'_, W> {
     ) -> io::Result<()> {
         let Match { book, score, .. } = found;
         let (plain, counted) = (Style::new(), counted(report));
-        let title = book.title.as_deref().filter(|title| !clean(title).trim().is_empty());
-        let title = format!("{}. {}", at + 1, title.map_or_else(|| language.no_title(), ToOwned::to_owned));
+        let title = book
+            .title
+            .as_deref()
+            .filter(|title| !clean(title).trim().is_empty());
+        let title = format!(
+            "{}. {}",
+            at + 1,
+            title.map_or_else(|| language.no_title(), ToOwned::to_owned)
+        );
         self.say_at_most(TITLE_LINES, 0, &Style::new().bold(), &title)?;
         if !book.authors.is_empty() {
             self.say_at_most(TITLE_LINES, INDENT, &plain, &book.authors.join(", "))?;
         }
         let aside = reservation(language, found).map_or_else(String::new, |why| format!(", {why}"));
-        let standing = format!("{}/{}, {}{aside}", book.library, book.id, rights(language, book.rights));
+        let standing = format!(
+            "{}/{}, {}{aside}",
+            book.library,
+            book.id,
+            rights(language, book.rights)
+        );
         self.say(INDENT, &style(book.rights), &standing)?;
         let of_book = whole(score.common, score.share_of_book);
         if let Some(edition) = edition(language, report, at) {
@@ -131,8 +166,24 @@ impl<W: Write> Page<'_, W> {
             let this: Vec<Extent> = found.spans.iter().map(|span| span.book).collect();
             let columns = self.width() - INDENT - LABEL;
             let known = Some(book.bytes).filter(|bytes| *bytes > 0);
-            self.line(INDENT, &plain, &format!("{:LABEL$}{}", language.text(), map(&text, bytes, counted, columns)))?;
-            self.line(INDENT, &plain, &format!("{:LABEL$}{}", language.book(), map(&this, known, of_book, columns)))?;
+            self.line(
+                INDENT,
+                &plain,
+                &format!(
+                    "{:LABEL$}{}",
+                    language.text(),
+                    map(&text, bytes, counted, columns)
+                ),
+            )?;
+            self.line(
+                INDENT,
+                &plain,
+                &format!(
+                    "{:LABEL$}{}",
+                    language.book(),
+                    map(&this, known, of_book, columns)
+                ),
+            )?;
         }
         Ok(())
     }
@@ -161,7 +212,10 @@ pub(super) fn map(extents: &[Extent], bytes: Option<u64>, gems: u32, columns: us
     let column = length / columns as f64;
     let shade = |i: usize| {
         let (left, right) = (i as f64 * column, (i + 1) as f64 * column);
-        let covered: f64 = stretches.iter().map(|(start, end)| (end.min(right) - start.max(left)).max(0.0)).sum();
+        let covered: f64 = stretches
+            .iter()
+            .map(|(start, end)| (end.min(right) - start.max(left)).max(0.0))
+            .sum();
         match covered / column {
             part if part >= 0.5 => '█',
             part if part > 0.0 => '▒',

@@ -22,7 +22,9 @@ pub(super) fn verdict(language: Language, report: &Report) -> String {
         },
         Rights::Free => language.verdict_free(),
         Rights::PublicDomain => language.verdict_public_domain(),
-        Rights::Unknown if report.reason.is_answer() => language.verdict_unknown(&why_unknown(language, report)),
+        Rights::Unknown if report.reason.is_answer() => {
+            language.verdict_unknown(&why_unknown(language, report))
+        }
         Rights::Unknown => language.verdict_not_checked(&why_unknown(language, report)),
     };
     match report.partial {
@@ -33,7 +35,8 @@ pub(super) fn verdict(language: Language, report: &Report) -> String {
 
 fn why_unknown(language: Language, report: &Report) -> String {
     let is_allowed = |found: &&Match| found.allowed && found.informs.is_none();
-    let only_allowed = report.total > 0 && report.total == report.matches.iter().filter(is_allowed).count();
+    let only_allowed =
+        report.total > 0 && report.total == report.matches.iter().filter(is_allowed).count();
     match report.reason {
         Reason::Match if only_allowed => language.why_only_allowed(),
         Reason::Match => language.why_rights_unknown(),
@@ -60,7 +63,11 @@ pub fn not_checked(language: Language, report: &Report) -> Option<String> {
 
 /// The class of a report's headline.
 pub(super) fn class(report: &Report) -> &'static str {
-    if report.is_answer() { report.verdict.as_str() } else { "not_checked" }
+    if report.is_answer() {
+        report.verdict.as_str()
+    } else {
+        "not_checked"
+    }
 }
 
 /// The number of an earlier match of the same work, if the match at this index has one. Matches are counted from 1.
@@ -75,15 +82,25 @@ pub(super) fn recipes(language: Language, recipes: &[RecipeName]) -> String {
     language.recipe(&language.names(recipes), recipes.len() as u64)
 }
 
-pub(super) fn subject(language: Language, name: &str, report: &Report, bytes: Option<u64>) -> String {
-    let counted = |number: u32, said: fn(Language, u64) -> String| (number > 0).then(|| said(language, number.into()));
+pub(super) fn subject(
+    language: Language,
+    name: &str,
+    report: &Report,
+    bytes: Option<u64>,
+) -> String {
+    let counted = |number: u32, said: fn(Language, u64) -> String| {
+        (number > 0).then(|| said(language, number.into()))
+    };
     let parts = [
         bytes.map(|bytes| language.bytes(bytes)),
         Some(language.gems(report.gems.into())),
         counted(report.common_gems, Language::common_gems),
         counted(report.allowed_gems, Language::allowed_gems),
     ];
-    format!("{name}: {}", parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    format!(
+        "{name}: {}",
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    )
 }
 
 /// The report's only measure of certainty: the upper bound on the probability that the verdict is a false alarm. `None` if
@@ -99,13 +116,17 @@ pub(super) fn certainty(language: Language, report: &Report) -> Option<String> {
 
 /// How much of the text and of the book is common to both.
 pub(super) fn shares(language: Language, found: &Match) -> String {
-    let [text, book] = [found.score.share_of_query, found.score.share_of_book].map(|share| language.percent(share));
+    let [text, book] = [found.score.share_of_query, found.score.share_of_book]
+        .map(|share| language.percent(share));
     language.shares(found.score.common.into(), &text, &book)
 }
 
 /// The number of gems of the text that count.
 pub(super) fn counted(report: &Report) -> u32 {
-    report.gems.saturating_sub(report.common_gems).saturating_sub(report.allowed_gems)
+    report
+        .gems
+        .saturating_sub(report.common_gems)
+        .saturating_sub(report.allowed_gems)
 }
 
 /// Describes the rule for a match.
@@ -115,14 +136,23 @@ pub(super) fn rule(language: Language, report: &Report) -> String {
         rule = format!("{rule} {}", language.rule_support());
     }
     if report.rule.min_share > 0.0 {
-        rule = format!("{rule} {}", language.rule_share(&language.percent(report.rule.min_share)));
+        rule = format!(
+            "{rule} {}",
+            language.rule_share(&language.percent(report.rule.min_share))
+        );
     }
     if report.rule.min_score > 0.0 {
-        rule = format!("{rule} {}", language.rule_score(&language.percent(report.rule.min_score)));
+        rule = format!(
+            "{rule} {}",
+            language.rule_score(&language.percent(report.rule.min_score))
+        );
     }
     if report.rule.min_share_of_few > report.rule.min_share {
         let share = language.percent(report.rule.min_share_of_few);
-        rule = format!("{rule} {}", language.rule_share_of_few(Rule::FEW.into(), &share));
+        rule = format!(
+            "{rule} {}",
+            language.rule_share_of_few(Rule::FEW.into(), &share)
+        );
     }
     with_odds(language, rule, report.chance)
 }
@@ -141,7 +171,12 @@ pub(super) fn informing(language: Language, report: &Report) -> Option<String> {
 
 /// The number of matches that are described nowhere, of `described` of them. Those that only inform are not missed.
 pub(super) fn not_described(report: &Report, described: usize) -> usize {
-    let described = report.matches.iter().take(described).filter(|found| found.informs.is_none()).count();
+    let described = report
+        .matches
+        .iter()
+        .take(described)
+        .filter(|found| found.informs.is_none())
+        .count();
     report.total.saturating_sub(described)
 }
 
@@ -180,8 +215,13 @@ pub(super) fn relation(language: Language, relation: Option<Relation>) -> String
 pub(super) fn identity(language: Language, identity: &Identity) -> String {
     // Rounded down: 100 only if nothing is missing.
     let share = |share: f64| {
-        let percent = language.percent_of(&language.decimal((share * 1_000.0 + 1e-9).floor() / 10.0, 1));
-        if identity.at_least { language.at_least(&percent) } else { percent }
+        let percent =
+            language.percent_of(&language.decimal((share * 1_000.0 + 1e-9).floor() / 10.0, 1));
+        if identity.at_least {
+            language.at_least(&percent)
+        } else {
+            percent
+        }
     };
     let written = language.identical(&share(identity.share()), identity.characters);
     if identity.respelled == 0 {
@@ -198,11 +238,21 @@ pub(super) fn located(language: Language, located: &Located) -> String {
         percent: to.percent,
         chapter: to.chapter.clone().filter(|_| to.chapter != from.chapter),
         page: to.page.filter(|_| to.page != from.page),
-        paragraph: to.paragraph.filter(|_| (&to.chapter, to.paragraph) != (&from.chapter, from.paragraph)),
+        paragraph: to
+            .paragraph
+            .filter(|_| (&to.chapter, to.paragraph) != (&from.chapter, from.paragraph)),
     };
     match position(language, &end) {
         // The same tenth of a percent.
-        end if end == position(language, &Position { percent: from.percent, ..Position::default() }) => {
+        end if end
+            == position(
+                language,
+                &Position {
+                    percent: from.percent,
+                    ..Position::default()
+                },
+            ) =>
+        {
             position(language, from)
         }
         end => language.between(&position(language, from), &end),
@@ -212,9 +262,14 @@ pub(super) fn located(language: Language, located: &Located) -> String {
 fn position(language: Language, position: &Position) -> String {
     let percent = language.percent_of(&language.decimal(position.percent, 1));
     let parts = [
-        position.chapter.as_deref().map(|chapter| language.chapter(&clean(chapter))),
+        position
+            .chapter
+            .as_deref()
+            .map(|chapter| language.chapter(&clean(chapter))),
         position.page.map(|page| language.page(page.into())),
-        position.paragraph.map(|paragraph| language.paragraph(paragraph.into())),
+        position
+            .paragraph
+            .map(|paragraph| language.paragraph(paragraph.into())),
         Some(percent),
     ];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
@@ -265,7 +320,9 @@ fn evidence(language: Language, found: &Match) -> String {
     };
     match found.error_probability {
         None => evidence,
-        Some(error) if error < 0.5 => language.evidence_rare(&evidence, &many(language, error.recip())),
+        Some(error) if error < 0.5 => {
+            language.evidence_rare(&evidence, &many(language, error.recip()))
+        }
         Some(_) => language.evidence_usual(&evidence),
     }
 }
@@ -273,24 +330,50 @@ fn evidence(language: Language, found: &Match) -> String {
 /// A large number rounded to two digits, in words up to trillions.
 pub(super) fn many(language: Language, number: f64) -> String {
     type Unit = (f64, fn(Language, f64) -> String);
-    const UNITS: [Unit; 3] = [(1e12, Language::trillions), (1e9, Language::billions), (1e6, Language::millions)];
+    const UNITS: [Unit; 3] = [
+        (1e12, Language::trillions),
+        (1e9, Language::billions),
+        (1e6, Language::millions),
+    ];
     if number >= 1e15 {
-        return format!("10{}", superscript(number.log10().floor().min(f64::from(f64::MAX_10_EXP)) as u32));
+        return format!(
+            "10{}",
+            superscript(number.log10().floor().min(f64::from(f64::MAX_10_EXP)) as u32)
+        );
     }
     if let Some((unit, said)) = UNITS.into_iter().find(|(unit, _)| number >= *unit) {
         let times = number / unit;
-        return said(language, if times < 9.95 { (times * 10.0).round_ties_even() / 10.0 } else { times.round() });
+        return said(
+            language,
+            if times < 9.95 {
+                (times * 10.0).round_ties_even() / 10.0
+            } else {
+                times.round()
+            },
+        );
     }
-    let step = if number < 100.0 { 1.0 } else { 10_f64.powf(number.log10().floor() - 1.0) };
+    let step = if number < 100.0 {
+        1.0
+    } else {
+        10_f64.powf(number.log10().floor() - 1.0)
+    };
     language.number(((number / step).round() * step) as u64)
 }
 
 pub(super) fn superscript(number: u32) -> String {
     let raised = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    number.to_string().bytes().map(|digit| raised[usize::from(digit - b'0')]).collect()
+    number
+        .to_string()
+        .bytes()
+        .map(|digit| raised[usize::from(digit - b'0')])
+        .collect()
 }
 
 /// The total number of gems, if `common` of them are this share.
 pub(super) fn whole(common: u32, share: f64) -> u32 {
-    if share > 0.0 { (f64::from(common) / share).round() as u32 } else { 0 }
+    if share > 0.0 {
+        (f64::from(common) / share).round() as u32
+    } else {
+        0
+    }
 }

@@ -28,7 +28,10 @@ impl FromStr for ClusterAddress {
 
     fn from_str(written: &str) -> Result<Self, BadAddress> {
         let bad = |why| BadAddress(written.to_owned(), why);
-        let (tls, rest) = match (written.strip_prefix("redis://"), written.strip_prefix("rediss://")) {
+        let (tls, rest) = match (
+            written.strip_prefix("redis://"),
+            written.strip_prefix("rediss://"),
+        ) {
             (Some(rest), _) => (false, rest),
             (_, Some(rest)) => (true, rest),
             _ => return Err(bad("it does not start with redis:// or rediss://")),
@@ -40,7 +43,8 @@ impl FromStr for ClusterAddress {
         };
         if user.is_some_and(|user| user.contains(':')) {
             // Not shown with the rest: messages end up in logs.
-            let why = "a password in it could be read by others; put it into LAPIDARY_STORE_PASSWORD";
+            let why =
+                "a password in it could be read by others; put it into LAPIDARY_STORE_PASSWORD";
             return Err(BadAddress("…".to_owned(), why));
         }
         if user.is_some_and(|user| user.is_empty() || user.contains(char::is_whitespace)) {
@@ -48,7 +52,8 @@ impl FromStr for ClusterAddress {
         }
         let is_node = |node: &str| {
             node.rsplit_once(':').is_some_and(|(host, port)| {
-                let is_host = !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '@');
+                let is_host =
+                    !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '@');
                 is_host && port.parse::<u16>().is_ok_and(|port| port > 0)
             })
         };
@@ -57,19 +62,36 @@ impl FromStr for ClusterAddress {
             return Err(bad("each node needs a host and a port"));
         }
         // A brace would change which part of a key decides where it is.
-        if !prefix.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+        if !prefix
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c))
+        {
             return Err(bad("the prefix may have letters, digits, '-', '_' and '.'"));
         }
         let prefix = if prefix.is_empty() { PREFIX } else { prefix };
-        Ok(Self { tls, user: user.map(str::to_owned), nodes, prefix: prefix.to_owned() })
+        Ok(Self {
+            tls,
+            user: user.map(str::to_owned),
+            nodes,
+            prefix: prefix.to_owned(),
+        })
     }
 }
 
 impl fmt::Display for ClusterAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = if self.tls { "rediss" } else { "redis" };
-        let user = self.user.as_ref().map(|user| format!("{user}@")).unwrap_or_default();
-        write!(f, "{scheme}://{user}{}/{}", self.nodes.join(","), self.prefix)
+        let user = self
+            .user
+            .as_ref()
+            .map(|user| format!("{user}@"))
+            .unwrap_or_default();
+        write!(
+            f,
+            "{scheme}://{user}{}/{}",
+            self.nodes.join(","),
+            self.prefix
+        )
     }
 }
 
@@ -81,7 +103,10 @@ mod tests {
     fn addresses_are_read_and_shown() {
         let table = [
             ("redis://h:7000", Some("redis://h:7000/lapidary")),
-            ("redis://h1:7000,10.0.0.2:7001,[::1]:7002/books", Some("redis://h1:7000,10.0.0.2:7001,[::1]:7002/books")),
+            (
+                "redis://h1:7000,10.0.0.2:7001,[::1]:7002/books",
+                Some("redis://h1:7000,10.0.0.2:7001,[::1]:7002/books"),
+            ),
             ("redis://h:7000/", Some("redis://h:7000/lapidary")),
             ("redis://h", None),
             ("redis://h:0", None),
@@ -91,12 +116,19 @@ mod tests {
             ("redis://u:p@h:7000", None),
             ("redis://@h:7000", None),
             ("rediss://h:7000", Some("rediss://h:7000/lapidary")),
-            ("rediss://u@h:7000,i:7000/p", Some("rediss://u@h:7000,i:7000/p")),
+            (
+                "rediss://u@h:7000,i:7000/p",
+                Some("rediss://u@h:7000,i:7000/p"),
+            ),
             ("./data", None),
         ];
         for (written, shown) in table {
             assert_eq!(
-                written.parse::<ClusterAddress>().ok().map(|read| read.to_string()).as_deref(),
+                written
+                    .parse::<ClusterAddress>()
+                    .ok()
+                    .map(|read| read.to_string())
+                    .as_deref(),
                 shown,
                 "{written}"
             );
@@ -105,7 +137,13 @@ mod tests {
 
     #[test]
     fn a_password_is_not_repeated() {
-        let error = "redis://u:secret@h:7000".parse::<ClusterAddress>().unwrap_err().to_string();
-        assert!(error.contains("LAPIDARY_STORE_PASSWORD") && !error.contains("secret"), "{error}");
+        let error = "redis://u:secret@h:7000"
+            .parse::<ClusterAddress>()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("LAPIDARY_STORE_PASSWORD") && !error.contains("secret"),
+            "{error}"
+        );
     }
 }

@@ -49,7 +49,14 @@ impl Administration for ClusterStore {
     }
 
     fn bytes(&self) -> Result<u64, StoreError> {
-        Ok(self.shared.vitals()?.nodes.iter().filter(|node| node.is_primary).map(|node| node.used).sum())
+        Ok(self
+            .shared
+            .vitals()?
+            .nodes
+            .iter()
+            .filter(|node| node.is_primary)
+            .map(|node| node.used)
+            .sum())
     }
 
     fn vitals(&self) -> Result<Vitals, StoreError> {

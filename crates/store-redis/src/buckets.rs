@@ -52,7 +52,9 @@ fn rest_bits(recipe: &KnownRecipe) -> u32 {
 
 /// The part of a digest that books are found by.
 pub(super) fn half(digest: &str) -> Option<&str> {
-    digest.get(..32).filter(|half| half.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    digest
+        .get(..32)
+        .filter(|half| half.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// The lists of neighbouring gems.
@@ -84,13 +86,25 @@ impl Change {
         let (sign, rest) = text.split_at_checked(1)?;
         let (generation, time) = match sign {
             "+" => (rest, None),
-            "-" => rest.split_once(' ').map(|(generation, time)| (generation, Some(time)))?,
+            "-" => rest
+                .split_once(' ')
+                .map(|(generation, time)| (generation, Some(time)))?,
             _ => return None,
         };
         let doubted = time.map(|time| time.parse().ok());
-        let (generation, doubted) =
-            (generation.parse().ok()?, if let Some(time) = doubted { Some(time?) } else { None });
-        Some(Self { generation, doubted, value })
+        let (generation, doubted) = (
+            generation.parse().ok()?,
+            if let Some(time) = doubted {
+                Some(time?)
+            } else {
+                None
+            },
+        );
+        Some(Self {
+            generation,
+            doubted,
+            value,
+        })
     }
 }
 
@@ -111,12 +125,16 @@ impl Bucket {
             match field.as_slice() {
                 MAIN => bucket.main = value,
                 [LONG_LIST, rest @ ..] if rest.len() == 8 => {
-                    bucket.long.insert(u64::from_be_bytes(rest.try_into().ok()?), value);
+                    bucket
+                        .long
+                        .insert(u64::from_be_bytes(rest.try_into().ok()?), value);
                 }
                 posting => {
                     let (rest, book) = posting.split_first_chunk::<8>()?;
                     let book = BookNo(u32::from_be_bytes(book.try_into().ok()?));
-                    bucket.changes.insert((u64::from_be_bytes(*rest), book), Change::read(value)?);
+                    bucket
+                        .changes
+                        .insert((u64::from_be_bytes(*rest), book), Change::read(value)?);
                 }
             }
         }
@@ -130,7 +148,9 @@ impl Bucket {
             Some(List::Short(entries)) => entries.collect(),
             Some(List::Long(count)) => {
                 let entries = self.long.get(&rest).and_then(|bytes| decode_list(bytes));
-                entries.filter(|entries| entries.len() == count as usize).ok_or(Unreadable)?
+                entries
+                    .filter(|entries| entries.len() == count as usize)
+                    .ok_or(Unreadable)?
             }
         };
         let mut books: Vec<BookNo> = entries.into_iter().map(unlisted).collect();
@@ -140,13 +160,24 @@ impl Bucket {
 
     /// The books of a gem.
     pub(super) fn books(&self, recipe: &KnownRecipe, rest: u64) -> Result<Listed, Unreadable> {
-        let list = if self.main.is_empty() { None } else { Reader::new(&self.main, rest_bits(recipe))?.find(rest)? };
+        let list = if self.main.is_empty() {
+            None
+        } else {
+            Reader::new(&self.main, rest_bits(recipe))?.find(rest)?
+        };
         let mut books = self.listed(rest, list)?;
         let mut doubtful = Vec::new();
         let (mut added, mut changed) = (Vec::new(), BTreeSet::new());
-        for ((_, book), change) in self.changes.range((rest, BookNo(0))..=(rest, BookNo(u32::MAX))) {
+        for ((_, book), change) in self
+            .changes
+            .range((rest, BookNo(0))..=(rest, BookNo(u32::MAX)))
+        {
             changed.insert(*book);
-            if change.doubted.is_some() { doubtful.push(*book) } else { added.push(*book) }
+            if change.doubted.is_some() {
+                doubtful.push(*book)
+            } else {
+                added.push(*book)
+            }
         }
         if !changed.is_empty() {
             books.retain(|book| !changed.contains(book));
@@ -174,7 +205,11 @@ impl Bucket {
         if !self.main.is_empty() {
             for list in Reader::new(&self.main, rest_bits(recipe))? {
                 let (rest, list) = list?;
-                postings.extend(self.listed(rest, Some(list))?.into_iter().map(|book| (rest, book)));
+                postings.extend(
+                    self.listed(rest, Some(list))?
+                        .into_iter()
+                        .map(|book| (rest, book)),
+                );
             }
         }
         let mut postings = BTreeSet::from_iter(postings);
@@ -203,15 +238,21 @@ impl Bucket {
             } else {
                 list.remove(book);
             }
-            let value = self.changes.get(&(*rest, *book)).map(|change| change.value.clone());
+            let value = self
+                .changes
+                .get(&(*rest, *book))
+                .map(|change| change.value.clone());
             arguments.extend([posting(*rest, *book), value.unwrap_or_default()]);
         }
-        let lists = lists.into_iter().map(|(rest, books)| (rest, books.into_iter().collect()));
+        let lists = lists
+            .into_iter()
+            .map(|(rest, books)| (rest, books.into_iter().collect()));
         for (field, value) in packed(recipe, lists, &self.long) {
             let before = match field.as_slice() {
-                [LONG_LIST, rest @ ..] => {
-                    rest.try_into().ok().and_then(|rest| self.long.get(&u64::from_be_bytes(rest)))
-                }
+                [LONG_LIST, rest @ ..] => rest
+                    .try_into()
+                    .ok()
+                    .and_then(|rest| self.long.get(&u64::from_be_bytes(rest))),
                 _ => Some(&self.main),
             };
             arguments.extend([field, sha1(before.map_or(&[], Vec::as_slice)), value]);
@@ -240,7 +281,14 @@ pub(super) fn packed(
         }
         if is_long || long.contains_key(&rest) {
             let field = [&[LONG_LIST][..], &rest.to_be_bytes()].concat();
-            fields.push((field, if is_long { encode_list(&books) } else { Vec::new() }));
+            fields.push((
+                field,
+                if is_long {
+                    encode_list(&books)
+                } else {
+                    Vec::new()
+                },
+            ));
         }
     }
     fields.push((MAIN.to_vec(), writer.finish().unwrap_or_default()));
@@ -249,7 +297,11 @@ pub(super) fn packed(
 
 /// The SHA-1 of what a field has, as a script compares it; nothing for nothing.
 fn sha1(value: &[u8]) -> Vec<u8> {
-    if value.is_empty() { Vec::new() } else { Sha1::from(value).digest().to_string().into_bytes() }
+    if value.is_empty() {
+        Vec::new()
+    } else {
+        Sha1::from(value).digest().to_string().into_bytes()
+    }
 }
 
 /// The field of a posting.
@@ -259,36 +311,59 @@ pub(super) fn posting(rest: u64, book: BookNo) -> Vec<u8> {
 
 impl Shared {
     /// Adds the postings of gems to `posts`.
-    pub(super) fn post_gems(&self, posts: &mut Posts, recipe: &KnownRecipe, book: BookNo, gems: &[PlacedGem]) {
+    pub(super) fn post_gems(
+        &self,
+        posts: &mut Posts,
+        recipe: &KnownRecipe,
+        book: BookNo,
+        gems: &[PlacedGem],
+    ) {
         for gem in recipe.posted(gems) {
             let (bucket, rest) = place(recipe, gem);
-            posts.entry(self.keys.bucket(recipe.number, bucket)).or_default().insert(posting(rest, book));
+            posts
+                .entry(self.keys.bucket(recipe.number, bucket))
+                .or_default()
+                .insert(posting(rest, book));
         }
     }
 
     /// Adds the digests of a book to `posts`.
     pub(super) fn post_digests(&self, posts: &mut Posts, book: BookNo, record: &Record) {
-        for half in
-            [Some(&record.digest), record.clean_digest.as_ref()].into_iter().flatten().filter_map(|digest| half(digest))
+        for half in [Some(&record.digest), record.clean_digest.as_ref()]
+            .into_iter()
+            .flatten()
+            .filter_map(|digest| half(digest))
         {
-            posts.entry(self.keys.digest(half)).or_default().insert(book.0.to_be_bytes().to_vec());
+            posts
+                .entry(self.keys.digest(half))
+                .or_default()
+                .insert(book.0.to_be_bytes().to_vec());
         }
     }
 
     /// The commands that add postings.
     pub(super) fn additions(posts: &Posts, generation: i64) -> Vec<Command> {
-        posts.iter().map(|(key, fields)| Self::post(key, fields, "+", generation)).collect()
+        posts
+            .iter()
+            .map(|(key, fields)| Self::post(key, fields, "+", generation))
+            .collect()
     }
 
     /// The commands that say that a book may not have postings any more. They do no harm if it has.
     pub(super) fn doubts(posts: &Posts, generation: i64) -> Vec<Command> {
-        let is_digest = |fields: &BTreeSet<Vec<u8>>| fields.first().is_some_and(|field| field.len() == 4);
+        let is_digest =
+            |fields: &BTreeSet<Vec<u8>>| fields.first().is_some_and(|field| field.len() == 4);
         let sign = |fields| if is_digest(fields) { "!" } else { "-" };
-        posts.iter().map(|(key, fields)| Self::post(key, fields, sign(fields), generation)).collect()
+        posts
+            .iter()
+            .map(|(key, fields)| Self::post(key, fields, sign(fields), generation))
+            .collect()
     }
 
     fn post(key: &[u8], fields: &BTreeSet<Vec<u8>>, sign: &str, generation: i64) -> Command {
-        let mut arguments = [sign.to_owned(), generation.to_string()].map(String::into_bytes).to_vec();
+        let mut arguments = [sign.to_owned(), generation.to_string()]
+            .map(String::into_bytes)
+            .to_vec();
         arguments.extend(fields.iter().cloned());
         Command::script(&POST, &[key.to_vec()], arguments)
     }
@@ -300,7 +375,9 @@ mod tests {
 
     #[test]
     fn changes_are_read() {
-        let read = |value: &str| Change::read(value.into()).map(|change| (change.generation, change.doubted));
+        let read = |value: &str| {
+            Change::read(value.into()).map(|change| (change.generation, change.doubted))
+        };
         assert_eq!(read("+7"), Some((7, None)));
         assert_eq!(read("-7 99"), Some((7, Some(99))));
         for damaged in ["", "+", "-7", "-7 x", "!7", "7", "é"] {

@@ -26,10 +26,16 @@ impl Shared {
     pub(super) fn build(&self, watch: Watch<'_>) -> Result<(), StoreError> {
         self.choose_buckets()?;
         let recipes = self.recipes()?;
-        let failed =
-            |e: std::io::Error| StoreError::Io { path: "the temporary folder".to_owned(), detail: e.to_string() };
+        let failed = |e: std::io::Error| StoreError::Io {
+            path: "the temporary folder".to_owned(),
+            detail: e.to_string(),
+        };
         let folder = tempfile::tempdir().map_err(failed)?;
-        let total: u64 = self.summaries(&self.totals()?, &recipes)?.iter().map(|library| library.books).sum();
+        let total: u64 = self
+            .summaries(&self.totals()?, &recipes)?
+            .iter()
+            .map(|library| library.books)
+            .sum();
         for recipe in &recipes.0 {
             let mut runs = Runs::new(folder.path(), recipe, folder.path(), 1);
             let mut read = 0;
@@ -48,38 +54,71 @@ impl Shared {
         let totals = self.totals()?;
         for recipe in &self.recipes()?.0 {
             for keys in self.bucket_keys(recipe.number)?.chunks(AT_ONCE) {
-                let unlink: Vec<Command> = keys.iter().map(|key| Command::bare("UNLINK", key)).collect();
+                let unlink: Vec<Command> = keys
+                    .iter()
+                    .map(|key| Command::bare("UNLINK", key))
+                    .collect();
                 self.client.write(&unlink)?;
             }
-            let gems: u64 = self.sizes(&totals, recipe)?.classes.iter().map(|class| class.gems).sum();
+            let gems: u64 = self
+                .sizes(&totals, recipe)?
+                .classes
+                .iter()
+                .map(|class| class.gems)
+                .sum();
             // Without any, the catalogue begins to grow now.
             if gems > 0 {
-                chosen.insert(recipe.number, (gems / POSTINGS).max(1).ilog2().clamp(*BITS.start(), *BITS.end()));
+                chosen.insert(
+                    recipe.number,
+                    (gems / POSTINGS)
+                        .max(1)
+                        .ilog2()
+                        .clamp(*BITS.start(), *BITS.end()),
+                );
             }
         }
         self.change_recipes(&Actor::Local, |recipes, _| {
             for recipe in &mut recipes.0 {
-                recipe.bucket_bits = chosen.get(&recipe.number).copied().unwrap_or(recipe.bucket_bits);
+                recipe.bucket_bits = chosen
+                    .get(&recipe.number)
+                    .copied()
+                    .unwrap_or(recipe.bucket_bits);
             }
             Ok(Some(Vec::new()))
         })
     }
 
     /// Adds the postings of a shard. Returns the number of its books.
-    fn sort(&self, recipe: &KnownRecipe, shard: u32, runs: &mut Runs<'_>) -> Result<u64, StoreError> {
+    fn sort(
+        &self,
+        recipe: &KnownRecipe,
+        shard: u32,
+        runs: &mut Runs<'_>,
+    ) -> Result<u64, StoreError> {
         let all = Command::new("ZRANGE", &self.keys.shard(shard, "books"), &["0", "-1"][..]);
         let all: Vec<u32> = answer(self.address(), self.read_one(all)?)?;
         let books: Vec<BookNo> = all.into_iter().map(|number| join(shard, number)).collect();
         let field = gem_field(recipe.number);
         for some in books.chunks(AT_ONCE) {
-            let read = |book| Command::new("HGET", &self.keys.book(BookState::Present, book), &field);
-            let lists = self.client.read(&some.iter().copied().map(read).collect::<Vec<_>>())?;
+            let read =
+                |book| Command::new("HGET", &self.keys.book(BookState::Present, book), &field);
+            let lists = self
+                .client
+                .read(&some.iter().copied().map(read).collect::<Vec<_>>())?;
             for (book, list) in some.iter().zip(lists) {
-                let Some(list) = answer::<Option<Vec<u8>>>(self.address(), list)? else { continue };
+                let Some(list) = answer::<Option<Vec<u8>>>(self.address(), list)? else {
+                    continue;
+                };
                 let gems = gem_list::decode(&list, recipe.gem_bytes());
-                let gems =
-                    gems.ok_or_else(|| damaged(self.address(), format!("the gems of book {} cannot be read", book.0)))?;
-                recipe.posted(&gems).try_for_each(|gem| runs.push(gem, *book))?;
+                let gems = gems.ok_or_else(|| {
+                    damaged(
+                        self.address(),
+                        format!("the gems of book {} cannot be read", book.0),
+                    )
+                })?;
+                recipe
+                    .posted(&gems)
+                    .try_for_each(|gem| runs.push(gem, *book))?;
             }
         }
         Ok(books.len() as u64)
@@ -90,11 +129,22 @@ impl Shared {
         let bucket_of = |gem| place(recipe, gem).0;
         runs.merge(bucket_of, |bucket, postings| {
             let lists = postings.chunk_by(|a, b| a.0 == b.0);
-            let lists =
-                lists.map(|list| (place(recipe, list[0].0).1, list.iter().map(|(_, book)| *book).collect::<Vec<_>>()));
+            let lists = lists.map(|list| {
+                (
+                    place(recipe, list[0].0).1,
+                    list.iter().map(|(_, book)| *book).collect::<Vec<_>>(),
+                )
+            });
             let fields = packed(recipe, lists, &HashMap::new());
-            let fields: Vec<Vec<u8>> = fields.into_iter().flat_map(|(field, value)| [field, value]).collect();
-            writes.push(Command::new("HSET", &self.keys.bucket(recipe.number, bucket), fields));
+            let fields: Vec<Vec<u8>> = fields
+                .into_iter()
+                .flat_map(|(field, value)| [field, value])
+                .collect();
+            writes.push(Command::new(
+                "HSET",
+                &self.keys.bucket(recipe.number, bucket),
+                fields,
+            ));
             if writes.len() == AT_ONCE {
                 self.client.write(&std::mem::take(&mut writes))?;
             }

@@ -75,20 +75,35 @@ pub(super) fn without(mut posts: Posts, others: &Posts) -> Posts {
 }
 
 fn terms(record: Option<&Record>) -> BTreeSet<Term> {
-    record.map(|record| Term::of(&record.description)).unwrap_or_default()
+    record
+        .map(|record| Term::of(&record.description))
+        .unwrap_or_default()
 }
 
 impl Shared {
     /// The postings of a state.
-    pub(super) fn posts(&self, recipes: &Recipes, book: BookNo, state: Option<&Old>) -> Result<Posts, StoreError> {
+    pub(super) fn posts(
+        &self,
+        recipes: &Recipes,
+        book: BookNo,
+        state: Option<&Old>,
+    ) -> Result<Posts, StoreError> {
         let mut posts = Posts::new();
-        let Some(Old { record, gems }) = state else { return Ok(posts) };
+        let Some(Old { record, gems }) = state else {
+            return Ok(posts);
+        };
         self.post_digests(&mut posts, book, record);
         for (number, bytes) in gems {
-            let Some(recipe) = recipes.numbered(*number) else { continue };
+            let Some(recipe) = recipes.numbered(*number) else {
+                continue;
+            };
             let gems = gem_list::decode(bytes, recipe.gem_bytes());
-            let gems =
-                gems.ok_or_else(|| damaged(self.address(), format!("the gems of book {} cannot be read", book.0)))?;
+            let gems = gems.ok_or_else(|| {
+                damaged(
+                    self.address(),
+                    format!("the gems of book {} cannot be read", book.0),
+                )
+            })?;
             self.post_gems(&mut posts, recipe, book, &gems);
         }
         Ok(posts)
@@ -122,16 +137,29 @@ impl Shared {
                 return Err(error);
             }
         };
-        let Committed { done, stale, emptied, lost, outgoing } = self.commit(recipes, plans)?;
+        let Committed {
+            done,
+            stale,
+            emptied,
+            lost,
+            outgoing,
+        } = self.commit(recipes, plans)?;
         self.tell(outgoing)?;
         self.doubt(&done)?;
         self.end(&done.into_iter().map(|plan| plan.book).collect::<Vec<_>>())?;
-        let changed = || StoreError::Changed("the list of recipes, or a book that has to do with this one,".to_owned());
+        let changed = || {
+            StoreError::Changed(
+                "the list of recipes, or a book that has to do with this one,".to_owned(),
+            )
+        };
         let recipes_changed = (!stale.is_empty()).then(changed);
         self.take_back(stale);
         self.merge_full(recipes, &grown)?;
         let emptied = emptied.map(|shard| self.lost(shard));
-        emptied.or(lost.map(StoreError::Changed)).or(recipes_changed).map_or(Ok(()), Err)
+        emptied
+            .or(lost.map(StoreError::Changed))
+            .or(recipes_changed)
+            .map_or(Ok(()), Err)
     }
 
     /// Prepares the next states.
@@ -147,20 +175,35 @@ impl Shared {
 
     /// Adds the postings of the next states. Returns how many fields their buckets have.
     pub(super) fn add(&self, plans: &[Plan]) -> Result<Vec<(Vec<u8>, i64)>, StoreError> {
-        let commands: Vec<Command> =
-            plans.iter().flat_map(|plan| Self::additions(&plan.added, plan.book.generation)).collect();
+        let commands: Vec<Command> = plans
+            .iter()
+            .flat_map(|plan| Self::additions(&plan.added, plan.book.generation))
+            .collect();
         let lengths = self.client.write(&commands)?;
-        let length = |(command, length): (Command, _)| Ok((command.key, answer(self.address(), length)?));
+        let length =
+            |(command, length): (Command, _)| Ok((command.key, answer(self.address(), length)?));
         commands.into_iter().zip(lengths).map(length).collect()
     }
 
     /// Makes the next states visible.
-    pub(super) fn commit(&self, recipes: &RecipesThen, plans: Vec<Plan>) -> Result<Committed, StoreError> {
-        let entries: Vec<Vec<u8>> = plans.iter().map(|plan| Self::entry(recipes, plan)).collect();
-        let command = |(plan, entry): (&Plan, &Vec<u8>)| self.commit_command(plan, entry, recipes.version);
+    pub(super) fn commit(
+        &self,
+        recipes: &RecipesThen,
+        plans: Vec<Plan>,
+    ) -> Result<Committed, StoreError> {
+        let entries: Vec<Vec<u8>> = plans
+            .iter()
+            .map(|plan| Self::entry(recipes, plan))
+            .collect();
+        let command =
+            |(plan, entry): (&Plan, &Vec<u8>)| self.commit_command(plan, entry, recipes.version);
         let commits: Vec<Command> = plans.iter().zip(&entries).map(command).collect();
         let mut committed = Committed::default();
-        for ((plan, entry), number) in plans.into_iter().zip(entries).zip(self.client.write(&commits)?) {
+        for ((plan, entry), number) in plans
+            .into_iter()
+            .zip(entries)
+            .zip(self.client.write(&commits)?)
+        {
             match answer::<i64>(self.address(), number)? {
                 -2 => {
                     committed.emptied = Some(plan.book.shard());
@@ -169,7 +212,9 @@ impl Shared {
                 -1 => committed.stale.push(plan),
                 0 => committed.lost = Some(plan.book.key.to_string()),
                 number => {
-                    committed.outgoing.push((plan.book.shard(), number.cast_unsigned(), entry));
+                    committed
+                        .outgoing
+                        .push((plan.book.shard(), number.cast_unsigned(), entry));
                     committed.done.push(plan);
                 }
             }
@@ -179,32 +224,54 @@ impl Shared {
 
     /// Doubts the postings of the former states.
     pub(super) fn doubt(&self, plans: &[Plan]) -> Result<(), StoreError> {
-        self.doubt_posts(plans.iter().map(|plan| (&plan.removed, plan.book.generation)))
+        self.doubt_posts(
+            plans
+                .iter()
+                .map(|plan| (&plan.removed, plan.book.generation)),
+        )
     }
 
-    pub(super) fn doubt_posts<'a>(&self, posts: impl Iterator<Item = (&'a Posts, i64)>) -> Result<(), StoreError> {
-        let commands: Vec<Command> = posts.flat_map(|(posts, generation)| Self::doubts(posts, generation)).collect();
+    pub(super) fn doubt_posts<'a>(
+        &self,
+        posts: impl Iterator<Item = (&'a Posts, i64)>,
+    ) -> Result<(), StoreError> {
+        let commands: Vec<Command> = posts
+            .flat_map(|(posts, generation)| Self::doubts(posts, generation))
+            .collect();
         let lengths = self.client.write_loosely(&commands)?;
-        let lengths =
-            lengths.into_iter().map(|length| answer(self.address(), length)).collect::<Result<Vec<_>, _>>()?;
+        let lengths = lengths
+            .into_iter()
+            .map(|length| answer(self.address(), length))
+            .collect::<Result<Vec<_>, _>>()?;
         self.merge_later(commands.into_iter().map(|command| command.key).zip(lengths));
         Ok(())
     }
 
     /// Takes back changes that were not committed, and cannot be any more. If this fails, others will do it.
     fn take_back(&self, plans: Vec<Plan>) {
-        let doubted = self.doubt_posts(plans.iter().map(|plan| (&plan.added, plan.book.generation)));
+        let doubted =
+            self.doubt_posts(plans.iter().map(|plan| (&plan.added, plan.book.generation)));
         let books: Vec<Locked> = plans.into_iter().map(|plan| plan.book).collect();
         if let Err(error) = doubted.and_then(|()| self.end(&books)) {
-            tracing::warn!("{}: a change is left half done for now: {error}", self.address());
+            tracing::warn!(
+                "{}: a change is left half done for now: {error}",
+                self.address()
+            );
         }
     }
 
     fn stage_command(&self, plan: &Plan) -> Command {
         let book = &plan.book;
-        let keys = [self.keys.shard(book.shard(), "intents"), self.keys.book(BookState::Next, book.number)];
+        let keys = [
+            self.keys.shard(book.shard(), "intents"),
+            self.keys.book(BookState::Next, book.number),
+        ];
         let mut arguments = vec![book.field(), book.token.clone().into_bytes()];
-        arguments.extend(plan.fields.iter().flat_map(|(field, value)| [field.clone(), value.clone()]));
+        arguments.extend(
+            plan.fields
+                .iter()
+                .flat_map(|(field, value)| [field.clone(), value.clone()]),
+        );
         Command::script(&STAGE, &keys, arguments)
     }
 
@@ -235,12 +302,27 @@ impl Shared {
         };
         let (token, member) = (book.token.as_bytes(), book.member());
         let in_terms = [book.library.to_be_bytes(), number.0.to_be_bytes()].concat();
-        let [number, count, version] = [split(number).1.to_string(), count.to_string(), version.to_string()];
+        let [number, count, version] = [
+            split(number).1.to_string(),
+            count.to_string(),
+            version.to_string(),
+        ];
         let [number, count, version] = [&number, &count, &version].map(String::as_bytes);
         let (field, window) = (book.field(), WINDOW.as_bytes());
         let turn = plan.turn.map(|turn| turn.to_string()).unwrap_or_default();
-        let arguments: [&[u8]; 11] =
-            [&field, token, window, kind, &member, number, &in_terms, count, entry, version, turn.as_bytes()];
+        let arguments: [&[u8]; 11] = [
+            &field,
+            token,
+            window,
+            kind,
+            &member,
+            number,
+            &in_terms,
+            count,
+            entry,
+            version,
+            turn.as_bytes(),
+        ];
         Command::script(&COMMIT, &keys, &arguments[..])
     }
 
@@ -266,11 +348,17 @@ impl Shared {
     pub(super) fn tell(&self, mut entries: Vec<(u32, u64, Vec<u8>)>) -> Result<(), StoreError> {
         entries.sort_unstable();
         let moved = self.move_entries(&entries)?;
-        let waiting: BTreeSet<u32> =
-            entries.iter().zip(&moved).filter(|(_, moved)| !**moved).map(|((shard, ..), _)| *shard).collect();
+        let waiting: BTreeSet<u32> = entries
+            .iter()
+            .zip(&moved)
+            .filter(|(_, moved)| !**moved)
+            .map(|((shard, ..), _)| *shard)
+            .collect();
         let sent = entries.iter().zip(&moved).filter(|(_, moved)| **moved);
         let forget: Vec<Command> = sent
-            .map(|((shard, number, _), _)| Command::new("HDEL", &self.keys.shard(*shard, "outbox"), *number))
+            .map(|((shard, number, _), _)| {
+                Command::new("HDEL", &self.keys.shard(*shard, "outbox"), *number)
+            })
             .collect();
         self.client.write_loosely(&forget)?;
         for shard in waiting {
@@ -284,8 +372,10 @@ impl Shared {
         let outbox = self.keys.shard(shard, "outbox");
         let entries = self.read_one(Command::bare("HGETALL", &outbox))?;
         let entries: HashMap<String, Vec<u8>> = answer(self.address(), entries)?;
-        let mut entries: Vec<(u32, u64, Vec<u8>)> =
-            entries.into_iter().filter_map(|(number, entry)| Some((shard, number.parse().ok()?, entry))).collect();
+        let mut entries: Vec<(u32, u64, Vec<u8>)> = entries
+            .into_iter()
+            .filter_map(|(number, entry)| Some((shard, number.parse().ok()?, entry)))
+            .collect();
         if entries.is_empty() {
             return Ok(());
         }
@@ -294,14 +384,17 @@ impl Shared {
         entries.sort_unstable();
         let moved = self.move_entries(&entries)?;
         let forget = entries.iter().zip(moved).filter(|(_, moved)| *moved);
-        let forget: Vec<Command> = forget.map(|((_, number, _), _)| Command::new("HDEL", &outbox, *number)).collect();
+        let forget: Vec<Command> = forget
+            .map(|((_, number, _), _)| Command::new("HDEL", &outbox, *number))
+            .collect();
         self.client.write_loosely(&forget).map(drop)
     }
 
     /// Does what servers that are gone have left.
     pub(super) fn sweep(&self) -> Result<(), StoreError> {
-        let intents: Vec<Command> =
-            (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "intents"))).collect();
+        let intents: Vec<Command> = (0..SHARDS)
+            .map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "intents")))
+            .collect();
         for (shard, intents) in (0..SHARDS).zip(self.client.read(&intents)?) {
             // One field is the last generation.
             if answer::<i64>(self.address(), intents)? > 1 {
@@ -313,8 +406,9 @@ impl Shared {
 
     /// Moves everything in the outboxes, so that the audit log has all that was committed before.
     pub(super) fn empty_outboxes(&self) -> Result<(), StoreError> {
-        let outboxes: Vec<Command> =
-            (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "outbox"))).collect();
+        let outboxes: Vec<Command> = (0..SHARDS)
+            .map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "outbox")))
+            .collect();
         for (shard, entries) in (0..SHARDS).zip(self.client.read(&outboxes)?) {
             if answer::<i64>(self.address(), entries)? > 1 {
                 self.empty_outbox(shard)?;
@@ -329,17 +423,24 @@ impl Shared {
         let intents = self.read_one(Command::bare("HGETALL", &key))?;
         let intents: HashMap<Vec<u8>, String> = answer(self.address(), intents)?;
         for (field, text) in intents {
-            let Some(intent) = Intent::read(&text) else { continue };
+            let Some(intent) = Intent::read(&text) else {
+                continue;
+            };
             let token = token();
             let arguments = [&field, text.as_bytes(), token.as_bytes(), WINDOW.as_bytes()];
             let take = Command::script(&TAKE, std::slice::from_ref(&key), &arguments[..]);
             if self.client.write_loosely(&[take])? != [Value::Int(0)] {
-                tracing::warn!("{}: a change of book {} was left half done", self.address(), intent.number.0);
+                tracing::warn!(
+                    "{}: a change of book {} was left half done",
+                    self.address(),
+                    intent.number.0
+                );
                 // Once a replica has this, it has the intent, too.
                 self.write_one(Command::new("SET", &self.keys.shard(shard, "touched"), ""))?;
                 self.settle(&intent)?;
                 self.empty_outbox(shard)?;
-                self.client.write_loosely(&[self.end_command(intent.number, &field, &token)])?;
+                self.client
+                    .write_loosely(&[self.end_command(intent.number, &field, &token)])?;
             }
         }
         Ok(())
@@ -350,18 +451,34 @@ impl Shared {
     fn settle(&self, intent: &Intent) -> Result<(), StoreError> {
         let recipes = self.recipes()?;
         let book = intent.number;
-        let other = if intent.committed { BookState::Former } else { BookState::Next };
-        let fields: Vec<Vec<u8>> = [b"g".to_vec()].into_iter().chain(state_fields(&recipes)).collect();
+        let other = if intent.committed {
+            BookState::Former
+        } else {
+            BookState::Next
+        };
+        let fields: Vec<Vec<u8>> = [b"g".to_vec()]
+            .into_iter()
+            .chain(state_fields(&recipes))
+            .collect();
         let read = |state| Command::new("HMGET", &self.keys.book(state, book), &fields);
         let states = self.client.read(&[read(BookState::Present), read(other)])?;
         let mut posts = Vec::new();
         for state in states {
             let fields: Vec<Option<Vec<u8>>> = answer(self.address(), state)?;
             let exists = fields.iter().any(Option::is_some);
-            let state = if exists { Some(self.read_old(&recipes, book, fields)?) } else { None };
+            let state = if exists {
+                Some(self.read_old(&recipes, book, fields)?)
+            } else {
+                None
+            };
             posts.push(self.posts(&recipes, book, state.as_ref())?);
         }
-        let (Some(other), Some(present)) = (posts.pop(), posts.pop()) else { return Ok(()) };
-        self.doubt_posts(std::iter::once((&without(other, &present), intent.generation)))
+        let (Some(other), Some(present)) = (posts.pop(), posts.pop()) else {
+            return Ok(());
+        };
+        self.doubt_posts(std::iter::once((
+            &without(other, &present),
+            intent.generation,
+        )))
     }
 }

@@ -100,7 +100,15 @@ struct Run<'a> {
 impl<'a> Run<'a> {
     fn new(commands: &'a [Command], purpose: Purpose) -> Self {
         let (routes, answers) = commands.iter().map(|_| (Route::Slot, None)).unzip();
-        Self { commands, purpose, routes, answers, epoch: (0, 0), asks_all: false, at_once: None }
+        Self {
+            commands,
+            purpose,
+            routes,
+            answers,
+            epoch: (0, 0),
+            asks_all: false,
+            at_once: None,
+        }
     }
 }
 
@@ -125,7 +133,10 @@ enum Trouble {
 
 impl Client {
     /// Connects to a cluster. Scripts are loaded into every node that is used.
-    pub(super) fn connect(address: &ClusterAddress, scripts: Vec<&'static Script>) -> Result<Self, StoreError> {
+    pub(super) fn connect(
+        address: &ClusterAddress,
+        scripts: Vec<&'static Script>,
+    ) -> Result<Self, StoreError> {
         let client = Self {
             address: address.clone(),
             pool: Pool::new(Login::to(address)?, scripts),
@@ -134,11 +145,16 @@ impl Client {
             on_disk: must_be_on_disk(),
             counters: Counters::default(),
         };
-        client.refresh(0).map_err(|why| unavailable(address, &why))?;
+        client
+            .refresh(0)
+            .map_err(|why| unavailable(address, &why))?;
         client.confirm_one_cluster()?;
         if client.on_disk {
-            for (node, answer) in client.on_each_primary(redis::cmd("WAITAOF").arg(1).arg(0).arg(1))? {
-                read::<(usize, usize)>(answer).ok_or_else(|| unavailable(address, &format!("{node} keeps no log")))?;
+            for (node, answer) in
+                client.on_each_primary(redis::cmd("WAITAOF").arg(1).arg(0).arg(1))?
+            {
+                read::<(usize, usize)>(answer)
+                    .ok_or_else(|| unavailable(address, &format!("{node} keeps no log")))?;
             }
         }
         Ok(client)
@@ -183,14 +199,21 @@ impl Client {
     ) -> Result<Vec<Option<Value>>, StoreError> {
         let topology = self.topology();
         let node = |command: &Command| topology.node(command.slot).map(str::to_owned);
-        let (asked, nodes): (Vec<usize>, Vec<Option<String>>) =
-            commands.iter().map(node).enumerate().filter(|(_, node)| !given_up.contains(node)).unzip();
+        let (asked, nodes): (Vec<usize>, Vec<Option<String>>) = commands
+            .iter()
+            .map(node)
+            .enumerate()
+            .filter(|(_, node)| !given_up.contains(node))
+            .unzip();
         let asking: Vec<Command> = asked.iter().map(|at| commands[*at].clone()).collect();
         let mut run = Run::new(&asking, Purpose::Loosely);
         match self.try_for(LITTLE_PATIENCE, &mut run) {
             Ok(()) => {}
             Err(StoreError::Unavailable { .. }) => {
-                let silent = nodes.into_iter().zip(&run.answers).filter(|(_, answer)| answer.is_none());
+                let silent = nodes
+                    .into_iter()
+                    .zip(&run.answers)
+                    .filter(|(_, answer)| answer.is_none());
                 given_up.extend(silent.map(|(node, _)| node));
             }
             Err(error) => return Err(error),
@@ -206,7 +229,14 @@ impl Client {
     /// write something.
     pub(super) fn write(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
         let waits = self.on_disk || self.replicated.load(Ordering::Relaxed);
-        self.run(commands, if waits { Purpose::Write } else { Purpose::Loosely })
+        self.run(
+            commands,
+            if waits {
+                Purpose::Write
+            } else {
+                Purpose::Loosely
+            },
+        )
     }
 
     /// Writes what may be lost.
@@ -216,30 +246,48 @@ impl Client {
 
     /// Reads the topology again.
     pub(super) fn look_around(&self) -> Result<(), StoreError> {
-        self.refresh(0).map_err(|why| unavailable(&self.address, &why))
+        self.refresh(0)
+            .map_err(|why| unavailable(&self.address, &why))
     }
 
     /// Sends a command to every node that serves slots.
-    pub(super) fn on_each_primary(&self, command: &redis::Cmd) -> Result<Vec<(String, Value)>, StoreError> {
+    pub(super) fn on_each_primary(
+        &self,
+        command: &redis::Cmd,
+    ) -> Result<Vec<(String, Value)>, StoreError> {
         let topology = self.topology();
-        topology.primaries().map(|node| Ok((node.to_owned(), self.on(node, command)?))).collect()
+        topology
+            .primaries()
+            .map(|node| Ok((node.to_owned(), self.on(node, command)?)))
+            .collect()
     }
 
     /// Sends a command to a node.
     pub(super) fn on(&self, node: &str, command: &redis::Cmd) -> Result<Value, StoreError> {
         let failed = |why: redis::RedisError| unavailable(&self.address, &format!("{node}: {why}"));
-        let mut connection = self.pool.take(node).map_err(|why| unavailable(&self.address, &why))?;
-        connection.send_packed_command(&command.get_packed_command()).map_err(failed)?;
+        let mut connection = self
+            .pool
+            .take(node)
+            .map_err(|why| unavailable(&self.address, &why))?;
+        connection
+            .send_packed_command(&command.get_packed_command())
+            .map_err(failed)?;
         let answer = connection.recv_response().map_err(failed)?;
         self.pool.give_back(node, connection);
         match answer {
-            Value::ServerError(error) => Err(unavailable(&self.address, &format!("{node}: {}", shown(&error)))),
+            Value::ServerError(error) => Err(unavailable(
+                &self.address,
+                &format!("{node}: {}", shown(&error)),
+            )),
             answer => Ok(answer),
         }
     }
 
     pub(super) fn topology(&self) -> Arc<Topology> {
-        self.topology.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.topology
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn run(&self, commands: &[Command], purpose: Purpose) -> Result<Vec<Value>, StoreError> {
@@ -261,7 +309,10 @@ impl Client {
                 Some(Trouble::NotReplicated(node)) => {
                     unacknowledged += 1;
                     if unacknowledged == ACKNOWLEDGE_TRIES {
-                        return Err(StoreError::NotReplicated { store: self.address.to_string(), node });
+                        return Err(StoreError::NotReplicated {
+                            store: self.address.to_string(),
+                            node,
+                        });
                     }
                     format!("the replicas of {node} do not acknowledge")
                 }
@@ -271,7 +322,9 @@ impl Client {
             if Instant::now() + pause > until {
                 return Err(unavailable(&self.address, &trouble));
             }
-            let is_open = |(route, answer): (&Route, &Option<Value>)| answer.is_none() && *route == Route::Slot;
+            let is_open = |(route, answer): (&Route, &Option<Value>)| {
+                answer.is_none() && *route == Route::Slot
+            };
             if run.purpose == Purpose::Now || run.routes.iter().zip(&run.answers).any(is_open) {
                 if tries > 0 {
                     sleep(pause);
@@ -290,24 +343,41 @@ impl Client {
         let mut nodes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         if run.purpose == Purpose::Now {
             run.epoch = (0, 0);
-            nodes.extend(self.pool.voters(topology, run.asks_all).map(|node| (node, Vec::new())));
+            nodes.extend(
+                self.pool
+                    .voters(topology, run.asks_all)
+                    .map(|node| (node, Vec::new())),
+            );
         }
         for at in (0..run.commands.len()).filter(|at| run.answers[*at].is_none()) {
             match (&run.routes[at], topology.node(run.commands[at].slot)) {
                 (Route::Ask(node), _) => nodes.entry(node.as_str()).or_default().push(at),
                 (Route::Slot, Some(node)) => nodes.entry(node).or_default().push(at),
-                (Route::Slot, None) => trouble = Some(Trouble::Again("some slots are served by no node".to_owned())),
+                (Route::Slot, None) => {
+                    trouble = Some(Trouble::Again(
+                        "some slots are served by no node".to_owned(),
+                    ))
+                }
             }
         }
-        let nodes: Vec<(String, Vec<usize>)> =
-            nodes.into_iter().map(|(node, chosen)| (node.to_owned(), chosen)).collect();
+        let nodes: Vec<(String, Vec<usize>)> = nodes
+            .into_iter()
+            .map(|(node, chosen)| (node.to_owned(), chosen))
+            .collect();
         let mut sent = Vec::new();
         Counters::count(&self.counters.round_trips, nodes.len());
         for (node, chosen) in nodes {
             let fewest = usize::from(self.replicated.load(Ordering::Relaxed));
             let replicas = topology.replicas(&node).max(fewest);
             match self.send(&node, run, &chosen, replicas) {
-                Ok(connection) => sent.push((node, Pipeline { connection, commands: chosen, replicas })),
+                Ok(connection) => sent.push((
+                    node,
+                    Pipeline {
+                        connection,
+                        commands: chosen,
+                        replicas,
+                    },
+                )),
                 Err(why) => {
                     self.start_again(&node, &chosen, &mut run.routes);
                     self.pool.hush(&node);
@@ -328,17 +398,32 @@ impl Client {
             if epoch > topology.epoch || 2 * voters <= topology.primaries().count() {
                 run.answers.fill_with(|| None);
                 run.asks_all = true;
-                return Some(Trouble::Again("most primaries do not confirm which nodes serve".to_owned()));
+                return Some(Trouble::Again(
+                    "most primaries do not confirm which nodes serve".to_owned(),
+                ));
             }
             // Whichever node answers the rest has all that was acknowledged when this began.
             run.purpose = Purpose::Loosely;
         }
-        trouble.filter(|trouble| matches!(trouble, Trouble::Final(_)) || run.answers.iter().any(Option::is_none))
+        trouble.filter(|trouble| {
+            matches!(trouble, Trouble::Final(_)) || run.answers.iter().any(Option::is_none)
+        })
     }
 
     /// Sends commands to a node.
-    fn send(&self, node: &str, run: &Run<'_>, chosen: &[usize], replicas: usize) -> Result<Connection, String> {
-        let mut bytes = Vec::with_capacity(chosen.iter().map(|at| run.commands[*at].bytes.len() + 32).sum());
+    fn send(
+        &self,
+        node: &str,
+        run: &Run<'_>,
+        chosen: &[usize],
+        replicas: usize,
+    ) -> Result<Connection, String> {
+        let mut bytes = Vec::with_capacity(
+            chosen
+                .iter()
+                .map(|at| run.commands[*at].bytes.len() + 32)
+                .sum(),
+        );
         for at in chosen {
             if run.routes[*at] != Route::Slot {
                 redis::cmd("ASKING").write_packed_command(&mut bytes);
@@ -347,31 +432,50 @@ impl Client {
         }
         match run.purpose {
             Purpose::Loosely => {}
-            Purpose::Now => redis::cmd("CLUSTER").arg("INFO").write_packed_command(&mut bytes),
+            Purpose::Now => redis::cmd("CLUSTER")
+                .arg("INFO")
+                .write_packed_command(&mut bytes),
             Purpose::Write => {
                 let time = ACKNOWLEDGE.as_millis() as u64;
-                redis::cmd("WAIT").arg(replicas).arg(time).write_packed_command(&mut bytes);
+                redis::cmd("WAIT")
+                    .arg(replicas)
+                    .arg(time)
+                    .write_packed_command(&mut bytes);
                 // A replica that is asked together with the change, before its log is synced, says so only a second later.
                 if self.on_disk {
-                    redis::cmd("WAITAOF").arg(1).arg(replicas).arg(time).write_packed_command(&mut bytes);
+                    redis::cmd("WAITAOF")
+                        .arg(1)
+                        .arg(replicas)
+                        .arg(time)
+                        .write_packed_command(&mut bytes);
                 }
             }
         }
         let mut connection = self.pool.take(node)?;
-        connection.send_packed_command(&bytes).map_err(|why| format!("{node}: {why}"))?;
+        connection
+            .send_packed_command(&bytes)
+            .map_err(|why| format!("{node}: {why}"))?;
         Ok(connection)
     }
 
     /// Receives the answers of a node. Says where commands that it does not serve are to be sent instead.
     fn receive(&self, node: &str, pipeline: Pipeline, run: &mut Run<'_>) -> Option<Trouble> {
-        let Pipeline { mut connection, commands, replicas } = pipeline;
+        let Pipeline {
+            mut connection,
+            commands,
+            replicas,
+        } = pipeline;
         let mut got = Vec::with_capacity(commands.len());
         let mut trouble = None;
         let only_votes = commands.is_empty();
         if only_votes && connection.set_read_timeout(Some(VOTE)).is_err() {
             return None;
         }
-        let mut next = || connection.recv_response().map_err(|why| format!("{node}: {why}"));
+        let mut next = || {
+            connection
+                .recv_response()
+                .map_err(|why| format!("{node}: {why}"))
+        };
         let mut receive_all = || {
             for at in &commands {
                 let asked = std::mem::take(&mut run.routes[*at]) != Route::Slot;
@@ -384,7 +488,10 @@ impl Client {
                             let is_redirected = ["ASK", "MOVED"].contains(&error.code());
                             Counters::count(&self.counters.redirects, usize::from(is_redirected));
                             run.routes[*at] = route;
-                            trouble.get_or_insert(Trouble::Again(format!("{node}: {}", shown(&error))));
+                            trouble.get_or_insert(Trouble::Again(format!(
+                                "{node}: {}",
+                                shown(&error)
+                            )));
                         }
                         Err(error) => trouble = Some(Trouble::Final(error)),
                     },
@@ -394,7 +501,11 @@ impl Client {
             if run.purpose == Purpose::Write && self.on_disk {
                 next()?;
             }
-            if run.purpose == Purpose::Loosely { Ok(None) } else { next().map(Some) }
+            if run.purpose == Purpose::Loosely {
+                Ok(None)
+            } else {
+                next().map(Some)
+            }
         };
         let last = match receive_all() {
             Ok(last) => last,
@@ -410,15 +521,20 @@ impl Client {
         match run.purpose {
             Purpose::Loosely => {}
             Purpose::Now => {
-                if let Some(epoch) = last.and_then(read::<String>).and_then(|info| current_epoch(&info)) {
+                if let Some(epoch) = last
+                    .and_then(read::<String>)
+                    .and_then(|info| current_epoch(&info))
+                {
                     run.epoch = (run.epoch.0.max(epoch), run.epoch.1 + 1);
                 }
             }
             Purpose::Write => {
                 let acknowledged = if self.on_disk {
-                    last.and_then(read::<(usize, usize)>).is_some_and(|(own, others)| own > 0 && others >= replicas)
+                    last.and_then(read::<(usize, usize)>)
+                        .is_some_and(|(own, others)| own > 0 && others >= replicas)
                 } else {
-                    last.and_then(read::<usize>).is_some_and(|others| others >= replicas)
+                    last.and_then(read::<usize>)
+                        .is_some_and(|others| others >= replicas)
                 };
                 if !acknowledged && !got.is_empty() {
                     return trouble
@@ -446,14 +562,21 @@ impl Client {
         let asked = || error.details()?.split(' ').nth(1).map(str::to_owned);
         match error.code() {
             "ASK" => Ok(asked().map_or(Route::Slot, Route::Ask)),
-            "MOVED" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY" | "BUSY" => Ok(Route::Slot),
+            "MOVED" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY"
+            | "BUSY" => Ok(Route::Slot),
             "NOSCRIPT" => {
                 // Somebody emptied the cache of scripts: they are loaded with the next connection.
                 self.pool.forget(node);
                 Ok(Route::Slot)
             }
-            "OOM" => Err(StoreError::Full { store: self.address.to_string(), node: node.to_owned() }),
-            _ => Err(unavailable(&self.address, &format!("{node}: {}", shown(error)))),
+            "OOM" => Err(StoreError::Full {
+                store: self.address.to_string(),
+                node: node.to_owned(),
+            }),
+            _ => Err(unavailable(
+                &self.address,
+                &format!("{node}: {}", shown(error)),
+            )),
         }
     }
 
@@ -465,13 +588,18 @@ impl Client {
         for node in all.iter().cycle().skip(tries % all.len()).take(all.len()) {
             match self.topology_of(node) {
                 // A node that was cut off knows less than what is known.
-                Ok(topology) if topology.epoch < known.epoch => why = format!("{node} does not know the last election"),
+                Ok(topology) if topology.epoch < known.epoch => {
+                    why = format!("{node} does not know the last election")
+                }
                 Ok(topology) => {
                     if topology.has_replicas {
                         self.replicated.store(true, Ordering::Relaxed);
                     }
                     self.counters.compare(&known, &topology);
-                    *self.topology.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(topology);
+                    *self
+                        .topology
+                        .write()
+                        .unwrap_or_else(PoisonError::into_inner) = Arc::new(topology);
                     return Ok(());
                 }
                 Err(error) => {
@@ -485,8 +613,11 @@ impl Client {
 
     fn topology_of(&self, node: &str) -> Result<Topology, String> {
         let ask = |what: &str| {
-            let answer = self.on(node, redis::cmd("CLUSTER").arg(what)).map_err(|error| error.to_string())?;
-            read::<String>(answer).ok_or_else(|| format!("{node} does not say which nodes there are"))
+            let answer = self
+                .on(node, redis::cmd("CLUSTER").arg(what))
+                .map_err(|error| error.to_string())?;
+            read::<String>(answer)
+                .ok_or_else(|| format!("{node} does not say which nodes there are"))
         };
         Topology::of(node, ask)
     }
@@ -497,5 +628,8 @@ fn shown(error: &ServerError) -> String {
 }
 
 fn unavailable(address: &ClusterAddress, detail: &str) -> StoreError {
-    StoreError::Unavailable { store: address.to_string(), detail: detail.to_owned() }
+    StoreError::Unavailable {
+        store: address.to_string(),
+        detail: detail.to_owned(),
+    }
 }

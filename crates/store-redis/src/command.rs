@@ -30,18 +30,28 @@ impl Command {
     /// it is handing over the slot, then refuses it (`TRYAGAIN`).
     pub(super) fn script(script: &Script, keys: &[Vec<u8>], arguments: impl ToRedisArgs) -> Self {
         let mut command = redis::cmd("EVALSHA");
-        command.arg(script.get_hash()).arg(keys.len()).arg(keys).arg(arguments);
+        command
+            .arg(script.get_hash())
+            .arg(keys.len())
+            .arg(keys)
+            .arg(arguments);
         Self::packed(keys.first().map_or(&[], Vec::as_slice), &command)
     }
 
     fn packed(key: &[u8], command: &Cmd) -> Self {
-        Self { key: key.to_vec(), slot: slot(key), bytes: command.get_packed_command() }
+        Self {
+            key: key.to_vec(),
+            slot: slot(key),
+            bytes: command.get_packed_command(),
+        }
     }
 }
 
 /// The fields of a hash, and their values; `None` if an answer has another form.
 pub(super) fn pairs(answer: Value) -> Option<Vec<(Vec<u8>, Vec<u8>)>> {
-    let Value::Array(strings) = answer else { return None };
+    let Value::Array(strings) = answer else {
+        return None;
+    };
     let mut strings = strings.into_iter().map(|string| match string {
         Value::BulkString(bytes) => Some(bytes),
         _ => None,

@@ -55,17 +55,26 @@ impl ClusterSnapshot<'_> {
         let [recipes, totals] = answers.split_off(count).try_into().unwrap_or_default();
         let same = self.shared.recipes_in(recipes)?.is(&self.recipes);
         let _ = self.totals.set(answer(self.shared.address(), totals)?);
-        let _ = self.confirmed.set(if same { Confirmed::Same } else { Confirmed::Changed });
+        let _ = self.confirmed.set(if same {
+            Confirmed::Same
+        } else {
+            Confirmed::Changed
+        });
         self.known()?;
         Ok((answers, nodes))
     }
 
     /// Reads buckets, and says if all were read before any of them can have been dropped with its recipe. The recipes that
     /// the snapshot has must be believed until then.
-    pub(super) fn read_buckets(&self, buckets: Vec<Command>) -> Result<(Vec<Option<Value>>, bool), StoreError> {
+    pub(super) fn read_buckets(
+        &self,
+        buckets: Vec<Command>,
+    ) -> Result<(Vec<Option<Value>>, bool), StoreError> {
         let topology = self.shared.client.topology();
         let (count, mut commands) = (buckets.len(), buckets);
-        let stamps: Option<BTreeSet<u32>> = super::Shared::stamps_of(&topology, &commands).into_iter().collect();
+        let stamps: Option<BTreeSet<u32>> = super::Shared::stamps_of(&topology, &commands)
+            .into_iter()
+            .collect();
         let Some(stamps) = stamps.filter(|_| !self.is_partial()) else {
             self.known()?;
             return Ok((self.read(commands)?, false));
@@ -81,7 +90,9 @@ impl ClusterSnapshot<'_> {
         let mut is_before = nodes.is_some_and(|nodes| Arc::ptr_eq(&nodes, &topology));
         for (shard, version) in stamps.into_iter().zip(answers.split_off(count)) {
             let version: Option<u64> = answer(self.shared.address(), version)?;
-            let Some(version) = version else { return Err(self.shared.lost(shard)) };
+            let Some(version) = version else {
+                return Err(self.shared.lost(shard));
+            };
             is_before &= version <= self.recipes.version;
         }
         Ok((answers.into_iter().map(Some).collect(), is_before))

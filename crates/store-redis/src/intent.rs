@@ -82,7 +82,12 @@ impl Locked {
 }
 
 fn field(library: u32, key: &BookKey) -> Vec<u8> {
-    [library.to_string().as_bytes(), b"\0", key.id.as_str().as_bytes()].concat()
+    [
+        library.to_string().as_bytes(),
+        b"\0",
+        key.id.as_str().as_bytes(),
+    ]
+    .concat()
 }
 
 pub(super) fn member(key: &BookKey, number: BookNo) -> Vec<u8> {
@@ -92,7 +97,10 @@ pub(super) fn member(key: &BookKey, number: BookNo) -> Vec<u8> {
 /// The number in a member of the ids, and the id before it.
 pub(super) fn read_member(member: &[u8]) -> Option<(&str, BookNo)> {
     let (id, number) = member.split_last_chunk()?;
-    Some((str::from_utf8(id.strip_suffix(b"\0")?).ok()?, BookNo(u32::from_be_bytes(*number))))
+    Some((
+        str::from_utf8(id.strip_suffix(b"\0")?).ok()?,
+        BookNo(u32::from_be_bytes(*number)),
+    ))
 }
 
 impl Shared {
@@ -100,17 +108,34 @@ impl Shared {
     pub(super) fn find_command(&self, library: u32, key: &BookKey) -> Command {
         let id = key.id.as_str().as_bytes();
         let range = [[b"[", id, b"\0"].concat(), [b"(", id, b"\x01"].concat()];
-        Command::new("ZRANGEBYLEX", &self.keys.ids(shard_of_key(key), library), &range[..])
+        Command::new(
+            "ZRANGEBYLEX",
+            &self.keys.ids(shard_of_key(key), library),
+            &range[..],
+        )
     }
 
     /// The numbers of books by their ids.
-    pub(super) fn find_all(&self, keys: &[(u32, &BookKey)]) -> Result<Vec<Option<BookNo>>, StoreError> {
-        let found = self.read_stamped(keys.iter().map(|(library, key)| self.find_command(*library, key)).collect())?;
+    pub(super) fn find_all(
+        &self,
+        keys: &[(u32, &BookKey)],
+    ) -> Result<Vec<Option<BookNo>>, StoreError> {
+        let found = self.read_stamped(
+            keys.iter()
+                .map(|(library, key)| self.find_command(*library, key))
+                .collect(),
+        )?;
         let read = found.into_iter().map(|found| {
             let found: Vec<Vec<u8>> = answer(self.address(), found)?;
-            let number = found.first().map(|member| read_member(member).map(|(_, number)| number));
+            let number = found
+                .first()
+                .map(|member| read_member(member).map(|(_, number)| number));
             number
-                .map(|number| number.ok_or_else(|| damaged(self.address(), "the number of a book cannot be read")))
+                .map(|number| {
+                    number.ok_or_else(|| {
+                        damaged(self.address(), "the number of a book cannot be read")
+                    })
+                })
                 .transpose()
         });
         read.collect()
@@ -118,11 +143,18 @@ impl Shared {
 
     /// Locks books, all or none of them. Those that do not exist are left out, or get a number if `create` is set. The keys
     /// are all different.
-    pub(super) fn lock(&self, recipes: &Recipes, keys: &[BookKey], create: bool) -> Result<Vec<Locked>, StoreError> {
+    pub(super) fn lock(
+        &self,
+        recipes: &Recipes,
+        keys: &[BookKey],
+        create: bool,
+    ) -> Result<Vec<Locked>, StoreError> {
         let since = Instant::now();
         loop {
             let (locked, refused) = self.try_lock(recipes, keys, create)?;
-            let Some((refusal, key)) = refused else { return Ok(locked) };
+            let Some((refusal, key)) = refused else {
+                return Ok(locked);
+            };
             self.end(&locked)?;
             if since.elapsed() > PATIENCE {
                 return Err(StoreError::Changed(key.to_string()));
@@ -132,7 +164,9 @@ impl Shared {
                     self.take_over(shard_of_key(&key))?;
                 }
                 // Two changes that each wait for the other's book try again at different times.
-                sleep(PAUSE + PAUSE * u32::from(blake3::hash(token().as_bytes()).as_bytes()[0]) / 64);
+                sleep(
+                    PAUSE + PAUSE * u32::from(blake3::hash(token().as_bytes()).as_bytes()[0]) / 64,
+                );
             }
         }
     }
@@ -145,7 +179,11 @@ impl Shared {
     ) -> Result<(Vec<Locked>, Option<Refused>), StoreError> {
         let mut wanted = Vec::new();
         for key in keys {
-            let library = if create { Some(self.number_library(&key.library)?) } else { self.library(&key.library)? };
+            let library = if create {
+                Some(self.number_library(&key.library)?)
+            } else {
+                self.library(&key.library)?
+            };
             wanted.extend(library.map(|library| (library, key)));
         }
         let mut found: Vec<(u32, &BookKey, Option<BookNo>)> = Vec::new();
@@ -163,12 +201,23 @@ impl Shared {
         let mut numbers = self.number_books(&new)?.into_iter();
         let mut begun = Vec::new();
         for (library, key, known) in found {
-            let Some(number) = known.or_else(|| numbers.next()) else { continue };
-            let locked = Locked { key: key.clone(), library, number, token: token(), generation: 0, old: None };
+            let Some(number) = known.or_else(|| numbers.next()) else {
+                continue;
+            };
+            let locked = Locked {
+                key: key.clone(),
+                library,
+                number,
+                token: token(),
+                generation: 0,
+                old: None,
+            };
             begun.push((locked, known.is_some()));
         }
-        let commands: Vec<Command> =
-            begun.iter().map(|(locked, exists)| self.begin(recipes, locked, *exists)).collect();
+        let commands: Vec<Command> = begun
+            .iter()
+            .map(|(locked, exists)| self.begin(recipes, locked, *exists))
+            .collect();
         let answers = self.client.write_loosely(&commands)?;
         let (mut all, mut refused) = (Vec::new(), None);
         for ((mut locked, exists), answered) in begun.into_iter().zip(answers) {
@@ -177,9 +226,14 @@ impl Shared {
             let said: String = answer(self.address(), answered.next().unwrap_or_default())?;
             match said.as_str() {
                 "ok" => {
-                    locked.generation = answer(self.address(), answered.next().unwrap_or_default())?;
+                    locked.generation =
+                        answer(self.address(), answered.next().unwrap_or_default())?;
                     let fields = answer(self.address(), answered.next().unwrap_or_default())?;
-                    locked.old = if exists { Some(self.read_old(recipes, locked.number, fields)?) } else { None };
+                    locked.old = if exists {
+                        Some(self.read_old(recipes, locked.number, fields)?)
+                    } else {
+                        None
+                    };
                     all.push(locked);
                 }
                 "busy" => refused = Some((Refusal::Busy, locked.key)),
@@ -217,17 +271,35 @@ impl Shared {
         fields: Vec<Option<Vec<u8>>>,
     ) -> Result<Old, StoreError> {
         let mut fields = fields.into_iter().skip(1);
-        let record = fields.next().flatten().and_then(|record| serde_json::from_slice(&record).ok());
-        let record =
-            record.ok_or_else(|| damaged(self.address(), format!("the record of book {} cannot be read", book.0)))?;
-        let gems = recipes.0.iter().zip(fields).filter_map(|(recipe, gems)| Some((recipe.number, gems?)));
-        Ok(Old { record, gems: gems.collect() })
+        let record = fields
+            .next()
+            .flatten()
+            .and_then(|record| serde_json::from_slice(&record).ok());
+        let record = record.ok_or_else(|| {
+            damaged(
+                self.address(),
+                format!("the record of book {} cannot be read", book.0),
+            )
+        })?;
+        let gems = recipes
+            .0
+            .iter()
+            .zip(fields)
+            .filter_map(|(recipe, gems)| Some((recipe.number, gems?)));
+        Ok(Old {
+            record,
+            gems: gems.collect(),
+        })
     }
 
     /// Ends changes.
     pub(super) fn end(&self, changes: &[Locked]) -> Result<(), StoreError> {
-        let ends = changes.iter().map(|change| self.end_command(change.number, &change.field(), &change.token));
-        self.client.write_loosely(&ends.collect::<Vec<_>>()).map(drop)
+        let ends = changes
+            .iter()
+            .map(|change| self.end_command(change.number, &change.field(), &change.token));
+        self.client
+            .write_loosely(&ends.collect::<Vec<_>>())
+            .map(drop)
     }
 
     pub(super) fn end_command(&self, number: BookNo, field: &[u8], token: &str) -> Command {
@@ -261,6 +333,10 @@ impl Intent {
         let committed = words.next()? == "c";
         let number = words.next()?.parse::<u32>().ok()?;
         let (shard, number) = split(BookNo(number));
-        Some(Self { generation, committed, number: join(shard, number) })
+        Some(Self {
+            generation,
+            committed,
+            number: join(shard, number),
+        })
     }
 }

@@ -43,9 +43,17 @@ static TAGS: LazyLock<Vec<String>> = LazyLock::new(|| {
 
 /// The slot of a key: CRC-16/XMODEM of its hash tag, or of all of it if it has none.
 pub(super) fn slot(key: &[u8]) -> u16 {
-    let find = |from: usize, byte| key[from..].iter().position(|found| *found == byte).map(|at| from + at);
-    let tag =
-        find(0, b'{').and_then(|open| find(open, b'}').filter(|close| *close > open + 1).map(|close| open + 1..close));
+    let find = |from: usize, byte| {
+        key[from..]
+            .iter()
+            .position(|found| *found == byte)
+            .map(|at| from + at)
+    };
+    let tag = find(0, b'{').and_then(|open| {
+        find(open, b'}')
+            .filter(|close| *close > open + 1)
+            .map(|close| open + 1..close)
+    });
     State::<XMODEM>::calculate(tag.map_or(key, |tag| &key[tag])) % SLOTS
 }
 
@@ -56,13 +64,17 @@ pub(super) fn slot_of_shard(shard: u32) -> u16 {
 
 /// The shard that has this slot.
 pub(super) fn shard_of_slot(slot: u16) -> Option<u32> {
-    slot.is_multiple_of(SLOTS_OF_SHARD).then_some(u32::from(slot / SLOTS_OF_SHARD))
+    slot.is_multiple_of(SLOTS_OF_SHARD)
+        .then_some(u32::from(slot / SLOTS_OF_SHARD))
 }
 
 /// The shard of a book's key.
 pub(super) fn shard_of_key(key: &BookKey) -> u32 {
     let mut hasher = blake3::Hasher::new();
-    hasher.update(key.library.as_str().as_bytes()).update(&[0]).update(key.id.as_str().as_bytes());
+    hasher
+        .update(key.library.as_str().as_bytes())
+        .update(&[0])
+        .update(key.id.as_str().as_bytes());
     u32::from(hasher.finalize().as_bytes()[0])
 }
 
@@ -136,7 +148,9 @@ pub(super) struct Keys {
 
 impl Keys {
     pub(super) fn new(prefix: &str) -> Self {
-        Self { prefix: prefix.to_owned() }
+        Self {
+            prefix: prefix.to_owned(),
+        }
     }
 
     fn tagged(&self, tag: &str, name: &[u8]) -> Vec<u8> {
@@ -188,7 +202,12 @@ impl Keys {
 
     /// What an access key has used: a hash.
     pub(super) fn usage(&self, who: &str) -> Vec<u8> {
-        format!("{}:u:{}", self.prefix, blake3::hash(who.as_bytes()).to_hex()).into_bytes()
+        format!(
+            "{}:u:{}",
+            self.prefix,
+            blake3::hash(who.as_bytes()).to_hex()
+        )
+        .into_bytes()
     }
 
     /// A bucket of postings: a hash of its main list, its long lists and its latest changes (`buckets.rs`).
@@ -225,9 +244,10 @@ impl Keys {
         }
         let shard = TAGS.iter().position(|known| known == tag)? as u32;
         match name.split_once(':') {
-            Some((state @ ("b" | "n" | "f"), number)) => {
-                Some(Name::Book(state.chars().next()?, BookNo(number.parse().ok()?)))
-            }
+            Some((state @ ("b" | "n" | "f"), number)) => Some(Name::Book(
+                state.chars().next()?,
+                BookNo(number.parse().ok()?),
+            )),
             _ => Some(Name::Shard(shard, name)),
         }
     }
@@ -245,11 +265,19 @@ mod tests {
     #[test]
     fn slots_are_those_of_the_specification() {
         // From the specification of Redis Cluster, and from CLUSTER KEYSLOT.
-        let table = [("123456789", 0x31C3), ("foo", 12182), ("{user1000}.following", 3443), ("user1000", 3443)];
+        let table = [
+            ("123456789", 0x31C3),
+            ("foo", 12182),
+            ("{user1000}.following", 3443),
+            ("user1000", 3443),
+        ];
         for (key, expected) in table {
             assert_eq!(slot(key.as_bytes()), expected % SLOTS, "{key}");
         }
-        assert_eq!(slot(b"foo{}{bar}"), State::<XMODEM>::calculate(b"foo{}{bar}") % SLOTS);
+        assert_eq!(
+            slot(b"foo{}{bar}"),
+            State::<XMODEM>::calculate(b"foo{}{bar}") % SLOTS
+        );
         assert_eq!(slot(b"foo{{bar}}zap"), slot(b"{bar"));
         assert_eq!(slot(b"foo{bar}{zap}"), slot(b"bar"));
     }
@@ -261,7 +289,10 @@ mod tests {
         let table = [
             (keys.bucket(2, 99), Some(Name::Bucket(2, 99))),
             (keys.digest("00ff"), Some(Name::Digest("00ff"))),
-            (keys.book(BookState::Next, book), Some(Name::Book('n', book))),
+            (
+                keys.book(BookState::Next, book),
+                Some(Name::Book('n', book)),
+            ),
             (keys.ids(255, 4), Some(Name::Shard(255, "ids:4"))),
             (keys.meta("audit"), Some(Name::Meta("audit"))),
             (b"p:x".to_vec(), None),
@@ -275,9 +306,18 @@ mod tests {
 
     #[test]
     fn lists_have_small_numbers() {
-        for (shard, number) in [(0, 0), (0, 1), (255, 0), (7, 300), (255, (1 << NUMBER_BITS) - 1)] {
+        for (shard, number) in [
+            (0, 0),
+            (0, 1),
+            (255, 0),
+            (7, 300),
+            (255, (1 << NUMBER_BITS) - 1),
+        ] {
             let book = join(shard, number);
-            assert_eq!((listed(book).0, unlisted(listed(book))), (number << 8 | shard, book));
+            assert_eq!(
+                (listed(book).0, unlisted(listed(book))),
+                (number << 8 | shard, book)
+            );
         }
     }
 
@@ -286,7 +326,10 @@ mod tests {
         let keys = Keys::new("p");
         for shard in 0..SHARDS {
             assert_eq!(u32::from(slot(&keys.shard(shard, "books"))), 64 * shard);
-            assert_eq!(slot(&keys.book(BookState::Former, join(shard, 7))), slot(&keys.ids(shard, 3)));
+            assert_eq!(
+                slot(&keys.book(BookState::Former, join(shard, 7))),
+                slot(&keys.ids(shard, 3))
+            );
         }
     }
 }

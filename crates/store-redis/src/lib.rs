@@ -75,8 +75,8 @@ use self::meta::RecipesThen;
 use self::owners::Owners;
 use self::snapshot::ClusterSnapshot;
 use lapidary_store::{
-    Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange, Row,
-    RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
+    Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record,
+    RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// How often to look for what servers that are gone have left.
@@ -147,9 +147,18 @@ impl Shared {
                     continue;
                 }
             };
-            let policies: HashMap<&str, &str> = memory.lines().filter_map(|line| line.split_once(':')).collect();
-            if let Some(policy) = policies.get("maxmemory_policy").filter(|policy| policy.trim() != "noeviction") {
-                evicting = Some(StoreError::Evicts { node, policy: policy.trim().to_owned() });
+            let policies: HashMap<&str, &str> = memory
+                .lines()
+                .filter_map(|line| line.split_once(':'))
+                .collect();
+            if let Some(policy) = policies
+                .get("maxmemory_policy")
+                .filter(|policy| policy.trim() != "noeviction")
+            {
+                evicting = Some(StoreError::Evicts {
+                    node,
+                    policy: policy.trim().to_owned(),
+                });
             }
         }
         evicting.or(silent).map_or(Ok(()), Err)
@@ -177,8 +186,13 @@ impl ClusterStore {
             shared.confirm_stamps()?;
         }
         // All of this is looked at again later. Without a part of the cluster, the other parts can still be read.
-        match keeps_keys.and_then(|()| shared.learn_all_owners()).and_then(|()| shared.sweep()) {
-            Err(error @ StoreError::Unavailable { .. }) => tracing::warn!("the store needs attention: {error}"),
+        match keeps_keys
+            .and_then(|()| shared.learn_all_owners())
+            .and_then(|()| shared.sweep())
+        {
+            Err(error @ StoreError::Unavailable { .. }) => {
+                tracing::warn!("the store needs attention: {error}")
+            }
             done => done?,
         }
         let (stop, stopped) = mpsc::channel();
@@ -191,9 +205,18 @@ impl ClusterStore {
                 }
             }
         };
-        let sweeper = thread::Builder::new().name("sweeper".to_owned()).spawn(sweep);
-        let failed = |why: std::io::Error| StoreError::Io { path: address.to_string(), detail: why.to_string() };
-        Ok(Self { shared, stop: Some(stop), sweeper: Some(sweeper.map_err(failed)?) })
+        let sweeper = thread::Builder::new()
+            .name("sweeper".to_owned())
+            .spawn(sweep);
+        let failed = |why: std::io::Error| StoreError::Io {
+            path: address.to_string(),
+            detail: why.to_string(),
+        };
+        Ok(Self {
+            shared,
+            stop: Some(stop),
+            sweeper: Some(sweeper.map_err(failed)?),
+        })
     }
 }
 
@@ -212,7 +235,12 @@ impl Store for ClusterStore {
         self.shared.add_recipe(by, recipe)
     }
 
-    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+    fn make_default(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        anyway: bool,
+    ) -> Result<u64, StoreError> {
         self.shared.make_default(by, recipe, anyway)
     }
 
@@ -224,11 +252,21 @@ impl Store for ClusterStore {
         self.shared.hide_recipe(by, recipe)
     }
 
-    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+    fn drop_recipe(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        watch: Watch<'_>,
+    ) -> Result<(), StoreError> {
         self.shared.drop_recipe(by, recipe, watch)
     }
 
-    fn add_gems(&self, _: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+    fn add_gems(
+        &self,
+        _: &Actor,
+        recipe: &RecipeName,
+        books: Vec<LateGems>,
+    ) -> Result<(), StoreError> {
         self.shared.add_gems(recipe, books)
     }
 
@@ -236,7 +274,13 @@ impl Store for ClusterStore {
         self.shared.page(table, b"", None, usize::MAX)
     }
 
-    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn page(
+        &self,
+        table: Table,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreError> {
         self.shared.page(table, prefix, after, limit)
     }
 
@@ -244,8 +288,15 @@ impl Store for ClusterStore {
         self.shared.rows(table, keys)
     }
 
-    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[lapidary_store::Action]) -> Result<(), StoreError> {
-        self.shared.apply(by, changes, actions, None, None).map(drop)
+    fn apply(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[lapidary_store::Action],
+    ) -> Result<(), StoreError> {
+        self.shared
+            .apply(by, changes, actions, None, None)
+            .map(drop)
     }
 
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
@@ -260,11 +311,21 @@ impl Store for ClusterStore {
         self.shared.build(watch)
     }
 
-    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+    fn remove_if(
+        &self,
+        by: &Actor,
+        keys: &[BookKey],
+        condition: &Condition,
+    ) -> Result<Vec<bool>, StoreError> {
         self.shared.remove(by, keys, condition)
     }
 
-    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
+    fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: RecordChange<'_>,
+    ) -> Result<Option<Record>, StoreError> {
         self.shared.amend(by, key, change)
     }
 
@@ -289,7 +350,9 @@ impl Store for ClusterStore {
     }
 
     fn writable(&self) -> Result<(), StoreError> {
-        self.shared.write_one(Command::new("SET", &self.shared.keys.meta("written"), "")).map(drop)
+        self.shared
+            .write_one(Command::new("SET", &self.shared.keys.meta("written"), ""))
+            .map(drop)
     }
 
     fn administration(&self) -> Option<&dyn Administration> {

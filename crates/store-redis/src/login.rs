@@ -4,7 +4,10 @@
 
 use std::{env, fs};
 
-use redis::{Client, ConnectionAddr, IntoConnectionInfo as _, RedisConnectionInfo, RedisResult, TlsCertificates};
+use redis::{
+    Client, ConnectionAddr, IntoConnectionInfo as _, RedisConnectionInfo, RedisResult,
+    TlsCertificates,
+};
 
 use super::address::ClusterAddress;
 use lapidary_store::StoreError;
@@ -39,10 +42,15 @@ impl Login {
                 path: format!("{variable}={file}"),
                 detail: e.to_string(),
             };
-            file.map(|file| fs::read(&file).map_err(|e| failed(&file.to_string_lossy(), e))).transpose()
+            file.map(|file| fs::read(&file).map_err(|e| failed(&file.to_string_lossy(), e)))
+                .transpose()
         };
-        let in_file = read(PASSWORD_FILE)?.map(|bytes| String::from_utf8_lossy(&bytes).trim_end().to_owned());
-        let password = env::var(PASSWORD).ok().or(in_file).filter(|password| !password.is_empty());
+        let in_file =
+            read(PASSWORD_FILE)?.map(|bytes| String::from_utf8_lossy(&bytes).trim_end().to_owned());
+        let password = env::var(PASSWORD)
+            .ok()
+            .or(in_file)
+            .filter(|password| !password.is_empty());
         let mut settings = RedisConnectionInfo::default().set_skip_set_lib_name();
         if let Some(user) = &address.user {
             settings = settings.set_username(user);
@@ -50,23 +58,47 @@ impl Login {
         if let Some(password) = password {
             settings = settings.set_password(password);
         }
-        let authorities = if address.tls { read(AUTHORITIES)? } else { None };
-        Ok(Self { tls: address.tls, settings, authorities })
+        let authorities = if address.tls {
+            read(AUTHORITIES)?
+        } else {
+            None
+        };
+        Ok(Self {
+            tls: address.tls,
+            settings,
+            authorities,
+        })
     }
 
     /// A client of a node.
     pub(super) fn client(&self, node: &str) -> RedisResult<Client> {
         let (host, port) = node.rsplit_once(':').unwrap_or((node, ""));
-        let (host, port) = (host.trim_matches(['[', ']']).to_owned(), port.parse().unwrap_or(0));
+        let (host, port) = (
+            host.trim_matches(['[', ']']).to_owned(),
+            port.parse().unwrap_or(0),
+        );
         let address = if self.tls {
-            ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
+            ConnectionAddr::TcpTls {
+                host,
+                port,
+                insecure: false,
+                tls_params: None,
+            }
         } else {
             ConnectionAddr::Tcp(host, port)
         };
-        let info = address.into_connection_info()?.set_redis_settings(self.settings.clone());
+        let info = address
+            .into_connection_info()?
+            .set_redis_settings(self.settings.clone());
         if !self.tls {
             return Client::open(info);
         }
-        Client::build_with_tls(info, TlsCertificates { client_tls: None, root_cert: self.authorities.clone() })
+        Client::build_with_tls(
+            info,
+            TlsCertificates {
+                client_tls: None,
+                root_cert: self.authorities.clone(),
+            },
+        )
     }
 }

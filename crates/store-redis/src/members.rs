@@ -16,12 +16,25 @@ struct Members {
 impl Members {
     /// Reads the answer of `CLUSTER NODES`.
     fn read(answer: &str) -> Option<Self> {
-        let words = |line: &str| line.split(' ').take(3).map(str::to_owned).collect::<Vec<_>>();
+        let words = |line: &str| {
+            line.split(' ')
+                .take(3)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
         let lines: Vec<Vec<String>> = answer.lines().map(words).collect();
-        let is_own =
-            |line: &&Vec<String>| line.get(2).is_some_and(|flags| flags.split(',').any(|flag| flag == "myself"));
+        let is_own = |line: &&Vec<String>| {
+            line.get(2)
+                .is_some_and(|flags| flags.split(',').any(|flag| flag == "myself"))
+        };
         let own = lines.iter().find(is_own)?.first()?.clone();
-        Some(Self { own, all: lines.into_iter().filter_map(|line| line.into_iter().next()).collect() })
+        Some(Self {
+            own,
+            all: lines
+                .into_iter()
+                .filter_map(|line| line.into_iter().next())
+                .collect(),
+        })
     }
 
     /// Whether one of two nodes knows the other.
@@ -36,12 +49,17 @@ impl Client {
     pub(super) fn confirm_one_cluster(&self) -> Result<(), StoreError> {
         let mut first: Option<(&String, Members)> = None;
         for node in &self.address().nodes {
-            let Ok(said) = self.on(node, redis::cmd("CLUSTER").arg("NODES")) else { continue };
-            let Some(members) = read::<String>(said).and_then(|said| Members::read(&said)) else { continue };
+            let Ok(said) = self.on(node, redis::cmd("CLUSTER").arg("NODES")) else {
+                continue;
+            };
+            let Some(members) = read::<String>(said).and_then(|said| Members::read(&said)) else {
+                continue;
+            };
             match &first {
                 None => first = Some((node, members)),
                 Some((one, known)) if !known.know(&members) => {
-                    let (store, nodes) = (self.address().to_string(), [(*one).clone(), node.clone()]);
+                    let (store, nodes) =
+                        (self.address().to_string(), [(*one).clone(), node.clone()]);
                     return Err(StoreError::TwoClusters { store, nodes });
                 }
                 Some(_) => {}

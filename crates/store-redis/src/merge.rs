@@ -58,15 +58,23 @@ fn read_key(recipes: &Recipes, key: &[u8]) -> Option<(KnownRecipe, u64)> {
     let mut parts = str::from_utf8(key).ok()?.rsplitn(4, ':');
     let bucket = parts.next()?.parse().ok()?;
     let recipe = parts.next()?.parse().ok()?;
-    (parts.next()? == "p").then(|| Some((recipes.numbered(recipe)?.clone(), bucket))).flatten()
+    (parts.next()? == "p")
+        .then(|| Some((recipes.numbered(recipe)?.clone(), bucket)))
+        .flatten()
 }
 
 impl Shared {
     /// Merges the buckets that have many fields now, according to the answers to changes of them. A bucket that is changed
     /// meanwhile is merged another time.
-    pub(super) fn merge_full(&self, recipes: &Recipes, lengths: &[(Vec<u8>, i64)]) -> Result<(), StoreError> {
+    pub(super) fn merge_full(
+        &self,
+        recipes: &Recipes,
+        lengths: &[(Vec<u8>, i64)],
+    ) -> Result<(), StoreError> {
         let later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
-        let full = lengths.iter().filter(|(key, length)| *length >= MANY && !later.contains_key(key));
+        let full = lengths
+            .iter()
+            .filter(|(key, length)| *length >= MANY && !later.contains_key(key));
         let full: Vec<Vec<u8>> = full.map(|(key, _)| key.clone()).collect();
         drop(later);
         self.merge(recipes, &full)
@@ -87,20 +95,40 @@ impl Shared {
     pub(super) fn merge_due(&self) -> Result<(), StoreError> {
         let now = Instant::now();
         let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
-        let due: Vec<Vec<u8>> = later.extract_if(|_, due| *due <= now).map(|(key, _)| key).collect();
+        let due: Vec<Vec<u8>> = later
+            .extract_if(|_, due| *due <= now)
+            .map(|(key, _)| key)
+            .collect();
         drop(later);
-        if due.is_empty() { Ok(()) } else { self.merge(&*self.recipes()?, &due) }
+        if due.is_empty() {
+            Ok(())
+        } else {
+            self.merge(&*self.recipes()?, &due)
+        }
     }
 
     /// Merges buckets.
     pub(super) fn merge(&self, recipes: &Recipes, buckets: &[Vec<u8>]) -> Result<(), StoreError> {
-        let known: Vec<_> = buckets.iter().filter_map(|key| Some((key, read_key(recipes, key)?))).collect();
+        let known: Vec<_> = buckets
+            .iter()
+            .filter_map(|key| Some((key, read_key(recipes, key)?)))
+            .collect();
         for some in known.chunks(AT_ONCE) {
-            let reads: Vec<Command> = some.iter().map(|(key, _)| Command::bare("HGETALL", key)).collect();
+            let reads: Vec<Command> = some
+                .iter()
+                .map(|(key, _)| Command::bare("HGETALL", key))
+                .collect();
             let mut merges = Vec::new();
             for ((key, (recipe, number)), fields) in some.iter().zip(self.client.read(&reads)?) {
-                let bucket = pairs(fields).and_then(Bucket::read).ok_or_else(|| self.unreadable(key))?;
-                merges.push(Merge { key, recipe, number: *number, bucket });
+                let bucket = pairs(fields)
+                    .and_then(Bucket::read)
+                    .ok_or_else(|| self.unreadable(key))?;
+                merges.push(Merge {
+                    key,
+                    recipe,
+                    number: *number,
+                    bucket,
+                });
             }
             self.merge_some(&merges)?;
         }
@@ -108,7 +136,10 @@ impl Shared {
     }
 
     fn unreadable(&self, key: &[u8]) -> StoreError {
-        damaged(self.address(), format!("the bucket {} cannot be read", String::from_utf8_lossy(key)))
+        damaged(
+            self.address(),
+            format!("the bucket {} cannot be read", String::from_utf8_lossy(key)),
+        )
     }
 
     fn merge_some(&self, merges: &[Merge<'_>]) -> Result<(), StoreError> {
@@ -117,26 +148,51 @@ impl Shared {
         for (at, Merge { recipe, bucket, .. }) in merges.iter().enumerate() {
             for (posting, change) in &bucket.changes {
                 // The script compares it with the clock of the node.
-                if change.doubted.is_some_and(|since| now - since >= STAYS.cast_signed()) {
-                    let doubt = Doubt { book: posting.1, recipe: recipe.number, generation: change.generation };
+                if change
+                    .doubted
+                    .is_some_and(|since| now - since >= STAYS.cast_signed())
+                {
+                    let doubt = Doubt {
+                        book: posting.1,
+                        recipe: recipe.number,
+                        generation: change.generation,
+                    };
                     doubts.insert((at, *posting), doubt);
                 }
             }
         }
         let known = self.resolve(merges, &doubts)?;
         let mut commands = Vec::new();
-        for (at, Merge { key, recipe, bucket, .. }) in merges.iter().enumerate() {
-            let decided = |(posting, change): (&Posting, &super::buckets::Change)| match change.doubted {
-                None => Some((*posting, true)),
-                Some(_) => Some((*posting, *known.get(&(at, *posting))?)),
-            };
-            let changes: BTreeMap<Posting, bool> = bucket.changes.iter().filter_map(decided).collect();
+        for (
+            at,
+            Merge {
+                key,
+                recipe,
+                bucket,
+                ..
+            },
+        ) in merges.iter().enumerate()
+        {
+            let decided =
+                |(posting, change): (&Posting, &super::buckets::Change)| match change.doubted {
+                    None => Some((*posting, true)),
+                    Some(_) => Some((*posting, *known.get(&(at, *posting))?)),
+                };
+            let changes: BTreeMap<Posting, bool> =
+                bucket.changes.iter().filter_map(decided).collect();
             if changes.len() < bucket.changes.len() {
-                self.merge_later([(key.to_vec(), i64::try_from(bucket.changes.len()).unwrap_or(i64::MAX))]);
+                self.merge_later([(
+                    key.to_vec(),
+                    i64::try_from(bucket.changes.len()).unwrap_or(i64::MAX),
+                )]);
             }
             if !changes.is_empty() {
                 let mut arguments = vec![STAYS.to_string().into_bytes()];
-                arguments.extend(bucket.merged(recipe, &changes).map_err(|Unreadable| self.unreadable(key))?);
+                arguments.extend(
+                    bucket
+                        .merged(recipe, &changes)
+                        .map_err(|Unreadable| self.unreadable(key))?,
+                );
                 commands.push(Command::script(&MERGE, &[key.to_vec()], arguments));
             }
         }
@@ -158,7 +214,14 @@ impl Shared {
         let states = self.lists_of(doubts)?;
         changing.extend(self.being_changed(&books)?);
         let mut known = BTreeMap::new();
-        for (place, Doubt { book, recipe, generation }) in doubts.iter().filter(|(_, of)| !changing.contains(&of.book))
+        for (
+            place,
+            Doubt {
+                book,
+                recipe,
+                generation,
+            },
+        ) in doubts.iter().filter(|(_, of)| !changing.contains(&of.book))
         {
             let (now, list) = states.get(&(*book, *recipe)).cloned().unwrap_or_default();
             let Merge { recipe, number, .. } = &merges[place.0];
@@ -167,9 +230,16 @@ impl Shared {
                 None => false,
                 Some(list) => {
                     let gems = gem_list::decode(&list, recipe.gem_bytes());
-                    let unreadable = || damaged(self.address(), format!("the gems of book {} cannot be read", book.0));
+                    let unreadable = || {
+                        damaged(
+                            self.address(),
+                            format!("the gems of book {} cannot be read", book.0),
+                        )
+                    };
                     let gem = gem_in(recipe, *number, place.1.0);
-                    recipe.posted(&gems.ok_or_else(unreadable)?).any(|posted| posted == gem)
+                    recipe
+                        .posted(&gems.ok_or_else(unreadable)?)
+                        .any(|posted| posted == gem)
                 }
             };
             known.insert(*place, has);
@@ -180,12 +250,19 @@ impl Shared {
     /// Those of some books that are being changed.
     fn being_changed(&self, books: &BTreeSet<BookNo>) -> Result<BTreeSet<BookNo>, StoreError> {
         let shards: BTreeSet<u32> = books.iter().map(|book| split(*book).0).collect();
-        let reads: Vec<Command> =
-            shards.iter().map(|shard| Command::bare("HVALS", &self.keys.shard(*shard, "intents"))).collect();
+        let reads: Vec<Command> = shards
+            .iter()
+            .map(|shard| Command::bare("HVALS", &self.keys.shard(*shard, "intents")))
+            .collect();
         let mut changing = BTreeSet::new();
         for intents in self.client.read_now(&reads)? {
             let intents: Vec<String> = answer(self.address(), intents)?;
-            changing.extend(intents.iter().filter_map(|intent| Intent::read(intent)).map(|intent| intent.number));
+            changing.extend(
+                intents
+                    .iter()
+                    .filter_map(|intent| Intent::read(intent))
+                    .map(|intent| intent.number),
+            );
         }
         Ok(changing)
     }
@@ -197,12 +274,20 @@ impl Shared {
         doubts: &BTreeMap<(usize, Posting), Doubt>,
     ) -> Result<BTreeMap<(BookNo, u16), (Option<i64>, Option<Vec<u8>>)>, StoreError> {
         let mut wanted: BTreeMap<(BookNo, u16), i64> = BTreeMap::new();
-        for Doubt { book, recipe, generation } in doubts.values() {
+        for Doubt {
+            book,
+            recipe,
+            generation,
+        } in doubts.values()
+        {
             let earliest = wanted.entry((*book, *recipe)).or_insert(*generation);
             *earliest = (*earliest).min(*generation);
         }
         let key = |book| self.keys.book(BookState::Present, book);
-        let reads: Vec<Command> = wanted.keys().map(|(book, _)| Command::new("HGET", &key(*book), "g")).collect();
+        let reads: Vec<Command> = wanted
+            .keys()
+            .map(|(book, _)| Command::new("HGET", &key(*book), "g"))
+            .collect();
         let mut states = BTreeMap::new();
         let mut changed = Vec::new();
         for ((of, earliest), generation) in wanted.iter().zip(self.client.read(&reads)?) {
@@ -212,8 +297,11 @@ impl Shared {
             }
             states.insert(*of, (generation, None));
         }
-        let read = |(book, recipe): &(BookNo, u16)| Command::new("HGET", &key(*book), gem_field(*recipe));
-        let lists = self.client.read(&changed.iter().map(read).collect::<Vec<_>>())?;
+        let read =
+            |(book, recipe): &(BookNo, u16)| Command::new("HGET", &key(*book), gem_field(*recipe));
+        let lists = self
+            .client
+            .read(&changed.iter().map(read).collect::<Vec<_>>())?;
         for (of, list) in changed.into_iter().zip(lists) {
             let list: Option<Vec<u8>> = answer(self.address(), list)?;
             states.entry(of).and_modify(|(_, known)| *known = list);

@@ -18,7 +18,8 @@ use lapidary_store::audit::Audited;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::summary::counts;
 use lapidary_store::{
-    Action, Actor, AuditEntry, AuditFrom, LibrarySummary, Record, Row, RowChange, SizeClass, Sizes, StoreError, Table,
+    Action, Actor, AuditEntry, AuditFrom, LibrarySummary, Record, Row, RowChange, SizeClass, Sizes,
+    StoreError, Table,
 };
 
 /// Number of entries to keep in the audit log.
@@ -60,14 +61,36 @@ pub(super) struct RecipesThen {
 
 impl RecipesThen {
     fn read(text: String) -> Option<Self> {
-        let stored: Result<Stored, _> =
-            if text.is_empty() { Ok(Stored::default()) } else { serde_json::from_str(&text) };
-        let Stored { version, next, recipes } = stored.ok()?;
+        let stored: Result<Stored, _> = if text.is_empty() {
+            Ok(Stored::default())
+        } else {
+            serde_json::from_str(&text)
+        };
+        let Stored {
+            version,
+            next,
+            recipes,
+        } = stored.ok()?;
         let known = recipes.into_iter().map(|stored| {
-            let StoredRecipe { number, recipe, ready, leaving, bucket_bits } = stored;
-            KnownRecipe { leaving, bucket_bits, ..KnownRecipe::new(number, recipe, ready) }
+            let StoredRecipe {
+                number,
+                recipe,
+                ready,
+                leaving,
+                bucket_bits,
+            } = stored;
+            KnownRecipe {
+                leaving,
+                bucket_bits,
+                ..KnownRecipe::new(number, recipe, ready)
+            }
         });
-        Some(Self { recipes: Recipes(known.collect()), version, next, text })
+        Some(Self {
+            recipes: Recipes(known.collect()),
+            version,
+            next,
+            text,
+        })
     }
 
     /// Whether all shards have been told a version of them.
@@ -117,14 +140,19 @@ impl Sums {
         }
         let mut numbers: Vec<String> = Vec::new();
         for (name, gems) in &record.gems {
-            let Ok(recipe) = recipes.named(name) else { continue };
+            let Ok(recipe) = recipes.named(name) else {
+                continue;
+            };
             numbers.push(recipe.number.to_string());
             let class = format!("s:{}:{}", recipe.number, Sizes::class(*gems));
             *self.sums.entry(format!("{class}:0")).or_default() += sign;
             *self.sums.entry(format!("{class}:1")).or_default() += sign * i64::from(*gems);
         }
         numbers.sort_unstable();
-        *self.sums.entry(format!("r:{library}:{}", numbers.join("."))).or_default() += sign;
+        *self
+            .sums
+            .entry(format!("r:{library}:{}", numbers.join(".")))
+            .or_default() += sign;
     }
 
     /// Notes when the library changed.
@@ -136,12 +164,24 @@ impl Sums {
 
     /// Compares these, as sums of all books, with the totals. Returns by how much each is wrong.
     pub(super) fn compared(&self, totals: &HashMap<String, String>) -> Vec<(String, i64)> {
-        let kept = |key: &String| totals.get(key).and_then(|sum| sum.parse().ok()).unwrap_or(0);
-        let of_books = totals.keys().filter(|key| ["l:", "s:", "r:"].iter().any(|kind| key.starts_with(kind)));
+        let kept = |key: &String| {
+            totals
+                .get(key)
+                .and_then(|sum| sum.parse().ok())
+                .unwrap_or(0)
+        };
+        let of_books = totals
+            .keys()
+            .filter(|key| ["l:", "s:", "r:"].iter().any(|kind| key.starts_with(kind)));
         let all: BTreeSet<&String> = of_books.chain(self.sums.keys()).collect();
-        let wrong = all.into_iter().map(|key| (key.clone(), self.sums.get(key).unwrap_or(&0) - kept(key)));
+        let wrong = all
+            .into_iter()
+            .map(|key| (key.clone(), self.sums.get(key).unwrap_or(&0) - kept(key)));
         let mut wrong: Vec<(String, i64)> = wrong.filter(|(_, by)| *by != 0).collect();
-        let earlier = self.most.iter().filter(|(key, at)| totals.get(*key).is_none_or(|known| known < *at));
+        let earlier = self
+            .most
+            .iter()
+            .filter(|(key, at)| totals.get(*key).is_none_or(|known| known < *at));
         wrong.extend(earlier.map(|(key, _)| (key.clone(), 0)));
         wrong
     }
@@ -160,7 +200,11 @@ impl Sums {
 
 /// An entry of the audit log, as it is stored.
 pub(super) fn audited(by: &Actor, action: Action) -> String {
-    let entry = Audited { at: Timestamp::now(), actor: by.to_string(), action };
+    let entry = Audited {
+        at: Timestamp::now(),
+        actor: by.to_string(),
+        action,
+    };
     serde_json::to_string(&entry).unwrap_or_default()
 }
 
@@ -173,7 +217,9 @@ fn range(prefix: &[u8], after: Option<&[u8]>) -> [Vec<u8>; 2] {
     };
     let mut end = prefix.to_vec();
     while end.pop_if(|last| *last == u8::MAX).is_some() {}
-    let Some(last) = end.last_mut() else { return [first, b"+".to_vec()] };
+    let Some(last) = end.last_mut() else {
+        return [first, b"+".to_vec()];
+    };
     *last += 1;
     [first, [b"(", end.as_slice()].concat()]
 }
@@ -186,7 +232,10 @@ impl Shared {
 
     /// The recipes when they were last read.
     pub(super) fn last_recipes(&self) -> Arc<RecipesThen> {
-        self.last_recipes.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.last_recipes
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     pub(super) fn recipes_command(&self) -> Command {
@@ -203,9 +252,13 @@ impl Shared {
         if text.is_empty() {
             return Err(self.lost_recipes());
         }
-        let recipes = RecipesThen::read(text).ok_or_else(|| damaged(self.address(), "the recipes cannot be read"))?;
+        let recipes = RecipesThen::read(text)
+            .ok_or_else(|| damaged(self.address(), "the recipes cannot be read"))?;
         let recipes = Arc::new(recipes);
-        *self.last_recipes.write().unwrap_or_else(PoisonError::into_inner) = recipes.clone();
+        *self
+            .last_recipes
+            .write()
+            .unwrap_or_else(PoisonError::into_inner) = recipes.clone();
         Ok(recipes)
     }
 
@@ -222,14 +275,37 @@ impl Shared {
             let count = recipes.0.len();
             // Whoever made the change before may have been stopped before this was done.
             self.fence("recipes", version)?;
-            let Some(actions) = change(&mut recipes, next)? else { return Ok(()) };
+            let Some(actions) = change(&mut recipes, next)? else {
+                return Ok(());
+            };
             let version = version + 1;
-            let next = if recipes.0.len() > count { next + 1 } else { next };
+            let next = if recipes.0.len() > count {
+                next + 1
+            } else {
+                next
+            };
             let stored = recipes.0.into_iter().map(|known| {
-                let KnownRecipe { number, recipe, ready, leaving, bucket_bits, .. } = known;
-                StoredRecipe { number, recipe, ready, leaving, bucket_bits }
+                let KnownRecipe {
+                    number,
+                    recipe,
+                    ready,
+                    leaving,
+                    bucket_bits,
+                    ..
+                } = known;
+                StoredRecipe {
+                    number,
+                    recipe,
+                    ready,
+                    leaving,
+                    bucket_bits,
+                }
             });
-            let after = serde_json::to_string(&Stored { version, next, recipes: stored.collect() });
+            let after = serde_json::to_string(&Stored {
+                version,
+                next,
+                recipes: stored.collect(),
+            });
             let after = after.map_err(|why| damaged(self.address(), why.to_string()))?;
             if self.apply(by, &[], &actions, Some((&then.text, &after)), None)? {
                 return self.fence("recipes", version);
@@ -259,19 +335,30 @@ impl Shared {
     ) -> Result<Vec<Row>, StoreError> {
         let [first, last] = range(prefix, after);
         let limit = i64::try_from(limit).unwrap_or(-1).to_string().into_bytes();
-        let page = self.read_meta(Command::script(&PAGE, &self.table_keys(table), &[first, last, limit][..]))?;
+        let page = self.read_meta(Command::script(
+            &PAGE,
+            &self.table_keys(table),
+            &[first, last, limit][..],
+        ))?;
         let page: Vec<Vec<u8>> = answer(self.address(), page)?;
         let mut page = page.into_iter();
         Ok(std::iter::from_fn(|| page.next().zip(page.next())).collect())
     }
 
     /// Reads the values of the rows of a table with these keys.
-    pub(super) fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+    pub(super) fn rows(
+        &self,
+        table: Table,
+        keys: &[Vec<u8>],
+    ) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
         if keys.is_empty() {
             return Ok(Vec::new());
         }
         let [_, rows] = self.table_keys(table);
-        answer(self.address(), self.read_meta(Command::new("HMGET", &rows, keys))?)
+        answer(
+            self.address(),
+            self.read_meta(Command::new("HMGET", &rows, keys))?,
+        )
     }
 
     /// Changes rows, and perhaps the recipes, from one text to another, perhaps under a lease with a token. Returns whether
@@ -284,28 +371,43 @@ impl Shared {
         recipes: Option<(&str, &str)>,
         lease: Option<(&str, u64)>,
     ) -> Result<bool, StoreError> {
-        let mut keys = ["recipes", "audit", "done", "leases"].map(|name| self.keys.meta(name)).to_vec();
+        let mut keys = ["recipes", "audit", "done", "leases"]
+            .map(|name| self.keys.meta(name))
+            .to_vec();
         let (before, after) = recipes.unwrap_or_default();
         let mut arguments: Vec<Vec<u8>> = vec![token().into_bytes(), KEPT.to_string().into_bytes()];
         arguments.extend([before, after].map(|text| text.as_bytes().to_vec()));
-        let (lease, token) = lease.map_or(("", String::new()), |(name, token)| (name, token.to_string()));
+        let (lease, token) = lease.map_or(("", String::new()), |(name, token)| {
+            (name, token.to_string())
+        });
         arguments.extend([lease, &token].map(|text| text.as_bytes().to_vec()));
         // A node that has lost them has lost everything else of the catalogue.
-        arguments.push(u8::from(self.last_recipes().is_stamped()).to_string().into_bytes());
+        arguments.push(
+            u8::from(self.last_recipes().is_stamped())
+                .to_string()
+                .into_bytes(),
+        );
         arguments.push(changes.len().to_string().into_bytes());
         let mut tables: Vec<Table> = Vec::new();
         for RowChange { table, key, value } in changes {
-            let at = tables.iter().position(|known| known == table).unwrap_or_else(|| {
-                tables.push(*table);
-                keys.extend(self.table_keys(*table));
-                tables.len() - 1
-            });
+            let at = tables
+                .iter()
+                .position(|known| known == table)
+                .unwrap_or_else(|| {
+                    tables.push(*table);
+                    keys.extend(self.table_keys(*table));
+                    tables.len() - 1
+                });
             arguments.push((5 + 2 * at).to_string().into_bytes());
             arguments.push(u8::from(value.is_some()).to_string().into_bytes());
             arguments.push(key.clone());
             arguments.push(value.clone().unwrap_or_default());
         }
-        arguments.extend(actions.iter().map(|action| audited(by, action.clone()).into_bytes()));
+        arguments.extend(
+            actions
+                .iter()
+                .map(|action| audited(by, action.clone()).into_bytes()),
+        );
         let command = Command::script(&APPLY, &keys, arguments);
         let done = if actions.is_empty() && recipes.is_none() {
             self.client.write_loosely(&[command])?.pop()
@@ -319,11 +421,17 @@ impl Shared {
     }
 
     /// Reads entries of the audit log.
-    pub(super) fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+    pub(super) fn audit(
+        &self,
+        from: AuditFrom,
+        limit: usize,
+    ) -> Result<Vec<AuditEntry>, StoreError> {
         let first = match from {
             AuditFrom::Behind(number) => number.saturating_add(1),
             AuditFrom::Time(time) => {
-                let Some(first) = self.entries(0, 1)?.pop() else { return Ok(Vec::new()) };
+                let Some(first) = self.entries(0, 1)?.pop() else {
+                    return Ok(Vec::new());
+                };
                 // Times increase with numbers, but for the clocks of several servers.
                 let (mut from, mut to) = (first.number, self.last_audited()?.saturating_add(1));
                 while from < to {
@@ -349,11 +457,21 @@ impl Shared {
         let entries: Vec<(String, Vec<String>)> = answer(self.address(), entries)?;
         let read = entries.into_iter().map(|(id, fields)| {
             let number = id.split('-').next().and_then(|number| number.parse().ok());
-            let entry = fields.get(1).and_then(|entry| serde_json::from_str::<Audited>(entry).ok());
+            let entry = fields
+                .get(1)
+                .and_then(|entry| serde_json::from_str::<Audited>(entry).ok());
             let Some((number, Audited { at, actor, action })) = number.zip(entry) else {
-                return Err(damaged(self.address(), format!("entry {id} of the audit log cannot be read")));
+                return Err(damaged(
+                    self.address(),
+                    format!("entry {id} of the audit log cannot be read"),
+                ));
             };
-            Ok(AuditEntry { number, at, actor, action })
+            Ok(AuditEntry {
+                number,
+                at,
+                actor,
+                action,
+            })
         });
         read.collect()
     }
@@ -363,12 +481,18 @@ impl Shared {
         let range = ("+", "-", "COUNT", 1).to_redis_args();
         let last = self.read_meta(Command::new("XREVRANGE", &self.keys.meta("audit"), range))?;
         let last: Vec<(String, Vec<String>)> = answer(self.address(), last)?;
-        Ok(last.first().and_then(|(id, _)| id.split('-').next()?.parse().ok()).unwrap_or(0))
+        Ok(last
+            .first()
+            .and_then(|(id, _)| id.split('-').next()?.parse().ok())
+            .unwrap_or(0))
     }
 
     /// Moves entries of outboxes to the audit log and the totals: for each its shard, its number, and itself. Returns which
     /// were moved; the others wait for those before them.
-    pub(super) fn move_entries(&self, entries: &[(u32, u64, Vec<u8>)]) -> Result<Vec<bool>, StoreError> {
+    pub(super) fn move_entries(
+        &self,
+        entries: &[(u32, u64, Vec<u8>)],
+    ) -> Result<Vec<bool>, StoreError> {
         let keys = ["audit", "totals", "moved"].map(|name| self.keys.meta(name));
         let command = |(shard, number, entry): &(u32, u64, Vec<u8>)| {
             let numbers = [KEPT.to_string(), shard.to_string(), number.to_string()];
@@ -377,7 +501,10 @@ impl Shared {
         };
         let commands: Vec<Command> = entries.iter().map(command).collect();
         let moved = self.client.write(&commands)?;
-        moved.into_iter().map(|moved| Ok(answer::<i64>(self.address(), moved)? == 1)).collect()
+        moved
+            .into_iter()
+            .map(|moved| Ok(answer::<i64>(self.address(), moved)? == 1))
+            .collect()
     }
 
     pub(super) fn totals(&self) -> Result<Totals, StoreError> {
@@ -389,23 +516,47 @@ impl Shared {
     }
 
     /// The summaries of all libraries that hold books, sorted by name.
-    pub(super) fn summaries(&self, totals: &Totals, recipes: &Recipes) -> Result<Vec<LibrarySummary>, StoreError> {
+    pub(super) fn summaries(
+        &self,
+        totals: &Totals,
+        recipes: &Recipes,
+    ) -> Result<Vec<LibrarySummary>, StoreError> {
         let mut by_recipes = by_recipes(totals, recipes);
-        let sum =
-            |key: String| totals.get(&key).and_then(|sum| sum.parse::<i64>().ok()).unwrap_or(0).max(0).cast_unsigned();
+        let sum = |key: String| {
+            totals
+                .get(&key)
+                .and_then(|sum| sum.parse::<i64>().ok())
+                .unwrap_or(0)
+                .max(0)
+                .cast_unsigned()
+        };
         let mut summaries = Vec::new();
-        for number in totals.keys().filter_map(|key| key.strip_prefix("l:")?.strip_suffix(":0")?.parse::<u32>().ok()) {
+        for number in totals.keys().filter_map(|key| {
+            key.strip_prefix("l:")?
+                .strip_suffix(":0")?
+                .parse::<u32>()
+                .ok()
+        }) {
             let [books, disabled, bytes, kept_texts, kept_bytes, quarantined] =
                 [0, 1, 2, 3, 4, 5].map(|i| sum(format!("l:{number}:{i}")));
             if books == 0 {
                 continue;
             }
-            let name = || self.owners.read().unwrap_or_else(PoisonError::into_inner).name(number).cloned();
+            let name = || {
+                self.owners
+                    .read()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .name(number)
+                    .cloned()
+            };
             if name().is_none() {
                 self.learn_libraries()?;
             }
-            let library = name().ok_or_else(|| damaged(self.address(), format!("library {number} has no name")))?;
-            let at = totals.get(&format!("c:{number}")).and_then(|at| at.parse::<i128>().ok());
+            let library = name()
+                .ok_or_else(|| damaged(self.address(), format!("library {number} has no name")))?;
+            let at = totals
+                .get(&format!("c:{number}"))
+                .and_then(|at| at.parse::<i128>().ok());
             let changed = at.and_then(|at| Timestamp::from_nanosecond(at - (1 << 100)).ok());
             let changed = changed.unwrap_or(Timestamp::UNIX_EPOCH);
             summaries.push(LibrarySummary {
@@ -429,16 +580,27 @@ impl Shared {
         let mut sizes = Sizes::default();
         let prefix = format!("s:{}:", recipe.number);
         for (key, sum) in totals {
-            let parts = key.strip_prefix(&prefix).and_then(|rest| rest.split_once(':'));
+            let parts = key
+                .strip_prefix(&prefix)
+                .and_then(|rest| rest.split_once(':'));
             let Some((class, part)) = parts else { continue };
-            let read = class.parse::<usize>().ok().filter(|class| *class <= 32).zip(sum.parse::<i64>().ok());
-            let (class, sum) = read.ok_or_else(|| damaged(self.address(), "the totals cannot be read"))?;
+            let read = class
+                .parse::<usize>()
+                .ok()
+                .filter(|class| *class <= 32)
+                .zip(sum.parse::<i64>().ok());
+            let (class, sum) =
+                read.ok_or_else(|| damaged(self.address(), "the totals cannot be read"))?;
             let sum = sum.max(0).cast_unsigned();
             if sum > 0 && sizes.classes.len() <= class {
                 sizes.classes.resize(class + 1, SizeClass::default());
             }
             if let Some(of_class) = sizes.classes.get_mut(class) {
-                *(if part == "0" { &mut of_class.books } else { &mut of_class.gems }) = sum;
+                *(if part == "0" {
+                    &mut of_class.books
+                } else {
+                    &mut of_class.gems
+                }) = sum;
             }
         }
         Ok(sizes)
@@ -450,14 +612,25 @@ fn by_recipes(totals: &Totals, recipes: &Recipes) -> HashMap<u32, BTreeMap<Strin
     let mut all: HashMap<u32, BTreeMap<String, u64>> = HashMap::new();
     for (key, sum) in totals {
         let of = key.strip_prefix("r:").and_then(|rest| rest.split_once(':'));
-        let Some((library, numbers)) = of.and_then(|(library, numbers)| Some((library.parse().ok()?, numbers))) else {
+        let Some((library, numbers)) =
+            of.and_then(|(library, numbers)| Some((library.parse().ok()?, numbers)))
+        else {
             continue;
         };
-        let Some(sum) = sum.parse::<u64>().ok().filter(|sum| *sum > 0) else { continue };
-        let of_number = |number: &str| recipes.numbered(number.parse().ok()?).map(|recipe| recipe.name().as_str());
+        let Some(sum) = sum.parse::<u64>().ok().filter(|sum| *sum > 0) else {
+            continue;
+        };
+        let of_number = |number: &str| {
+            recipes
+                .numbered(number.parse().ok()?)
+                .map(|recipe| recipe.name().as_str())
+        };
         let mut names: Vec<&str> = numbers.split('.').filter_map(of_number).collect();
         names.sort_unstable();
-        *all.entry(library).or_default().entry(names.join(" ")).or_default() += sum;
+        *all.entry(library)
+            .or_default()
+            .entry(names.join(" "))
+            .or_default() += sum;
     }
     all
 }

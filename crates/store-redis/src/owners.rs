@@ -39,26 +39,48 @@ impl Owners {
     /// The library of a number, if it is known.
     pub(super) fn of(&self, book: BookNo) -> Option<u32> {
         let (shard, number) = split(book);
-        self.blocks.get(shard as usize)?.get((number / BLOCK) as usize).copied()
+        self.blocks
+            .get(shard as usize)?
+            .get((number / BLOCK) as usize)
+            .copied()
     }
 
     /// A number as its library sees it: its shard, and how many numbers of the library precede it there. It says nothing
     /// of other libraries, and never changes.
     pub(super) fn rank(&self, library: u32, book: BookNo) -> u32 {
         let (shard, number) = split(book);
-        let blocks = self.blocks.get(shard as usize).map_or(&[][..], Vec::as_slice);
-        let before = blocks.iter().take((number / BLOCK) as usize).filter(|owner| **owner == library).count() as u32;
+        let blocks = self
+            .blocks
+            .get(shard as usize)
+            .map_or(&[][..], Vec::as_slice);
+        let before = blocks
+            .iter()
+            .take((number / BLOCK) as usize)
+            .filter(|owner| **owner == library)
+            .count() as u32;
         // A number of another library counts like the next one of this library.
-        let within = if self.of(book) == Some(library) { number % BLOCK } else { 0 };
+        let within = if self.of(book) == Some(library) {
+            number % BLOCK
+        } else {
+            0
+        };
         join(shard, before * BLOCK + within).0
     }
 
     /// The number with a rank, or the first one after all numbers of its shard.
     pub(super) fn ranked(&self, library: u32, rank: u32) -> BookNo {
         let (shard, rank) = split(BookNo(rank));
-        let blocks = self.blocks.get(shard as usize).map_or(&[][..], Vec::as_slice);
-        let mut own = (0..).zip(blocks).filter(|(_, owner)| **owner == library).map(|(block, _)| block);
-        let block: u32 = own.nth((rank / BLOCK) as usize).unwrap_or(blocks.len() as u32);
+        let blocks = self
+            .blocks
+            .get(shard as usize)
+            .map_or(&[][..], Vec::as_slice);
+        let mut own = (0..)
+            .zip(blocks)
+            .filter(|(_, owner)| **owner == library)
+            .map(|(block, _)| block);
+        let block: u32 = own
+            .nth((rank / BLOCK) as usize)
+            .unwrap_or(blocks.len() as u32);
         join(shard, block * BLOCK + rank % BLOCK)
     }
 }
@@ -66,7 +88,12 @@ impl Owners {
 impl Shared {
     /// The number of a library, if it has ever had a book.
     pub(super) fn library(&self, library: &Library) -> Result<Option<u32>, StoreError> {
-        let known = || self.owners.read().unwrap_or_else(PoisonError::into_inner).number(library);
+        let known = || {
+            self.owners
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .number(library)
+        };
         if known().is_none() {
             self.learn_libraries()?;
         }
@@ -75,7 +102,12 @@ impl Shared {
 
     /// The number of a library, which it gets if it has none.
     pub(super) fn number_library(&self, library: &Library) -> Result<u32, StoreError> {
-        if let Some(number) = self.owners.read().unwrap_or_else(PoisonError::into_inner).number(library) {
+        if let Some(number) = self
+            .owners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .number(library)
+        {
             return Ok(number);
         }
         let key = self.keys.meta("libraries");
@@ -89,12 +121,21 @@ impl Shared {
         let all: HashMap<String, u32> = answer(self.address(), all)?;
         let mut sorted: Vec<(u32, Library)> = Vec::new();
         for (name, number) in all {
-            let name = name.parse().map_err(|_| damaged(self.address(), "a library has no valid name"))?;
+            let name = name
+                .parse()
+                .map_err(|_| damaged(self.address(), "a library has no valid name"))?;
             sorted.push((number, name));
         }
         sorted.sort_unstable();
-        if sorted.iter().zip(0..).any(|((number, _), expected)| *number != expected) {
-            return Err(damaged(self.address(), "the libraries are not numbered one by one"));
+        if sorted
+            .iter()
+            .zip(0..)
+            .any(|((number, _), expected)| *number != expected)
+        {
+            return Err(damaged(
+                self.address(),
+                "the libraries are not numbered one by one",
+            ));
         }
         let mut owners = self.owners.write().unwrap_or_else(PoisonError::into_inner);
         // Another thread may have read more.
@@ -114,20 +155,29 @@ impl Shared {
                 let owner = library.to_be_bytes();
                 let text = library.to_string();
                 let (block, end) = (BLOCK.to_string(), (1 << NUMBER_BITS).to_string());
-                Command::script(&NUMBER, &keys, &[text.as_bytes(), &owner, block.as_bytes(), end.as_bytes()][..])
+                Command::script(
+                    &NUMBER,
+                    &keys,
+                    &[text.as_bytes(), &owner, block.as_bytes(), end.as_bytes()][..],
+                )
             })
             .collect();
         let numbers = self.client.write_loosely(&commands)?;
         let given = numbers.into_iter().zip(wanted).map(|(number, (shard, _))| {
             let number: i64 = answer(self.address(), number)?;
             let full = || damaged(self.address(), "no book numbers are left in a shard");
-            u32::try_from(number).map(|number| join(*shard, number)).map_err(|_| full())
+            u32::try_from(number)
+                .map(|number| join(*shard, number))
+                .map_err(|_| full())
         });
         given.collect()
     }
 
     /// Reads the owners of these numbers, as far as they are not known. Numbers that were never given have none.
-    pub(super) fn learn_owners(&self, books: impl IntoIterator<Item = BookNo>) -> Result<(), StoreError> {
+    pub(super) fn learn_owners(
+        &self,
+        books: impl IntoIterator<Item = BookNo>,
+    ) -> Result<(), StoreError> {
         self.learn_owners_by(books, |reads| self.client.read_all(reads))
     }
 
@@ -151,7 +201,11 @@ impl Shared {
         if !unknown.is_empty() {
             libraries |= self.read_owners(unknown, read)?;
         }
-        if libraries { self.learn_libraries() } else { Ok(()) }
+        if libraries {
+            self.learn_libraries()
+        } else {
+            Ok(())
+        }
     }
 
     /// Reads all owners.
@@ -167,8 +221,10 @@ impl Shared {
         read: impl Fn(&[Command]) -> Result<Vec<Option<Value>>, StoreError>,
     ) -> Result<bool, StoreError> {
         let shards: Vec<u32> = shards.into_iter().collect();
-        let commands: Vec<Command> =
-            shards.iter().map(|shard| Command::bare("GET", &self.keys.shard(*shard, "owners"))).collect();
+        let commands: Vec<Command> = shards
+            .iter()
+            .map(|shard| Command::bare("GET", &self.keys.shard(*shard, "owners")))
+            .collect();
         let values = read(&commands)?;
         let mut owners = self.owners.write().unwrap_or_else(PoisonError::into_inner);
         owners.blocks.resize(SHARDS as usize, Vec::new());
@@ -177,8 +233,10 @@ impl Shared {
             let Some(value) = value else { continue };
             let bytes: Option<Vec<u8>> = answer(self.address(), value)?;
             let blocks = bytes.unwrap_or_default();
-            let blocks: Vec<u32> =
-                blocks.chunks_exact(4).map(|owner| owner.iter().fold(0, |n, byte| n << 8 | u32::from(*byte))).collect();
+            let blocks: Vec<u32> = blocks
+                .chunks_exact(4)
+                .map(|owner| owner.iter().fold(0, |n, byte| n << 8 | u32::from(*byte)))
+                .collect();
             nameless |= blocks.iter().any(|owner| owners.name(*owner).is_none());
             let known = &mut owners.blocks[shard as usize];
             if blocks.len() > known.len() {

@@ -38,7 +38,11 @@ impl Partial {
     }
 
     /// Reads what can be read.
-    pub(super) fn read(&self, client: &Client, commands: &[Command]) -> Result<Vec<Option<Value>>, StoreError> {
+    pub(super) fn read(
+        &self,
+        client: &Client,
+        commands: &[Command],
+    ) -> Result<Vec<Option<Value>>, StoreError> {
         client.read_partly(commands, &mut self.account().given_up)
     }
 
@@ -54,7 +58,10 @@ impl Partial {
     /// What could not be read, if anything.
     pub(super) fn unread(&self) -> Option<Unread> {
         let account = self.account();
-        let mut unread = Unread { asked: account.asked.len(), ..Unread::default() };
+        let mut unread = Unread {
+            asked: account.asked.len(),
+            ..Unread::default()
+        };
         for sought in &account.unread {
             *match sought {
                 Sought::Gem(..) => &mut unread.gems,

@@ -30,22 +30,37 @@ pub(super) struct Pool {
 impl Pool {
     /// Connections that log in like this. The scripts are loaded into every node that is used.
     pub(super) fn new(login: Login, scripts: Vec<&'static Script>) -> Self {
-        Self { login, scripts, idle: Mutex::default(), silent: Mutex::default() }
+        Self {
+            login,
+            scripts,
+            idle: Mutex::default(),
+            silent: Mutex::default(),
+        }
     }
 
     /// Takes an idle connection to a node, or makes one.
     pub(super) fn take(&self, node: &str) -> Result<Connection, String> {
-        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).get_mut(node).and_then(Vec::pop);
+        let idle = self
+            .idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get_mut(node)
+            .and_then(Vec::pop);
         if let Some(connection) = idle {
             return Ok(connection);
         }
         let failed = |why: redis::RedisError| format!("{node}: {why}");
         let client = self.login.client(node).map_err(failed)?;
-        let mut connection = client.get_connection_with_timeout(CONNECT).map_err(failed)?;
+        let mut connection = client
+            .get_connection_with_timeout(CONNECT)
+            .map_err(failed)?;
         connection.set_read_timeout(Some(ANSWER)).map_err(failed)?;
         connection.set_write_timeout(Some(ANSWER)).map_err(failed)?;
         for script in &self.scripts {
-            script.prepare_invoke().load(&mut connection).map_err(failed)?;
+            script
+                .prepare_invoke()
+                .load(&mut connection)
+                .map_err(failed)?;
         }
         Ok(connection)
     }
@@ -60,18 +75,30 @@ impl Pool {
 
     /// Drops the idle connections to a node, which are likely of no use.
     pub(super) fn forget(&self, node: &str) {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).remove(node);
+        self.idle
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(node);
     }
 
     /// Notes that a node was silent.
     pub(super) fn hush(&self, node: &str) {
-        self.silent.lock().unwrap_or_else(PoisonError::into_inner).insert(node.to_owned(), Instant::now());
+        self.silent
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(node.to_owned(), Instant::now());
     }
 
     /// The primaries to ask for the epoch: those that have not been silent lately, or all.
-    pub(super) fn voters<'t>(&self, topology: &'t Topology, all: bool) -> impl Iterator<Item = &'t str> {
+    pub(super) fn voters<'t>(
+        &self,
+        topology: &'t Topology,
+        all: bool,
+    ) -> impl Iterator<Item = &'t str> {
         let mut silent = self.silent.lock().unwrap_or_else(PoisonError::into_inner);
         silent.retain(|_, since| since.elapsed() < SILENT);
-        topology.primaries().filter(move |node| all || !silent.contains_key(*node))
+        topology
+            .primaries()
+            .filter(move |node| all || !silent.contains_key(*node))
     }
 }

@@ -19,29 +19,43 @@ const LOOKS: u32 = 300;
 /// A place in the order of books.
 type Place = (u32, BookNo);
 
-pub(super) fn search(snapshot: &ClusterSnapshot<'_>, search: &Search<'_>) -> Result<Found, StoreError> {
+pub(super) fn search(
+    snapshot: &ClusterSnapshot<'_>,
+    search: &Search<'_>,
+) -> Result<Found, StoreError> {
     let shared = snapshot.shared;
     if search.terms.is_empty() {
         return Ok(Found::default());
     }
     let mut from = (0, BookNo(0));
     if let Some(Cursor { library, passed }) = search.from {
-        let Some(number) = shared.library(library)? else { return Ok(Found::default()) };
+        let Some(number) = shared.library(library)? else {
+            return Ok(Found::default());
+        };
         shared.learn_all_owners()?;
-        from = (number, shared.owners.read().unwrap_or_else(PoisonError::into_inner).ranked(number, *passed));
+        from = (
+            number,
+            shared
+                .owners
+                .read()
+                .unwrap_or_else(PoisonError::into_inner)
+                .ranked(number, *passed),
+        );
     }
     let allowed = match search.libraries {
         Some(libraries) => Some(numbers(snapshot, libraries)?),
         None => None,
     };
     let limit = search.limit.min(i32::MAX as usize);
-    let commands: Vec<Command> =
-        (0..SHARDS).map(|shard| command(snapshot, search.terms, allowed.as_ref(), from, shard, limit)).collect();
+    let commands: Vec<Command> = (0..SHARDS)
+        .map(|shard| command(snapshot, search.terms, allowed.as_ref(), from, shard, limit))
+        .collect();
     let (mut found, mut reached): (Vec<Place>, Option<Place>) = (Vec::new(), None);
     for page in shared.read_stamped(commands)? {
         let (books, next): (Vec<Vec<u8>>, Vec<u8>) = answer(shared.address(), page)?;
         for book in books {
-            found.push(place(&book).ok_or_else(|| snapshot.damaged("a term has an invalid entry"))?);
+            found
+                .push(place(&book).ok_or_else(|| snapshot.damaged("a term has an invalid entry"))?);
         }
         // Each shard is at another place: the page ends at the first of them.
         reached = match (reached, place(&next)) {
@@ -56,10 +70,16 @@ pub(super) fn search(snapshot: &ClusterSnapshot<'_>, search: &Search<'_>) -> Res
     let next = found.get(limit).copied().or(reached);
     found.truncate(limit);
     let books = matching(snapshot, &found, search.terms)?;
-    Ok(Found { books, next: next.map(|next| cursor(snapshot, next)).transpose()? })
+    Ok(Found {
+        books,
+        next: next.map(|next| cursor(snapshot, next)).transpose()?,
+    })
 }
 
-fn numbers(snapshot: &ClusterSnapshot<'_>, libraries: &BTreeSet<Library>) -> Result<BTreeSet<u32>, StoreError> {
+fn numbers(
+    snapshot: &ClusterSnapshot<'_>,
+    libraries: &BTreeSet<Library>,
+) -> Result<BTreeSet<u32>, StoreError> {
     let mut numbers = BTreeSet::new();
     for library in libraries {
         numbers.extend(snapshot.shared.library(library)?);
@@ -76,7 +96,10 @@ fn command(
     shard: u32,
     limit: usize,
 ) -> Command {
-    let keys: Vec<Vec<u8>> = terms.iter().map(|term| snapshot.shared.keys.term(shard, term)).collect();
+    let keys: Vec<Vec<u8>> = terms
+        .iter()
+        .map(|term| snapshot.shared.keys.term(shard, term))
+        .collect();
     let (library, book) = from;
     // In the library of the place, shards before that of the book are done.
     let start = match shard.cmp(&split(book).0) {
@@ -85,7 +108,10 @@ fn command(
         std::cmp::Ordering::Greater => [library.to_be_bytes(), [0; 4]],
     };
     let start = [b"[", start.concat().as_slice()].concat();
-    let mut arguments = vec![limit.to_string().into_bytes(), LOOKS.to_string().into_bytes()];
+    let mut arguments = vec![
+        limit.to_string().into_bytes(),
+        LOOKS.to_string().into_bytes(),
+    ];
     match allowed {
         None => arguments.extend([start, b"+".to_vec()]),
         Some(libraries) => {
@@ -104,7 +130,10 @@ fn command(
 /// Reads a member of the books of a term.
 fn place(member: &[u8]) -> Option<Place> {
     let (library, book) = member.split_first_chunk()?;
-    Some((u32::from_be_bytes(*library), BookNo(u32::from_be_bytes(book.try_into().ok()?))))
+    Some((
+        u32::from_be_bytes(*library),
+        BookNo(u32::from_be_bytes(book.try_into().ok()?)),
+    ))
 }
 
 /// The books that have the terms in the state that the snapshot has of them.
@@ -131,6 +160,10 @@ fn cursor(snapshot: &ClusterSnapshot<'_>, (library, book): Place) -> Result<Curs
     shared.learn_owners([book, join(split(book).0, 0)])?;
     let owners = shared.owners.read().unwrap_or_else(PoisonError::into_inner);
     let name = owners.name(library).cloned();
-    let name = name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))?;
-    Ok(Cursor { library: name, passed: owners.rank(library, book) })
+    let name =
+        name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))?;
+    Ok(Cursor {
+        library: name,
+        passed: owners.rank(library, book),
+    })
 }

@@ -7,7 +7,9 @@ use super::error::answer;
 use super::keys::SHARDS;
 use super::scripts::{FENCE, LEASE, SPEND};
 use super::{ClusterStore, Shared};
-use lapidary_store::{Action, Actor, Lease, LeaseEnd, RowChange, Sharing, Spending, Spent, StoreError};
+use lapidary_store::{
+    Action, Actor, Lease, LeaseEnd, RowChange, Sharing, Spending, Spent, StoreError,
+};
 
 impl Shared {
     /// Raises a version that changes of books must know: nobody can make one any more who knows an earlier one.
@@ -16,7 +18,10 @@ impl Shared {
         let must_exist = i32::from(name == "recipes" && version > 0).to_string();
         let arguments = [version.to_string(), must_exist];
         let fence = |shard| Command::script(&FENCE, &[self.keys.shard(shard, name)], &arguments);
-        for (shard, done) in (0..SHARDS).zip(self.client.write(&(0..SHARDS).map(fence).collect::<Vec<_>>())?) {
+        for (shard, done) in (0..SHARDS).zip(
+            self.client
+                .write(&(0..SHARDS).map(fence).collect::<Vec<_>>())?,
+        ) {
             if answer::<i64>(self.address(), done)? == 0 {
                 return Err(self.lost(shard));
             }
@@ -26,7 +31,11 @@ impl Shared {
 
     fn lease_command(&self, name: &str, holder: &str, time: i64) -> Command {
         let time = time.to_string();
-        Command::script(&LEASE, &[self.keys.meta("leases")], &[name, holder, &time][..])
+        Command::script(
+            &LEASE,
+            &[self.keys.meta("leases")],
+            &[name, holder, &time][..],
+        )
     }
 }
 
@@ -45,7 +54,9 @@ impl Sharing for ClusterStore {
             LeaseEnd::Abandoned => -1,
             LeaseEnd::Revoked => -2,
         };
-        self.shared.write_one(self.shared.lease_command(name, holder, end)).map(drop)
+        self.shared
+            .write_one(self.shared.lease_command(name, holder, end))
+            .map(drop)
     }
 
     fn apply_under(
@@ -56,23 +67,36 @@ impl Sharing for ClusterStore {
         changes: &[RowChange],
         actions: &[Action],
     ) -> Result<bool, StoreError> {
-        self.shared.apply(by, changes, actions, None, Some((name, token)))
+        self.shared
+            .apply(by, changes, actions, None, Some((name, token)))
     }
 
     fn spend(&self, who: &str, spending: &Spending) -> Result<Spent, StoreError> {
         let (quota, wanted) = spending.quota;
         let (rate, tokens) = spending.rate;
         let (rate, period) = rate.map_or((0, 0), |(rate, period)| (rate, period.as_millis()));
-        let numbers = [quota.unwrap_or(0).to_string(), wanted.to_string(), rate.to_string()];
+        let numbers = [
+            quota.unwrap_or(0).to_string(),
+            wanted.to_string(),
+            rate.to_string(),
+        ];
         let mut arguments = vec![spending.day.clone()];
         arguments.extend(numbers);
         arguments.extend([period.to_string(), tokens.to_string()]);
         let usage = self.shared.keys.usage(who);
-        let spent = self.shared.client.write_loosely(&[Command::script(&SPEND, &[usage], arguments)])?;
+        let spent =
+            self.shared
+                .client
+                .write_loosely(&[Command::script(&SPEND, &[usage], arguments)])?;
         let spent = spent.into_iter().next().unwrap_or_default();
         let (used, counted, wait, busy) = answer(self.shared.address(), spent)?;
         let [wait, busy] = [wait, busy].map(Duration::from_millis);
-        Ok(Spent { used, counted, wait, busy })
+        Ok(Spent {
+            used,
+            counted,
+            wait,
+            busy,
+        })
     }
 
     fn refuse_before(&self, turn: u64) -> Result<(), StoreError> {

@@ -24,8 +24,8 @@ use super::{search, tally};
 use lapidary_store::gem_list;
 use lapidary_store::recipes::KnownRecipe;
 use lapidary_store::{
-    BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, NewBook, Outline, Record, Search,
-    Sizes, Snapshot, StoreError, Tally, Unread,
+    BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, NewBook,
+    Outline, Record, Search, Sizes, Snapshot, StoreError, Tally, Unread,
 };
 
 /// The number of states that a snapshot remembers. One that reads more, such as that of an export, forgets all at the
@@ -70,18 +70,33 @@ impl<'a> ClusterSnapshot<'a> {
             Ok(recipes) => (recipes, Confirmed::Same),
             Err(error) => (shared.last_recipes(), Confirmed::Unread(error)),
         };
-        Self { recipes, confirmed: confirmed.into(), ..Self::unconfirmed(shared) }
+        Self {
+            recipes,
+            confirmed: confirmed.into(),
+            ..Self::unconfirmed(shared)
+        }
     }
 
     /// A snapshot with the recipes as they were last read. They are compared with what the first read finds.
     pub(super) fn unconfirmed(shared: &'a Shared) -> Self {
-        let (recipes, confirmed, totals) = (shared.last_recipes(), OnceLock::new(), OnceLock::new());
-        Self { shared, recipes, confirmed, totals, seen: Mutex::default(), partial: None }
+        let (recipes, confirmed, totals) =
+            (shared.last_recipes(), OnceLock::new(), OnceLock::new());
+        Self {
+            shared,
+            recipes,
+            confirmed,
+            totals,
+            seen: Mutex::default(),
+            partial: None,
+        }
     }
 
     /// A snapshot that goes on without what does not answer. Recipes, totals and names of libraries are needed.
     pub(super) fn partial(shared: &'a Shared) -> Self {
-        Self { partial: Some(Partial::default()), ..Self::new(shared) }
+        Self {
+            partial: Some(Partial::default()),
+            ..Self::new(shared)
+        }
     }
 
     pub(super) fn is_partial(&self) -> bool {
@@ -91,7 +106,12 @@ impl<'a> ClusterSnapshot<'a> {
     /// Reads. Only in a partial snapshot, answers may be missing.
     pub(super) fn read(&self, commands: Vec<Command>) -> Result<Vec<Option<Value>>, StoreError> {
         let Some(partial) = &self.partial else {
-            return Ok(self.shared.read_stamped(commands)?.into_iter().map(Some).collect());
+            return Ok(self
+                .shared
+                .read_stamped(commands)?
+                .into_iter()
+                .map(Some)
+                .collect());
         };
         let read = |commands: &[Command]| partial.read(&self.shared.client, commands);
         Ok(self.shared.read_stamped_by(commands, read)?.answers)
@@ -113,7 +133,11 @@ impl<'a> ClusterSnapshot<'a> {
     }
 
     /// Reads books, each as it was when it was first read. `more` are more fields to read of each.
-    pub(super) fn states(&self, books: &[BookNo], more: &[Vec<u8>]) -> Result<Vec<Option<Read>>, StoreError> {
+    pub(super) fn states(
+        &self,
+        books: &[BookNo],
+        more: &[Vec<u8>],
+    ) -> Result<Vec<Option<Read>>, StoreError> {
         self.known()?;
         let mut all = Vec::with_capacity(books.len());
         for some in books.chunks(AT_ONCE) {
@@ -122,16 +146,36 @@ impl<'a> ClusterSnapshot<'a> {
         Ok(all)
     }
 
-    fn read_states(&self, books: &[BookNo], more: &[Vec<u8>], all: &mut Vec<Option<Read>>) -> Result<(), StoreError> {
-        let fields: Vec<&[u8]> =
-            [&b"g"[..]].into_iter().chain(more.iter().map(Vec::as_slice)).chain([&b"r"[..]]).collect();
+    fn read_states(
+        &self,
+        books: &[BookNo],
+        more: &[Vec<u8>],
+        all: &mut Vec<Option<Read>>,
+    ) -> Result<(), StoreError> {
+        let fields: Vec<&[u8]> = [&b"g"[..]]
+            .into_iter()
+            .chain(more.iter().map(Vec::as_slice))
+            .chain([&b"r"[..]])
+            .collect();
         let is_seen = |book: &BookNo| self.seen().states.contains_key(book);
         let command = |book: &BookNo| {
-            let wanted = if is_seen(book) { &fields[..=more.len()] } else { &fields[..] };
-            Command::new("HMGET", &self.shared.keys.book(BookState::Present, *book), wanted)
+            let wanted = if is_seen(book) {
+                &fields[..=more.len()]
+            } else {
+                &fields[..]
+            };
+            Command::new(
+                "HMGET",
+                &self.shared.keys.book(BookState::Present, *book),
+                wanted,
+            )
         };
         // What is remembered completely need not be read.
-        let needed: Vec<BookNo> = books.iter().copied().filter(|book| !more.is_empty() || !is_seen(book)).collect();
+        let needed: Vec<BookNo> = books
+            .iter()
+            .copied()
+            .filter(|book| !more.is_empty() || !is_seen(book))
+            .collect();
         let commands: Vec<Command> = needed.iter().map(command).collect();
         let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
         for (book, value) in needed.iter().zip(self.read(commands)?) {
@@ -142,9 +186,15 @@ impl<'a> ClusterSnapshot<'a> {
                 continue;
             };
             let mut values: Vec<Option<Vec<u8>>> = answer(self.shared.address(), value)?;
-            let generation =
-                values.first().and_then(Option::as_ref).and_then(|text| str::from_utf8(text).ok()?.parse().ok());
-            let record = if values.len() > 1 + more.len() { values.pop().flatten() } else { None };
+            let generation = values
+                .first()
+                .and_then(Option::as_ref)
+                .and_then(|text| str::from_utf8(text).ok()?.parse().ok());
+            let record = if values.len() > 1 + more.len() {
+                values.pop().flatten()
+            } else {
+                None
+            };
             self.remember(*book, generation, record)?;
             read.insert(*book, values.into_iter().skip(1).collect());
         }
@@ -157,19 +207,33 @@ impl<'a> ClusterSnapshot<'a> {
     }
 
     /// Remembers a book, or compares it with what is remembered.
-    fn remember(&self, book: BookNo, generation: Option<i64>, record: Option<Vec<u8>>) -> Result<(), StoreError> {
+    fn remember(
+        &self,
+        book: BookNo,
+        generation: Option<i64>,
+        record: Option<Vec<u8>>,
+    ) -> Result<(), StoreError> {
         let mut seen = self.seen();
         if let Some(known) = seen.states.get(&book) {
             let known = known.as_ref().map(|state| state.generation);
             // A book that was not there when it was first looked for stays away.
             let same = known.is_none() || known == generation;
-            return if same { Ok(()) } else { Err(StoreError::Changed("a book".to_owned())) };
+            return if same {
+                Ok(())
+            } else {
+                Err(StoreError::Changed("a book".to_owned()))
+            };
         }
-        let state = generation.zip(record).map(|(generation, record)| Arc::new(State { generation, record }));
+        let state = generation
+            .zip(record)
+            .map(|(generation, record)| Arc::new(State { generation, record }));
         let state = match state {
             Some(state) if !seen.absent.is_empty() => {
                 let outline: Outline = self.parse(book, &state)?;
-                let key = BookKey { library: outline.library, id: outline.id };
+                let key = BookKey {
+                    library: outline.library,
+                    id: outline.id,
+                };
                 (!seen.absent.contains(&key)).then_some(state)
             }
             state => state,
@@ -186,36 +250,71 @@ impl<'a> ClusterSnapshot<'a> {
         }
     }
 
-    pub(super) fn parse<T: DeserializeOwned>(&self, book: BookNo, state: &State) -> Result<T, StoreError> {
+    pub(super) fn parse<T: DeserializeOwned>(
+        &self,
+        book: BookNo,
+        state: &State,
+    ) -> Result<T, StoreError> {
         let read = serde_json::from_slice(&state.record);
         read.map_err(|_| self.damaged(format!("the record of book {} cannot be read", book.0)))
     }
 
     fn records<T: DeserializeOwned>(&self, books: &[BookNo]) -> Result<Vec<Option<T>>, StoreError> {
         let states = self.states(books, &[])?;
-        let read =
-            books.iter().zip(states).map(|(book, state)| state.map(|(state, _)| self.parse(*book, &state)).transpose());
+        let read = books.iter().zip(states).map(|(book, state)| {
+            state
+                .map(|(state, _)| self.parse(*book, &state))
+                .transpose()
+        });
         read.collect()
     }
 
     /// Reads a field of a book.
     fn field(&self, book: BookNo, field: Vec<u8>) -> Result<Option<Vec<u8>>, StoreError> {
-        let states = self.states(&[book], &[]).and_then(|_| self.states(&[book], &[field]))?;
-        Ok(states.into_iter().next().flatten().and_then(|(_, values)| values.into_iter().next().flatten()))
+        let states = self
+            .states(&[book], &[])
+            .and_then(|_| self.states(&[book], &[field]))?;
+        Ok(states
+            .into_iter()
+            .next()
+            .flatten()
+            .and_then(|(_, values)| values.into_iter().next().flatten()))
     }
 
-    fn gem_list(&self, recipe: &KnownRecipe, book: BookNo, bytes: &[u8]) -> Result<Vec<PlacedGem>, StoreError> {
+    fn gem_list(
+        &self,
+        recipe: &KnownRecipe,
+        book: BookNo,
+        bytes: &[u8],
+    ) -> Result<Vec<PlacedGem>, StoreError> {
         let gems = gem_list::decode(bytes, recipe.gem_bytes());
-        gems.ok_or_else(|| self.damaged(format!("the gems of book {} ({}) cannot be read", book.0, recipe.name())))
+        gems.ok_or_else(|| {
+            self.damaged(format!(
+                "the gems of book {} ({}) cannot be read",
+                book.0,
+                recipe.name()
+            ))
+        })
     }
 
-    fn packed_fold(&self, base: &str, book: BookNo, bytes: Vec<u8>) -> Result<PackedFold, StoreError> {
+    fn packed_fold(
+        &self,
+        base: &str,
+        book: BookNo,
+        bytes: Vec<u8>,
+    ) -> Result<PackedFold, StoreError> {
         let fold = PackedFold::new(base, bytes);
-        fold.ok_or_else(|| self.damaged(format!("no recipe has the base {base} of the fold of book {}", book.0)))
+        fold.ok_or_else(|| {
+            self.damaged(format!(
+                "no recipe has the base {base} of the fold of book {}",
+                book.0
+            ))
+        })
     }
 
     fn kept_text(&self, book: BookNo, bytes: Vec<u8>) -> Result<String, StoreError> {
-        String::from_utf8(bytes).map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
+        String::from_utf8(bytes)
+            .map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
     }
 
     /// # Errors
@@ -226,14 +325,32 @@ impl<'a> ClusterSnapshot<'a> {
             // Buckets of other gems have other names.
             !known.leaving && known.bucket_bits == recipe.bucket_bits
         });
-        if staying { Ok(()) } else { Err(StoreError::Changed(format!("the recipe '{}'", recipe.name()))) }
+        if staying {
+            Ok(())
+        } else {
+            Err(StoreError::Changed(format!(
+                "the recipe '{}'",
+                recipe.name()
+            )))
+        }
     }
 
     /// The members of a library in its shards, sorted by id, up to `limit` of them.
-    fn members(&self, library: u32, after: Option<&str>, limit: usize) -> Result<Vec<(String, BookNo)>, StoreError> {
-        let at_once = (limit / SHARDS as usize).saturating_mul(2).saturating_add(4).min(AT_ONCE);
+    fn members(
+        &self,
+        library: u32,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, BookNo)>, StoreError> {
+        let at_once = (limit / SHARDS as usize)
+            .saturating_mul(2)
+            .saturating_add(4)
+            .min(AT_ONCE);
         let mut from: Vec<Option<Vec<u8>>> =
-            vec![Some(after.map_or(b"-".to_vec(), |id| [b"[", id.as_bytes(), b"\x01"].concat())); SHARDS as usize];
+            vec![
+                Some(after.map_or(b"-".to_vec(), |id| [b"[", id.as_bytes(), b"\x01"].concat()));
+                SHARDS as usize
+            ];
         let mut found: Vec<(String, BookNo)> = Vec::new();
         // Ids up to this one are all known.
         let mut complete: Option<String> = Some(String::new());
@@ -241,33 +358,53 @@ impl<'a> ClusterSnapshot<'a> {
             && found.iter().filter(|(id, _)| id <= known).count() < limit
         {
             // Each shard that may have an id before those that are known.
-            let open: Vec<u32> = (0..SHARDS).filter(|shard| from[*shard as usize].is_some()).collect();
+            let open: Vec<u32> = (0..SHARDS)
+                .filter(|shard| from[*shard as usize].is_some())
+                .collect();
             let open: Vec<u32> = open
                 .into_iter()
                 .filter(|shard| {
                     known.is_empty()
                         || from[*shard as usize].as_ref().is_some_and(|from| {
-                            from[1..].starts_with(known.as_bytes()) || from[1..] <= *known.as_bytes()
+                            from[1..].starts_with(known.as_bytes())
+                                || from[1..] <= *known.as_bytes()
                         })
                 })
                 .collect();
             let command = |shard: &u32| {
                 let from = from[*shard as usize].clone().unwrap_or_default();
-                let range: [&[u8]; 5] = [&from, b"+", b"LIMIT", b"0", &at_once.to_string().into_bytes()];
-                Command::new("ZRANGEBYLEX", &self.shared.keys.ids(*shard, library), &range[..])
+                let range: [&[u8]; 5] = [
+                    &from,
+                    b"+",
+                    b"LIMIT",
+                    b"0",
+                    &at_once.to_string().into_bytes(),
+                ];
+                Command::new(
+                    "ZRANGEBYLEX",
+                    &self.shared.keys.ids(*shard, library),
+                    &range[..],
+                )
             };
             let commands: Vec<Command> = open.iter().map(command).collect();
             let pages = self.shared.read_stamped(commands)?;
             for (shard, page) in open.iter().zip(pages) {
                 let page: Vec<Vec<u8>> = answer(self.shared.address(), page)?;
                 let more = page.len() == at_once;
-                from[*shard as usize] = page.last().filter(|_| more).map(|last| [b"(", last.as_slice()].concat());
+                from[*shard as usize] = page
+                    .last()
+                    .filter(|_| more)
+                    .map(|last| [b"(", last.as_slice()].concat());
                 for member in page {
-                    let (id, number) = read_member(&member).ok_or_else(|| self.damaged("an id cannot be read"))?;
+                    let (id, number) =
+                        read_member(&member).ok_or_else(|| self.damaged("an id cannot be read"))?;
                     found.push((id.to_owned(), number));
                 }
             }
-            let ends = from.iter().flatten().filter_map(|from| Some(read_member(&from[1..])?.0.to_owned()));
+            let ends = from
+                .iter()
+                .flatten()
+                .filter_map(|from| Some(read_member(&from[1..])?.0.to_owned()));
             complete = ends.min();
         }
         found.sort_unstable();
@@ -284,24 +421,46 @@ impl Snapshot for ClusterSnapshot<'_> {
         self.recipes.shown().cloned().collect()
     }
 
-    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
+    fn tally(
+        &self,
+        recipe: &RecipeName,
+        gems: &[Gem],
+        limits: Limits<'_>,
+    ) -> Result<Tally, StoreError> {
         tally::tally(self, self.recipes.staying(recipe)?, gems, limits)
     }
 
-    fn holders(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>, each: Each<'_>) -> Result<(), StoreError> {
+    fn holders(
+        &self,
+        recipe: &RecipeName,
+        gems: &[Gem],
+        limits: Limits<'_>,
+        each: Each<'_>,
+    ) -> Result<(), StoreError> {
         tally::holders(self, self.recipes.staying(recipe)?, gems, limits, each)
     }
 
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
         self.known()?;
-        let Some(half) = half(digest) else { return Ok(Vec::new()) };
-        let fields = self.read(vec![Command::bare("HKEYS", &self.shared.keys.digest(half))])?.pop().flatten();
+        let Some(half) = half(digest) else {
+            return Ok(Vec::new());
+        };
+        let fields = self
+            .read(vec![Command::bare("HKEYS", &self.shared.keys.digest(half))])?
+            .pop()
+            .flatten();
         self.note(|| Sought::Digest(half.to_owned()), fields.is_some());
-        let Some(fields) = fields else { return Ok(Vec::new()) };
+        let Some(fields) = fields else {
+            return Ok(Vec::new());
+        };
         let fields: Vec<Vec<u8>> = answer(self.shared.address(), fields)?;
         let books: BTreeSet<BookNo> = fields
             .iter()
-            .filter_map(|field| Some(BookNo(u32::from_be_bytes(field.as_slice().try_into().ok()?))))
+            .filter_map(|field| {
+                Some(BookNo(u32::from_be_bytes(
+                    field.as_slice().try_into().ok()?,
+                )))
+            })
             .collect();
         let books: Vec<BookNo> = books.into_iter().collect();
         let is_of = |outline: &Outline| {
@@ -313,8 +472,13 @@ impl Snapshot for ClusterSnapshot<'_> {
         let mut counts: HashMap<Library, u32> = HashMap::new();
         let mut found = Vec::new();
         for (book, outline) in books.iter().zip(self.outline(&books)?) {
-            let Some(outline) = outline.filter(is_of) else { continue };
-            if limits.library.is_some_and(|library| *library != outline.library) {
+            let Some(outline) = outline.filter(is_of) else {
+                continue;
+            };
+            if limits
+                .library
+                .is_some_and(|library| *library != outline.library)
+            {
                 continue;
             }
             let count = counts.entry(outline.library).or_default();
@@ -353,37 +517,66 @@ impl Snapshot for ClusterSnapshot<'_> {
         self.records(books)
     }
 
-    fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+    fn gems(
+        &self,
+        recipe: &RecipeName,
+        book: BookNo,
+    ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
         let recipe = self.known()?.staying(recipe)?;
         let bytes = self.field(book, gem_field(recipe.number))?;
-        bytes.map(|bytes| self.gem_list(recipe, book, &bytes)).transpose()
+        bytes
+            .map(|bytes| self.gem_list(recipe, book, &bytes))
+            .transpose()
     }
 
     fn whole(&self, books: &[BookNo]) -> Result<Vec<Option<NewBook>>, StoreError> {
-        let recipes = self.recipes.shown().map(|recipe| self.recipes.staying(recipe.name()));
+        let recipes = self
+            .recipes
+            .shown()
+            .map(|recipe| self.recipes.staying(recipe.name()));
         let recipes: Vec<&KnownRecipe> = recipes.collect::<Result<_, _>>()?;
         let bases: BTreeSet<&str> = recipes.iter().map(|known| known.recipe.base()).collect();
-        let fields =
-            recipes.iter().map(|recipe| gem_field(recipe.number)).chain(bases.iter().map(|base| fold_field(base)));
+        let fields = recipes
+            .iter()
+            .map(|recipe| gem_field(recipe.number))
+            .chain(bases.iter().map(|base| fold_field(base)));
         let fields: Vec<Vec<u8>> = fields.chain([TEXT.to_vec()]).collect();
         let whole = |(&number, state): (&BookNo, Option<Read>)| {
-            let Some((state, values)) = state else { return Ok(None) };
+            let Some((state, values)) = state else {
+                return Ok(None);
+            };
             let mut values = values.into_iter();
             let (mut gems, mut folds, mut text) = (BTreeMap::new(), Vec::new(), None);
             for (recipe, bytes) in recipes.iter().zip(values.by_ref()) {
                 if let Some(bytes) = bytes {
-                    gems.insert(recipe.name().clone(), self.gem_list(recipe, number, &bytes)?);
+                    gems.insert(
+                        recipe.name().clone(),
+                        self.gem_list(recipe, number, &bytes)?,
+                    );
                 }
             }
             for (base, bytes) in bases.iter().zip(values.by_ref()) {
-                folds.extend(bytes.map(|bytes| self.packed_fold(base, number, bytes)).transpose()?);
+                folds.extend(
+                    bytes
+                        .map(|bytes| self.packed_fold(base, number, bytes))
+                        .transpose()?,
+                );
             }
             if let Some(bytes) = values.next().flatten() {
                 text = Some(self.kept_text(number, bytes)?);
             }
-            Ok(Some(NewBook::copied(self.parse(number, &state)?, gems, folds, text)))
+            Ok(Some(NewBook::copied(
+                self.parse(number, &state)?,
+                gems,
+                folds,
+                text,
+            )))
         };
-        books.iter().zip(self.states(books, &fields)?).map(whole).collect()
+        books
+            .iter()
+            .zip(self.states(books, &fields)?)
+            .map(whole)
+            .collect()
     }
 
     fn walk(
@@ -394,17 +587,26 @@ impl Snapshot for ClusterSnapshot<'_> {
     ) -> Result<Vec<(BookNo, Record)>, StoreError> {
         self.known()?;
         self.begin_page();
-        let Some(number) = self.shared.library(library)? else { return Ok(Vec::new()) };
+        let Some(number) = self.shared.library(library)? else {
+            return Ok(Vec::new());
+        };
         let mut after = after.map(|id| id.as_str().to_owned());
         let mut found: Vec<(BookNo, Record)> = Vec::new();
         // Books that are removed meanwhile leave gaps, but only the last page may be short.
         while found.len() < limit {
             let members = self.members(number, after.as_deref(), limit - found.len())?;
-            let Some((last, _)) = members.last() else { break };
+            let Some((last, _)) = members.last() else {
+                break;
+            };
             after = Some(last.clone());
             let books: Vec<BookNo> = members.into_iter().map(|(_, book)| book).collect();
             let records = self.fetch(&books)?;
-            found.extend(books.into_iter().zip(records).filter_map(|(book, record)| Some((book, record?))));
+            found.extend(
+                books
+                    .into_iter()
+                    .zip(records)
+                    .filter_map(|(book, record)| Some((book, record?))),
+            );
         }
         Ok(found)
     }
@@ -419,8 +621,18 @@ impl Snapshot for ClusterSnapshot<'_> {
             let count = (limit - all.len()).min(AT_ONCE);
             let command = |of: u32| {
                 let from = if of == shard { first } else { 0 };
-                let range = [from.to_string(), "+inf".into(), "LIMIT".into(), "0".into(), count.to_string()];
-                Command::new("ZRANGEBYSCORE", &self.shared.keys.shard(of, "books"), &range)
+                let range = [
+                    from.to_string(),
+                    "+inf".into(),
+                    "LIMIT".into(),
+                    "0".into(),
+                    count.to_string(),
+                ];
+                Command::new(
+                    "ZRANGEBYSCORE",
+                    &self.shared.keys.shard(of, "books"),
+                    &range,
+                )
             };
             let commands: Vec<Command> = (shard..end).map(command).collect();
             let (mut numbers, mut next) = (Vec::new(), (end, 0));
@@ -428,13 +640,21 @@ impl Snapshot for ClusterSnapshot<'_> {
                 let page: Vec<u32> = answer(self.shared.address(), page)?;
                 numbers.extend(page.iter().map(|number| join(of, *number)));
                 // What follows in this shard precedes what was read of the later ones.
-                if let Some(last) = page.last().filter(|last| page.len() == count && **last < (1 << NUMBER_BITS) - 1) {
+                if let Some(last) = page
+                    .last()
+                    .filter(|last| page.len() == count && **last < (1 << NUMBER_BITS) - 1)
+                {
                     next = (of, last + 1);
                     break;
                 }
             }
             let records = self.fetch(&numbers)?;
-            all.extend(numbers.into_iter().zip(records).filter_map(|(number, record)| Some((number, record?))));
+            all.extend(
+                numbers
+                    .into_iter()
+                    .zip(records)
+                    .filter_map(|(number, record)| Some((number, record?))),
+            );
             (shard, first) = next;
         }
         all.truncate(limit);
@@ -442,15 +662,22 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn fold(&self, base: &str, book: BookNo) -> Result<Option<PackedFold>, StoreError> {
-        self.field(book, fold_field(base))?.map(|bytes| self.packed_fold(base, book, bytes)).transpose()
+        self.field(book, fold_field(base))?
+            .map(|bytes| self.packed_fold(base, book, bytes))
+            .transpose()
     }
 
     fn text(&self, book: BookNo) -> Result<Option<String>, StoreError> {
-        self.field(book, TEXT.to_vec())?.map(|bytes| self.kept_text(book, bytes)).transpose()
+        self.field(book, TEXT.to_vec())?
+            .map(|bytes| self.kept_text(book, bytes))
+            .transpose()
     }
 
     fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
-        Ok(self.libraries()?.into_iter().find(|summary| summary.library == *library))
+        Ok(self
+            .libraries()?
+            .into_iter()
+            .find(|summary| summary.library == *library))
     }
 
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
@@ -462,13 +689,19 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError> {
-        let books = self.sizes(recipe)?.classes.iter().map(|class| class.books).sum();
+        let books = self
+            .sizes(recipe)?
+            .classes
+            .iter()
+            .map(|class| class.books)
+            .sum();
         let of = self.libraries()?.iter().map(|library| library.books).sum();
         Ok(Coverage { books, of })
     }
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {
-        self.shared.sizes(self.totals()?, self.recipes.staying(recipe)?)
+        self.shared
+            .sizes(self.totals()?, self.recipes.staying(recipe)?)
     }
 
     fn confirm(&self) -> Result<(), StoreError> {

@@ -32,7 +32,11 @@ impl Shared {
     pub(super) fn stamps_of(topology: &Topology, commands: &[Command]) -> Vec<Option<u32>> {
         let stamp = |command: &Command| {
             let shard = shard_of_slot(command.slot);
-            shard.or_else(|| topology.index(command.slot).and_then(|node| topology.a_shard(node)))
+            shard.or_else(|| {
+                topology
+                    .index(command.slot)
+                    .and_then(|node| topology.a_shard(node))
+            })
         };
         commands.iter().map(stamp).collect()
     }
@@ -56,7 +60,12 @@ impl Shared {
         let stamps = Self::stamps_of(&self.client.topology(), &commands);
         // A catalogue without recipes has no books, and no stamps either.
         let is_stamped = self.last_recipes().is_stamped();
-        let shards: BTreeSet<u32> = stamps.iter().flatten().copied().filter(|_| is_stamped).collect();
+        let shards: BTreeSet<u32> = stamps
+            .iter()
+            .flatten()
+            .copied()
+            .filter(|_| is_stamped)
+            .collect();
         commands.extend(shards.iter().map(|shard| self.stamp_command(*shard)));
         let mut answers = read(&commands)?;
         let read_stamps = answers.split_off(count);
@@ -66,8 +75,10 @@ impl Shared {
             .filter(|(_, stamp)| *stamp == Some(Value::Nil))
             .map(|(shard, _)| shard)
             .collect();
-        for (found, _) in
-            answers.iter_mut().zip(stamps).filter(|(_, stamp)| stamp.is_some_and(|stamp| lost.contains(&stamp)))
+        for (found, _) in answers
+            .iter_mut()
+            .zip(stamps)
+            .filter(|(_, stamp)| stamp.is_some_and(|stamp| lost.contains(&stamp)))
         {
             *found = None;
         }
@@ -85,9 +96,14 @@ impl Shared {
     /// [`StoreError::Unavailable`] if one is missing, and if there are stamps but no recipes.
     pub(super) fn confirm_stamps(&self) -> Result<(), StoreError> {
         let is_new = !self.recipes()?.is_stamped();
-        let stamps = self.client.read(&(0..SHARDS).map(|shard| self.stamp_command(shard)).collect::<Vec<_>>())?;
-        let stamps: Vec<Option<u64>> =
-            { stamps.into_iter() }.map(|stamp| answer(self.address(), stamp)).collect::<Result<_, _>>()?;
+        let stamps = self.client.read(
+            &(0..SHARDS)
+                .map(|shard| self.stamp_command(shard))
+                .collect::<Vec<_>>(),
+        )?;
+        let stamps: Vec<Option<u64>> = { stamps.into_iter() }
+            .map(|stamp| answer(self.address(), stamp))
+            .collect::<Result<_, _>>()?;
         if !is_new {
             let missing = (0..SHARDS).zip(&stamps).find(|(_, stamp)| stamp.is_none());
             return missing.map_or(Ok(()), |(shard, _)| Err(self.lost(shard)));
@@ -101,11 +117,23 @@ impl Shared {
 
     /// The error of a catalogue whose recipes are gone.
     pub(super) fn lost_recipes(&self) -> StoreError {
-        self.emptied(self.recipes_command().slot, "recipes, keys and totals".to_owned())
+        self.emptied(
+            self.recipes_command().slot,
+            "recipes, keys and totals".to_owned(),
+        )
     }
 
     fn emptied(&self, slot: u16, what: String) -> StoreError {
-        let node = self.client.topology().node(slot).unwrap_or("a node").to_owned();
-        StoreError::Emptied { store: self.address().to_string(), node, what }
+        let node = self
+            .client
+            .topology()
+            .node(slot)
+            .unwrap_or("a node")
+            .to_owned();
+        StoreError::Emptied {
+            store: self.address().to_string(),
+            node,
+            what,
+        }
     }
 }

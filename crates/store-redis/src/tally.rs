@@ -38,8 +38,14 @@ pub(super) fn tally(
     gems: &[Gem],
     limits: Limits<'_>,
 ) -> Result<Tally, StoreError> {
-    let Ok(only) = only(snapshot, limits)? else { return Ok(Tally::default()) };
-    let asked: BTreeSet<Gem> = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
+    let Ok(only) = only(snapshot, limits)? else {
+        return Ok(Tally::default());
+    };
+    let asked: BTreeSet<Gem> = gems
+        .iter()
+        .copied()
+        .filter(|gem| recipe.fits(*gem))
+        .collect();
     let (lists, is_before) = read_lists(snapshot, recipe, &asked)?;
     let counts = count(snapshot, lists, only, limits.cap)?;
     by_library(snapshot, recipe, gems, counts, limits, is_before)
@@ -59,20 +65,27 @@ pub(super) fn count(
     cap: u32,
 ) -> Result<BTreeMap<u32, Count>, StoreError> {
     let mut counts: BTreeMap<u32, Count> = BTreeMap::new();
-    by_owner(snapshot, lists, only, |library, gem, Listed { books, doubtful }| {
-        let count = counts.entry(library).or_default();
-        if books.len() > cap as usize {
-            count.common.insert(gem);
-            return;
-        }
-        if !books.is_empty() {
-            count.holders.push((gem, books.len() as u32));
-        }
-        for book in books.iter().chain(&doubtful) {
-            *count.books.entry(*book).or_default() += 1;
-        }
-        count.doubtful.extend(doubtful.into_iter().map(|book| (gem, book)));
-    })?;
+    by_owner(
+        snapshot,
+        lists,
+        only,
+        |library, gem, Listed { books, doubtful }| {
+            let count = counts.entry(library).or_default();
+            if books.len() > cap as usize {
+                count.common.insert(gem);
+                return;
+            }
+            if !books.is_empty() {
+                count.holders.push((gem, books.len() as u32));
+            }
+            for book in books.iter().chain(&doubtful) {
+                *count.books.entry(*book).or_default() += 1;
+            }
+            count
+                .doubtful
+                .extend(doubtful.into_iter().map(|book| (gem, book)));
+        },
+    )?;
     Ok(counts)
 }
 
@@ -84,19 +97,34 @@ fn by_owner(
     mut each: impl FnMut(u32, Gem, Listed),
 ) -> Result<(), StoreError> {
     let shared = snapshot.shared;
-    let listed = lists.iter().flat_map(|(_, listed)| listed.books.iter().chain(&listed.doubtful).copied());
+    let listed = lists
+        .iter()
+        .flat_map(|(_, listed)| listed.books.iter().chain(&listed.doubtful).copied());
     shared.learn_owners_by(listed, |reads| snapshot.read(reads.to_vec()))?;
-    let owner = |book: &BookNo| shared.owners.read().unwrap_or_else(PoisonError::into_inner).of(*book);
+    let owner = |book: &BookNo| {
+        shared
+            .owners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .of(*book)
+    };
     for (gem, Listed { books, doubtful }) in lists {
         let mut of_libraries: BTreeMap<u32, Listed> = BTreeMap::new();
         // A number without an owner was never given to a book, unless its owner could not be read.
         let owner = |book: &BookNo| owner(book).or_else(|| snapshot.is_partial().then_some(UNREAD));
-        let wanted =
-            |book: &BookNo| owner(book).filter(|library| only.is_none_or(|only| [only, UNREAD].contains(library)));
-        for (book, library) in books.into_iter().filter_map(|book| Some((book, wanted(&book)?))) {
+        let wanted = |book: &BookNo| {
+            owner(book).filter(|library| only.is_none_or(|only| [only, UNREAD].contains(library)))
+        };
+        for (book, library) in books
+            .into_iter()
+            .filter_map(|book| Some((book, wanted(&book)?)))
+        {
             of_libraries.entry(library).or_default().books.push(book);
         }
-        for (book, library) in doubtful.into_iter().filter_map(|book| Some((book, wanted(&book)?))) {
+        for (book, library) in doubtful
+            .into_iter()
+            .filter_map(|book| Some((book, wanted(&book)?)))
+        {
             of_libraries.entry(library).or_default().doubtful.push(book);
         }
         for (library, listed) in of_libraries {
@@ -114,17 +142,33 @@ pub(super) fn holders(
     limits: Limits<'_>,
     each: Each<'_>,
 ) -> Result<(), StoreError> {
-    let Ok(only) = only(snapshot, limits)? else { return Ok(()) };
+    let Ok(only) = only(snapshot, limits)? else {
+        return Ok(());
+    };
     for gems in gems.chunks(READ_AT_ONCE) {
-        let asked = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
+        let asked = gems
+            .iter()
+            .copied()
+            .filter(|gem| recipe.fits(*gem))
+            .collect();
         let (lists, _) = read_lists(snapshot, recipe, &asked)?;
-        by_owner(snapshot, lists, only, |_, gem, Listed { mut books, doubtful }| {
-            if books.len() > limits.cap as usize {
-                return each(gem, None);
-            }
-            books.extend(doubtful);
-            each(gem, Some(&books));
-        })?;
+        by_owner(
+            snapshot,
+            lists,
+            only,
+            |_,
+             gem,
+             Listed {
+                 mut books,
+                 doubtful,
+             }| {
+                if books.len() > limits.cap as usize {
+                    return each(gem, None);
+                }
+                books.extend(doubtful);
+                each(gem, Some(&books));
+            },
+        )?;
     }
     snapshot.still_has(recipe)
 }
@@ -133,8 +177,13 @@ pub(super) fn holders(
 struct NoBooks;
 
 /// The number of the only library to count, if there is one.
-fn only(snapshot: &ClusterSnapshot<'_>, limits: Limits<'_>) -> Result<Result<Option<u32>, NoBooks>, StoreError> {
-    let Some(library) = limits.library else { return Ok(Ok(None)) };
+fn only(
+    snapshot: &ClusterSnapshot<'_>,
+    limits: Limits<'_>,
+) -> Result<Result<Option<u32>, NoBooks>, StoreError> {
+    let Some(library) = limits.library else {
+        return Ok(Ok(None));
+    };
     snapshot.known()?;
     Ok(snapshot.shared.library(library)?.map(Some).ok_or(NoBooks))
 }
@@ -151,28 +200,45 @@ pub(super) fn read_lists(
 ) -> Result<(Vec<(Gem, Listed)>, bool), StoreError> {
     let (shared, began) = (snapshot.shared, Instant::now());
     let sorted: Vec<Gem> = gems.iter().copied().collect();
-    let groups: Vec<&[Gem]> = sorted.chunk_by(|a, b| place(recipe, *a).0 == place(recipe, *b).0).collect();
+    let groups: Vec<&[Gem]> = sorted
+        .chunk_by(|a, b| place(recipe, *a).0 == place(recipe, *b).0)
+        .collect();
     let key = |gems: &[Gem]| shared.keys.bucket(recipe.number, place(recipe, gems[0]).0);
-    let reads: Vec<Command> = groups.iter().map(|gems| Command::bare("HGETALL", &key(gems))).collect();
+    let reads: Vec<Command> = groups
+        .iter()
+        .map(|gems| Command::bare("HGETALL", &key(gems)))
+        .collect();
     let mut lists = Vec::new();
     let (buckets, is_before) = snapshot.read_buckets(reads)?;
     for (gems, fields) in groups.iter().zip(buckets) {
-        gems.iter().for_each(|gem| snapshot.note(|| Sought::Gem(recipe.number, *gem), fields.is_some()));
+        gems.iter()
+            .for_each(|gem| snapshot.note(|| Sought::Gem(recipe.number, *gem), fields.is_some()));
         let Some(fields) = fields else { continue };
         let unreadable = || {
             let key = String::from_utf8_lossy(&key(gems)).into_owned();
-            snapshot.damaged(format!("the postings of {key} ({}) cannot be read", recipe.name()))
+            snapshot.damaged(format!(
+                "the postings of {key} ({}) cannot be read",
+                recipe.name()
+            ))
         };
-        let bucket = pairs(fields).and_then(Bucket::read).ok_or_else(unreadable)?;
+        let bucket = pairs(fields)
+            .and_then(Bucket::read)
+            .ok_or_else(unreadable)?;
         for gem in *gems {
-            let listed = bucket.books(recipe, place(recipe, *gem).1).map_err(|Unreadable| unreadable())?;
+            let listed = bucket
+                .books(recipe, place(recipe, *gem).1)
+                .map_err(|Unreadable| unreadable())?;
             if listed != Listed::default() {
                 lists.push((*gem, listed));
             }
         }
     }
     let slow = || StoreError::Changed("a book that the check looks for".to_owned());
-    if began.elapsed() < LONGEST { Ok((lists, is_before)) } else { Err(slow()) }
+    if began.elapsed() < LONGEST {
+        Ok((lists, is_before))
+    } else {
+        Err(slow())
+    }
 }
 
 /// Counts again what the books with enough gems have, and names the libraries.
@@ -188,14 +254,27 @@ pub(super) fn by_library(
     is_before: bool,
 ) -> Result<Tally, StoreError> {
     let asked: HashSet<Gem> = gems.iter().copied().collect();
-    let Limits { fewest, informing, .. } = limits;
+    let Limits {
+        fewest, informing, ..
+    } = limits;
     let enough = |count: &Count| {
-        count.books.iter().filter(|(_, n)| **n >= fewest).map(|(book, n)| (*book, *n)).collect::<Vec<_>>()
+        count
+            .books
+            .iter()
+            .filter(|(_, n)| **n >= fewest)
+            .map(|(book, n)| (*book, *n))
+            .collect::<Vec<_>>()
     };
     let mut enough: Vec<Vec<(BookNo, u32)>> = counts.values().map(enough).collect();
     let informs = |library: &u32| {
-        let owners = snapshot.shared.owners.read().unwrap_or_else(PoisonError::into_inner);
-        owners.name(*library).is_some_and(|library| informing.contains(library))
+        let owners = snapshot
+            .shared
+            .owners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        owners
+            .name(*library)
+            .is_some_and(|library| informing.contains(library))
     };
     let left_out = keep_most(&mut enough, &counts.keys().map(informs).collect::<Vec<_>>());
     let candidates: Vec<BookNo> = enough.iter().flatten().map(|(book, _)| *book).collect();
@@ -203,10 +282,20 @@ pub(super) fn by_library(
     let there = states.iter().flatten().count();
     let mut present: HashMap<BookNo, HashSet<Gem>> = HashMap::new();
     for (book, state) in candidates.iter().zip(states) {
-        let Some(bytes) = state.and_then(|(_, values)| values.into_iter().next().flatten()) else { continue };
+        let Some(bytes) = state.and_then(|(_, values)| values.into_iter().next().flatten()) else {
+            continue;
+        };
         let list = gem_list::decode(&bytes, recipe.gem_bytes());
-        let list = list.ok_or_else(|| snapshot.damaged(format!("the gems of book {} cannot be read", book.0)))?;
-        present.insert(*book, recipe.posted(&list).filter(|gem| asked.contains(gem)).collect());
+        let list = list.ok_or_else(|| {
+            snapshot.damaged(format!("the gems of book {} cannot be read", book.0))
+        })?;
+        present.insert(
+            *book,
+            recipe
+                .posted(&list)
+                .filter(|gem| asked.contains(gem))
+                .collect(),
+        );
     }
     // All books lose a recipe before the first of its buckets is dropped. So if one has it still, and none has lost it, that
     // has not begun, and the recipes need not be read again.
@@ -218,8 +307,10 @@ pub(super) fn by_library(
         if library == UNREAD {
             continue;
         }
-        for (gem, _) in
-            count.doubtful.iter().filter(|(gem, book)| present.get(book).is_some_and(|gems| gems.contains(gem)))
+        for (gem, _) in count
+            .doubtful
+            .iter()
+            .filter(|(gem, book)| present.get(book).is_some_and(|gems| gems.contains(gem)))
         {
             match count.holders.binary_search_by_key(gem, |(gem, _)| *gem) {
                 Ok(at) => count.holders[at].1 += 1,
@@ -228,20 +319,38 @@ pub(super) fn by_library(
         }
         let has = |book: BookNo| {
             let gems = present.get(&book)?;
-            let counted = gems.iter().filter(|gem| !count.common.contains(*gem)).count() as u32;
+            let counted = gems
+                .iter()
+                .filter(|gem| !count.common.contains(*gem))
+                .count() as u32;
             (counted > 0 && counted >= fewest).then_some((book, counted))
         };
         let books: Vec<(BookNo, u32)> = kept.iter().filter_map(|(book, _)| has(*book)).collect();
         if books.is_empty() && count.common.is_empty() {
             continue;
         }
-        let owners = snapshot.shared.owners.read().unwrap_or_else(PoisonError::into_inner);
+        let owners = snapshot
+            .shared
+            .owners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let name = owners.name(library).cloned();
-        let library = name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))?;
+        let library =
+            name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))?;
         let mut named = HashSet::new();
         // Each gem where it first occurs in the query.
-        let common = gems.iter().copied().filter(|gem| count.common.contains(gem) && named.insert(*gem)).collect();
-        tallies.push(LibraryTally { library, books, common, holders: count.holders, left_out });
+        let common = gems
+            .iter()
+            .copied()
+            .filter(|gem| count.common.contains(gem) && named.insert(*gem))
+            .collect();
+        tallies.push(LibraryTally {
+            library,
+            books,
+            common,
+            holders: count.holders,
+            left_out,
+        });
     }
     Ok(Tally { libraries: tallies })
 }

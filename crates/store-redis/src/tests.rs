@@ -30,9 +30,13 @@ fn shared_nodes() -> Option<&'static Nodes> {
 fn servers<const N: usize>() -> Option<[ClusterStore; N]> {
     static CATALOGUES: AtomicU32 = AtomicU32::new(0);
     let prefix = format!("inner{}", CATALOGUES.fetch_add(1, Ordering::Relaxed));
-    let address: ClusterAddress = format!("redis://{}/{prefix}", shared_nodes()?.addresses).parse().unwrap();
+    let address: ClusterAddress = format!("redis://{}/{prefix}", shared_nodes()?.addresses)
+        .parse()
+        .unwrap();
     let servers = [(); N].map(|()| ClusterStore::open(&address).unwrap());
-    servers[0].add_recipe(&Actor::Local, &Recipe::documented()).unwrap();
+    servers[0]
+        .add_recipe(&Actor::Local, &Recipe::documented())
+        .unwrap();
     Some(servers)
 }
 
@@ -41,7 +45,13 @@ fn unaware(store: &ClusterStore) -> Arc<Shared> {
     let client = Client::connect(store.shared.address(), scripts::all()).unwrap();
     let keys = store.shared.keys.clone();
     let (owners, last_recipes, later) = Default::default();
-    Arc::new(Shared { client, keys, owners, last_recipes, later })
+    Arc::new(Shared {
+        client,
+        keys,
+        owners,
+        last_recipes,
+        later,
+    })
 }
 
 fn name() -> RecipeName {
@@ -49,7 +59,10 @@ fn name() -> RecipeName {
 }
 
 fn key(id: &str) -> BookKey {
-    BookKey { library: "lib".parse().unwrap(), id: id.parse().unwrap() }
+    BookKey {
+        library: "lib".parse().unwrap(),
+        id: id.parse().unwrap(),
+    }
 }
 
 /// One gem of each bucket in turn.
@@ -58,12 +71,25 @@ fn gem(i: u64) -> Gem {
 }
 
 fn book(id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
-    let gems: Vec<PlacedGem> = gems.into_iter().map(|i| PlacedGem { gem: gem(i), place: None }).collect();
-    let digest = format!("{:0>32}{:0>32}", gems.first().map_or(0, |first| first.gem.0), gems.len());
+    let gems: Vec<PlacedGem> = gems
+        .into_iter()
+        .map(|i| PlacedGem {
+            gem: gem(i),
+            place: None,
+        })
+        .collect();
+    let digest = format!(
+        "{:0>32}{:0>32}",
+        gems.first().map_or(0, |first| first.gem.0),
+        gems.len()
+    );
     let record = Record {
         key: key(id),
         rights: Rights::Protected,
-        description: Description { title: Some(format!("from {}", gems.len())), ..Description::default() },
+        description: Description {
+            title: Some(format!("from {}", gems.len())),
+            ..Description::default()
+        },
         digest,
         clean_digest: None,
         bytes: 1000,
@@ -87,17 +113,32 @@ fn book(id: &str, gems: impl IntoIterator<Item = u64>) -> NewBook {
     }
 }
 
-const ALL: Limits<'_> = Limits { cap: 99, fewest: 1, ..Limits::NONE };
+const ALL: Limits<'_> = Limits {
+    cap: 99,
+    fewest: 1,
+    ..Limits::NONE
+};
 
 /// How many of these gems each book has, by id, and how many books each gem has.
-fn tally(store: &ClusterStore, gems: impl IntoIterator<Item = u64>) -> (BTreeMap<String, u32>, u32) {
+fn tally(
+    store: &ClusterStore,
+    gems: impl IntoIterator<Item = u64>,
+) -> (BTreeMap<String, u32>, u32) {
     let snapshot = store.snapshot();
     let gems: Vec<Gem> = gems.into_iter().map(gem).collect();
-    let Some(tally) = snapshot.tally(&name(), &gems, ALL).unwrap().libraries.pop() else { return Default::default() };
+    let Some(tally) = snapshot.tally(&name(), &gems, ALL).unwrap().libraries.pop() else {
+        return Default::default();
+    };
     let numbers: Vec<BookNo> = tally.books.iter().map(|(book, _)| *book).collect();
     let records = snapshot.fetch(&numbers).unwrap();
-    let ids = records.into_iter().map(|record| record.unwrap().key.id.to_string());
-    (ids.zip(tally.books.iter().map(|(_, count)| *count)).collect(), tally.holders.iter().map(|(_, count)| count).sum())
+    let ids = records
+        .into_iter()
+        .map(|record| record.unwrap().key.id.to_string());
+    (
+        ids.zip(tally.books.iter().map(|(_, count)| *count))
+            .collect(),
+        tally.holders.iter().map(|(_, count)| count).sum(),
+    )
 }
 
 /// A change of a book that is made step by step.
@@ -117,12 +158,26 @@ impl<'a> Change<'a> {
     fn begin(store: &'a ClusterStore, id: &str, new: Option<NewBook>) -> Self {
         let shared: &Shared = &store.shared;
         let recipes = shared.recipes().unwrap();
-        let book = shared.lock(&recipes, &[key(id)], new.is_some()).unwrap().pop().unwrap();
+        let book = shared
+            .lock(&recipes, &[key(id)], new.is_some())
+            .unwrap()
+            .pop()
+            .unwrap();
         let plan = match new {
-            Some(new) => shared.plan_put(&Actor::Local, &recipes, new, &book, true).unwrap()(book),
-            None => shared.plan_removal(&Actor::Local, &recipes, book).unwrap().unwrap(),
+            Some(new) => shared
+                .plan_put(&Actor::Local, &recipes, new, &book, true)
+                .unwrap()(book),
+            None => shared
+                .plan_removal(&Actor::Local, &recipes, book)
+                .unwrap()
+                .unwrap(),
         };
-        Self { shared, recipes, plans: vec![plan], committed: Committed::default() }
+        Self {
+            shared,
+            recipes,
+            plans: vec![plan],
+            committed: Committed::default(),
+        }
     }
 
     /// Makes a step.
@@ -132,10 +187,14 @@ impl<'a> Change<'a> {
             "stage" => self.shared.stage(&self.plans),
             "add" => self.shared.add(&self.plans).map(drop),
             "commit" => {
-                self.committed = self.shared.commit(&self.recipes, std::mem::take(&mut self.plans))?;
+                self.committed = self
+                    .shared
+                    .commit(&self.recipes, std::mem::take(&mut self.plans))?;
                 Ok(())
             }
-            "tell" => self.shared.tell(std::mem::take(&mut self.committed.outgoing)),
+            "tell" => self
+                .shared
+                .tell(std::mem::take(&mut self.committed.outgoing)),
             _ => self.shared.doubt(&self.committed.done),
         }
     }
@@ -152,7 +211,9 @@ fn expire(store: &ClusterStore) {
             if words.len() > 1 {
                 words[1] = "1";
                 let old = words.join(" ");
-                shared.write_one(Command::new("HSET", &intents, (field, old))).unwrap();
+                shared
+                    .write_one(Command::new("HSET", &intents, (field, old)))
+                    .unwrap();
             }
         }
     }
@@ -166,8 +227,13 @@ fn settle(store: &ClusterStore) {
         let all = shared.read_one(Command::bare("HGETALL", &bucket)).unwrap();
         for (field, value) in answer::<HashMap<Vec<u8>, Vec<u8>>>(shared.address(), all).unwrap() {
             if field.len() == 12 && value[0] == b'-' {
-                let old = format!("{} 1", str::from_utf8(&value).unwrap().split(' ').next().unwrap());
-                shared.write_one(Command::new("HSET", &bucket, (field, old))).unwrap();
+                let old = format!(
+                    "{} 1",
+                    str::from_utf8(&value).unwrap().split(' ').next().unwrap()
+                );
+                shared
+                    .write_one(Command::new("HSET", &bucket, (field, old)))
+                    .unwrap();
             }
         }
     }
@@ -178,7 +244,10 @@ fn settle(store: &ClusterStore) {
 fn changes_left(store: &ClusterStore) -> usize {
     let shared = &store.shared;
     let buckets = shared.bucket_keys(0).unwrap();
-    let reads: Vec<Command> = buckets.iter().map(|bucket| Command::bare("HKEYS", bucket)).collect();
+    let reads: Vec<Command> = buckets
+        .iter()
+        .map(|bucket| Command::bare("HKEYS", bucket))
+        .collect();
     let fields = shared.client.read(&reads).unwrap().into_iter();
     fields
         .flat_map(|fields| answer::<Vec<Vec<u8>>>(shared.address(), fields).unwrap())
@@ -189,7 +258,10 @@ fn changes_left(store: &ClusterStore) -> usize {
 /// How many intents there are.
 fn intents(store: &ClusterStore) -> usize {
     let count = |shard| {
-        let fields = store.shared.read_one(Command::bare("HLEN", &store.shared.keys.shard(shard, "intents")));
+        let fields = store.shared.read_one(Command::bare(
+            "HLEN",
+            &store.shared.keys.shard(shard, "intents"),
+        ));
         answer::<usize>(store.shared.address(), fields.unwrap()).unwrap()
     };
     (0..keys::SHARDS).map(count).sum()
@@ -198,8 +270,14 @@ fn intents(store: &ClusterStore) -> usize {
 /// The keys that hold the state of changes.
 fn states(store: &ClusterStore) -> Vec<String> {
     let address = store.shared.address();
-    let keys = store.shared.client.on_each_primary(redis::cmd("KEYS").arg(format!("{}*}}[nf]:*", address.prefix)));
-    keys.unwrap().into_iter().flat_map(|(_, keys)| answer::<Vec<String>>(address, keys).unwrap()).collect()
+    let keys = store
+        .shared
+        .client
+        .on_each_primary(redis::cmd("KEYS").arg(format!("{}*}}[nf]:*", address.prefix)));
+    keys.unwrap()
+        .into_iter()
+        .flat_map(|(_, keys)| answer::<Vec<String>>(address, keys).unwrap())
+        .collect()
 }
 
 /// A node that comes back empty after a new book was looked for, and before it is written, is not believed that it has none.
@@ -209,17 +287,29 @@ fn no_book_is_put_into_a_shard_without_its_data() {
     let shared = &*store.shared;
     let recipes = shared.recipes().unwrap();
     let new = book("new", 0..10);
-    let locked = shared.lock(&recipes, &[key("new")], true).unwrap().pop().unwrap();
+    let locked = shared
+        .lock(&recipes, &[key("new")], true)
+        .unwrap()
+        .pop()
+        .unwrap();
     let of_book = locked.shard();
-    let plan = shared.plan_put(&Actor::Local, &recipes, new, &locked, true).unwrap()(locked);
+    let plan = shared
+        .plan_put(&Actor::Local, &recipes, new, &locked, true)
+        .unwrap()(locked);
     // As if it had been empty since before the lock.
     let stamp = shared.keys.shard(of_book, "recipes");
     shared.write_one(Command::bare("DEL", &stamp)).unwrap();
     let refused = shared.make(&recipes, vec![plan]).unwrap_err();
     assert!(matches!(refused, StoreError::Emptied { .. }), "{refused:?}");
-    shared.write_one(Command::new("SET", &stamp, recipes.version)).unwrap();
+    shared
+        .write_one(Command::new("SET", &stamp, recipes.version))
+        .unwrap();
     assert_eq!(tally(&store, 0..10), (BTreeMap::new(), 0));
-    assert_eq!((states(&store), intents(&store)), (Vec::new(), 1), "all of it is taken back");
+    assert_eq!(
+        (states(&store), intents(&store)),
+        (Vec::new(), 1),
+        "all of it is taken back"
+    );
     store.put(&Actor::Local, vec![book("new", 0..10)]).unwrap();
     assert_eq!(tally(&store, 0..10).0["new"], 10);
 }
@@ -229,31 +319,59 @@ fn no_book_is_put_into_a_shard_without_its_data() {
 fn no_row_is_read_or_written_without_the_recipes() {
     let Some([store, _]) = servers() else { return };
     let shared = &*store.shared;
-    let row = |key: &str| RowChange { table: Table::Sources, key: key.into(), value: Some(b"{}".to_vec()) };
+    let row = |key: &str| RowChange {
+        table: Table::Sources,
+        key: key.into(),
+        value: Some(b"{}".to_vec()),
+    };
     store.apply(&Actor::Local, &[row("one")], &[]).unwrap();
     let keys = [b"one".to_vec(), b"two".to_vec()];
-    assert_eq!(store.rows(Table::Sources, &keys).unwrap(), [Some(b"{}".to_vec()), None]);
-    shared.write_one(Command::bare("DEL", &shared.keys.meta("recipes"))).unwrap();
+    assert_eq!(
+        store.rows(Table::Sources, &keys).unwrap(),
+        [Some(b"{}".to_vec()), None]
+    );
+    shared
+        .write_one(Command::bare("DEL", &shared.keys.meta("recipes")))
+        .unwrap();
     let refused = [
         store.rows(Table::Sources, &keys).map(drop),
         store.table(Table::Sources).map(drop),
         store.apply(&Actor::Local, &[row("two")], &[]),
-        store.apply_under("lease", 1, &Actor::Local, &[row("two")], &[]).map(drop),
+        store
+            .apply_under("lease", 1, &Actor::Local, &[row("two")], &[])
+            .map(drop),
     ];
-    assert!(refused.iter().all(|of| matches!(of, Err(StoreError::Emptied { .. }))), "{refused:?}");
+    assert!(
+        refused
+            .iter()
+            .all(|of| matches!(of, Err(StoreError::Emptied { .. }))),
+        "{refused:?}"
+    );
 }
 
 #[test]
 fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
-    let Some([store, other]) = servers() else { return };
+    let Some([store, other]) = servers() else {
+        return;
+    };
     let (old, new) = (0..10, 5..20);
     // A book for each kind of change and each step.
     let kinds = ["added", "replaced", "removed"];
     let id = |kind: &str, step: usize| format!("{kind} {}", STEPS[step]);
-    let all: Vec<(&str, usize)> =
-        kinds.iter().flat_map(|kind| (0..STEPS.len()).map(move |step| (*kind, step))).collect();
+    let all: Vec<(&str, usize)> = kinds
+        .iter()
+        .flat_map(|kind| (0..STEPS.len()).map(move |step| (*kind, step)))
+        .collect();
     let there = all.iter().filter(|(kind, _)| *kind != "added");
-    store.put(&Actor::Local, there.clone().map(|(kind, step)| book(&id(kind, *step), old.clone())).collect()).unwrap();
+    store
+        .put(
+            &Actor::Local,
+            there
+                .clone()
+                .map(|(kind, step)| book(&id(kind, *step), old.clone()))
+                .collect(),
+        )
+        .unwrap();
     let told = store.last_audited().unwrap();
     // What is to be seen: how many of the old and of the new gems each book has.
     let has = |kind: &str, committed: bool| match (kind, committed) {
@@ -273,12 +391,25 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
         for (kind, step) in &all {
             let (id, expected) = (id(kind, *step), has(kind, committed(*step)));
             let number = snapshot.find(&key(&id)).unwrap();
-            let record = number.and_then(|number| snapshot.fetch(&[number]).unwrap().pop().unwrap());
+            let record =
+                number.and_then(|number| snapshot.fetch(&[number]).unwrap().pop().unwrap());
             let digest = record.map(|record| record.digest);
-            let is = expected.map(|[of_old, _]| if of_old == 10 { old.clone() } else { new.clone() });
-            assert_eq!(digest, is.clone().map(|gems| book(&id, gems).record.digest), "{id}");
+            let is = expected.map(|[of_old, _]| {
+                if of_old == 10 {
+                    old.clone()
+                } else {
+                    new.clone()
+                }
+            });
+            assert_eq!(
+                digest,
+                is.clone().map(|gems| book(&id, gems).record.digest),
+                "{id}"
+            );
             if let Some(gems) = is {
-                let found = snapshot.with_digest(&book(&id, gems).record.digest, ALL).unwrap();
+                let found = snapshot
+                    .with_digest(&book(&id, gems).record.digest, ALL)
+                    .unwrap();
                 assert!(found.contains(&number.unwrap()), "{id}");
             }
         }
@@ -286,7 +417,14 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     let mut begun: Vec<(usize, Change<'_>)> = Vec::new();
     for (kind, last) in &all {
         let id = id(kind, *last);
-        begun.push((*last, Change::begin(&store, &id, (*kind != "removed").then(|| book(&id, new.clone())))));
+        begun.push((
+            *last,
+            Change::begin(
+                &store,
+                &id,
+                (*kind != "removed").then(|| book(&id, new.clone())),
+            ),
+        ));
     }
     for (step, name) in STEPS.iter().enumerate() {
         for (_, change) in begun.iter_mut().filter(|(last, _)| step <= *last) {
@@ -303,7 +441,11 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     // Each change that was made is in the audit log and in the totals, once.
     let entries = other.audit(AuditFrom::Behind(told), 99).unwrap();
     assert_eq!(entries.len(), kinds.len() * (STEPS.len() - COMMIT));
-    let summary = other.snapshot().library(&"lib".parse().unwrap()).unwrap().unwrap();
+    let summary = other
+        .snapshot()
+        .library(&"lib".parse().unwrap())
+        .unwrap()
+        .unwrap();
     assert_eq!(summary.books, (COMMIT + STEPS.len() + COMMIT) as u64);
     // Nothing is left of them, and everything can be changed again.
     settle(&other);
@@ -321,17 +463,31 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     settle(&other);
     seen(&|last| last >= COMMIT);
     assert_eq!(other.last_audited().unwrap(), told + entries.len() as u64);
-    other.put(&Actor::Local, all.iter().map(|(kind, step)| book(&id(kind, *step), 0..3)).collect()).unwrap();
-    assert_eq!(tally(&other, 0..20).0.values().sum::<u32>(), 3 * all.len() as u32);
+    other
+        .put(
+            &Actor::Local,
+            all.iter()
+                .map(|(kind, step)| book(&id(kind, *step), 0..3))
+                .collect(),
+        )
+        .unwrap();
+    assert_eq!(
+        tally(&other, 0..20).0.values().sum::<u32>(),
+        3 * all.len() as u32
+    );
 }
 
 /// The gate learns from the audit log what others have added.
 #[test]
 fn what_was_stored_in_an_abandoned_turn_is_in_the_audit_log() {
-    let Some([store, other]) = servers() else { return };
+    let Some([store, other]) = servers() else {
+        return;
+    };
     let told = store.last_audited().unwrap();
     let mut change = Change::begin(&store, "a", Some(book("a", 0..10)));
-    STEPS[..=COMMIT].iter().for_each(|step| change.step(step).unwrap());
+    STEPS[..=COMMIT]
+        .iter()
+        .for_each(|step| change.step(step).unwrap());
     let entries = || other.audit(AuditFrom::Behind(told), 9).unwrap().len();
     assert_eq!(entries(), 0);
     other.refuse_before(1).unwrap();
@@ -340,10 +496,14 @@ fn what_was_stored_in_an_abandoned_turn_is_in_the_audit_log() {
 
 #[test]
 fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
-    let Some([store, other]) = servers() else { return };
+    let Some([store, other]) = servers() else {
+        return;
+    };
     let (old, new) = (0..10, 10..20);
     for replacing in [true, false] {
-        store.put(&Actor::Local, vec![book("1", old.clone())]).unwrap();
+        store
+            .put(&Actor::Local, vec![book("1", old.clone())])
+            .unwrap();
         store.compact(UNWATCHED).unwrap();
         // It has read the buckets of the new gems when the book is replaced, and then reads those of the old ones.
         let snapshot = ClusterSnapshot::new(&other.shared);
@@ -352,16 +512,35 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
         let [first, second] = [new.clone(), old.clone()].map(|gems| gems.map(gem).collect());
         let (mut lists, _) = tally::read_lists(&snapshot, recipe, &first).unwrap();
         if replacing {
-            store.put(&Actor::Local, vec![book("1", new.clone())]).unwrap();
+            store
+                .put(&Actor::Local, vec![book("1", new.clone())])
+                .unwrap();
             store.compact(UNWATCHED).unwrap();
         }
         lists.extend(tally::read_lists(&snapshot, recipe, &second).unwrap().0);
         lists.sort_by_key(|(gem, _)| *gem);
         let counts = tally::count(&snapshot, lists, None, 99).unwrap();
         let gems: Vec<Gem> = (0..20).map(gem).collect();
-        let tally = tally::by_library(&snapshot, recipe, &gems, counts, Limits { fewest: 8, ..ALL }, true).unwrap();
-        let [library] = tally.libraries.as_slice() else { panic!("the book is not found: {replacing}") };
-        assert_eq!(library.books.iter().map(|(_, count)| *count).collect::<Vec<_>>(), [10]);
+        let tally = tally::by_library(
+            &snapshot,
+            recipe,
+            &gems,
+            counts,
+            Limits { fewest: 8, ..ALL },
+            true,
+        )
+        .unwrap();
+        let [library] = tally.libraries.as_slice() else {
+            panic!("the book is not found: {replacing}")
+        };
+        assert_eq!(
+            library
+                .books
+                .iter()
+                .map(|(_, count)| *count)
+                .collect::<Vec<_>>(),
+            [10]
+        );
         // Doubts that are settled leave nothing behind.
         settle(&store);
         assert_eq!(changes_left(&store), 0);
@@ -373,12 +552,17 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
 
 #[test]
 fn a_removal_that_arrives_too_late_removes_nothing() {
-    let Some([store, other]) = servers() else { return };
+    let Some([store, other]) = servers() else {
+        return;
+    };
     let put = |gems| store.put(&Actor::Local, vec![book("1", gems)]).unwrap();
     put(0..10);
     settle(&store);
     let mut change = Change::begin(&other, "1", Some(book("1", 5..15)));
-    let (removed, generation): (Posts, i64) = (change.plans[0].removed.clone(), change.plans[0].book.generation);
+    let (removed, generation): (Posts, i64) = (
+        change.plans[0].removed.clone(),
+        change.plans[0].book.generation,
+    );
     for step in STEPS {
         change.step(step).unwrap();
     }
@@ -388,7 +572,10 @@ fn a_removal_that_arrives_too_late_removes_nothing() {
     settle(&store);
     for old in [false, true] {
         // A copy of the removal was on its way for long.
-        other.shared.doubt_posts(std::iter::once((&removed, generation))).unwrap();
+        other
+            .shared
+            .doubt_posts(std::iter::once((&removed, generation)))
+            .unwrap();
         assert_eq!(tally(&store, 0..10), ([("1".to_owned(), 10)].into(), 10));
         if old {
             settle(&store);
@@ -406,7 +593,10 @@ fn a_removal_that_arrives_too_late_removes_nothing() {
         change.step(step).unwrap();
     }
     store.compact(UNWATCHED).unwrap();
-    other.shared.doubt_posts(std::iter::once((&removed, generation))).unwrap();
+    other
+        .shared
+        .doubt_posts(std::iter::once((&removed, generation)))
+        .unwrap();
     settle(&store);
     for step in &STEPS[COMMIT..] {
         change.step(step).unwrap();
@@ -416,97 +606,192 @@ fn a_removal_that_arrives_too_late_removes_nothing() {
 
 #[test]
 fn a_book_is_not_changed_by_recipes_that_were_changed_meanwhile() {
-    let Some([store, other]) = servers() else { return };
-    let whole = |id: &str| NewBook { complete: true, ..book(id, 0..10) };
+    let Some([store, other]) = servers() else {
+        return;
+    };
+    let whole = |id: &str| NewBook {
+        complete: true,
+        ..book(id, 0..10)
+    };
     let mut change = Change::begin(&other, "1", Some(whole("1")));
     change.step("stage").unwrap();
     change.step("add").unwrap();
     let released = Recipe::released();
     store.add_recipe(&Actor::Local, &released).unwrap();
     let plans = std::mem::take(&mut change.plans);
-    assert!(matches!(other.shared.make(&change.recipes, plans), Err(StoreError::Changed(_))));
+    assert!(matches!(
+        other.shared.make(&change.recipes, plans),
+        Err(StoreError::Changed(_))
+    ));
     assert_eq!(tally(&store, 0..10), Default::default());
     // It is taken back at once, so it can be repeated. But its gems were computed without the new recipe.
-    assert!(matches!(other.put(&Actor::Local, vec![whole("1")]), Err(StoreError::Changed(_))));
+    assert!(matches!(
+        other.put(&Actor::Local, vec![whole("1")]),
+        Err(StoreError::Changed(_))
+    ));
     other.put(&Actor::Local, vec![book("1", 0..10)]).unwrap();
-    assert_eq!(store.make_default(&Actor::Local, released.name(), false).unwrap(), 1);
+    assert_eq!(
+        store
+            .make_default(&Actor::Local, released.name(), false)
+            .unwrap(),
+        1
+    );
     // A recipe that is being dropped gets no more gems, even from a server that did not know.
     let late = |id: &str| {
         let mut new = book(id, 0..3);
-        new.gems.insert(released.name().clone(), vec![PlacedGem { gem: Gem(7), place: None }]);
-        new.record.gems = new.gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
+        new.gems.insert(
+            released.name().clone(),
+            vec![PlacedGem {
+                gem: Gem(7),
+                place: None,
+            }],
+        );
+        new.record.gems = new
+            .gems
+            .iter()
+            .map(|(name, gems)| (name.clone(), gems.len() as u32))
+            .collect();
         new
     };
     let mut change = Change::begin(&other, "2", Some(late("2")));
     change.step("stage").unwrap();
     change.step("add").unwrap();
-    store.drop_recipe(&Actor::Local, released.name(), lapidary_store::UNWATCHED).unwrap();
+    store
+        .drop_recipe(&Actor::Local, released.name(), lapidary_store::UNWATCHED)
+        .unwrap();
     let plans = std::mem::take(&mut change.plans);
-    assert!(matches!(other.shared.make(&change.recipes, plans), Err(StoreError::Changed(_))));
+    assert!(matches!(
+        other.shared.make(&change.recipes, plans),
+        Err(StoreError::Changed(_))
+    ));
     assert_eq!(other.snapshot().find(&key("2")).unwrap(), None);
     assert_eq!(other.snapshot().recipes().len(), 1);
     // One that comes back has no gems.
     store.add_recipe(&Actor::Local, &released).unwrap();
-    assert_eq!(store.snapshot().coverage(released.name()).unwrap().lacking(), 1);
+    assert_eq!(
+        store
+            .snapshot()
+            .coverage(released.name())
+            .unwrap()
+            .lacking(),
+        1
+    );
 }
 
 #[test]
 fn a_recipe_that_is_being_dropped_hides_no_book() {
     const BOOKS: usize = 300;
-    let Some([store, other]) = servers() else { return };
+    let Some([store, other]) = servers() else {
+        return;
+    };
     let released = Recipe::released();
     store.add_recipe(&Actor::Local, &released).unwrap();
     let book = |i: usize| {
         let mut new = book(&i.to_string(), 0..3);
-        new.gems.insert(released.name().clone(), vec![PlacedGem { gem: Gem(7), place: None }]);
-        new.record.gems = new.gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
+        new.gems.insert(
+            released.name().clone(),
+            vec![PlacedGem {
+                gem: Gem(7),
+                place: None,
+            }],
+        );
+        new.record.gems = new
+            .gems
+            .iter()
+            .map(|(name, gems)| (name.clone(), gems.len() as u32))
+            .collect();
         new
     };
-    store.put(&Actor::Local, (0..BOOKS).map(book).collect()).unwrap();
+    store
+        .put(&Actor::Local, (0..BOOKS).map(book).collect())
+        .unwrap();
     let limits = Limits { cap: 999, ..ALL };
     let found = |snapshot: &dyn Snapshot| {
         let tally = snapshot.tally(released.name(), &[Gem(7)], limits)?;
-        Ok::<_, StoreError>(tally.libraries.iter().map(|library| library.books.len()).sum::<usize>())
+        Ok::<_, StoreError>(
+            tally
+                .libraries
+                .iter()
+                .map(|library| library.books.len())
+                .sum::<usize>(),
+        )
     };
     let before = [(); 4].map(|()| other.snapshot());
-    store.shared.hide_recipe(&Actor::Local, released.name()).unwrap();
+    store
+        .shared
+        .hide_recipe(&Actor::Local, released.name())
+        .unwrap();
     assert_eq!(found(&*before[0]).unwrap(), BOOKS);
     // Some books have lost it, then all, then the buckets are gone.
     let stopped = |after: u64| {
-        let stop = move |done, _| if done < after { Ok(()) } else { Err(StoreError::Changed("stopped".to_owned())) };
-        store.drop_recipe(&Actor::Local, released.name(), &stop).unwrap_err();
+        let stop = move |done, _| {
+            if done < after {
+                Ok(())
+            } else {
+                Err(StoreError::Changed("stopped".to_owned()))
+            }
+        };
+        store
+            .drop_recipe(&Actor::Local, released.name(), &stop)
+            .unwrap_err();
     };
     stopped(1);
     assert!(matches!(found(&*before[1]), Err(StoreError::Changed(_))));
     stopped(BOOKS as u64);
     assert!(matches!(found(&*before[2]), Err(StoreError::Changed(_))));
-    store.drop_recipe(&Actor::Local, released.name(), UNWATCHED).unwrap();
+    store
+        .drop_recipe(&Actor::Local, released.name(), UNWATCHED)
+        .unwrap();
     assert!(matches!(found(&*before[3]), Err(StoreError::Changed(_))));
 }
 
 #[test]
 fn a_check_does_not_believe_recipes_that_were_changed() {
-    let Some([store, other]) = servers() else { return };
+    let Some([store, other]) = servers() else {
+        return;
+    };
     store.put(&Actor::Local, vec![book("1", 0..10)]).unwrap();
     let gems: Vec<Gem> = (0..10).map(gem).collect();
     let found = |snapshot: &dyn Snapshot| {
         let tally = snapshot.tally(&name(), &gems, ALL)?;
-        Ok::<_, StoreError>(tally.libraries.iter().map(|library| library.books.len()).sum::<usize>())
+        Ok::<_, StoreError>(
+            tally
+                .libraries
+                .iter()
+                .map(|library| library.books.len())
+                .sum::<usize>(),
+        )
     };
     // Before this server has seen the recipe, and whenever another one has changed the recipes since.
-    let other = ClusterStore { shared: unaware(&other), stop: None, sweeper: None };
+    let other = ClusterStore {
+        shared: unaware(&other),
+        stop: None,
+        sweeper: None,
+    };
     assert!(other.unconfirmed_snapshot().recipes().is_empty());
     for change in ["add", "ready", "drop"] {
         let [asked, unasked] = [(); 2].map(|()| other.unconfirmed_snapshot());
         match change {
-            "add" => store.add_recipe(&Actor::Local, &Recipe::released()).unwrap(),
-            "ready" => store.make_ready(&Actor::Local, Recipe::released().name()).unwrap(),
-            _ => store.drop_recipe(&Actor::Local, Recipe::released().name(), UNWATCHED).unwrap(),
+            "add" => store
+                .add_recipe(&Actor::Local, &Recipe::released())
+                .unwrap(),
+            "ready" => store
+                .make_ready(&Actor::Local, Recipe::released().name())
+                .unwrap(),
+            _ => store
+                .drop_recipe(&Actor::Local, Recipe::released().name(), UNWATCHED)
+                .unwrap(),
         }
         assert!(found(&*asked).is_err(), "{change}");
         for snapshot in [asked, unasked] {
-            assert!(matches!(snapshot.confirm(), Err(StoreError::Changed(_))), "{change}");
-            assert!(matches!(snapshot.libraries(), Err(StoreError::Changed(_))), "{change}");
+            assert!(
+                matches!(snapshot.confirm(), Err(StoreError::Changed(_))),
+                "{change}"
+            );
+            assert!(
+                matches!(snapshot.libraries(), Err(StoreError::Changed(_))),
+                "{change}"
+            );
         }
         let again = other.unconfirmed_snapshot();
         assert_eq!(found(&*again).unwrap(), 1, "{change}");
@@ -519,14 +804,27 @@ fn a_check_that_finds_nothing_asks_each_primary_once() {
     let Some([store]) = servers() else { return };
     store.put(&Actor::Local, vec![book("1", 0..10)]).unwrap();
     // Without anyone who looks around meanwhile.
-    let store = ClusterStore { shared: unaware(&store), stop: None, sweeper: None };
+    let store = ClusterStore {
+        shared: unaware(&store),
+        stop: None,
+        sweeper: None,
+    };
     store.shared.recipes().unwrap();
     store.shared.learn_all_owners().unwrap();
-    let asked = || store.shared.client.counters.round_trips.load(Ordering::Relaxed);
+    let asked = || {
+        store
+            .shared
+            .client
+            .counters
+            .round_trips
+            .load(Ordering::Relaxed)
+    };
     for (gems, round_trips) in [(100..200, 3), (0..10, 4)] {
         let (before, snapshot) = (asked(), store.unconfirmed_snapshot());
         let gems: Vec<Gem> = gems.map(gem).collect();
-        snapshot.tally(&name(), &gems, Limits { fewest: 5, ..ALL }).unwrap();
+        snapshot
+            .tally(&name(), &gems, Limits { fewest: 5, ..ALL })
+            .unwrap();
         snapshot.sizes(&name()).unwrap();
         snapshot.coverage(&name()).unwrap();
         snapshot.confirm().unwrap();
@@ -536,22 +834,34 @@ fn a_check_that_finds_nothing_asks_each_primary_once() {
 
 #[test]
 fn what_a_primary_says_that_was_replaced_is_not_believed() {
-    let Some(nodes) = Nodes::start(3, 1) else { return };
+    let Some(nodes) = Nodes::start(3, 1) else {
+        return;
+    };
     let address: ClusterAddress = format!("redis://{}", nodes.addresses).parse().unwrap();
     // Without anyone who looks around by itself.
     let [writer, reader] = [(); 2].map(|()| Client::connect(&address, scripts::all()).unwrap());
-    let (key, node) =
-        (b"some key".as_slice(), |client: &Client| client.topology().node(slot(b"some key")).map(str::to_owned));
+    let (key, node) = (b"some key".as_slice(), |client: &Client| {
+        client.topology().node(slot(b"some key")).map(str::to_owned)
+    });
     writer.write(&[Command::new("SET", key, "old")]).unwrap();
     let old = node(&reader);
-    assert_eq!(reader.read_now(&[Command::bare("GET", key)]).unwrap(), [Value::BulkString(b"old".into())]);
-    let index = nodes.addresses.split(',').position(|address| Some(address) == old.as_deref()).unwrap();
+    assert_eq!(
+        reader.read_now(&[Command::bare("GET", key)]).unwrap(),
+        [Value::BulkString(b"old".into())]
+    );
+    let index = nodes
+        .addresses
+        .split(',')
+        .position(|address| Some(address) == old.as_deref())
+        .unwrap();
     nodes.signal(index, "-STOP");
     while node(&writer).is_none_or(|node| Some(node) == old) {
         sleep(Duration::from_millis(100));
         let _ = writer.look_around();
     }
-    writer.write_loosely(&[Command::new("SET", key, "new")]).unwrap();
+    writer
+        .write_loosely(&[Command::new("SET", key, "new")])
+        .unwrap();
     assert_eq!(node(&reader), old);
     let read = scope(|scope| {
         let read = scope.spawn(|| reader.read_now(&[Command::bare("GET", key)]).unwrap());

@@ -26,33 +26,52 @@ pub(super) struct Topology {
 impl Topology {
     /// Before any of these nodes was asked.
     pub(super) fn unknown(nodes: &[String]) -> Self {
-        Self { nodes: nodes.to_vec(), ..Self::default() }
+        Self {
+            nodes: nodes.to_vec(),
+            ..Self::default()
+        }
     }
 
     /// Asks a node. `ask` gets the answer of `CLUSTER` with a word.
-    pub(super) fn of(node: &str, ask: impl Fn(&str) -> Result<String, String>) -> Result<Self, String> {
+    pub(super) fn of(
+        node: &str,
+        ask: impl Fn(&str) -> Result<String, String>,
+    ) -> Result<Self, String> {
         // In this order, the nodes are as they are after the elections that the epoch counts, or later.
         let epoch = current_epoch(&ask("INFO")?);
         let topology = epoch.zip(Self::read(&ask("NODES")?, node));
-        let (epoch, topology) = topology.ok_or_else(|| format!("{node} does not say which nodes there are"))?;
+        let (epoch, topology) =
+            topology.ok_or_else(|| format!("{node} does not say which nodes there are"))?;
         Ok(Self { epoch, ..topology })
     }
 
     /// Reads the answer of `CLUSTER NODES` from the node at `asked`. A node that does not know its own address has that. It
     /// does not say the epoch.
     pub(super) fn read(answer: &str, asked: &str) -> Option<Self> {
-        let mut topology = Self { slots: vec![u16::MAX; usize::from(SLOTS)], ..Self::unknown(&[]) };
+        let mut topology = Self {
+            slots: vec![u16::MAX; usize::from(SLOTS)],
+            ..Self::unknown(&[])
+        };
         let (mut idle, mut addresses, mut primaries) = (Vec::new(), HashMap::new(), Vec::new());
         for line in answer.lines() {
             let words: Vec<&str> = line.split(' ').collect();
-            let [id, address, flags, primary, _, _, _, _, slots @ ..] = words.as_slice() else { return None };
+            let [id, address, flags, primary, _, _, _, _, slots @ ..] = words.as_slice() else {
+                return None;
+            };
             let flags: Vec<&str> = flags.split(',').collect();
             topology.has_replicas |= flags.contains(&"slave");
-            if ["fail", "noaddr", "handshake"].iter().any(|flag| flags.contains(flag)) {
+            if ["fail", "noaddr", "handshake"]
+                .iter()
+                .any(|flag| flags.contains(flag))
+            {
                 continue;
             }
             let address = address.split(['@', ',']).next().unwrap_or_default();
-            let address = if address.starts_with(':') { asked } else { address };
+            let address = if address.starts_with(':') {
+                asked
+            } else {
+                address
+            };
             addresses.insert(*id, address.to_owned());
             if flags.contains(&"slave") {
                 primaries.push(*primary);
@@ -65,12 +84,17 @@ impl Topology {
                 topology.slots.get_mut(first..=last)?.fill(node);
             }
             let is_idle = slots.iter().all(|range| range.starts_with('['));
-            let list = if is_idle { &mut idle } else { &mut topology.nodes };
+            let list = if is_idle {
+                &mut idle
+            } else {
+                &mut topology.nodes
+            };
             list.push(address.to_owned());
         }
         topology.serving = topology.nodes.len();
         topology.nodes.append(&mut idle);
-        let shards = (0..SHARDS).map(|shard| (topology.slots[usize::from(slot_of_shard(shard))], shard));
+        let shards =
+            (0..SHARDS).map(|shard| (topology.slots[usize::from(slot_of_shard(shard))], shard));
         topology.shards = shards.filter(|(node, _)| *node != u16::MAX).collect();
         for address in primaries.iter().filter_map(|id| addresses.get(id)) {
             *topology.replicas.entry(address.clone()).or_default() += 1;
@@ -80,12 +104,17 @@ impl Topology {
 
     /// The index of the node that serves a slot.
     pub(super) fn index(&self, slot: u16) -> Option<u16> {
-        self.slots.get(usize::from(slot)).copied().filter(|node| *node != u16::MAX)
+        self.slots
+            .get(usize::from(slot))
+            .copied()
+            .filter(|node| *node != u16::MAX)
     }
 
     /// The node that serves a slot.
     pub(super) fn node(&self, slot: u16) -> Option<&str> {
-        self.nodes.get(usize::from(self.index(slot)?)).map(String::as_str)
+        self.nodes
+            .get(usize::from(self.index(slot)?))
+            .map(String::as_str)
     }
 
     /// A shard of the node with this index, if it has one.
@@ -106,7 +135,12 @@ impl Topology {
 
 /// The epoch in the answer of `CLUSTER INFO`.
 pub(super) fn current_epoch(info: &str) -> Option<u64> {
-    info.lines().find_map(|line| line.strip_prefix("cluster_current_epoch:")?.trim().parse().ok())
+    info.lines().find_map(|line| {
+        line.strip_prefix("cluster_current_epoch:")?
+            .trim()
+            .parse()
+            .ok()
+    })
 }
 
 #[cfg(test)]
@@ -126,20 +160,55 @@ f 10.0.0.6:7001@17001 slave,fail? a 0 1 1 disconnected
     fn the_nodes_of_slots_are_read() {
         let topology = Topology::read(NODES, "asked:1").unwrap();
         assert!(topology.has_replicas);
-        assert_eq!(topology.nodes, ["127.0.0.1:7000", "10.0.0.3:7001", "127.0.0.1:7003", "10.0.0.6:7001"]);
+        assert_eq!(
+            topology.nodes,
+            [
+                "127.0.0.1:7000",
+                "10.0.0.3:7001",
+                "127.0.0.1:7003",
+                "10.0.0.6:7001"
+            ]
+        );
         // One that is only suspected counts: it may be promoted.
-        assert_eq!(["127.0.0.1:7000", "10.0.0.3:7001"].map(|node| topology.replicas(node)), [2, 0]);
-        assert_eq!(topology.primaries().collect::<Vec<_>>(), ["127.0.0.1:7000", "10.0.0.3:7001"]);
-        assert!((0..2).all(|node| topology.index(slot_of_shard(topology.a_shard(node).unwrap())) == Some(node)));
+        assert_eq!(
+            ["127.0.0.1:7000", "10.0.0.3:7001"].map(|node| topology.replicas(node)),
+            [2, 0]
+        );
+        assert_eq!(
+            topology.primaries().collect::<Vec<_>>(),
+            ["127.0.0.1:7000", "10.0.0.3:7001"]
+        );
+        assert!((0..2).all(
+            |node| topology.index(slot_of_shard(topology.a_shard(node).unwrap())) == Some(node)
+        ));
         assert_eq!((topology.a_shard(2), topology.index(SLOTS)), (None, None));
-        let table = [(0, 7000), (5460, 7000), (5461, 7001), (16382, 7001), (16383, 7000)];
+        let table = [
+            (0, 7000),
+            (5460, 7000),
+            (5461, 7001),
+            (16382, 7001),
+            (16383, 7000),
+        ];
         for (slot, port) in table {
-            assert!(topology.node(slot).unwrap().ends_with(&format!(":{port}")), "{slot}");
+            assert!(
+                topology.node(slot).unwrap().ends_with(&format!(":{port}")),
+                "{slot}"
+            );
         }
-        let alone = Topology::read("a :7000@17000 myself,master - 0 0 1 connected 0-3\n", "asked:1").unwrap();
-        assert_eq!((alone.node(3), alone.node(4), alone.has_replicas), (Some("asked:1"), None, false));
+        let alone = Topology::read(
+            "a :7000@17000 myself,master - 0 0 1 connected 0-3\n",
+            "asked:1",
+        )
+        .unwrap();
+        assert_eq!(
+            (alone.node(3), alone.node(4), alone.has_replicas),
+            (Some("asked:1"), None, false)
+        );
         assert_eq!(Topology::read("", "asked:1"), None);
         assert_eq!(Topology::read("a b c", "asked:1"), None);
-        assert_eq!(Topology::read("a h:1@2 master - 0 0 1 connected 0-16384\n", "asked:1"), None);
+        assert_eq!(
+            Topology::read("a h:1@2 master - 0 0 1 connected 0-16384\n", "asked:1"),
+            None
+        );
     }
 }

@@ -27,7 +27,10 @@ impl Counters {
     /// Counts the primaries that others have replaced.
     pub(super) fn compare(&self, before: &Topology, now: &Topology) {
         let present: HashSet<&str> = now.primaries().collect();
-        let gone = before.primaries().filter(|node| !present.contains(node)).count();
+        let gone = before
+            .primaries()
+            .filter(|node| !present.contains(node))
+            .count();
         Self::count(&self.failovers, gone);
     }
 }
@@ -38,26 +41,50 @@ impl Shared {
         let topology = self.client.topology();
         for node in &topology.nodes {
             // A replica that does not answer is missed by its primary.
-            let Ok(info) = self.client.on(node, redis::cmd("INFO").arg("all")) else { continue };
+            let Ok(info) = self.client.on(node, redis::cmd("INFO").arg("all")) else {
+                continue;
+            };
             nodes.extend(read::<String>(info).map(|info| node_vitals(node, &info)));
         }
-        let intents = (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "intents")));
+        let intents =
+            (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "intents")));
         let mut pending = 0;
         for length in self.client.read(&intents.collect::<Vec<_>>())? {
             // One field is the last generation.
             pending += answer::<u64>(self.address(), length)?.saturating_sub(1);
         }
-        let Counters { round_trips, retries, redirects, failovers } = &self.client.counters;
+        let Counters {
+            round_trips,
+            retries,
+            redirects,
+            failovers,
+        } = &self.client.counters;
         let [round_trips, retries, redirects, failovers] =
-            [round_trips, retries, redirects, failovers].map(|counter| counter.load(Ordering::Relaxed));
-        Ok(ClusterVitals { nodes, pending, round_trips, retries, redirects, failovers })
+            [round_trips, retries, redirects, failovers]
+                .map(|counter| counter.load(Ordering::Relaxed));
+        Ok(ClusterVitals {
+            nodes,
+            pending,
+            round_trips,
+            retries,
+            redirects,
+            failovers,
+        })
     }
 }
 
 /// Reads the answer of `INFO`.
 fn node_vitals(address: &str, info: &str) -> NodeVitals {
-    let fields: HashMap<&str, &str> = info.lines().filter_map(|line| line.trim().split_once(':')).collect();
-    let number = |field: &str| fields.get(field).and_then(|value| value.parse::<u64>().ok()).unwrap_or(0);
+    let fields: HashMap<&str, &str> = info
+        .lines()
+        .filter_map(|line| line.trim().split_once(':'))
+        .collect();
+    let number = |field: &str| {
+        fields
+            .get(field)
+            .and_then(|value| value.parse::<u64>().ok())
+            .unwrap_or(0)
+    };
     let is = |field: &str, value: &str| fields.get(field).is_some_and(|found| *found == value);
     let is_primary = is("role", "master");
     let sent = number("master_repl_offset");
@@ -66,7 +93,9 @@ fn node_vitals(address: &str, info: &str) -> NodeVitals {
         index.is_some_and(|index| index.is_ok()) && value.contains("state=online")
     });
     let behind = replicas.clone().filter_map(|(_, value)| {
-        let offset = value.split(',').find_map(|part| part.strip_prefix("offset="))?;
+        let offset = value
+            .split(',')
+            .find_map(|part| part.strip_prefix("offset="))?;
         Some(sent.saturating_sub(offset.parse().ok()?))
     });
     NodeVitals {

@@ -14,18 +14,23 @@ use super::intent::{Locked, Old};
 use super::keys::{TEXT, fold_field, gem_field};
 use super::meta::{RecipesThen, audited};
 use super::snapshot::ClusterSnapshot;
-use lapidary_store::change::{amended, audited as told, keep_amendments, last_of_each_key, make_distinct};
+use lapidary_store::change::{
+    amended, audited as told, keep_amendments, last_of_each_key, make_distinct,
+};
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::{
-    Action, Actor, Amended, AuditedBook, BookKey, BookNo, Condition, LateGems, NewBook, Record, RecordChange,
-    Snapshot as _, StoreError, Watch, gem_list,
+    Action, Actor, Amended, AuditedBook, BookKey, BookNo, Condition, LateGems, NewBook, Record,
+    RecordChange, Snapshot as _, StoreError, Watch, gem_list,
 };
 
 /// Number of books changed at a time while a recipe is dropped.
 const BATCH: usize = 64;
 
 fn json(record: &Record) -> (Vec<u8>, Vec<u8>) {
-    (b"r".to_vec(), serde_json::to_vec(record).unwrap_or_default())
+    (
+        b"r".to_vec(),
+        serde_json::to_vec(record).unwrap_or_default(),
+    )
 }
 
 impl Shared {
@@ -33,15 +38,28 @@ impl Shared {
         self.change_recipes(by, |recipes, next| {
             if let Ok(known) = recipes.named(recipe.name()) {
                 let same = known.recipe == *recipe;
-                return if same { Ok(None) } else { Err(StoreError::RecipeDiffers(recipe.name().clone())) };
+                return if same {
+                    Ok(None)
+                } else {
+                    Err(StoreError::RecipeDiffers(recipe.name().clone()))
+                };
             }
             let first = recipes.0.is_empty();
-            recipes.0.push(KnownRecipe::new(next, recipe.clone(), first));
-            Ok(Some(vec![Action::RecipeAdded { recipe: recipe.name().clone() }]))
+            recipes
+                .0
+                .push(KnownRecipe::new(next, recipe.clone(), first));
+            Ok(Some(vec![Action::RecipeAdded {
+                recipe: recipe.name().clone(),
+            }]))
         })
     }
 
-    pub(super) fn make_default(&self, by: &Actor, name: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+    pub(super) fn make_default(
+        &self,
+        by: &Actor,
+        name: &RecipeName,
+        anyway: bool,
+    ) -> Result<u64, StoreError> {
         // Books that were added without knowing the recipe are counted: no more can be, and all are in the totals.
         self.change_recipes(by, |recipes, _| recipes.staying(name).map(|_| None))?;
         self.sweep()?;
@@ -51,7 +69,9 @@ impl Shared {
                 let number = recipes.staying(name)?.number;
                 recipes.mark_ready(number);
                 recipes.sort(Some(number));
-                Ok(Some(vec![Action::RecipeDefault { recipe: name.clone() }]))
+                Ok(Some(vec![Action::RecipeDefault {
+                    recipe: name.clone(),
+                }]))
             })?;
         }
         Ok(without)
@@ -67,23 +87,39 @@ impl Shared {
 
     pub(super) fn hide_recipe(&self, by: &Actor, name: &RecipeName) -> Result<(), StoreError> {
         self.change_recipes(by, |recipes, _| {
-            let default = recipes.shown().next().is_some_and(|default| default.name() == name);
-            let Some(known) = recipes.0.iter_mut().find(|known| known.name() == name && !known.leaving) else {
+            let default = recipes
+                .shown()
+                .next()
+                .is_some_and(|default| default.name() == name);
+            let Some(known) = recipes
+                .0
+                .iter_mut()
+                .find(|known| known.name() == name && !known.leaving)
+            else {
                 return Ok(None);
             };
             if default {
                 return Err(StoreError::IsDefault(name.clone()));
             }
             known.leaving = true;
-            Ok(Some(vec![Action::RecipeDropped { recipe: name.clone() }]))
+            Ok(Some(vec![Action::RecipeDropped {
+                recipe: name.clone(),
+            }]))
         })
     }
 
-    pub(super) fn drop_recipe(&self, by: &Actor, name: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+    pub(super) fn drop_recipe(
+        &self,
+        by: &Actor,
+        name: &RecipeName,
+        watch: Watch<'_>,
+    ) -> Result<(), StoreError> {
         // No book gets gems of it after this.
         self.hide_recipe(by, name)?;
         let recipes = self.recipes()?;
-        let Ok(recipe) = recipes.named(name) else { return Ok(()) };
+        let Ok(recipe) = recipes.named(name) else {
+            return Ok(());
+        };
         let snapshot = ClusterSnapshot::new(self);
         let (mut from, mut done) = (BookNo(0), 0);
         loop {
@@ -91,7 +127,9 @@ impl Shared {
             let Some((last, _)) = books.last() else { break };
             from = BookNo(last.0.saturating_add(1));
             done += books.len() as u64;
-            let having = books.into_iter().filter(|(_, record)| record.gems.contains_key(name));
+            let having = books
+                .into_iter()
+                .filter(|(_, record)| record.gems.contains_key(name));
             let keys: Vec<BookKey> = having.map(|(_, record)| record.key).collect();
             self.strip(&recipes, recipe, &keys)?;
             watch(done, done)?;
@@ -107,7 +145,12 @@ impl Shared {
     }
 
     /// Removes a recipe from books.
-    fn strip(&self, recipes: &RecipesThen, recipe: &KnownRecipe, keys: &[BookKey]) -> Result<(), StoreError> {
+    fn strip(
+        &self,
+        recipes: &RecipesThen,
+        recipe: &KnownRecipe,
+        keys: &[BookKey],
+    ) -> Result<(), StoreError> {
         let plan = |mut book: Locked| {
             let old = book.old.take()?;
             let mut record = old.record.clone();
@@ -116,7 +159,16 @@ impl Shared {
             let fields = vec![json(&record), (field, Vec::new())];
             let (added, removed) = (Posts::new(), Posts::new());
             let records = [Some(old.record), Some(record)];
-            Some(Plan { book, kind: Kind::Patch, fields, added, removed, records, audit: Vec::new(), turn: None })
+            Some(Plan {
+                book,
+                kind: Kind::Patch,
+                fields,
+                added,
+                removed,
+                records,
+                audit: Vec::new(),
+                turn: None,
+            })
         };
         let locked = self.lock(recipes, keys, false)?;
         self.make(recipes, locked.into_iter().filter_map(plan).collect())
@@ -138,8 +190,15 @@ impl Shared {
         pattern: &str,
         each: &mut dyn FnMut(Vec<Vec<u8>>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let scan =
-            |cursor: u64| redis::cmd("SCAN").arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(1000).clone();
+        let scan = |cursor: u64| {
+            redis::cmd("SCAN")
+                .arg(cursor)
+                .arg("MATCH")
+                .arg(pattern)
+                .arg("COUNT")
+                .arg(1000)
+                .clone()
+        };
         let mut pages = self.client.on_each_primary(&scan(0))?;
         while let Some((node, page)) = pages.pop() {
             let (cursor, keys): (u64, Vec<Vec<u8>>) = answer(self.address(), page)?;
@@ -153,30 +212,50 @@ impl Shared {
     }
 
     /// Stores books, without the postings of their gems if these are not to be `posted`.
-    pub(super) fn put(&self, by: &Actor, books: Vec<NewBook>, posted: bool) -> Result<(), StoreError> {
+    pub(super) fn put(
+        &self,
+        by: &Actor,
+        books: Vec<NewBook>,
+        posted: bool,
+    ) -> Result<(), StoreError> {
         let recipes = self.recipes()?;
         let mut books = last_of_each_key(books);
-        for NewBook { record, gems, text, .. } in &mut books {
+        for NewBook {
+            record, gems, text, ..
+        } in &mut books
+        {
             // The gems may have been computed before dropping the recipe started.
             gems.retain(|name, _| recipes.named(name).map_or(true, |recipe| !recipe.leaving));
             for (name, gems) in gems.iter_mut() {
                 make_distinct(recipes.named(name)?, &record.key, gems)?;
             }
-            record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
+            record.gems = gems
+                .iter()
+                .map(|(name, gems)| (name.clone(), gems.len() as u32))
+                .collect();
             record.text_kept = text.is_some();
         }
-        let staying = || recipes.0.iter().filter(|known| !known.leaving).map(KnownRecipe::name);
+        let staying = || {
+            recipes
+                .0
+                .iter()
+                .filter(|known| !known.leaving)
+                .map(KnownRecipe::name)
+        };
         books.iter().try_for_each(|book| book.has_all(staying()))?;
         let keys: Vec<BookKey> = books.iter().map(|book| book.record.key.clone()).collect();
         let locked = self.lock(&recipes, &keys, true)?;
         let allowed = locked.iter().zip(&books).try_for_each(|(locked, book)| {
             let old = locked.old.as_ref().map(|old| &old.record);
             book.condition.holds(&book.record.key, old)?;
-            old.filter(|_| !book.allow_empty).map_or(Ok(()), |old| old.not_emptied_by(&book.record, staying()))
+            old.filter(|_| !book.allow_empty)
+                .map_or(Ok(()), |old| old.not_emptied_by(&book.record, staying()))
         });
         let plans = allowed.and_then(|()| {
-            let plans =
-                books.into_iter().zip(&locked).map(|(book, locked)| self.plan_put(by, &recipes, book, locked, posted));
+            let plans = books
+                .into_iter()
+                .zip(&locked)
+                .map(|(book, locked)| self.plan_put(by, &recipes, book, locked, posted));
             plans.collect::<Result<Vec<_>, _>>()
         });
         match plans {
@@ -200,7 +279,14 @@ impl Shared {
         locked: &Locked,
         posted: bool,
     ) -> Result<impl FnOnce(Locked) -> Plan + use<>, StoreError> {
-        let NewBook { mut record, gems, folds, text, turn, .. } = book;
+        let NewBook {
+            mut record,
+            gems,
+            folds,
+            text,
+            turn,
+            ..
+        } = book;
         let old = locked.old.as_ref();
         if let Some(old) = old {
             keep_amendments(&mut record, &old.record);
@@ -208,26 +294,55 @@ impl Shared {
         let mut fields = vec![json(&record)];
         for (name, gems) in &gems {
             let recipe = recipes.named(name)?;
-            fields.push((gem_field(recipe.number), gem_list::encode(gems, recipe.gem_bytes())));
+            fields.push((
+                gem_field(recipe.number),
+                gem_list::encode(gems, recipe.gem_bytes()),
+            ));
         }
-        fields.extend(folds.iter().map(|fold| (fold_field(fold.base()), fold.as_bytes().to_vec())));
+        fields.extend(
+            folds
+                .iter()
+                .map(|fold| (fold_field(fold.base()), fold.as_bytes().to_vec())),
+        );
         fields.extend(text.map(|text| (TEXT.to_vec(), text.into_bytes())));
         let gems = if posted { gems } else { BTreeMap::new() };
         let has = self.new_posts(recipes, locked.number, &record, &gems)?;
         let had = self.posts(recipes, locked.number, old)?;
         let (added, removed) = (without(has.clone(), &had), without(had, &has));
-        let action = if old.is_some() { Action::Replaced(told(&record)) } else { Action::Added(told(&record)) };
+        let action = if old.is_some() {
+            Action::Replaced(told(&record))
+        } else {
+            Action::Added(told(&record))
+        };
         let audit = vec![audited(by, action)];
         let records = [old.map(|old| old.record.clone()), Some(record)];
-        Ok(move |book| Plan { book, kind: Kind::Replace, fields, added, removed, records, audit, turn })
+        Ok(move |book| Plan {
+            book,
+            kind: Kind::Replace,
+            fields,
+            added,
+            removed,
+            records,
+            audit,
+            turn,
+        })
     }
 
-    pub(super) fn remove(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+    pub(super) fn remove(
+        &self,
+        by: &Actor,
+        keys: &[BookKey],
+        condition: &Condition,
+    ) -> Result<Vec<bool>, StoreError> {
         let recipes = self.recipes()?;
         let distinct: BTreeSet<BookKey> = keys.iter().cloned().collect();
         let locked = self.lock(&recipes, &distinct.into_iter().collect::<Vec<_>>(), false)?;
-        let mut present = locked.iter().filter_map(|book| Some((book, book.old.as_ref()?)));
-        if let Err(refused) = present.try_for_each(|(book, old)| condition.holds(&book.key, Some(&old.record))) {
+        let mut present = locked
+            .iter()
+            .filter_map(|book| Some((book, book.old.as_ref()?)));
+        if let Err(refused) =
+            present.try_for_each(|(book, old)| condition.holds(&book.key, Some(&old.record)))
+        {
             self.end(&locked)?;
             return Err(refused);
         }
@@ -247,11 +362,22 @@ impl Shared {
         recipes: &Recipes,
         mut book: Locked,
     ) -> Result<Option<Plan>, StoreError> {
-        let Some(old) = book.old.take() else { return Ok(None) };
+        let Some(old) = book.old.take() else {
+            return Ok(None);
+        };
         let removed = self.posts(recipes, book.number, Some(&old))?;
         let audit = vec![audited(by, Action::Removed(told(&old.record)))];
         let (fields, added, records) = (Vec::new(), Posts::new(), [Some(old.record), None]);
-        Ok(Some(Plan { book, kind: Kind::Remove, fields, added, removed, records, audit, turn: None }))
+        Ok(Some(Plan {
+            book,
+            kind: Kind::Remove,
+            fields,
+            added,
+            removed,
+            records,
+            audit,
+            turn: None,
+        }))
     }
 
     pub(super) fn amend(
@@ -262,8 +388,12 @@ impl Shared {
     ) -> Result<Option<Record>, StoreError> {
         let recipes = self.recipes()?;
         let mut locked = self.lock(&recipes, std::slice::from_ref(key), false)?;
-        let Some(mut book) = locked.pop() else { return Ok(None) };
-        let Some(Old { record: old, .. }) = book.old.take() else { return Ok(None) };
+        let Some(mut book) = locked.pop() else {
+            return Ok(None);
+        };
+        let Some(Old { record: old, .. }) = book.old.take() else {
+            return Ok(None);
+        };
         let new = match amended(&old, change) {
             Ok(new) => new,
             Err(refused) => {
@@ -272,25 +402,44 @@ impl Shared {
             }
         };
         let changes = Amended::between(&old, &new);
-        let audit = vec![audited(by, Action::Amended(AuditedBook { changes, ..told(&new) }))];
+        let audit = vec![audited(
+            by,
+            Action::Amended(AuditedBook {
+                changes,
+                ..told(&new)
+            }),
+        )];
         let (fields, records) = (vec![json(&new)], [Some(old), Some(new.clone())]);
         let (added, removed) = (Posts::new(), Posts::new());
         self.make(
             &recipes,
-            vec![Plan { book, kind: Kind::Patch, fields, added, removed, records, audit, turn: None }],
+            vec![Plan {
+                book,
+                kind: Kind::Patch,
+                fields,
+                added,
+                removed,
+                records,
+                audit,
+                turn: None,
+            }],
         )?;
         Ok(Some(new))
     }
 
-    pub(super) fn add_gems(&self, name: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+    pub(super) fn add_gems(
+        &self,
+        name: &RecipeName,
+        books: Vec<LateGems>,
+    ) -> Result<(), StoreError> {
         let recipes = self.recipes()?;
         let recipe = recipes.staying(name)?;
         let numbers: Vec<BookNo> = books.iter().map(|late| late.book).collect();
         let records = ClusterSnapshot::new(self).fetch(&numbers)?;
         let mut late: HashMap<BookKey, LateGems> = HashMap::new();
         for (mut gems, record) in books.into_iter().zip(records) {
-            if let Some(record) =
-                record.filter(|record| record.digest == gems.digest && !record.gems.contains_key(name))
+            if let Some(record) = record
+                .filter(|record| record.digest == gems.digest && !record.gems.contains_key(name))
             {
                 make_distinct(recipe, &record.key, &mut gems.gems)?;
                 late.insert(record.key, gems);
@@ -299,18 +448,31 @@ impl Shared {
         let keys: Vec<BookKey> = late.keys().cloned().collect();
         let (mut plans, mut unchanged) = (Vec::new(), Vec::new());
         for mut book in self.lock(&recipes, &keys, false)? {
-            let (Some(late), Some(old)) = (late.remove(&book.key), book.old.take()) else { continue };
+            let (Some(late), Some(old)) = (late.remove(&book.key), book.old.take()) else {
+                continue;
+            };
             let mut record = old.record.clone();
-            if late.book != book.number || record.digest != late.digest || record.gems.contains_key(name) {
+            if late.book != book.number
+                || record.digest != late.digest
+                || record.gems.contains_key(name)
+            {
                 unchanged.push(book);
                 continue;
             }
             record.gems.insert(name.clone(), late.gems.len() as u32);
-            let mut fields =
-                vec![json(&record), (gem_field(recipe.number), gem_list::encode(&late.gems, recipe.gem_bytes()))];
-            fields.extend(
-                late.fold.iter().map(|fold| ([b"F", fold.base().as_bytes()].concat(), fold.as_bytes().to_vec())),
-            );
+            let mut fields = vec![
+                json(&record),
+                (
+                    gem_field(recipe.number),
+                    gem_list::encode(&late.gems, recipe.gem_bytes()),
+                ),
+            ];
+            fields.extend(late.fold.iter().map(|fold| {
+                (
+                    [b"F", fold.base().as_bytes()].concat(),
+                    fold.as_bytes().to_vec(),
+                )
+            }));
             let gems = BTreeMap::from([(name.clone(), late.gems)]);
             let had = self.posts(&recipes, book.number, Some(&old))?;
             let added = without(self.new_posts(&recipes, book.number, &record, &gems)?, &had);

@@ -126,7 +126,10 @@ impl Action {
     #[must_use]
     pub fn book(&self) -> Option<&AuditedBook> {
         match self {
-            Self::Added(book) | Self::Replaced(book) | Self::Removed(book) | Self::Amended(book) => Some(book),
+            Self::Added(book)
+            | Self::Replaced(book)
+            | Self::Removed(book)
+            | Self::Amended(book) => Some(book),
             _ => None,
         }
     }
@@ -179,11 +182,20 @@ impl Amended {
         [
             (!old.is_disabled() && new.is_disabled(), Self::Disabled),
             (old.is_disabled() && !new.is_disabled(), Self::Enabled),
-            (after.note.is_some() && before.note != after.note, Self::Noted),
-            (before.note.is_some() && after.note.is_none(), Self::NoteForgotten),
+            (
+                after.note.is_some() && before.note != after.note,
+                Self::Noted,
+            ),
+            (
+                before.note.is_some() && after.note.is_none(),
+                Self::NoteForgotten,
+            ),
             (old.rights != new.rights, Self::Rights),
             (before.validity != after.validity, Self::Validity),
-            (before.is_quarantined() && !after.is_quarantined(), Self::Confirmed),
+            (
+                before.is_quarantined() && !after.is_quarantined(),
+                Self::Confirmed,
+            ),
         ]
         .into_iter()
         .filter_map(|(changed, change)| changed.then_some(change))

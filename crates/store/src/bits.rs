@@ -31,7 +31,11 @@ impl<'a> Numbers<'a> {
 pub fn word(bytes: &[u8], at: usize) -> u64 {
     let rest = bytes.get(at..).unwrap_or_default();
     rest.first_chunk().map_or_else(
-        || rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        || {
+            rest.iter()
+                .rev()
+                .fold(0, |word, byte| word << 8 | u64::from(*byte))
+        },
         |eight| u64::from_le_bytes(*eight),
     )
 }

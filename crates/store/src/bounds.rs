@@ -17,7 +17,9 @@ impl Record {
             return Err(TooLong::bytes("the text", TEXT_BYTES as usize));
         }
         match &self.standing.note {
-            Some(note) if note.text.len() > NOTE_BYTES => Err(TooLong::bytes("the note", NOTE_BYTES)),
+            Some(note) if note.text.len() > NOTE_BYTES => {
+                Err(TooLong::bytes("the note", NOTE_BYTES))
+            }
             _ => Ok(()),
         }
     }

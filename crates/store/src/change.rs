@@ -11,7 +11,11 @@ use super::{AuditedBook, BookKey, NewBook, Record, RecordChange, Standing, Store
 #[must_use]
 pub fn last_of_each_key(mut books: Vec<NewBook>) -> Vec<NewBook> {
     let mut seen = HashSet::new();
-    let last: Vec<bool> = books.iter().rev().map(|book| seen.insert(book.record.key.clone())).collect();
+    let last: Vec<bool> = books
+        .iter()
+        .rev()
+        .map(|book| seen.insert(book.record.key.clone()))
+        .collect();
     let mut last = last.into_iter().rev();
     books.retain(|_| last.next() == Some(true));
     books
@@ -25,9 +29,19 @@ pub fn amended(old: &Record, change: RecordChange<'_>) -> Result<Record, StoreEr
     let mut new = old.clone();
     change(&mut new)?;
     let (key, gems, digest) = (old.key.clone(), old.gems.clone(), old.digest.clone());
-    let mut new = Record { key, gems, digest, bytes: old.bytes, text_kept: old.text_kept, ..new };
+    let mut new = Record {
+        key,
+        gems,
+        digest,
+        bytes: old.bytes,
+        text_kept: old.text_kept,
+        ..new
+    };
     // Always later than the previous amendment, whatever the clock says.
-    let next = old.standing.amended.and_then(|before| before.checked_add(SignedDuration::from_nanos(1)).ok());
+    let next = old
+        .standing
+        .amended
+        .and_then(|before| before.checked_add(SignedDuration::from_nanos(1)).ok());
     new.standing.amended = Some(Timestamp::now()).max(next);
     Ok(new)
 }
@@ -40,11 +54,19 @@ pub fn keep_amendments(record: &mut Record, old: &Record) {
     if before.amended > standing.amended {
         record.rights = old.rights;
         // Quarantine is about the content.
-        let quarantine = if is_same { before.quarantine.clone() } else { standing.quarantine.take() };
-        *standing = Standing { quarantine, ..before.clone() };
+        let quarantine = if is_same {
+            before.quarantine.clone()
+        } else {
+            standing.quarantine.take()
+        };
+        *standing = Standing {
+            quarantine,
+            ..before.clone()
+        };
     } else {
         if standing.disabled_since.is_none() {
-            (standing.disabled_since, standing.disabled_by) = (before.disabled_since, before.disabled_by);
+            (standing.disabled_since, standing.disabled_by) =
+                (before.disabled_since, before.disabled_by);
         }
         standing.note = standing.note.take().or_else(|| before.note.clone());
     }
@@ -53,16 +75,33 @@ pub fn keep_amendments(record: &mut Record, old: &Record) {
 /// A book as shown in the audit log.
 #[must_use]
 pub fn audited(record: &Record) -> AuditedBook {
-    let Record { key, rights, digest, text_kept, .. } = record;
+    let Record {
+        key,
+        rights,
+        digest,
+        text_kept,
+        ..
+    } = record;
     let (library, id) = (key.library.to_string(), key.id.to_string());
-    AuditedBook { library, id, rights: *rights, digest: digest.clone(), text_kept: *text_kept, changes: Vec::new() }
+    AuditedBook {
+        library,
+        id,
+        rights: *rights,
+        digest: digest.clone(),
+        text_kept: *text_kept,
+        changes: Vec::new(),
+    }
 }
 
 /// Removes duplicate gems and keeps the first occurrence of each.
 ///
 /// # Errors
 /// If the recipe cannot produce one of them.
-pub fn make_distinct(recipe: &KnownRecipe, book: &BookKey, gems: &mut Vec<PlacedGem>) -> Result<(), StoreError> {
+pub fn make_distinct(
+    recipe: &KnownRecipe,
+    book: &BookKey,
+    gems: &mut Vec<PlacedGem>,
+) -> Result<(), StoreError> {
     if let Some(PlacedGem { gem, .. }) = gems.iter().find(|gem| !recipe.fits(gem.gem)) {
         return Err(StoreError::GemTooLarge {
             book: book.clone(),

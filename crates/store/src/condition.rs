@@ -55,10 +55,18 @@ impl Keeps {
             return Err(StoreError::MayNotForbid(record.key.to_string()));
         }
         let standing = &record.standing;
-        let set =
-            [(standing.is_disabled_by_administrator(), "disabled"), (standing.is_noted_by_administrator(), "noted")];
-        match set.into_iter().find(|(is_set, _)| *is_set && self.word_of_administrator) {
-            Some((_, what)) => Err(StoreError::SetByAdministrator { book: record.key.clone(), what }),
+        let set = [
+            (standing.is_disabled_by_administrator(), "disabled"),
+            (standing.is_noted_by_administrator(), "noted"),
+        ];
+        match set
+            .into_iter()
+            .find(|(is_set, _)| *is_set && self.word_of_administrator)
+        {
+            Some((_, what)) => Err(StoreError::SetByAdministrator {
+                book: record.key.clone(),
+                what,
+            }),
             None => Ok(()),
         }
     }
@@ -68,13 +76,17 @@ impl Condition {
     /// Whether the present version is one of those that it must be among.
     #[must_use]
     pub fn finds(&self, record: Option<&Record>) -> bool {
-        self.among.as_ref().is_none_or(|versions| versions.include(record))
+        self.among
+            .as_ref()
+            .is_none_or(|versions| versions.include(record))
     }
 
     /// Whether the present version is one of those that it must not be among.
     #[must_use]
     pub fn excludes(&self, record: Option<&Record>) -> bool {
-        self.not_among.as_ref().is_some_and(|versions| versions.include(record))
+        self.not_among
+            .as_ref()
+            .is_some_and(|versions| versions.include(record))
     }
 
     /// # Errors
@@ -84,7 +96,10 @@ impl Condition {
         if self.finds(record) && !self.excludes(record) {
             return record.map_or(Ok(()), |record| self.keeps.allow(record));
         }
-        Err(StoreError::OtherVersion { book: key.clone(), is_there: record.is_some() })
+        Err(StoreError::OtherVersion {
+            book: key.clone(),
+            is_there: record.is_some(),
+        })
     }
 }
 

@@ -17,7 +17,9 @@ pub enum StoreError {
         owner: String,
     },
     /// The folder has another format version.
-    #[error("{path} has format version {found}, but this program supports version {supported}; {advice}")]
+    #[error(
+        "{path} has format version {found}, but this program supports version {supported}; {advice}"
+    )]
     Version {
         /// The data folder.
         path: String,
@@ -35,10 +37,14 @@ pub enum StoreError {
     #[error("{0}: there is already a catalogue here; name an empty or a new folder")]
     Occupied(String),
     /// The folder holds unrelated files.
-    #[error("{0}: this folder is not a Lapidary catalogue and not empty; name an empty or a new folder")]
+    #[error(
+        "{0}: this folder is not a Lapidary catalogue and not empty; name an empty or a new folder"
+    )]
     Foreign(String),
     /// The data on disk is inconsistent.
-    #[error("the data in {path} is damaged ({detail}); restore a backup, or ingest the books into a new folder")]
+    #[error(
+        "the data in {path} is damaged ({detail}); restore a backup, or ingest the books into a new folder"
+    )]
     Damaged {
         /// The data folder.
         path: String,
@@ -46,7 +52,9 @@ pub enum StoreError {
         detail: String,
     },
     /// The disk is full.
-    #[error("the disk of {0} is full: nothing of this change was kept; free some space and try again")]
+    #[error(
+        "the disk of {0} is full: nothing of this change was kept; free some space and try again"
+    )]
     DiskFull(String),
     /// No permission to read or write the folder.
     #[error("{path}: {detail}; check the folder's owner and permissions")]
@@ -107,7 +115,9 @@ pub enum StoreError {
     )]
     MayNotForbid(String),
     /// Something that an administrator did, and a library's key would undo.
-    #[error("{book} was {what} by an administrator, and only an administrator may change that; nothing was changed")]
+    #[error(
+        "{book} was {what} by an administrator, and only an administrator may change that; nothing was changed"
+    )]
     SetByAdministrator {
         /// The book.
         book: BookKey,
@@ -124,7 +134,9 @@ pub enum StoreError {
     #[error("{0} is out of order; sort the books by library and id")]
     Unordered(String),
     /// The default recipe cannot be dropped.
-    #[error("'{0}' is the default recipe and cannot be dropped; make another recipe the default first")]
+    #[error(
+        "'{0}' is the default recipe and cannot be dropped; make another recipe the default first"
+    )]
     IsDefault(RecipeName),
     /// The folder contains no backup.
     #[error("{0}: there is no backup of a catalogue here")]
@@ -227,7 +239,9 @@ impl Classified for StoreError {
             Self::WouldBeEmpty { .. } => ErrorCode::WouldBeEmpty,
             Self::OtherVersion { .. } => ErrorCode::PreconditionFailed,
             Self::MayNotForbid(_) => ErrorCode::MayNotForbid,
-            Self::SetByAdministrator { .. } | Self::MayNotConfirm(_) => ErrorCode::SetByAdministrator,
+            Self::SetByAdministrator { .. } | Self::MayNotConfirm(_) => {
+                ErrorCode::SetByAdministrator
+            }
             Self::Duplicate(_) | Self::Unordered(_) => ErrorCode::Duplicate,
             Self::IsDefault(_) => ErrorCode::IsDefault,
             Self::NotOffered(_) => ErrorCode::NotOffered,

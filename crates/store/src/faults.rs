@@ -42,7 +42,8 @@ impl Faults {
     pub fn finish(mut self) -> Vec<String> {
         if self.are_many() {
             self.0.truncate(MOST);
-            self.0.push(format!("there are more faults than these {MOST}"));
+            self.0
+                .push(format!("there are more faults than these {MOST}"));
         }
         self.0
     }

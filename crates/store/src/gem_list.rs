@@ -46,7 +46,10 @@ pub fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
         out.extend(&gem.gem.0.to_le_bytes()[..width]);
     }
     for eight in gems.chunks(8) {
-        let bits = eight.iter().enumerate().map(|(i, gem)| u8::from(gem.place.is_some()) << i);
+        let bits = eight
+            .iter()
+            .enumerate()
+            .map(|(i, gem)| u8::from(gem.place.is_some()) << i);
         out.push(bits.fold(0, |byte, bit| byte | bit));
     }
     let (mut gaps, mut lengths, mut end) = (Vec::new(), Vec::new(), 0);
@@ -62,7 +65,13 @@ pub fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
 
 /// Appends numbers of similar size.
 fn put_similar(out: &mut Vec<u8>, mut numbers: Vec<u64>) {
-    let Some(least) = numbers.iter().copied().min_by_key(|number| number.cast_signed()) else { return };
+    let Some(least) = numbers
+        .iter()
+        .copied()
+        .min_by_key(|number| number.cast_signed())
+    else {
+        return;
+    };
     for number in &mut numbers {
         *number = number.wrapping_sub(least);
     }
@@ -71,7 +80,11 @@ fn put_similar(out: &mut Vec<u8>, mut numbers: Vec<u64>) {
     let low = median.checked_ilog2().unwrap_or(0).min(MOST_LOW_BITS);
     varint::put(out, varint::zigzag(least));
     out.push(low as u8);
-    pack(out, numbers.iter().map(|number| number & ((1 << low) - 1)), low);
+    pack(
+        out,
+        numbers.iter().map(|number| number & ((1 << low) - 1)),
+        low,
+    );
     let (mut highs, mut far, mut bit) = (Vec::new(), Vec::new(), 0);
     for number in numbers {
         let high = number >> low;
@@ -119,7 +132,9 @@ fn take_similar(bytes: &mut &[u8], count: usize) -> Option<Vec<u64>> {
 /// Decodes gems of `width` bytes. Returns `None` if the bytes are not a list of gems.
 #[must_use]
 pub fn decode(bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
-    let Some(mut bytes) = bytes.strip_prefix(&MARK) else { return decode_former(bytes, width) };
+    let Some(mut bytes) = bytes.strip_prefix(&MARK) else {
+        return decode_former(bytes, width);
+    };
     let (mut list, placed) = take_gems(&mut bytes, width)?;
     let count = placed.iter().map(|byte| byte.count_ones() as usize).sum();
     let gaps = take_similar(&mut bytes, count)?;
@@ -133,7 +148,12 @@ pub fn decode(bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
 /// length.
 fn decode_former(mut bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
     let (mut list, placed) = take_gems(&mut bytes, width)?;
-    place(&mut list, placed, || Some((varint::unzigzag(varint::take(&mut bytes)?), varint::take(&mut bytes)?)))?;
+    place(&mut list, placed, || {
+        Some((
+            varint::unzigzag(varint::take(&mut bytes)?),
+            varint::take(&mut bytes)?,
+        ))
+    })?;
     bytes.is_empty().then_some(list)
 }
 
@@ -145,13 +165,20 @@ fn take_gems<'a>(bytes: &mut &'a [u8], width: usize) -> Option<(Vec<PlacedGem>, 
     let gem = |bytes: &[u8]| {
         let mut wide = [0; 8];
         wide[..width].copy_from_slice(bytes);
-        PlacedGem { gem: Gem(u64::from_le_bytes(wide)), place: None }
+        PlacedGem {
+            gem: Gem(u64::from_le_bytes(wide)),
+            place: None,
+        }
     };
     Some((gems.chunks_exact(width).map(gem).collect(), placed))
 }
 
 /// Sets the places of the gems that have one. `pair` returns the next gap and length.
-fn place(list: &mut [PlacedGem], placed: &[u8], mut pair: impl FnMut() -> Option<(u64, u64)>) -> Option<()> {
+fn place(
+    list: &mut [PlacedGem],
+    placed: &[u8],
+    mut pair: impl FnMut() -> Option<(u64, u64)>,
+) -> Option<()> {
     let mut before = 0_u64;
     for (i, gem) in list.iter_mut().enumerate() {
         if placed[i / 8] >> (i % 8) & 1 == 1 {
@@ -171,10 +198,17 @@ mod tests {
     use super::*;
 
     fn placed(width: usize) -> impl Strategy<Value = PlacedGem> {
-        let edges = prop_oneof![any::<u64>(), 0..300_u64, Just(u64::MAX), Just(u64::MAX >> 1)];
+        let edges = prop_oneof![
+            any::<u64>(),
+            0..300_u64,
+            Just(u64::MAX),
+            Just(u64::MAX >> 1)
+        ];
         let place = (edges.clone(), edges).prop_map(|(start, end)| Place { start, end });
-        (any::<u64>(), proptest::option::of(place))
-            .prop_map(move |(gem, place)| PlacedGem { gem: Gem(gem >> (64 - 8 * width)), place })
+        (any::<u64>(), proptest::option::of(place)).prop_map(move |(gem, place)| PlacedGem {
+            gem: Gem(gem >> (64 - 8 * width)),
+            place,
+        })
     }
 
     proptest! {
@@ -205,31 +239,56 @@ mod tests {
             .map(|i| {
                 let start = end + gap(i);
                 end = start + length(i);
-                PlacedGem { gem: Gem(i * 7919), place: Some(Place { start, end }) }
+                PlacedGem {
+                    gem: Gem(i * 7919),
+                    place: Some(Place { start, end }),
+                }
             })
             .collect()
     }
 
     #[test]
     fn places_take_few_bytes() {
-        let size = |list: &[PlacedGem]| encode(list, 4).len() - (MARK.len() + 2 + 300 * 4 + 300_usize.div_ceil(8));
+        let size = |list: &[PlacedGem]| {
+            encode(list, 4).len() - (MARK.len() + 2 + 300 * 4 + 300_usize.div_ceil(8))
+        };
         // Alike: a bit each, and what a column begins with.
-        assert_eq!(size(&list(|_| 0, |_| 1000)), (1 + 1 + 1 + 38) + (2 + 1 + 1 + 38));
+        assert_eq!(
+            size(&list(|_| 0, |_| 1000)),
+            (1 + 1 + 1 + 38) + (2 + 1 + 1 + 38)
+        );
         let varied = list(|i| i * 7919 % 400, |i| 30 + i * 104_729 % 20);
         assert!(size(&varied) < 300 * 2, "{}", size(&varied));
         // One far number does not make the others larger.
-        let far = list(|i| if i == 7 { 1 << 40 } else { i * 7919 % 400 }, |i| 30 + i * 104_729 % 20);
+        let far = list(
+            |i| if i == 7 { 1 << 40 } else { i * 7919 % 400 },
+            |i| 30 + i * 104_729 % 20,
+        );
         assert!(size(&far) < size(&varied) + 16);
     }
 
     #[test]
     fn lists_of_earlier_folders_are_read() {
         let list = [
-            PlacedGem { gem: Gem(0x0102_0304), place: Some(Place { start: 5, end: 305 }) },
-            PlacedGem { gem: Gem(7), place: None },
-            PlacedGem { gem: Gem(8), place: Some(Place { start: 304, end: 306 }) },
+            PlacedGem {
+                gem: Gem(0x0102_0304),
+                place: Some(Place { start: 5, end: 305 }),
+            },
+            PlacedGem {
+                gem: Gem(7),
+                place: None,
+            },
+            PlacedGem {
+                gem: Gem(8),
+                place: Some(Place {
+                    start: 304,
+                    end: 306,
+                }),
+            },
         ];
-        let bytes = [3, 4, 3, 2, 1, 7, 0, 0, 0, 8, 0, 0, 0, 0b101, 10, 0xac, 2, 1, 2];
+        let bytes = [
+            3, 4, 3, 2, 1, 7, 0, 0, 0, 8, 0, 0, 0, 0b101, 10, 0xac, 2, 1, 2,
+        ];
         assert_eq!(decode(&bytes, 4), Some(list.to_vec()));
         assert_eq!(decode(&[0], 4), Some(Vec::new()));
     }

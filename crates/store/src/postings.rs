@@ -71,7 +71,9 @@ impl Highs<'_> {
     /// Whether this bit stands for a gem.
     #[inline]
     fn has(self, bit: usize) -> bool {
-        self.0.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0)
+        self.0
+            .get(bit / 8)
+            .is_some_and(|byte| byte >> (bit % 8) & 1 != 0)
     }
 
     /// The position after the zero that `before` other zeros precede.
@@ -115,14 +117,20 @@ impl<'a> Several<'a> {
 
     /// The number of books of the next such gem.
     fn take(&mut self) -> Option<u32> {
-        let count = u32::try_from(varint::take(&mut self.bytes)?).ok().filter(|count| *count > 1)?;
+        let count = u32::try_from(varint::take(&mut self.bytes)?)
+            .ok()
+            .filter(|count| *count > 1)?;
         self.pass(self.gem.checked_add(1)?)?;
         Some(count)
     }
 
     /// The number of books of this gem, which must not be after the next such gem.
     fn of(&mut self, gem: usize) -> Option<u32> {
-        if gem == self.gem { self.take() } else { Some(1) }
+        if gem == self.gem {
+            self.take()
+        } else {
+            Some(1)
+        }
     }
 }
 
@@ -148,7 +156,9 @@ impl<'a> Reader<'a> {
     }
 
     fn parse(mut bytes: &'a [u8], rest_bits: u32) -> Option<Self> {
-        let gems = usize::try_from(varint::take(&mut bytes)?).ok().filter(|gems| *gems > 0)?;
+        let gems = usize::try_from(varint::take(&mut bytes)?)
+            .ok()
+            .filter(|gems| *gems > 0)?;
         let width = *bytes.split_off_first()?;
         let mut several: &[u8] = &[];
         if width & SEVERAL != 0 {
@@ -167,14 +177,24 @@ impl<'a> Reader<'a> {
         }
         let books = Numbers::take(&mut bytes, stored_books, width)?;
         let all = bytes.is_empty() && each.gem == usize::MAX && (1..=32).contains(&width);
-        all.then_some(Self { gems, several, highs, lows, books })
+        all.then_some(Self {
+            gems,
+            several,
+            highs,
+            lows,
+            books,
+        })
     }
 
     /// The list of the gem with these lower bits. Reads no other list.
     pub fn find(&self, rest: u64) -> Result<Option<List<'a>>, Unreadable> {
         let high = usize::try_from(rest >> self.lows.width()).map_err(|_| Unreadable)?;
         let low = rest & ((1 << self.lows.width()) - 1);
-        let mut bit = if high == 0 { 0 } else { self.highs.behind_zero(high - 1) };
+        let mut bit = if high == 0 {
+            0
+        } else {
+            self.highs.behind_zero(high - 1)
+        };
         while self.highs.has(bit) {
             // The bits before it are one for each gem, plus the zeros.
             let gem = bit - high;
@@ -203,7 +223,11 @@ impl<'a> Reader<'a> {
         if count > LONG {
             return List::Long(count);
         }
-        List::Short(Books { all: self.books, at: books_before, count: count as usize })
+        List::Short(Books {
+            all: self.books,
+            at: books_before,
+            count: count as usize,
+        })
     }
 }
 
@@ -212,8 +236,18 @@ impl<'a> IntoIterator for Reader<'a> {
     type IntoIter = Lists<'a>;
 
     fn into_iter(self) -> Lists<'a> {
-        let several = Several::new(self.several).unwrap_or(Several { bytes: &[], gem: usize::MAX });
-        Lists { bucket: self, several, gem: 0, bit: 0, books: 0, least: 0 }
+        let several = Several::new(self.several).unwrap_or(Several {
+            bytes: &[],
+            gem: usize::MAX,
+        });
+        Lists {
+            bucket: self,
+            several,
+            gem: 0,
+            bit: 0,
+            books: 0,
+            least: 0,
+        }
     }
 }
 
@@ -310,7 +344,13 @@ impl Writer {
     /// Creates a writer for gems with lower bits of this width.
     #[must_use]
     pub fn new(rest_bits: u32) -> Self {
-        Self { rest_bits, gems: Vec::new(), several: Vec::new(), passed: 0, books: Vec::new() }
+        Self {
+            rest_bits,
+            gems: Vec::new(),
+            several: Vec::new(),
+            passed: 0,
+            books: Vec::new(),
+        }
     }
 
     /// Adds a list of at most [`LONG`] books, in ascending order. Gems must be ascending over all calls.
@@ -353,13 +393,24 @@ impl Writer {
             bytes.append(&mut self.several);
         }
         let highs = bytes.len();
-        bytes.resize(highs + high_bits(self.rest_bits, low, self.gems.len()).div_ceil(8), 0);
+        bytes.resize(
+            highs + high_bits(self.rest_bits, low, self.gems.len()).div_ceil(8),
+            0,
+        );
         for (gem, rest) in self.gems.iter().enumerate() {
             let bit = gem + (rest >> low) as usize;
             bytes[highs + bit / 8] |= 1 << (bit % 8);
         }
-        pack(&mut bytes, self.gems.drain(..).map(|rest| rest & ((1 << low) - 1)), low);
-        pack(&mut bytes, self.books.drain(..).map(|book| u64::from(book.0)), width);
+        pack(
+            &mut bytes,
+            self.gems.drain(..).map(|rest| rest & ((1 << low) - 1)),
+            low,
+        );
+        pack(
+            &mut bytes,
+            self.books.drain(..).map(|book| u64::from(book.0)),
+            width,
+        );
         self.passed = 0;
         Some(bytes)
     }
@@ -409,7 +460,8 @@ mod tests {
     }
 
     fn any_bucket() -> impl Strategy<Value = (u32, Lists)> {
-        prop_oneof![Just(6), Just(12), Just(44)].prop_flat_map(|rest_bits| (Just(rest_bits), any_lists(rest_bits)))
+        prop_oneof![Just(6), Just(12), Just(44)]
+            .prop_flat_map(|rest_bits| (Just(rest_bits), any_lists(rest_bits)))
     }
 
     fn write(rest_bits: u32, lists: &Lists) -> Option<Vec<u8>> {
@@ -421,10 +473,14 @@ mod tests {
     }
 
     fn read(rest_bits: u32, bytes: &[u8]) -> Option<Lists> {
-        let lists = Reader::new(bytes, rest_bits).ok()?.into_iter().map(|list| match list.ok()? {
-            (gem, List::Short(books)) => Some((gem, books.map(|book| book.0).collect())),
-            (_, List::Long(_)) => None,
-        });
+        let lists =
+            Reader::new(bytes, rest_bits)
+                .ok()?
+                .into_iter()
+                .map(|list| match list.ok()? {
+                    (gem, List::Short(books)) => Some((gem, books.map(|book| book.0).collect())),
+                    (_, List::Long(_)) => None,
+                });
         lists.collect()
     }
 
@@ -477,7 +533,11 @@ mod tests {
         let heads = 2 + 1 + 2 * (1 + 2) + (3_usize + 4).div_ceil(8) + (3_usize * 10).div_ceil(8);
         assert_eq!(bytes.len(), heads + (10 * (1 + LONG as usize)).div_ceil(8));
         let bucket = Reader::new(&bytes, 12).unwrap();
-        let lists: Vec<_> = bucket.into_iter().map(|list| list.unwrap()).map(|(g, l)| (g, l.books())).collect();
+        let lists: Vec<_> = bucket
+            .into_iter()
+            .map(|list| list.unwrap())
+            .map(|(g, l)| (g, l.books()))
+            .collect();
         assert_eq!(lists, [(3, 1), (4, 5_000), (9, LONG)]);
         assert!(matches!(bucket.find(4), Ok(Some(List::Long(5_000)))));
     }

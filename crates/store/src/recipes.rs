@@ -34,7 +34,15 @@ impl KnownRecipe {
     #[must_use]
     pub fn new(number: u16, recipe: Recipe, ready: bool) -> Self {
         let gem_bits = recipe.gem_bits();
-        Self { number, recipe, leaving: false, ready, former: false, gem_bits, bucket_bits: BUCKET_BITS }
+        Self {
+            number,
+            recipe,
+            leaving: false,
+            ready,
+            former: false,
+            gem_bits,
+            bucket_bits: BUCKET_BITS,
+        }
     }
 
     /// Its name.
@@ -52,7 +60,9 @@ impl KnownRecipe {
     /// The gems of a book's list that have a posting.
     pub fn posted(&self, list: &[PlacedGem]) -> impl Iterator<Item = Gem> {
         let posted = self.recipe.posted(list);
-        list.iter().zip(posted).filter_map(|(placed, posted)| posted.then_some(placed.gem))
+        list.iter()
+            .zip(posted)
+            .filter_map(|(placed, posted)| posted.then_some(placed.gem))
     }
 
     /// A gem as shown to users.
@@ -75,39 +85,63 @@ pub struct Recipes(pub Vec<KnownRecipe>);
 impl Recipes {
     /// A recipe by name, even if it is being dropped.
     pub fn named(&self, name: &RecipeName) -> Result<&KnownRecipe, StoreError> {
-        self.0.iter().find(|known| known.name() == name).ok_or_else(|| self.unknown(name))
+        self.0
+            .iter()
+            .find(|known| known.name() == name)
+            .ok_or_else(|| self.unknown(name))
     }
 
     /// A recipe by name, unless it is being dropped.
     pub fn staying(&self, name: &RecipeName) -> Result<&KnownRecipe, StoreError> {
-        self.0.iter().find(|known| known.name() == name && !known.leaving).ok_or_else(|| self.unknown(name))
+        self.0
+            .iter()
+            .find(|known| known.name() == name && !known.leaving)
+            .ok_or_else(|| self.unknown(name))
     }
 
     fn unknown(&self, name: &RecipeName) -> StoreError {
         let names: Vec<_> = self.shown().map(|recipe| recipe.name().as_str()).collect();
-        let known = if names.is_empty() { "none yet".to_owned() } else { names.join(", ") };
-        StoreError::UnknownRecipe { asked: name.clone(), known }
+        let known = if names.is_empty() {
+            "none yet".to_owned()
+        } else {
+            names.join(", ")
+        };
+        StoreError::UnknownRecipe {
+            asked: name.clone(),
+            known,
+        }
     }
 
     /// The recipes that are not being dropped, the default first.
     pub fn shown(&self) -> impl Iterator<Item = &Recipe> {
-        self.0.iter().filter(|known| !known.leaving).map(|known| &known.recipe)
+        self.0
+            .iter()
+            .filter(|known| !known.leaving)
+            .map(|known| &known.recipe)
     }
 
     /// An unused number. The number of a dropped recipe can be reused, as nothing of it is left.
     #[must_use]
     pub fn next_number(&self) -> Option<u16> {
-        self.0.iter().map(|known| known.number).max().map_or(Some(0), |last| last.checked_add(1))
+        self.0
+            .iter()
+            .map(|known| known.number)
+            .max()
+            .map_or(Some(0), |last| last.checked_add(1))
     }
 
     /// Marks a recipe as ready.
     pub fn mark_ready(&mut self, number: u16) {
-        self.0.iter_mut().filter(|known| known.number == number).for_each(|known| known.ready = true);
+        self.0
+            .iter_mut()
+            .filter(|known| known.number == number)
+            .for_each(|known| known.ready = true);
     }
 
     /// Sorts the recipes.
     pub fn sort(&mut self, default: Option<u16>) {
-        self.0.sort_by_key(|known| (Some(known.number) != default, known.number));
+        self.0
+            .sort_by_key(|known| (Some(known.number) != default, known.number));
     }
 
     /// The recipe of this number.

@@ -90,7 +90,11 @@ impl Outline {
     /// Whether the book's text has one of these digests.
     #[must_use]
     pub fn is_of(&self, digests: &[String]) -> bool {
-        digests.contains(&self.digest) || self.clean_digest.as_ref().is_some_and(|digest| digests.contains(digest))
+        digests.contains(&self.digest)
+            || self
+                .clean_digest
+                .as_ref()
+                .is_some_and(|digest| digests.contains(digest))
     }
 }
 
@@ -127,7 +131,8 @@ impl Record {
     pub fn has_content_of(&self, other: &Self) -> bool {
         let content = |record: &Self| (record.bytes, record.clean, record.digest.clone());
         // A text gets gems of more recipes later.
-        content(self) == content(other) && (self.bytes > 0 || self.gems.keys().eq(other.gems.keys()))
+        content(self) == content(other)
+            && (self.bytes > 0 || self.gems.keys().eq(other.gems.keys()))
     }
 
     /// # Errors
@@ -140,11 +145,18 @@ impl Record {
     ) -> Result<(), StoreError> {
         let has = |record: &Self, name| record.gems.get(name).is_some_and(|gems| *gems > 0);
         let recipes: Vec<&RecipeName> = recipes.into_iter().collect();
-        let had: Vec<&str> = recipes.iter().filter(|name| has(self, name)).map(|name| name.as_str()).collect();
+        let had: Vec<&str> = recipes
+            .iter()
+            .filter(|name| has(self, name))
+            .map(|name| name.as_str())
+            .collect();
         if had.is_empty() || recipes.iter().any(|name| has(after, name)) {
             return Ok(());
         }
-        Err(StoreError::WouldBeEmpty { book: after.key.clone(), recipes: had.join(", ") })
+        Err(StoreError::WouldBeEmpty {
+            book: after.key.clone(),
+            recipes: had.join(", "),
+        })
     }
 }
 
@@ -196,15 +208,29 @@ impl NewBook {
     ) -> Self {
         record.gems.retain(|name, _| gems.contains_key(name));
         record.text_kept = text.is_some();
-        Self { gems, folds, text, ..Self::without_gems(record, true) }
+        Self {
+            gems,
+            folds,
+            text,
+            ..Self::without_gems(record, true)
+        }
     }
 
     /// # Errors
     /// [`StoreError::Changed`] if the book was to have gems of all recipes, and lacks those of one of these.
-    pub fn has_all<'a>(&self, recipes: impl IntoIterator<Item = &'a RecipeName>) -> Result<(), StoreError> {
-        let lacking = recipes.into_iter().any(|name| !self.gems.contains_key(name));
+    pub fn has_all<'a>(
+        &self,
+        recipes: impl IntoIterator<Item = &'a RecipeName>,
+    ) -> Result<(), StoreError> {
+        let lacking = recipes
+            .into_iter()
+            .any(|name| !self.gems.contains_key(name));
         let changed = || StoreError::Changed("the list of recipes".to_owned());
-        if self.complete && lacking { Err(changed()) } else { Ok(()) }
+        if self.complete && lacking {
+            Err(changed())
+        } else {
+            Ok(())
+        }
     }
 }
 

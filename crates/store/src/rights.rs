@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 /// What may be done with a book, strictest first. A verdict is also one of these.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, ToSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Rights {
     /// Nobody may publish it, not even its publisher: for example, a court has banned it.
@@ -24,7 +26,13 @@ pub enum Rights {
 
 impl Rights {
     /// All rights, strictest first.
-    pub const ALL: [Self; 5] = [Self::Forbidden, Self::Protected, Self::Free, Self::PublicDomain, Self::Unknown];
+    pub const ALL: [Self; 5] = [
+        Self::Forbidden,
+        Self::Protected,
+        Self::Free,
+        Self::PublicDomain,
+        Self::Unknown,
+    ];
 
     /// Whether others must not publish it.
     #[must_use]

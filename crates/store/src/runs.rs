@@ -35,7 +35,14 @@ impl<'a> Runs<'a> {
     /// Creates the runs of a recipe, with files in `place`. The memory is shared with this many others.
     #[must_use]
     pub fn new(dir: &'a Path, recipe: &'a KnownRecipe, place: &'a Path, sharing: usize) -> Self {
-        Self { dir, recipe, place, next: Vec::new(), length: RUN / sharing.max(1), done: Vec::new() }
+        Self {
+            dir,
+            recipe,
+            place,
+            next: Vec::new(),
+            length: RUN / sharing.max(1),
+            done: Vec::new(),
+        }
     }
 
     /// Adds a posting.
@@ -63,9 +70,18 @@ impl<'a> Runs<'a> {
     ) -> Result<(), StoreError> {
         self.end_run()?;
         self.next = Vec::new();
-        let Self { dir, done: mut runs, .. } = self;
+        let Self {
+            dir,
+            done: mut runs,
+            ..
+        } = self;
         let mut postings = Vec::new();
-        while let Some(gem) = runs.iter().filter_map(|run| run.next).map(|(gem, _)| gem).min() {
+        while let Some(gem) = runs
+            .iter()
+            .filter_map(|run| run.next)
+            .map(|(gem, _)| gem)
+            .min()
+        {
             let bucket = bucket_of(gem);
             postings.clear();
             for run in &mut runs {
@@ -97,7 +113,11 @@ impl Run {
         }
         let mut file = file.into_inner()?;
         file.rewind()?;
-        let mut run = Self { next: None, file: BufReader::with_capacity(BUFFER, file), gem_bytes };
+        let mut run = Self {
+            next: None,
+            file: BufReader::with_capacity(BUFFER, file),
+            gem_bytes,
+        };
         run.advance()?;
         Ok(run)
     }
@@ -107,7 +127,10 @@ impl Run {
         self.next = match self.file.read_exact(&mut gem[..self.gem_bytes]) {
             Ok(()) => {
                 self.file.read_exact(&mut book)?;
-                Some((Gem(u64::from_le_bytes(gem)), BookNo(u32::from_le_bytes(book))))
+                Some((
+                    Gem(u64::from_le_bytes(gem)),
+                    BookNo(u32::from_le_bytes(book)),
+                ))
             }
             Err(e) if e.kind() == ErrorKind::UnexpectedEof => None,
             Err(e) => return Err(e),

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::{
-    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, NewBook, Outline, Record, Search, Sizes,
-    StoreError, Tally,
+    BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, NewBook, Outline,
+    Record, Search, Sizes, StoreError, Tally,
 };
 
 /// Takes a gem, and the books of a library that have it; `None` if they are more than the limit.
@@ -43,18 +43,37 @@ pub trait Snapshot: Send + Sync {
     ///
     /// Each library is counted on its own. A gem in too many books of a library is not counted there but reported in
     /// [`LibraryTally::common`](super::LibraryTally::common). A gem that the recipe cannot produce is in no book.
-    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError>;
+    fn tally(
+        &self,
+        recipe: &RecipeName,
+        gems: &[Gem],
+        limits: Limits<'_>,
+    ) -> Result<Tally, StoreError>;
 
     /// Like [`tally`](Self::tally), for many queries. If they have very many gems, an engine may read the lists faster, because in
     /// order. It may leave out no books where there are too many candidates.
-    fn tallies(&self, recipe: &RecipeName, queries: &[Vec<Gem>], limits: Limits<'_>) -> Result<Vec<Tally>, StoreError> {
-        queries.iter().map(|gems| self.tally(recipe, gems, limits)).collect()
+    fn tallies(
+        &self,
+        recipe: &RecipeName,
+        queries: &[Vec<Gem>],
+        limits: Limits<'_>,
+    ) -> Result<Vec<Tally>, StoreError> {
+        queries
+            .iter()
+            .map(|gems| self.tally(recipe, gems, limits))
+            .collect()
     }
 
     /// Calls `each` for each of `gems` and each library of the limits that has it, with its books there if they are no more than
     /// [`Limits::cap`]. `gems` are in ascending order and have no duplicates. These are the books that [`tally`](Self::tally)
     /// counts, and perhaps some that have just lost the gem. Of very many gems, it reads their lists faster, because in order.
-    fn holders(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>, each: Each<'_>) -> Result<(), StoreError>;
+    fn holders(
+        &self,
+        recipe: &RecipeName,
+        gems: &[Gem],
+        limits: Limits<'_>,
+        each: Each<'_>,
+    ) -> Result<(), StoreError>;
 
     /// Returns the books whose text may have this digest: up to [`Limits::cap`] per library. Only the first half of
     /// the digest is compared; the record has all of it.
@@ -78,7 +97,8 @@ pub trait Snapshot: Send + Sync {
     fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError>;
 
     /// Returns a book's gems under a recipe in order of first occurrence, or `None` if it has none.
-    fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError>;
+    fn gems(&self, recipe: &RecipeName, book: BookNo)
+    -> Result<Option<Vec<PlacedGem>>, StoreError>;
 
     /// Returns books with all that is stored of them, as they are to be stored elsewhere; `None` for an unknown number.
     ///
@@ -88,15 +108,24 @@ pub trait Snapshot: Send + Sync {
         let recipes = self.recipes();
         let bases: BTreeSet<&str> = recipes.iter().map(Recipe::base).collect();
         let whole = |(&number, record): (&BookNo, Option<Record>)| {
-            let Some(record) = record else { return Ok(None) };
+            let Some(record) = record else {
+                return Ok(None);
+            };
             let (mut gems, mut folds) = (BTreeMap::new(), Vec::new());
             for recipe in &recipes {
-                gems.extend(self.gems(recipe.name(), number)?.map(|list| (recipe.name().clone(), list)));
+                gems.extend(
+                    self.gems(recipe.name(), number)?
+                        .map(|list| (recipe.name().clone(), list)),
+                );
             }
             for base in &bases {
                 folds.extend(self.fold(base, number)?);
             }
-            let text = if record.text_kept { self.text(number)? } else { None };
+            let text = if record.text_kept {
+                self.text(number)?
+            } else {
+                None
+            };
             Ok(Some(NewBook::copied(record, gems, folds, text)))
         };
         books.iter().zip(self.fetch(books)?).map(whole).collect()
@@ -140,9 +169,15 @@ pub trait Snapshot: Send + Sync {
             if coverage.lacking() == 0 {
                 return Ok(coverage);
             }
-            widest = widest.filter(|known| known.lacking() <= coverage.lacking()).or(Some(coverage));
+            widest = widest
+                .filter(|known| known.lacking() <= coverage.lacking())
+                .or(Some(coverage));
         }
-        let exact = if recipes.len() == 1 { None } else { Coverage::of_libraries(&self.libraries()?, recipes) };
+        let exact = if recipes.len() == 1 {
+            None
+        } else {
+            Coverage::of_libraries(&self.libraries()?, recipes)
+        };
         Ok(exact.or(widest).unwrap_or(Coverage { books: 0, of: 0 }))
     }
 

@@ -49,20 +49,26 @@ impl Standing {
     /// Whether an administrator wrote its note, as far as is known.
     #[must_use]
     pub fn is_noted_by_administrator(&self) -> bool {
-        self.note.as_ref().is_some_and(|note| note.by != Some(SetBy::Library))
+        self.note
+            .as_ref()
+            .is_some_and(|note| note.by != Some(SetBy::Library))
     }
 
     /// Whether the book waits in quarantine: it decides nothing for others.
     #[must_use]
     pub fn is_quarantined(&self) -> bool {
-        self.quarantine.as_ref().is_some_and(|quarantine| quarantine.confirmed.is_none())
+        self.quarantine
+            .as_ref()
+            .is_some_and(|quarantine| quarantine.confirmed.is_none())
     }
 
     /// The rights in effect on a day for a book with these rights. A forbidden book is forbidden on all days.
     #[must_use]
     pub fn rights_on(&self, day: Date, rights: Rights) -> Rights {
         match &self.validity {
-            Some(validity) if rights != Rights::Forbidden && !validity.holds(day) => validity.otherwise,
+            Some(validity) if rights != Rights::Forbidden && !validity.holds(day) => {
+                validity.otherwise
+            }
             _ => rights,
         }
     }
@@ -71,7 +77,8 @@ impl Standing {
 /// Whether nobody may publish a book with these rights, on some days at least.
 #[must_use]
 pub fn bans(rights: Rights, validity: Option<&Validity>) -> bool {
-    rights == Rights::Forbidden || validity.is_some_and(|validity| validity.otherwise == Rights::Forbidden)
+    rights == Rights::Forbidden
+        || validity.is_some_and(|validity| validity.otherwise == Rights::Forbidden)
 }
 
 /// Why a book waits, or waited, until an administrator confirms it.
@@ -158,7 +165,11 @@ mod tests {
             (None, None, "2026-03-01", true),
         ];
         for (from, until, on, holds) in table {
-            assert_eq!(validity(from, until).holds(day(on)), holds, "{from:?} {until:?} {on}");
+            assert_eq!(
+                validity(from, until).holds(day(on)),
+                holds,
+                "{from:?} {until:?} {on}"
+            );
         }
     }
 }

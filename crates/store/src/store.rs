@@ -3,8 +3,8 @@
 use lapidary_gems::{Recipe, RecipeName};
 
 use super::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record, RecordChange,
-    Row, RowChange, Sharing, Snapshot, StoreError, Table, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook,
+    Record, RecordChange, Row, RowChange, Sharing, Snapshot, StoreError, Table, Watch,
 };
 
 /// A store of books, their gems and the posting lists.
@@ -20,7 +20,12 @@ pub trait Store: Send + Sync {
 
     /// Makes a recipe the default, and thereby ready, atomically for all readers. Returns the number of books without
     /// gems of it. If there are any, the default changes only if `anyway` is set.
-    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError>;
+    fn make_default(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        anyway: bool,
+    ) -> Result<u64, StoreError>;
 
     /// Marks a recipe as ready ([`Snapshot::is_ready`]). It stays ready until it is dropped.
     fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError>;
@@ -33,19 +38,37 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::IsDefault`] for the default recipe.
-    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError>;
+    fn drop_recipe(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        watch: Watch<'_>,
+    ) -> Result<(), StoreError>;
 
     /// Adds gems of a recipe to books that were stored before the recipe was added. Skips books that changed in the
     /// meantime: those whose record has another digest, or already has gems of the recipe.
-    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError>;
+    fn add_gems(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        books: Vec<LateGems>,
+    ) -> Result<(), StoreError>;
 
     /// Returns the rows of a table, sorted by key.
     fn table(&self, table: Table) -> Result<Vec<Row>, StoreError>;
 
     /// Returns up to `limit` rows of a table whose keys start with `prefix`, sorted by key, starting after the key `after`.
-    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn page(
+        &self,
+        table: Table,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreError> {
         let mut rows = self.table(table)?;
-        rows.retain(|(key, _)| key.starts_with(prefix) && after.is_none_or(|after| key.as_slice() > after));
+        rows.retain(|(key, _)| {
+            key.starts_with(prefix) && after.is_none_or(|after| key.as_slice() > after)
+        });
         rows.truncate(limit);
         Ok(rows)
     }
@@ -59,7 +82,12 @@ pub trait Store: Send + Sync {
     ///
     /// Changes without an entry are progress of some work, which can be repeated. They do not wait for the disk: a power
     /// failure can bring back older rows.
-    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError>;
+    fn apply(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<(), StoreError>;
 
     /// Stores books. A book whose key exists replaces that book with all its gems and postings. If a key occurs more
     /// than once in a call, the last one wins. Duplicate gems of a book are dropped: the first occurrence stays, and
@@ -97,12 +125,22 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::OtherVersion`].
-    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError>;
+    fn remove_if(
+        &self,
+        by: &Actor,
+        keys: &[BookKey],
+        condition: &Condition,
+    ) -> Result<Vec<bool>, StoreError>;
 
     /// Changes a book's metadata but not its gems. `change` receives the record; its changes to key, gems, digest,
     /// length and whether the text is kept are ignored. If it fails, nothing changes. Returns the new record, or `None` if there is
     /// no such book.
-    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError>;
+    fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: RecordChange<'_>,
+    ) -> Result<Option<Record>, StoreError>;
 
     /// Returns a view of the store as it is now, with every change acknowledged before.
     fn snapshot(&self) -> Box<dyn Snapshot + '_>;

@@ -42,7 +42,9 @@ impl LibrarySummary {
     /// Adds a book to the summary of its library.
     pub fn count(summaries: &mut BTreeMap<Library, Self>, record: &Record) {
         let library = record.key.library.clone();
-        let summary = summaries.entry(library).or_insert_with_key(|library| Self::empty(library, record.changed));
+        let summary = summaries
+            .entry(library)
+            .or_insert_with_key(|library| Self::empty(library, record.changed));
         summary.changed = summary.changed.max(record.changed);
         summary.add(record);
     }
@@ -67,8 +69,18 @@ impl LibrarySummary {
 
     /// Adds a book, except for when it changed.
     pub fn add(&mut self, record: &Record) {
-        let Self { books, disabled, bytes, kept_texts, kept_bytes, quarantined, .. } = self;
-        for (sum, more) in [books, disabled, bytes, kept_texts, kept_bytes, quarantined].into_iter().zip(counts(record))
+        let Self {
+            books,
+            disabled,
+            bytes,
+            kept_texts,
+            kept_bytes,
+            quarantined,
+            ..
+        } = self;
+        for (sum, more) in [books, disabled, bytes, kept_texts, kept_bytes, quarantined]
+            .into_iter()
+            .zip(counts(record))
         {
             *sum = sum.saturating_add(more);
         }
@@ -78,8 +90,18 @@ impl LibrarySummary {
     /// Removes a book, except for when it changed. Returns `None` if no such book was counted.
     #[must_use]
     pub fn take(&mut self, record: &Record) -> Option<()> {
-        let Self { books, disabled, bytes, kept_texts, kept_bytes, quarantined, .. } = self;
-        for (sum, less) in [books, disabled, bytes, kept_texts, kept_bytes, quarantined].into_iter().zip(counts(record))
+        let Self {
+            books,
+            disabled,
+            bytes,
+            kept_texts,
+            kept_bytes,
+            quarantined,
+            ..
+        } = self;
+        for (sum, less) in [books, disabled, bytes, kept_texts, kept_bytes, quarantined]
+            .into_iter()
+            .zip(counts(record))
         {
             *sum = sum.checked_sub(less)?;
         }
@@ -111,10 +133,21 @@ impl LibrarySummary {
     /// How many of the books have gems of at least one of these recipes; `None` if that is not known.
     #[must_use]
     pub fn coverage(&self, recipes: &[RecipeName]) -> Option<Coverage> {
-        let is_covered =
-            |names: &str| names.split(' ').any(|name| recipes.iter().any(|recipe| recipe.as_str() == name));
-        let books = self.recipes.iter().filter(|(names, _)| is_covered(names)).map(|(_, books)| books).sum();
-        self.counts_recipes().then_some(Coverage { books, of: self.books })
+        let is_covered = |names: &str| {
+            names
+                .split(' ')
+                .any(|name| recipes.iter().any(|recipe| recipe.as_str() == name))
+        };
+        let books = self
+            .recipes
+            .iter()
+            .filter(|(names, _)| is_covered(names))
+            .map(|(_, books)| books)
+            .sum();
+        self.counts_recipes().then_some(Coverage {
+            books,
+            of: self.books,
+        })
     }
 }
 
@@ -122,13 +155,28 @@ impl LibrarySummary {
 #[must_use]
 pub fn counts(record: &Record) -> [u64; 6] {
     let kept = u64::from(record.text_kept);
-    let (disabled, quarantined) = (record.is_disabled().into(), record.standing.is_quarantined().into());
-    [1, disabled, record.bytes, kept, kept * record.bytes, quarantined]
+    let (disabled, quarantined) = (
+        record.is_disabled().into(),
+        record.standing.is_quarantined().into(),
+    );
+    [
+        1,
+        disabled,
+        record.bytes,
+        kept,
+        kept * record.bytes,
+        quarantined,
+    ]
 }
 
 /// The recipes that a book has gems of, as in [`LibrarySummary::recipes`].
 fn recipes_of(record: &Record) -> String {
-    record.gems.keys().map(RecipeName::as_str).collect::<Vec<_>>().join(" ")
+    record
+        .gems
+        .keys()
+        .map(RecipeName::as_str)
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// How much of a catalogue a recipe covers. A check with the recipe cannot find other books.
@@ -150,10 +198,15 @@ impl Coverage {
     /// How much of all these libraries at least one of the recipes covers; `None` if that is not known.
     #[must_use]
     pub fn of_libraries(libraries: &[LibrarySummary], recipes: &[RecipeName]) -> Option<Self> {
-        libraries.iter().try_fold(Self { books: 0, of: 0 }, |all, library| {
-            let Self { books, of } = library.coverage(recipes)?;
-            Some(Self { books: all.books + books, of: all.of + of })
-        })
+        libraries
+            .iter()
+            .try_fold(Self { books: 0, of: 0 }, |all, library| {
+                let Self { books, of } = library.coverage(recipes)?;
+                Some(Self {
+                    books: all.books + books,
+                    of: all.of + of,
+                })
+            })
     }
 }
 

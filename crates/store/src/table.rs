@@ -74,12 +74,20 @@ impl RowChange {
     /// Writes a row, whether or not it exists.
     #[must_use]
     pub fn put(table: Table, key: impl AsRef<[u8]>, value: impl Into<Vec<u8>>) -> Self {
-        Self { table, key: key.as_ref().to_vec(), value: Some(value.into()) }
+        Self {
+            table,
+            key: key.as_ref().to_vec(),
+            value: Some(value.into()),
+        }
     }
 
     /// Deletes a row, if it exists.
     #[must_use]
     pub fn delete(table: Table, key: impl AsRef<[u8]>) -> Self {
-        Self { table, key: key.as_ref().to_vec(), value: None }
+        Self {
+            table,
+            key: key.as_ref().to_vec(),
+            value: None,
+        }
     }
 }

@@ -22,7 +22,12 @@ pub struct Limits<'a> {
 
 impl Limits<'_> {
     /// Leaves out nothing.
-    pub const NONE: Self = Self { cap: u32::MAX, fewest: 0, library: None, informing: &BTreeSet::new() };
+    pub const NONE: Self = Self {
+        cap: u32::MAX,
+        fewest: 0,
+        library: None,
+        informing: &BTreeSet::new(),
+    };
 }
 
 /// Maximum number of books in the tally of a check, of all libraries together.
@@ -43,10 +48,22 @@ impl Tally {
     /// Leaves out books, if there are too many.
     #[must_use]
     pub fn within_bounds(mut self, informing: &BTreeSet<Library>) -> Self {
-        let informs: Vec<bool> = self.libraries.iter().map(|of| informing.contains(&of.library)).collect();
-        let mut books: Vec<_> = self.libraries.iter_mut().map(|of| std::mem::take(&mut of.books)).collect();
+        let informs: Vec<bool> = self
+            .libraries
+            .iter()
+            .map(|of| informing.contains(&of.library))
+            .collect();
+        let mut books: Vec<_> = self
+            .libraries
+            .iter_mut()
+            .map(|of| std::mem::take(&mut of.books))
+            .collect();
         let left_out = keep_most(&mut books, &informs);
-        for (of, (books, left_out)) in self.libraries.iter_mut().zip(books.into_iter().zip(left_out)) {
+        for (of, (books, left_out)) in self
+            .libraries
+            .iter_mut()
+            .zip(books.into_iter().zip(left_out))
+        {
             (of.books, of.left_out) = (books, left_out);
         }
         self
@@ -74,7 +91,13 @@ impl LibraryTally {
     /// An empty tally.
     #[must_use]
     pub fn empty(library: Library) -> Self {
-        Self { library, books: Vec::new(), common: Vec::new(), holders: Vec::new(), left_out: 0 }
+        Self {
+            library,
+            books: Vec::new(),
+            common: Vec::new(),
+            holders: Vec::new(),
+            left_out: 0,
+        }
     }
 }
 
@@ -100,14 +123,29 @@ pub fn keep_most(libraries: &mut [Vec<(BookNo, u32)>], informs: &[bool]) -> Vec<
         libraries
             .iter()
             .zip(informs)
-            .map(|(books, informs)| if *informs == of_informing { books.len() } else { 0 })
+            .map(|(books, informs)| {
+                if *informs == of_informing {
+                    books.len()
+                } else {
+                    0
+                }
+            })
             .collect()
     };
     let needed = needs(false);
     let shares = fair_shares(&needed, MOST_CANDIDATES, CANDIDATES_OF_ONE);
-    let left_out = needed.iter().zip(&shares).map(|(need, share)| need - share).collect();
+    let left_out = needed
+        .iter()
+        .zip(&shares)
+        .map(|(need, share)| need - share)
+        .collect();
     let aside = fair_shares(&needs(true), MOST_INFORMING, CANDIDATES_OF_ONE);
-    for (books, share) in libraries.iter_mut().zip(shares.into_iter().zip(aside).map(|(share, aside)| share + aside)) {
+    for (books, share) in libraries.iter_mut().zip(
+        shares
+            .into_iter()
+            .zip(aside)
+            .map(|(share, aside)| share + aside),
+    ) {
         if books.len() > share {
             books.sort_unstable_by_key(|(book, count)| (Reverse(*count), *book));
             books.truncate(share);
@@ -144,25 +182,48 @@ mod tests {
 
     #[test]
     fn a_flood_of_one_library_displaces_no_book_of_another() {
-        let flood: Vec<(BookNo, u32)> = (0..20_000).map(|book| (BookNo(book), 50 + book % 2)).collect();
+        let flood: Vec<(BookNo, u32)> = (0..20_000)
+            .map(|book| (BookNo(book), 50 + book % 2))
+            .collect();
         let few = vec![(BookNo(30_000), 1), (BookNo(30_001), 2)];
         let mut libraries = [flood, few.clone()];
-        assert_eq!(keep_most(&mut libraries, &[false; 2]), [20_000 - (MOST_CANDIDATES - 2), 0]);
+        assert_eq!(
+            keep_most(&mut libraries, &[false; 2]),
+            [20_000 - (MOST_CANDIDATES - 2), 0]
+        );
         assert_eq!(libraries[1], few);
-        assert!(libraries[0].iter().all(|(_, count)| *count == 51), "those with the most gems");
+        assert!(
+            libraries[0].iter().all(|(_, count)| *count == 51),
+            "those with the most gems"
+        );
         assert!(libraries[0].is_sorted());
     }
 
     #[test]
     fn what_only_informs_takes_nothing_from_what_decides() {
-        let books = |first: u32, count: u32| (first..first + count).map(|book| (BookNo(book), 50)).collect::<Vec<_>>();
+        let books = |first: u32, count: u32| {
+            (first..first + count)
+                .map(|book| (BookNo(book), 50))
+                .collect::<Vec<_>>()
+        };
         let deciding = [books(0, 12_000), books(12_000, 10)];
         let mut alone = deciding.clone();
         let left_out = keep_most(&mut alone, &[false; 2]);
-        let mut flooded = [books(20_000, 30_000), deciding[0].clone(), deciding[1].clone(), books(60_000, 7)];
-        assert_eq!(keep_most(&mut flooded, &[true, false, false, true])[1..3], left_out);
+        let mut flooded = [
+            books(20_000, 30_000),
+            deciding[0].clone(),
+            deciding[1].clone(),
+            books(60_000, 7),
+        ];
+        assert_eq!(
+            keep_most(&mut flooded, &[true, false, false, true])[1..3],
+            left_out
+        );
         assert_eq!(flooded[1..3], alone);
-        assert_eq!([flooded[0].len(), flooded[3].len()], [MOST_INFORMING - 7, 7]);
+        assert_eq!(
+            [flooded[0].len(), flooded[3].len()],
+            [MOST_INFORMING - 7, 7]
+        );
         let left_out = keep_most(&mut [books(0, 30_000)], &[true]);
         assert_eq!(left_out, [0], "nothing is missed");
     }

@@ -50,7 +50,9 @@ impl Term {
     /// nor digits. In scripts written without spaces, such as Chinese and Thai, each character is a word.
     pub fn words(field: Field, text: &str) -> impl Iterator<Item = Self> {
         let folded = folded(text);
-        let words = folded.split(|c: char| !c.is_alphanumeric()).flat_map(str::split_word_bounds);
+        let words = folded
+            .split(|c: char| !c.is_alphanumeric())
+            .flat_map(str::split_word_bounds);
         let words: BTreeSet<String> = words.map(str::to_owned).collect();
         words.into_iter().map(move |text| Self { field, text })
     }
@@ -62,16 +64,35 @@ impl Term {
         let lower = written.trim().to_lowercase();
         let plain = lower.strip_prefix("urn:").unwrap_or(&lower);
         let text = isbn(plain).map_or_else(|| plain.to_owned(), |isbn| isbn.to_string());
-        (!text.is_empty()).then_some(Self { field: Field::Identifier, text })
+        (!text.is_empty()).then_some(Self {
+            field: Field::Identifier,
+            text,
+        })
     }
 
     /// The terms of a description.
     #[must_use]
     pub fn of(description: &Description) -> BTreeSet<Self> {
-        let Description { title, authors, identifiers, .. } = description;
-        let title = title.iter().flat_map(|title| Self::words(Field::Title, title));
-        let authors = authors.iter().flat_map(|author| Self::words(Field::Author, author));
-        title.chain(authors).chain(identifiers.iter().filter_map(|written| Self::identifier(written))).collect()
+        let Description {
+            title,
+            authors,
+            identifiers,
+            ..
+        } = description;
+        let title = title
+            .iter()
+            .flat_map(|title| Self::words(Field::Title, title));
+        let authors = authors
+            .iter()
+            .flat_map(|author| Self::words(Field::Author, author));
+        title
+            .chain(authors)
+            .chain(
+                identifiers
+                    .iter()
+                    .filter_map(|written| Self::identifier(written)),
+            )
+            .collect()
     }
 }
 
@@ -89,24 +110,49 @@ impl fmt::Display for Term {
 /// A text without case, accents and invisible characters.
 fn folded(text: &str) -> String {
     // Some characters change twice: ẞ, ß, SS, ss.
-    let cased = |c: char| c.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase);
-    text.nfkd().filter(|c| !is_ignored(*c)).flat_map(cased).collect()
+    let cased = |c: char| {
+        c.to_lowercase()
+            .flat_map(char::to_uppercase)
+            .flat_map(char::to_lowercase)
+    };
+    text.nfkd()
+        .filter(|c| !is_ignored(*c))
+        .flat_map(cased)
+        .collect()
 }
 
 /// Whether a character is an accent, or invisible inside a word. The vowel signs of Indic scripts are letters.
 fn is_ignored(c: char) -> bool {
     canonical_combining_class(c) != 0
         || is_combining_mark(c) && !c.is_alphanumeric()
-        || matches!(c, '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}')
+        || matches!(
+            c,
+            '\u{ad}' | '\u{200b}'..='\u{200d}' | '\u{2060}' | '\u{feff}'
+        )
 }
 
 /// The ISBN in a text such as `ISBN-13: 978-0-306-40615-7` or `isbn:0306406152`.
 fn isbn(lower: &str) -> Option<Isbn> {
     let rest = lower.strip_prefix("isbn").unwrap_or(lower);
-    let rest = ["-10", "-13"].iter().find_map(|kind| rest.strip_prefix(kind)?.strip_prefix([':', ' '])).unwrap_or(rest);
+    let rest = ["-10", "-13"]
+        .iter()
+        .find_map(|kind| rest.strip_prefix(kind)?.strip_prefix([':', ' ']))
+        .unwrap_or(rest);
     let is_dash = |c| matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}');
-    let plain = |c: char| if is_dash(c) || c.is_whitespace() { '-' } else { c };
-    Isbn::parse(&rest.trim_start_matches([':', ' ']).chars().map(plain).collect::<String>())
+    let plain = |c: char| {
+        if is_dash(c) || c.is_whitespace() {
+            '-'
+        } else {
+            c
+        }
+    };
+    Isbn::parse(
+        &rest
+            .trim_start_matches([':', ' '])
+            .chars()
+            .map(plain)
+            .collect::<String>(),
+    )
 }
 
 #[cfg(test)]
@@ -114,13 +160,18 @@ mod tests {
     use super::*;
 
     fn words(text: &str) -> Vec<String> {
-        Term::words(Field::Title, text).map(|term| term.text).collect()
+        Term::words(Field::Title, text)
+            .map(|term| term.text)
+            .collect()
     }
 
     #[test]
     fn words_have_no_case_and_no_accents() {
         let table: [(&str, &[&str]); 17] = [
-            ("The Old Man and the Sea", &["and", "man", "old", "sea", "the"]),
+            (
+                "The Old Man and the Sea",
+                &["and", "man", "old", "sea", "the"],
+            ),
             ("ЁЛКА ёлка елка Е\u{301}лка", &["елка"]),
             ("Cliché CLICHE\u{301}", &["cliche"]),
             ("Straße STRASSE STRAẞE", &["strasse"]),
@@ -188,7 +239,10 @@ mod tests {
             published: None,
             language: Some("en".to_owned()),
         };
-        let shown: Vec<String> = Term::of(&description).iter().map(ToString::to_string).collect();
+        let shown: Vec<String> = Term::of(&description)
+            .iter()
+            .map(ToString::to_string)
+            .collect();
         let expected = [
             "the word of the title \"emma\"",
             "the word of the authors \"austen\"",

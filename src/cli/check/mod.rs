@@ -113,15 +113,35 @@ impl Check {
             text_language: self.of.language.clone(),
             hidden: HiddenWords::default(),
             partial: self.partial,
-            record: self.record.then(|| Case { name: None, reference: self.case.clone() }),
+            record: self.record.then(|| Case {
+                name: None,
+                reference: self.case.clone(),
+            }),
             language: self.language.lang,
         };
-        let (stdin, paths): (Vec<_>, Vec<_>) = self.files.iter().cloned().partition(|path| path.as_os_str() == "-");
+        let (stdin, paths): (Vec<_>, Vec<_>) = self
+            .files
+            .iter()
+            .cloned()
+            .partition(|path| path.as_os_str() == "-");
         let Walk { found, refused, .. } = self.input.walk(&paths, Usually::All);
-        let files: Vec<PathBuf> = stdin.into_iter().take(1).chain(found.into_iter().map(|f| f.path)).collect();
+        let files: Vec<PathBuf> = stdin
+            .into_iter()
+            .take(1)
+            .chain(found.into_iter().map(|f| f.path))
+            .collect();
         let count = files.len() + refused.len();
-        let pages = self.html.as_deref().map(|path| Pages::at(path, count)).transpose()?;
-        let mut shown = Output { json: self.json, language: self.language.lang, pages, rows: Vec::new() };
+        let pages = self
+            .html
+            .as_deref()
+            .map(|path| Pages::at(path, count))
+            .transpose()?;
+        let mut shown = Output {
+            json: self.json,
+            language: self.language.lang,
+            pages,
+            rows: Vec::new(),
+        };
         let checked = self.check_all(&*catalogue, &files, refused, &options, &mut shown);
         let finished = checked.and_then(|()| shown.finish());
         match (finished, shown.status()) {
@@ -143,7 +163,10 @@ impl Check {
         output: &mut Output,
     ) -> Result<(), Failure> {
         for some in files.chunks(AT_ONCE) {
-            let checked: Vec<_> = some.par_iter().map(|path| self.check(catalogue, path, options)).collect();
+            let checked: Vec<_> = some
+                .par_iter()
+                .map(|path| self.check(catalogue, path, options))
+                .collect();
             for (path, report) in some.iter().zip(checked) {
                 output.show(path, report?)?;
             }
@@ -161,23 +184,45 @@ impl Check {
         path: &Path,
         options: &CheckOptions,
     ) -> Result<Result<Found, String>, Failure> {
-        let Whole { text, headings, hidden } = match self.input.text.reading.whole(path) {
+        let Whole {
+            text,
+            headings,
+            hidden,
+        } = match self.input.text.reading.whole(path) {
             Ok(whole) => whole,
             Err(why) => return Ok(Err(why)),
         };
-        let query = Query::Text { text, clean: self.input.text.clean };
+        let query = Query::Text {
+            text,
+            clean: self.input.text.clean,
+        };
         let name = path.display().to_string();
-        let record = options.record.clone().map(|case| Case { name: Some(name.clone()), ..case });
-        let options = &CheckOptions { record, hidden, ..options.clone() };
-        let unfiled = CheckOptions { record: None, hidden: HiddenWords::default(), ..options.clone() };
+        let record = options.record.clone().map(|case| Case {
+            name: Some(name.clone()),
+            ..case
+        });
+        let options = &CheckOptions {
+            record,
+            hidden,
+            ..options.clone()
+        };
+        let unfiled = CheckOptions {
+            record: None,
+            hidden: HiddenWords::default(),
+            ..options.clone()
+        };
         let mut report = match catalogue.check(&query, options) {
             // Distinguish a text that cannot be checked from options with which no text can be checked.
             Err(Failure::Input(why)) => {
-                return catalogue.check(&Query::Gems(TextGems::default()), &unfiled).map(|_| Err(why));
+                return catalogue
+                    .check(&Query::Gems(TextGems::default()), &unfiled)
+                    .map(|_| Err(why));
             }
             report => report?,
         };
-        let Query::Text { text, .. } = query else { return Ok(Err("it is not a text".to_owned())) };
+        let Query::Text { text, .. } = query else {
+            return Ok(Err("it is not a text".to_owned()));
+        };
         if let Some(id) = &report.filed {
             tell(format_args!("lapidary: {name}: filed as {id}"));
         }
@@ -185,8 +230,20 @@ impl Check {
         report.locate(&locator);
         let kept = self.html.as_ref().map(|_| &TextSource::Kept);
         let source = self.text_from.as_ref().or(kept);
-        let books = source.map(|from| from.add_to(catalogue, &mut report, &text, &locator, self.input.text.reading));
-        Ok(Ok(Found { report, text, books: books.unwrap_or_default() }))
+        let books = source.map(|from| {
+            from.add_to(
+                catalogue,
+                &mut report,
+                &text,
+                &locator,
+                self.input.text.reading,
+            )
+        });
+        Ok(Ok(Found {
+            report,
+            text,
+            books: books.unwrap_or_default(),
+        }))
     }
 }
 
@@ -215,21 +272,51 @@ impl Output {
         // Recorded first: a page that cannot be written does not hide that a text is protected.
         let outcome = checked.as_ref().map_err(Clone::clone);
         let outcome = outcome.map(|found| of(self.language, &found.report));
-        self.rows.push(Checked { name: file.clone(), outcome });
+        self.rows.push(Checked {
+            name: file.clone(),
+            outcome,
+        });
         if self.json {
-            let (report, error) = (checked.as_ref().ok().map(|found| &found.report), checked.as_ref().err());
-            let line = FileLine { file, report, error: error.map(String::as_str) };
+            let (report, error) = (
+                checked.as_ref().ok().map(|found| &found.report),
+                checked.as_ref().err(),
+            );
+            let line = FileLine {
+                file,
+                report,
+                error: error.map(String::as_str),
+            };
             json_line(&mut out, &line)?;
-        } else if let Ok(Found { report, text, books }) = checked {
+        } else if let Ok(Found {
+            report,
+            text,
+            books,
+        }) = checked
+        {
             let bytes = text.len() as u64;
-            let texts = Texts { text: Some(&text), adds_passages: false, books };
+            let texts = Texts {
+                text: Some(&text),
+                adds_passages: false,
+                books,
+            };
             if let Some(pages) = &self.pages {
                 let page = pages.write(self.language, self.rows.len(), &file, &report, &texts)?;
-                if let Some(Checked { outcome: Ok(summary), .. }) = self.rows.last_mut() {
+                if let Some(Checked {
+                    outcome: Ok(summary),
+                    ..
+                }) = self.rows.last_mut()
+                {
                     summary.page = page;
                 }
             }
-            print_report(&mut out, self.language, &file, &report, Some(bytes), console::colors_enabled())?;
+            print_report(
+                &mut out,
+                self.language,
+                &file,
+                &report,
+                Some(bytes),
+                console::colors_enabled(),
+            )?;
         }
         Ok(())
     }
@@ -247,7 +334,11 @@ impl Output {
 
     /// The exit status: protected text was found, or else the worst that happened.
     fn status(&self) -> Status {
-        let is_protected = |row: &Checked| row.outcome.as_ref().is_ok_and(|summary| summary.verdict.forbids());
+        let is_protected = |row: &Checked| {
+            row.outcome
+                .as_ref()
+                .is_ok_and(|summary| summary.verdict.forbids())
+        };
         if self.rows.iter().any(is_protected) {
             Status::Found
         } else if self.rows.iter().any(Checked::is_not_checked) {

@@ -26,12 +26,18 @@ pub(super) enum Pages {
 impl Pages {
     /// A path that ends in `.html` or `.htm` is one page, any other a folder, which is created.
     pub(super) fn at(path: &Path, files: usize) -> Result<Self, Failure> {
-        let is_page = path.extension().is_some_and(|ending| ending == "html" || ending == "htm") && !path.is_dir();
+        let is_page = path
+            .extension()
+            .is_some_and(|ending| ending == "html" || ending == "htm")
+            && !path.is_dir();
         if is_page && files == 1 {
             return Ok(Self::One(path.to_owned()));
         }
         if is_page {
-            let why = format!("--html {} is a page for one file, not {files}; give a folder", path.display());
+            let why = format!(
+                "--html {} is a page for one file, not {files}; give a folder",
+                path.display()
+            );
             return Err(Failure::Input(why));
         }
         fs::create_dir_all(path).map_err(|e| failed(path, &e))?;
@@ -62,16 +68,25 @@ impl Pages {
 
     /// Writes the index of a folder.
     pub(super) fn finish(&self, language: Language, rows: &[Checked]) -> Result<(), Failure> {
-        let Self::Folder(folder) = self else { return Ok(()) };
+        let Self::Folder(folder) = self else {
+            return Ok(());
+        };
         let path = folder.join(INDEX);
-        fs::write(&path, html_index(language, rows, Timestamp::now())).map_err(|e| failed(&path, &e))
+        fs::write(&path, html_index(language, rows, Timestamp::now()))
+            .map_err(|e| failed(&path, &e))
     }
 }
 
 /// A name such as `0001-upload.txt.html`, which needs no escaping in a link.
 fn page_name(number: usize, file: &str) -> String {
     let name = file.rsplit(['/', '\\']).next().unwrap_or_default();
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' || c == '_' { c } else { '-' };
+    let plain = |c: char| {
+        if c.is_ascii_alphanumeric() || c == '.' || c == '_' {
+            c
+        } else {
+            '-'
+        }
+    };
     let name: String = name.chars().take(NAME).map(plain).collect();
     format!("{number:04}-{name}.html")
 }
@@ -86,7 +101,10 @@ mod tests {
 
     #[test]
     fn names_of_pages() {
-        assert_eq!(page_name(1, "/a/b/upload one.txt"), "0001-upload-one.txt.html");
+        assert_eq!(
+            page_name(1, "/a/b/upload one.txt"),
+            "0001-upload-one.txt.html"
+        );
         assert_eq!(page_name(12, "Мир & ?.fb2"), "0012--------.fb2.html");
         assert_eq!(page_name(3, &"x".repeat(300)).len(), 4 + 1 + 50 + 5);
         assert_eq!(page_name(10_000, ""), "10000-.html");

@@ -39,8 +39,11 @@ impl FromStr for TextSource {
 
     fn from_str(from: &str) -> Result<Self, String> {
         if from.starts_with("http://") || from.starts_with("https://") {
-            let has_id = from.contains("{id}").then(|| Self::Address(from.to_owned()));
-            return has_id.ok_or_else(|| "write {id} where the book's id belongs in the address".to_owned());
+            let has_id = from
+                .contains("{id}")
+                .then(|| Self::Address(from.to_owned()));
+            return has_id
+                .ok_or_else(|| "write {id} where the book's id belongs in the address".to_owned());
         }
         match fs::metadata(from) {
             Ok(found) if found.is_dir() => Ok(Self::Folder(from.into())),
@@ -61,7 +64,11 @@ impl TextSource {
         locator: &Locator,
         reading: Reading,
     ) -> Vec<Option<String>> {
-        let most = if matches!(self, Self::File(_)) { 1 } else { MOST_COMPARED };
+        let most = if matches!(self, Self::File(_)) {
+            1
+        } else {
+            MOST_COMPARED
+        };
         let read: Vec<Option<String>> = report
             .matches
             .par_iter_mut()
@@ -70,7 +77,10 @@ impl TextSource {
                 let whole = match self.text(catalogue, found, reading) {
                     Ok(whole) => whole?,
                     Err(why) => {
-                        tell(format_args!("lapidary: no text of {}/{}: {why}", found.book.library, found.book.id));
+                        tell(format_args!(
+                            "lapidary: no text of {}/{}: {why}",
+                            found.book.library, found.book.id
+                        ));
                         return None;
                     }
                 };
@@ -82,7 +92,12 @@ impl TextSource {
     }
 
     /// The text of a book; `None` if there is none.
-    fn text(&self, catalogue: &dyn Access, found: &Match, reading: Reading) -> Result<Option<Whole>, String> {
+    fn text(
+        &self,
+        catalogue: &dyn Access,
+        found: &Match,
+        reading: Reading,
+    ) -> Result<Option<Whole>, String> {
         let (library, id) = (found.book.library.as_str(), found.book.id.as_str());
         match self {
             Self::File(file) => reading.whole(file).map(Some),
@@ -94,7 +109,9 @@ impl TextSource {
             }
             Self::Address(address) => {
                 let encoded = |name| utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
-                let address = address.replace("{id}", &encoded(id)).replace("{library}", &encoded(library));
+                let address = address
+                    .replace("{id}", &encoded(id))
+                    .replace("{library}", &encoded(library));
                 fetched(&address, reading).map(Some)
             }
         }
@@ -104,9 +121,15 @@ impl TextSource {
 /// The text of a book that the catalogue keeps. A key that may not read texts is told of none.
 fn kept(catalogue: &dyn Access, library: &str, id: &str) -> Result<Option<Whole>, String> {
     let named = |error: BadName| error.to_string();
-    let key = BookKey { library: library.parse().map_err(named)?, id: id.parse().map_err(named)? };
+    let key = BookKey {
+        library: library.parse().map_err(named)?,
+        id: id.parse().map_err(named)?,
+    };
     match catalogue.text(&key) {
-        Ok(text) => Ok(Some(Whole { text, ..Whole::default() })),
+        Ok(text) => Ok(Some(Whole {
+            text,
+            ..Whole::default()
+        })),
         Err(Failure::Input(_)) => Ok(None),
         Err(error) => Err(error.to_string()),
     }
@@ -114,7 +137,10 @@ fn kept(catalogue: &dyn Access, library: &str, id: &str) -> Result<Option<Whole>
 
 /// The file in a folder at this path, with any ending. Ids come from a catalogue: none leads out of the folder.
 fn named(folder: &Path, path: &Path) -> Option<PathBuf> {
-    if !path.components().all(|component| matches!(component, Component::Normal(_))) {
+    if !path
+        .components()
+        .all(|component| matches!(component, Component::Normal(_)))
+    {
         return None;
     }
     let path = folder.join(path);
@@ -122,16 +148,33 @@ fn named(folder: &Path, path: &Path) -> Option<PathBuf> {
         return Some(path);
     }
     let name = path.file_name()?;
-    let mut files: Vec<PathBuf> = fs::read_dir(path.parent()?).ok()?.flatten().map(|entry| entry.path()).collect();
+    let mut files: Vec<PathBuf> = fs::read_dir(path.parent()?)
+        .ok()?
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
     files.sort_unstable();
-    files.into_iter().find(|file| file.file_stem() == Some(name) && file.is_file())
+    files
+        .into_iter()
+        .find(|file| file.file_stem() == Some(name) && file.is_file())
 }
 
 /// The text at an address. The key of the catalogue's server is not sent there.
 fn fetched(address: &str, reading: Reading) -> Result<Whole, String> {
-    let agent = ureq::Agent::new_with_config(ureq::Agent::config_builder().timeout_global(Some(PATIENCE)).build());
-    let mut answer = agent.get(address).call().map_err(|error| error.to_string())?;
-    let bytes = answer.body_mut().with_config().limit(reading.most_bytes()).read_to_vec();
+    let agent = ureq::Agent::new_with_config(
+        ureq::Agent::config_builder()
+            .timeout_global(Some(PATIENCE))
+            .build(),
+    );
+    let mut answer = agent
+        .get(address)
+        .call()
+        .map_err(|error| error.to_string())?;
+    let bytes = answer
+        .body_mut()
+        .with_config()
+        .limit(reading.most_bytes())
+        .read_to_vec();
     reading.whole_of(bytes.map_err(|error| error.to_string())?)
 }
 
@@ -151,20 +194,32 @@ mod tests {
         for file in ["a.epub", "b", "north/c.fb2"] {
             std::fs::write(books.join(file), "x").expect("written");
         }
-        let found =
-            |path: &str| named(&books, Path::new(path)).map(|file| file.strip_prefix(&books).unwrap().to_owned());
+        let found = |path: &str| {
+            named(&books, Path::new(path)).map(|file| file.strip_prefix(&books).unwrap().to_owned())
+        };
         assert_eq!(found("a").as_deref(), Some(Path::new("a.epub")));
         assert_eq!(found("b").as_deref(), Some(Path::new("b")));
         assert_eq!(found("north/c").as_deref(), Some(Path::new("north/c.fb2")));
         let absolute = secret.display().to_string();
-        for path in ["d", "../secret", "../secret.txt", "north/../../secret", &absolute, "", "north"] {
+        for path in [
+            "d",
+            "../secret",
+            "../secret.txt",
+            "north/../../secret",
+            &absolute,
+            "",
+            "north",
+        ] {
             assert_eq!(found(path), None, "{path}");
         }
     }
 
     #[test]
     fn sources() {
-        assert!(matches!("https://x.example/{library}/{id}.txt".parse(), Ok(TextSource::Address(_))));
+        assert!(matches!(
+            "https://x.example/{library}/{id}.txt".parse(),
+            Ok(TextSource::Address(_))
+        ));
         assert!("https://x.example/".parse::<TextSource>().is_err());
         assert!("/no/such/folder".parse::<TextSource>().is_err());
     }

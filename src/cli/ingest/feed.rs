@@ -78,11 +78,18 @@ pub(super) fn each(
             break;
         }
         bytes += line.len();
-        let content = if number == 1 { line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line) } else { &line };
+        let content = if number == 1 {
+            line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&line)
+        } else {
+            &line
+        };
         if content.trim_ascii().is_empty() {
             continue;
         }
-        jobs.push((format!("{}, line {number}", path.display()), job(content, folder, defaults)));
+        jobs.push((
+            format!("{}, line {number}", path.display()),
+            job(content, folder, defaults),
+        ));
         if jobs.len() == AT_ONCE || bytes > BYTES_AT_ONCE {
             bytes = 0;
             some(std::mem::take(&mut jobs))?;
@@ -104,17 +111,31 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
         }
         (Some(text), None, None, None) => Source::Text(text),
         (None, Some(gems), None, recipe) => Source::Gems { recipe, gems },
-        (None, None, Some(file), None) => Source::File(Found { path: folder.join(&file), relative: file }),
-        _ => return Err("give exactly one of 'text', 'gems' and 'file', and a 'recipe' only with gems".to_owned()),
+        (None, None, Some(file), None) => Source::File(Found {
+            path: folder.join(&file),
+            relative: file,
+        }),
+        _ => {
+            return Err(
+                "give exactly one of 'text', 'gems' and 'file', and a 'recipe' only with gems"
+                    .to_owned(),
+            );
+        }
     };
     let own = Gate::of(line.unless, line.except).map_err(|error| error.to_string())?;
     let gate = own.or_else(|| defaults.gate.cloned());
     let library = line.library.or_else(|| defaults.library.cloned());
     Ok(Job {
-        key: BookKey { library: library.ok_or("no library: give --library, or \"library\" in the line")?, id: line.id },
+        key: BookKey {
+            library: library.ok_or("no library: give --library, or \"library\" in the line")?,
+            id: line.id,
+        },
         source,
         clean: line.clean.or(defaults.clean),
-        rights: line.rights.or(defaults.rights).ok_or("no rights: give --rights, or \"rights\" in the line")?,
+        rights: line
+            .rights
+            .or(defaults.rights)
+            .ok_or("no rights: give --rights, or \"rights\" in the line")?,
         description,
         validity: line.validity,
         allow_empty: line.allow_empty || defaults.allow_empty,

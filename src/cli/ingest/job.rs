@@ -32,7 +32,10 @@ pub(super) struct Job {
 pub(super) enum Source {
     File(Found),
     Text(String),
-    Gems { recipe: Option<RecipeName>, gems: Vec<WrittenGem> },
+    Gems {
+        recipe: Option<RecipeName>,
+        gems: Vec<WrittenGem>,
+    },
 }
 
 /// The display name of a file or a book, and the format it was read from.
@@ -59,7 +62,17 @@ pub(super) type Loaded = (Name, Result<NewEntry, String>);
 impl Job {
     /// Loads the book, or all books of an archive.
     pub(super) fn load(self, name: String, reading: Reading) -> Vec<Loaded> {
-        let Self { source, clean, key, rights, description, validity, allow_empty, keep_text, gate } = self;
+        let Self {
+            source,
+            clean,
+            key,
+            rights,
+            description,
+            validity,
+            allow_empty,
+            keep_text,
+            gate,
+        } = self;
         let entry = |content| NewEntry {
             description,
             validity,
@@ -73,7 +86,10 @@ impl Job {
             Source::Gems { recipe, gems } => Content::Gems(BookGems { recipe, gems }),
             Source::File(file) => {
                 // Given metadata overrides the file's own.
-                let known = entry(Content::Text { text: String::new(), clean });
+                let known = entry(Content::Text {
+                    text: String::new(),
+                    clean,
+                });
                 return match reading.books(&file.path) {
                     // For a line of a feed, the name is not the path, so add the path.
                     Err(why) if name != file.path.display().to_string() => {
@@ -100,17 +116,31 @@ fn filled(name: String, known: NewEntry, book: Book, clean: Option<bool>) -> Loa
     };
     let entry = NewEntry {
         description: known.description.or(read.metadata),
-        content: Content::Text { text: read.text, clean },
+        content: Content::Text {
+            text: read.text,
+            clean,
+        },
         hidden: read.hidden,
         ..known
     };
-    (Name { name, format: Some(read.format) }, Ok(entry))
+    (
+        Name {
+            name,
+            format: Some(read.format),
+        },
+        Ok(entry),
+    )
 }
 
 /// The books of an archive. Their ids are the archive's id and their paths in it, without extensions unless these tell books
 /// apart. They inherit the archive's rights but not its title.
 fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool>) -> Vec<Loaded> {
-    let stem = |member: &str| Path::new(member).with_extension("").to_string_lossy().into_owned();
+    let stem = |member: &str| {
+        Path::new(member)
+            .with_extension("")
+            .to_string_lossy()
+            .into_owned()
+    };
     let mut count: HashMap<String, usize> = HashMap::new();
     for member in books.iter().filter_map(|book| book.name.as_deref()) {
         *count.entry(stem(member)).or_default() += 1;
@@ -119,18 +149,38 @@ fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool
     let mut loaded = Vec::with_capacity(books.len());
     for book in books {
         let member = book.name.clone().unwrap_or_default();
-        let of_member = Some(stem(&member)).filter(|stem| count[stem] == 1).unwrap_or_else(|| member.clone());
+        let of_member = Some(stem(&member))
+            .filter(|stem| count[stem] == 1)
+            .unwrap_or_else(|| member.clone());
         let name = format!("{archive}/{member}");
-        let id = format!("{}/{of_member}", known.key.id).parse().map_err(|error: BadName| error.to_string());
+        let id = format!("{}/{of_member}", known.key.id)
+            .parse()
+            .map_err(|error: BadName| error.to_string());
         let id = id.and_then(|id: BookId| {
-            let taken = || format!("the id {:?} is already used by another book in the archive", id.as_str());
-            if ids.insert(id.clone()) { Ok(id) } else { Err(taken()) }
+            let taken = || {
+                format!(
+                    "the id {:?} is already used by another book in the archive",
+                    id.as_str()
+                )
+            };
+            if ids.insert(id.clone()) {
+                Ok(id)
+            } else {
+                Err(taken())
+            }
         });
         loaded.push(match id {
             Err(why) => (name.into(), Err(why)),
             Ok(id) => {
-                let key = BookKey { id, library: known.key.library.clone() };
-                let of_archive = NewEntry { key, description: Description::default(), ..known.clone() };
+                let key = BookKey {
+                    id,
+                    library: known.key.library.clone(),
+                };
+                let of_archive = NewEntry {
+                    key,
+                    description: Description::default(),
+                    ..known.clone()
+                };
                 filled(name, of_archive, book, clean)
             }
         });

@@ -66,26 +66,62 @@ impl Metadata {
             let mut line: MetadataLine =
                 parse::json(line.as_bytes()).map_err(|e| wrong(format!(", line {number}: {e}")))?;
             let description = line.take_description();
-            let MetadataLine { file, id, library, rights, validity, .. } = line;
+            let MetadataLine {
+                file,
+                id,
+                library,
+                rights,
+                validity,
+                ..
+            } = line;
             if let Some(Entry { line: first, .. }) = entries.get(&file) {
-                return Err(wrong(format!(", line {number}: {file:?} is already in line {first}")));
+                return Err(wrong(format!(
+                    ", line {number}: {file:?} is already in line {first}"
+                )));
             }
-            let known = Known { id, library, rights, description, validity };
-            entries.insert(file, Entry { line: number, known, used: false });
+            let known = Known {
+                id,
+                library,
+                rights,
+                description,
+                validity,
+            };
+            entries.insert(
+                file,
+                Entry {
+                    line: number,
+                    known,
+                    used: false,
+                },
+            );
         }
-        Ok(Self { path: path.display().to_string(), entries })
+        Ok(Self {
+            path: path.display().to_string(),
+            entries,
+        })
     }
 
     /// The metadata of a file, looked up by path, then by name. Empty if no line names the file.
     pub(super) fn of(&mut self, file: &Found) -> Result<Known, String> {
         let path = file.relative.to_str().unwrap_or_default();
-        let name = file.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let key = if self.entries.contains_key(path) { path } else { name };
+        let name = file
+            .path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        let key = if self.entries.contains_key(path) {
+            path
+        } else {
+            name
+        };
         let Some(entry) = self.entries.get_mut(key) else {
             return Ok(Known::default());
         };
         if entry.used {
-            return Err(format!("{}, line {}: {key:?} matches several files: give their paths", self.path, entry.line));
+            return Err(format!(
+                "{}, line {}: {key:?} matches several files: give their paths",
+                self.path, entry.line
+            ));
         }
         entry.used = true;
         Ok(entry.known.clone())
@@ -95,8 +131,11 @@ impl Metadata {
     pub(super) fn unused(self) -> impl Iterator<Item = (String, String)> {
         let Self { path, entries } = self;
         let unused = entries.into_iter().filter(|(_, entry)| !entry.used);
-        let mut lines: Vec<(usize, String)> = unused.map(|(file, entry)| (entry.line, file)).collect();
+        let mut lines: Vec<(usize, String)> =
+            unused.map(|(file, entry)| (entry.line, file)).collect();
         lines.sort_unstable();
-        lines.into_iter().map(move |(line, file)| (file, format!("{path}, line {line}: no such file here")))
+        lines
+            .into_iter()
+            .map(move |(line, file)| (file, format!("{path}, line {line}: no such file here")))
     }
 }

@@ -126,8 +126,17 @@ impl Ingest {
         if self.metadata.is_none() && self.onix.is_none() && self.rights.is_none() {
             return Err(Failure::Input(NO_RIGHTS.to_owned()));
         }
-        let mut metadata = self.metadata.as_deref().map(Metadata::read).transpose()?.unwrap_or_default();
-        let Walk { found, refused: unreadable, skipped } = self.input.walk(&self.paths, Usually::Books);
+        let mut metadata = self
+            .metadata
+            .as_deref()
+            .map(Metadata::read)
+            .transpose()?
+            .unwrap_or_default();
+        let Walk {
+            found,
+            refused: unreadable,
+            skipped,
+        } = self.input.walk(&self.paths, Usually::Books);
         let progress = Progress::new(found.len() + unreadable.len(), self.json, skipped);
         for (path, why) in unreadable {
             progress.landed(Name::of(&path), Err(Failure::Input(why)))?;
@@ -135,11 +144,16 @@ impl Ingest {
         let found: Vec<(Found, Result<Known, String>)> = match &self.onix {
             Some(feed) => {
                 let (found, refused) = onix::matched(feed, self.territory.as_ref(), found)?;
-                progress.bar.set_length((found.len() + refused.len()) as u64);
+                progress
+                    .bar
+                    .set_length((found.len() + refused.len()) as u64);
                 for (name, why) in refused {
                     progress.landed(Name::from(name), Err(Failure::Input(why)))?;
                 }
-                found.into_iter().map(|(file, known)| (file, Ok(known))).collect()
+                found
+                    .into_iter()
+                    .map(|(file, known)| (file, Ok(known)))
+                    .collect()
             }
             None => found
                 .into_iter()
@@ -153,16 +167,24 @@ impl Ingest {
         let mut first_of: HashMap<BookKey, PathBuf> = HashMap::new();
         for (file, known) in found {
             let path = file.path.clone();
-            let job = known.and_then(|known| self.job(file, known)).and_then(|job| match first_of.get(&job.key) {
-                Some(first) => {
-                    let advice = match self.id {
-                        Id::Name => "give --id path, to use paths as ids, or an id in the metadata",
-                        Id::Path => "give it an id in the metadata",
-                    };
-                    Err(format!("the id {:?} is already used by {}; {advice}", job.key.id.as_str(), first.display()))
-                }
-                None => Ok(job),
-            });
+            let job = known
+                .and_then(|known| self.job(file, known))
+                .and_then(|job| match first_of.get(&job.key) {
+                    Some(first) => {
+                        let advice = match self.id {
+                            Id::Name => {
+                                "give --id path, to use paths as ids, or an id in the metadata"
+                            }
+                            Id::Path => "give it an id in the metadata",
+                        };
+                        Err(format!(
+                            "the id {:?} is already used by {}; {advice}",
+                            job.key.id.as_str(),
+                            first.display()
+                        ))
+                    }
+                    None => Ok(job),
+                });
             match job {
                 Ok(job) => {
                     first_of.insert(job.key.clone(), path.clone());
@@ -184,62 +206,122 @@ impl Ingest {
     fn job(&self, file: Found, known: Known) -> Result<Job, String> {
         let id = match (known.id, self.id) {
             (Some(id), _) => id,
-            (None, Id::Name) => parsed(file.path.file_stem().unwrap_or_default().to_string_lossy().into_owned())?,
+            (None, Id::Name) => parsed(
+                file.path
+                    .file_stem()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned(),
+            )?,
             (None, Id::Path) => {
-                let parts: Vec<_> = file.relative.iter().map(|part| part.to_string_lossy()).collect();
+                let parts: Vec<_> = file
+                    .relative
+                    .iter()
+                    .map(|part| part.to_string_lossy())
+                    .collect();
                 parsed(parts.join("/"))?
             }
         };
-        let library = known.library.or_else(|| self.library.clone()).ok_or(NO_LIBRARY)?;
+        let library = known
+            .library
+            .or_else(|| self.library.clone())
+            .ok_or(NO_LIBRARY)?;
         // No sales rights of a feed lift a ban.
-        let ban = self.rights.filter(|rights| *rights == Rights::Forbidden && self.onix.is_some());
+        let ban = self
+            .rights
+            .filter(|rights| *rights == Rights::Forbidden && self.onix.is_some());
         let rights = ban.or(known.rights).or(self.rights).ok_or(NO_RIGHTS)?;
         let (source, key) = (Source::File(file), BookKey { library, id });
-        let (clean, allow_empty, keep_text) = (self.input.text.clean, self.allow_empty, self.keep_texts);
+        let (clean, allow_empty, keep_text) =
+            (self.input.text.clean, self.allow_empty, self.keep_texts);
         let gate = self.gate().map_err(|e| e.to_string())?;
-        let Known { description, validity, .. } = known;
-        Ok(Job { source, clean, key, rights, description, validity, allow_empty, keep_text, gate })
+        let Known {
+            description,
+            validity,
+            ..
+        } = known;
+        Ok(Job {
+            source,
+            clean,
+            key,
+            rights,
+            description,
+            validity,
+            allow_empty,
+            keep_text,
+            gate,
+        })
     }
 
     /// The gate for books without their own.
     fn gate(&self) -> Result<Option<Gate>, CatalogueError> {
         let gate = Gate::of(self.unless, self.except.clone())?;
-        Ok(gate.map(|gate| Gate { limit: MATCHES, detail: false, ..gate }))
+        Ok(gate.map(|gate| Gate {
+            limit: MATCHES,
+            detail: false,
+            ..gate
+        }))
     }
 
     /// Opens the destination of the books.
     fn sink(&self) -> Result<Sink, Failure> {
         if let Some(url) = &self.target.server {
-            if !self.recipes.is_empty() || self.boundaries.boundaries.is_some() || self.folds.keep_folds.is_some() {
+            if !self.recipes.is_empty()
+                || self.boundaries.boundaries.is_some()
+                || self.folds.keep_folds.is_some()
+            {
                 let sentence = "a server has its own recipes: leave out --recipe, --boundaries and --keep-folds";
                 return Err(Failure::Input(sentence.to_owned()));
             }
             return Ok(Sink::Server(Remote::new(url)?));
         }
-        let usual = self.boundaries.boundaries.as_ref().map(|_| "documented").filter(|_| self.recipes.is_empty());
+        let usual = self
+            .boundaries
+            .boundaries
+            .as_ref()
+            .map(|_| "documented")
+            .filter(|_| self.recipes.is_empty());
         let names = self.recipes.iter().map(String::as_str).chain(usual);
-        let recipe = |name| self.boundaries.apply(self.lexicon.recipe("--recipe", name)?);
+        let recipe = |name| {
+            self.boundaries
+                .apply(self.lexicon.recipe("--recipe", name)?)
+        };
         let recipes = names.map(recipe).collect::<Result<Vec<Recipe>, _>>()?;
         let catalogue = self.target.open_here()?;
         self.folds.apply(&catalogue)?;
         let all = catalogue.by(Actor::Local).ensure_recipes(&recipes)?;
-        Ok(Sink::Folder { catalogue: Box::new(catalogue), all, named: recipes })
+        Ok(Sink::Folder {
+            catalogue: Box::new(catalogue),
+            all,
+            named: recipes,
+        })
     }
 
     /// Adds a book for every job. Each job comes with its display name.
-    fn add(&self, sink: &Sink, jobs: Vec<(String, Job)>, progress: &Progress) -> Result<(), Failure> {
+    fn add(
+        &self,
+        sink: &Sink,
+        jobs: Vec<(String, Job)>,
+        progress: &Progress,
+    ) -> Result<(), Failure> {
         match sink {
-            Sink::Server(server) => jobs.into_par_iter().with_max_len(1).try_for_each(|(name, job)| {
-                for (name, entry) in job.load(name, self.input.text.reading) {
-                    let added = match entry.map(|entry| server.add(entry)) {
-                        Ok(Err(refused @ (Failure::Input(_) | Failure::Matches { .. }))) => Err(refused),
-                        Err(why) => Err(Failure::Input(why)),
-                        Ok(added) => Ok(added?),
-                    };
-                    progress.landed(name, added)?;
-                }
-                Ok(())
-            }),
+            Sink::Server(server) => {
+                jobs.into_par_iter()
+                    .with_max_len(1)
+                    .try_for_each(|(name, job)| {
+                        for (name, entry) in job.load(name, self.input.text.reading) {
+                            let added = match entry.map(|entry| server.add(entry)) {
+                                Ok(Err(
+                                    refused @ (Failure::Input(_) | Failure::Matches { .. }),
+                                )) => Err(refused),
+                                Err(why) => Err(Failure::Input(why)),
+                                Ok(added) => Ok(added?),
+                            };
+                            progress.landed(name, added)?;
+                        }
+                        Ok(())
+                    })
+            }
             Sink::Folder { catalogue, all, .. } => {
                 let mut shown = Ok(());
                 catalogue.by(Actor::Local).add_all(
@@ -247,7 +329,9 @@ impl Ingest {
                     all,
                     |(name, job)| {
                         let loaded = job.load(name, self.input.text.reading).into_iter();
-                        loaded.map(|(name, entry)| (name, entry.map_err(Failure::Input))).collect()
+                        loaded
+                            .map(|(name, entry)| (name, entry.map_err(Failure::Input)))
+                            .collect()
                     },
                     |name, added| {
                         let landed = progress.landed(name, added);
@@ -319,7 +403,9 @@ impl Sink {
             Self::Folder { .. } => add(),
             Self::Server(_) => {
                 let threads = ThreadPoolBuilder::new().num_threads(AT_ONCE).build();
-                threads.map_err(|e| Failure::Failed(format!("cannot start threads: {e}")))?.install(add)
+                threads
+                    .map_err(|e| Failure::Failed(format!("cannot start threads: {e}")))?
+                    .install(add)
             }
         }
     }
@@ -328,8 +414,12 @@ impl Sink {
     fn finish(&self) -> Result<(), Failure> {
         match self {
             Self::Server(_) => Ok(()),
-            Self::Folder { catalogue, named, .. } => {
-                for (recipe, Coverage { books, of }) in catalogue.by(Actor::Local).ready_recipes(named)? {
+            Self::Folder {
+                catalogue, named, ..
+            } => {
+                for (recipe, Coverage { books, of }) in
+                    catalogue.by(Actor::Local).ready_recipes(named)?
+                {
                     tell(format_args!(
                         "lapidary: {books} of {of} books have gems of recipe {recipe}: checks use it only when all do; \
                          ingest the others too, or run lapidary reindex"

@@ -23,9 +23,14 @@ pub(super) type Refused = (String, String);
 pub(super) type Matched = (Vec<(Found, Known)>, Vec<Refused>);
 
 /// Streams a feed and finds the file of each product. Only products with a file are kept in memory.
-pub(super) fn matched(feed: &Path, territory: Option<&Territory>, files: Vec<Found>) -> Result<Matched, Failure> {
+pub(super) fn matched(
+    feed: &Path,
+    territory: Option<&Territory>,
+    files: Vec<Found>,
+) -> Result<Matched, Failure> {
     let wrong = |why: String| Failure::Input(format!("{}, {why}", feed.display()));
-    let opened = File::open(feed).map_err(|e| Failure::Input(format!("{}: {e}", feed.display())))?;
+    let opened =
+        File::open(feed).map_err(|e| Failure::Input(format!("{}: {e}", feed.display())))?;
     let mut of_isbn: HashMap<Isbn, usize> = HashMap::new();
     let mut refused = Vec::new();
     let mut known: Vec<Option<Known>> = vec![None; files.len()];
@@ -33,7 +38,9 @@ pub(super) fn matched(feed: &Path, territory: Option<&Territory>, files: Vec<Fou
     for (i, file) in files.iter().enumerate() {
         let name = file.path.file_stem().unwrap_or_default().to_string_lossy();
         for isbn in isbns_in(&name) {
-            twice[i] |= of_isbn.try_insert(isbn, i).is_err_and(|taken| *taken.entry.get() != i);
+            twice[i] |= of_isbn
+                .try_insert(isbn, i)
+                .is_err_and(|taken| *taken.entry.get() != i);
         }
     }
     for product in Products::new(BufReader::new(opened)) {
@@ -46,13 +53,23 @@ pub(super) fn matched(feed: &Path, territory: Option<&Territory>, files: Vec<Fou
                 record()
             ));
         }
-        for isbn in product.bad_isbns.iter().filter(|_| !product.isbns.is_empty()) {
-            tell(format_args!("lapidary: {}, {}: {isbn:?} is not an ISBN: {WRONG_DIGIT}", feed.display(), record()));
+        for isbn in product
+            .bad_isbns
+            .iter()
+            .filter(|_| !product.isbns.is_empty())
+        {
+            tell(format_args!(
+                "lapidary: {}, {}: {isbn:?} is not an ISBN: {WRONG_DIGIT}",
+                feed.display(),
+                record()
+            ));
         }
         let file = product.isbns.iter().find_map(|isbn| of_isbn.get(isbn));
         match file {
-            _ if product.deleted => refused
-                .push((record(), "the record is a deletion: see `lapidary books disable` and `remove`".to_owned())),
+            _ if product.deleted => refused.push((
+                record(),
+                "the record is a deletion: see `lapidary books disable` and `remove`".to_owned(),
+            )),
             None if product.isbns.is_empty() => {
                 let why = match product.bad_isbns.as_slice() {
                     [] => "it has no ISBN, so no file can be found for it".to_owned(),
@@ -62,11 +79,17 @@ pub(super) fn matched(feed: &Path, territory: Option<&Territory>, files: Vec<Fou
             }
             None => {
                 let isbns: Vec<String> = product.isbns.iter().map(ToString::to_string).collect();
-                refused.push((record(), format!("no file's name has its ISBN {}", isbns.join(" or "))));
+                refused.push((
+                    record(),
+                    format!("no file's name has its ISBN {}", isbns.join(" or ")),
+                ));
             }
             Some(i) if known[*i].is_some() => {
                 let file = files[*i].path.display();
-                refused.push((record(), format!("{file} already belongs to another record")));
+                refused.push((
+                    record(),
+                    format!("{file} already belongs to another record"),
+                ));
             }
             Some(i) => known[*i] = Some(of(&product, territory).map_err(wrong)?),
         }
@@ -75,7 +98,10 @@ pub(super) fn matched(feed: &Path, territory: Option<&Territory>, files: Vec<Fou
     for ((file, known), twice) in files.into_iter().zip(known).zip(twice) {
         match known {
             Some(known) => found.push((file, known)),
-            None if twice => refused.push((file.path.display().to_string(), "another file has its ISBN".to_owned())),
+            None if twice => refused.push((
+                file.path.display().to_string(),
+                "another file has its ISBN".to_owned(),
+            )),
             None => refused.push((file.path.display().to_string(), without_record(&file))),
         }
     }
@@ -86,13 +112,18 @@ fn without_record(file: &Found) -> String {
     let name = file.path.file_stem().unwrap_or_default().to_string_lossy();
     match bad_isbns_in(&name).as_slice() {
         [] => "no record of the feed has its ISBN".to_owned(),
-        bad => format!("{} in its name is not an ISBN: {WRONG_DIGIT}", bad.join(", ")),
+        bad => format!(
+            "{} in its name is not an ISBN: {WRONG_DIGIT}",
+            bad.join(", ")
+        ),
     }
 }
 
 fn of(product: &Product, territory: Option<&Territory>) -> Result<Known, String> {
     let id = product.id();
-    let id = id.parse().map_err(|error| format!("record {}: {error}", product.reference))?;
+    let id = id
+        .parse()
+        .map_err(|error| format!("record {}: {error}", product.reference))?;
     Ok(Known {
         id: Some(id),
         rights: product.rights(territory),

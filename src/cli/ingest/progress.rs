@@ -62,10 +62,17 @@ struct FileLine<'a> {
 impl Progress {
     pub(super) fn new(files: usize, json: bool, skipped: BTreeMap<String, u64>) -> Self {
         let bar = ProgressBar::new(files as u64);
-        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} files, {eta} left") {
+        if let Ok(style) = ProgressStyle::with_template("{bar:30} {pos} of {len} files, {eta} left")
+        {
             bar.set_style(style);
         }
-        Self { bar, json, begun: Instant::now(), skipped, counts: Mutex::default() }
+        Self {
+            bar,
+            json,
+            begun: Instant::now(),
+            skipped,
+            counts: Mutex::default(),
+        }
     }
 
     pub(super) fn landed(&self, name: Name, added: Result<Added, Failure>) -> Result<(), Failure> {
@@ -75,13 +82,24 @@ impl Progress {
             let refused = added.as_ref().err().map(ToString::to_string);
             let report = added.as_ref().err().and_then(Failure::report);
             let mut out = out(true);
-            let line = FileLine { file: &file, added: added.as_ref().ok(), refused, report };
+            let line = FileLine {
+                file: &file,
+                added: added.as_ref().ok(),
+                refused,
+                report,
+            };
             json_line(&mut out, &line)?;
             out.flush()?;
         }
         self.bar.inc(1);
         match added {
-            Ok(Added { outcome, book, hidden, decides, .. }) => {
+            Ok(Added {
+                outcome,
+                book,
+                hidden,
+                decides,
+                ..
+            }) => {
                 counts.own_tenant_only += u64::from(decides.is_some());
                 *match outcome {
                     Outcome::Added => &mut counts.added,
@@ -91,9 +109,16 @@ impl Progress {
                 if let Some(format) = format {
                     *counts.formats.entry(format.as_str()).or_default() += 1;
                 }
-                counts.bytes += if outcome == Outcome::Unchanged { 0 } else { book.bytes };
+                counts.bytes += if outcome == Outcome::Unchanged {
+                    0
+                } else {
+                    book.bytes
+                };
                 if let Some(hidden) = hidden {
-                    counts.hidden.push(format!("{file}: {}", hidden_words(Language::English, &hidden)));
+                    counts.hidden.push(format!(
+                        "{file}: {}",
+                        hidden_words(Language::English, &hidden)
+                    ));
                 }
                 if book.gems.values().all(|&gems| gems == 0) {
                     counts.gemless.push(file);
@@ -109,22 +134,43 @@ impl Progress {
 
     pub(super) fn finish(self) -> Result<Status, Failure> {
         self.bar.finish_and_clear();
-        let Counts { added, replaced, unchanged, formats, own_tenant_only, gemless, hidden, bytes, refused, matched } =
-            self.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let Counts {
+            added,
+            replaced,
+            unchanged,
+            formats,
+            own_tenant_only,
+            gemless,
+            hidden,
+            bytes,
+            refused,
+            matched,
+        } = self
+            .counts
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         let seconds = self.begun.elapsed().as_secs_f64().max(1e-3);
-        let (bytes, rate) = (HumanBytes(bytes), HumanBytes((bytes as f64 / seconds) as u64));
+        let (bytes, rate) = (
+            HumanBytes(bytes),
+            HumanBytes((bytes as f64 / seconds) as u64),
+        );
         let count = refused.len();
         let mut lines = vec![format!(
             "{added} added, {replaced} replaced, {unchanged} unchanged, {count} refused; {bytes} of text in {seconds:.1} s, \
              {rate}/s"
         )];
         if !formats.is_empty() {
-            let formats: Vec<String> = formats.iter().map(|(format, books)| format!("{books} {format}")).collect();
+            let formats: Vec<String> = formats
+                .iter()
+                .map(|(format, books)| format!("{books} {format}"))
+                .collect();
             lines.push(format!("formats: {}", formats.join(", ")));
         }
         if !self.skipped.is_empty() {
             let skipped = counted(&self.skipped);
-            lines.push(format!("skipped, not books: {skipped}; to add them, name them or give --include"));
+            lines.push(format!(
+                "skipped, not books: {skipped}; to add them, name them or give --include"
+            ));
         }
         if own_tenant_only > 0 {
             lines.push(format!(
@@ -133,11 +179,17 @@ impl Progress {
             ));
         }
         if !gemless.is_empty() {
-            lines.push(format!("{} are too short for a gem, so no check can find them", gemless.len()));
+            lines.push(format!(
+                "{} are too short for a gem, so no check can find them",
+                gemless.len()
+            ));
             lines.extend(gemless.iter().map(|file| format!("  {file}")));
         }
         if !hidden.is_empty() {
-            lines.push(format!("{} have words that their readers do not see", hidden.len()));
+            lines.push(format!(
+                "{} have words that their readers do not see",
+                hidden.len()
+            ));
             lines.extend(hidden.iter().map(|line| format!("  {line}")));
         }
         let summary = lines.join("\n");

@@ -4,7 +4,9 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use lapidary_catalogue::Catalogue;
-use lapidary_catalogue::api::{Source, SourceDefinition, SourceErrors, SourceRuns, SourceTest, Sources};
+use lapidary_catalogue::api::{
+    Source, SourceDefinition, SourceErrors, SourceRuns, SourceTest, Sources,
+};
 use lapidary_harvest::Sources as _;
 use lapidary_store::{Actor, BookId};
 use serde_json::json;
@@ -23,8 +25,18 @@ pub(super) trait SourceAccess {
     fn test_source(&self, name: &BookId) -> Result<SourceTest, Failure>;
     /// Returns whether it existed.
     fn remove_source(&self, name: &BookId) -> Result<bool, Failure>;
-    fn source_runs(&self, name: &BookId, before: Option<u64>, limit: usize) -> Result<SourceRuns, Failure>;
-    fn source_errors(&self, name: &BookId, cursor: Option<&str>, limit: usize) -> Result<SourceErrors, Failure>;
+    fn source_runs(
+        &self,
+        name: &BookId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<SourceRuns, Failure>;
+    fn source_errors(
+        &self,
+        name: &BookId,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<SourceErrors, Failure>;
 }
 
 /// Opens an existing catalogue, or one to add sources to.
@@ -46,10 +58,17 @@ impl SourceAccess for Catalogue {
     }
 
     fn set_source(&self, name: &BookId, definition: SourceDefinition) -> Result<bool, Failure> {
-        let source = lapidary_harvest::Source::try_from(definition)?.checked()?.checked_on_disk()?;
+        let source = lapidary_harvest::Source::try_from(definition)?
+            .checked()?
+            .checked_on_disk()?;
         let editor = self.by(Actor::Local);
         editor.ensure_recipes(&[])?;
-        Ok(lapidary_harvest::set_source(&editor, name, &source, &|_| true)?)
+        Ok(lapidary_harvest::set_source(
+            &editor,
+            name,
+            &source,
+            &|_| true,
+        )?)
     }
 
     fn pause_source(&self, name: &BookId, paused: bool) -> Result<(), Failure> {
@@ -77,12 +96,26 @@ impl SourceAccess for Catalogue {
         Ok(existed)
     }
 
-    fn source_runs(&self, name: &BookId, before: Option<u64>, limit: usize) -> Result<SourceRuns, Failure> {
-        Ok(lapidary_harvest::Sources::source_runs(self, name, before, limit)?)
+    fn source_runs(
+        &self,
+        name: &BookId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<SourceRuns, Failure> {
+        Ok(lapidary_harvest::Sources::source_runs(
+            self, name, before, limit,
+        )?)
     }
 
-    fn source_errors(&self, name: &BookId, cursor: Option<&str>, limit: usize) -> Result<SourceErrors, Failure> {
-        Ok(lapidary_harvest::Sources::source_errors(self, name, cursor, limit)?)
+    fn source_errors(
+        &self,
+        name: &BookId,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<SourceErrors, Failure> {
+        Ok(lapidary_harvest::Sources::source_errors(
+            self, name, cursor, limit,
+        )?)
     }
 }
 
@@ -101,11 +134,13 @@ impl SourceAccess for Remote {
     }
 
     fn set_source(&self, name: &BookId, definition: SourceDefinition) -> Result<bool, Failure> {
-        self.put_new::<Source>(&path(name), &definition).map(|(_, is_new)| !is_new)
+        self.put_new::<Source>(&path(name), &definition)
+            .map(|(_, is_new)| !is_new)
     }
 
     fn pause_source(&self, name: &BookId, paused: bool) -> Result<(), Failure> {
-        self.patch::<Source>(&path(name), &json!({ "paused": paused })).map(drop)
+        self.patch::<Source>(&path(name), &json!({ "paused": paused }))
+            .map(drop)
     }
 
     fn test_source(&self, name: &BookId) -> Result<SourceTest, Failure> {
@@ -116,14 +151,30 @@ impl SourceAccess for Remote {
         self.delete(&path(name))
     }
 
-    fn source_runs(&self, name: &BookId, before: Option<u64>, limit: usize) -> Result<SourceRuns, Failure> {
+    fn source_runs(
+        &self,
+        name: &BookId,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<SourceRuns, Failure> {
         let before = before.map(|number| ("before", number.to_string()));
-        self.get_with(&(path(name) + "/runs"), before.into_iter().chain([("limit", limit.to_string())]))
+        self.get_with(
+            &(path(name) + "/runs"),
+            before.into_iter().chain([("limit", limit.to_string())]),
+        )
     }
 
-    fn source_errors(&self, name: &BookId, cursor: Option<&str>, limit: usize) -> Result<SourceErrors, Failure> {
+    fn source_errors(
+        &self,
+        name: &BookId,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<SourceErrors, Failure> {
         let cursor = cursor.map(|cursor| ("cursor", cursor.to_owned()));
-        self.get_with(&(path(name) + "/errors"), cursor.into_iter().chain([("limit", limit.to_string())]))
+        self.get_with(
+            &(path(name) + "/errors"),
+            cursor.into_iter().chain([("limit", limit.to_string())]),
+        )
     }
 }
 

@@ -18,7 +18,8 @@ use lapidary_common::count::count;
 use lapidary_common::error::{Classified as _, ErrorCode};
 use lapidary_extract::MainText;
 use lapidary_harvest::{
-    Credentials, Every, Gone, Harvest, HarvestError, Kind, Pattern, Reason, Sources as _, Tally, Watched,
+    Credentials, Every, Gone, Harvest, HarvestError, Kind, Pattern, Reason, Sources as _, Tally,
+    Watched,
 };
 use lapidary_report::clean;
 use lapidary_store::{Actor, BookId, Library, Rights};
@@ -202,8 +203,15 @@ impl Sources {
                 Ok(Status::Done)
             }
             SourcesCommand::Show { target, json, name } => show(&*opened(&target)?, &name, json),
-            SourcesCommand::Errors { target, json, name } => errors(&*opened(&target)?, &name, json),
-            SourcesCommand::Run { target, limits, json, name } => {
+            SourcesCommand::Errors { target, json, name } => {
+                errors(&*opened(&target)?, &name, json)
+            }
+            SourcesCommand::Run {
+                target,
+                limits,
+                json,
+                name,
+            } => {
                 let tally = match target.place()? {
                     Place::Server(url) => run_there(&Remote::new(&url)?, &name)?,
                     _ => run_here(&target, &name, limits)?,
@@ -214,9 +222,15 @@ impl Sources {
                 } else {
                     writeln!(out(false), "{}", words(&tally))?;
                 }
-                Ok(if refused { Status::WrongInput } else { Status::Done })
+                Ok(if refused {
+                    Status::WrongInput
+                } else {
+                    Status::Done
+                })
             }
-            SourcesCommand::Test { target, json, name } => test(opened(&target)?.test_source(&name)?, json),
+            SourcesCommand::Test { target, json, name } => {
+                test(opened(&target)?.test_source(&name)?, json)
+            }
             SourcesCommand::Pause { target, name } => pause(&target, &name, true),
             SourcesCommand::Resume { target, name } => pause(&target, &name, false),
             SourcesCommand::Remove(removal) => {
@@ -234,7 +248,11 @@ impl Add {
         let is_file = kind == Kind::List && self.address != "-" && !self.address.contains("://");
         let definition = SourceDefinition {
             kind,
-            address: if here && (kind == Kind::Folder || is_file) { existing(&self.address)? } else { self.address },
+            address: if here && (kind == Kind::Folder || is_file) {
+                existing(&self.address)?
+            } else {
+                self.address
+            },
             library: self.library,
             rights: self.rights,
             contains: self.contains,
@@ -244,10 +262,16 @@ impl Add {
             contact: self.contact,
             allow_private: self.allow_private,
             ignore_robots: self.ignore_robots,
-            gone: if self.disable_gone { Gone::Disable } else { Gone::Keep },
+            gone: if self.disable_gone {
+                Gone::Disable
+            } else {
+                Gone::Keep
+            },
             enough: self.enough,
             set: self.set,
-            credentials: self.credentials.map(|place| if here { whole(place) } else { place }),
+            credentials: self
+                .credentials
+                .map(|place| if here { whole(place) } else { place }),
             rate: self.rate,
             most: self.most,
             every: self.every.map(|every| every.to_string()),
@@ -255,7 +279,12 @@ impl Add {
             paused: false,
         };
         let replaced = opened(&self.target, true)?.set_source(&self.name, definition)?;
-        writeln!(out(false), "{} {}", if replaced { "replaced" } else { "added" }, self.name)?;
+        writeln!(
+            out(false),
+            "{} {}",
+            if replaced { "replaced" } else { "added" },
+            self.name
+        )?;
         Ok(Status::Done)
     }
 }
@@ -263,8 +292,13 @@ impl Add {
 /// The whole path of a file or folder that is there.
 fn existing(path: &str) -> Result<String, Failure> {
     let wrong = |why: String| Failure::Input(format!("{path}: {why}"));
-    let found = Path::new(path).canonicalize().map_err(|error| wrong(error.to_string()))?;
-    found.into_os_string().into_string().map_err(|_| wrong("its path is not UTF-8".to_owned()))
+    let found = Path::new(path)
+        .canonicalize()
+        .map_err(|error| wrong(error.to_string()))?;
+    found
+        .into_os_string()
+        .into_string()
+        .map_err(|_| wrong("its path is not UTF-8".to_owned()))
 }
 
 /// Where credentials are, wherever it is read.
@@ -272,18 +306,34 @@ fn whole(place: String) -> String {
     if Credentials(place.clone()).variable().is_some() {
         return place;
     }
-    absolute(&place).ok().and_then(|path| path.into_os_string().into_string().ok()).unwrap_or(place)
+    absolute(&place)
+        .ok()
+        .and_then(|path| path.into_os_string().into_string().ok())
+        .unwrap_or(place)
 }
 
 /// A source in a line.
 fn summary(source: &Source) -> String {
-    let Source { name, definition, queued, run, next_run, per_second, .. } = source;
+    let Source {
+        name,
+        definition,
+        queued,
+        run,
+        next_run,
+        per_second,
+        ..
+    } = source;
     let mut state = match (source.state, run) {
         (SourceState::Paused, _) => "paused".to_owned(),
         (SourceState::Running, _) => format!("running, {queued} in the queue"),
         (SourceState::Waiting, _) => format!("waiting, {queued} in the queue"),
         (SourceState::Idle, None) => "never run".to_owned(),
-        (SourceState::Idle, Some(SourceRun { ended: Some(ended), .. })) => format!("last run {ended:.0}"),
+        (
+            SourceState::Idle,
+            Some(SourceRun {
+                ended: Some(ended), ..
+            }),
+        ) => format!("last run {ended:.0}"),
         (SourceState::Idle, Some(_)) => format!("{queued} in the queue"),
     };
     if let Some(seconds) = source.seconds_left {
@@ -293,19 +343,56 @@ fn summary(source: &Source) -> String {
     if let Some(next) = next_run {
         state = format!("{state}, next {next:.0}");
     }
-    let books = run.as_ref().map(|run| words(&tally(run))).unwrap_or_default();
-    format!("{name}\t{}\t{}\t{state}\t{books}", definition.library, clean(&definition.address))
+    let books = run
+        .as_ref()
+        .map(|run| words(&tally(run)))
+        .unwrap_or_default();
+    format!(
+        "{name}\t{}\t{}\t{state}\t{books}",
+        definition.library,
+        clean(&definition.address)
+    )
 }
 
 fn tally(run: &SourceRun) -> Tally {
-    let SourceRun { fetched, added, unchanged, refused, pages_unchanged, gone, skipped, .. } = *run;
-    Tally { fetched, added, unchanged, refused, pages_unchanged, gone, skipped }
+    let SourceRun {
+        fetched,
+        added,
+        unchanged,
+        refused,
+        pages_unchanged,
+        gone,
+        skipped,
+        ..
+    } = *run;
+    Tally {
+        fetched,
+        added,
+        unchanged,
+        refused,
+        pages_unchanged,
+        gone,
+        skipped,
+    }
 }
 
 fn words(tally: &Tally) -> String {
-    let Tally { fetched, added, unchanged, refused, pages_unchanged, gone, skipped } = tally;
-    let mut words = format!("{fetched} fetched, {added} added, {unchanged} unchanged, {refused} refused");
-    for (count, what) in [(skipped, "skipped"), (gone, "gone"), (pages_unchanged, "pages unchanged")] {
+    let Tally {
+        fetched,
+        added,
+        unchanged,
+        refused,
+        pages_unchanged,
+        gone,
+        skipped,
+    } = tally;
+    let mut words =
+        format!("{fetched} fetched, {added} added, {unchanged} unchanged, {refused} refused");
+    for (count, what) in [
+        (skipped, "skipped"),
+        (gone, "gone"),
+        (pages_unchanged, "pages unchanged"),
+    ] {
         if *count > 0 {
             words.extend([", ", &count.to_string(), " ", what]);
         }
@@ -323,7 +410,10 @@ fn not_taken(run: &SourceRun) -> Vec<String> {
         };
         format!("skipped {count} {what}: `lapidary sources errors` lists them")
     });
-    let left_out = run.left_out.iter().map(|(limit, count)| format!("left out {count} beyond {}", limit.words()));
+    let left_out = run
+        .left_out
+        .iter()
+        .map(|(limit, count)| format!("left out {count} beyond {}", limit.words()));
     skipped.chain(left_out).collect()
 }
 
@@ -338,9 +428,19 @@ struct Shown {
 
 fn show(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Status, Failure> {
     let source = catalogue.source(name)?;
-    let (runs, errors) = (catalogue.source_runs(name, None, SHOWN)?, catalogue.source_errors(name, None, SHOWN)?);
+    let (runs, errors) = (
+        catalogue.source_runs(name, None, SHOWN)?,
+        catalogue.source_errors(name, None, SHOWN)?,
+    );
     if json {
-        json_line(&mut out(true), &Shown { source, runs: runs.runs, errors: errors.errors })?;
+        json_line(
+            &mut out(true),
+            &Shown {
+                source,
+                runs: runs.runs,
+                errors: errors.errors,
+            },
+        )?;
         return Ok(Status::Done);
     }
     let mut out = out(false);
@@ -349,11 +449,26 @@ fn show(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Statu
         writeln!(out, "{}", clean(error))?;
     }
     for run in &runs.runs {
-        let ended = run.ended.map_or_else(|| "not ended".to_owned(), |ended| format!("to {ended:.0}"));
-        let reasons: Vec<String> =
-            run.refused_by.iter().map(|(why, count)| format!("{count} {}", why.as_str())).collect();
-        let reasons = if reasons.is_empty() { String::new() } else { format!(" ({})", reasons.join(", ")) };
-        writeln!(out, "run {} from {:.0} {ended}: {}{reasons}", run.number, run.begun, words(&tally(run)))?;
+        let ended = run
+            .ended
+            .map_or_else(|| "not ended".to_owned(), |ended| format!("to {ended:.0}"));
+        let reasons: Vec<String> = run
+            .refused_by
+            .iter()
+            .map(|(why, count)| format!("{count} {}", why.as_str()))
+            .collect();
+        let reasons = if reasons.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", reasons.join(", "))
+        };
+        writeln!(
+            out,
+            "run {} from {:.0} {ended}: {}{reasons}",
+            run.number,
+            run.begun,
+            words(&tally(run))
+        )?;
         for line in not_taken(run) {
             writeln!(out, "    {line}")?;
         }
@@ -368,8 +483,14 @@ fn show(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Statu
 }
 
 fn failed(error: &SourceError) -> String {
-    let never = if error.reason.is_skipped() { "skipped" } else { "refused" };
-    let what = error.next_try.map_or_else(|| never.to_owned(), |at| format!("tried again {at:.0}"));
+    let never = if error.reason.is_skipped() {
+        "skipped"
+    } else {
+        "refused"
+    };
+    let what = error
+        .next_try
+        .map_or_else(|| never.to_owned(), |at| format!("tried again {at:.0}"));
     format!("{what}\t{}\t{}", clean(&error.address), clean(&error.why))
 }
 
@@ -412,16 +533,26 @@ fn run_here(target: &Target, name: &BookId, limits: LimitArguments) -> Result<Ta
 
 /// Has a server run a source, and shows how far it is.
 fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
-    let is_done = |run: &SourceRun, before: Option<u64>| run.ended.is_some() && Some(run.number) != before;
-    let ended = server.source(name)?.run.filter(|run| run.ended.is_some()).map(|run| run.number);
+    let is_done =
+        |run: &SourceRun, before: Option<u64>| run.ended.is_some() && Some(run.number) != before;
+    let ended = server
+        .source(name)?
+        .run
+        .filter(|run| run.ended.is_some())
+        .map(|run| run.number);
     let mut source = server.run_source(name)?;
     let bar = ProgressBar::new_spinner();
     loop {
         if let Some(run) = source.run.as_ref().filter(|run| is_done(run, ended)) {
             bar.finish_and_clear();
             let refused = server.source_errors(name, None, SHOWN)?.errors;
-            let is_refusal = |error: &&SourceError| error.next_try.is_none() && !error.reason.is_skipped();
-            for error in refused.iter().filter(|error| error.at >= run.begun).filter(is_refusal) {
+            let is_refusal =
+                |error: &&SourceError| error.next_try.is_none() && !error.reason.is_skipped();
+            for error in refused
+                .iter()
+                .filter(|error| error.at >= run.begun)
+                .filter(is_refusal)
+            {
                 tell(format_args!("refused {}: {}", error.address, error.why));
             }
             for line in not_taken(run) {
@@ -435,7 +566,13 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
         if source.state == SourceState::Paused {
             return Err(HarvestError::Paused(name.as_str().to_owned()).into());
         }
-        bar.set_message(source.run.as_ref().map(|run| words(&tally(run))).unwrap_or_default());
+        bar.set_message(
+            source
+                .run
+                .as_ref()
+                .map(|run| words(&tally(run)))
+                .unwrap_or_default(),
+        );
         bar.tick();
         sleep(LOOK);
         source = server.source(name)?;
@@ -443,25 +580,40 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
 }
 
 fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
-    let SourceTest { items, skipped, begins, error } = tested;
+    let SourceTest {
+        items,
+        skipped,
+        begins,
+        error,
+    } = tested;
     for item @ SourceItem { address, title, .. } in &items {
         if json {
             json_line(&mut out(true), item)?;
         } else {
-            writeln!(out(false), "{}\t{}", clean(address), clean(title.as_deref().unwrap_or_default()))?;
+            writeln!(
+                out(false),
+                "{}\t{}",
+                clean(address),
+                clean(title.as_deref().unwrap_or_default())
+            )?;
         }
     }
     if let Some(error) = error {
         return Err(Failure::Input(error));
     }
     if skipped > 0 {
-        tell(format_args!("{skipped} others cannot be used: `lapidary sources errors` lists them after a run"));
+        tell(format_args!(
+            "{skipped} others cannot be used: `lapidary sources errors` lists them after a run"
+        ));
     }
     if items.is_empty() {
         tell("lapidary: no book was found on the first pages");
         return Ok(Status::WrongInput);
     }
-    tell(format_args!("the first {}", count(items.len() as u64, "book", "books")));
+    tell(format_args!(
+        "the first {}",
+        count(items.len() as u64, "book", "books")
+    ));
     if let Some(begins) = begins {
         tell(format_args!("the first one begins: {}", clean(&begins)));
     }

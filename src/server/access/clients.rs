@@ -28,7 +28,11 @@ pub(crate) struct ClientLimit {
 
 impl ClientLimit {
     pub(crate) fn new(name: &'static str, rate: Rate) -> Self {
-        Self { name, rate, here: RateLimiter::keyed(quota(rate)) }
+        Self {
+            name,
+            rate,
+            here: RateLimiter::keyed(quota(rate)),
+        }
     }
 
     /// Counts a request. Returns how long to wait if there were too many.
@@ -53,13 +57,24 @@ impl ClientLimit {
             Client::Key(name) => format!("\0{} key {name}", self.name),
             Client::Local => return Ok(None),
         };
-        let rate = (self.rate.count, Duration::from_secs(self.rate.per.seconds().into()));
-        let spending = Spending { quota: (None, 0), day: String::new(), rate: (Some(rate), 1) };
+        let rate = (
+            self.rate.count,
+            Duration::from_secs(self.rate.per.seconds().into()),
+        );
+        let spending = Spending {
+            quota: (None, 0),
+            day: String::new(),
+            rate: (Some(rate), 1),
+        };
         let catalogue = Arc::clone(catalogue);
         // Not on a thread that serves connections.
         let spent = web::block(move || catalogue.spend(&who, &spending)).await;
-        let spent =
-            spent.map_err(|_| Problem::new(ErrorCode::Internal, "the limit of the client could not be counted"))??;
+        let spent = spent.map_err(|_| {
+            Problem::new(
+                ErrorCode::Internal,
+                "the limit of the client could not be counted",
+            )
+        })??;
         Ok(spent.map(|spent| spent.wait).filter(|wait| !wait.is_zero()))
     }
 }

@@ -18,7 +18,12 @@ pub(super) struct Hosts(Vec<String>);
 impl Hosts {
     /// `allowed` adds to `localhost` and the addresses of this machine, which nobody else can claim.
     pub(super) fn new(allowed: &[String]) -> Self {
-        Self(allowed.iter().map(|name| name.to_ascii_lowercase()).collect())
+        Self(
+            allowed
+                .iter()
+                .map(|name| name.to_ascii_lowercase())
+                .collect(),
+        )
     }
 
     /// Refuses requests that a web page may have sent.
@@ -43,28 +48,49 @@ impl Hosts {
     }
 
     fn know(&self, host: &str) -> bool {
-        let Ok(authority) = host.parse::<Authority>() else { return false };
+        let Ok(authority) = host.parse::<Authority>() else {
+            return false;
+        };
         let name = authority.host().to_ascii_lowercase();
-        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
-        name == "localhost" || address.is_ok_and(|address| address.is_loopback()) || self.0.contains(&name)
+        let address = name
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .parse::<IpAddr>();
+        name == "localhost"
+            || address.is_ok_and(|address| address.is_loopback())
+            || self.0.contains(&name)
     }
 }
 
 /// Whether a browser says that a page of this server sent the request.
 pub(crate) fn is_from_own_page(headers: &HeaderMap) -> bool {
-    let is_said = headers.contains_key(ORIGIN) || headers.get(FETCH_SITE).is_some_and(|site| site == "same-origin");
+    let is_said = headers.contains_key(ORIGIN)
+        || headers
+            .get(FETCH_SITE)
+            .is_some_and(|site| site == "same-origin");
     is_said && !is_of_another_site(headers)
 }
 
 fn is_of_another_site(headers: &HeaderMap) -> bool {
-    let text = |name| headers.get(name).map(|value| value.to_str().unwrap_or_default());
+    let text = |name| {
+        headers
+            .get(name)
+            .map(|value| value.to_str().unwrap_or_default())
+    };
     if text(FETCH_SITE).is_some_and(|site| !["same-origin", "none"].contains(&site)) {
         return true;
     }
-    let Some(origin) = text(ORIGIN) else { return false };
+    let Some(origin) = text(ORIGIN) else {
+        return false;
+    };
     let origin = origin.parse::<Uri>().ok();
-    let origin = origin.as_ref().and_then(Uri::authority).map(Authority::as_str);
-    !origin.zip(text(HOST)).is_some_and(|(origin, host)| origin.eq_ignore_ascii_case(host))
+    let origin = origin
+        .as_ref()
+        .and_then(Uri::authority)
+        .map(Authority::as_str);
+    !origin
+        .zip(text(HOST))
+        .is_some_and(|(origin, host)| origin.eq_ignore_ascii_case(host))
 }
 
 #[cfg(test)]
@@ -92,19 +118,46 @@ mod tests {
             (&[("host", "192.0.2.1")], Some("unknown_host")),
             (&[("host", "")], Some("unknown_host")),
             (&[("host", "a b")], Some("unknown_host")),
-            (&[("host", "localhost:1"), ("sec-fetch-site", "same-origin")], None),
+            (
+                &[("host", "localhost:1"), ("sec-fetch-site", "same-origin")],
+                None,
+            ),
             (&[("host", "localhost:1"), ("sec-fetch-site", "none")], None),
-            (&[("host", "localhost:1"), ("sec-fetch-site", "cross-site")], Some("cross_site")),
-            (&[("host", "localhost:1"), ("sec-fetch-site", "same-site")], Some("cross_site")),
-            (&[("host", "localhost:1"), ("origin", "http://localhost:1")], None),
-            (&[("host", "localhost:1"), ("origin", "http://localhost:2")], Some("cross_site")),
-            (&[("host", "localhost:1"), ("origin", "https://evil.example")], Some("cross_site")),
-            (&[("host", "localhost:1"), ("origin", "null")], Some("cross_site")),
+            (
+                &[("host", "localhost:1"), ("sec-fetch-site", "cross-site")],
+                Some("cross_site"),
+            ),
+            (
+                &[("host", "localhost:1"), ("sec-fetch-site", "same-site")],
+                Some("cross_site"),
+            ),
+            (
+                &[("host", "localhost:1"), ("origin", "http://localhost:1")],
+                None,
+            ),
+            (
+                &[("host", "localhost:1"), ("origin", "http://localhost:2")],
+                Some("cross_site"),
+            ),
+            (
+                &[("host", "localhost:1"), ("origin", "https://evil.example")],
+                Some("cross_site"),
+            ),
+            (
+                &[("host", "localhost:1"), ("origin", "null")],
+                Some("cross_site"),
+            ),
         ];
         for (headers, refused) in table {
-            let request = headers.iter().fold(TestRequest::get(), |request, header| request.insert_header(*header));
+            let request = headers.iter().fold(TestRequest::get(), |request, header| {
+                request.insert_header(*header)
+            });
             let found = hosts.approve(request.to_srv_request().headers()).err();
-            assert_eq!(found.as_ref().map(super::Problem::code), refused, "{headers:?}");
+            assert_eq!(
+                found.as_ref().map(super::Problem::code),
+                refused,
+                "{headers:?}"
+            );
         }
     }
 }

@@ -70,12 +70,29 @@ impl Allowance {
 
 impl Meter {
     pub(super) fn new(key: &Key, noted: Option<Usage>, catalogue: &Arc<Catalogue>) -> Self {
-        let limiter = |rate| (rate, RateLimiter::direct(quota(rate)).with_middleware::<StateInformationMiddleware>());
-        let usage = noted.unwrap_or(Usage { day: day_of(Timestamp::now()).0, count: 0 });
-        let used = Mutex::new(Used { usage, noted: usage.count });
+        let limiter = |rate| {
+            (
+                rate,
+                RateLimiter::direct(quota(rate)).with_middleware::<StateInformationMiddleware>(),
+            )
+        };
+        let usage = noted.unwrap_or(Usage {
+            day: day_of(Timestamp::now()).0,
+            count: 0,
+        });
+        let used = Mutex::new(Used {
+            usage,
+            noted: usage.count,
+        });
         let has_limits = key.rate.is_some() || key.quota.is_some();
-        let shared = (has_limits && catalogue.is_shared()).then(|| (key.name.clone(), Arc::clone(catalogue)));
-        Self { rate: key.rate.map(limiter), quota: key.quota, used, shared }
+        let shared = (has_limits && catalogue.is_shared())
+            .then(|| (key.name.clone(), Arc::clone(catalogue)));
+        Self {
+            rate: key.rate.map(limiter),
+            quota: key.quota,
+            used,
+            shared,
+        }
     }
 
     /// The rate and the quota.
@@ -85,42 +102,69 @@ impl Meter {
 
     /// Counts a request, if it is within the limits.
     pub(super) async fn count(&self) -> Result<Allowance, Problem> {
-        let Some(spent) = self.spend(1, 1).await? else { return Ok(self.count_at(Timestamp::now())) };
-        let Spent { used, counted, wait, busy } = spent;
+        let Some(spent) = self.spend(1, 1).await? else {
+            return Ok(self.count_at(Timestamp::now()));
+        };
+        let Spent {
+            used,
+            counted,
+            wait,
+            busy,
+        } = spent;
         let left_of_day = day_of(Timestamp::now()).1;
         let is_waiting = wait > Duration::ZERO;
-        Ok(match self.limits().0.filter(|_| is_waiting || counted > 0) {
-            None => self.of_quota(used, counted == 0, left_of_day),
-            Some(rate) => {
-                let each = Duration::from_secs(rate.per.seconds().into()) / rate.count.max(1);
-                let spent = busy.as_nanos().div_ceil(each.as_nanos().max(1));
-                let remaining = u64::from(rate.count).saturating_sub(u64::try_from(spent).unwrap_or(u64::MAX));
-                self.of_rate(rate, remaining, busy, is_waiting.then_some(wait))
-            }
-        })
+        Ok(
+            match self.limits().0.filter(|_| is_waiting || counted > 0) {
+                None => self.of_quota(used, counted == 0, left_of_day),
+                Some(rate) => {
+                    let each = Duration::from_secs(rate.per.seconds().into()) / rate.count.max(1);
+                    let spent = busy.as_nanos().div_ceil(each.as_nanos().max(1));
+                    let remaining = u64::from(rate.count)
+                        .saturating_sub(u64::try_from(spent).unwrap_or(u64::MAX));
+                    self.of_rate(rate, remaining, busy, is_waiting.then_some(wait))
+                }
+            },
+        )
     }
 
     /// Counts for all servers that share the catalogue; `None` if there is only this one.
     async fn spend(&self, of_quota: i64, of_rate: u32) -> Result<Option<Spent>, Problem> {
-        let Some((name, catalogue)) = self.shared.clone() else { return Ok(None) };
+        let Some((name, catalogue)) = self.shared.clone() else {
+            return Ok(None);
+        };
         let spending = self.spending(of_quota, of_rate);
         // Not on a thread that serves connections.
         let spent = web::block(move || catalogue.spend(&name, &spending)).await;
-        Ok(spent.map_err(|_| Problem::new(ErrorCode::Internal, "the limits of the key could not be counted"))??)
+        Ok(spent.map_err(|_| {
+            Problem::new(
+                ErrorCode::Internal,
+                "the limits of the key could not be counted",
+            )
+        })??)
     }
 
     fn spending(&self, of_quota: i64, of_rate: u32) -> Spending {
         let (rate, quota) = self.limits();
         let rate = rate.map(|rate| (rate.count, Duration::from_secs(rate.per.seconds().into())));
         let day = day_of(Timestamp::now()).0.to_string();
-        Spending { quota: (quota.map(|quota| quota.count), of_quota), day, rate: (rate, of_rate) }
+        Spending {
+            quota: (quota.map(|quota| quota.count), of_quota),
+            day,
+            rate: (rate, of_rate),
+        }
     }
 
     /// Counts books towards the daily quota, as far as it allows. Returns whether there is room for more.
     pub(super) fn count_books(&self, books: usize) -> Result<bool, CatalogueError> {
-        let Some(quota) = self.quota.map(|quota| u64::from(quota.count)) else { return Ok(true) };
+        let Some(quota) = self.quota.map(|quota| u64::from(quota.count)) else {
+            return Ok(true);
+        };
         let spending = || self.spending(i64::try_from(books).unwrap_or(i64::MAX), 0);
-        let spent = self.shared.as_ref().map(|(name, catalogue)| catalogue.spend(name, &spending())).transpose()?;
+        let spent = self
+            .shared
+            .as_ref()
+            .map(|(name, catalogue)| catalogue.spend(name, &spending()))
+            .transpose()?;
         let used = spent.flatten().map_or_else(
             || {
                 let (mut used, _) = self.used_on(Timestamp::now());
@@ -135,24 +179,52 @@ impl Meter {
 
     fn policy(&self) -> String {
         let policies = self.rate.iter().map(|(rate, _)| rate).chain(&self.quota);
-        let policies: Vec<String> = policies.map(|rate| format!("{};w={}", rate.count, rate.per.seconds())).collect();
+        let policies: Vec<String> = policies
+            .map(|rate| format!("{};w={}", rate.count, rate.per.seconds()))
+            .collect();
         policies.join(", ")
     }
 
     fn of_quota(&self, count: u64, refused: bool, left_of_day: Duration) -> Allowance {
-        let limit = self.quota.unwrap_or(Rate { count: u32::MAX, per: lapidary_catalogue::permission::Unit::Second });
+        let limit = self.quota.unwrap_or(Rate {
+            count: u32::MAX,
+            per: lapidary_catalogue::permission::Unit::Second,
+        });
         let remaining = u64::from(limit.count).saturating_sub(count);
         let refused_for = refused.then_some(left_of_day);
-        Allowance { limit, of_day: true, remaining, reset: left_of_day, refused_for, policy: self.policy() }
+        Allowance {
+            limit,
+            of_day: true,
+            remaining,
+            reset: left_of_day,
+            refused_for,
+            policy: self.policy(),
+        }
     }
 
-    fn of_rate(&self, limit: Rate, remaining: u64, reset: Duration, refused_for: Option<Duration>) -> Allowance {
-        Allowance { limit, of_day: false, remaining, reset, refused_for, policy: self.policy() }
+    fn of_rate(
+        &self,
+        limit: Rate,
+        remaining: u64,
+        reset: Duration,
+        refused_for: Option<Duration>,
+    ) -> Allowance {
+        Allowance {
+            limit,
+            of_day: false,
+            remaining,
+            reset,
+            refused_for,
+            policy: self.policy(),
+        }
     }
 
     fn count_at(&self, now: Timestamp) -> Allowance {
         let (mut used, left_of_day) = self.used_on(now);
-        if self.quota.is_some_and(|quota| used.usage.count >= quota.count.into()) {
+        if self
+            .quota
+            .is_some_and(|quota| used.usage.count >= quota.count.into())
+        {
             return self.of_quota(used.usage.count, true, left_of_day);
         }
         let Some((rate, limiter)) = &self.rate else {
@@ -180,7 +252,10 @@ impl Meter {
         let (day, left_of_day) = day_of(now);
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         if used.usage.day != day {
-            *used = Used { usage: Usage { day, count: 0 }, noted: 0 };
+            *used = Used {
+                usage: Usage { day, count: 0 },
+                noted: 0,
+            };
         }
         (used, left_of_day)
     }
@@ -192,14 +267,18 @@ impl Meter {
 
     /// Counts the lines of a stream towards the rate, and waits until the rate allows them.
     pub(in crate::server) async fn pace(&self, lines: usize) {
-        let Some((_, limiter)) = &self.rate else { return };
+        let Some((_, limiter)) = &self.rate else {
+            return;
+        };
         for _ in 0..lines {
             loop {
                 let wait = match self.spend(0, 1).await {
                     Ok(Some(spent)) => spent.wait,
                     Ok(None) => {
                         let until = limiter.check().err();
-                        until.map_or(Duration::ZERO, |until| until.wait_time_from(DefaultClock::default().now()))
+                        until.map_or(Duration::ZERO, |until| {
+                            until.wait_time_from(DefaultClock::default().now())
+                        })
                     }
                     // The lines will fail for the same reason.
                     Err(_) => Duration::ZERO,
@@ -224,8 +303,13 @@ impl Meter {
     /// Counts lines of a stream towards the daily quota, as far as it allows. Returns how many were counted, and the
     /// problem to answer the others with.
     pub(in crate::server) async fn count_lines(&self, lines: usize) -> (usize, Option<Problem>) {
-        let Some(quota) = self.quota else { return (lines, None) };
-        let counted = match self.spend(i64::try_from(lines).unwrap_or(i64::MAX), 0).await {
+        let Some(quota) = self.quota else {
+            return (lines, None);
+        };
+        let counted = match self
+            .spend(i64::try_from(lines).unwrap_or(i64::MAX), 0)
+            .await
+        {
             Err(problem) => return (0, Some(problem)),
             Ok(Some(spent)) => usize::try_from(spent.counted).unwrap_or(0),
             Ok(None) => {
@@ -237,7 +321,9 @@ impl Meter {
             }
         };
         let used_up = || {
-            let detail = format!("the daily quota ({quota}) is used up; wait, or ask the administrator for more");
+            let detail = format!(
+                "the daily quota ({quota}) is used up; wait, or ask the administrator for more"
+            );
             too_many(&detail, day_of(Timestamp::now()).1)
         };
         (counted, (counted < lines).then(used_up))
@@ -256,8 +342,14 @@ impl Meter {
 /// The UTC day, and how much of it remains.
 fn day_of(now: Timestamp) -> (Date, Duration) {
     let now = now.to_zoned(TimeZone::UTC);
-    let left = now.tomorrow().and_then(|tomorrow| tomorrow.start_of_day()).map(|next| next.duration_since(&now));
-    let left = left.ok().and_then(|left| Duration::try_from(left).ok()).unwrap_or(Duration::from_secs(60));
+    let left = now
+        .tomorrow()
+        .and_then(|tomorrow| tomorrow.start_of_day())
+        .map(|next| next.duration_since(&now));
+    let left = left
+        .ok()
+        .and_then(|left| Duration::try_from(left).ok())
+        .unwrap_or(Duration::from_secs(60));
     (now.date(), left)
 }
 
@@ -292,10 +384,23 @@ mod tests {
             "1969-12-31T23:59:59Z",
         ] {
             let now: Timestamp = now.parse().expect("a time");
-            assert_eq!([(); 2].map(|()| meter.count_at(now).refused_for), [None; 2], "{now}");
-            let wait = meter.count_at(now).refused_for.expect("the third is too many");
-            let next = now.checked_add(jiff::SignedDuration::try_from(wait).expect("short")).expect("a time");
-            assert_eq!(next.to_zoned(TimeZone::UTC).time(), jiff::civil::Time::midnight(), "{now}");
+            assert_eq!(
+                [(); 2].map(|()| meter.count_at(now).refused_for),
+                [None; 2],
+                "{now}"
+            );
+            let wait = meter
+                .count_at(now)
+                .refused_for
+                .expect("the third is too many");
+            let next = now
+                .checked_add(jiff::SignedDuration::try_from(wait).expect("short"))
+                .expect("a time");
+            assert_eq!(
+                next.to_zoned(TimeZone::UTC).time(),
+                jiff::civil::Time::midnight(),
+                "{now}"
+            );
         }
     }
 }

@@ -16,7 +16,9 @@ use std::time::Duration;
 use actix_web::body::BoxBody;
 use actix_web::dev::{HttpServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
-use actix_web::http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::header::{
+    AUTHORIZATION, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpRequest, Resource};
@@ -97,7 +99,12 @@ enum Admitted<'a> {
 impl Access {
     pub(super) fn new(loopback: bool, hosts: &[String], keyless: Option<Rate>) -> Self {
         let keyless = keyless.map(|rate| ClientLimit::new("checks", rate));
-        Self { loopback, hosts: Hosts::new(hosts), keyless, meters: RwLock::default() }
+        Self {
+            loopback,
+            hosts: Hosts::new(hosts),
+            keyless,
+            meters: RwLock::default(),
+        }
     }
 
     /// Admits a request, or says why not.
@@ -124,7 +131,8 @@ impl Access {
         }
         let key = match (insider, presented(request.headers())) {
             (Some(Insider::Key(id)), _) => catalogue.good_key(&id)?.ok_or_else(|| {
-                let detail = "the key of this session was revoked or has expired; sign in with another";
+                let detail =
+                    "the key of this session was revoked or has expired; sign in with another";
                 unauthorized(ErrorCode::BadKey, detail)
             })?,
             (_, Some(secret)) => key_of(catalogue, secret)?,
@@ -145,7 +153,11 @@ impl Access {
     }
 
     /// Whether calls of this client need no key: it is on this machine, and there are no keys.
-    pub(super) fn is_open_to(&self, client: Option<SocketAddr>, catalogue: &Catalogue) -> Result<bool, CatalogueError> {
+    pub(super) fn is_open_to(
+        &self,
+        client: Option<SocketAddr>,
+        catalogue: &Catalogue,
+    ) -> Result<bool, CatalogueError> {
         Ok(self.loopback && is_here(client) && catalogue.is_open()?)
     }
 
@@ -155,7 +167,11 @@ impl Access {
     }
 
     fn without_key(&self, catalogue: &Catalogue, needs: Needs) -> Result<Admitted<'_>, Refusal> {
-        let Some(limit) = self.keyless.as_ref().filter(|_| needs == Needs::CheckUnlessOpen) else {
+        let Some(limit) = self
+            .keyless
+            .as_ref()
+            .filter(|_| needs == Needs::CheckUnlessOpen)
+        else {
             let detail = if catalogue.is_open()? {
                 "this server has no keys, and is open to clients on its own machine only; add a key (lapidary keys add)"
             } else if catalogue.has_no_keys()? {
@@ -172,13 +188,20 @@ impl Access {
     /// The meter of a key, shared by all of its successive secrets.
     fn meter(&self, catalogue: &Arc<Catalogue>, key: &Key) -> Result<Arc<Meter>, CatalogueError> {
         let holds = |meter: &Arc<Meter>| meter.limits() == (key.rate, key.quota);
-        let known = self.meters.read().unwrap_or_else(PoisonError::into_inner).get(&key.name).cloned();
+        let known = self
+            .meters
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&key.name)
+            .cloned();
         if let Some(known) = known.filter(holds) {
             return Ok(known);
         }
         let new = Arc::new(Meter::new(key, catalogue.key_usage(&key.name)?, catalogue));
         let mut meters = self.meters.write().unwrap_or_else(PoisonError::into_inner);
-        let meter = meters.entry(key.name.clone()).or_insert_with(|| Arc::clone(&new));
+        let meter = meters
+            .entry(key.name.clone())
+            .or_insert_with(|| Arc::clone(&new));
         if !holds(meter) {
             *meter = new;
         }
@@ -193,23 +216,38 @@ impl Access {
         name: &str,
         books: usize,
     ) -> Result<bool, CatalogueError> {
-        let id = catalogue.keys()?.into_iter().rfind(|key| key.name == name).map(|key| key.id);
+        let id = catalogue
+            .keys()?
+            .into_iter()
+            .rfind(|key| key.name == name)
+            .map(|key| key.id);
         let key = id.map(|id| catalogue.good_key(&id)).transpose()?.flatten();
-        key.map_or(Ok(true), |key| self.meter(catalogue, &key)?.count_books(books))
+        key.map_or(Ok(true), |key| {
+            self.meter(catalogue, &key)?.count_books(books)
+        })
     }
 
     /// Forgets the usage of a key that no longer exists.
     pub(super) fn forget(&self, name: &str) {
-        self.meters.write().unwrap_or_else(PoisonError::into_inner).remove(name);
+        self.meters
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(name);
     }
 
     /// Saves to disk how much of their quotas keys have used.
     pub(super) fn note_usage(&self, catalogue: &Catalogue) -> Result<(), CatalogueError> {
         let meters = self.meters.read().unwrap_or_else(PoisonError::into_inner);
-        let changed = meters.iter().filter_map(|(name, meter)| Some((name.clone(), meter.unnoted()?)));
+        let changed = meters
+            .iter()
+            .filter_map(|(name, meter)| Some((name.clone(), meter.unnoted()?)));
         let changed: Vec<(String, Usage)> = changed.collect();
         drop(meters);
-        if changed.is_empty() { Ok(()) } else { catalogue.note_usage(&changed) }
+        if changed.is_empty() {
+            Ok(())
+        } else {
+            catalogue.note_usage(&changed)
+        }
     }
 }
 
@@ -227,7 +265,11 @@ pub(super) enum Guest {
 
 impl Guest {
     pub(super) fn of(request: &HttpRequest) -> Self {
-        request.extensions().get::<Self>().cloned().unwrap_or_default()
+        request
+            .extensions()
+            .get::<Self>()
+            .cloned()
+            .unwrap_or_default()
     }
 
     /// Whether the request would still be admitted now.
@@ -241,7 +283,11 @@ impl Guest {
             Self::Anyone => catalogue.is_open()?,
             Self::Local => true,
         };
-        if is_good { Ok(()) } else { Err(unauthorized(ErrorCode::BadKey, detail)) }
+        if is_good {
+            Ok(())
+        } else {
+            Err(unauthorized(ErrorCode::BadKey, detail))
+        }
     }
 }
 
@@ -251,7 +297,10 @@ pub(super) struct Visible(Option<BTreeSet<Library>>);
 
 impl Visible {
     pub(super) fn to(request: &HttpRequest) -> Option<BTreeSet<Library>> {
-        request.extensions().get::<Self>().map_or(Some(BTreeSet::new()), |visible| visible.0.clone())
+        request
+            .extensions()
+            .get::<Self>()
+            .map_or(Some(BTreeSet::new()), |visible| visible.0.clone())
     }
 }
 
@@ -267,28 +316,47 @@ struct Refusal {
 
 impl<P: Into<Problem>> From<P> for Refusal {
     fn from(problem: P) -> Self {
-        Self { problem: Box::new(problem.into()), allowance: None }
+        Self {
+            problem: Box::new(problem.into()),
+            allowance: None,
+        }
     }
 }
 
 /// A resource with the access that its calls need. The resource itself refuses methods that are not listed.
 pub(super) fn guarded(resource: Resource, rules: Vec<(Method, Rule)>) -> impl HttpServiceFactory {
     let rules: Arc<[(Method, Rule)]> = rules.into();
-    resource.wrap(from_fn(move |request: ServiceRequest, next: Next<BoxBody>| {
-        let found = rules.iter().find(|(method, _)| method == request.method()).map(|(_, rule)| *rule);
-        enter(request, next, found)
-    }))
+    resource.wrap(from_fn(
+        move |request: ServiceRequest, next: Next<BoxBody>| {
+            let found = rules
+                .iter()
+                .find(|(method, _)| method == request.method())
+                .map(|(_, rule)| *rule);
+            enter(request, next, found)
+        },
+    ))
 }
 
 /// Counts a request without a key, if it is within the limit of its address.
 async fn count_keyless(limit: &ClientLimit, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
-    let Some(wait) = limit.count(catalogue, &caller().client).await? else { return Ok(()) };
-    let detail = format!("more than {} from this address; wait, or ask the administrator for a key", limit.rate);
+    let Some(wait) = limit.count(catalogue, &caller().client).await? else {
+        return Ok(());
+    };
+    let detail = format!(
+        "more than {} from this address; wait, or ask the administrator for a key",
+        limit.rate
+    );
     Err(too_many(&detail, wait).into())
 }
 
-async fn enter(request: ServiceRequest, next: Next<BoxBody>, rule: Option<Rule>) -> Result<ServiceResponse, Error> {
-    let (Some(Rule { needs, conditional }), Some(state)) = (rule, request.app_data::<Data<State>>().cloned()) else {
+async fn enter(
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+    rule: Option<Rule>,
+) -> Result<ServiceResponse, Error> {
+    let (Some(Rule { needs, conditional }), Some(state)) =
+        (rule, request.app_data::<Data<State>>().cloned())
+    else {
         return next.call(request).await;
     };
     if !conditional && let Err(problem) = conditions::none(request.headers()) {
@@ -297,7 +365,9 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, rule: Option<Rule>)
     is_work_of(match (needs, request.method()) {
         (Needs::Admin, _) => Lane::Administration,
         (Needs::Texts, _) => Lane::Heavy,
-        (Needs::Ingest | Needs::AnyIngest, method) if *method != Method::GET && *method != Method::HEAD => {
+        (Needs::Ingest | Needs::AnyIngest, method)
+            if *method != Method::GET && *method != Method::HEAD =>
+        {
             Lane::Changes
         }
         _ => Lane::Reads,
@@ -308,7 +378,9 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, rule: Option<Rule>)
             Ok(()) => return next.call(request).await,
             Err(refusal) => Err(refusal),
         },
-        Ok(Admitted::Key(key, meter)) => counted(&key, &meter).await.map(|allowance| (key, allowance)),
+        Ok(Admitted::Key(key, meter)) => counted(&key, &meter)
+            .await
+            .map(|allowance| (key, allowance)),
         Err(refusal) => Err(refusal),
     };
     let (mut response, allowance) = match admitted {
@@ -327,22 +399,33 @@ async fn enter(request: ServiceRequest, next: Next<BoxBody>, rule: Option<Rule>)
 /// Counts a request of a key, if it is within its limits.
 async fn counted(key: &Key, meter: &Meter) -> Result<Box<Allowance>, Refusal> {
     let allowance = Box::new(meter.count().await?);
-    let Some(wait) = allowance.refused_for else { return Ok(allowance) };
-    let what = if allowance.of_day { "the day's quota" } else { "the rate" };
+    let Some(wait) = allowance.refused_for else {
+        return Ok(allowance);
+    };
+    let what = if allowance.of_day {
+        "the day's quota"
+    } else {
+        "the rate"
+    };
     let detail = format!(
         "{what} of the key '{}' is used up ({}); wait, or ask the administrator for more",
         key.name, allowance.limit
     );
-    Err(Refusal { problem: Box::new(too_many(&detail, wait)), allowance: Some(allowance) })
+    Err(Refusal {
+        problem: Box::new(too_many(&detail, wait)),
+        allowance: Some(allowance),
+    })
 }
 
 /// The key of a secret.
 fn key_of(catalogue: &Catalogue, secret: &str) -> Result<Arc<Key>, Refusal> {
     match catalogue.key_of(secret)? {
         Ok(key) => Ok(key),
-        Err(AccessDenied::Unknown) => {
-            Err(unauthorized(ErrorCode::BadKey, "unknown key; ask the administrator for one").into())
-        }
+        Err(AccessDenied::Unknown) => Err(unauthorized(
+            ErrorCode::BadKey,
+            "unknown key; ask the administrator for one",
+        )
+        .into()),
         Err(AccessDenied::Expired) => {
             let detail = "this key has expired; ask the administrator for a new one";
             Err(unauthorized(ErrorCode::KeyExpired, detail).into())
@@ -375,8 +458,17 @@ fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem>
         }
         _ => false,
     };
-    let detail = || format!("the role of the key '{}' ({}) does not allow this call", key.name, key.role);
-    if enough { Ok(()) } else { Err(Problem::new(ErrorCode::NotAllowed, detail())) }
+    let detail = || {
+        format!(
+            "the role of the key '{}' ({}) does not allow this call",
+            key.name, key.role
+        )
+    };
+    if enough {
+        Ok(())
+    } else {
+        Err(Problem::new(ErrorCode::NotAllowed, detail()))
+    }
 }
 
 /// Whether a client is on this machine.
@@ -386,7 +478,10 @@ pub(crate) fn is_here(client: Option<SocketAddr>) -> bool {
 
 /// The problem for a key that is not for the library in question.
 pub(super) fn not_your_library(key: &str) -> Problem {
-    Problem::new(ErrorCode::NotYourLibrary, format!("{key} is not for this library"))
+    Problem::new(
+        ErrorCode::NotYourLibrary,
+        format!("{key} is not for this library"),
+    )
 }
 
 fn unauthorized(code: ErrorCode, detail: &str) -> Problem {
@@ -412,5 +507,8 @@ fn quota(rate: Rate) -> Quota {
 }
 
 fn header(name: &'static str, value: impl std::fmt::Display) -> Option<(HeaderName, HeaderValue)> {
-    Some((HeaderName::from_static(name), HeaderValue::from_str(&value.to_string()).ok()?))
+    Some((
+        HeaderName::from_static(name),
+        HeaderValue::from_str(&value.to_string()).ok()?,
+    ))
 }

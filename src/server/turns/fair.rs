@@ -45,7 +45,10 @@ impl<J> OfClient<J> {
     }
 
     fn refusable(&self) -> usize {
-        self.jobs.iter().filter(|waiting| waiting.may_be_refused).count()
+        self.jobs
+            .iter()
+            .filter(|waiting| waiting.may_be_refused)
+            .count()
     }
 }
 
@@ -53,7 +56,14 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
     /// A queue of at most `most_waiting` refusable jobs, which runs at most `most_running_of_one` jobs of one client.
     pub(super) fn new(most_waiting: usize, most_running_of_one: usize) -> Self {
         let (clients, now) = (HashMap::new(), Duration::ZERO);
-        Self { clients, now, waiting: 0, most_waiting, most_running_of_one, last_number: 0 }
+        Self {
+            clients,
+            now,
+            waiting: 0,
+            most_waiting,
+            most_running_of_one,
+            last_number: 0,
+        }
     }
 
     /// Adds a job. Returns its number, and the job that is refused to make room, which may be this one.
@@ -62,24 +72,42 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
             self.clients.retain(|_, of_client| !of_client.is_idle());
         }
         let now = self.now;
-        let new = || OfClient { jobs: VecDeque::new(), running: 0, clock: now };
+        let new = || OfClient {
+            jobs: VecDeque::new(),
+            running: 0,
+            clock: now,
+        };
         let of_client = self.clients.entry(client.clone()).or_insert_with(new);
         if of_client.is_idle() {
             of_client.clock = of_client.clock.max(now);
         }
         self.last_number += 1;
         let number = self.last_number;
-        of_client.jobs.push_back(Waiting { number, may_be_refused, job });
+        of_client.jobs.push_back(Waiting {
+            number,
+            may_be_refused,
+            job,
+        });
         self.waiting += usize::from(may_be_refused);
-        let refused = if self.waiting > self.most_waiting { self.refuse(client) } else { None };
+        let refused = if self.waiting > self.most_waiting {
+            self.refuse(client)
+        } else {
+            None
+        };
         (number, refused)
     }
 
     /// Removes the last job of the client with the most waiting jobs. If several clients tie, `newest` is chosen.
     fn refuse(&mut self, newest: &C) -> Option<J> {
-        let most = self.clients.iter_mut().max_by_key(|(client, of_client)| (of_client.refusable(), *client == newest));
+        let most = self
+            .clients
+            .iter_mut()
+            .max_by_key(|(client, of_client)| (of_client.refusable(), *client == newest));
         let (_, of_client) = most?;
-        let last = of_client.jobs.iter().rposition(|waiting| waiting.may_be_refused)?;
+        let last = of_client
+            .jobs
+            .iter()
+            .rposition(|waiting| waiting.may_be_refused)?;
         self.waiting -= 1;
         of_client.jobs.remove(last).map(|waiting| waiting.job)
     }
@@ -87,9 +115,16 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
     /// The job to start now. [`Fair::finished`] must follow.
     pub(super) fn next(&mut self) -> Option<(C, J)> {
         let most = self.most_running_of_one;
-        let ready = self.clients.iter_mut().filter(|(_, of)| !of.jobs.is_empty() && of.running < most);
+        let ready = self
+            .clients
+            .iter_mut()
+            .filter(|(_, of)| !of.jobs.is_empty() && of.running < most);
         let (client, of_client) = ready.min_by_key(|(_, of)| (of.running, of.clock))?;
-        let Waiting { may_be_refused, job, .. } = of_client.jobs.pop_front()?;
+        let Waiting {
+            may_be_refused,
+            job,
+            ..
+        } = of_client.jobs.pop_front()?;
         of_client.running += 1;
         self.waiting -= usize::from(may_be_refused);
         self.now = self.now.max(of_client.clock);
@@ -107,7 +142,10 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
     /// Removes a job that nobody waits for any more, if it has not started.
     pub(super) fn withdraw(&mut self, client: &C, number: u64) -> Option<J> {
         let of_client = self.clients.get_mut(client)?;
-        let at = of_client.jobs.iter().position(|waiting| waiting.number == number)?;
+        let at = of_client
+            .jobs
+            .iter()
+            .position(|waiting| waiting.number == number)?;
         let withdrawn = of_client.jobs.remove(at)?;
         self.waiting -= usize::from(withdrawn.may_be_refused);
         Some(withdrawn.job)

@@ -103,16 +103,24 @@ impl Turns {
         let lane = |lane: Lane, threads: usize| {
             // A quarter is always left for others.
             let of_one = (threads - threads.div_ceil(4)).max(1);
-            let jobs = Jobs { fair: Fair::new(queue, of_one), closed: false };
-            let queue = Arc::new(Queue { waiting: Mutex::new(jobs), changed: Condvar::new() });
+            let jobs = Jobs {
+                fair: Fair::new(queue, of_one),
+                closed: false,
+            };
+            let queue = Arc::new(Queue {
+                waiting: Mutex::new(jobs),
+                changed: Condvar::new(),
+            });
             for _ in 0..threads {
                 let queue = Arc::clone(&queue);
-                thread::Builder::new().name(lane.name().to_owned()).spawn(move || {
-                    if matches!(lane, Lane::Heavy | Lane::Files) {
-                        give_way();
-                    }
-                    queue.work();
-                })?;
+                thread::Builder::new()
+                    .name(lane.name().to_owned())
+                    .spawn(move || {
+                        if matches!(lane, Lane::Heavy | Lane::Files) {
+                            give_way();
+                        }
+                        queue.work();
+                    })?;
             }
             Ok::<_, io::Error>(queue)
         };
@@ -149,7 +157,10 @@ impl Turns {
         let _place = Place::take(&self.0[lane as usize], client, patience, job);
         match answered.await {
             Ok(Ok(done)) => Ok(done),
-            Ok(Err(_)) => Err(Problem::failed(ErrorCode::Internal, &"a request's work panicked")),
+            Ok(Err(_)) => Err(Problem::failed(
+                ErrorCode::Internal,
+                &"a request's work panicked",
+            )),
             Err(_) => Err(overloaded("too many requests are waiting; try again")),
         }
     }
@@ -187,7 +198,10 @@ impl Queue {
             if jobs.closed {
                 return None;
             }
-            jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+            jobs = self
+                .changed
+                .wait(jobs)
+                .unwrap_or_else(PoisonError::into_inner);
         }
     }
 }
@@ -201,11 +215,19 @@ struct Place<'q> {
 
 impl<'q> Place<'q> {
     fn take(queue: &'q Queue, client: Client, patience: Patience, job: Job) -> Self {
-        let (number, refused) = queue.jobs().fair.push(&client, job, patience == Patience::Refusable);
+        let (number, refused) =
+            queue
+                .jobs()
+                .fair
+                .push(&client, job, patience == Patience::Refusable);
         queue.changed.notify_one();
         // Dropping it tells whoever waits for it.
         drop(refused);
-        Self { queue, client, number }
+        Self {
+            queue,
+            client,
+            number,
+        }
     }
 }
 
@@ -270,7 +292,10 @@ mod tests {
     }
 
     /// A job that starts, and runs until the sender is dropped.
-    fn blocked(turns: &Turns, lane: Lane) -> (mpsc::Sender<()>, impl Future<Output = Result<(), Problem>>) {
+    fn blocked(
+        turns: &Turns,
+        lane: Lane,
+    ) -> (mpsc::Sender<()>, impl Future<Output = Result<(), Problem>>) {
         let (hold, until) = mpsc::channel::<()>();
         let (begun, has_begun) = mpsc::channel::<()>();
         let job = move || {
@@ -290,9 +315,21 @@ mod tests {
         // One of the two threads for heavy work is always left for others.
         let mut second = Box::pin(turns.take(Lane::Heavy, client("a"), Patience::Refusable, || 3));
         assert!((&mut second).now_or_never().is_none());
-        for lane in [Lane::Heavy, Lane::Files, Lane::Reads, Lane::Changes, Lane::Administration] {
+        for lane in [
+            Lane::Heavy,
+            Lane::Files,
+            Lane::Reads,
+            Lane::Changes,
+            Lane::Administration,
+        ] {
             let address = Client::Address(Ipv4Addr::LOCALHOST.into());
-            assert_eq!(turns.take(lane, address, Patience::Refusable, || 7).await.unwrap(), 7);
+            assert_eq!(
+                turns
+                    .take(lane, address, Patience::Refusable, || 7)
+                    .await
+                    .unwrap(),
+                7
+            );
         }
         assert!((&mut second).now_or_never().is_none());
         drop(hold);
@@ -323,8 +360,16 @@ mod tests {
     #[actix_web::test]
     async fn a_panic_fails_one_job() {
         let turns = Turns::new(1, 1).unwrap();
-        let panics = turns.take(Lane::Reads, client("a"), Patience::Refusable, || panic!("on purpose"));
+        let panics = turns.take(Lane::Reads, client("a"), Patience::Refusable, || {
+            panic!("on purpose")
+        });
         assert!(panics.await.is_err());
-        assert_eq!(turns.take(Lane::Reads, client("a"), Patience::Refusable, || 1).await.unwrap(), 1);
+        assert_eq!(
+            turns
+                .take(Lane::Reads, client("a"), Patience::Refusable, || 1)
+                .await
+                .unwrap(),
+            1
+        );
     }
 }

@@ -27,7 +27,11 @@ pub struct ToAllow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
     /// A book.
-    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "object::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub book: Option<BookKey>,
     /// A note on why this is allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -22,8 +22,20 @@ pub struct AuditEntry {
 }
 
 impl From<lapidary_store::AuditEntry> for AuditEntry {
-    fn from(lapidary_store::AuditEntry { number, at, actor, action }: lapidary_store::AuditEntry) -> Self {
-        Self { number, at, actor, action }
+    fn from(
+        lapidary_store::AuditEntry {
+            number,
+            at,
+            actor,
+            action,
+        }: lapidary_store::AuditEntry,
+    ) -> Self {
+        Self {
+            number,
+            at,
+            actor,
+            action,
+        }
     }
 }
 

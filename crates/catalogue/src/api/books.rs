@@ -16,7 +16,8 @@ use lapidary_common::description::Description;
 use lapidary_extract::HiddenCount;
 use lapidary_store::record;
 use lapidary_store::{
-    self, BookId, BookKey, ClusterVitals, Coverage, Library, LibrarySummary, NodeVitals, Rights, Standing, Validity,
+    self, BookId, BookKey, ClusterVitals, Coverage, Library, LibrarySummary, NodeVitals, Rights,
+    Standing, Validity,
 };
 
 described! {
@@ -116,7 +117,11 @@ pub struct Amendment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rights: Option<Rights>,
     /// The days on which its rights are in effect; `{}` for all days.
-    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "object::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub validity: Option<Validity>,
 }
 
@@ -265,9 +270,29 @@ impl LibraryListing {
     /// A library, and whether it is trusted.
     #[must_use]
     pub fn new(summary: LibrarySummary, trusted: bool) -> Self {
-        let LibrarySummary { library, books, disabled, quarantined, bytes, kept_texts, kept_bytes, recipes, changed } =
-            summary;
-        Self { library, trusted, books, disabled, quarantined, bytes, kept_texts, kept_bytes, recipes, changed }
+        let LibrarySummary {
+            library,
+            books,
+            disabled,
+            quarantined,
+            bytes,
+            kept_texts,
+            kept_bytes,
+            recipes,
+            changed,
+        } = summary;
+        Self {
+            library,
+            trusted,
+            books,
+            disabled,
+            quarantined,
+            bytes,
+            kept_texts,
+            kept_bytes,
+            recipes,
+            changed,
+        }
     }
 }
 
@@ -350,8 +375,23 @@ pub struct NodeStats {
 }
 
 impl From<ClusterVitals> for ClusterStats {
-    fn from(ClusterVitals { nodes, pending, failovers, .. }: ClusterVitals) -> Self {
-        let node = |NodeVitals { address, is_primary, used, most, replicas, lag, .. }: NodeVitals| NodeStats {
+    fn from(
+        ClusterVitals {
+            nodes,
+            pending,
+            failovers,
+            ..
+        }: ClusterVitals,
+    ) -> Self {
+        let node = |NodeVitals {
+                        address,
+                        is_primary,
+                        used,
+                        most,
+                        replicas,
+                        lag,
+                        ..
+                    }: NodeVitals| NodeStats {
             address,
             primary: is_primary,
             memory_bytes: used,
@@ -361,7 +401,11 @@ impl From<ClusterVitals> for ClusterStats {
         };
         let mut nodes: Vec<NodeStats> = nodes.into_iter().map(node).collect();
         nodes.sort_by(|a, b| (!a.primary, &a.address).cmp(&(!b.primary, &b.address)));
-        Self { nodes, failovers, pending }
+        Self {
+            nodes,
+            failovers,
+            pending,
+        }
     }
 }
 

@@ -47,7 +47,11 @@ pub struct Check {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipes: Option<Vec<String>>,
     /// Check only against the books of this library.
-    #[schema(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    #[schema(
+        min_length = 1,
+        max_length = 512,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"
+    )]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
     /// The maximum number of matches to show, best first.
@@ -94,7 +98,11 @@ pub struct CheckParameters {
     /// With a raw body or a form: several recipes separated by commas, in place of `recipe`, or `all`
     pub recipes: Option<String>,
     /// With a raw body or a form: check only against the books of this library
-    #[param(min_length = 1, max_length = 512, pattern = r"^[^\x00-\x1f\x7f-\x9f]+$")]
+    #[param(
+        min_length = 1,
+        max_length = 512,
+        pattern = r"^[^\x00-\x1f\x7f-\x9f]+$"
+    )]
     pub library: Option<String>,
     /// With a raw body or a form: the maximum number of matches to show
     #[param(maximum = 1000)]
@@ -125,7 +133,10 @@ pub struct CheckParameters {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct GemsForm {
     /// Gems, separated by commas: decimal numbers, or 16 hexadecimal digits each with `hardened` and `hardened-fine`.
-    #[schema(pattern = "^([0-9A-Fa-f]+(,[0-9A-Fa-f]+)*)?$", example = "2054203394,772109542,3170125001")]
+    #[schema(
+        pattern = "^([0-9A-Fa-f]+(,[0-9A-Fa-f]+)*)?$",
+        example = "2054203394,772109542,3170125001"
+    )]
     pub gems: String,
 }
 
@@ -207,7 +218,10 @@ pub struct Report {
     pub note: Option<String>,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
 pub(super) fn is_zero(number: &usize) -> bool {
     *number == 0
 }
@@ -228,10 +242,22 @@ pub struct Partial {
 impl Partial {
     /// Says what could not be read.
     #[must_use]
-    pub fn new(Unread { asked, gems, digests, books }: Unread) -> Self {
+    pub fn new(
+        Unread {
+            asked,
+            gems,
+            digests,
+            books,
+        }: Unread,
+    ) -> Self {
         let unread = gems + digests + books;
         let read = asked.saturating_sub(unread) as f64 / asked.max(1) as f64;
-        Self { read, unread_gems: gems, unread_digests: digests, unread_books: books }
+        Self {
+            read,
+            unread_gems: gems,
+            unread_digests: digests,
+            unread_books: books,
+        }
     }
 }
 
@@ -253,12 +279,19 @@ impl Report {
             let bytes = found.book.bytes;
             found.spans.iter_mut().map(move |span| (bytes, span))
         });
-        for example in self.disguise.iter_mut().flat_map(|signs| &mut signs.examples) {
+        for example in self
+            .disguise
+            .iter_mut()
+            .flat_map(|signs| &mut signs.examples)
+        {
             example.at = Some(text.locate(example.bytes));
         }
         for (bytes, span) in spans.take(LOCATED) {
             span.query_at = span.query.bytes.map(|place| text.locate(place));
-            span.book_at = span.book.bytes.and_then(|place| Located::in_length(place, bytes));
+            span.book_at = span
+                .book
+                .bytes
+                .and_then(|place| Located::in_length(place, bytes));
         }
     }
 }
@@ -306,10 +339,16 @@ impl HiddenText {
     #[must_use]
     pub fn of(hidden: &HiddenWords, text: &str) -> Option<Self> {
         let words = hidden.words();
-        let seen = text.split_whitespace().filter(|word| word.contains(char::is_alphanumeric));
+        let seen = text
+            .split_whitespace()
+            .filter(|word| word.contains(char::is_alphanumeric));
         (words > 0).then(|| {
             let share = words as f64 / (words as f64 + seen.count() as f64);
-            Self { words, share, ways: hidden.counts().collect() }
+            Self {
+                words,
+                share,
+                ways: hidden.counts().collect(),
+            }
         })
     }
 }
@@ -392,7 +431,10 @@ impl Match {
 
     /// Compares the passages of a text with the book's text, word by word; each text has a locator.
     pub fn compare(&mut self, text: &str, in_text: &Locator, book: &str, in_book: &Locator) {
-        let Exact { mut passages, total } = exact(text, book, &self.spans);
+        let Exact {
+            mut passages,
+            total,
+        } = exact(text, book, &self.spans);
         for passage in &mut passages {
             passage.query_at = Some(in_text.locate(passage.query));
             passage.book_at = Some(in_book.locate(passage.book));

@@ -61,9 +61,13 @@ pub enum ExportGem {
 impl PartialSchema for ExportGem {
     fn schema() -> RefOr<Schema> {
         let gem = Ref::from_schema_name(WrittenGem::name());
-        let position = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(0));
+        let position = ObjectBuilder::new()
+            .schema_type(Type::Integer)
+            .minimum(Some(0));
         ArrayBuilder::new()
-            .description(Some("A gem, and its position if known: start and end, in bytes"))
+            .description(Some(
+                "A gem, and its position if known: start and end, in bytes",
+            ))
             .items(AnyOfBuilder::new().item(gem).item(position))
             .min_items(Some(1))
             .max_items(Some(3))
@@ -111,7 +115,10 @@ pub enum ExportLine {
 impl ExportHeader {
     /// The recipes that are ready.
     pub fn ready(&self) -> impl Iterator<Item = &RecipeName> {
-        self.recipes.iter().map(Recipe::name).filter(|name| !self.incomplete.contains(name))
+        self.recipes
+            .iter()
+            .map(Recipe::name)
+            .filter(|name| !self.incomplete.contains(name))
     }
 }
 
@@ -130,8 +137,14 @@ impl ExportGem {
 impl From<ExportGem> for PlacedGem {
     fn from(written: ExportGem) -> Self {
         match written {
-            ExportGem::Placed(gem, start, end) => Self { gem: gem.into(), place: Some(Place { start, end }) },
-            ExportGem::Placeless([gem]) => Self { gem: gem.into(), place: None },
+            ExportGem::Placed(gem, start, end) => Self {
+                gem: gem.into(),
+                place: Some(Place { start, end }),
+            },
+            ExportGem::Placeless([gem]) => Self {
+                gem: gem.into(),
+                place: None,
+            },
         }
     }
 }

@@ -284,14 +284,34 @@ pub struct DuplicatesLeftOut {
 }
 
 impl From<LeftOut> for DuplicatesLeftOut {
-    fn from(LeftOut { texts_with_many, texts_with_common_gems, pairs }: LeftOut) -> Self {
-        Self { texts_with_many, texts_with_common_gems, pairs }
+    fn from(
+        LeftOut {
+            texts_with_many,
+            texts_with_common_gems,
+            pairs,
+        }: LeftOut,
+    ) -> Self {
+        Self {
+            texts_with_many,
+            texts_with_common_gems,
+            pairs,
+        }
     }
 }
 
 impl From<DuplicatesLeftOut> for LeftOut {
-    fn from(DuplicatesLeftOut { texts_with_many, texts_with_common_gems, pairs }: DuplicatesLeftOut) -> Self {
-        Self { texts_with_many, texts_with_common_gems, pairs }
+    fn from(
+        DuplicatesLeftOut {
+            texts_with_many,
+            texts_with_common_gems,
+            pairs,
+        }: DuplicatesLeftOut,
+    ) -> Self {
+        Self {
+            texts_with_many,
+            texts_with_common_gems,
+            pairs,
+        }
     }
 }
 

@@ -78,7 +78,8 @@ impl Key {
     /// Whether it has expired.
     #[must_use]
     pub fn has_expired(&self) -> bool {
-        self.expires.is_some_and(|expires| expires <= Timestamp::now())
+        self.expires
+            .is_some_and(|expires| expires <= Timestamp::now())
     }
 }
 

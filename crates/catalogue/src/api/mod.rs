@@ -22,25 +22,27 @@ pub use crate::permission::Unless;
 pub use allow::{AllowList, AllowLists, ToAllow};
 pub use audit::{AuditEntry, AuditPage};
 pub use books::{
-    Added, Amendment, ClusterStats, Decides, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats, Libraries,
-    LibraryListing, LibraryTrust, NewBook, NodeStats, Outcome, Page, RecipeList, RecipeStats, Record, Stats,
+    Added, Amendment, ClusterStats, Decides, FeedAnswer, FeedOutcome, FoundBooks, LexiconStats,
+    Libraries, LibraryListing, LibraryTrust, NewBook, NodeStats, Outcome, Page, RecipeList,
+    RecipeStats, Record, Stats,
 };
 pub use checks::{
-    BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, HiddenText, Match, Partial, Report,
+    BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, HiddenText,
+    Match, Partial, Report,
 };
 pub use decisions::{Decision, DecisionPage, Filed, NewDecision, Ruling};
 pub use doctor::{Concern, Finding, Findings};
 pub use export::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, ExportLine};
 pub use jobs::{
-    BackedUp, Compacted, CutFrom, Dropped, DuplicateGroup, DuplicateGroups, DuplicateOverlap, DuplicateOverlaps,
-    DuplicatePair, DuplicatesLeftOut, Grouped, Job, JobResult, JobState, Jobs, RecipeChoice, Recut, Reindexed, Task,
-    Verified,
+    BackedUp, Compacted, CutFrom, Dropped, DuplicateGroup, DuplicateGroups, DuplicateOverlap,
+    DuplicateOverlaps, DuplicatePair, DuplicatesLeftOut, Grouped, Job, JobResult, JobState, Jobs,
+    RecipeChoice, Recut, Reindexed, Task, Verified,
 };
 pub use keys::{Key, Keys, MadeKey, NewKey, Rotation};
 pub use problem::Problem;
 pub use server::{Health, History, Imported, Index, Period, Sample};
 pub use sources::{
-    Source, SourceChange, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns, SourceState,
-    SourceTest, Sources,
+    Source, SourceChange, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun,
+    SourceRuns, SourceState, SourceTest, Sources,
 };
 pub use webhooks::{Failing, MadeWebhook, Matched, NewWebhook, Webhook, WebhookEvent, Webhooks};

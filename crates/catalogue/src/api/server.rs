@@ -17,7 +17,9 @@ impl Health {
     /// With this status.
     #[must_use]
     pub fn of(status: &str) -> Self {
-        Self { status: status.to_owned() }
+        Self {
+            status: status.to_owned(),
+        }
     }
 }
 
@@ -52,9 +54,16 @@ impl Index {
             ("metrics", "/metrics"),
         ];
         let console = has_console.then_some(("console", "/console/"));
-        let links = links.into_iter().chain(console).map(|(name, path)| (name.to_owned(), path.to_owned()));
+        let links = links
+            .into_iter()
+            .chain(console)
+            .map(|(name, path)| (name.to_owned(), path.to_owned()));
         let version = env!("CARGO_PKG_VERSION").to_owned();
-        Self { name: "lapidary".to_owned(), version, links: links.collect() }
+        Self {
+            name: "lapidary".to_owned(),
+            version,
+            links: links.collect(),
+        }
     }
 }
 

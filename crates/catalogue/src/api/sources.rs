@@ -31,7 +31,11 @@ pub struct SourceDefinition {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
     /// The days on which the rights of its books are in effect, if limited.
-    #[serde(default, deserialize_with = "object::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "object::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub validity: Option<Validity>,
     /// Where the text of a page is that is a book: a CSS selector, such as `main` or `.chapter`, or `readability`, which finds it as
     /// the reading mode of a browser does. All of the page but its navigation if absent.

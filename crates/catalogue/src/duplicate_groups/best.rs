@@ -50,8 +50,15 @@ impl Merit {
 pub fn best(copies: &[Copy<'_>]) -> Option<(usize, Merit)> {
     let longest = copies.iter().map(|copy| copy.bytes).max()?;
     let is_complete = |copy: &Copy<'_>| copy.bytes as f64 >= (1.0 - AS_COMPLETE) * longest as f64;
-    let complete: Vec<usize> = (0..copies.len()).filter(|i| is_complete(&copies[*i])).collect();
-    let merits = |i: &usize| (Reverse(rank(copies[*i].format)), fields(copies[*i].description));
+    let complete: Vec<usize> = (0..copies.len())
+        .filter(|i| is_complete(&copies[*i]))
+        .collect();
+    let merits = |i: &usize| {
+        (
+            Reverse(rank(copies[*i].format)),
+            fields(copies[*i].description),
+        )
+    };
     // Of equal ones, the first.
     let best = *complete.iter().max_by_key(|i| (merits(i), Reverse(**i)))?;
     let others = || complete.iter().filter(|i| **i != best).map(&merits);
@@ -83,9 +90,20 @@ fn rank(format: Option<Format>) -> u8 {
 
 /// Number of filled fields.
 fn fields(description: &Description) -> usize {
-    let Description { title, authors, language, identifiers, published } = description;
-    let filled =
-        [title.is_some(), !authors.is_empty(), language.is_some(), !identifiers.is_empty(), published.is_some()];
+    let Description {
+        title,
+        authors,
+        language,
+        identifiers,
+        published,
+    } = description;
+    let filled = [
+        title.is_some(),
+        !authors.is_empty(),
+        language.is_some(),
+        !identifiers.is_empty(),
+        published.is_some(),
+    ];
     filled.into_iter().filter(|filled| *filled).count()
 }
 
@@ -96,14 +114,37 @@ mod tests {
     #[test]
     fn the_longest_then_the_best_format_then_the_best_described() {
         let bare = Description::default();
-        let titled = Description { title: Some("Viy".to_owned()), ..Description::default() };
-        let copy = |bytes, format, description| Copy { bytes, format, description };
+        let titled = Description {
+            title: Some("Viy".to_owned()),
+            ..Description::default()
+        };
+        let copy = |bytes, format, description| Copy {
+            bytes,
+            format,
+            description,
+        };
         let (text, epub) = (Some(Format::Text), Some(Format::Epub));
         let chosen = |copies: &[Copy<'_>]| best(copies).expect("there are copies");
-        assert_eq!(chosen(&[copy(900, epub, &titled), copy(1_000, text, &bare)]), (1, Merit::Complete));
-        assert_eq!(chosen(&[copy(1_000, text, &titled), copy(995, epub, &bare)]), (1, Merit::Format));
-        assert_eq!(chosen(&[copy(1_000, text, &bare), copy(995, text, &titled)]), (1, Merit::Metadata));
-        assert_eq!(chosen(&[copy(5, text, &bare), copy(5, None, &bare), copy(1, epub, &titled)]), (0, Merit::First));
+        assert_eq!(
+            chosen(&[copy(900, epub, &titled), copy(1_000, text, &bare)]),
+            (1, Merit::Complete)
+        );
+        assert_eq!(
+            chosen(&[copy(1_000, text, &titled), copy(995, epub, &bare)]),
+            (1, Merit::Format)
+        );
+        assert_eq!(
+            chosen(&[copy(1_000, text, &bare), copy(995, text, &titled)]),
+            (1, Merit::Metadata)
+        );
+        assert_eq!(
+            chosen(&[
+                copy(5, text, &bare),
+                copy(5, None, &bare),
+                copy(1, epub, &titled)
+            ]),
+            (0, Merit::First)
+        );
         assert_eq!(best(&[]), None);
     }
 }

@@ -29,10 +29,17 @@ pub fn history<'a>(
 ) -> Vec<Segment> {
     let mut origins: Vec<Origin> = vec![None; text.len()];
     for (from, gems) in earlier {
-        for span in align(text, gems, recipe, |_| Some(1.0)).spans.iter().filter(|span| span.common > 1) {
+        for span in align(text, gems, recipe, |_| Some(1.0))
+            .spans
+            .iter()
+            .filter(|span| span.common > 1)
+        {
             let (here, there) = (span.query.gems, span.book.gems);
             let there = &gems[there.start as usize..there.end as usize];
-            let places: HashMap<Gem, Option<Place>> = there.iter().map(|placed| (placed.gem, placed.place)).collect();
+            let places: HashMap<Gem, Option<Place>> = there
+                .iter()
+                .map(|placed| (placed.gem, placed.place))
+                .collect();
             for at in here.start as usize..here.end as usize {
                 let place = || places.get(&text[at].gem).copied().flatten();
                 origins[at].get_or_insert_with(|| (from, place()));
@@ -46,7 +53,9 @@ pub fn history<'a>(
         let found = origin.and_then(|(from, there)| Some((placed.place?, from, there?)));
         match (found, segments.last_mut()) {
             // Text moved within its source is two passages.
-            (Some((place, from, there)), Some(last)) if before == Some(from) && there.start >= last.there.start => {
+            (Some((place, from, there)), Some(last))
+                if before == Some(from) && there.start >= last.there.start =>
+            {
                 last.place.end = last.place.end.max(place.end);
                 last.there.end = last.there.end.max(there.end);
             }
@@ -67,13 +76,31 @@ mod tests {
 
     /// A text with a gem of these numbers every hundred bytes.
     fn text(gems: impl IntoIterator<Item = u64>) -> Vec<PlacedGem> {
-        let place = |at: u64| Some(Place { start: 100 * at, end: 100 * at + 90 });
-        gems.into_iter().zip(0..).map(|(gem, at)| PlacedGem { gem: Gem(gem), place: place(at) }).collect()
+        let place = |at: u64| {
+            Some(Place {
+                start: 100 * at,
+                end: 100 * at + 90,
+            })
+        };
+        gems.into_iter()
+            .zip(0..)
+            .map(|(gem, at)| PlacedGem {
+                gem: Gem(gem),
+                place: place(at),
+            })
+            .collect()
     }
 
     fn segment(here: Range<u64>, from: u32, there: Range<u64>) -> Segment {
-        let place = |gems: Range<u64>| Place { start: 100 * gems.start, end: 100 * gems.end - 10 };
-        Segment { place: place(here), from, there: place(there) }
+        let place = |gems: Range<u64>| Place {
+            start: 100 * gems.start,
+            end: 100 * gems.end - 10,
+        };
+        Segment {
+            place: place(here),
+            from,
+            there: place(there),
+        }
     }
 
     #[test]
@@ -82,7 +109,14 @@ mod tests {
         // Five of its own; what both have, and what only the second has; and the beginning of the first.
         let late = text((200..205).chain(5..10).chain(100..105).chain(0..3));
         let found = history(&Recipe::documented(), &late, [(7, &*first), (8, &*second)]);
-        assert_eq!(found, [segment(5..10, 7, 5..10), segment(10..15, 8, 5..10), segment(15..18, 7, 0..3)]);
+        assert_eq!(
+            found,
+            [
+                segment(5..10, 7, 5..10),
+                segment(10..15, 8, 5..10),
+                segment(15..18, 7, 0..3)
+            ]
+        );
         let found = history(&Recipe::documented(), &late, [(8, &*second), (7, &*first)]);
         assert_eq!(found, [segment(5..15, 8, 0..10), segment(15..18, 7, 0..3)]);
     }
@@ -91,15 +125,27 @@ mod tests {
     fn small_changes_do_not_end_a_passage_and_a_gem_alone_is_none() {
         let source = text(0..20);
         let changed = text((0..20).map(|gem| if gem % 5 == 3 { gem + 100 } else { gem }));
-        assert_eq!(history(&Recipe::documented(), &changed, [(0, &*source)]), [segment(0..20, 0, 0..20)]);
+        assert_eq!(
+            history(&Recipe::documented(), &changed, [(0, &*source)]),
+            [segment(0..20, 0, 0..20)]
+        );
         let alone = text((100..110).chain([4]).chain(120..130));
         assert_eq!(history(&Recipe::documented(), &alone, [(0, &*source)]), []);
     }
 
     #[test]
     fn gems_without_places_have_no_passages() {
-        let placeless: Vec<PlacedGem> = text(0..5).into_iter().map(|gem| PlacedGem { place: None, ..gem }).collect();
-        assert_eq!(history(&Recipe::documented(), &placeless, [(0, &*text(0..5))]), []);
-        assert_eq!(history(&Recipe::documented(), &text(0..5), [(0, &*placeless)]), []);
+        let placeless: Vec<PlacedGem> = text(0..5)
+            .into_iter()
+            .map(|gem| PlacedGem { place: None, ..gem })
+            .collect();
+        assert_eq!(
+            history(&Recipe::documented(), &placeless, [(0, &*text(0..5))]),
+            []
+        );
+        assert_eq!(
+            history(&Recipe::documented(), &text(0..5), [(0, &*placeless)]),
+            []
+        );
     }
 }

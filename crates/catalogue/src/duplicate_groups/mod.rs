@@ -33,17 +33,38 @@ pub struct Pair<N> {
 impl<N> Pair<N> {
     /// The same pair with new numbers, the smaller one first.
     pub fn renumbered<M: Ord>(self, number: impl Fn(N) -> M) -> Pair<M> {
-        let Self { a, b, identical, relation, share_of_a, share_of_b } = self;
+        let Self {
+            a,
+            b,
+            identical,
+            relation,
+            share_of_a,
+            share_of_b,
+        } = self;
         let (a, b) = (number(a), number(b));
         if a <= b {
-            return Pair { a, b, identical, relation, share_of_a, share_of_b };
+            return Pair {
+                a,
+                b,
+                identical,
+                relation,
+                share_of_a,
+                share_of_b,
+            };
         }
         let relation = match relation {
             Relation::PartOfBook => Relation::ContainsBook,
             Relation::ContainsBook => Relation::PartOfBook,
             Relation::SameText | Relation::Overlap | Relation::Quotations => relation,
         };
-        Pair { a: b, b: a, identical, relation, share_of_a: share_of_b, share_of_b: share_of_a }
+        Pair {
+            a: b,
+            b: a,
+            identical,
+            relation,
+            share_of_a: share_of_b,
+            share_of_b: share_of_a,
+        }
     }
 
     /// Whether the two are copies or editions of one text, and not parts of one another.
@@ -60,7 +81,11 @@ impl<N> Pair<N> {
 
     /// The name of the relation: `identical`, or that of [`Relation`].
     pub fn relation_name(&self) -> &'static str {
-        if self.identical { "identical" } else { self.relation.as_str() }
+        if self.identical {
+            "identical"
+        } else {
+            self.relation.as_str()
+        }
     }
 }
 
@@ -149,7 +174,11 @@ impl Grouping {
     /// The groups, and what overlaps.
     #[must_use]
     pub fn grouped(self) -> Grouped {
-        let Self { mut same, pairs, mut left_out } = self;
+        let Self {
+            mut same,
+            pairs,
+            mut left_out,
+        } = self;
         let (groups, between) = same.groups(&ordered(pairs));
         let mut overlaps: BTreeMap<(u32, u32), Pair<u32>> = BTreeMap::new();
         for pair in between {
@@ -160,10 +189,18 @@ impl Grouping {
             }
         }
         let mut overlaps: Vec<Pair<u32>> = overlaps.into_values().collect();
-        overlaps.sort_by(|a, b| b.strength().total_cmp(&a.strength()).then((a.a, a.b).cmp(&(b.a, b.b))));
+        overlaps.sort_by(|a, b| {
+            b.strength()
+                .total_cmp(&a.strength())
+                .then((a.a, a.b).cmp(&(b.a, b.b)))
+        });
         left_out += overlaps.len().saturating_sub(MOST_OVERLAPS) as u64;
         overlaps.truncate(MOST_OVERLAPS);
-        Grouped { groups, overlaps, left_out }
+        Grouped {
+            groups,
+            overlaps,
+            left_out,
+        }
     }
 }
 
@@ -205,7 +242,11 @@ impl Partition {
         let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
         let members: Vec<u32> = self.0.keys().copied().collect();
         for member in members {
-            groups.entry(self.root(member)).or_default().members.push(member);
+            groups
+                .entry(self.root(member))
+                .or_default()
+                .members
+                .push(member);
         }
         let mut between = Vec::new();
         for pair in pairs {
@@ -227,14 +268,24 @@ mod tests {
     use super::{Group, Grouped, Grouping, Pair, Relation};
 
     fn pair(a: u32, b: u32) -> Pair<u32> {
-        Pair { a, b, identical: false, relation: Relation::PartOfBook, share_of_a: 1.0, share_of_b: 0.25 }
+        Pair {
+            a,
+            b,
+            identical: false,
+            relation: Relation::PartOfBook,
+            share_of_a: 1.0,
+            share_of_b: 0.25,
+        }
     }
 
     #[test]
     fn a_pair_can_be_turned_round() {
         let turned = pair(7, 3).renumbered(|number| number);
         assert_eq!((turned.a, turned.b), (3, 7));
-        assert_eq!((turned.relation, turned.share_of_a, turned.share_of_b), (Relation::ContainsBook, 0.25, 1.0));
+        assert_eq!(
+            (turned.relation, turned.share_of_a, turned.share_of_b),
+            (Relation::ContainsBook, 0.25, 1.0)
+        );
         assert_eq!(pair(3, 7).renumbered(|number| number), pair(3, 7));
     }
 

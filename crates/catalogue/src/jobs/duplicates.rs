@@ -53,13 +53,25 @@ fn key(job: u32, kind: u8, number: u32) -> Vec<u8> {
 
 impl SoughtDuplicates {
     fn options(&self) -> DuplicateOptions {
-        let Self { library, recipe, since } = self.clone();
-        DuplicateOptions { recipe, since, library, ..DuplicateOptions::default() }
+        let Self {
+            library,
+            recipe,
+            since,
+        } = self.clone();
+        DuplicateOptions {
+            recipe,
+            since,
+            library,
+            ..DuplicateOptions::default()
+        }
     }
 }
 
 impl Catalogue {
-    pub(super) fn approve_duplicates(&self, sought: &SoughtDuplicates) -> Result<(), CatalogueError> {
+    pub(super) fn approve_duplicates(
+        &self,
+        sought: &SoughtDuplicates,
+    ) -> Result<(), CatalogueError> {
         let (snapshot, known) = (self.store.snapshot(), self.recipes());
         if let Some(library) = &sought.library
             && snapshot.library(library)?.is_none()
@@ -85,8 +97,14 @@ impl Catalogue {
         limit: usize,
     ) -> Result<DuplicateGroups, CatalogueError> {
         let (rows, next) = self.found_rows(id, GROUPS, after, limit, |found| found.groups)?;
-        let groups = rows.iter().map(|row| self.shown(row)).collect::<Result<Vec<_>, _>>()?;
-        Ok(DuplicateGroups { groups: groups.into_iter().flatten().collect(), next })
+        let groups = rows
+            .iter()
+            .map(|row| self.shown(row))
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(DuplicateGroups {
+            groups: groups.into_iter().flatten().collect(),
+            next,
+        })
     }
 
     /// A page of the overlaps that a job found, from the first after the one of number `after` on.
@@ -100,8 +118,15 @@ impl Catalogue {
         limit: usize,
     ) -> Result<DuplicateOverlaps, CatalogueError> {
         let (rows, next) = self.found_rows(id, OVERLAPS, after, limit, |found| found.overlaps)?;
-        let pairs: Vec<Pair<u32>> = rows.iter().map(|(_, value)| read(value)).collect::<Result<_, _>>()?;
-        let numbers: Vec<BookNo> = pairs.iter().flat_map(|pair| [pair.a, pair.b]).map(BookNo).collect();
+        let pairs: Vec<Pair<u32>> = rows
+            .iter()
+            .map(|(_, value)| read(value))
+            .collect::<Result<_, _>>()?;
+        let numbers: Vec<BookNo> = pairs
+            .iter()
+            .flat_map(|pair| [pair.a, pair.b])
+            .map(BookNo)
+            .collect();
         let mut records = self.store.snapshot().fetch(&numbers)?.into_iter();
         let (mut overlaps, day) = (Vec::new(), today());
         for pair in pairs {
@@ -130,14 +155,26 @@ impl Catalogue {
         count: impl Fn(&FoundGroups) -> u64,
     ) -> Result<(Vec<Row>, Option<u32>), CatalogueError> {
         let Some(JobResult::Grouped(found)) = self.job(id)?.result else {
-            return Err(CatalogueError::BadTask(format!("job {id} has not found duplicates")));
+            return Err(CatalogueError::BadTask(format!(
+                "job {id} has not found duplicates"
+            )));
         };
         let after = after.map(|after| key(id, kind, after));
-        let rows = self.store.page(Table::Duplicates, &prefix(id, kind), after.as_deref(), limit)?;
+        let rows = self.store.page(
+            Table::Duplicates,
+            &prefix(id, kind),
+            after.as_deref(),
+            limit,
+        )?;
         if rows.is_empty() && after.is_none() && count(&found) > 0 {
-            return Err(CatalogueError::BadTask(format!("a later job replaced the groups of job {id}")));
+            return Err(CatalogueError::BadTask(format!(
+                "a later job replaced the groups of job {id}"
+            )));
         }
-        let next = rows.last().filter(|_| rows.len() == limit).map(|(key, _)| number(key));
+        let next = rows
+            .last()
+            .filter(|_| rows.len() == limit)
+            .map(|(key, _)| number(key));
         Ok((rows, next))
     }
 
@@ -147,9 +184,15 @@ impl Catalogue {
         let Duplicates { books, pairs } = Duplicates::read(&*self.store.snapshot(), group)?;
         let copies = books.iter().map(|book| {
             let (bytes, description) = (book.bytes, &book.description);
-            Copy { bytes, format: None, description }
+            Copy {
+                bytes,
+                format: None,
+                description,
+            }
         });
-        let Some((best, merit)) = best(&copies.collect::<Vec<_>>()) else { return Ok(None) };
+        let Some((best, merit)) = best(&copies.collect::<Vec<_>>()) else {
+            return Ok(None);
+        };
         let pair = |pair: &Pair<u32>| DuplicatePair {
             a: pair.a,
             b: pair.b,
@@ -158,8 +201,17 @@ impl Catalogue {
             share_of_b: pair.share_of_b,
         };
         let (pairs, day) = (pairs.iter().map(pair).collect(), today());
-        let books = books.into_iter().map(|record| BookRef::on(day, record)).collect();
-        Ok(Some(DuplicateGroup { size, books, best: best as u32, reason: merit.as_str().into(), pairs }))
+        let books = books
+            .into_iter()
+            .map(|record| BookRef::on(day, record))
+            .collect();
+        Ok(Some(DuplicateGroup {
+            size,
+            books,
+            best: best as u32,
+            reason: merit.as_str().into(),
+            pairs,
+        }))
     }
 }
 
@@ -177,16 +229,30 @@ impl Editor<'_> {
                 done = 0;
             }
             // The batch that was interrupted may have left rows that are not written again.
-            Some(before) => self.forget(work, &prefix(job.id, PAIRS), Some(&key(job.id, PAIRS, before)))?,
+            Some(before) => self.forget(
+                work,
+                &prefix(job.id, PAIRS),
+                Some(&key(job.id, PAIRS, before)),
+            )?,
         }
         let wanted = Wanted::new(&*self.store.snapshot(), &sought.options())?;
         let mut batches = Batches::from(BookNo(job.checkpoint.book));
         while let (Some(wanted), Some(BookNo(from))) = (&wanted, batches.next()) {
             let (snapshot, there) = (self.store.snapshot(), self.books_there()?);
-            let Some(books) = batches.read(&*snapshot)? else { break };
+            let Some(books) = batches.read(&*snapshot)? else {
+                break;
+            };
             let halt = |of_batch| work.step(done + of_batch, there.max(done + of_batch));
-            let FoundPairs { pairs, left_out } = Search { snapshot: &*snapshot, wanted }.pairs(&books, &halt)?;
-            work.apply(&[put(Table::Duplicates, key(job.id, LEFT_OUT, from), &left_out)])?;
+            let FoundPairs { pairs, left_out } = Search {
+                snapshot: &*snapshot,
+                wanted,
+            }
+            .pairs(&books, &halt)?;
+            work.apply(&[put(
+                Table::Duplicates,
+                key(job.id, LEFT_OUT, from),
+                &left_out,
+            )])?;
             for (pairs, row) in pairs.chunks(PAIRS_IN_ROW).zip(from..) {
                 work.apply(&[put(Table::Duplicates, key(job.id, PAIRS, row), &pairs)])?;
             }
@@ -204,23 +270,46 @@ impl Editor<'_> {
     /// Makes groups of the pairs that were found.
     fn group_duplicates(&self, job: u32, work: &Work<'_>) -> Result<Outcome, CatalogueError> {
         let (mut grouping, mut left_out) = (Grouping::default(), LeftOut::default());
-        self.each_row(job, PAIRS, |pairs: Vec<Pair<u32>>| pairs.into_iter().for_each(|pair| grouping.add(pair)))?;
+        self.each_row(job, PAIRS, |pairs: Vec<Pair<u32>>| {
+            pairs.into_iter().for_each(|pair| grouping.add(pair))
+        })?;
         self.each_row(job, LEFT_OUT, |of_batch: LeftOut| left_out += of_batch)?;
-        let Grouped { groups, overlaps, left_out: pairs } = grouping.grouped();
+        let Grouped {
+            groups,
+            overlaps,
+            left_out: pairs,
+        } = grouping.grouped();
         left_out.pairs += pairs;
         let duplicates = groups.iter().map(|group| group.members.len() as u64).sum();
         keep_found(work, job, GROUPS, &groups, kept)?;
         keep_found(work, job, OVERLAPS, &overlaps, |pair| *pair)?;
         let (groups, overlaps) = (groups.len() as u64, overlaps.len() as u64);
-        Ok(Outcome::Grouped { groups, duplicates, overlaps, left_out })
+        Ok(Outcome::Grouped {
+            groups,
+            duplicates,
+            overlaps,
+            left_out,
+        })
     }
 
     /// Reads the rows of a kind.
-    fn each_row<T: DeserializeOwned>(&self, job: u32, kind: u8, mut each: impl FnMut(T)) -> Result<(), CatalogueError> {
+    fn each_row<T: DeserializeOwned>(
+        &self,
+        job: u32,
+        kind: u8,
+        mut each: impl FnMut(T),
+    ) -> Result<(), CatalogueError> {
         let mut after = None;
         loop {
-            let rows = self.store.page(Table::Duplicates, &prefix(job, kind), after.as_deref(), ROWS_READ)?;
-            let Some((last, _)) = rows.last() else { return Ok(()) };
+            let rows = self.store.page(
+                Table::Duplicates,
+                &prefix(job, kind),
+                after.as_deref(),
+                ROWS_READ,
+            )?;
+            let Some((last, _)) = rows.last() else {
+                return Ok(());
+            };
             after = Some(last.clone());
             for (_, value) in &rows {
                 each(read(value)?);
@@ -229,13 +318,21 @@ impl Editor<'_> {
     }
 
     /// Removes the rows with a prefix, or those behind a key.
-    fn forget(&self, work: &Work<'_>, prefix: &[u8], after: Option<&[u8]>) -> Result<(), CatalogueError> {
+    fn forget(
+        &self,
+        work: &Work<'_>,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+    ) -> Result<(), CatalogueError> {
         loop {
             let rows = self.store.page(Table::Duplicates, prefix, after, BATCH)?;
             if rows.is_empty() {
                 return Ok(());
             }
-            let rows: Vec<RowChange> = rows.iter().map(|(key, _)| RowChange::delete(Table::Duplicates, key)).collect();
+            let rows: Vec<RowChange> = rows
+                .iter()
+                .map(|(key, _)| RowChange::delete(Table::Duplicates, key))
+                .collect();
             work.apply(&rows)?;
         }
     }
@@ -251,7 +348,8 @@ fn keep_found<T, K: Serialize>(
 ) -> Result<(), CatalogueError> {
     for (batch, first) in found.chunks(BATCH).zip((0_u32..).step_by(BATCH)) {
         let rows = batch.iter().zip(first..);
-        let rows = rows.map(|(one, number)| put(Table::Duplicates, key(job, kind, number), &kept(one)));
+        let rows =
+            rows.map(|(one, number)| put(Table::Duplicates, key(job, kind, number), &kept(one)));
         work.apply(&rows.collect::<Vec<_>>())?;
     }
     Ok(())
@@ -260,14 +358,22 @@ fn keep_found<T, K: Serialize>(
 fn kept(group: &Group) -> Kept {
     let members: Vec<u32> = group.members.iter().take(MOST_KEPT).copied().collect();
     let is_kept = |number: &u32| members.binary_search(number).is_ok();
-    let pairs = group.pairs.iter().filter(|pair| is_kept(&pair.a) && is_kept(&pair.b)).take(10 * MOST_KEPT);
+    let pairs = group
+        .pairs
+        .iter()
+        .filter(|pair| is_kept(&pair.a) && is_kept(&pair.b))
+        .take(10 * MOST_KEPT);
     let pairs = pairs.copied().collect();
-    Kept { size: group.members.len() as u32, group: Group { members, pairs } }
+    Kept {
+        size: group.members.len() as u32,
+        group: Group { members, pairs },
+    }
 }
 
 /// The number at the end of a key.
 fn number(key: &[u8]) -> u32 {
-    key.last_chunk().map_or(0, |bytes| u32::from_be_bytes(*bytes))
+    key.last_chunk()
+        .map_or(0, |bytes| u32::from_be_bytes(*bytes))
 }
 
 fn read<T: DeserializeOwned>(value: &[u8]) -> Result<T, CatalogueError> {
@@ -307,9 +413,15 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
         let recipes = [Recipe::signature("sum", None).expect("a signature")];
-        catalogue.by(Actor::Local).ensure_recipes(&recipes).expect("recipes");
+        catalogue
+            .by(Actor::Local)
+            .ensure_recipes(&recipes)
+            .expect("recipes");
         let entry = |book: usize| {
-            let key = BookKey { library: "l".parse()?, id: format!("{book:05}").parse()? };
+            let key = BookKey {
+                library: "l".parse()?,
+                id: format!("{book:05}").parse()?,
+            };
             let text = format!("text number {}", book % (BOOKS / 2));
             Ok::<_, CatalogueError>(NewEntry::new(key, Rights::Free, Content::text(text)))
         };
@@ -326,12 +438,24 @@ mod tests {
     /// A server that was stopped for longer than its lease, while another one has done its job, changes none of the results.
     #[test]
     fn a_server_that_has_lost_its_job_writes_nothing_of_it() {
-        let Some(nodes) = Nodes::start(3, 0) else { return };
-        let address = format!("redis://{}/books", nodes.addresses).parse().expect("an address");
-        let [stalled, other] = [(); 2].map(|()| Arc::new(Catalogue::open_cluster(&address).expect("a catalogue")));
-        let sought = SoughtDuplicates { library: None, recipe: None, since: None };
+        let Some(nodes) = Nodes::start(3, 0) else {
+            return;
+        };
+        let address = format!("redis://{}/books", nodes.addresses)
+            .parse()
+            .expect("an address");
+        let [stalled, other] =
+            [(); 2].map(|()| Arc::new(Catalogue::open_cluster(&address).expect("a catalogue")));
+        let sought = SoughtDuplicates {
+            library: None,
+            recipe: None,
+            since: None,
+        };
         let job = Job::new(1, super::super::Task::Duplicates(sought.clone()));
-        let lease = stalled.lease(&lease_of(1)).expect("a lease").expect("it is free");
+        let lease = stalled
+            .lease(&lease_of(1))
+            .expect("a lease")
+            .expect("it is free");
         let begun = RunningJob {
             job: job.clone().into(),
             cancelled: false.into(),
@@ -339,11 +463,20 @@ mod tests {
             renewed: Instant::now().into(),
             lost: false.into(),
         };
-        let work = Work { catalogue: &stalled, begun: &begun, saved: Instant::now().into() };
+        let work = Work {
+            catalogue: &stalled,
+            begun: &begun,
+            saved: Instant::now().into(),
+        };
         let row = |kind: u8| put(Table::Duplicates, key(1, kind, 0), &Vec::<Pair<u32>>::new());
         work.apply(&[row(PAIRS)]).expect("it has the lease");
         stalled.end_lease(&lease_of(1), LeaseEnd::Revoked);
-        assert!(other.lease(&lease_of(1)).expect("a lease").is_some_and(|token| token != lease));
+        assert!(
+            other
+                .lease(&lease_of(1))
+                .expect("a lease")
+                .is_some_and(|token| token != lease)
+        );
         let before = other.store.table(Table::Duplicates).expect("rows");
         let editor = stalled.by(Actor::Local);
         let ended = [
@@ -353,7 +486,10 @@ mod tests {
             keep_found(&work, 1, GROUPS, &[1, 2], |one| *one),
         ];
         for ended in ended {
-            assert!(matches!(ended, Err(CatalogueError::Store(StoreError::Stopped))), "{ended:?}");
+            assert!(
+                matches!(ended, Err(CatalogueError::Store(StoreError::Stopped))),
+                "{ended:?}"
+            );
         }
         assert_eq!(other.store.table(Table::Duplicates).expect("rows"), before);
         assert!(before.len() == 1 && begun.lost.load(Ordering::Relaxed));
@@ -363,7 +499,11 @@ mod tests {
     fn a_stopped_job_goes_on_where_it_was() {
         let (folder, catalogue) = shelf();
         let catalogue = Arc::new(catalogue);
-        let task = Task::Duplicates { library: None, recipe: None, since: None };
+        let task = Task::Duplicates {
+            library: None,
+            recipe: None,
+            since: None,
+        };
         let id = catalogue.start(Actor::Local, task).expect("it starts").id;
         catalogue.stop_jobs();
         let stopped = catalogue.job(id).expect("the job");
@@ -375,9 +515,22 @@ mod tests {
         let mut killed: serde_json::Value = serde_json::from_slice(&value).expect("JSON");
         (killed["checkpoint"]["book"], killed["checkpoint"]["done"]) = (5.into(), 5.into());
         let (relation, identical) = (Relation::SameText, false);
-        let gone = Pair { a: 0_u32, b: 1, identical, relation, share_of_a: 1.0, share_of_b: 1.0 };
-        let rows = [put(Table::Jobs, number, &killed), put(Table::Duplicates, key(id, PAIRS, 6), &[gone])];
-        catalogue.store.apply(&Actor::Local, &rows, &[]).expect("written");
+        let gone = Pair {
+            a: 0_u32,
+            b: 1,
+            identical,
+            relation,
+            share_of_a: 1.0,
+            share_of_b: 1.0,
+        };
+        let rows = [
+            put(Table::Jobs, number, &killed),
+            put(Table::Duplicates, key(id, PAIRS, 6), &[gone]),
+        ];
+        catalogue
+            .store
+            .apply(&Actor::Local, &rows, &[])
+            .expect("written");
         drop(catalogue);
         let catalogue = Arc::new(Catalogue::open(folder.path()).expect("the catalogue"));
         catalogue.resume_jobs().expect("it goes on");
@@ -388,12 +541,22 @@ mod tests {
             }
             sleep(Duration::from_millis(10));
         };
-        assert_eq!((ended.state, ended.done), (JobState::Done, BOOKS as u64), "{ended:?}");
+        assert_eq!(
+            (ended.state, ended.done),
+            (JobState::Done, BOOKS as u64),
+            "{ended:?}"
+        );
         let (mut found, mut after) = (0, None);
         loop {
-            let page = catalogue.duplicate_groups(id, after, 1_000).expect("groups");
+            let page = catalogue
+                .duplicate_groups(id, after, 1_000)
+                .expect("groups");
             for group in &page.groups {
-                let books: Vec<usize> = group.books.iter().map(|book| book.id.parse().expect("a number")).collect();
+                let books: Vec<usize> = group
+                    .books
+                    .iter()
+                    .map(|book| book.id.parse().expect("a number"))
+                    .collect();
                 assert_eq!(books.len(), 2);
                 assert_eq!(books[0] % (BOOKS / 2), books[1] % (BOOKS / 2));
                 assert!(group.pairs.len() == 1 && group.pairs[0].relation == "identical");

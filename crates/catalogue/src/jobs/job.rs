@@ -8,7 +8,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::CatalogueError;
-use crate::api::{self, BackedUp, Compacted, Dropped, Grouped, JobResult, JobState, RecipeChoice, Reindexed, Verified};
+use crate::api::{
+    self, BackedUp, Compacted, Dropped, Grouped, JobResult, JobState, RecipeChoice, Reindexed,
+    Verified,
+};
 use crate::duplicate_groups::LeftOut;
 use lapidary_store::Library;
 
@@ -27,9 +30,12 @@ impl Backups {
     /// # Errors
     /// [`CatalogueError::BadTask`] if there is no folder.
     pub(super) fn configured(&self) -> Result<(), CatalogueError> {
-        let sentence =
-            "no folder for backups is configured; set 'backups' in the server's settings (serve --backups DIR)";
-        if *self == Self::Nowhere { Err(CatalogueError::BadTask(sentence.to_owned())) } else { Ok(()) }
+        let sentence = "no folder for backups is configured; set 'backups' in the server's settings (serve --backups DIR)";
+        if *self == Self::Nowhere {
+            Err(CatalogueError::BadTask(sentence.to_owned()))
+        } else {
+            Ok(())
+        }
     }
 
     /// The folder for a backup. Below the configured one, nothing in it may lead elsewhere.
@@ -60,11 +66,17 @@ const VERIFIED: &str = ".lapidary-";
 
 /// A symbolic link at this path or below it, except those that a verification left.
 fn link_in(path: &Path) -> Option<PathBuf> {
-    let is_of_verification =
-        |entry: &DirEntry| entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with(VERIFIED);
-    let entries =
-        WalkDir::new(path).follow_root_links(false).into_iter().filter_entry(|entry| !is_of_verification(entry));
-    entries.flatten().find(DirEntry::path_is_symlink).map(DirEntry::into_path)
+    let is_of_verification = |entry: &DirEntry| {
+        entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with(VERIFIED)
+    };
+    let entries = WalkDir::new(path)
+        .follow_root_links(false)
+        .into_iter()
+        .filter_entry(|entry| !is_of_verification(entry));
+    entries
+        .flatten()
+        .find(DirEntry::path_is_symlink)
+        .map(DirEntry::into_path)
 }
 
 /// A job.
@@ -212,7 +224,15 @@ impl Job {
     /// A job that has not begun.
     pub fn new(id: u32, task: Task) -> Self {
         let (started, checkpoint) = (Timestamp::now(), Checkpoint::default());
-        Self { id, task, started, done: 0, total: 0, checkpoint, state: State::Running }
+        Self {
+            id,
+            task,
+            started,
+            done: 0,
+            total: 0,
+            checkpoint,
+            state: State::Running,
+        }
     }
 
     pub fn is_running(&self) -> bool {
@@ -244,20 +264,36 @@ impl TryFrom<api::Task> for Task {
 
     fn try_from(task: api::Task) -> Result<Self, CatalogueError> {
         Ok(match task {
-            api::Task::Reindex { recipe, from, drop_old, allow_missing } => {
+            api::Task::Reindex {
+                recipe,
+                from,
+                drop_old,
+                allow_missing,
+            } => {
                 let from = match from {
                     api::CutFrom::Folds => CutFrom::Folds,
                     api::CutFrom::Sources => CutFrom::Sources,
                 };
-                Self::Reindex(Reindex { recipe: recipe.recipe()?, from, drop_old, allow_missing })
+                Self::Reindex(Reindex {
+                    recipe: recipe.recipe()?,
+                    from,
+                    drop_old,
+                    allow_missing,
+                })
             }
             api::Task::DropRecipe { recipe } => Self::DropRecipe { recipe },
             api::Task::Verify { fix } => Self::Verify { fix },
             api::Task::Backup { to, keep } => Self::Backup { to, keep },
             api::Task::Compact {} => Self::Compact {},
-            api::Task::Duplicates { library, recipe, since } => {
-                Self::Duplicates(SoughtDuplicates { library, recipe, since })
-            }
+            api::Task::Duplicates {
+                library,
+                recipe,
+                since,
+            } => Self::Duplicates(SoughtDuplicates {
+                library,
+                recipe,
+                since,
+            }),
         })
     }
 }
@@ -266,25 +302,43 @@ impl From<Task> for api::Task {
     /// A signature is shown by its name, because a lexicon in its definition may be large.
     fn from(task: Task) -> Self {
         match task {
-            Task::Reindex(Reindex { recipe, from, drop_old, allow_missing }) => {
+            Task::Reindex(Reindex {
+                recipe,
+                from,
+                drop_old,
+                allow_missing,
+            }) => {
                 let from = match from {
                     CutFrom::Folds => api::CutFrom::Folds,
                     CutFrom::Sources => api::CutFrom::Sources,
                 };
-                let recipe = if recipe.is_signature() || recipe.name().as_str().parse().as_ref() == Ok(&recipe) {
+                let recipe = if recipe.is_signature()
+                    || recipe.name().as_str().parse().as_ref() == Ok(&recipe)
+                {
                     RecipeChoice::Named(recipe.name().to_string())
                 } else {
                     RecipeChoice::Defined(recipe)
                 };
-                Self::Reindex { recipe, from, drop_old, allow_missing }
+                Self::Reindex {
+                    recipe,
+                    from,
+                    drop_old,
+                    allow_missing,
+                }
             }
             Task::DropRecipe { recipe } => Self::DropRecipe { recipe },
             Task::Verify { fix } => Self::Verify { fix },
             Task::Backup { to, keep } => Self::Backup { to, keep },
             Task::Compact {} => Self::Compact {},
-            Task::Duplicates(SoughtDuplicates { library, recipe, since }) => {
-                Self::Duplicates { library, recipe, since }
-            }
+            Task::Duplicates(SoughtDuplicates {
+                library,
+                recipe,
+                since,
+            }) => Self::Duplicates {
+                library,
+                recipe,
+                since,
+            },
         }
     }
 }
@@ -292,16 +346,54 @@ impl From<Task> for api::Task {
 impl From<Outcome> for JobResult {
     fn from(outcome: Outcome) -> Self {
         match outcome {
-            Outcome::Reindexed { before, books_without, default, dropped } => {
-                Self::Reindexed(Reindexed { before, books_without, default, dropped })
-            }
+            Outcome::Reindexed {
+                before,
+                books_without,
+                default,
+                dropped,
+            } => Self::Reindexed(Reindexed {
+                before,
+                books_without,
+                default,
+                dropped,
+            }),
             Outcome::Dropped { dropped } => Self::Dropped(Dropped { dropped }),
-            Outcome::Verified { faults, found, lost } => Self::Verified(Verified { faults, found, lost }),
-            Outcome::BackedUp { backup, bytes, kept } => Self::BackedUp(BackedUp { backup, bytes, kept }),
-            Outcome::Compacted { bytes, bytes_before } => Self::Compacted(Compacted { bytes, bytes_before }),
-            Outcome::Grouped { groups, duplicates, overlaps, left_out } => {
-                Self::Grouped(Grouped { groups, duplicates, overlaps, left_out: left_out.into() })
-            }
+            Outcome::Verified {
+                faults,
+                found,
+                lost,
+            } => Self::Verified(Verified {
+                faults,
+                found,
+                lost,
+            }),
+            Outcome::BackedUp {
+                backup,
+                bytes,
+                kept,
+            } => Self::BackedUp(BackedUp {
+                backup,
+                bytes,
+                kept,
+            }),
+            Outcome::Compacted {
+                bytes,
+                bytes_before,
+            } => Self::Compacted(Compacted {
+                bytes,
+                bytes_before,
+            }),
+            Outcome::Grouped {
+                groups,
+                duplicates,
+                overlaps,
+                left_out,
+            } => Self::Grouped(Grouped {
+                groups,
+                duplicates,
+                overlaps,
+                left_out: left_out.into(),
+            }),
         }
     }
 }
@@ -316,7 +408,17 @@ impl From<Job> for api::Job {
             State::Cancelled { ended } => (Some(ended), None, None),
         };
         let (task, started) = (job.task.into(), job.started);
-        Self { id, task, state, done: job.done, total: job.total, started, ended, result, error }
+        Self {
+            id,
+            task,
+            state,
+            done: job.done,
+            total: job.total,
+            started,
+            ended,
+            result,
+            error,
+        }
     }
 }
 
@@ -332,7 +434,9 @@ mod tests {
         let mut job = json!({
             "id": 7, "task": task, "started": "2026-01-31T10:00:00Z", "done": 3, "total": 9, "stand": { "book": 4 }
         });
-        job.as_object_mut().unwrap().extend(end.as_object().unwrap().clone());
+        job.as_object_mut()
+            .unwrap()
+            .extend(end.as_object().unwrap().clone());
         job
     }
 
@@ -344,13 +448,24 @@ mod tests {
         let done = |result: Value| json!({ "state": "done", "ended": ended, "result": result });
         let jobs = [
             (reindex.clone(), json!({ "state": "running" })),
-            (json!({ "kind": "compact" }), json!({ "state": "failed", "ended": ended, "error": "the disk is full" })),
-            (json!({ "kind": "verify", "fix": true }), json!({ "state": "cancelled", "ended": ended })),
+            (
+                json!({ "kind": "compact" }),
+                json!({ "state": "failed", "ended": ended, "error": "the disk is full" }),
+            ),
+            (
+                json!({ "kind": "verify", "fix": true }),
+                json!({ "state": "cancelled", "ended": ended }),
+            ),
             (
                 reindex,
-                done(json!({ "before": "documented", "books_without": 2, "default": "released", "dropped": null })),
+                done(
+                    json!({ "before": "documented", "books_without": 2, "default": "released", "dropped": null }),
+                ),
             ),
-            (json!({ "kind": "drop_recipe", "recipe": "hardened" }), done(json!({ "dropped": "hardened" }))),
+            (
+                json!({ "kind": "drop_recipe", "recipe": "hardened" }),
+                done(json!({ "dropped": "hardened" })),
+            ),
             (
                 json!({ "kind": "verify", "fix": false }),
                 done(json!({ "faults": ["one"], "found": null, "lost": null })),
@@ -359,7 +474,10 @@ mod tests {
                 json!({ "kind": "backup", "to": "daily", "keep": 7 }),
                 done(json!({ "backup": 1, "bytes": 5, "kept": 2 })),
             ),
-            (json!({ "kind": "compact" }), done(json!({ "bytes": 5, "bytes_before": 9 }))),
+            (
+                json!({ "kind": "compact" }),
+                done(json!({ "bytes": 5, "bytes_before": 9 })),
+            ),
             (
                 json!({ "kind": "duplicates", "library": "mine", "recipe": null, "since": null }),
                 done(json!({ "groups": 1, "duplicates": 2, "overlaps": 3,
@@ -372,9 +490,16 @@ mod tests {
             assert_eq!(to_value(&job).unwrap(), layout);
             let shown = to_value(api::Job::from(job)).unwrap();
             assert_eq!((&shown["id"], &shown["state"]), (&json!(7), &end["state"]));
-            assert_eq!((&shown["ended"], &shown["error"]), (&end["ended"], &end["error"]));
+            assert_eq!(
+                (&shown["ended"], &shown["error"]),
+                (&end["ended"], &end["error"])
+            );
             assert_eq!(shown["task"]["kind"], task["kind"]);
-            assert_eq!(shown["result"].is_object(), end["result"].is_object(), "{shown}");
+            assert_eq!(
+                shown["result"].is_object(),
+                end["result"].is_object(),
+                "{shown}"
+            );
         }
     }
 
@@ -383,7 +508,11 @@ mod tests {
         let task = json!({ "kind": "reindex", "recipe": "hardened", "from": "sources", "drop_old": false,
             "allow_missing": false });
         let read: Task = from_value(task.clone()).unwrap();
-        assert_eq!(to_value(api::Task::from(read)).unwrap(), task, "it is shown by its name again");
+        assert_eq!(
+            to_value(api::Task::from(read)).unwrap(),
+            task,
+            "it is shown by its name again"
+        );
         let unknown = json!({ "kind": "reindex", "recipe": "none", "from": "folds", "drop_old": false,
             "allow_missing": false });
         assert!(from_value::<Task>(unknown).is_err());

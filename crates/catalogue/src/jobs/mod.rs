@@ -55,7 +55,10 @@ impl Jobs {
     /// The tasks of the unfinished jobs of this process.
     fn running(&self) -> Vec<Task> {
         let jobs: Vec<Job> = lock(&self.begun).iter().map(|begun| begun.job()).collect();
-        jobs.into_iter().filter(Job::is_running).map(|job| job.task).collect()
+        jobs.into_iter()
+            .filter(Job::is_running)
+            .map(|job| job.task)
+            .collect()
     }
 
     /// Whether background work must stop.
@@ -88,36 +91,67 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
-    pub fn start(self: &Arc<Self>, actor: Actor, task: api::Task) -> Result<api::Job, CatalogueError> {
+    pub fn start(
+        self: &Arc<Self>,
+        actor: Actor,
+        task: api::Task,
+    ) -> Result<api::Job, CatalogueError> {
         let task = self.with_known_recipe(task).try_into()?;
         self.approve(&task)?;
         let turn = self.turn(&self.jobs.starting, SETTINGS)?;
         let mut begun = lock(&self.jobs.begun);
         let kept = self.kept_jobs()?;
-        let current = |job: &Job| begun.iter().find(|begun| lock(&begun.job).id == job.id).map(|begun| begun.job());
-        let unended = kept.iter().filter(|job| job.task.kind() == task.kind()).find_map(|job| {
-            let known = current(job);
-            let runs = known.is_some();
-            let job = known.unwrap_or_else(|| job.clone());
-            job.is_running().then_some((job, runs))
-        });
+        let current = |job: &Job| {
+            begun
+                .iter()
+                .find(|begun| lock(&begun.job).id == job.id)
+                .map(|begun| begun.job())
+        };
+        let unended = kept
+            .iter()
+            .filter(|job| job.task.kind() == task.kind())
+            .find_map(|job| {
+                let known = current(job);
+                let runs = known.is_some();
+                let job = known.unwrap_or_else(|| job.clone());
+                job.is_running().then_some((job, runs))
+            });
         let mut changes = Vec::new();
         let job = match unended {
             Some((job, false)) if job.task == task => job,
-            Some((job, _)) => return Err(CatalogueError::JobRuns { id: job.id, kind: task.kind() }),
+            Some((job, _)) => {
+                return Err(CatalogueError::JobRuns {
+                    id: job.id,
+                    kind: task.kind(),
+                });
+            }
             None => {
                 let id = kept.last().map_or(1, |job| job.id.saturating_add(1));
                 let forgotten = kept.len().saturating_sub(REMEMBERED);
                 let ended = kept.iter().filter(|job| !job.is_running());
-                changes.extend(ended.take(forgotten).map(|job| RowChange::delete(Table::Jobs, job.id.to_be_bytes())));
+                changes.extend(
+                    ended
+                        .take(forgotten)
+                        .map(|job| RowChange::delete(Table::Jobs, job.id.to_be_bytes())),
+                );
                 Job::new(id, task)
             }
         };
         let Some(lease) = self.lease(&lease_of(job.id))? else {
-            return Err(CatalogueError::JobRuns { id: job.id, kind: job.task.kind() });
+            return Err(CatalogueError::JobRuns {
+                id: job.id,
+                kind: job.task.kind(),
+            });
         };
         changes.push(row(&job));
-        turn.apply(&actor, &changes, &[Action::JobStarted { job: job.id, kind: job.task.kind().to_owned() }])?;
+        turn.apply(
+            &actor,
+            &changes,
+            &[Action::JobStarted {
+                job: job.id,
+                kind: job.task.kind().to_owned(),
+            }],
+        )?;
         self.begin(actor, &mut begun, job.clone(), lease);
         Ok(job.into())
     }
@@ -135,10 +169,23 @@ impl Catalogue {
     /// lexicon of a signature.
     fn with_known_recipe(&self, task: api::Task) -> api::Task {
         match task {
-            api::Task::Reindex { recipe: RecipeChoice::Named(name), from, drop_old, allow_missing } => {
-                let known = self.recipes().into_iter().find(|recipe| recipe.name().as_str() == name);
+            api::Task::Reindex {
+                recipe: RecipeChoice::Named(name),
+                from,
+                drop_old,
+                allow_missing,
+            } => {
+                let known = self
+                    .recipes()
+                    .into_iter()
+                    .find(|recipe| recipe.name().as_str() == name);
                 let recipe = known.map_or(RecipeChoice::Named(name), RecipeChoice::Defined);
-                api::Task::Reindex { recipe, from, drop_old, allow_missing }
+                api::Task::Reindex {
+                    recipe,
+                    from,
+                    drop_old,
+                    allow_missing,
+                }
             }
             task => task,
         }
@@ -146,14 +193,20 @@ impl Catalogue {
 
     /// Resumes interrupted jobs, unless another process that shares the store runs them.
     pub fn resume_jobs(self: &Arc<Self>) -> Result<(), CatalogueError> {
-        let runs_here = |job: &Job| lock(&self.jobs.begun).iter().any(|begun| lock(&begun.job).id == job.id);
+        let runs_here = |job: &Job| {
+            lock(&self.jobs.begun)
+                .iter()
+                .any(|begun| lock(&begun.job).id == job.id)
+        };
         let is_left = |job: &Job| job.is_running() && !runs_here(job);
         if !self.kept_jobs()?.iter().any(is_left) {
             return Ok(());
         }
         let _turn = self.turn(&self.jobs.starting, SETTINGS)?;
         for job in self.kept_jobs()?.into_iter().filter(is_left) {
-            let Some(lease) = self.lease(&lease_of(job.id))? else { continue };
+            let Some(lease) = self.lease(&lease_of(job.id))? else {
+                continue;
+            };
             tracing::info!("resuming job {} ({})", job.id, job.task.kind());
             self.begin(Actor::Local, &mut lock(&self.jobs.begun), job, lease);
         }
@@ -178,7 +231,10 @@ impl Catalogue {
     /// # Errors
     /// [`CatalogueError::NoSuchJob`].
     pub fn job(&self, id: u32) -> Result<api::Job, CatalogueError> {
-        self.jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))
+        self.jobs()?
+            .into_iter()
+            .find(|job| job.id == id)
+            .ok_or(CatalogueError::NoSuchJob(id))
     }
 
     /// Cancels jobs left behind by another process.
@@ -193,7 +249,9 @@ impl Catalogue {
     pub fn stop_jobs(&self) {
         self.jobs.stopping.store(true, Ordering::Relaxed);
         self.stop_leased(Stop::end);
-        if lock(&self.jobs.begun).iter().any(|begun| lock(&begun.job).is_running())
+        if lock(&self.jobs.begun)
+            .iter()
+            .any(|begun| lock(&begun.job).is_running())
             && let Some(administration) = self.store.administration()
         {
             administration.stop();
@@ -218,7 +276,10 @@ impl Catalogue {
         match task {
             Task::Reindex(reindex) => {
                 let (name, known) = (reindex.recipe.name(), self.recipes());
-                if known.iter().any(|recipe| recipe.name() == name && *recipe != reindex.recipe) {
+                if known
+                    .iter()
+                    .any(|recipe| recipe.name() == name && *recipe != reindex.recipe)
+                {
                     return Err(StoreError::RecipeDiffers(name.clone()).into());
                 }
                 reindex::approve(reindex)
@@ -231,9 +292,11 @@ impl Catalogue {
                     None => Err(CatalogueError::no_such_recipe(recipe, &known)),
                 }
             }
-            Task::Backup { keep, .. } if !(1..=MOST_BACKUPS).contains(keep) => Err(CatalogueError::BadTask(format!(
-                "the number of backups to keep must be from 1 to {MOST_BACKUPS}, not {keep}"
-            ))),
+            Task::Backup { keep, .. } if !(1..=MOST_BACKUPS).contains(keep) => {
+                Err(CatalogueError::BadTask(format!(
+                    "the number of backups to keep must be from 1 to {MOST_BACKUPS}, not {keep}"
+                )))
+            }
             Task::Backup { to, .. } => {
                 self.offers_backups()?;
                 self.backups.folder(to).map(|_| ())
@@ -280,8 +343,15 @@ impl Catalogue {
     }
 
     /// Changes rows of a job that runs here, unless another process has taken it over.
-    fn apply_of_job(&self, id: u32, begun: &RunningJob, rows: &[RowChange]) -> Result<(), CatalogueError> {
-        let Some(sharing) = self.store.sharing() else { return Ok(self.store.apply(&Actor::Local, rows, &[])?) };
+    fn apply_of_job(
+        &self,
+        id: u32,
+        begun: &RunningJob,
+        rows: &[RowChange],
+    ) -> Result<(), CatalogueError> {
+        let Some(sharing) = self.store.sharing() else {
+            return Ok(self.store.apply(&Actor::Local, rows, &[])?);
+        };
         if !sharing.apply_under(&lease_of(id), begun.lease, &Actor::Local, rows, &[])? {
             begun.lost.store(true, Ordering::Relaxed);
             return Err(StoreError::Stopped.into());
@@ -303,10 +373,17 @@ impl Editor<'_> {
         let current = begun.map(|begun| lock(&begun.job));
         let job = match &current {
             Some(job) => Job::clone(job),
-            None => self.kept_jobs()?.into_iter().find(|job| job.id == id).ok_or(CatalogueError::NoSuchJob(id))?,
+            None => self
+                .kept_jobs()?
+                .into_iter()
+                .find(|job| job.id == id)
+                .ok_or(CatalogueError::NoSuchJob(id))?,
         };
         if !job.is_running() {
-            return Err(CatalogueError::JobEnded { id, state: job.state.shown() });
+            return Err(CatalogueError::JobEnded {
+                id,
+                state: job.state.shown(),
+            });
         }
         if begun.is_some_and(|begun| begun.is_cancelled()) {
             return Ok(job.into());
@@ -315,15 +392,30 @@ impl Editor<'_> {
             // Whoever runs it can then store nothing more of it, and stops.
             self.end_lease(&lease_of(id), LeaseEnd::Revoked);
         }
-        let cancelled = Job { state: State::Cancelled { ended: Timestamp::now() }, ..job.clone() };
-        turn.apply(&self.actor, &[row(&cancelled)], &[Action::JobCancelled { job: id }])?;
-        let Some(begun) = begun else { return Ok(cancelled.into()) };
+        let cancelled = Job {
+            state: State::Cancelled {
+                ended: Timestamp::now(),
+            },
+            ..job.clone()
+        };
+        turn.apply(
+            &self.actor,
+            &[row(&cancelled)],
+            &[Action::JobCancelled { job: id }],
+        )?;
+        let Some(begun) = begun else {
+            return Ok(cancelled.into());
+        };
         begun.cancelled.store(true, Ordering::Relaxed);
         Ok(job.into())
     }
 
     fn run_job(&self, begun: &RunningJob) {
-        let work = Work { catalogue: self.catalogue, begun, saved: Mutex::new(Instant::now()) };
+        let work = Work {
+            catalogue: self.catalogue,
+            begun,
+            saved: Mutex::new(Instant::now()),
+        };
         let ended = catch_unwind(AssertUnwindSafe(|| self.perform(&begun.job(), &work)));
         if begun.lost.load(Ordering::Relaxed) {
             let id = lock(&begun.job).id;
@@ -332,11 +424,19 @@ impl Editor<'_> {
             return;
         }
         let mut job = lock(&begun.job);
-        let failed = |error| State::Failed { ended: Timestamp::now(), error };
+        let failed = |error| State::Failed {
+            ended: Timestamp::now(),
+            error,
+        };
         job.state = match ended {
             // The audit log says that it was cancelled, so this holds even for a job that had just finished.
-            Ok(_) if begun.is_cancelled() => State::Cancelled { ended: Timestamp::now() },
-            Ok(Ok(result)) => State::Done { ended: Timestamp::now(), result },
+            Ok(_) if begun.is_cancelled() => State::Cancelled {
+                ended: Timestamp::now(),
+            },
+            Ok(Ok(result)) => State::Done {
+                ended: Timestamp::now(),
+                result,
+            },
             // It resumes at the next start.
             Ok(Err(_)) if self.jobs.stopping.load(Ordering::Relaxed) => State::Running,
             Ok(Err(error)) => failed(error.to_string()),
@@ -348,7 +448,9 @@ impl Editor<'_> {
             state => tracing::info!("job {id} ({kind}): {}", state.shown()),
         }
         if let Err(error) = self.keep(&job, begun) {
-            tracing::error!("the end of job {id} ({kind}) could not be saved, so it will run again: {error}");
+            tracing::error!(
+                "the end of job {id} ({kind}) could not be saved, so it will run again: {error}"
+            );
         }
         self.end_lease(&lease_of(id), LeaseEnd::Done);
     }
@@ -358,30 +460,53 @@ impl Editor<'_> {
             Task::Reindex(reindex) => self.reindex(reindex, job, work),
             Task::DropRecipe { recipe } => {
                 self.drop_recipe(recipe, work)?;
-                Ok(Outcome::Dropped { dropped: recipe.clone() })
+                Ok(Outcome::Dropped {
+                    dropped: recipe.clone(),
+                })
             }
             Task::Verify { fix } => {
                 let watch: Watch<'_> = &|done, total| work.step(done, total);
                 let store = self.administration(VERIFICATION)?;
                 let found = store.verify(watch)?;
                 if found.is_empty() || !fix {
-                    return Ok(Outcome::Verified { faults: found, found: None, lost: None });
+                    return Ok(Outcome::Verified {
+                        faults: found,
+                        found: None,
+                        lost: None,
+                    });
                 }
                 let lost = store.repair(watch)?;
                 let faults = store.verify(watch)?;
-                Ok(Outcome::Verified { faults, found: Some(found), lost: Some(lost) })
+                Ok(Outcome::Verified {
+                    faults,
+                    found: Some(found),
+                    lost: Some(lost),
+                })
             }
             Task::Backup { to, keep } => {
                 let folder = self.backups.folder(to)?;
                 let watch: Watch<'_> = &|done, total| work.step(done, total);
-                let Backup { number, bytes, kept } = self.administration(BACKUPS)?.backup(&folder, *keep, watch)?;
-                Ok(Outcome::BackedUp { backup: number, bytes, kept })
+                let Backup {
+                    number,
+                    bytes,
+                    kept,
+                } = self
+                    .administration(BACKUPS)?
+                    .backup(&folder, *keep, watch)?;
+                Ok(Outcome::BackedUp {
+                    backup: number,
+                    bytes,
+                    kept,
+                })
             }
             Task::Compact {} => {
                 let store = self.administration(COMPACTION)?;
                 let bytes_before = store.bytes()?;
                 store.compact(&|done, total| work.step(done, total))?;
-                Ok(Outcome::Compacted { bytes: store.bytes()?, bytes_before })
+                Ok(Outcome::Compacted {
+                    bytes: store.bytes()?,
+                    bytes_before,
+                })
             }
             Task::Duplicates(sought) => self.find_duplicates(sought, job, work),
         }
@@ -425,7 +550,10 @@ impl Work<'_> {
                 self.begun.lost.store(true, Ordering::Relaxed);
             }
         }
-        if self.begun.lost.load(Ordering::Relaxed) || self.begun.is_cancelled() || stopping.load(Ordering::Relaxed) {
+        if self.begun.lost.load(Ordering::Relaxed)
+            || self.begun.is_cancelled()
+            || stopping.load(Ordering::Relaxed)
+        {
             return Err(StoreError::Stopped);
         }
         Ok(())

@@ -26,7 +26,12 @@ const WAIT: Duration = Duration::from_millis(200);
 const NAMED: usize = 5;
 
 pub(super) fn approve(reindex: &Reindex) -> Result<(), CatalogueError> {
-    let Reindex { ref recipe, from, drop_old, allow_missing } = *reindex;
+    let Reindex {
+        ref recipe,
+        from,
+        drop_old,
+        allow_missing,
+    } = *reindex;
     let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
     if allow_missing && drop_old {
         return wrong(
@@ -34,7 +39,9 @@ pub(super) fn approve(reindex: &Reindex) -> Result<(), CatalogueError> {
         );
     }
     if allow_missing && from == CutFrom::Sources {
-        return wrong("allow_missing requires folds; with sources, the job waits for the missing texts");
+        return wrong(
+            "allow_missing requires folds; with sources, the job waits for the missing texts",
+        );
     }
     if recipe.is_signature() && from == CutFrom::Folds {
         return wrong("a signature is computed from texts, not from folds; use sources");
@@ -44,7 +51,13 @@ pub(super) fn approve(reindex: &Reindex) -> Result<(), CatalogueError> {
 
 impl Catalogue {
     pub(super) fn books_there(&self) -> Result<u64, CatalogueError> {
-        Ok(self.store.snapshot().libraries()?.iter().map(|library| library.books).sum())
+        Ok(self
+            .store
+            .snapshot()
+            .libraries()?
+            .iter()
+            .map(|library| library.books)
+            .sum())
     }
 
     /// The reason that the recipe cannot become the default yet.
@@ -52,19 +65,39 @@ impl Catalogue {
         let snapshot = self.store.snapshot();
         let mut examples = Vec::new();
         for books in pages(&*snapshot) {
-            let lacking = books?.into_iter().filter(|(_, record)| !record.gems.contains_key(recipe.name()));
-            examples.extend(lacking.map(|(_, record)| record.key.to_string()).take(NAMED - examples.len()));
+            let lacking = books?
+                .into_iter()
+                .filter(|(_, record)| !record.gems.contains_key(recipe.name()));
+            examples.extend(
+                lacking
+                    .map(|(_, record)| record.key.to_string())
+                    .take(NAMED - examples.len()),
+            );
             if examples.len() == NAMED {
                 break;
             }
         }
-        Ok(CatalogueError::NotRecut { recipe: recipe.name().clone(), without, examples: examples.join(", ") })
+        Ok(CatalogueError::NotRecut {
+            recipe: recipe.name().clone(),
+            without,
+            examples: examples.join(", "),
+        })
     }
 }
 
 impl Editor<'_> {
-    pub(super) fn reindex(&self, reindex: &Reindex, job: &Job, work: &Work<'_>) -> Result<Outcome, CatalogueError> {
-        let Reindex { ref recipe, from, drop_old, allow_missing } = *reindex;
+    pub(super) fn reindex(
+        &self,
+        reindex: &Reindex,
+        job: &Job,
+        work: &Work<'_>,
+    ) -> Result<Outcome, CatalogueError> {
+        let Reindex {
+            ref recipe,
+            from,
+            drop_old,
+            allow_missing,
+        } = *reindex;
         let before = match &job.checkpoint.before {
             Some(before) => before.clone(),
             None => self.recipes().first().unwrap_or(recipe).name().clone(),
@@ -77,7 +110,9 @@ impl Editor<'_> {
                 CutFrom::Folds => self.cut_folds(recipe, &mut done, book, work)?,
                 CutFrom::Sources => 0,
             };
-            let without = self.store.make_default(&self.actor, recipe.name(), allow_missing)?;
+            let without = self
+                .store
+                .make_default(&self.actor, recipe.name(), allow_missing)?;
             let total = self.books_there()?;
             work.step(total.saturating_sub(without), total)?;
             match from {
@@ -92,19 +127,38 @@ impl Editor<'_> {
             self.drop_recipe(&before, work)?;
         }
         let default = recipe.name().clone();
-        let dropped = Some(&before).filter(|before| drop_old && **before != default).cloned();
-        Ok(Outcome::Reindexed { before, books_without: without, default, dropped })
+        let dropped = Some(&before)
+            .filter(|before| drop_old && **before != default)
+            .cloned();
+        Ok(Outcome::Reindexed {
+            before,
+            books_without: without,
+            default,
+            dropped,
+        })
     }
 
     /// Drops a recipe other than the default.
-    pub(super) fn drop_recipe(&self, recipe: &RecipeName, work: &Work<'_>) -> Result<(), CatalogueError> {
+    pub(super) fn drop_recipe(
+        &self,
+        recipe: &RecipeName,
+        work: &Work<'_>,
+    ) -> Result<(), CatalogueError> {
         self.between_feeds(|| self.store.hide_recipe(&self.actor, recipe))?;
-        Ok(self.store.drop_recipe(&self.actor, recipe, &|done, total| work.step(done, total))?)
+        Ok(self
+            .store
+            .drop_recipe(&self.actor, recipe, &|done, total| work.step(done, total))?)
     }
 
     /// Computes gems from the fold of every book from number `from` on that has none of the recipe. Returns the
     /// number of books.
-    fn cut_folds(&self, recipe: &Recipe, done: &mut u64, from: u32, work: &Work<'_>) -> Result<u64, CatalogueError> {
+    fn cut_folds(
+        &self,
+        recipe: &Recipe,
+        done: &mut u64,
+        from: u32,
+        work: &Work<'_>,
+    ) -> Result<u64, CatalogueError> {
         let mut cut = 0;
         let mut next = Some(from);
         while let Some(from) = next {
@@ -118,9 +172,15 @@ impl Editor<'_> {
                 }
                 let fold = snapshot.fold(recipe.base(), book)?;
                 let gems = fold.and_then(|fold| recipe.recut(&fold));
-                Ok(gems.map(|gems| LateGems { book, digest: record.digest, gems, fold: None }))
+                Ok(gems.map(|gems| LateGems {
+                    book,
+                    digest: record.digest,
+                    gems,
+                    fold: None,
+                }))
             };
-            let gems: Vec<Option<LateGems>> = books.into_par_iter().map(recut).collect::<Result<_, _>>()?;
+            let gems: Vec<Option<LateGems>> =
+                books.into_par_iter().map(recut).collect::<Result<_, _>>()?;
             let gems: Vec<LateGems> = gems.into_iter().flatten().collect();
             cut += gems.len() as u64;
             if !gems.is_empty() {
@@ -137,8 +197,19 @@ impl Editor<'_> {
     /// Adds the recipes of jobs that wait for texts: such a job may have been interrupted before it added its recipe.
     fn settle_awaited(&self) -> Result<(), CatalogueError> {
         for task in self.jobs.running() {
-            let Task::Reindex(Reindex { recipe, from: CutFrom::Sources, .. }) = task else { continue };
-            if self.recipes().iter().all(|known| known.name() != recipe.name()) {
+            let Task::Reindex(Reindex {
+                recipe,
+                from: CutFrom::Sources,
+                ..
+            }) = task
+            else {
+                continue;
+            };
+            if self
+                .recipes()
+                .iter()
+                .all(|known| known.name() != recipe.name())
+            {
                 self.between_feeds(|| self.store.add_recipe(&self.actor, &recipe))?;
             }
         }
@@ -158,7 +229,9 @@ impl Editor<'_> {
         self.settle_awaited()?;
         let _feed = self.feed();
         let snapshot = self.store.snapshot();
-        let book = snapshot.find(key)?.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
+        let book = snapshot
+            .find(key)?
+            .ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
         let record = snapshot.fetch(&[book])?.pop().flatten();
         let record = record.ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
         let digest = digest_after(&record.digest, text.as_bytes());
@@ -166,16 +239,30 @@ impl Editor<'_> {
             return Err(CatalogueError::OtherText(key.clone()));
         }
         let keeps_folds = self.keeps_folds()?;
-        let text = Text::bounded(text, record.clean)?.in_language(record.description.language.as_deref());
+        let text =
+            Text::bounded(text, record.clean)?.in_language(record.description.language.as_deref());
         let mut added = Vec::new();
-        for recipe in snapshot.recipes().iter().filter(|recipe| !record.gems.contains_key(recipe.name())) {
-            let fold = if keeps_folds { text.folded(recipe) } else { None };
+        for recipe in snapshot
+            .recipes()
+            .iter()
+            .filter(|recipe| !record.gems.contains_key(recipe.name()))
+        {
+            let fold = if keeps_folds {
+                text.folded(recipe)
+            } else {
+                None
+            };
             let recut = fold.as_ref().and_then(|fold| recipe.recut(fold));
             let gems = recut.unwrap_or_else(|| text.gems(recipe));
             self.store.add_gems(
                 &self.actor,
                 recipe.name(),
-                vec![LateGems { book, digest: digest.clone(), gems, fold }],
+                vec![LateGems {
+                    book,
+                    digest: digest.clone(),
+                    gems,
+                    fold,
+                }],
             )?;
             added.push(recipe.name().clone());
         }

@@ -42,7 +42,10 @@ impl ClusterMetrics {
                 "lapidary_cluster_pending_changes",
                 "Changes of books that are being made, or were left half done."
             )?,
-            primaries: register_int_gauge!("lapidary_cluster_primaries", "Nodes that serve slots and answer.")?,
+            primaries: register_int_gauge!(
+                "lapidary_cluster_primaries",
+                "Nodes that serve slots and answer."
+            )?,
             unreplicated: register_int_gauge!(
                 "lapidary_cluster_unreplicated_primaries",
                 "Nodes that serve slots and have no replica."
@@ -51,7 +54,10 @@ impl ClusterMetrics {
                 "lapidary_cluster_replication_lag_bytes",
                 "Bytes that the slowest replica is behind its primary."
             )?,
-            used: register_int_gauge!("lapidary_cluster_memory_bytes", "Memory used by the primaries, in bytes.")?,
+            used: register_int_gauge!(
+                "lapidary_cluster_memory_bytes",
+                "Memory used by the primaries, in bytes."
+            )?,
             fullest: register_int_gauge!(
                 "lapidary_cluster_fullest_node_percent",
                 "Used memory of the fullest primary, in percent of its maxmemory; 0 if none has one."
@@ -61,7 +67,14 @@ impl ClusterMetrics {
 
     /// Updates the metrics.
     pub fn set(&self, vitals: &ClusterVitals) {
-        let ClusterVitals { nodes, pending, round_trips, retries, redirects, failovers } = vitals;
+        let ClusterVitals {
+            nodes,
+            pending,
+            round_trips,
+            retries,
+            redirects,
+            failovers,
+        } = vitals;
         advance(&self.round_trips, *round_trips);
         advance(&self.retries, *retries);
         advance(&self.redirects, *redirects);
@@ -69,9 +82,15 @@ impl ClusterMetrics {
         self.pending.set(gauge(*pending));
         let primaries = || nodes.iter().filter(|node| node.is_primary);
         self.primaries.set(gauge(primaries().count() as u64));
-        self.unreplicated.set(gauge(primaries().filter(|node| node.replicas == 0).count() as u64));
-        self.lag.set(gauge(primaries().map(|node| node.lag).max().unwrap_or(0)));
-        self.used.set(gauge(primaries().map(|node| node.used).sum()));
-        self.fullest.set(gauge(primaries().map(NodeVitals::fullness).max().unwrap_or(0)));
+        self.unreplicated.set(gauge(
+            primaries().filter(|node| node.replicas == 0).count() as u64
+        ));
+        self.lag
+            .set(gauge(primaries().map(|node| node.lag).max().unwrap_or(0)));
+        self.used
+            .set(gauge(primaries().map(|node| node.used).sum()));
+        self.fullest.set(gauge(
+            primaries().map(NodeVitals::fullness).max().unwrap_or(0),
+        ));
     }
 }

@@ -36,7 +36,13 @@ struct Series {
 
 impl Series {
     fn new((every, most): (Duration, usize)) -> Self {
-        Self { every, most, samples: VecDeque::new(), before: Counted::default(), due: Instant::now() }
+        Self {
+            every,
+            most,
+            samples: VecDeque::new(),
+            before: Counted::default(),
+            due: Instant::now(),
+        }
     }
 
     fn is_due(&self, now: Instant) -> bool {
@@ -51,7 +57,10 @@ impl Series {
         self.due = now + self.every;
         let before = std::mem::replace(&mut self.before, counted.clone());
         let checks = counted.checks.iter().map(|(verdict, number)| {
-            (verdict.clone(), number.saturating_sub(before.checks.get(verdict).copied().unwrap_or_default()))
+            (
+                verdict.clone(),
+                number.saturating_sub(before.checks.get(verdict).copied().unwrap_or_default()),
+            )
         });
         let sample = Sample {
             checks: checks.collect(),
@@ -66,7 +75,10 @@ impl Series {
     }
 
     fn shown(&self) -> History {
-        History { every_seconds: self.every.as_secs() as u32, samples: self.samples.iter().cloned().collect() }
+        History {
+            every_seconds: self.every.as_secs() as u32,
+            samples: self.samples.iter().cloned().collect(),
+        }
     }
 }
 
@@ -75,9 +87,16 @@ fn quantile(before: &Counted, now: &Counted, share: f64) -> Option<f64> {
     let answered = now.answered.saturating_sub(before.answered);
     let wanted = (answered as f64 * share).ceil() as u64;
     let up_to = |at: usize| before.latencies.get(at).map_or(0, |(_, number)| *number);
-    let found = now.latencies.iter().enumerate().find(|(at, (_, number))| number.saturating_sub(up_to(*at)) >= wanted);
+    let found = now
+        .latencies
+        .iter()
+        .enumerate()
+        .find(|(at, (_, number))| number.saturating_sub(up_to(*at)) >= wanted);
     let longest = now.latencies.last().map(|(limit, _)| *limit);
-    (answered > 0).then(|| found.map(|(_, (limit, _))| *limit).or(longest)).flatten().map(|limit| limit * 1e3)
+    (answered > 0)
+        .then(|| found.map(|(_, (limit, _))| *limit).or(longest))
+        .flatten()
+        .map(|limit| limit * 1e3)
 }
 
 /// Figures over time.
@@ -96,7 +115,8 @@ impl Recorder {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|series| series.is_due(now)) {
             let (counted, state) = (metrics.counted(), metrics.state());
-            all.iter_mut().for_each(|series| series.take(now, &counted, &state));
+            all.iter_mut()
+                .for_each(|series| series.take(now, &counted, &state));
         }
     }
 
@@ -108,14 +128,25 @@ impl Recorder {
 
 impl Metrics {
     fn counted(&self) -> Counted {
-        let checks = Rights::ALL
-            .map(|verdict| (verdict.as_str().to_owned(), self.checks.with_label_values(&[verdict.as_str()]).get()));
+        let checks = Rights::ALL.map(|verdict| {
+            (
+                verdict.as_str().to_owned(),
+                self.checks.with_label_values(&[verdict.as_str()]).get(),
+            )
+        });
         let collected = self.check_seconds.collect();
-        let histogram = collected.first().and_then(|family| family.get_metric().first()).map(Metric::get_histogram);
-        let latencies = histogram.iter().flat_map(|histogram| histogram.get_bucket());
+        let histogram = collected
+            .first()
+            .and_then(|family| family.get_metric().first())
+            .map(Metric::get_histogram);
+        let latencies = histogram
+            .iter()
+            .flat_map(|histogram| histogram.get_bucket());
         Counted {
             checks: checks.into(),
-            latencies: latencies.map(|bucket| (bucket.upper_bound(), bucket.cumulative_count())).collect(),
+            latencies: latencies
+                .map(|bucket| (bucket.upper_bound(), bucket.cumulative_count()))
+                .collect(),
             answered: self.check_seconds.get_sample_count(),
         }
     }
@@ -137,7 +168,9 @@ impl Metrics {
 /// The memory of this process, as the Prometheus library knows it.
 fn resident() -> u64 {
     let families = prometheus::gather();
-    let family = families.iter().find(|family| family.name() == "process_resident_memory_bytes");
+    let family = families
+        .iter()
+        .find(|family| family.name() == "process_resident_memory_bytes");
     let metric = family.and_then(|family| family.get_metric().first());
     metric.map_or(0, |metric| metric.get_gauge().get_value() as u64)
 }
@@ -157,7 +190,15 @@ mod tests {
 
     fn state() -> Sample {
         let at = Timestamp::UNIX_EPOCH;
-        Sample { at, checks: BTreeMap::new(), median_ms: None, p99_ms: None, books: 7, disk_bytes: 1, memory_bytes: 2 }
+        Sample {
+            at,
+            checks: BTreeMap::new(),
+            median_ms: None,
+            p99_ms: None,
+            books: 7,
+            disk_bytes: 1,
+            memory_bytes: 2,
+        }
     }
 
     #[test]
@@ -169,16 +210,35 @@ mod tests {
         series.take(at(10), &counted(5, [90, 99, 100]), &state());
         series.take(at(15), &counted(6, [90, 99, 101]), &state());
         series.take(at(20), &counted(6, [90, 100, 110]), &state());
-        let History { every_seconds, samples } = series.shown();
-        assert_eq!((every_seconds, samples.len()), (10, 2), "the oldest is gone, and 15 seconds were too early");
+        let History {
+            every_seconds,
+            samples,
+        } = series.shown();
         assert_eq!(
-            (samples[0].checks["protected"], samples[0].median_ms, samples[0].p99_ms),
+            (every_seconds, samples.len()),
+            (10, 2),
+            "the oldest is gone, and 15 seconds were too early"
+        );
+        assert_eq!(
+            (
+                samples[0].checks["protected"],
+                samples[0].median_ms,
+                samples[0].p99_ms
+            ),
             (5, Some(1.0), Some(10.0))
         );
         assert_eq!(
-            (samples[1].checks["protected"], samples[1].median_ms, samples[1].p99_ms),
+            (
+                samples[1].checks["protected"],
+                samples[1].median_ms,
+                samples[1].p99_ms
+            ),
             (1, Some(100.0), Some(100.0))
         );
-        assert_eq!(quantile(&counted(0, [1, 1, 1]), &counted(0, [1, 1, 1]), 0.5), None, "nothing happened");
+        assert_eq!(
+            quantile(&counted(0, [1, 1, 1]), &counted(0, [1, 1, 1]), 0.5),
+            None,
+            "nothing happened"
+        );
     }
 }

@@ -14,8 +14,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use prometheus::{
-    Encoder, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, TextEncoder, register_histogram,
-    register_histogram_vec, register_int_counter, register_int_counter_vec, register_int_gauge, register_int_gauge_vec,
+    Encoder, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, TextEncoder,
+    register_histogram, register_histogram_vec, register_int_counter, register_int_counter_vec,
+    register_int_gauge, register_int_gauge_vec,
 };
 
 use self::cluster::ClusterMetrics;
@@ -27,15 +28,20 @@ use crate::api::{Outcome, Report};
 use lapidary_store::Rights;
 
 /// From a look-up in memory to fingerprinting a thick novel on a busy machine.
-const SECONDS: [f64; 16] =
-    [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+const SECONDS: [f64; 16] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+    60.0,
+];
 /// From a page of text to the maximum number of gems in a query.
-const GEMS: [f64; 11] = [0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0];
+const GEMS: [f64; 11] = [
+    0.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1_000.0, 3_000.0, 10_000.0, 30_000.0, 100_000.0,
+];
 const MATCHES: [f64; 9] = [0.0, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 1_000.0];
 
 /// The metrics of this process.
-pub static METRICS: LazyLock<Metrics> =
-    LazyLock::new(|| Metrics::register().expect("each metric is registered once, with a name of its own"));
+pub static METRICS: LazyLock<Metrics> = LazyLock::new(|| {
+    Metrics::register().expect("each metric is registered once, with a name of its own")
+});
 
 /// All metrics except those that the Prometheus library provides (`process_…`).
 pub struct Metrics {
@@ -71,33 +77,64 @@ pub struct Metrics {
 
 impl Metrics {
     fn register() -> prometheus::Result<Self> {
-        let build = register_int_gauge_vec!("lapidary_build_info", "1, with the program's version.", &["version"])?;
+        let build = register_int_gauge_vec!(
+            "lapidary_build_info",
+            "1, with the program's version.",
+            &["version"]
+        )?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         let metrics = Self {
-            ready: register_int_gauge!("lapidary_ready", "1 when /readyz says that the server is ready, else 0.")?,
+            ready: register_int_gauge!(
+                "lapidary_ready",
+                "1 when /readyz says that the server is ready, else 0."
+            )?,
             requests: register_histogram_vec!(
                 "lapidary_http_request_duration_seconds",
                 "Time from the head of a request to the end of its response.",
                 &["method", "route", "status"],
                 SECONDS.to_vec()
             )?,
-            requests_running: register_int_gauge!("lapidary_http_requests_running", "Requests being answered.")?,
-            work_threads: register_int_gauge!("lapidary_work_threads", "Maximum number of jobs that run at once.")?,
-            work_running: register_int_gauge!("lapidary_work_running", "Running jobs: checks, book changes, reads.")?,
-            work_waiting: register_int_gauge!("lapidary_work_waiting", "Jobs waiting for a thread.")?,
+            requests_running: register_int_gauge!(
+                "lapidary_http_requests_running",
+                "Requests being answered."
+            )?,
+            work_threads: register_int_gauge!(
+                "lapidary_work_threads",
+                "Maximum number of jobs that run at once."
+            )?,
+            work_running: register_int_gauge!(
+                "lapidary_work_running",
+                "Running jobs: checks, book changes, reads."
+            )?,
+            work_waiting: register_int_gauge!(
+                "lapidary_work_waiting",
+                "Jobs waiting for a thread."
+            )?,
             work_wait: register_histogram!(
                 "lapidary_work_wait_seconds",
                 "How long jobs waited for a thread.",
                 SECONDS.to_vec()
             )?,
-            checks: register_int_counter_vec!("lapidary_checks_total", "Checks, by their verdict.", &["verdict"])?,
+            checks: register_int_counter_vec!(
+                "lapidary_checks_total",
+                "Checks, by their verdict.",
+                &["verdict"]
+            )?,
             check_seconds: register_histogram!(
                 "lapidary_check_duration_seconds",
                 "Time to fingerprint a query, look it up and report, without transport.",
                 SECONDS.to_vec()
             )?,
-            check_gems: register_histogram!("lapidary_check_gems", "Distinct gems of a query.", GEMS.to_vec())?,
-            check_matches: register_histogram!("lapidary_check_matches", "Books that match.", MATCHES.to_vec())?,
+            check_gems: register_histogram!(
+                "lapidary_check_gems",
+                "Distinct gems of a query.",
+                GEMS.to_vec()
+            )?,
+            check_matches: register_histogram!(
+                "lapidary_check_matches",
+                "Books that match.",
+                MATCHES.to_vec()
+            )?,
             changes: register_int_counter_vec!(
                 "lapidary_book_changes_total",
                 "Book changes, by outcome: added, replaced, unchanged, removed, or refused because of matches.",
@@ -108,7 +145,10 @@ impl Metrics {
                 "Texts and files in requests, by outcome: read, or the error code.",
                 &["outcome"]
             )?,
-            text_bytes: register_int_counter!("lapidary_text_bytes_total", "Bytes of the texts and files read.")?,
+            text_bytes: register_int_counter!(
+                "lapidary_text_bytes_total",
+                "Bytes of the texts and files read."
+            )?,
             store: StoreMetrics::register()?,
             cluster: ClusterMetrics::register()?,
             sources: SourceMetrics::register()?,
@@ -162,7 +202,11 @@ impl Metrics {
 
     /// Counts an answered check.
     pub fn checked(&self, report: &Report, took: Duration) {
-        let verdict = if report.is_answer() { report.verdict.as_str() } else { "not_checked" };
+        let verdict = if report.is_answer() {
+            report.verdict.as_str()
+        } else {
+            "not_checked"
+        };
         self.checks.with_label_values(&[verdict]).inc();
         self.check_seconds.observe(took.as_secs_f64());
         self.check_gems.observe(report.gems.into());
@@ -191,7 +235,9 @@ impl Metrics {
 
     /// Counts a text or a file of this size in bytes that was read, or refused with this code.
     pub fn text(&self, bytes: usize, refused: Option<&str>) {
-        self.texts.with_label_values(&[refused.unwrap_or(READ)]).inc();
+        self.texts
+            .with_label_values(&[refused.unwrap_or(READ)])
+            .inc();
         self.text_bytes.inc_by(bytes as u64);
     }
 

@@ -3,14 +3,25 @@
 use std::collections::BTreeMap;
 
 use prometheus::{
-    Histogram, IntCounterVec, IntGauge, register_histogram, register_int_counter_vec, register_int_gauge,
+    Histogram, IntCounterVec, IntGauge, register_histogram, register_int_counter_vec,
+    register_int_gauge,
 };
 
 use super::gauge;
 use crate::sources::{Reason, Tally};
 
 /// From a look at a folder to weeks in a large library.
-const RUN_SECONDS: [f64; 9] = [1.0, 10.0, 60.0, 600.0, 3_600.0, 21_600.0, 86_400.0, 604_800.0, 2_592_000.0];
+const RUN_SECONDS: [f64; 9] = [
+    1.0,
+    10.0,
+    60.0,
+    600.0,
+    3_600.0,
+    21_600.0,
+    86_400.0,
+    604_800.0,
+    2_592_000.0,
+];
 
 /// The metrics of sources.
 pub struct SourceMetrics {
@@ -54,12 +65,18 @@ impl SourceMetrics {
                 "Time from the beginning to the end of a run of a source, with its interruptions.",
                 RUN_SECONDS.to_vec()
             )?,
-            queued: register_int_gauge!("lapidary_source_queued", "Addresses in the queues of all sources.")?,
+            queued: register_int_gauge!(
+                "lapidary_source_queued",
+                "Addresses in the queues of all sources."
+            )?,
             dead_letters: register_int_gauge!(
                 "lapidary_source_dead_letters",
                 "Addresses that the last runs of all sources refused."
             )?,
-            running: register_int_gauge!("lapidary_sources_running", "Sources that are being fetched.")?,
+            running: register_int_gauge!(
+                "lapidary_sources_running",
+                "Sources that are being fetched."
+            )?,
             failing: register_int_gauge!(
                 "lapidary_sources_failing",
                 "Sources whose run cannot go on, and is tried again."
@@ -74,12 +91,25 @@ impl SourceMetrics {
 
     /// Counts more books and refusals.
     pub fn count(&self, more: &Tally, refused: &BTreeMap<Reason, u64>) {
-        let Tally { fetched, added, unchanged, gone, .. } = *more;
-        for (outcome, count) in [("fetched", fetched), ("added", added), ("unchanged", unchanged), ("gone", gone)] {
+        let Tally {
+            fetched,
+            added,
+            unchanged,
+            gone,
+            ..
+        } = *more;
+        for (outcome, count) in [
+            ("fetched", fetched),
+            ("added", added),
+            ("unchanged", unchanged),
+            ("gone", gone),
+        ] {
             self.books.with_label_values(&[outcome]).inc_by(count);
         }
         for (reason, count) in refused {
-            self.refused.with_label_values(&[reason.as_str()]).inc_by(*count);
+            self.refused
+                .with_label_values(&[reason.as_str()])
+                .inc_by(*count);
         }
     }
 

@@ -3,8 +3,8 @@
 use prometheus::core::Collector as _;
 use prometheus::proto::MetricFamily;
 use prometheus::{
-    Counter, IntCounter, IntGauge, IntGaugeVec, register_counter, register_int_counter, register_int_gauge,
-    register_int_gauge_vec,
+    Counter, IntCounter, IntGauge, IntGaugeVec, register_counter, register_int_counter,
+    register_int_gauge, register_int_gauge_vec,
 };
 
 use super::{advance, gauge};
@@ -41,8 +41,16 @@ pub struct StoreMetrics {
 impl StoreMetrics {
     pub(super) fn register() -> prometheus::Result<Self> {
         Ok(Self {
-            books: register_int_gauge_vec!("lapidary_books", "Books with gems of a recipe.", &["recipe"])?,
-            gems: register_int_gauge_vec!("lapidary_gems", "Gems of all books under a recipe.", &["recipe"])?,
+            books: register_int_gauge_vec!(
+                "lapidary_books",
+                "Books with gems of a recipe.",
+                &["recipe"]
+            )?,
+            gems: register_int_gauge_vec!(
+                "lapidary_gems",
+                "Gems of all books under a recipe.",
+                &["recipe"]
+            )?,
             postings: register_int_gauge_vec!(
                 "lapidary_index_postings",
                 "Postings in the main index, and changes in the delta not merged yet.",
@@ -57,22 +65,46 @@ impl StoreMetrics {
                 "Bytes of the store's tables, by column family.",
                 &["family"]
             )?,
-            disk_used: register_int_gauge!("lapidary_store_disk_bytes", "Bytes of all files of the data folder.")?,
-            disk_free: register_int_gauge!("lapidary_disk_free_bytes", "Free bytes of the data folder's file system.")?,
-            disk_size: register_int_gauge!("lapidary_disk_size_bytes", "Size of the data folder's file system.")?,
+            disk_used: register_int_gauge!(
+                "lapidary_store_disk_bytes",
+                "Bytes of all files of the data folder."
+            )?,
+            disk_free: register_int_gauge!(
+                "lapidary_disk_free_bytes",
+                "Free bytes of the data folder's file system."
+            )?,
+            disk_size: register_int_gauge!(
+                "lapidary_disk_size_bytes",
+                "Size of the data folder's file system."
+            )?,
             memtables: register_int_gauge!(
                 "lapidary_store_memtable_bytes",
                 "Memory for data that is not in tables yet."
             )?,
-            cache_capacity: register_int_gauge!("lapidary_store_cache_capacity_bytes", "Size of the block cache.")?,
-            cache_used: register_int_gauge!("lapidary_store_cache_used_bytes", "Bytes of blocks in the cache.")?,
+            cache_capacity: register_int_gauge!(
+                "lapidary_store_cache_capacity_bytes",
+                "Size of the block cache."
+            )?,
+            cache_used: register_int_gauge!(
+                "lapidary_store_cache_used_bytes",
+                "Bytes of blocks in the cache."
+            )?,
             cache_pinned: register_int_gauge!(
                 "lapidary_store_cache_pinned_bytes",
                 "Bytes of pinned blocks in the cache."
             )?,
-            cache_hits: register_int_counter!("lapidary_store_cache_hits_total", "Blocks found in the cache.")?,
-            cache_misses: register_int_counter!("lapidary_store_cache_misses_total", "Blocks read from a file.")?,
-            compactions: register_int_gauge!("lapidary_store_compactions_running", "Running compactions.")?,
+            cache_hits: register_int_counter!(
+                "lapidary_store_cache_hits_total",
+                "Blocks found in the cache."
+            )?,
+            cache_misses: register_int_counter!(
+                "lapidary_store_cache_misses_total",
+                "Blocks read from a file."
+            )?,
+            compactions: register_int_gauge!(
+                "lapidary_store_compactions_running",
+                "Running compactions."
+            )?,
             flushes: register_int_gauge!("lapidary_store_flushes_running", "Running flushes.")?,
             compaction_pending: register_int_gauge!(
                 "lapidary_store_compaction_pending_bytes",
@@ -94,7 +126,10 @@ impl StoreMetrics {
                 "lapidary_store_stalled_seconds_total",
                 "Total time that writes were stalled, in seconds."
             )?,
-            write_stopped: register_int_gauge!("lapidary_store_write_stopped", "1 while writes are stopped, else 0.")?,
+            write_stopped: register_int_gauge!(
+                "lapidary_store_write_stopped",
+                "1 while writes are stopped, else 0."
+            )?,
             background_errors: register_int_counter!(
                 "lapidary_store_background_errors_total",
                 "Flushes and compactions that failed."
@@ -105,7 +140,10 @@ impl StoreMetrics {
     /// The number of books, which all have gems of some recipe.
     pub(super) fn most_books(&self) -> u64 {
         let families = self.books.collect();
-        let counts = families.iter().flat_map(MetricFamily::get_metric).map(|metric| metric.get_gauge().get_value());
+        let counts = families
+            .iter()
+            .flat_map(MetricFamily::get_metric)
+            .map(|metric| metric.get_gauge().get_value());
         counts.fold(0.0, f64::max) as u64
     }
 
@@ -116,17 +154,39 @@ impl StoreMetrics {
 
     /// Updates the metrics from the store's current state.
     pub fn set(&self, vitals: Option<&Vitals>, recipes: &[RecipeStats]) {
-        for RecipeStats { recipe, books, gems, .. } in recipes {
-            self.books.with_label_values(&[recipe.as_str()]).set(gauge(*books));
-            self.gems.with_label_values(&[recipe.as_str()]).set(gauge(*gems));
+        for RecipeStats {
+            recipe,
+            books,
+            gems,
+            ..
+        } in recipes
+        {
+            self.books
+                .with_label_values(&[recipe.as_str()])
+                .set(gauge(*books));
+            self.gems
+                .with_label_values(&[recipe.as_str()])
+                .set(gauge(*gems));
         }
         let Some(vitals) = vitals else { return };
-        let Vitals { tables, postings, merged_postings, disk, cache, background, memtables } = vitals;
+        let Vitals {
+            tables,
+            postings,
+            merged_postings,
+            disk,
+            cache,
+            background,
+            memtables,
+        } = vitals;
         for (family, bytes) in tables {
             self.tables.with_label_values(&[*family]).set(gauge(*bytes));
         }
-        self.postings.with_label_values(&["main"]).set(gauge(postings.main));
-        self.postings.with_label_values(&["delta"]).set(gauge(postings.delta));
+        self.postings
+            .with_label_values(&["main"])
+            .set(gauge(postings.main));
+        self.postings
+            .with_label_values(&["delta"])
+            .set(gauge(postings.delta));
         advance(&self.merged_postings, *merged_postings);
         self.disk_used.set(gauge(disk.used));
         self.disk_free.set(gauge(disk.free));
@@ -143,7 +203,8 @@ impl StoreMetrics {
         advance(&self.compaction_read, background.compaction_read);
         advance(&self.compaction_written, background.compaction_written);
         advance(&self.flush_written, background.flush_written);
-        self.stalled.inc_by((background.stalled.as_secs_f64() - self.stalled.get()).max(0.0));
+        self.stalled
+            .inc_by((background.stalled.as_secs_f64() - self.stalled.get()).max(0.0));
         self.write_stopped.set(background.write_stopped.into());
         advance(&self.background_errors, background.errors);
     }

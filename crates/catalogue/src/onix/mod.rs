@@ -58,7 +58,9 @@ impl Element {
 
     /// The trimmed text of the first child with this name; `None` if it is empty.
     fn text(&self, name: &str) -> Option<&str> {
-        self.first(name).map(|child| child.text.trim()).filter(|text| !text.is_empty())
+        self.first(name)
+            .map(|child| child.text.trim())
+            .filter(|text| !text.is_empty())
     }
 }
 
@@ -67,11 +69,18 @@ impl<R: BufRead> Products<R> {
     pub fn new(feed: R) -> Self {
         let mut reader = Reader::from_reader(Counting { feed, line: 1 });
         reader.config_mut().expand_empty_elements = true;
-        Self { reader, inside: None, ended: false }
+        Self {
+            reader,
+            inside: None,
+            ended: false,
+        }
     }
 
     fn wrong(&self, what: impl Into<String>) -> OnixError {
-        OnixError { line: self.reader.get_ref().line, what: what.into() }
+        OnixError {
+            line: self.reader.get_ref().line,
+            what: what.into(),
+        }
     }
 
     fn next_product(&mut self) -> Result<Option<Product>, OnixError> {
@@ -91,13 +100,20 @@ impl<R: BufRead> Products<R> {
                             self.inside = Some(true);
                         }
                         (None, _) => {
-                            return Err(self.wrong(format!("<{name}> instead of <ONIXMessage>: not an ONIX feed")));
+                            return Err(self.wrong(format!(
+                                "<{name}> instead of <ONIXMessage>: not an ONIX feed"
+                            )));
                         }
                         (_, true) if name != "Product" && name != "Header" => {
                             return Err(self.wrong(format!("<{name}> instead of <Product>")));
                         }
-                        _ if open.len() == DEEPEST => return Err(self.wrong("elements are nested too deeply")),
-                        _ => open.push(Element { name: name.to_owned(), ..Element::default() }),
+                        _ if open.len() == DEEPEST => {
+                            return Err(self.wrong("elements are nested too deeply"));
+                        }
+                        _ => open.push(Element {
+                            name: name.to_owned(),
+                            ..Element::default()
+                        }),
                     }
                 }
                 Event::End(_) => match open.pop() {
@@ -105,7 +121,9 @@ impl<R: BufRead> Products<R> {
                     Some(element) => match open.last_mut() {
                         Some(parent) => parent.children.push(element),
                         None if element.name == "Product" => {
-                            return Product::read(&element).map(Some).map_err(|what| self.wrong(what));
+                            return Product::read(&element)
+                                .map(Some)
+                                .map_err(|what| self.wrong(what));
                         }
                         None => size = 0,
                     },
@@ -114,12 +132,15 @@ impl<R: BufRead> Products<R> {
                 Event::CData(text) => size += add(&mut open, &text),
                 Event::GeneralRef(reference) => {
                     let character = reference.resolve_char_ref();
-                    let character = character.map_err(|_| self.wrong("a character reference is invalid"))?;
+                    let character =
+                        character.map_err(|_| self.wrong("a character reference is invalid"))?;
                     let name: &str = &reference;
                     let resolved = match character {
                         Some(character) => character.to_string(),
                         None => resolve_xml_entity(name).map(str::to_owned).ok_or_else(|| {
-                            self.wrong(format!("the entity &{name}; is unknown; write the character itself"))
+                            self.wrong(format!(
+                                "the entity &{name}; is unknown; write the character itself"
+                            ))
                         })?,
                     };
                     size += add(&mut open, &resolved);

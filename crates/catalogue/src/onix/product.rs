@@ -39,10 +39,15 @@ struct Sales {
 
 impl Product {
     pub(super) fn read(product: &Element) -> Result<Self, String> {
-        let reference = product.text("RecordReference").ok_or("a product has no RecordReference")?.to_owned();
+        let reference = product
+            .text("RecordReference")
+            .ok_or("a product has no RecordReference")?
+            .to_owned();
         let ids = product.all("ProductIdentifier").filter_map(|id| {
             // List 5: 02 ISBN-10, 03 GTIN-13, 15 ISBN-13.
-            let kind = id.text("ProductIDType").filter(|kind| ["02", "03", "15"].contains(kind))?;
+            let kind = id
+                .text("ProductIDType")
+                .filter(|kind| ["02", "03", "15"].contains(kind))?;
             Some((kind, id.text("IDValue")?))
         });
         let (mut isbns, mut bad_isbns) = (Vec::new(), Vec::new());
@@ -50,7 +55,10 @@ impl Product {
             match Isbn::parse(written) {
                 Some(isbn) => isbns.push(isbn),
                 // Not every GTIN-13 is an ISBN.
-                None if kind != "03" || written.starts_with("978") || written.starts_with("979") => {
+                None if kind != "03"
+                    || written.starts_with("978")
+                    || written.starts_with("979") =>
+                {
                     bad_isbns.push(written.to_owned());
                 }
                 None => {}
@@ -76,7 +84,10 @@ impl Product {
             deleted: product.text("NotificationType") == Some("05"),
             licence: licence(described),
             status: published.text("PublishingStatus").map(str::to_owned),
-            sales: published.all("SalesRights").filter_map(Sales::read).collect(),
+            sales: published
+                .all("SalesRights")
+                .filter_map(Sales::read)
+                .collect(),
             rest: published.text("ROWSalesRightsType").map(str::to_owned),
         })
     }
@@ -84,7 +95,9 @@ impl Product {
     /// The book's id: its ISBN, or the name of its record.
     #[must_use]
     pub fn id(&self) -> String {
-        self.isbns.first().map_or_else(|| self.reference.clone(), ToString::to_string)
+        self.isbns
+            .first()
+            .map_or_else(|| self.reference.clone(), ToString::to_string)
     }
 
     /// The rights in the book in a territory, or anywhere if none is given; `None` if the record does not say. If it
@@ -99,10 +112,18 @@ impl Product {
             return Some(Rights::Unknown);
         }
         let kinds: Vec<&str> = match territory {
-            None => self.sales.iter().map(|sales| sales.kind.as_str()).chain(self.rest.as_deref()).collect(),
+            None => self
+                .sales
+                .iter()
+                .map(|sales| sales.kind.as_str())
+                .chain(self.rest.as_deref())
+                .collect(),
             Some(territory) => {
                 let that = |holds: Holds| {
-                    let holding = self.sales.iter().filter(move |sales| sales.area.holds(territory) == holds);
+                    let holding = self
+                        .sales
+                        .iter()
+                        .filter(move |sales| sales.area.holds(territory) == holds);
                     holding.map(|sales| sales.kind.as_str())
                 };
                 let mut kinds: Vec<&str> = that(Holds::Yes).collect();
@@ -119,7 +140,11 @@ impl Product {
     /// The territory codes that are on no list; they are treated as any territory.
     #[must_use]
     pub fn unknown_territories(&self) -> Vec<&str> {
-        let mut unknown: Vec<&str> = self.sales.iter().flat_map(|sales| sales.area.unknown()).collect();
+        let mut unknown: Vec<&str> = self
+            .sales
+            .iter()
+            .flat_map(|sales| sales.area.unknown())
+            .collect();
         unknown.sort_unstable();
         unknown.dedup();
         unknown
@@ -138,25 +163,38 @@ impl Sales {
     fn read(sales: &Element) -> Option<Self> {
         let words = |territory: &Element, names: [&str; 2]| -> Vec<String> {
             let texts = names.into_iter().filter_map(|name| territory.text(name));
-            texts.flat_map(str::split_whitespace).map(str::to_owned).collect()
+            texts
+                .flat_map(str::split_whitespace)
+                .map(str::to_owned)
+                .collect()
         };
         let kind = sales.text("SalesRightsType")?.to_owned();
         let none = Element::default();
         let territory = sales.first("Territory").unwrap_or(&none);
         let included = words(territory, ["CountriesIncluded", "RegionsIncluded"]);
         let excluded = words(territory, ["CountriesExcluded", "RegionsExcluded"]);
-        Some(Self { kind, area: Area { included, excluded } })
+        Some(Self {
+            kind,
+            area: Area { included, excluded },
+        })
     }
 }
 
 /// The distinctive title (list 15: 01) of the product itself (list 149: 01).
 fn title(described: &Element) -> Option<String> {
     let details = || described.all("TitleDetail");
-    let detail = details().find(|detail| detail.text("TitleType") == Some("01")).or_else(|| details().next())?;
+    let detail = details()
+        .find(|detail| detail.text("TitleType") == Some("01"))
+        .or_else(|| details().next())?;
     let elements = || detail.all("TitleElement");
-    let element =
-        elements().find(|element| element.text("TitleElementLevel") == Some("01")).or_else(|| elements().next())?;
-    let title = match (element.text("TitleText"), element.text("TitlePrefix"), element.text("TitleWithoutPrefix")) {
+    let element = elements()
+        .find(|element| element.text("TitleElementLevel") == Some("01"))
+        .or_else(|| elements().next())?;
+    let title = match (
+        element.text("TitleText"),
+        element.text("TitlePrefix"),
+        element.text("TitleWithoutPrefix"),
+    ) {
         (Some(title), ..) => title.to_owned(),
         (None, Some(prefix), Some(rest)) => format!("{prefix} {rest}"),
         (None, _, rest) => rest?.to_owned(),
@@ -171,19 +209,33 @@ fn title(described: &Element) -> Option<String> {
 fn authors(described: &Element) -> Vec<String> {
     let named = |wrote: bool| -> Vec<String> {
         let contributors = described.all("Contributor");
-        let kept = contributors
-            .filter(|one| !wrote || one.all("ContributorRole").any(|role| role.text.trim().starts_with("A0")));
+        let kept = contributors.filter(|one| {
+            !wrote
+                || one
+                    .all("ContributorRole")
+                    .any(|role| role.text.trim().starts_with("A0"))
+        });
         kept.filter_map(name).collect()
     };
     let authors = named(true);
-    if authors.is_empty() { named(false) } else { authors }
+    if authors.is_empty() {
+        named(false)
+    } else {
+        authors
+    }
 }
 
 fn name(contributor: &Element) -> Option<String> {
-    if let Some(name) = contributor.text("PersonName").or_else(|| contributor.text("CorporateName")) {
+    if let Some(name) = contributor
+        .text("PersonName")
+        .or_else(|| contributor.text("CorporateName"))
+    {
         return Some(name.to_owned());
     }
-    match (contributor.text("NamesBeforeKey"), contributor.text("KeyNames")) {
+    match (
+        contributor.text("NamesBeforeKey"),
+        contributor.text("KeyNames"),
+    ) {
         (Some(before), Some(key)) => Some(format!("{before} {key}")),
         (None, Some(key)) => Some(key.to_owned()),
         _ => contributor.text("PersonNameInverted").map(str::to_owned),
@@ -192,19 +244,29 @@ fn name(contributor: &Element) -> Option<String> {
 
 /// The language of the text (list 22: 01).
 fn language(described: &Element) -> Option<String> {
-    let of_text = described.all("Language").find(|language| language.text("LanguageRole") == Some("01"))?;
+    let of_text = described
+        .all("Language")
+        .find(|language| language.text("LanguageRole") == Some("01"))?;
     of_text.text("LanguageCode").map(bcp47)
 }
 
 /// When the work was first published, or else this product (list 163: 11, 01).
 fn publication(published: &Element) -> Option<Published> {
     ["11", "01"].iter().find_map(|role| {
-        let date = published.all("PublishingDate").find(|date| date.text("PublishingDateRole") == Some(role))?;
+        let date = published
+            .all("PublishingDate")
+            .find(|date| date.text("PublishingDateRole") == Some(role))?;
         // A time may follow the day.
         let digits = date.text("Date")?.split('T').next()?;
-        let parts =
-            [digits.get(..4), digits.get(4..6), digits.get(6..)].map(|part| part.filter(|part| !part.is_empty()));
-        parts.into_iter().flatten().collect::<Vec<_>>().join("-").parse().ok()
+        let parts = [digits.get(..4), digits.get(4..6), digits.get(6..)]
+            .map(|part| part.filter(|part| !part.is_empty()));
+        parts
+            .into_iter()
+            .flatten()
+            .collect::<Vec<_>>()
+            .join("-")
+            .parse()
+            .ok()
     })
 }
 
@@ -218,18 +280,25 @@ fn bcp47(code: &str) -> String {
         ("lav", "lv"), ("lit", "lt"), ("pol", "pl"), ("por", "pt"), ("rum", "ro"), ("rus", "ru"), ("slo", "sk"),
         ("spa", "es"), ("swe", "sv"), ("tur", "tr"), ("ukr", "uk"),
     ];
-    TAGS.iter().find(|(of_onix, _)| *of_onix == code).map_or(code, |(_, tag)| tag).to_owned()
+    TAGS.iter()
+        .find(|(of_onix, _)| *of_onix == code)
+        .map_or(code, |(_, tag)| tag)
+        .to_owned()
 }
 
 /// What a Creative Commons licence or mark lets everybody do.
 fn licence(described: &Element) -> Option<Rights> {
-    let expressions = described.all("EpubLicense").flat_map(|licence| licence.all("EpubLicenseExpression"));
-    let mut links = expressions.filter_map(|expression| expression.text("EpubLicenseExpressionLink"));
+    let expressions = described
+        .all("EpubLicense")
+        .flat_map(|licence| licence.all("EpubLicenseExpression"));
+    let mut links =
+        expressions.filter_map(|expression| expression.text("EpubLicenseExpressionLink"));
     links.find_map(|link| {
         if link.contains("creativecommons.org/publicdomain/") {
             Some(Rights::PublicDomain)
         } else {
-            link.contains("creativecommons.org/licenses/").then_some(Rights::Free)
+            link.contains("creativecommons.org/licenses/")
+                .then_some(Rights::Free)
         }
     })
 }

@@ -49,9 +49,15 @@ impl FromStr for Territory {
             Code::Country(_) | Code::Region(..) => Ok(Self(word.to_owned())),
             Code::World | Code::Rest | Code::Unknown => {
                 let upper = word.to_ascii_uppercase();
-                let meant = MEANT.iter().find(|(written, _)| *written == upper).map(|(_, code)| *code);
+                let meant = MEANT
+                    .iter()
+                    .find(|(written, _)| *written == upper)
+                    .map(|(_, code)| *code);
                 let in_capitals = || COUNTRIES.split(' ').find(|country| *country == upper);
-                Err(BadTerritory { word: word.chars().take(80).collect(), meant: meant.or_else(in_capitals) })
+                Err(BadTerritory {
+                    word: word.chars().take(80).collect(),
+                    meant: meant.or_else(in_capitals),
+                })
             }
         }
     }
@@ -78,12 +84,20 @@ pub(super) enum Code<'a> {
 
 impl<'a> Code<'a> {
     pub(super) fn read(word: &'a str) -> Self {
-        let is_country = |word: &str| word.len() == 2 && COUNTRIES.split(' ').chain(FORMER).any(|known| known == word);
+        let is_country = |word: &str| {
+            word.len() == 2
+                && COUNTRIES
+                    .split(' ')
+                    .chain(FORMER)
+                    .any(|known| known == word)
+        };
         match word.split_once('-') {
             _ if word == "WORLD" => Self::World,
             _ if word == "ROW" => Self::Rest,
             None if is_country(word) => Self::Country(word),
-            Some((country, part)) if is_country(country) && is_part(part) => Self::Region(word, country),
+            Some((country, part)) if is_country(country) && is_part(part) => {
+                Self::Region(word, country)
+            }
             _ => Self::Unknown,
         }
     }
@@ -91,7 +105,10 @@ impl<'a> Code<'a> {
 
 /// Whether it is the code of a subdivision in ISO 3166-2: one to three letters or digits.
 fn is_part(word: &str) -> bool {
-    (1..=3).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
+    (1..=3).contains(&word.len())
+        && word
+            .bytes()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
 }
 
 /// Where a statement of a record applies, as lists of codes.
@@ -131,7 +148,11 @@ impl Area {
         if excluded.iter().any(is_here) {
             Holds::No
         } else if included.contains(&Code::World) || included.iter().any(is_here) {
-            if odd(&excluded) { Holds::Perhaps } else { Holds::Yes }
+            if odd(&excluded) {
+                Holds::Perhaps
+            } else {
+                Holds::Yes
+            }
         } else if included.is_empty() || odd(&included) || included.iter().any(is_part) {
             Holds::Perhaps
         } else if included.contains(&Code::Rest) {
@@ -143,7 +164,11 @@ impl Area {
 
     /// The unknown codes in it.
     pub(super) fn unknown(&self) -> impl Iterator<Item = &str> {
-        let words = self.included.iter().chain(&self.excluded).map(String::as_str);
+        let words = self
+            .included
+            .iter()
+            .chain(&self.excluded)
+            .map(String::as_str);
         words.filter(|word| Code::read(word) == Code::Unknown)
     }
 }
@@ -162,7 +187,12 @@ mod tests {
     #[test]
     fn what_is_a_territory() {
         for word in ["DE", "GB", "RU", "US-NY", "GB-SCT", "CN-11", "FR-H"] {
-            assert_eq!(word.parse::<Territory>().map(|territory| territory.to_string()).as_deref(), Ok(word));
+            assert_eq!(
+                word.parse::<Territory>()
+                    .map(|territory| territory.to_string())
+                    .as_deref(),
+                Ok(word)
+            );
         }
         let table = [
             ("ZZ", None),
@@ -182,7 +212,10 @@ mod tests {
             let error = word.parse::<Territory>().expect_err(word);
             assert_eq!(error.meant, meant, "{word}");
             let said = error.to_string();
-            assert!(meant.is_none_or(|code| said.contains(&format!("({code} is meant?)"))), "{said}");
+            assert!(
+                meant.is_none_or(|code| said.contains(&format!("({code} is meant?)"))),
+                "{said}"
+            );
         }
     }
 
@@ -213,9 +246,16 @@ mod tests {
             ("", "", "DE", Perhaps),
         ];
         for (included, excluded, territory, holds) in table {
-            let area = Area { included: words(included), excluded: words(excluded) };
+            let area = Area {
+                included: words(included),
+                excluded: words(excluded),
+            };
             let territory = territory.parse().expect("a territory");
-            assert_eq!(area.holds(&territory), holds, "{included:?} without {excluded:?} in {territory}");
+            assert_eq!(
+                area.holds(&territory),
+                holds,
+                "{included:?} without {excluded:?} in {territory}"
+            );
         }
     }
 }

@@ -38,39 +38,63 @@ const SHORT: &str = r#"<!DOCTYPE ONIXmessage SYSTEM "http://www.editeur.org/onix
 </ONIXmessage>"#;
 
 fn products(feed: &str) -> Vec<Product> {
-    Products::new(feed.as_bytes()).map(|product| product.expect("a product")).collect()
+    Products::new(feed.as_bytes())
+        .map(|product| product.expect("a product"))
+        .collect()
 }
 
 fn error(feed: &str) -> String {
     let found: Vec<_> = Products::new(feed.as_bytes()).collect();
     let wrong = found.iter().find_map(|product| product.as_ref().err());
-    assert!(found.last().is_some_and(Result::is_err), "nothing follows an error: {found:?}");
+    assert!(
+        found.last().is_some_and(Result::is_err),
+        "nothing follows an error: {found:?}"
+    );
     wrong.expect("an error").to_string()
 }
 
 #[test]
 fn reference_names_and_short_tags() {
     let [product] = <[Product; 1]>::try_from(products(REFERENCE)).expect("one");
-    assert_eq!((product.id().as_str(), product.reference.as_str()), ("9780804429573", "com.example.1"));
-    assert_eq!(product.description.title.as_deref(), Some("Gems <and> Сtones: A <b>"));
     assert_eq!(
-        (product.description.authors.as_slice(), product.description.language.as_deref()),
+        (product.id().as_str(), product.reference.as_str()),
+        ("9780804429573", "com.example.1")
+    );
+    assert_eq!(
+        product.description.title.as_deref(),
+        Some("Gems <and> Сtones: A <b>")
+    );
+    assert_eq!(
+        (
+            product.description.authors.as_slice(),
+            product.description.language.as_deref()
+        ),
         (&["Nikolai Gogol".to_owned()][..], Some("ru"))
     );
     let published = |product: &Product| product.description.published.map(|date| date.to_string());
     assert_eq!(published(&product).as_deref(), Some("1842"));
     assert_eq!(product.rights(None), Some(Protected));
     for (territory, rights) in [("DE", Protected), ("FR", Unknown), ("RU", Protected)] {
-        assert_eq!(product.rights(Some(&territory.parse().expect("a territory"))), Some(rights), "{territory}");
+        assert_eq!(
+            product.rights(Some(&territory.parse().expect("a territory"))),
+            Some(rights),
+            "{territory}"
+        );
     }
 
     let [short, deleted] = <[Product; 2]>::try_from(products(SHORT)).expect("two");
-    assert_eq!((short.id().as_str(), short.description.title.as_deref()), ("9780804429573", Some("The Gems")));
+    assert_eq!(
+        (short.id().as_str(), short.description.title.as_deref()),
+        ("9780804429573", Some("The Gems"))
+    );
     assert_eq!(
         (short.description.authors.as_slice(), short.rights(None)),
         (&["Gogol, Nikolai".to_owned()][..], Some(Free))
     );
-    assert_eq!((published(&short), published(&deleted)), (Some("2030-01-31".to_owned()), None));
+    assert_eq!(
+        (published(&short), published(&deleted)),
+        (Some("2030-01-31".to_owned()), None)
+    );
     assert!(deleted.deleted && !short.deleted);
     assert_eq!((deleted.id().as_str(), deleted.rights(None)), ("2", None));
 }
@@ -91,7 +115,11 @@ fn what_decides_rights() {
     };
     for kind in ["01", "02", "04", "05", "07", "08"] {
         assert_eq!(sales(kind, "04"), Some(Protected), "{kind}");
-        assert_eq!(sales(kind, "11"), Some(Protected), "withdrawn from sale is as protected as before");
+        assert_eq!(
+            sales(kind, "11"),
+            Some(Protected),
+            "withdrawn from sale is as protected as before"
+        );
         assert_eq!(sales(kind, "05"), Some(Unknown), "no longer our product");
     }
     for kind in ["00", "03", "06"] {
@@ -141,16 +169,31 @@ fn what_cannot_be_read_is_told_with_its_line() {
     let product = "<ONIXMessage release='3.1'>\n<Product>\n<RecordReference>1</RecordReference>\n";
     let table = [
         (format!("{product}</Prodct>"), "line 4: "),
-        (format!("{product}<x>&copy;</x></Product></ONIXMessage>"), "line 4: the entity &copy; is unknown"),
+        (
+            format!("{product}<x>&copy;</x></Product></ONIXMessage>"),
+            "line 4: the entity &copy; is unknown",
+        ),
         (product.to_owned(), "the feed is truncated"),
         (
             "<ONIXMessage release='3.0'>\n\n<Product></Product></ONIXMessage>".to_owned(),
             "line 3: a product has no RecordReference",
         ),
-        ("\n<html><body/></html>".to_owned(), "line 2: <html> instead of <ONIXMessage>"),
-        ("<ONIXMessage release='3.0'><Book/></ONIXMessage>".to_owned(), "<Book> instead of <Product>"),
-        (format!("{product}{}", "<a>".repeat(100)), "nested too deeply"),
-        (format!("{product}<a>{}</a>", "x".repeat(9 << 20)), "more than 8388608 bytes"),
+        (
+            "\n<html><body/></html>".to_owned(),
+            "line 2: <html> instead of <ONIXMessage>",
+        ),
+        (
+            "<ONIXMessage release='3.0'><Book/></ONIXMessage>".to_owned(),
+            "<Book> instead of <Product>",
+        ),
+        (
+            format!("{product}{}", "<a>".repeat(100)),
+            "nested too deeply",
+        ),
+        (
+            format!("{product}<a>{}</a>", "x".repeat(9 << 20)),
+            "more than 8388608 bytes",
+        ),
         (String::new(), "the feed is truncated"),
         ("no XML".to_owned(), "the feed is truncated"),
     ];
@@ -161,14 +204,19 @@ fn what_cannot_be_read_is_told_with_its_line() {
     let bomb = "<!DOCTYPE ONIXMessage [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\"><!ENTITY f SYSTEM \
                 \"file:///etc/passwd\">]>\n\
                 <ONIXMessage release='3.0'><Product><RecordReference>&f;</RecordReference></Product></ONIXMessage>";
-    assert!(error(bomb).contains("line 2: the entity &f; is unknown"), "{}", error(bomb));
+    assert!(
+        error(bomb).contains("line 2: the entity &f; is unknown"),
+        "{}",
+        error(bomb)
+    );
 }
 
 /// Other releases name things otherwise: read as this one, they would say nothing of rights.
 #[test]
 fn only_releases_3_0_and_3_1_are_read() {
     let message = |attributes: &str| format!("<ONIXMessage {attributes}><Header/></ONIXMessage>");
-    let namespace = |release: &str, form: &str| format!("xmlns='http://ns.editeur.org/onix/{release}/{form}'");
+    let namespace =
+        |release: &str, form: &str| format!("xmlns='http://ns.editeur.org/onix/{release}/{form}'");
     let read = [
         message("release='3.0'"),
         message("release = \"3.1\""),
@@ -188,16 +236,37 @@ fn only_releases_3_0_and_3_1_are_read() {
         (message("release='3'"), "its release is \"3\""),
         (message("release='3.0.1'"), "its release is \"3.0.1\""),
         (message(""), "it says no release"),
-        ("<ONIXmessage><header/></ONIXmessage>".to_owned(), "it says no release"),
-        (message("xmlns='http://www.editeur.org/onix/2.1/reference'"), "onix/2.1/reference"),
-        (message("release='3.0' xmlns='http://www.editeur.org/onix/2.1/short'"), "onix/2.1/short"),
-        (message("xmlns='http://ns.editeur.org/onix/3.0'"), "its namespace is"),
-        (message("xmlns:o='http://ns.editeur.org/onix/3.0/reference'"), "it says no release"),
+        (
+            "<ONIXmessage><header/></ONIXmessage>".to_owned(),
+            "it says no release",
+        ),
+        (
+            message("xmlns='http://www.editeur.org/onix/2.1/reference'"),
+            "onix/2.1/reference",
+        ),
+        (
+            message("release='3.0' xmlns='http://www.editeur.org/onix/2.1/short'"),
+            "onix/2.1/short",
+        ),
+        (
+            message("xmlns='http://ns.editeur.org/onix/3.0'"),
+            "its namespace is",
+        ),
+        (
+            message("xmlns:o='http://ns.editeur.org/onix/3.0/reference'"),
+            "it says no release",
+        ),
         (message("release='3.0' release='2.1'"), "not well-formed"),
-        (message(&format!("release='{}'", "9".repeat(10_000))), "only ONIX 3.0 and 3.1 can be read"),
+        (
+            message(&format!("release='{}'", "9".repeat(10_000))),
+            "only ONIX 3.0 and 3.1 can be read",
+        ),
     ];
     for (feed, said) in refused {
         let error = error(&feed);
-        assert!(error.contains(said) && error.starts_with("line 1: ") && error.len() < 400, "{said}: {error}");
+        assert!(
+            error.contains(said) && error.starts_with("line 1: ") && error.len() < 400,
+            "{said}: {error}"
+        );
     }
 }

@@ -38,11 +38,22 @@ impl Sender {
     pub(super) fn new(private: bool) -> Self {
         let addresses = addresses(private);
         let name = concat!("lapidary/", env!("CARGO_PKG_VERSION"));
-        Self(addresses.agent(|config| config.timeout_global(Some(PATIENCE)).user_agent(name).max_idle_connections(0)))
+        Self(addresses.agent(|config| {
+            config
+                .timeout_global(Some(PATIENCE))
+                .user_agent(name)
+                .max_idle_connections(0)
+        }))
     }
 
     /// Sends an event under its id. Only the status of the response is read.
-    pub(super) fn send(&self, url: &str, secret: &str, id: &str, body: &[u8]) -> Result<(), Undelivered> {
+    pub(super) fn send(
+        &self,
+        url: &str,
+        secret: &str,
+        id: &str,
+        body: &[u8],
+    ) -> Result<(), Undelivered> {
         let at = Timestamp::now().as_second();
         let sent = self
             .0
@@ -54,11 +65,15 @@ impl Sender {
             .send(body);
         match sent.map(|answer| answer.status()) {
             Ok(status) if status.is_success() => Ok(()),
-            Ok(StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS) => {
-                Err(Undelivered::Failed("the receiver asks to try again".to_owned()))
-            }
+            Ok(
+                StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS,
+            ) => Err(Undelivered::Failed(
+                "the receiver asks to try again".to_owned(),
+            )),
             Ok(status) if status.is_client_error() => Err(Undelivered::Refused(status)),
-            Ok(status) => Err(Undelivered::Failed(format!("the receiver answered {status}"))),
+            Ok(status) => Err(Undelivered::Failed(format!(
+                "the receiver answered {status}"
+            ))),
             Err(error) => Err(Undelivered::Failed(unanswered(&error))),
         }
     }
@@ -66,7 +81,10 @@ impl Sender {
 
 /// The addresses that events are sent to.
 pub(super) fn addresses(private: bool) -> Addresses {
-    Addresses { private, allow: "the server's setting private-webhooks allows others" }
+    Addresses {
+        private,
+        allow: "the server's setting private-webhooks allows others",
+    }
 }
 
 /// Creates a secret.
@@ -78,7 +96,10 @@ pub(super) fn new_secret() -> Result<String, getrandom::Error> {
 
 /// HMAC-SHA256 of id, time and body, in Base64.
 fn signature(secret: &str, id: &str, at: i64, body: &[u8]) -> String {
-    let key = secret.strip_prefix(PREFIX).and_then(|key| BASE64_STANDARD.decode(key).ok()).unwrap_or_default();
+    let key = secret
+        .strip_prefix(PREFIX)
+        .and_then(|key| BASE64_STANDARD.decode(key).ok())
+        .unwrap_or_default();
     let mut mac = Hmac::<Sha256>::new_from_slice(&key).expect("a key of HMAC has any length");
     mac.update(format!("{id}.{at}.").as_bytes());
     mac.update(body);
@@ -106,11 +127,20 @@ mod tests {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
-            let sent = Sender::new(false).send(&format!("http://{host}:{port}/"), "whsec_", "id", b"{}");
-            let Err(Undelivered::Failed(why)) = sent else { panic!("{host}: {sent:?}") };
-            assert!(why.contains("is not a public internet address"), "{host}: {why}");
+            let sent =
+                Sender::new(false).send(&format!("http://{host}:{port}/"), "whsec_", "id", b"{}");
+            let Err(Undelivered::Failed(why)) = sent else {
+                panic!("{host}: {sent:?}")
+            };
+            assert!(
+                why.contains("is not a public internet address"),
+                "{host}: {why}"
+            );
         }
         listener.set_nonblocking(true).unwrap();
-        assert_eq!(listener.accept().unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+        assert_eq!(
+            listener.accept().unwrap_err().kind(),
+            std::io::ErrorKind::WouldBlock
+        );
     }
 }

@@ -22,7 +22,8 @@ use super::{Catalogue, CatalogueError, CheckOptions, Editor};
 use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
 use crate::metrics::METRICS;
 use lapidary_store::{
-    Action, Actor, AuditEntry, AuditFrom, AuditedBook, BookKey, LeaseEnd, Library, RowChange, Snapshot, Table,
+    Action, Actor, AuditEntry, AuditFrom, AuditedBook, BookKey, LeaseEnd, Library, RowChange,
+    Snapshot, Table,
 };
 
 /// Number of audit log entries to look at before the next webhook gets its turn.
@@ -100,11 +101,20 @@ impl Catalogue {
         let last = self.store.last_audited()?;
         let progress = self.progress()?;
         let failing = lock(&self.webhooks.failing);
-        let kept = self.kept_webhooks()?.into_iter().map(|(library, Kept { url, since, .. })| {
-            let behind = last.saturating_sub(progress.get(&library).copied().unwrap_or(last));
-            let failing = failing.get(&library).map(|pause| pause.failing.clone());
-            Webhook { library, url, since, behind, failing }
-        });
+        let kept = self
+            .kept_webhooks()?
+            .into_iter()
+            .map(|(library, Kept { url, since, .. })| {
+                let behind = last.saturating_sub(progress.get(&library).copied().unwrap_or(last));
+                let failing = failing.get(&library).map(|pause| pause.failing.clone());
+                Webhook {
+                    library,
+                    url,
+                    since,
+                    behind,
+                    failing,
+                }
+            });
         Ok(kept.collect())
     }
 
@@ -127,9 +137,15 @@ impl Catalogue {
     }
 
     /// Starts a turn for every webhook with pending entries, as far as threads are available.
-    fn deliver<'s>(&'s self, scope: &'s Scope<'s, '_>, sender: &'s Sender) -> Result<(), CatalogueError> {
+    fn deliver<'s>(
+        &'s self,
+        scope: &'s Scope<'s, '_>,
+        sender: &'s Sender,
+    ) -> Result<(), CatalogueError> {
         // One of the processes that share the store delivers all.
-        let Some(lease) = self.lease(DELIVERY)? else { return Ok(()) };
+        let Some(lease) = self.lease(DELIVERY)? else {
+            return Ok(());
+        };
         let last = self.store.last_audited()?;
         let progress = self.progress()?;
         let mut most_behind = 0;
@@ -146,7 +162,10 @@ impl Catalogue {
                     thread::sleep(PAUSE);
                 }
             };
-            if let Err(error) = thread::Builder::new().name("lapidary-webhook".to_owned()).spawn_scoped(scope, turn) {
+            if let Err(error) = thread::Builder::new()
+                .name("lapidary-webhook".to_owned())
+                .spawn_scoped(scope, turn)
+            {
                 tracing::error!("no thread for a webhook: {error}");
             }
         }
@@ -158,7 +177,10 @@ impl Catalogue {
     /// taken.
     fn may_begin(&self, library: &Library) -> bool {
         let (busy, failing) = (lock(&self.webhooks.busy), lock(&self.webhooks.failing));
-        let busy_failing = busy.iter().filter(|library| failing.contains_key(*library)).count();
+        let busy_failing = busy
+            .iter()
+            .filter(|library| failing.contains_key(*library))
+            .count();
         let may_fail = match failing.get(library) {
             Some(pause) => pause.until <= Instant::now() && busy_failing < FAILING_AT_ONCE,
             None => true,
@@ -178,11 +200,18 @@ impl Catalogue {
         let reached = self.tell(sender, library, kept, done)?;
         // If the webhook was set again in the meantime, its new starting point stays.
         let _changing = self.changing_settings();
-        if reached > done && self.kept_webhooks()?.get(library).is_some_and(|now| now.secret == kept.secret) {
+        if reached > done
+            && self
+                .kept_webhooks()?
+                .get(library)
+                .is_some_and(|now| now.secret == kept.secret)
+        {
             let progress = [put(Table::WebhookProgress, library.as_str(), &reached)];
             match self.store.sharing() {
                 // If another process delivers now, it will send the event again.
-                Some(sharing) => drop(sharing.apply_under(DELIVERY, lease, &Actor::Local, &progress, &[])?),
+                Some(sharing) => {
+                    drop(sharing.apply_under(DELIVERY, lease, &Actor::Local, &progress, &[])?)
+                }
                 None => self.store.apply(&Actor::Local, &progress, &[])?,
             }
         }
@@ -190,7 +219,13 @@ impl Catalogue {
     }
 
     /// Processes audit log entries after entry `behind` until one event was sent. Returns the last processed entry.
-    fn tell(&self, sender: &Sender, library: &Library, kept: &Kept, behind: u64) -> Result<u64, CatalogueError> {
+    fn tell(
+        &self,
+        sender: &Sender,
+        library: &Library,
+        kept: &Kept,
+        behind: u64,
+    ) -> Result<u64, CatalogueError> {
         let entries = self.store.audit(AuditFrom::Behind(behind), PAGE)?;
         // Taken after the entries were read, so that it has their books.
         let snapshot = self.store.snapshot();
@@ -202,8 +237,17 @@ impl Catalogue {
             };
             drop(snapshot);
             let body = json(&event);
-            let delivered = sender.send(&kept.url, &kept.secret, &format!("change-{}", entry.number), &body);
-            return Ok(if self.settle(library, entry.number, delivered) { entry.number } else { done });
+            let delivered = sender.send(
+                &kept.url,
+                &kept.secret,
+                &format!("change-{}", entry.number),
+                &body,
+            );
+            return Ok(if self.settle(library, entry.number, delivered) {
+                entry.number
+            } else {
+                done
+            });
         }
         Ok(done)
     }
@@ -215,27 +259,55 @@ impl Catalogue {
         library: &Library,
         entry: &AuditEntry,
     ) -> Result<Option<WebhookEvent>, CatalogueError> {
-        let (Action::Added(AuditedBook { library: of, id, digest, .. })
-        | Action::Replaced(AuditedBook { library: of, id, digest, .. })) = &entry.action
+        let (Action::Added(AuditedBook {
+            library: of,
+            id,
+            digest,
+            ..
+        })
+        | Action::Replaced(AuditedBook {
+            library: of,
+            id,
+            digest,
+            ..
+        })) = &entry.action
         else {
             return Ok(None);
         };
         if of != library.as_str() {
             return Ok(None);
         }
-        let key = BookKey { library: library.clone(), id: id.parse()? };
-        let Some(number) = snapshot.find(&key)? else { return Ok(None) };
-        let record = snapshot.fetch(&[number])?.pop().flatten();
-        // If the book was replaced since, a later entry reports it.
-        let Some(record) = record.filter(|record| record.digest == *digest && !record.is_disabled()) else {
+        let key = BookKey {
+            library: library.clone(),
+            id: id.parse()?,
+        };
+        let Some(number) = snapshot.find(&key)? else {
             return Ok(None);
         };
-        let options = CheckOptions { own: [library.clone()].into(), ..CheckOptions::default() };
+        let record = snapshot.fetch(&[number])?.pop().flatten();
+        // If the book was replaced since, a later entry reports it.
+        let Some(record) =
+            record.filter(|record| record.digest == *digest && !record.is_disabled())
+        else {
+            return Ok(None);
+        };
+        let options = CheckOptions {
+            own: [library.clone()].into(),
+            ..CheckOptions::default()
+        };
         let report = self.check_book(snapshot, number, &record, &options)?;
         Ok(report.filter(|report| report.total > 0).map(|report| {
             let book = BookRef::on(report.day, record);
-            let data = Matched { book, change: entry.number, report };
-            WebhookEvent { kind: "book.matched".to_owned(), timestamp: entry.at, data }
+            let data = Matched {
+                book,
+                change: entry.number,
+                report,
+            };
+            WebhookEvent {
+                kind: "book.matched".to_owned(),
+                timestamp: entry.at,
+                data,
+            }
         }))
     }
 
@@ -259,12 +331,23 @@ impl Catalogue {
         };
         METRICS.webhook("failed");
         let mut failing = lock(&self.webhooks.failing);
-        let attempts = failing.get(library).map_or(0, |pause| pause.failing.attempts).saturating_add(1);
-        let wait = FIRST_WAIT.saturating_mul(1 << (attempts - 1).min(20)).min(LAST_WAIT);
+        let attempts = failing
+            .get(library)
+            .map_or(0, |pause| pause.failing.attempts)
+            .saturating_add(1);
+        let wait = FIRST_WAIT
+            .saturating_mul(1 << (attempts - 1).min(20))
+            .min(LAST_WAIT);
         tracing::warn!(
             "the webhook of {library}: attempt {attempts} to send change {change} failed: {error}; retrying in {wait:?}"
         );
-        failing.insert(library.clone(), Pause { until: Instant::now() + wait, failing: Failing { attempts, error } });
+        failing.insert(
+            library.clone(),
+            Pause {
+                until: Instant::now() + wait,
+                failing: Failing { attempts, error },
+            },
+        );
         false
     }
 
@@ -288,30 +371,59 @@ impl Editor<'_> {
     /// # Errors
     /// [`CatalogueError::BadWebhook`] if this is not an HTTP address; [`CatalogueError::UnreachableWebhook`] if no event would be
     /// sent there.
-    pub fn set_webhook(&self, library: Library, url: String) -> Result<(MadeWebhook, bool), CatalogueError> {
+    pub fn set_webhook(
+        &self,
+        library: Library,
+        url: String,
+    ) -> Result<(MadeWebhook, bool), CatalogueError> {
         let parsed = url.parse::<Uri>().ok().filter(|_| url.len() <= URL_BYTES);
         let good = parsed.filter(|url| {
             let web = matches!(url.scheme_str(), Some("http" | "https"));
-            web && url.authority().is_some_and(|host| !host.host().is_empty() && !host.as_str().contains('@'))
+            web && url
+                .authority()
+                .is_some_and(|host| !host.host().is_empty() && !host.as_str().contains('@'))
         });
-        let refusal = addresses(self.webhooks.private).refusal(&good.ok_or(CatalogueError::BadWebhook)?);
+        let refusal =
+            addresses(self.webhooks.private).refusal(&good.ok_or(CatalogueError::BadWebhook)?);
         if let Some(why) = refusal {
             return Err(CatalogueError::UnreachableWebhook(why));
         }
         let secret = new_secret().map_err(CatalogueError::NoRandom)?;
         let since = Timestamp::now();
         let last = self.store.last_audited()?;
-        let kept = Kept { url: url.clone(), secret: secret.clone(), since };
+        let kept = Kept {
+            url: url.clone(),
+            secret: secret.clone(),
+            since,
+        };
         let progress = put(Table::WebhookProgress, library.as_str(), &last);
-        let replaced = self.change_setting(put(Table::Webhooks, library.as_str(), &kept), Some(progress))?;
+        let replaced = self.change_setting(
+            put(Table::Webhooks, library.as_str(), &kept),
+            Some(progress),
+        )?;
         self.forget_failure(&library);
-        Ok((MadeWebhook { webhook: Webhook { library, url, since, behind: 0, failing: None }, secret }, replaced))
+        Ok((
+            MadeWebhook {
+                webhook: Webhook {
+                    library,
+                    url,
+                    since,
+                    behind: 0,
+                    failing: None,
+                },
+                secret,
+            },
+            replaced,
+        ))
     }
 
     /// Removes a library's webhook. Returns whether it existed.
     pub fn remove_webhook(&self, library: &Library) -> Result<bool, CatalogueError> {
         let removed = |table| RowChange::delete(table, library.as_str());
-        let was_there = self.change_setting(removed(Table::Webhooks), Some(removed(Table::WebhookProgress)))?;
+        let was_there = self.change_setting(
+            removed(Table::Webhooks),
+            Some(removed(Table::WebhookProgress)),
+        )?;
         self.forget_failure(library);
         Ok(was_there)
     }

@@ -37,7 +37,13 @@ impl Default for Aligner {
 impl Aligner {
     /// The runs in order, and whether everything between anchors was searched for the shortest edit.
     pub(super) fn align(&mut self, query: &[u32], book: &[u32]) -> (Vec<Run>, bool) {
-        let mut pass = Pass { aligner: self, query, book, runs: Vec::new(), complete: true };
+        let mut pass = Pass {
+            aligner: self,
+            query,
+            book,
+            runs: Vec::new(),
+            complete: true,
+        };
         pass.between(0..query.len(), 0..book.len(), &ANCHORS);
         (pass.runs, pass.complete)
     }
@@ -64,7 +70,12 @@ impl Pass<'_> {
         let (a, b) = (&self.query[query.clone()], &self.book[book.clone()]);
         let same_start = a.iter().zip(b).take_while(|(a, b)| a == b).count();
         let (a, b) = (&a[same_start..], &b[same_start..]);
-        let same_end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+        let same_end = a
+            .iter()
+            .rev()
+            .zip(b.iter().rev())
+            .take_while(|(a, b)| a == b)
+            .count();
         self.run(query.start, book.start, same_start);
         (query.start, book.start) = (query.start + same_start, book.start + same_start);
         (query.end, book.end) = (query.end - same_end, book.end - same_end);
@@ -80,7 +91,11 @@ impl Pass<'_> {
         let Some((length, shorter)) = anchors.split_first().filter(|_| !is_short) else {
             return self.search(query, book);
         };
-        let found = anchored(&self.query[query.clone()], &self.book[book.clone()], *length);
+        let found = anchored(
+            &self.query[query.clone()],
+            &self.book[book.clone()],
+            *length,
+        );
         let (mut q, mut b) = (query.start, book.start);
         for (at_query, at_book) in found {
             let (at_query, at_book) = (query.start + at_query, book.start + at_book);
@@ -114,12 +129,25 @@ impl Pass<'_> {
             self.complete = false;
             return;
         }
-        let words = |kept: &[usize], words: &[u32]| kept.iter().map(|at| words[*at]).collect::<Vec<u32>>();
-        let (of_query, of_book) = (words(&a, &self.query[query.clone()]), words(&b, &self.book[book.clone()]));
+        let words =
+            |kept: &[usize], words: &[u32]| kept.iter().map(|at| words[*at]).collect::<Vec<u32>>();
+        let (of_query, of_book) = (
+            words(&a, &self.query[query.clone()]),
+            words(&b, &self.book[book.clone()]),
+        );
         for op in capture_diff_slices(how, &of_query, &of_book) {
-            if let DiffOp::Equal { old_index, new_index, len } = op {
+            if let DiffOp::Equal {
+                old_index,
+                new_index,
+                len,
+            } = op
+            {
                 for i in 0..len {
-                    self.run(query.start + a[old_index + i], book.start + b[new_index + i], 1);
+                    self.run(
+                        query.start + a[old_index + i],
+                        book.start + b[new_index + i],
+                        1,
+                    );
                 }
             }
         }
@@ -128,7 +156,9 @@ impl Pass<'_> {
     fn run(&mut self, query: usize, book: usize, len: usize) {
         match self.runs.last_mut() {
             _ if len == 0 => {}
-            Some(last) if last.query + last.len == query && last.book + last.len == book => last.len += len,
+            Some(last) if last.query + last.len == query && last.book + last.len == book => {
+                last.len += len
+            }
             _ => self.runs.push(Run { query, book, len }),
         }
     }
@@ -137,14 +167,18 @@ impl Pass<'_> {
 /// Where the words are that the other side has too. No other word can be in a run.
 fn of_both(words: &[u32], other: &[u32]) -> Vec<usize> {
     let other: HashSet<u32> = other.iter().copied().collect();
-    (0..words.len()).filter(|at| other.contains(&words[*at])).collect()
+    (0..words.len())
+        .filter(|at| other.contains(&words[*at]))
+        .collect()
 }
 
 /// Where sequences of this many words are that occur once in both texts: as many as are in the same order, in order.
 fn anchored(query: &[u32], book: &[u32], length: usize) -> Vec<(usize, usize)> {
     let in_book = once(book, length);
-    let mut pairs: Vec<(usize, usize)> =
-        once(query, length).into_iter().filter_map(|(words, at)| Some((at?, (*in_book.get(words)?)?))).collect();
+    let mut pairs: Vec<(usize, usize)> = once(query, length)
+        .into_iter()
+        .filter_map(|(words, at)| Some((at?, (*in_book.get(words)?)?)))
+        .collect();
     pairs.sort_unstable();
     increasing(&pairs)
 }
@@ -164,7 +198,8 @@ fn once(words: &[u32], length: usize) -> HashMap<&[u32], Option<usize>> {
 /// The longest subsequence of pairs in which the second numbers increase (Schensted 1961).
 fn increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
     // The best ends of subsequences by their lengths, and for each pair the one before it.
-    let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::with_capacity(pairs.len()));
+    let (mut ends, mut before): (Vec<usize>, Vec<Option<usize>>) =
+        (Vec::new(), Vec::with_capacity(pairs.len()));
     for (i, (_, at)) in pairs.iter().enumerate() {
         let length = ends.partition_point(|end| pairs[*end].1 < *at);
         before.push(length.checked_sub(1).map(|shorter| ends[shorter]));
@@ -174,7 +209,9 @@ fn increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
         }
     }
     let mut chain: Vec<(usize, usize)> =
-        std::iter::successors(ends.last().copied(), |i| before[*i]).map(|i| pairs[i]).collect();
+        std::iter::successors(ends.last().copied(), |i| before[*i])
+            .map(|i| pairs[i])
+            .collect();
     chain.reverse();
     chain
 }
@@ -192,7 +229,11 @@ mod tests {
             let mut diagonal = 0;
             for (j, other) in b.iter().enumerate() {
                 let above = row[j + 1];
-                row[j + 1] = if word == other { diagonal + 1 } else { above.max(row[j]) };
+                row[j + 1] = if word == other {
+                    diagonal + 1
+                } else {
+                    above.max(row[j])
+                };
                 diagonal = above;
             }
         }
@@ -203,7 +244,10 @@ mod tests {
     fn aligned(a: &[u32], b: &[u32], runs: &[Run]) -> usize {
         let (mut q, mut k) = (0, 0);
         for run in runs {
-            assert!(run.len > 0 && run.query >= q && run.book >= k, "in order: {runs:?}");
+            assert!(
+                run.len > 0 && run.query >= q && run.book >= k,
+                "in order: {runs:?}"
+            );
             (q, k) = (run.query + run.len, run.book + run.len);
             assert_eq!(a[run.query..q], b[run.book..k]);
         }
@@ -252,7 +296,10 @@ mod tests {
 
     #[test]
     fn anchors_are_in_the_same_order() {
-        assert_eq!(anchored(&[1, 2, 3, 4, 5], &[4, 1, 2, 9, 5], 1), [(0, 1), (1, 2), (4, 4)]);
+        assert_eq!(
+            anchored(&[1, 2, 3, 4, 5], &[4, 1, 2, 9, 5], 1),
+            [(0, 1), (1, 2), (4, 4)]
+        );
         assert_eq!(anchored(&[1, 2, 3, 1, 2], &[1, 2, 3], 2), [(1, 1)]);
         assert_eq!(anchored(&[1], &[1], 2), []);
     }

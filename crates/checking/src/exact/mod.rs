@@ -96,7 +96,11 @@ impl Identity {
     }
 
     fn of_all(&self, part: u64) -> f64 {
-        if self.characters == 0 { 0.0 } else { part as f64 / self.characters as f64 }
+        if self.characters == 0 {
+            0.0
+        } else {
+            part as f64 / self.characters as f64
+        }
     }
 
     fn add(&mut self, likeness: Likeness, letters: u32) {
@@ -137,13 +141,25 @@ pub enum Likeness {
 /// between them become one passage.
 #[must_use]
 pub fn exact(query: &str, book: &str, spans: &[Span]) -> Exact {
-    let mut places: Vec<(Place, Place)> =
-        spans.iter().filter_map(|span| span.query.bytes.zip(span.book.bytes)).collect();
+    let mut places: Vec<(Place, Place)> = spans
+        .iter()
+        .filter_map(|span| span.query.bytes.zip(span.book.bytes))
+        .collect();
     places.sort_unstable_by_key(|(query, _)| (query.start, query.end));
-    let mut comparing = Comparing { words: Words::of(query, book), aligner: Aligner::default(), found: Vec::new() };
+    let mut comparing = Comparing {
+        words: Words::of(query, book),
+        aligner: Aligner::default(),
+        found: Vec::new(),
+    };
     for (i, (query, book)) in places.iter().enumerate() {
-        let next = places.get(i + 1).map(|(next, _)| within(&comparing.words.query, *next).start);
-        comparing.add(within(&comparing.words.query, *query), within(&comparing.words.book, *book), next);
+        let next = places
+            .get(i + 1)
+            .map(|(next, _)| within(&comparing.words.query, *next).start);
+        comparing.add(
+            within(&comparing.words.query, *query),
+            within(&comparing.words.book, *book),
+            next,
+        );
     }
     comparing.finish()
 }
@@ -185,31 +201,50 @@ impl Comparing {
             return;
         }
         // Not into the passage before it, nor into the next span.
-        let floor = self.found.last().map_or(0, |last| last.query.end).min(query.start);
+        let floor = self
+            .found
+            .last()
+            .map_or(0, |last| last.query.end)
+            .min(query.start);
         let ceiling = next.unwrap_or(self.words.query.len()).max(query.end);
         let mut runs = self.before(floor..query.start, book.start);
         let (of_span, complete) = self.aligned(query.clone(), book.clone());
         runs.extend(of_span);
         runs.extend(self.behind(query.end..ceiling, book.end));
         let reach = |first: fn(&Run) -> usize, stretch: Stretch| {
-            let start = runs.first().map_or(stretch.start, |run| first(run).min(stretch.start));
-            start..runs.last().map_or(stretch.end, |run| (first(run) + run.len).max(stretch.end))
+            let start = runs
+                .first()
+                .map_or(stretch.start, |run| first(run).min(stretch.start));
+            start
+                ..runs
+                    .last()
+                    .map_or(stretch.end, |run| (first(run) + run.len).max(stretch.end))
         };
         let (query, book) = (reach(|run| run.query, query), reach(|run| run.book, book));
         let is_near = |end: usize, start: usize| end <= start && start - end <= JOINED;
         match self.found.last_mut() {
-            Some(last) if is_near(last.query.end, query.start) && is_near(last.book.end, book.start) => {
+            Some(last)
+                if is_near(last.query.end, query.start) && is_near(last.book.end, book.start) =>
+            {
                 (last.query.end, last.book.end) = (query.end, book.end);
                 last.runs.extend(runs);
                 last.complete &= complete;
             }
-            _ => self.found.push(Found { query, book, runs, complete }),
+            _ => self.found.push(Found {
+                query,
+                book,
+                runs,
+                complete,
+            }),
         }
     }
 
     fn finish(self) -> Exact {
         let mut all: Vec<Option<Likeness>> = vec![None; self.words.query.len()];
-        let mut total = Identity { at_least: self.found.iter().any(|found| !found.complete), ..Identity::default() };
+        let mut total = Identity {
+            at_least: self.found.iter().any(|found| !found.complete),
+            ..Identity::default()
+        };
         let mut passages = Vec::with_capacity(self.found.len());
         for found in &self.found {
             let (passage, words) = found.compared(&self.words);
@@ -228,7 +263,9 @@ impl Comparing {
 
     fn aligned(&mut self, query: Stretch, book: Stretch) -> (Vec<Run>, bool) {
         let (from_query, from_book) = (query.start, book.start);
-        let (mut runs, complete) = self.aligner.align(&self.words.query_keys[query], &self.words.book_keys[book]);
+        let (mut runs, complete) = self
+            .aligner
+            .align(&self.words.query_keys[query], &self.words.book_keys[book]);
         for run in &mut runs {
             run.query += from_query;
             run.book += from_book;
@@ -241,24 +278,44 @@ impl Comparing {
         let (a, b) = (&self.words.query_keys_back, &self.words.book_keys_back);
         let a = &a[a.len() - query.end..a.len() - query.start];
         let runs = beyond(&mut self.aligner, a, &b[b.len() - book..]);
-        let forwards =
-            |run: Run| Run { query: query.end - run.query - run.len, book: book - run.book - run.len, ..run };
+        let forwards = |run: Run| Run {
+            query: query.end - run.query - run.len,
+            book: book - run.book - run.len,
+            ..run
+        };
         runs.into_iter().rev().map(forwards).collect()
     }
 
     /// The runs behind a span that belong to its passage.
     fn behind(&mut self, query: Stretch, book: usize) -> Vec<Run> {
-        let (a, b) = (&self.words.query_keys[query.clone()], &self.words.book_keys[book..]);
+        let (a, b) = (
+            &self.words.query_keys[query.clone()],
+            &self.words.book_keys[book..],
+        );
         let runs = beyond(&mut self.aligner, a, b);
-        runs.into_iter().map(|run| Run { query: query.start + run.query, book: book + run.book, ..run }).collect()
+        runs.into_iter()
+            .map(|run| Run {
+                query: query.start + run.query,
+                book: book + run.book,
+                ..run
+            })
+            .collect()
     }
 }
 
 impl Found {
     /// The passage, and how alike each word of the query is.
     fn compared(&self, words: &Words) -> (Passage, Vec<Likeness>) {
-        let identity = Identity { at_least: !self.complete, ..Identity::default() };
-        let mut pieces = Pieces { words, done: Vec::new(), identity, likeness: Vec::with_capacity(self.query.len()) };
+        let identity = Identity {
+            at_least: !self.complete,
+            ..Identity::default()
+        };
+        let mut pieces = Pieces {
+            words,
+            done: Vec::new(),
+            identity,
+            likeness: Vec::with_capacity(self.query.len()),
+        };
         let (mut q, mut b) = (self.query.start, self.book.start);
         for run in &self.runs {
             pieces.gap(q..run.query, b..run.book);
@@ -268,9 +325,27 @@ impl Found {
             (q, b) = (run.query + run.len, run.book + run.len);
         }
         pieces.gap(q..self.query.end, b..self.book.end);
-        let Pieces { done: pieces, identity, likeness, .. } = pieces;
-        let (query, book) = (place(&words.query, &self.query), place(&words.book, &self.book));
-        (Passage { query, book, query_at: None, book_at: None, identity, pieces }, likeness)
+        let Pieces {
+            done: pieces,
+            identity,
+            likeness,
+            ..
+        } = pieces;
+        let (query, book) = (
+            place(&words.query, &self.query),
+            place(&words.book, &self.book),
+        );
+        (
+            Passage {
+                query,
+                book,
+                query_at: None,
+                book_at: None,
+                identity,
+                pieces,
+            },
+            likeness,
+        )
     }
 }
 
@@ -287,11 +362,21 @@ impl Pieces<'_> {
     /// Adds a word that both texts have.
     fn pair(&mut self, query: usize, book: usize) {
         let (a, b) = (&self.words.query[query], &self.words.book[book]);
-        let likeness = if a.written == b.written { Likeness::Identical } else { Likeness::Respelled };
+        let likeness = if a.written == b.written {
+            Likeness::Identical
+        } else {
+            Likeness::Respelled
+        };
         self.identity.add(likeness, a.letters);
         self.likeness.push(likeness);
-        let piece = Piece { likeness, query: a.place(), book: b.place() };
-        let goes_on = |last: &&mut Piece| last.likeness == likeness && last.query.end - last.query.start < PIECE;
+        let piece = Piece {
+            likeness,
+            query: a.place(),
+            book: b.place(),
+        };
+        let goes_on = |last: &&mut Piece| {
+            last.likeness == likeness && last.query.end - last.query.start < PIECE
+        };
         match self.done.last_mut().filter(goes_on) {
             Some(last) => (last.query.end, last.book.end) = (piece.query.end, piece.book.end),
             None => self.done.push(piece),
@@ -305,12 +390,20 @@ impl Pieces<'_> {
         }
         // The same letters in other words: blanks or hyphens were put in or left out.
         let is_respelled = self.words.read_alike(&query, &book);
-        let likeness = if is_respelled { Likeness::Respelled } else { Likeness::Different };
+        let likeness = if is_respelled {
+            Likeness::Respelled
+        } else {
+            Likeness::Different
+        };
         for word in &self.words.query[query.clone()] {
             self.identity.add(likeness, word.letters);
             self.likeness.push(likeness);
         }
-        let piece = Piece { likeness, query: place(&self.words.query, &query), book: place(&self.words.book, &book) };
+        let piece = Piece {
+            likeness,
+            query: place(&self.words.query, &query),
+            book: place(&self.words.book, &book),
+        };
         self.done.push(piece);
     }
 }
@@ -325,10 +418,16 @@ fn within(words: &[Word], place: Place) -> Stretch {
 /// The place of some words, or the empty one behind the word before.
 fn place(words: &[Word], stretch: &Stretch) -> Place {
     match words.get(stretch.clone()) {
-        Some([first, .., last]) => Place { start: first.start as u64, end: last.end as u64 },
+        Some([first, .., last]) => Place {
+            start: first.start as u64,
+            end: last.end as u64,
+        },
         Some([only]) => only.place(),
         _ => {
-            let at = stretch.start.checked_sub(1).map_or(0, |before| words[before].end as u64);
+            let at = stretch
+                .start
+                .checked_sub(1)
+                .map_or(0, |before| words[before].end as u64);
             Place { start: at, end: at }
         }
     }
@@ -340,8 +439,14 @@ fn beyond(aligner: &mut Aligner, query: &[u32], book: &[u32]) -> Vec<Run> {
     loop {
         let ends = (query.len().min(q + BEYOND), book.len().min(b + BEYOND));
         let runs = belonging(aligner.align(&query[q..ends.0], &book[b..ends.1]).0);
-        all.extend(runs.into_iter().map(|run| Run { query: q + run.query, book: b + run.book, ..run }));
-        let reached = all.last().map_or((0, 0), |run| (run.query + run.len, run.book + run.len));
+        all.extend(runs.into_iter().map(|run| Run {
+            query: q + run.query,
+            book: b + run.book,
+            ..run
+        }));
+        let reached = all
+            .last()
+            .map_or((0, 0), |run| (run.query + run.len, run.book + run.len));
         // Up to the end of what was compared: they may agree further.
         let goes_on = reached > (q, b) && (reached.0 == ends.0 || reached.1 == ends.1);
         (q, b) = reached;

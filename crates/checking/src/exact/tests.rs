@@ -7,21 +7,38 @@ use crate::{Extent, Range, Span, align, of_both};
 /// A text of this many words, of which no two are alike.
 fn words(seed: u64, number: u64) -> Vec<String> {
     (0..number)
-        .map(|i| format!("{:x}stone", (i + 1 + seed * 1_000_003).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20))
+        .map(|i| {
+            format!(
+                "{:x}stone",
+                (i + 1 + seed * 1_000_003).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20
+            )
+        })
         .collect()
 }
 
 fn span(query: (usize, usize), book: (usize, usize)) -> Span {
     let extent = |(start, end): (usize, usize)| Extent {
         gems: Range { start: 0, end: 1 },
-        bytes: Some(Place { start: start as u64, end: end as u64 }),
+        bytes: Some(Place {
+            start: start as u64,
+            end: end as u64,
+        }),
     };
-    Span { common: 1, query: extent(query), book: extent(book), query_at: None, book_at: None }
+    Span {
+        common: 1,
+        query: extent(query),
+        book: extent(book),
+        query_at: None,
+        book_at: None,
+    }
 }
 
 fn kinds(exact: &Exact) -> Vec<Likeness> {
-    let mut kinds: Vec<_> =
-        exact.passages.iter().flat_map(|passage| passage.pieces.iter().map(|piece| piece.likeness)).collect();
+    let mut kinds: Vec<_> = exact
+        .passages
+        .iter()
+        .flat_map(|passage| passage.pieces.iter().map(|piece| piece.likeness))
+        .collect();
     kinds.dedup();
     kinds
 }
@@ -29,12 +46,18 @@ fn kinds(exact: &Exact) -> Vec<Likeness> {
 /// Each piece as it stands in the query and in the book.
 fn shown<'a>(query: &'a str, book: &'a str, exact: &Exact) -> Vec<(&'a str, &'a str)> {
     let of = |text: &'a str, place: Place| &text[place.start as usize..place.end as usize];
-    exact.passages.iter().flat_map(|passage| &passage.pieces).map(|p| (of(query, p.query), of(book, p.book))).collect()
+    exact
+        .passages
+        .iter()
+        .flat_map(|passage| &passage.pieces)
+        .map(|p| (of(query, p.query), of(book, p.book)))
+        .collect()
 }
 
 #[test]
 fn what_is_identical_respelled_and_different() {
-    let book = "The treasure lay in a very old box, under the harbour wall; nobody had seen it for years.";
+    let book =
+        "The treasure lay in a very old box, under the harbour wall; nobody had seen it for years.";
     let query = "The trеasurе lay in an old box, under the har bour wall (so they say); nobody had SEEN it for years.";
     let found = exact(query, book, &[span((0, query.len()), (0, book.len()))]);
     assert_eq!(
@@ -54,7 +77,12 @@ fn what_is_identical_respelled_and_different() {
         ]
     );
     // Different: an, so they say. Respelled: the treasure, the harbour, seen.
-    let total = Identity { characters: 75, identical: 75 - 11 - 19, respelled: 19, at_least: false };
+    let total = Identity {
+        characters: 75,
+        identical: 75 - 11 - 19,
+        respelled: 19,
+        at_least: false,
+    };
     assert_eq!((found.total, found.passages[0].identity), (total, total));
 }
 
@@ -62,14 +90,27 @@ fn what_is_identical_respelled_and_different() {
 fn a_passage_goes_on_as_far_as_the_texts_agree() {
     let [before, shared, behind, other] =
         [(1, 900), (2, 700), (3, 900), (4, 900)].map(|(seed, n)| words(seed, n).join(" "));
-    let (query, book) = (format!("{before} {shared} {behind}"), format!("{other} {shared} {other}"));
+    let (query, book) = (
+        format!("{before} {shared} {behind}"),
+        format!("{other} {shared} {other}"),
+    );
     let at = |text: &str| text.find(&shared).unwrap();
     // The span is only what lies around its gems.
     let (q, b) = (at(&query), at(&book));
-    let found = exact(&query, &book, &[span((q + 3_000, q + 3_700), (b + 3_000, b + 3_700))]);
+    let found = exact(
+        &query,
+        &book,
+        &[span((q + 3_000, q + 3_700), (b + 3_000, b + 3_700))],
+    );
     assert_eq!(found.passages.len(), 1);
-    let place = |start: usize| Place { start: start as u64, end: (start + shared.len()) as u64 };
-    assert_eq!((found.passages[0].query, found.passages[0].book), (place(q), place(b)));
+    let place = |start: usize| Place {
+        start: start as u64,
+        end: (start + shared.len()) as u64,
+    };
+    assert_eq!(
+        (found.passages[0].query, found.passages[0].book),
+        (place(q), place(b))
+    );
     assert_eq!(kinds(&found), [Likeness::Identical]);
     assert!((found.total.share() - 1.0).abs() < f64::EPSILON);
 }
@@ -78,17 +119,37 @@ fn a_passage_goes_on_as_far_as_the_texts_agree() {
 fn passages_do_not_overlap_and_no_word_counts_twice() {
     let text = words(5, 2_000).join(" ");
     let letters = text.chars().filter(|c| c.is_alphanumeric()).count() as u64;
-    let all = Identity { characters: letters, identical: letters, ..Identity::default() };
-    let spans: Vec<Span> = (0..20).map(|i| span((i * 900, i * 900 + 400), (i * 900, i * 900 + 400))).collect();
+    let all = Identity {
+        characters: letters,
+        identical: letters,
+        ..Identity::default()
+    };
+    let spans: Vec<Span> = (0..20)
+        .map(|i| span((i * 900, i * 900 + 400), (i * 900, i * 900 + 400)))
+        .collect();
     let found = exact(&text, &text, &spans);
-    assert_eq!((found.passages.len(), found.total), (1, all), "they are one");
-    let twice = exact(&text, &text, &[span((0, text.len()), (0, text.len())), span((0, 900), (0, 900))]);
+    assert_eq!(
+        (found.passages.len(), found.total),
+        (1, all),
+        "they are one"
+    );
+    let twice = exact(
+        &text,
+        &text,
+        &[
+            span((0, text.len()), (0, text.len())),
+            span((0, 900), (0, 900)),
+        ],
+    );
     assert_eq!((twice.passages.len(), twice.total), (2, all));
     // The halves in the other order stay two passages.
     let half = text[..text.len() / 2].rfind(' ').unwrap();
     let turned = format!("{} {}", &text[half + 1..], &text[..half]);
     let other = text.len() - half;
-    let spans = [span((9_000, 9_500), (half + 9_001, half + 9_501)), span((other + 900, other + 990), (900, 990))];
+    let spans = [
+        span((9_000, 9_500), (half + 9_001, half + 9_501)),
+        span((other + 900, other + 990), (900, 990)),
+    ];
     let found = exact(&turned, &text, &spans);
     assert_eq!((found.passages.len(), found.total), (2, all));
     assert!(found.passages[0].query.end < found.passages[1].query.start);
@@ -96,14 +157,24 @@ fn passages_do_not_overlap_and_no_word_counts_twice() {
 
 #[test]
 fn spans_that_point_nowhere_are_left_out() {
-    let no_bytes = Span { query: Extent { bytes: None, ..span((0, 1), (0, 1)).query }, ..span((0, 1), (0, 1)) };
+    let no_bytes = Span {
+        query: Extent {
+            bytes: None,
+            ..span((0, 1), (0, 1)).query
+        },
+        ..span((0, 1), (0, 1))
+    };
     for (query, book, span) in [
         ("stone", "stone", no_bytes),
         ("", "", span((0, 0), (0, 0))),
         ("stone", "", span((0, 5), (0, 5))),
         ("stone", "stone", span((90, 99), (5, 2))),
     ] {
-        assert_eq!(exact(query, book, &[span]), Exact::default(), "{query}, {book}");
+        assert_eq!(
+            exact(query, book, &[span]),
+            Exact::default(),
+            "{query}, {book}"
+        );
     }
 }
 
@@ -118,10 +189,15 @@ fn hostile_texts_take_bounded_work_and_say_so() {
     assert_eq!(whole(&letter, &letter).identical, 1_000_000, "one letter");
     let (ab, ba) = ("a b b a b ".repeat(12_000), "c b a a b b b ".repeat(10_000));
     let repetitive = whole(&ab, &ba);
-    assert!(repetitive.at_least && repetitive.characters == 60_000, "{repetitive:?}");
+    assert!(
+        repetitive.at_least && repetitive.characters == 60_000,
+        "{repetitive:?}"
+    );
     // Anchors far apart with nothing in common between them, again and again.
     let gaps = |seed: u64| -> String {
-        (0..50).map(|i| words(1_000 + i, 8).join(" ") + " " + &words(seed + i, 1_000).join(" ") + " ").collect()
+        (0..50)
+            .map(|i| words(1_000 + i, 8).join(" ") + " " + &words(seed + i, 1_000).join(" ") + " ")
+            .collect()
     };
     let (a, b) = (gaps(2_000), gaps(3_000));
     let spans = whole(&a, &b);
@@ -179,12 +255,25 @@ fn spans_of_a_comparison_lead_to_the_passages() {
     for at in (10..3_000).step_by(20) {
         copy[at] = "changed".to_owned();
     }
-    let (a, b) = (format!("{} {} {}", around(10), copy.join(" "), around(11)), story.join(" "));
+    let (a, b) = (
+        format!("{} {} {}", around(10), copy.join(" "), around(11)),
+        story.join(" "),
+    );
     let recipe = Recipe::hardened();
     let gems = recipe.gems(&b);
-    let alignment = align(&of_both(&recipe.probes(&a), &gems), &gems, &recipe, |_| Some(1.0));
+    let alignment = align(&of_both(&recipe.probes(&a), &gems), &gems, &recipe, |_| {
+        Some(1.0)
+    });
     let exact = exact(&a, &b, &alignment.spans);
     let share = exact.total.share();
-    assert!((0.97..0.98).contains(&share), "one short word in twenty is new: {:?}", exact.total);
-    assert!(exact.total.characters as f64 > 0.97 * b.len() as f64 * 0.9, "{:?}", exact.total);
+    assert!(
+        (0.97..0.98).contains(&share),
+        "one short word in twenty is new: {:?}",
+        exact.total
+    );
+    assert!(
+        exact.total.characters as f64 > 0.97 * b.len() as f64 * 0.9,
+        "{:?}",
+        exact.total
+    );
 }

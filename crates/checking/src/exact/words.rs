@@ -21,7 +21,10 @@ pub(super) struct Word {
 
 impl Word {
     pub(super) fn place(&self) -> Place {
-        Place { start: self.start as u64, end: self.end as u64 }
+        Place {
+            start: self.start as u64,
+            end: self.end as u64,
+        }
     }
 }
 
@@ -50,15 +53,32 @@ impl Words {
         }
         let back = |keys: &[u32]| keys.iter().rev().copied().collect();
         let (query_keys_back, book_keys_back) = (back(&query_keys), back(&book_keys));
-        Self { query, book, query_keys, book_keys, query_keys_back, book_keys_back, read }
+        Self {
+            query,
+            book,
+            query_keys,
+            book_keys,
+            query_keys_back,
+            book_keys_back,
+            read,
+        }
     }
 
     /// Whether the words of a stretch of the query are those of a stretch of the book, but for where words end.
     pub(super) fn read_alike(&self, query: &Range<usize>, book: &Range<usize>) -> bool {
-        let letters =
-            |keys: &[u32]| -> Vec<&str> { keys.iter().map(|key| self.read[*key as usize].as_str()).collect() };
-        let (a, b) = (letters(&self.query_keys[query.clone()]), letters(&self.book_keys[book.clone()]));
-        !a.is_empty() && a.iter().flat_map(|word| word.chars()).eq(b.iter().flat_map(|word| word.chars()))
+        let letters = |keys: &[u32]| -> Vec<&str> {
+            keys.iter()
+                .map(|key| self.read[*key as usize].as_str())
+                .collect()
+        };
+        let (a, b) = (
+            letters(&self.query_keys[query.clone()]),
+            letters(&self.book_keys[book.clone()]),
+        );
+        !a.is_empty()
+            && a.iter()
+                .flat_map(|word| word.chars())
+                .eq(b.iter().flat_map(|word| word.chars()))
     }
 }
 
@@ -80,7 +100,12 @@ impl<'a> Numbers<'a> {
                 let next_key = self.read.len() as u32;
                 (next, *self.read.entry(as_read(word)).or_insert(next_key))
             });
-            words.push(Word { start: place.start, end: place.end, letters, written });
+            words.push(Word {
+                start: place.start,
+                end: place.end,
+                letters,
+                written,
+            });
             keys.push(key);
         });
         (words, keys)
@@ -89,11 +114,22 @@ impl<'a> Numbers<'a> {
 
 /// A word without case, marks, invisible characters, and letters that only look like others.
 fn as_read(word: &str) -> String {
-    if word.bytes().all(|byte| byte.is_ascii_lowercase() && !matches!(byte, b'm')) {
+    if word
+        .bytes()
+        .all(|byte| byte.is_ascii_lowercase() && !matches!(byte, b'm'))
+    {
         return word.to_owned();
     }
-    let plain: String = word.chars().filter(|c| !is_invisible(*c)).nfkd().filter(|c| !is_combining_mark(*c)).collect();
-    skeleton(&plain.to_lowercase()).filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
+    let plain: String = word
+        .chars()
+        .filter(|c| !is_invisible(*c))
+        .nfkd()
+        .filter(|c| !is_combining_mark(*c))
+        .collect();
+    skeleton(&plain.to_lowercase())
+        .filter(|c| !is_combining_mark(*c))
+        .flat_map(char::to_lowercase)
+        .collect()
 }
 
 /// Passes on the words of a text, each with its number of letters and digits.
@@ -125,7 +161,11 @@ pub(super) fn each_word(text: &str, mut take: impl FnMut(Range<usize>, u32)) {
 }
 
 fn is_letter(c: char) -> bool {
-    if c.is_ascii() { c.is_ascii_alphanumeric() } else { c.is_alphanumeric() && !is_within(c) }
+    if c.is_ascii() {
+        c.is_ascii_alphanumeric()
+    } else {
+        c.is_alphanumeric() && !is_within(c)
+    }
 }
 
 /// Whether a character can be inside a word without being a letter of it.
@@ -159,8 +199,14 @@ mod tests {
 
     #[test]
     fn words_of_a_text() {
-        assert_eq!(words("«Ёлка» — it's 12,5!"), [("Ёлка", 4), ("it", 2), ("s", 1), ("12", 2), ("5", 1)]);
-        assert_eq!(words("tre\u{200b}asu\u{301}re\u{200b}"), [("tre\u{200b}asu\u{301}re\u{200b}", 8)]);
+        assert_eq!(
+            words("«Ёлка» — it's 12,5!"),
+            [("Ёлка", 4), ("it", 2), ("s", 1), ("12", 2), ("5", 1)]
+        );
+        assert_eq!(
+            words("tre\u{200b}asu\u{301}re\u{200b}"),
+            [("tre\u{200b}asu\u{301}re\u{200b}", 8)]
+        );
         assert_eq!(words("\u{200b}宝島 ok"), [("宝", 1), ("島", 1), ("ok", 2)]);
         assert_eq!(words(" \u{301}.\u{200b} "), []);
     }

@@ -13,7 +13,9 @@ use utoipa::ToSchema;
 
 use super::{LookedUp, Question, Reader, Score, verdict};
 use lapidary_store::tally::fair_shares;
-use lapidary_store::{BookKey, BookNo, Library, LibraryTally, Limits, Outline, Rights, StoreError, Tally};
+use lapidary_store::{
+    BookKey, BookNo, Library, LibraryTally, Limits, Outline, Rights, StoreError, Tally,
+};
 
 /// Maximum number of exact copies considered per library.
 const MOST_COPIES: u32 = 1_000;
@@ -29,9 +31,16 @@ const READ_AT_ONCE: usize = 1_000;
 /// Looks up the gems of a query, and the books with an identical text. Those are candidates even if they have no gem
 /// in common.
 pub fn candidates(reader: &dyn Reader, question: &Question<'_>) -> Result<Tally, StoreError> {
-    let gems: Vec<Gem> = question.probes.iter().map(|probe| probe.placed.gem).collect();
+    let gems: Vec<Gem> = question
+        .probes
+        .iter()
+        .map(|probe| probe.placed.gem)
+        .collect();
     let limits = limits(question.recipe, question.rule, question.library);
-    let limits = Limits { informing: question.informing, ..limits };
+    let limits = Limits {
+        informing: question.informing,
+        ..limits
+    };
     with_identical(reader, question, reader.tally(&gems, limits)?)
 }
 
@@ -40,14 +49,29 @@ pub fn candidates(reader: &dyn Reader, question: &Question<'_>) -> Result<Tally,
 pub fn limits<'a>(recipe: &Recipe, rule: &Rule, library: Option<&'a Library>) -> Limits<'a> {
     // If not all gems are posted, only one of the common gems may have a posting.
     let fewest = if recipe.posts_all() { rule.fewest() } else { 1 };
-    Limits { cap: rule.common_cap, fewest, library, ..Limits::NONE }
+    Limits {
+        cap: rule.common_cap,
+        fewest,
+        library,
+        ..Limits::NONE
+    }
 }
 
 /// Adds the books with an identical text to what looking up the gems of a query has found.
-pub fn with_identical(reader: &dyn Reader, question: &Question<'_>, mut tally: Tally) -> Result<Tally, StoreError> {
+pub fn with_identical(
+    reader: &dyn Reader,
+    question: &Question<'_>,
+    mut tally: Tally,
+) -> Result<Tally, StoreError> {
     let limits = limits(question.recipe, question.rule, question.library);
     for digest in question.digests {
-        let numbers = reader.with_digest(digest, Limits { cap: MOST_COPIES, ..limits })?;
+        let numbers = reader.with_digest(
+            digest,
+            Limits {
+                cap: MOST_COPIES,
+                ..limits
+            },
+        )?;
         for (outline, number) in reader.outline(&numbers)?.into_iter().zip(numbers) {
             if let Some(outline) = outline.filter(|outline| outline.is_of(question.digests)) {
                 add(&mut tally, outline.library, number);
@@ -126,16 +150,37 @@ pub struct Judgements {
 impl Judgements {
     /// Adds a book that meets the rule or is identical.
     fn add(&mut self, question: &Question<'_>, found: Candidate, score: Score) {
-        let Candidate { number, library, outline, identical, informs, rights, .. } = found;
+        let Candidate {
+            number,
+            library,
+            outline,
+            identical,
+            informs,
+            rights,
+            ..
+        } = found;
         if outline.standing.disabled_since.is_some() {
             self.disabled.extend(informs.is_none().then_some(number));
             return;
         }
         // No allow-list lifts a ban.
         let allowed = rights != Rights::Forbidden && (question.is_allowed)(&outline);
-        let key = BookKey { library: outline.library, id: outline.id };
+        let key = BookKey {
+            library: outline.library,
+            id: outline.id,
+        };
         let recipes = vec![0];
-        self.matches.push(Judged { number, key, library, recipes, rights, identical, score, allowed, informs });
+        self.matches.push(Judged {
+            number,
+            key,
+            library,
+            recipes,
+            rights,
+            identical,
+            score,
+            allowed,
+            informs,
+        });
     }
 }
 
@@ -159,8 +204,17 @@ impl Candidate {
     /// Who is compared first: books with the same text, then those with the strictest rights, because these decide, then those
     /// that most likely match. Disabled books are last.
     fn order(&self, other: &Self) -> Ordering {
-        let rank = |of: &Self| (of.outline.standing.disabled_since.is_some(), !of.identical, of.rights);
-        rank(self).cmp(&rank(other)).then(other.promise.total_cmp(&self.promise)).then(self.number.cmp(&other.number))
+        let rank = |of: &Self| {
+            (
+                of.outline.standing.disabled_since.is_some(),
+                !of.identical,
+                of.rights,
+            )
+        };
+        rank(self)
+            .cmp(&rank(other))
+            .then(other.promise.total_cmp(&self.promise))
+            .then(self.number.cmp(&other.number))
     }
 }
 
@@ -170,18 +224,31 @@ impl Candidate {
 pub fn merge(of_recipes: Vec<Judgements>) -> Judgements {
     let mut all = Judgements::default();
     let mut places: HashMap<BookNo, usize> = HashMap::new();
-    for (recipe, Judgements { matches, disabled, left_out }) in of_recipes.into_iter().enumerate() {
+    for (
+        recipe,
+        Judgements {
+            matches,
+            disabled,
+            left_out,
+        },
+    ) in of_recipes.into_iter().enumerate()
+    {
         all.disabled.extend(disabled);
         all.left_out = all.left_out.max(left_out);
         for found in matches {
             let place = *places.entry(found.number).or_insert(all.matches.len());
             match all.matches.get_mut(place) {
                 Some(known) if known.score.common == 0 && found.score.common > 0 => {
-                    let recipes = std::iter::once(recipe).chain(known.recipes.drain(..)).collect();
+                    let recipes = std::iter::once(recipe)
+                        .chain(known.recipes.drain(..))
+                        .collect();
                     *known = Judged { recipes, ..found };
                 }
                 Some(known) => known.recipes.push(recipe),
-                None => all.matches.push(Judged { recipes: vec![recipe], ..found }),
+                None => all.matches.push(Judged {
+                    recipes: vec![recipe],
+                    ..found
+                }),
             }
         }
     }
@@ -204,7 +271,9 @@ pub fn judge(
     for (library, query) in looked_up.iter().enumerate() {
         all.left_out += query.left_out();
         let undecided = sift(reader, question, library, query, &mut all)?;
-        let (decide, inform) = undecided.into_iter().partition(|found| found.informs.is_none());
+        let (decide, inform) = undecided
+            .into_iter()
+            .partition(|found| found.informs.is_none());
         deciding.push(decide);
         informing.push(inform);
     }
@@ -214,7 +283,14 @@ pub fn judge(
         for ((query, mut candidates), share) in looked_up.iter().zip(undecided).zip(shares) {
             candidates.sort_unstable_by(Candidate::order);
             for (at, found) in candidates.into_iter().enumerate() {
-                let Candidate { number, posted, ref outline, identical, informs, .. } = found;
+                let Candidate {
+                    number,
+                    posted,
+                    ref outline,
+                    identical,
+                    informs,
+                    ..
+                } = found;
                 let of_book = gems_of(outline, question);
                 let (score, meets) = if at < share {
                     query.judge(question.rule, number, posted, of_book)?
@@ -243,7 +319,8 @@ fn sift(
     for some in query.candidates().chunks(READ_AT_ONCE) {
         let numbers: Vec<BookNo> = some.iter().map(|(number, _)| *number).collect();
         for (outline, &(number, posted)) in reader.outline(&numbers)?.into_iter().zip(some) {
-            let Some(outline) = outline.filter(|outline| !(question.is_left_out)(number, outline)) else {
+            let Some(outline) = outline.filter(|outline| !(question.is_left_out)(number, outline))
+            else {
                 continue;
             };
             let identical = outline.is_of(question.digests);
@@ -251,7 +328,16 @@ fn sift(
             let of_book = gems_of(&outline, question);
             let promise = query.promise(question.rule, posted, of_book);
             let informs = (question.informs)(&outline);
-            let found = Candidate { number, library, posted, promise, outline, identical, informs, rights };
+            let found = Candidate {
+                number,
+                library,
+                posted,
+                promise,
+                outline,
+                identical,
+                informs,
+                rights,
+            };
             match query.decided(question.rule, posted, of_book) {
                 None => undecided.push(found),
                 Some((score, meets)) if meets || identical => all.add(question, found, score),
@@ -264,7 +350,11 @@ fn sift(
 
 /// The number of a book's gems.
 fn gems_of(outline: &Outline, question: &Question<'_>) -> u32 {
-    outline.gems.get(question.recipe.name()).copied().unwrap_or_default()
+    outline
+        .gems
+        .get(question.recipe.name())
+        .copied()
+        .unwrap_or_default()
 }
 
 /// The matches in order, and the verdict.
@@ -283,11 +373,20 @@ pub fn rank(mut matches: Vec<Judged>) -> Ranked {
         let identical = b.identical.cmp(&a.identical);
         let common = b.score.common.cmp(&a.score.common);
         let alike = b.score.score.total_cmp(&a.score.score);
-        informs.then(identical).then(common).then(alike).then_with(|| a.key.cmp(&b.key))
+        informs
+            .then(identical)
+            .then(common)
+            .then(alike)
+            .then_with(|| a.key.cmp(&b.key))
     }
 
     matches.sort_by(order);
-    let verdict = verdict(matches.iter().filter(|found| found.decides()).map(|found| found.rights));
+    let verdict = verdict(
+        matches
+            .iter()
+            .filter(|found| found.decides())
+            .map(|found| found.rights),
+    );
     Ranked { verdict, matches }
 }
 
@@ -305,7 +404,13 @@ impl Ranked {
     #[must_use]
     pub fn hidden(&self, limit: usize, most: usize) -> Vec<Judged> {
         let forbids = |found: &&Judged| found.decides() && found.rights.forbids();
-        self.matches.iter().skip(limit).filter(forbids).take(most).cloned().collect()
+        self.matches
+            .iter()
+            .skip(limit)
+            .filter(forbids)
+            .take(most)
+            .cloned()
+            .collect()
     }
 
     /// The first matches that are more than information.
@@ -316,7 +421,8 @@ impl Ranked {
     /// The number of matches, without those that only inform.
     #[must_use]
     pub fn total(&self) -> usize {
-        self.matches.partition_point(|found| found.informs.is_none())
+        self.matches
+            .partition_point(|found| found.informs.is_none())
     }
 
     /// The number of matches that only inform.
@@ -329,8 +435,13 @@ impl Ranked {
     /// other matches cannot hide it.
     #[must_use]
     pub fn shown(self, limit: usize) -> ToShow {
-        let Self { verdict, mut matches } = self;
-        let at = matches.iter().position(|found| found.decides() && found.rights == verdict);
+        let Self {
+            verdict,
+            mut matches,
+        } = self;
+        let at = matches
+            .iter()
+            .position(|found| found.decides() && found.rights == verdict);
         let decisive = at.map(|at| matches[at].clone());
         if let (Some(at), Some(last)) = (at, limit.checked_sub(1))
             && at > last

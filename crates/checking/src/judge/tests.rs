@@ -29,14 +29,24 @@ struct Stored {
 
 impl Stored {
     fn new(recipe: &Recipe, outline: Outline, gems: Vec<PlacedGem>) -> Self {
-        let posted = gems.iter().zip(recipe.posted(&gems)).filter_map(|(placed, posted)| posted.then_some(placed.gem));
-        Self { posted: posted.collect(), outline, gems }
+        let posted = gems
+            .iter()
+            .zip(recipe.posted(&gems))
+            .filter_map(|(placed, posted)| posted.then_some(placed.gem));
+        Self {
+            posted: posted.collect(),
+            outline,
+            gems,
+        }
     }
 }
 
 impl Books {
     fn holders(&self, library: &Library, gem: Gem) -> u32 {
-        self.books.iter().filter(|book| book.outline.library == *library && book.posted.contains(&gem)).count() as u32
+        self.books
+            .iter()
+            .filter(|book| book.outline.library == *library && book.posted.contains(&gem))
+            .count() as u32
     }
 }
 
@@ -49,32 +59,62 @@ impl Reader for Books {
             if done || limits.library.is_some_and(|only| only != library) {
                 continue;
             }
-            let (common, counted): (Vec<Gem>, Vec<Gem>) =
-                gems.iter().copied().partition(|gem| self.holders(library, *gem) > limits.cap);
-            let mut holders: Vec<(Gem, u32)> = counted.iter().map(|gem| (*gem, self.holders(library, *gem))).collect();
+            let (common, counted): (Vec<Gem>, Vec<Gem>) = gems
+                .iter()
+                .copied()
+                .partition(|gem| self.holders(library, *gem) > limits.cap);
+            let mut holders: Vec<(Gem, u32)> = counted
+                .iter()
+                .map(|gem| (*gem, self.holders(library, *gem)))
+                .collect();
             holders.retain(|(_, holders)| *holders > 0);
             holders.sort_unstable();
             let mut books = Vec::new();
-            for (number, book) in self.books.iter().enumerate().filter(|(_, book)| book.outline.library == *library) {
-                let shared = counted.iter().filter(|gem| book.posted.contains(*gem)).count() as u32;
+            for (number, book) in self
+                .books
+                .iter()
+                .enumerate()
+                .filter(|(_, book)| book.outline.library == *library)
+            {
+                let shared = counted
+                    .iter()
+                    .filter(|gem| book.posted.contains(*gem))
+                    .count() as u32;
                 if shared >= limits.fewest {
                     books.push((BookNo(number as u32), shared));
                 }
             }
-            tally.libraries.push(LibraryTally { books, common, holders, ..LibraryTally::empty(library.clone()) });
+            tally.libraries.push(LibraryTally {
+                books,
+                common,
+                holders,
+                ..LibraryTally::empty(library.clone())
+            });
         }
         Ok(tally)
     }
 
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
-        let books = self.books.iter().enumerate().filter(|(_, Stored { outline, .. })| {
-            outline.digest == digest && limits.library.is_none_or(|only| outline.library == *only)
-        });
+        let books = self
+            .books
+            .iter()
+            .enumerate()
+            .filter(|(_, Stored { outline, .. })| {
+                outline.digest == digest
+                    && limits.library.is_none_or(|only| outline.library == *only)
+            });
         Ok(books.map(|(number, _)| BookNo(number as u32)).collect())
     }
 
     fn outline(&self, books: &[BookNo]) -> Result<Vec<Option<Outline>>, StoreError> {
-        Ok(books.iter().map(|number| self.books.get(number.0 as usize).map(|book| book.outline.clone())).collect())
+        Ok(books
+            .iter()
+            .map(|number| {
+                self.books
+                    .get(number.0 as usize)
+                    .map(|book| book.outline.clone())
+            })
+            .collect())
     }
 
     fn gems(&self, book: BookNo) -> Result<Vec<PlacedGem>, StoreError> {
@@ -83,7 +123,11 @@ impl Reader for Books {
     }
 
     fn books(&self, library: &Library) -> Result<u64, StoreError> {
-        Ok(self.books.iter().filter(|book| book.outline.library == *library).count() as u64)
+        Ok(self
+            .books
+            .iter()
+            .filter(|book| book.outline.library == *library)
+            .count() as u64)
     }
 }
 
@@ -100,17 +144,38 @@ struct Book {
 fn book() -> impl Strategy<Value = Book> {
     let rights = prop::sample::select(Rights::ALL.to_vec());
     let gems = prop::sample::subsequence((0..12_u64).collect::<Vec<_>>(), 0..12);
-    (0..2_u8, rights, gems, 0..6_u8, prop::bool::weighted(0.2), prop::bool::weighted(0.2)).prop_map(
-        |(library, rights, gems, digest, disabled, allowed)| Book { library, rights, gems, digest, disabled, allowed },
+    (
+        0..2_u8,
+        rights,
+        gems,
+        0..6_u8,
+        prop::bool::weighted(0.2),
+        prop::bool::weighted(0.2),
     )
+        .prop_map(|(library, rights, gems, digest, disabled, allowed)| Book {
+            library,
+            rights,
+            gems,
+            digest,
+            disabled,
+            allowed,
+        })
 }
 
 fn placed(gems: &[u64]) -> Vec<PlacedGem> {
-    gems.iter().map(|gem| PlacedGem { gem: Gem(*gem), place: None }).collect()
+    gems.iter()
+        .map(|gem| PlacedGem {
+            gem: Gem(*gem),
+            place: None,
+        })
+        .collect()
 }
 
 fn key(number: usize, book: &Book) -> BookKey {
-    BookKey { library: format!("l{}", book.library).parse().unwrap(), id: format!("b{number}").parse().unwrap() }
+    BookKey {
+        library: format!("l{}", book.library).parse().unwrap(),
+        id: format!("b{number}").parse().unwrap(),
+    }
 }
 
 fn stored(recipe: &Recipe, books: &[Book]) -> Books {
@@ -124,21 +189,48 @@ fn stored(recipe: &Recipe, books: &[Book]) -> Books {
             digest: book.digest.to_string(),
             clean_digest: None,
             gems: BTreeMap::from([(recipe.name().clone(), book.gems.len() as u32)]),
-            standing: Standing { disabled_since, ..Standing::default() },
+            standing: Standing {
+                disabled_since,
+                ..Standing::default()
+            },
         };
         Stored::new(recipe, outline, placed(&book.gems))
     });
-    Books { books: books.collect(), gem_lists_read: Cell::new(0) }
+    Books {
+        books: books.collect(),
+        gem_lists_read: Cell::new(0),
+    }
 }
 
 /// The matches, counted book by book: number, whether identical, common gems, and similarity.
-fn by_hand(books: &[Book], query: &[u64], rule: &Rule, except: Option<usize>) -> Vec<(usize, bool, u32, f64)> {
+fn by_hand(
+    books: &[Book],
+    query: &[u64],
+    rule: &Rule,
+    except: Option<usize>,
+) -> Vec<(usize, bool, u32, f64)> {
     let mut found = Vec::new();
-    for (number, book) in books.iter().enumerate().filter(|(number, _)| except != Some(*number)) {
-        let holders = |gem: u64| books.iter().filter(|of| of.library == book.library && of.gems.contains(&gem)).count();
-        let counted: HashSet<u64> =
-            query.iter().copied().filter(|gem| holders(*gem) <= rule.common_cap as usize).collect();
-        let mut common = book.gems.iter().filter(|gem| counted.contains(*gem)).count() as u32;
+    for (number, book) in books
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| except != Some(*number))
+    {
+        let holders = |gem: u64| {
+            books
+                .iter()
+                .filter(|of| of.library == book.library && of.gems.contains(&gem))
+                .count()
+        };
+        let counted: HashSet<u64> = query
+            .iter()
+            .copied()
+            .filter(|gem| holders(*gem) <= rule.common_cap as usize)
+            .collect();
+        let mut common = book
+            .gems
+            .iter()
+            .filter(|gem| counted.contains(*gem))
+            .count() as u32;
         let identical = book.digest == 0;
         if common < rule.fewest() {
             if !identical {
@@ -146,11 +238,21 @@ fn by_hand(books: &[Book], query: &[u64], rule: &Rule, except: Option<usize>) ->
             }
             common = 0;
         }
-        let share = |of: usize| if of == 0 { 0.0 } else { f64::from(common) / of as f64 };
+        let share = |of: usize| {
+            if of == 0 {
+                0.0
+            } else {
+                f64::from(common) / of as f64
+            }
+        };
         let (of_query, of_book) = (share(counted.len()), share(book.gems.len()));
         if identical || of_query.max(of_book) >= rule.min_share {
             let both = counted.len() + book.gems.len();
-            let alike = if both == 0 { 0.0 } else { 2.0 * f64::from(common) / both as f64 };
+            let alike = if both == 0 {
+                0.0
+            } else {
+                2.0 * f64::from(common) / both as f64
+            };
             found.push((number, identical, common, alike));
         }
     }
@@ -316,7 +418,14 @@ fn what_several_recipes_found_is_combined() {
         number: BookNo(number),
         key: key(
             number as usize,
-            &Book { library: 0, rights: Rights::Free, gems: vec![], digest: 0, disabled: false, allowed: false },
+            &Book {
+                library: 0,
+                rights: Rights::Free,
+                gems: vec![],
+                digest: 0,
+                disabled: false,
+                allowed: false,
+            },
         ),
         library: number as usize,
         recipes: vec![0],
@@ -336,8 +445,15 @@ fn what_several_recipes_found_is_combined() {
         judged(vec![], &[]),
         judged(vec![of(2, 7), of(3, 2), of(1, 9)], &[9, 8]),
     ]);
-    let found: Vec<_> = all.matches.iter().map(|of| (of.number.0, of.recipes.clone(), of.score.common)).collect();
-    assert_eq!(found, [(1, vec![0, 2], 5), (2, vec![2, 0], 7), (3, vec![2], 2)]);
+    let found: Vec<_> = all
+        .matches
+        .iter()
+        .map(|of| (of.number.0, of.recipes.clone(), of.score.common))
+        .collect();
+    assert_eq!(
+        found,
+        [(1, vec![0, 2], 5), (2, vec![2, 0], 7), (3, vec![2], 2)]
+    );
     assert_eq!(all.disabled, [BookNo(8), BookNo(9)]);
 }
 
@@ -345,7 +461,13 @@ fn what_several_recipes_found_is_combined() {
 #[test]
 fn a_flood_is_compared_in_part_and_displaces_nothing() {
     const FLOOD: usize = 2_000;
-    let (recipe, rule) = (Recipe::documented(), Rule { min_evidence: 0.000_1, ..Rule::EXACT });
+    let (recipe, rule) = (
+        Recipe::documented(),
+        Rule {
+            min_evidence: 0.000_1,
+            ..Rule::EXACT
+        },
+    );
     let gems: Vec<u64> = (0..20).collect();
     let book = |library, rights, digest, gems: &[u64]| Book {
         library,
@@ -355,12 +477,17 @@ fn a_flood_is_compared_in_part_and_displaces_nothing() {
         disabled: false,
         allowed: false,
     };
-    let mut books: Vec<Book> = (0..FLOOD).map(|_| book(0, Rights::Free, 1, &gems)).collect();
+    let mut books: Vec<Book> = (0..FLOOD)
+        .map(|_| book(0, Rights::Free, 1, &gems))
+        .collect();
     books.push(book(0, Rights::Protected, 1, &gems[..9]));
     books.push(book(0, Rights::Free, 0, &[]));
     books.push(book(1, Rights::Unknown, 1, &gems[..4]));
     let reader = stored(&recipe, &books);
-    let probes: Vec<Probe> = placed(&gems).into_iter().map(|placed| Probe { placed, kept: true }).collect();
+    let probes: Vec<Probe> = placed(&gems)
+        .into_iter()
+        .map(|placed| Probe { placed, kept: true })
+        .collect();
     let digests = ["0".to_owned()];
     let question = Question {
         recipe: &recipe,
@@ -376,11 +503,27 @@ fn a_flood_is_compared_in_part_and_displaces_nothing() {
         informing: Limits::NONE.informing,
     };
     let tally = candidates(&reader, &question).unwrap();
-    let looked_up: Vec<_> = tally.libraries.iter().map(|of| LookedUp::new(&reader, &question, of).unwrap()).collect();
+    let looked_up: Vec<_> = tally
+        .libraries
+        .iter()
+        .map(|of| LookedUp::new(&reader, &question, of).unwrap())
+        .collect();
     let judged = judge(&reader, &question, &looked_up, 50).unwrap();
-    assert!(reader.gem_lists_read.get() <= 50, "{}", reader.gem_lists_read.get());
-    let is_found = |number: usize| judged.matches.iter().any(|found| found.number.0 as usize == number);
-    assert!((FLOOD..FLOOD + 3).all(is_found), "protected, the same text, of another library");
+    assert!(
+        reader.gem_lists_read.get() <= 50,
+        "{}",
+        reader.gem_lists_read.get()
+    );
+    let is_found = |number: usize| {
+        judged
+            .matches
+            .iter()
+            .any(|found| found.number.0 as usize == number)
+    };
+    assert!(
+        (FLOOD..FLOOD + 3).all(is_found),
+        "protected, the same text, of another library"
+    );
     assert_eq!(judged.matches.len() + judged.left_out, FLOOD + 3);
 }
 
@@ -389,14 +532,31 @@ fn a_flood_is_compared_in_part_and_displaces_nothing() {
 #[test]
 fn a_flood_that_only_informs_changes_nothing() {
     const MOST: usize = 50;
-    let (recipe, rule) = (Recipe::documented(), Rule { min_evidence: 0.000_1, ..Rule::EXACT });
+    let (recipe, rule) = (
+        Recipe::documented(),
+        Rule {
+            min_evidence: 0.000_1,
+            ..Rule::EXACT
+        },
+    );
     let gems: Vec<u64> = (0..20).collect();
-    let book =
-        |library, rights| Book { library, rights, gems: gems.clone(), digest: 1, disabled: false, allowed: false };
+    let book = |library, rights| Book {
+        library,
+        rights,
+        gems: gems.clone(),
+        digest: 1,
+        disabled: false,
+        allowed: false,
+    };
     // One more than may be compared.
-    let mut books: Vec<Book> = (0..=MOST as u8).map(|at| book(2 * (at % 2), Rights::Free)).collect();
+    let mut books: Vec<Book> = (0..=MOST as u8)
+        .map(|at| book(2 * (at % 2), Rights::Free))
+        .collect();
     let deciding = books.len();
-    let probes: Vec<Probe> = placed(&gems).into_iter().map(|placed| Probe { placed, kept: true }).collect();
+    let probes: Vec<Probe> = placed(&gems)
+        .into_iter()
+        .map(|placed| Probe { placed, kept: true })
+        .collect();
     let judged = |books: &[Book]| {
         let reader = stored(&recipe, books);
         let is_flood = |id: &str| id[1..].parse::<usize>().unwrap() >= deciding;
@@ -414,9 +574,14 @@ fn a_flood_that_only_informs_changes_nothing() {
             informing: Limits::NONE.informing,
         };
         let tally = candidates(&reader, &question).unwrap();
-        let looked_up: Vec<_> =
-            tally.libraries.iter().map(|of| LookedUp::new(&reader, &question, of).unwrap()).collect();
-        let Judgements { matches, left_out, .. } = judge(&reader, &question, &looked_up, MOST).unwrap();
+        let looked_up: Vec<_> = tally
+            .libraries
+            .iter()
+            .map(|of| LookedUp::new(&reader, &question, of).unwrap())
+            .collect();
+        let Judgements {
+            matches, left_out, ..
+        } = judge(&reader, &question, &looked_up, MOST).unwrap();
         let (decide, inform): (Vec<Judged>, _) = matches.into_iter().partition(Judged::decides);
         (
             decide.iter().map(|found| found.number).collect::<Vec<_>>(),

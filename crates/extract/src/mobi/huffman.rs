@@ -24,7 +24,9 @@ impl<'a> Huffman<'a> {
         }
         let (short_table, range_table) = (long(head, 8)? as usize, long(head, 12)? as usize);
         let table = |start: usize, i: usize| long(head, start.saturating_add(4 * i));
-        let short_codes = (0..256).map(|i| table(short_table, i)).collect::<Result<Vec<u32>, _>>()?;
+        let short_codes = (0..256)
+            .map(|i| table(short_table, i))
+            .collect::<Result<Vec<u32>, _>>()?;
         let mut ranges = [(0, 0); 33];
         for (length, range) in (1_u32..).zip(&mut ranges[1..]) {
             let i = 2 * (length as usize - 1);
@@ -37,7 +39,11 @@ impl<'a> Huffman<'a> {
         for number in 1..count {
             Self::read_words(palm.record(first.saturating_add(number))?, &mut words)?;
         }
-        Ok(Self { short_codes, ranges, words })
+        Ok(Self {
+            short_codes,
+            ranges,
+            words,
+        })
     }
 
     fn read_words(record: &'a [u8], words: &mut Vec<(&'a [u8], bool)>) -> Result<(), ExtractError> {
@@ -45,23 +51,39 @@ impl<'a> Huffman<'a> {
             return Err(damaged("its dictionary is missing"));
         }
         let (all, bits) = (long(record, 8)? as usize, long(record, 12)?);
-        let here = 1_usize.checked_shl(bits).unwrap_or(usize::MAX).min(all.saturating_sub(words.len()));
+        let here = 1_usize
+            .checked_shl(bits)
+            .unwrap_or(usize::MAX)
+            .min(all.saturating_sub(words.len()));
         for i in 0..here {
             let at = 16 + usize::from(short(record, 16_usize.saturating_add(2 * i))?);
             let length = short(record, at)?;
             let size = usize::from(length & 0x7FFF);
-            let word = record.get(at + 2..at + 2 + size).ok_or_else(super::cut_off)?;
+            let word = record
+                .get(at + 2..at + 2 + size)
+                .ok_or_else(super::cut_off)?;
             words.push((word, length & 0x8000 != 0));
         }
         Ok(())
     }
 
     /// Decompresses a record. Stops soon after `room` bytes in total.
-    pub(super) fn unpack(&self, packed: &[u8], text: &mut Vec<u8>, room: u64) -> Result<(), ExtractError> {
+    pub(super) fn unpack(
+        &self,
+        packed: &[u8],
+        text: &mut Vec<u8>,
+        room: u64,
+    ) -> Result<(), ExtractError> {
         self.unpack_at(packed, text, room, 0)
     }
 
-    fn unpack_at(&self, packed: &[u8], text: &mut Vec<u8>, room: u64, depth: usize) -> Result<(), ExtractError> {
+    fn unpack_at(
+        &self,
+        packed: &[u8],
+        text: &mut Vec<u8>,
+        room: u64,
+        depth: usize,
+    ) -> Result<(), ExtractError> {
         if depth > DEEPEST {
             return Err(damaged("its dictionary is recursive"));
         }

@@ -28,20 +28,33 @@ const HAS_EXTH: u32 = 0x40;
 
 /// Reads a MOBI file without DRM.
 pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Extracted, ExtractError> {
-    let palm = Palm { bytes, count: usize::from(short(bytes, 76)?) };
+    let palm = Palm {
+        bytes,
+        count: usize::from(short(bytes, 76)?),
+    };
     let head = palm.record(0)?;
     let (packing, records) = (short(head, 0)?, usize::from(short(head, 8)?));
     if short(head, 12)? != 0 {
-        return Err(ExtractError::Encrypted { what: "a MOBI or Kindle e-book protected by DRM".to_owned() });
+        return Err(ExtractError::Encrypted {
+            what: "a MOBI or Kindle e-book protected by DRM".to_owned(),
+        });
     }
     let huffman = match packing {
         UNPACKED | PALMDOC => None,
-        HUFFMAN => Some(Huffman::read(&palm, long(head, 112)? as usize, long(head, 116)? as usize)?),
+        HUFFMAN => Some(Huffman::read(
+            &palm,
+            long(head, 112)? as usize,
+            long(head, 116)? as usize,
+        )?),
         other => return Err(damaged(&format!("its packing {other} is not known"))),
     };
     // The data after the text of each record; older headers are too short to describe it.
     let header_length = long(head, 20)?;
-    let trailers = if header_length >= 228 { short(head, 242)? } else { 0 };
+    let trailers = if header_length >= 228 {
+        short(head, 242)?
+    } else {
+        0
+    };
     let (room, met) = budget.room();
     let mut text = Vec::new();
     for number in 1..=records {
@@ -55,19 +68,32 @@ pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Extracted, Extra
             return Err(met.into());
         }
     }
-    let encoding = if long(head, 28)? == UTF_8 { Encoding::UTF_8 } else { Encoding::web(encoding_rs::WINDOWS_1252) };
+    let encoding = if long(head, 28)? == UTF_8 {
+        Encoding::UTF_8
+    } else {
+        Encoding::web(encoding_rs::WINDOWS_1252)
+    };
     let flows = flows(&palm, head);
-    let sheets =
-        flows.iter().skip(1).map(|flow| encoding.decode_part(text.get(flow.clone()).unwrap_or_default()).into());
+    let sheets = flows.iter().skip(1).map(|flow| {
+        encoding
+            .decode_part(text.get(flow.clone()).unwrap_or_default())
+            .into()
+    });
     let sheets: Vec<Rc<str>> = sheets.collect();
     if let Some(flow) = flows.first() {
         text.truncate(flow.end);
     }
     let mut linked = html::Linked::new(Box::new(|address, _, _| {
-        Ok(flow_number(address).and_then(|n| sheets.get(n.checked_sub(1)?)).cloned())
+        Ok(flow_number(address)
+            .and_then(|n| sheets.get(n.checked_sub(1)?))
+            .cloned())
     }));
     let metadata = about(head, encoding);
-    Ok(Extracted { format: Format::Mobi, metadata, ..html::page(&encoding.decode_part(&text), &mut linked, budget)? })
+    Ok(Extracted {
+        format: Format::Mobi,
+        metadata,
+        ..html::page(&encoding.decode_part(&text), &mut linked, budget)?
+    })
 }
 
 /// Where the pages are in the text of an AZW3 file, and the style sheets that follow.
@@ -76,11 +102,15 @@ fn flows(palm: &Palm<'_>, head: &[u8]) -> Vec<Range<usize>> {
     const MOST: usize = 1_000;
     let is_kf8 = long(head, 36).is_ok_and(|version| version == 8);
     let number = long(head, 192).ok().filter(|_| is_kf8);
-    let Some(list) = number.and_then(|number| palm.record(number as usize).ok()?.strip_prefix(b"FDST")) else {
+    let Some(list) =
+        number.and_then(|number| palm.record(number as usize).ok()?.strip_prefix(b"FDST"))
+    else {
         return Vec::new();
     };
     let place = |at: usize| Some(long(list, at).ok()? as usize);
-    (0..MOST).map_while(|flow| Some(place(8 + 8 * flow)?..place(12 + 8 * flow)?)).collect()
+    (0..MOST)
+        .map_while(|flow| Some(place(8 + 8 * flow)?..place(12 + 8 * flow)?))
+        .collect()
 }
 
 /// The number of a flow in an address such as `kindle:flow:000A?mime=text/css`.
@@ -118,12 +148,18 @@ impl<'a> Palm<'a> {
 }
 
 fn short(bytes: &[u8], at: usize) -> Result<u16, ExtractError> {
-    let two = bytes.get(at..).and_then(|rest| rest.first_chunk()).ok_or_else(cut_off)?;
+    let two = bytes
+        .get(at..)
+        .and_then(|rest| rest.first_chunk())
+        .ok_or_else(cut_off)?;
     Ok(u16::from_be_bytes(*two))
 }
 
 fn long(bytes: &[u8], at: usize) -> Result<u32, ExtractError> {
-    let four = bytes.get(at..).and_then(|rest| rest.first_chunk()).ok_or_else(cut_off)?;
+    let four = bytes
+        .get(at..)
+        .and_then(|rest| rest.first_chunk())
+        .ok_or_else(cut_off)?;
     Ok(u32::from_be_bytes(*four))
 }
 
@@ -154,11 +190,17 @@ fn about(head: &[u8], encoding: Encoding) -> Description {
 
 fn read_about(head: &[u8], encoding: Encoding) -> Result<Description, ExtractError> {
     let string = |at: usize, length: usize| {
-        let bytes = at.checked_add(length).and_then(|end| head.get(at..end)).ok_or_else(cut_off)?;
+        let bytes = at
+            .checked_add(length)
+            .and_then(|end| head.get(at..end))
+            .ok_or_else(cut_off)?;
         Ok::<_, ExtractError>(phrase(&encoding.decode_part(bytes)))
     };
     let title = string(long(head, 84)? as usize, long(head, 88)? as usize)?;
-    let mut metadata = Description { title, ..Description::default() };
+    let mut metadata = Description {
+        title,
+        ..Description::default()
+    };
     if long(head, 128)? & HAS_EXTH == 0 {
         return Ok(metadata);
     }
@@ -166,7 +208,9 @@ fn read_about(head: &[u8], encoding: Encoding) -> Result<Description, ExtractErr
     let mut at = exth.saturating_add(12);
     for _ in 0..long(head, exth.saturating_add(8))? {
         let (kind, length) = (long(head, at)?, long(head, at.saturating_add(4))? as usize);
-        let Some(size) = length.checked_sub(8) else { break };
+        let Some(size) = length.checked_sub(8) else {
+            break;
+        };
         let value = string(at + 8, size)?;
         match kind {
             100 => metadata.authors.extend(value),

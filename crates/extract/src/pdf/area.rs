@@ -28,7 +28,11 @@ impl Matrix {
     pub(super) fn then(&self, other: &Self) -> Self {
         let [a, b, c, d, e, f] = self.0;
         let linear = Self([other.0[0], other.0[1], other.0[2], other.0[3], 0.0, 0.0]);
-        let ((a, b), (c, d), (e, f)) = (linear.point((a, b)), linear.point((c, d)), other.point((e, f)));
+        let ((a, b), (c, d), (e, f)) = (
+            linear.point((a, b)),
+            linear.point((c, d)),
+            other.point((e, f)),
+        );
         Self([a, b, c, d, e, f])
     }
 
@@ -36,7 +40,11 @@ impl Matrix {
     pub(super) fn scaled(&self, size: f64) -> (f64, f64) {
         let [a, b, c, d, ..] = self.0;
         let width = a.hypot(b);
-        let height = if width > 0.0 { (a * d - b * c).abs() / width } else { c.hypot(d) };
+        let height = if width > 0.0 {
+            (a * d - b * c).abs() / width
+        } else {
+            c.hypot(d)
+        };
         (width * size.abs(), height * size.abs())
     }
 }
@@ -49,17 +57,25 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    pub(super) const EVERYTHING: Self =
-        Self { from: (f64::NEG_INFINITY, f64::NEG_INFINITY), to: (f64::INFINITY, f64::INFINITY) };
+    pub(super) const EVERYTHING: Self = Self {
+        from: (f64::NEG_INFINITY, f64::NEG_INFINITY),
+        to: (f64::INFINITY, f64::INFINITY),
+    };
 
     /// The smallest box around these points.
     pub(super) fn around(points: impl IntoIterator<Item = Point>) -> Option<Self> {
         let mut points = points.into_iter();
         let first = points.next()?;
-        Some(points.fold(Self { from: first, to: first }, |bounds, (x, y)| Self {
-            from: (bounds.from.0.min(x), bounds.from.1.min(y)),
-            to: (bounds.to.0.max(x), bounds.to.1.max(y)),
-        }))
+        Some(points.fold(
+            Self {
+                from: first,
+                to: first,
+            },
+            |bounds, (x, y)| Self {
+                from: (bounds.from.0.min(x), bounds.from.1.min(y)),
+                to: (bounds.to.0.max(x), bounds.to.1.max(y)),
+            },
+        ))
     }
 
     pub(super) fn contains(&self, (x, y): Point) -> bool {
@@ -69,7 +85,10 @@ impl Bounds {
     /// What both contain; a box without a size that contains nothing if there is no such thing.
     pub(super) fn within(&self, other: &Self) -> Self {
         let from = (self.from.0.max(other.from.0), self.from.1.max(other.from.1));
-        Self { from, to: (self.to.0.min(other.to.0), self.to.1.min(other.to.1)) }
+        Self {
+            from,
+            to: (self.to.0.min(other.to.0), self.to.1.min(other.to.1)),
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -77,7 +96,10 @@ impl Bounds {
     }
 
     fn wider(&self, by: f64) -> Self {
-        Self { from: (self.from.0 - by, self.from.1 - by), to: (self.to.0 + by, self.to.1 + by) }
+        Self {
+            from: (self.from.0 - by, self.from.1 - by),
+            to: (self.to.0 + by, self.to.1 + by),
+        }
     }
 }
 
@@ -101,7 +123,11 @@ pub(super) struct Area {
 
 impl Area {
     pub(super) fn of_box(bounds: Bounds) -> Self {
-        Self { bounds, outline: Vec::new(), rule: Rule::NonZero }
+        Self {
+            bounds,
+            outline: Vec::new(),
+            rule: Rule::NonZero,
+        }
     }
 
     /// The square of one unit under this transformation: the place of a picture.
@@ -109,7 +135,8 @@ impl Area {
         let (from, to) = (bounds.from, bounds.to);
         let mut path = Path::default();
         path.corners([from, (to.0, from.1), to, (from.0, to.1)].map(|corner| matrix.point(corner)));
-        path.area(Rule::NonZero).unwrap_or_else(|| Self::of_box(bounds))
+        path.area(Rule::NonZero)
+            .unwrap_or_else(|| Self::of_box(bounds))
     }
 
     /// How much work it is to look whether it contains a point.
@@ -125,10 +152,15 @@ impl Area {
             return true;
         }
         if let Rule::Line(half) = self.rule {
-            return self.sides().any(|(from, to)| distance(point, from, to) <= half);
+            return self
+                .sides()
+                .any(|(from, to)| distance(point, from, to) <= half);
         }
         let (mut winding, mut crossings) = (0_i32, 0_u32);
-        let closing = self.outline.iter().filter_map(|line| Some((*line.last()?, *line.first()?)));
+        let closing = self
+            .outline
+            .iter()
+            .filter_map(|line| Some((*line.last()?, *line.first()?)));
         for (from, to) in self.sides().chain(closing) {
             if (from.1 <= point.1) != (to.1 <= point.1) {
                 let x = from.0 + (point.1 - from.1) / (to.1 - from.1) * (to.0 - from.0);
@@ -138,11 +170,17 @@ impl Area {
                 }
             }
         }
-        if self.rule == Rule::EvenOdd { crossings % 2 == 1 } else { winding != 0 }
+        if self.rule == Rule::EvenOdd {
+            crossings % 2 == 1
+        } else {
+            winding != 0
+        }
     }
 
     fn sides(&self) -> impl Iterator<Item = (Point, Point)> {
-        self.outline.iter().flat_map(|line| line.windows(2).map(|side| (side[0], side[1])))
+        self.outline
+            .iter()
+            .flat_map(|line| line.windows(2).map(|side| (side[0], side[1])))
     }
 }
 
@@ -150,7 +188,11 @@ fn distance(point: Point, from: Point, to: Point) -> f64 {
     let (across, up) = (to.0 - from.0, to.1 - from.1);
     let length = across * across + up * up;
     let along = ((point.0 - from.0) * across + (point.1 - from.1) * up) / length;
-    let along = if length > 0.0 { along.clamp(0.0, 1.0) } else { 0.0 };
+    let along = if length > 0.0 {
+        along.clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
     (point.0 - from.0 - along * across).hypot(point.1 - from.1 - along * up)
 }
 
@@ -190,7 +232,10 @@ impl Path {
             let at = |a: f64, b: f64, c: f64, d: f64| {
                 s * s * s * a + 3.0 * s * s * t * b + 3.0 * s * t * t * c + t * t * t * d
             };
-            self.line_to((at(from.0, first.0, second.0, to.0), at(from.1, first.1, second.1, to.1)));
+            self.line_to((
+                at(from.0, first.0, second.0, to.0),
+                at(from.1, first.1, second.1, to.1),
+            ));
         }
     }
 
@@ -222,10 +267,22 @@ impl Path {
 
     /// What is inside of it; nothing if it has no points.
     pub(super) fn area(self, rule: Rule) -> Option<Area> {
-        let half = if let Rule::Line(half) = rule { half } else { 0.0 };
+        let half = if let Rule::Line(half) = rule {
+            half
+        } else {
+            0.0
+        };
         let bounds = Bounds::around(self.lines.iter().flatten().copied())?.wider(half);
-        let outline = if half == 0.0 && self.as_box().is_some() { Vec::new() } else { self.lines };
-        Some(Area { bounds, outline, rule })
+        let outline = if half == 0.0 && self.as_box().is_some() {
+            Vec::new()
+        } else {
+            self.lines
+        };
+        Some(Area {
+            bounds,
+            outline,
+            rule,
+        })
     }
 }
 
@@ -246,7 +303,11 @@ struct Shapes {
 }
 
 impl Clip {
-    pub(super) const NONE: Self = Self { bounds: Bounds::EVERYTHING, shapes: None, is_exact: true };
+    pub(super) const NONE: Self = Self {
+        bounds: Bounds::EVERYTHING,
+        shapes: None,
+        is_exact: true,
+    };
 
     pub(super) fn add(&mut self, area: Area) {
         self.bounds = self.bounds.within(&area.bounds);
@@ -258,7 +319,11 @@ impl Clip {
             self.is_exact = false;
             return;
         }
-        self.shapes = Some(Rc::new(Shapes { area, outer: self.shapes.take(), count }));
+        self.shapes = Some(Rc::new(Shapes {
+            area,
+            outer: self.shapes.take(),
+            count,
+        }));
     }
 
     pub(super) fn contains(&self, point: Point) -> bool {

@@ -32,9 +32,17 @@ pub(super) struct Names {
 impl Names {
     pub(super) fn of(document: &Document, resources: &Dictionary) -> Self {
         let part = |key: &[u8]| sub_dictionary(document, resources, key);
-        let (states, spaces, properties) = (part(b"ExtGState"), part(b"ColorSpace"), part(b"Properties"));
+        let (states, spaces, properties) =
+            (part(b"ExtGState"), part(b"ColorSpace"), part(b"Properties"));
         let (patterns, shadings) = (part(b"Pattern"), part(b"Shading"));
-        Self { states, spaces, properties, patterns, shadings, read: HashMap::new() }
+        Self {
+            states,
+            spaces,
+            properties,
+            patterns,
+            shadings,
+            read: HashMap::new(),
+        }
     }
 
     fn space(&mut self, document: &Document, object: &Object) -> Space {
@@ -99,7 +107,11 @@ pub(super) struct Canvas {
 
 impl Canvas {
     pub(super) fn new(document: &Document, page: &Dictionary, layers: Rc<Layers>) -> Self {
-        let ink = Ink { space: Space::Gray, paint: Space::Gray.initial(), alpha: 1.0 };
+        let ink = Ink {
+            space: Space::Gray,
+            paint: Space::Gray.initial(),
+            alpha: 1.0,
+        };
         let state = GraphicsState {
             matrix: Matrix::IDENTITY,
             clip: Clip::NONE,
@@ -113,7 +125,10 @@ impl Canvas {
             overprints: false,
             mode: 0,
         };
-        let unit = page.get(b"UserUnit").and_then(Object::as_float).map_or(1.0, f64::from);
+        let unit = page
+            .get(b"UserUnit")
+            .and_then(Object::as_float)
+            .map_or(1.0, f64::from);
         let (outer, path, points, clip) = (Vec::new(), Path::default(), 0, None);
         let (marks, hidden, stencil, is_changed, is_placed) = (Vec::new(), 0, None, true, true);
         let scene = Scene::new(shown(document, page), unit);
@@ -176,7 +191,9 @@ impl Canvas {
 
     /// Whether a form or a picture is on a layer that is switched off.
     fn is_off(&self, document: &Document, dictionary: &Dictionary) -> bool {
-        dictionary.get(b"OC").is_ok_and(|layer| self.layers.hides(document, layer))
+        dictionary
+            .get(b"OC")
+            .is_ok_and(|layer| self.layers.hides(document, layer))
     }
 
     /// Begins a form: what it shows is transformed, clipped, and may be on a layer.
@@ -185,13 +202,17 @@ impl Canvas {
         self.save();
         self.mark(hidden);
         let values = |key: &[u8]| numbers(document, form.get(key).ok()?);
-        if let Some(matrix) = values(b"Matrix").and_then(|values| <[f64; 6]>::try_from(values).ok()) {
+        if let Some(matrix) = values(b"Matrix").and_then(|values| <[f64; 6]>::try_from(values).ok())
+        {
             self.state.matrix = Matrix(matrix).then(&self.state.matrix);
         }
-        if let Some([left, bottom, right, top]) = values(b"BBox").and_then(|values| <[f64; 4]>::try_from(values).ok())
+        if let Some([left, bottom, right, top]) =
+            values(b"BBox").and_then(|values| <[f64; 4]>::try_from(values).ok())
             && let Some(bounds) = Bounds::around([(left, bottom), (right, top)])
         {
-            self.state.clip.add(Area::of_square(&self.state.matrix, bounds));
+            self.state
+                .clip
+                .add(Area::of_square(&self.state.matrix, bounds));
         }
         if form.has(b"Group") {
             self.state.group *= self.state.fill.alpha;
@@ -201,10 +222,19 @@ impl Canvas {
     }
 
     /// Follows an operation, other than those that show text or begin and end a graphics state.
-    pub(super) fn operate(&mut self, document: &Document, operation: &Operation, names: &mut Names) {
+    pub(super) fn operate(
+        &mut self,
+        document: &Document,
+        operation: &Operation,
+        names: &mut Names,
+    ) {
         let operands = &operation.operands[..];
-        let values: Vec<f64> =
-            operands.iter().map_while(|operand| operand.as_float().ok()).map(f64::from).take(32).collect();
+        let values: Vec<f64> = operands
+            .iter()
+            .map_while(|operand| operand.as_float().ok())
+            .map(f64::from)
+            .take(32)
+            .collect();
         match (operation.operator.as_str(), &values[..]) {
             ("cm", values) if let Ok(matrix) = values.try_into() => {
                 self.state.matrix = Matrix(matrix).then(&self.state.matrix);
@@ -218,14 +248,22 @@ impl Canvas {
             ("G" | "RG" | "K" | "CS" | "SC" | "SCN", _) => {
                 set_colour(&mut self.state.line, document, operation, &values, names);
             }
-            ("m" | "l" | "c" | "v" | "y" | "h" | "re", _) => return self.extend_path(&operation.operator, &values),
+            ("m" | "l" | "c" | "v" | "y" | "h" | "re", _) => {
+                return self.extend_path(&operation.operator, &values);
+            }
             ("W", _) => self.clip = Some(Rule::NonZero),
             ("W*", _) => self.clip = Some(Rule::EvenOdd),
-            ("f" | "F" | "f*" | "S" | "s" | "B" | "B*" | "b" | "b*" | "n", _) => self.paint_path(&operation.operator),
+            ("f" | "F" | "f*" | "S" | "s" | "B" | "B*" | "b" | "b*" | "n", _) => {
+                self.paint_path(&operation.operator)
+            }
             ("sh", _) => {
                 let area = Area::of_box(self.state.clip.bounds);
-                let shading = operands.first().and_then(|name| names.shadings.get(name.as_name().ok()?).ok());
-                let paint = shading.map_or(Paint::Unknown, |object| picture::shading(document, object, &names.spaces));
+                let shading = operands
+                    .first()
+                    .and_then(|name| names.shadings.get(name.as_name().ok()?).ok());
+                let paint = shading.map_or(Paint::Unknown, |object| {
+                    picture::shading(document, object, &names.spaces)
+                });
                 self.paint(area, paint, self.state.fill.alpha, false, true);
             }
             ("BI", _) => {
@@ -238,7 +276,9 @@ impl Canvas {
             ("BMC", _) => return self.mark(false),
             ("BDC", _) => {
                 let layer = match operands {
-                    [Object::Name(tag), Object::Name(name)] if tag == b"OC" => names.properties.get(name).ok(),
+                    [Object::Name(tag), Object::Name(name)] if tag == b"OC" => {
+                        names.properties.get(name).ok()
+                    }
                     _ => None,
                 };
                 return self.mark(layer.is_some_and(|layer| self.layers.hides(document, layer)));
@@ -260,8 +300,12 @@ impl Canvas {
     }
 
     fn extended(&mut self, document: &Document, operands: &[Object], names: &Names) {
-        let state = operands.first().and_then(|name| names.states.get(name.as_name().ok()?).ok());
-        let Some(Ok(state)) = state.map(|state| resolve(document, state).as_dict()) else { return };
+        let state = operands
+            .first()
+            .and_then(|name| names.states.get(name.as_name().ok()?).ok());
+        let Some(Ok(state)) = state.map(|state| resolve(document, state).as_dict()) else {
+            return;
+        };
         for (key, value) in state {
             let value = resolve(document, value);
             match (&key[..], value) {
@@ -272,7 +316,9 @@ impl Canvas {
                 (b"OP" | b"op", Object::Boolean(overprints)) => self.state.overprints = *overprints,
                 (b"BM", Object::Name(name)) => self.state.blend = Blend::of(name),
                 (b"BM", Object::Array(some)) => {
-                    let first = some.first().map(|name| resolve(document, name).as_name().unwrap_or_default());
+                    let first = some
+                        .first()
+                        .map(|name| resolve(document, name).as_name().unwrap_or_default());
                     self.state.blend = Blend::of(first.unwrap_or(b"Normal"));
                 }
                 _ => {}
@@ -290,7 +336,9 @@ impl Canvas {
         match (operator, values) {
             ("m", &[x, y]) => path.move_to(point(x, y)),
             ("l", &[x, y]) => path.line_to(point(x, y)),
-            ("c", &[x1, y1, x2, y2, x, y]) => path.curve_to(point(x1, y1), point(x2, y2), point(x, y)),
+            ("c", &[x1, y1, x2, y2, x, y]) => {
+                path.curve_to(point(x1, y1), point(x2, y2), point(x, y))
+            }
             ("v", &[c, d, x, y]) => {
                 let from = path.end().unwrap_or(point(c, d));
                 path.curve_to(from, point(c, d), point(x, y));
@@ -298,7 +346,12 @@ impl Canvas {
             ("y", &[a, b, x, y]) => path.curve_to(point(a, b), point(x, y), point(x, y)),
             ("h", _) => path.close(),
             ("re", &[x, y, width, height]) => {
-                let corners = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)];
+                let corners = [
+                    (x, y),
+                    (x + width, y),
+                    (x + width, y + height),
+                    (x, y + height),
+                ];
                 path.corners(corners.map(|corner| matrix.point(corner)));
             }
             _ => {}
@@ -308,15 +361,26 @@ impl Canvas {
 
     fn paint_path(&mut self, operator: &str) {
         let (path, clip) = (std::mem::take(&mut self.path), self.clip.take());
-        let rule = if operator.ends_with('*') { Rule::EvenOdd } else { Rule::NonZero };
+        let rule = if operator.ends_with('*') {
+            Rule::EvenOdd
+        } else {
+            Rule::NonZero
+        };
         if "fFbB".contains(&operator[..1]) {
-            let GraphicsState { fill: Ink { paint, alpha, .. }, .. } = self.state;
+            let GraphicsState {
+                fill: Ink { paint, alpha, .. },
+                ..
+            } = self.state;
             if let Some(area) = path.clone().area(rule) {
                 self.paint(area, paint, alpha, false, true);
             }
         }
         if "SsbB".contains(&operator[..1]) {
-            let GraphicsState { line: Ink { paint, alpha, .. }, line_width, .. } = self.state;
+            let GraphicsState {
+                line: Ink { paint, alpha, .. },
+                line_width,
+                ..
+            } = self.state;
             let (width, height) = self.state.matrix.scaled(line_width);
             if let Some(area) = path.clone().area(Rule::Line(width.max(height) / 2.0)) {
                 self.paint(area, paint, alpha, false, true);
@@ -331,7 +395,13 @@ impl Canvas {
     }
 
     /// Paints a picture into the square of one unit.
-    pub(super) fn picture(&mut self, document: &Document, id: Option<ObjectId>, picture: &Stream, names: &Names) {
+    pub(super) fn picture(
+        &mut self,
+        document: &Document,
+        id: Option<ObjectId>,
+        picture: &Stream,
+        names: &Names,
+    ) {
         if self.is_off(document, &picture.dict) {
             return;
         }
@@ -347,9 +417,18 @@ impl Canvas {
     fn look(&mut self, look: Look) {
         let paint = look.paint.unwrap_or(self.state.fill.paint);
         let paint = if look.is_whole { paint } else { Paint::Unknown };
-        let unit = Bounds { from: (0.0, 0.0), to: (1.0, 1.0) };
+        let unit = Bounds {
+            from: (0.0, 0.0),
+            to: (1.0, 1.0),
+        };
         let area = Area::of_square(&self.state.matrix, unit);
-        self.paint(area, paint, look.alpha * self.state.fill.alpha, look.has_parts, look.is_whole);
+        self.paint(
+            area,
+            paint,
+            look.alpha * self.state.fill.alpha,
+            look.has_parts,
+            look.is_whole,
+        );
         self.is_changed = true;
     }
 
@@ -372,7 +451,14 @@ impl Canvas {
         }
         let covers = covers && is_simple && !state.overprints && paint != Paint::Unknown;
         let paint = if is_simple { paint } else { Paint::Unknown };
-        self.scene.paint(Painted { area, clip, paint, alpha, is_picture, covers });
+        self.scene.paint(Painted {
+            area,
+            clip,
+            paint,
+            alpha,
+            is_picture,
+            covers,
+        });
         self.is_changed = true;
     }
 
@@ -389,7 +475,11 @@ impl Canvas {
 
     fn style(&mut self, metrics: Metrics) -> Style {
         let clips = (4..=7).contains(&self.state.mode);
-        let stencil = clips.then(|| self.stencil.get_or_insert_with(|| Rc::new(Cell::new(None))).clone());
+        let stencil = clips.then(|| {
+            self.stencil
+                .get_or_insert_with(|| Rc::new(Cell::new(None)))
+                .clone()
+        });
         let state = &self.state;
         let ink = |ink: &Ink| Some((ink.paint, ink.alpha * state.group));
         let inks = match state.mode {
@@ -417,7 +507,13 @@ impl Canvas {
 }
 
 /// Sets the colour or the colour space of an ink.
-fn set_colour(ink: &mut Ink, document: &Document, operation: &Operation, values: &[f64], names: &mut Names) {
+fn set_colour(
+    ink: &mut Ink,
+    document: &Document,
+    operation: &Operation,
+    values: &[f64],
+    names: &mut Names,
+) {
     match (operation.operator.as_str(), operation.operands.last()) {
         ("cs" | "CS", Some(space)) => {
             ink.space = names.space(document, space);
@@ -430,7 +526,9 @@ fn set_colour(ink: &mut Ink, document: &Document, operation: &Operation, values:
         // The name of a pattern.
         (_, Some(Object::Name(name))) => {
             let pattern = names.patterns.get(name).ok();
-            ink.paint = pattern.map_or(Paint::Unknown, |object| picture::pattern(document, object, &names.spaces));
+            ink.paint = pattern.map_or(Paint::Unknown, |object| {
+                picture::pattern(document, object, &names.spaces)
+            });
             return;
         }
         _ => {}
@@ -441,7 +539,10 @@ fn set_colour(ink: &mut Ink, document: &Document, operation: &Operation, values:
 
 fn numbers(document: &Document, object: &Object) -> Option<Vec<f64>> {
     let numbers = resolve(document, object).as_array().ok()?;
-    numbers.iter().map(|number| Some(f64::from(resolve(document, number).as_float().ok()?))).collect()
+    numbers
+        .iter()
+        .map(|number| Some(f64::from(resolve(document, number).as_float().ok()?)))
+        .collect()
 }
 
 /// What is shown of a page.
@@ -451,14 +552,19 @@ fn shown(document: &Document, page: &Dictionary) -> Option<Bounds> {
         for _ in 0..super::mend::DEEPEST {
             if let Ok(object) = page.get(key) {
                 let [left, bottom, right, top] = numbers(document, object)?.try_into().ok()?;
-                return Bounds::around([(left, bottom), (right, top)]).filter(|bounds| !bounds.is_empty());
+                return Bounds::around([(left, bottom), (right, top)])
+                    .filter(|bounds| !bounds.is_empty());
             }
-            page = document.get_dictionary(page.get(b"Parent").and_then(Object::as_reference).ok()?).ok()?;
+            page = document
+                .get_dictionary(page.get(b"Parent").and_then(Object::as_reference).ok()?)
+                .ok()?;
         }
         None
     };
     match (bounds(b"MediaBox"), bounds(b"CropBox")) {
-        (Some(media), Some(crop)) => Some(media.within(&crop)).filter(|shown| !shown.is_empty()).or(Some(media)),
+        (Some(media), Some(crop)) => Some(media.within(&crop))
+            .filter(|shown| !shown.is_empty())
+            .or(Some(media)),
         (media, crop) => media.or(crop),
     }
 }

@@ -36,7 +36,11 @@ struct Tokens<'a>(&'a [u8]);
 impl<'a> Tokens<'a> {
     /// Takes bytes while they match `such`.
     fn take(&mut self, such: impl Fn(u8) -> bool) -> &'a [u8] {
-        let end = self.0.iter().position(|&byte| !such(byte)).unwrap_or(self.0.len());
+        let end = self
+            .0
+            .iter()
+            .position(|&byte| !such(byte))
+            .unwrap_or(self.0.len());
         let (taken, rest) = self.0.split_at(end);
         self.0 = rest;
         taken
@@ -54,8 +58,12 @@ impl<'a> Iterator for Tokens<'a> {
                 b'(' => _ = self.take(|byte| byte != b')'),
                 b'<' if rest.first() != Some(&b'<') => {
                     self.0 = rest;
-                    let mut digits: Vec<u8> =
-                        self.take(|byte| byte != b'>').iter().copied().filter(u8::is_ascii_hexdigit).collect();
+                    let mut digits: Vec<u8> = self
+                        .take(|byte| byte != b'>')
+                        .iter()
+                        .copied()
+                        .filter(u8::is_ascii_hexdigit)
+                        .collect();
                     if !digits.len().is_multiple_of(2) {
                         digits.push(b'0');
                     }
@@ -75,7 +83,9 @@ impl<'a> Iterator for Tokens<'a> {
                     // The first may be a slash.
                     let whole = self.0;
                     self.0 = rest;
-                    let length = 1 + self.take(|byte| !b"%()<>[]{}/\0 \t\n\x0B\x0C\r".contains(&byte)).len();
+                    let length = 1 + self
+                        .take(|byte| !b"%()<>[]{}/\0 \t\n\x0B\x0C\r".contains(&byte))
+                        .len();
                     return Some(Token::Word(&whole[..length]));
                 }
             }
@@ -84,18 +94,28 @@ impl<'a> Iterator for Tokens<'a> {
 }
 
 fn number(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte))
+    bytes
+        .iter()
+        .fold(0, |number, &byte| number << 8 | u32::from(byte))
 }
 
 /// UTF-16 without invalid characters. A single byte is a character, too.
 fn units(bytes: &[u8]) -> Vec<u16> {
     let odd = bytes.len() % 2;
     let first = bytes[..odd].iter().map(|&byte| u16::from(byte));
-    first.chain(bytes[odd..].chunks_exact(2).map(|unit| u16::from_be_bytes([unit[0], unit[1]]))).collect()
+    first
+        .chain(
+            bytes[odd..]
+                .chunks_exact(2)
+                .map(|unit| u16::from_be_bytes([unit[0], unit[1]])),
+        )
+        .collect()
 }
 
 fn text(units: &[u16]) -> String {
-    char::decode_utf16(units.iter().copied()).filter_map(Result::ok).collect()
+    char::decode_utf16(units.iter().copied())
+        .filter_map(Result::ok)
+        .collect()
 }
 
 impl CMap {
@@ -114,9 +134,14 @@ impl CMap {
     }
 
     fn read_codes(&mut self, tokens: &mut Tokens<'_>) {
-        while let (Some(Token::Hex(first)), Some(Token::Hex(last))) = (tokens.next(), tokens.next()) {
+        while let (Some(Token::Hex(first)), Some(Token::Hex(last))) = (tokens.next(), tokens.next())
+        {
             if first.len() == last.len() && (1..=4).contains(&first.len()) {
-                self.codes.push(Codes { width: first.len(), first: number(&first), last: number(&last) });
+                self.codes.push(Codes {
+                    width: first.len(),
+                    first: number(&first),
+                    last: number(&last),
+                });
             }
         }
     }
@@ -132,7 +157,8 @@ impl CMap {
     }
 
     fn read_ranges(&mut self, tokens: &mut Tokens<'_>) {
-        while let (Some(Token::Hex(first)), Some(Token::Hex(last))) = (tokens.next(), tokens.next()) {
+        while let (Some(Token::Hex(first)), Some(Token::Hex(last))) = (tokens.next(), tokens.next())
+        {
             let codes = number(&first)..=number(&last);
             match tokens.next() {
                 Some(Token::Hex(character)) => {
@@ -204,9 +230,24 @@ mod tests {
         );
         assert_eq!(
             map.codes,
-            [Codes { width: 1, first: 0, last: 0x7f }, Codes { width: 2, first: 0x8140, last: 0xfefe }]
+            [
+                Codes {
+                    width: 1,
+                    first: 0,
+                    last: 0x7f
+                },
+                Codes {
+                    width: 2,
+                    first: 0x8140,
+                    last: 0xfefe
+                }
+            ]
         );
-        let read: Vec<(u32, &str)> = map.characters.iter().map(|(code, text)| (*code, text.as_str())).collect();
+        let read: Vec<(u32, &str)> = map
+            .characters
+            .iter()
+            .map(|(code, text)| (*code, text.as_str()))
+            .collect();
         let expected = [
             (0x01, "A"),
             (0x02, "B"),

@@ -66,8 +66,14 @@ impl Space {
 
     fn read_at(document: &Document, object: &Object, depth: usize) -> Self {
         let object = resolve(document, object);
-        let parts = object.as_array().map_or(std::slice::from_ref(object), Vec::as_slice);
-        let part = |place: usize| parts.get(place).map_or(&Object::Null, |part| resolve(document, part));
+        let parts = object
+            .as_array()
+            .map_or(std::slice::from_ref(object), Vec::as_slice);
+        let part = |place: usize| {
+            parts
+                .get(place)
+                .map_or(&Object::Null, |part| resolve(document, part))
+        };
         let inner = |place: usize| Rc::new(Self::read_at(document, part(place), depth + 1));
         if depth > DEEPEST {
             return Self::Unknown;
@@ -77,7 +83,10 @@ impl Space {
             b"DeviceRGB" | b"RGB" | b"CalRGB" => Self::Rgb,
             b"DeviceCMYK" | b"CMYK" => Self::Cmyk,
             b"Lab" => Self::Lab,
-            b"ICCBased" => match part(1).as_stream().map(|stream| stream.dict.get(b"N").and_then(Object::as_i64)) {
+            b"ICCBased" => match part(1)
+                .as_stream()
+                .map(|stream| stream.dict.get(b"N").and_then(Object::as_i64))
+            {
                 Ok(Ok(1)) => Self::Gray,
                 Ok(Ok(3)) => Self::Rgb,
                 Ok(Ok(4)) => Self::Cmyk,
@@ -91,10 +100,19 @@ impl Space {
                 Self::Indexed(inner(1), Rc::new(table))
             }
             b"Separation" | b"DeviceN" => {
-                let names = part(1).as_array().map_or(std::slice::from_ref(part(1)), Vec::as_slice);
-                let are_none = names.iter().all(|name| resolve(document, name).as_name().ok() == Some(b"None"));
+                let names = part(1)
+                    .as_array()
+                    .map_or(std::slice::from_ref(part(1)), Vec::as_slice);
+                let are_none = names
+                    .iter()
+                    .all(|name| resolve(document, name).as_name().ok() == Some(b"None"));
                 let tint = Function::read(document, part(3), depth + 1).map(Rc::new);
-                Self::Inks { count: names.len(), are_none, alternate: inner(2), tint }
+                Self::Inks {
+                    count: names.len(),
+                    are_none,
+                    alternate: inner(2),
+                    tint,
+                }
             }
             _ => Self::Unknown,
         }
@@ -125,13 +143,19 @@ impl Space {
         let unit = |value: f32| value.clamp(0.0, 1.0);
         match (self, values) {
             (Self::Inks { are_none: true, .. }, _) => Paint::Nothing,
-            (_, values) if values.len() != self.parts() || values.iter().any(|value| value.is_nan()) => Paint::Unknown,
+            (_, values)
+                if values.len() != self.parts() || values.iter().any(|value| value.is_nan()) =>
+            {
+                Paint::Unknown
+            }
             (Self::Gray, &[gray]) => Paint::Colour([unit(gray); 3]),
             (Self::Rgb, &[red, green, blue]) => Paint::Colour([red, green, blue].map(unit)),
-            (Self::Cmyk, &[cyan, magenta, yellow, black]) => {
-                Paint::Colour([cyan, magenta, yellow].map(|ink| (1.0 - unit(ink)) * (1.0 - unit(black))))
+            (Self::Cmyk, &[cyan, magenta, yellow, black]) => Paint::Colour(
+                [cyan, magenta, yellow].map(|ink| (1.0 - unit(ink)) * (1.0 - unit(black))),
+            ),
+            (Self::Lab, &[light, a, b]) if a.abs() < 4.0 && b.abs() < 4.0 => {
+                Paint::Colour([unit(light / 100.0); 3])
             }
-            (Self::Lab, &[light, a, b]) if a.abs() < 4.0 && b.abs() < 4.0 => Paint::Colour([unit(light / 100.0); 3]),
             (Self::Indexed(base, table), &[index]) => {
                 let parts = base.parts();
                 let place = usize::from(index as u8) * parts;
@@ -139,7 +163,12 @@ impl Space {
                 let values: Vec<f32> = entry.iter().map(|&byte| f32::from(byte) / 255.0).collect();
                 base.paint(&values)
             }
-            (Self::Inks { alternate, tint, .. }, values) => match tint.as_ref().and_then(|tint| tint.of(values)) {
+            (
+                Self::Inks {
+                    alternate, tint, ..
+                },
+                values,
+            ) => match tint.as_ref().and_then(|tint| tint.of(values)) {
                 Some(values) => alternate.paint(&values),
                 None if values.iter().all(|ink| *ink == 0.0) => Paint::Colour(WHITE),
                 None => Paint::Unknown,
@@ -152,44 +181,106 @@ impl Space {
 /// A function from inks to colours. Calculations in `PostScript` are not carried out.
 #[derive(Clone, Debug)]
 pub(super) enum Function {
-    Exponential { from: Vec<f32>, to: Vec<f32>, exponent: f32 },
-    Sampled { sizes: Vec<usize>, domain: Vec<f32>, range: Vec<f32>, samples: Vec<u8> },
-    Stitching { functions: Vec<Function>, bounds: Vec<f32>, domain: Vec<f32>, encode: Vec<f32> },
+    Exponential {
+        from: Vec<f32>,
+        to: Vec<f32>,
+        exponent: f32,
+    },
+    Sampled {
+        sizes: Vec<usize>,
+        domain: Vec<f32>,
+        range: Vec<f32>,
+        samples: Vec<u8>,
+    },
+    Stitching {
+        functions: Vec<Function>,
+        bounds: Vec<f32>,
+        domain: Vec<f32>,
+        encode: Vec<f32>,
+    },
 }
 
 fn numbers(document: &Document, dictionary: &Dictionary, key: &[u8]) -> Vec<f32> {
-    let array = dictionary.get(key).map(|object| resolve(document, object)).and_then(Object::as_array);
-    let numbers = array.into_iter().flatten().take(256).map(|number| resolve(document, number).as_float());
+    let array = dictionary
+        .get(key)
+        .map(|object| resolve(document, object))
+        .and_then(Object::as_array);
+    let numbers = array
+        .into_iter()
+        .flatten()
+        .take(256)
+        .map(|number| resolve(document, number).as_float());
     numbers.map(Result::unwrap_or_default).collect()
 }
 
 impl Function {
     pub(super) fn read(document: &Document, object: &Object, depth: usize) -> Option<Self> {
         let object = resolve(document, object);
-        let dictionary = object.as_dict().or_else(|_| object.as_stream().map(|stream| &stream.dict)).ok()?;
+        let dictionary = object
+            .as_dict()
+            .or_else(|_| object.as_stream().map(|stream| &stream.dict))
+            .ok()?;
         let numbers = |key: &[u8]| numbers(document, dictionary, key);
-        let kind = dictionary.get(b"FunctionType").map(|kind| resolve(document, kind)).and_then(Object::as_i64);
-        let or = |numbers: Vec<f32>, other: f32| if numbers.is_empty() { vec![other] } else { numbers };
+        let kind = dictionary
+            .get(b"FunctionType")
+            .map(|kind| resolve(document, kind))
+            .and_then(Object::as_i64);
+        let or = |numbers: Vec<f32>, other: f32| {
+            if numbers.is_empty() {
+                vec![other]
+            } else {
+                numbers
+            }
+        };
         match (kind.ok()?, object.as_stream()) {
             (2, _) => {
-                let exponent = dictionary.get(b"N").and_then(Object::as_float).unwrap_or(1.0);
-                Some(Self::Exponential { from: or(numbers(b"C0"), 0.0), to: or(numbers(b"C1"), 1.0), exponent })
+                let exponent = dictionary
+                    .get(b"N")
+                    .and_then(Object::as_float)
+                    .unwrap_or(1.0);
+                Some(Self::Exponential {
+                    from: or(numbers(b"C0"), 0.0),
+                    to: or(numbers(b"C1"), 1.0),
+                    exponent,
+                })
             }
             (0, Ok(stream)) => {
-                if dictionary.get(b"BitsPerSample").and_then(Object::as_i64).ok()? != 8 {
+                if dictionary
+                    .get(b"BitsPerSample")
+                    .and_then(Object::as_i64)
+                    .ok()?
+                    != 8
+                {
                     return None;
                 }
-                let sizes = numbers(b"Size").into_iter().map(|size| size.max(1.0) as usize).collect();
+                let sizes = numbers(b"Size")
+                    .into_iter()
+                    .map(|size| size.max(1.0) as usize)
+                    .collect();
                 let (domain, range) = (numbers(b"Domain"), numbers(b"Range"));
-                Some(Self::Sampled { sizes, domain, range, samples: content(stream) })
+                Some(Self::Sampled {
+                    sizes,
+                    domain,
+                    range,
+                    samples: content(stream),
+                })
             }
             (3, _) if depth < DEEPEST => {
-                let functions = dictionary.get(b"Functions").map(|object| resolve(document, object));
+                let functions = dictionary
+                    .get(b"Functions")
+                    .map(|object| resolve(document, object));
                 let functions = functions.and_then(Object::as_array).ok()?.iter().take(32);
-                let functions: Option<Vec<Self>> =
-                    functions.map(|function| Self::read(document, function, depth + 1)).collect();
-                let (bounds, domain, encode) = (numbers(b"Bounds"), numbers(b"Domain"), numbers(b"Encode"));
-                Some(Self::Stitching { functions: functions?, bounds, domain, encode })
+                let functions: Option<Vec<Self>> = functions
+                    .map(|function| Self::read(document, function, depth + 1))
+                    .collect();
+                let (bounds, domain, encode) =
+                    (numbers(b"Bounds"), numbers(b"Domain"), numbers(b"Encode"));
+                Some(Self::Stitching {
+                    functions: functions?,
+                    bounds,
+                    domain,
+                    encode,
+                })
             }
             _ => None,
         }
@@ -199,30 +290,65 @@ impl Function {
         match self {
             Self::Exponential { from, to, exponent } => {
                 let power = values.first()?.powf(*exponent);
-                Some(from.iter().zip(to).map(|(from, to)| from + power * (to - from)).collect())
+                Some(
+                    from.iter()
+                        .zip(to)
+                        .map(|(from, to)| from + power * (to - from))
+                        .collect(),
+                )
             }
-            Self::Sampled { sizes, domain, range, samples } => {
+            Self::Sampled {
+                sizes,
+                domain,
+                range,
+                samples,
+            } => {
                 let (mut place, mut step) = (0_usize, 1_usize);
-                for ((value, size), domain) in values.iter().zip(sizes).zip(domain.chunks_exact(2)) {
+                for ((value, size), domain) in values.iter().zip(sizes).zip(domain.chunks_exact(2))
+                {
                     let share = ((value - domain[0]) / (domain[1] - domain[0])).clamp(0.0, 1.0);
-                    place = place.checked_add(step.checked_mul((share * (size - 1) as f32).round() as usize)?)?;
+                    place = place.checked_add(
+                        step.checked_mul((share * (size - 1) as f32).round() as usize)?,
+                    )?;
                     step = step.checked_mul(*size)?;
                 }
                 let outputs = range.len() / 2;
                 let start = place.checked_mul(outputs)?;
                 let sample = samples.get(start..start.checked_add(outputs)?)?;
-                let scaled =
-                    |(&sample, range): (&u8, &[f32])| range[0] + f32::from(sample) / 255.0 * (range[1] - range[0]);
-                Some(sample.iter().zip(range.chunks_exact(2)).map(scaled).collect())
+                let scaled = |(&sample, range): (&u8, &[f32])| {
+                    range[0] + f32::from(sample) / 255.0 * (range[1] - range[0])
+                };
+                Some(
+                    sample
+                        .iter()
+                        .zip(range.chunks_exact(2))
+                        .map(scaled)
+                        .collect(),
+                )
             }
-            Self::Stitching { functions, bounds, domain, encode } => {
+            Self::Stitching {
+                functions,
+                bounds,
+                domain,
+                encode,
+            } => {
                 let value = *values.first()?;
                 let place = bounds.iter().take_while(|bound| value >= **bound).count();
-                let from = if place == 0 { *domain.first()? } else { *bounds.get(place - 1)? };
+                let from = if place == 0 {
+                    *domain.first()?
+                } else {
+                    *bounds.get(place - 1)?
+                };
                 let to = bounds.get(place).or(domain.get(1)).copied()?;
                 let encode = encode.get(2 * place..2 * place + 2)?;
-                let share = if to > from { (value - from) / (to - from) } else { 0.0 };
-                functions.get(place)?.of(&[encode[0] + share * (encode[1] - encode[0])])
+                let share = if to > from {
+                    (value - from) / (to - from)
+                } else {
+                    0.0
+                };
+                functions
+                    .get(place)?
+                    .of(&[encode[0] + share * (encode[1] - encode[0])])
             }
         }
     }

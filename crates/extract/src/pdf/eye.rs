@@ -59,14 +59,23 @@ impl<'a> Eye<'a> {
     /// Whether the unseen text is that of a picture: a scan whose text was recognised. It covers most of that text, or
     /// nothing else is on the page; and it does not break up a text that is seen.
     pub(super) fn saw_scan(&self) -> bool {
-        let Tally { seen, of_picture, on_picture, turns, .. } = self.tally;
+        let Tally {
+            seen,
+            of_picture,
+            on_picture,
+            turns,
+            ..
+        } = self.tally;
         let is_all = seen == 0 && self.scene.painted() > 0;
         of_picture > 0 && turns <= MOST_TURNS && (2 * on_picture >= of_picture || is_all)
     }
 
     fn unseen(&mut self, letter: &Letter) -> Option<Unseen> {
         let styles = self.scene.styles();
-        while styles.get(self.style + 1).is_some_and(|(first, _)| *first < self.strings) {
+        while styles
+            .get(self.style + 1)
+            .is_some_and(|(first, _)| *first < self.strings)
+        {
             self.style += 1;
             self.is_first = true;
         }
@@ -74,7 +83,9 @@ impl<'a> Eye<'a> {
         let is_new = self.is_first || style.measured == Measured::All;
         if is_new {
             let unseen = self.scene.unseen(style, letter);
-            let before = self.last.filter(|last| style.measured == Measured::Follows && last.how == Hiding::OffPage);
+            let before = self
+                .last
+                .filter(|last| style.measured == Measured::Follows && last.how == Hiding::OffPage);
             self.last = unseen.or(before);
         }
         self.is_first = false;
@@ -118,23 +129,43 @@ impl OutputDev for Eye<'_> {
         size: f64,
         char: &str,
     ) -> Result<(), OutputError> {
-        let Transform { m11, m12, m21, m22, m31, m32, .. } = *transform;
-        let letter = Letter { matrix: Matrix([m11, m12, m21, m22, m31, m32]), size, width };
+        let Transform {
+            m11,
+            m12,
+            m21,
+            m22,
+            m31,
+            m32,
+            ..
+        } = *transform;
+        let letter = Letter {
+            matrix: Matrix([m11, m12, m21, m22, m31, m32]),
+            size,
+            width,
+        };
         let unseen = self.unseen(&letter);
         if !char.trim().is_empty() {
             self.count(unseen);
         }
-        let Some(unseen) = unseen.filter(|unseen| !(self.reads_pictures && unseen.is_of_picture)) else {
+        let Some(unseen) = unseen.filter(|unseen| !(self.reads_pictures && unseen.is_of_picture))
+        else {
             if self.was_hidden {
                 // There may be a gap where something is hidden.
                 self.text.begin_word()?;
                 self.was_hidden = false;
             }
-            return self.text.output_character(transform, width, spacing, size, char);
+            return self
+                .text
+                .output_character(transform, width, spacing, size, char);
         };
-        let (start, end) = (letter.matrix.point((0.0, 0.0)), letter.matrix.point((width * size, 0.0)));
+        let (start, end) = (
+            letter.matrix.point((0.0, 0.0)),
+            letter.matrix.point((width * size, 0.0)),
+        );
         let reach = letter.matrix.scaled(size).0 * 0.1;
-        if !self.was_hidden || (start.0 - self.end.0).hypot(start.1 - self.end.1) > reach.max(f64::MIN_POSITIVE) {
+        if !self.was_hidden
+            || (start.0 - self.end.0).hypot(start.1 - self.end.1) > reach.max(f64::MIN_POSITIVE)
+        {
             self.hidden.end_word();
         }
         self.hidden.add(unseen.how, char);

@@ -16,7 +16,9 @@ use super::scene::Metrics;
 
 /// The object that a reference points to.
 pub(super) fn resolve<'a>(document: &'a Document, object: &'a Object) -> &'a Object {
-    document.dereference(object).map_or(&Object::Null, |(_, object)| object)
+    document
+        .dereference(object)
+        .map_or(&Object::Null, |(_, object)| object)
 }
 
 /// The maximum number of widths in a font: more than it can have glyphs.
@@ -59,7 +61,9 @@ impl Characters {
             Self::Encoded(encoding) => {
                 let bytes = code.to_be_bytes();
                 let bytes = &bytes[if code > 0xff { 2 } else { 3 }..];
-                encoding.decode_without_bom_handling_and_without_replacement(bytes).map(Cow::into_owned)
+                encoding
+                    .decode_without_bom_handling_and_without_replacement(bytes)
+                    .map(Cow::into_owned)
             }
         }
     }
@@ -77,7 +81,13 @@ pub(super) struct InUse {
 
 impl InUse {
     pub(super) fn new(id: ObjectId, font: Rc<Font>) -> Self {
-        Self { id, font, used: BTreeSet::new(), shown: 0, unread: 0 }
+        Self {
+            id,
+            font,
+            used: BTreeSet::new(),
+            shown: 0,
+            unread: 0,
+        }
     }
 
     /// Records the codes of a string that is shown: a map has only those, because it is read once per page.
@@ -119,8 +129,10 @@ impl InUse {
             dictionary.set("Encoding", add(encoding(&font.codes)));
         }
         if !matches!(font.characters, Characters::AsIs) {
-            let characters: Vec<(u32, String)> =
-                used.into_iter().filter_map(|code| Some((code, font.characters.of(code)?))).collect();
+            let characters: Vec<(u32, String)> = used
+                .into_iter()
+                .filter_map(|code| Some((code, font.characters.of(code)?)))
+                .collect();
             let map = to_unicode(characters.iter().map(|(code, text)| (*code, text.as_str())));
             dictionary.set("ToUnicode", add(map));
         }
@@ -131,54 +143,105 @@ impl InUse {
 impl Font {
     /// Reads a font of the document.
     pub(super) fn read(document: &Document, font: &Dictionary) -> Self {
-        let stated = font.get(b"ToUnicode").ok().map(|object| resolve(document, object));
-        let map = stated.and_then(|object| object.as_stream().ok()).map(|stream| CMap::read(&content(stream)));
+        let stated = font
+            .get(b"ToUnicode")
+            .ok()
+            .map(|object| resolve(document, object));
+        let map = stated
+            .and_then(|object| object.as_stream().ok())
+            .map(|stream| CMap::read(&content(stream)));
         let map = map.filter(|map| !map.characters.is_empty());
         let mut dictionary = font.clone();
         dictionary.remove(b"ToUnicode");
         if !font.has(b"BaseFont") {
             dictionary.set("BaseFont", "Unnamed");
         }
-        let subtype = font.get(b"Subtype").map(|object| resolve(document, object)).and_then(Object::as_name).ok();
+        let subtype = font
+            .get(b"Subtype")
+            .map(|object| resolve(document, object))
+            .and_then(Object::as_name)
+            .ok();
         if subtype != Some(b"Type0") {
             let characters = map.map_or(Characters::AsIs, |map| Characters::Map(map.characters));
             let is_usual = subtype != Some(b"Type3");
-            let metrics = Metrics { has_widths: is_usual, has_size: is_usual, is_vertical: false };
-            return Self { dictionary, codes: Vec::new(), characters, metrics };
+            let metrics = Metrics {
+                has_widths: is_usual,
+                has_size: is_usual,
+                is_vertical: false,
+            };
+            return Self {
+                dictionary,
+                codes: Vec::new(),
+                characters,
+                metrics,
+            };
         }
         let mut descendant = descendant(document, font);
-        let encoding = font.get(b"Encoding").ok().map(|object| resolve(document, object));
-        let name = encoding.and_then(|encoding| encoding.as_name().ok()).unwrap_or_default();
+        let encoding = font
+            .get(b"Encoding")
+            .ok()
+            .map(|object| resolve(document, object));
+        let name = encoding
+            .and_then(|encoding| encoding.as_name().ok())
+            .unwrap_or_default();
         let (codes, characters) = match encoding.and_then(|encoding| encoding.as_stream().ok()) {
             Some(stream) => (CMap::read(&content(stream)).codes, None),
             None => predefined(name),
         };
         let two_bytes = codes.is_empty();
-        let codes = if two_bytes { vec![Codes { width: 2, first: 0, last: 0xffff }] } else { codes };
-        let named = stated.and_then(|object| object.as_name().ok()).is_some_and(|name| name.starts_with(b"Identity"));
+        let codes = if two_bytes {
+            vec![Codes {
+                width: 2,
+                first: 0,
+                last: 0xffff,
+            }]
+        } else {
+            codes
+        };
+        let named = stated
+            .and_then(|object| object.as_name().ok())
+            .is_some_and(|name| name.starts_with(b"Identity"));
         let characters = match (map, characters) {
             (Some(map), _) => Characters::Map(map.characters),
             (None, Some(characters)) => characters,
             (None, None) if named => Characters::Unicode,
-            (None, None) => glyphs(document, &descendant).map_or(Characters::AsIs, Characters::Glyphs),
+            (None, None) => {
+                glyphs(document, &descendant).map_or(Characters::AsIs, Characters::Glyphs)
+            }
         };
         // Widths are per glyph, and two-byte codes are glyph numbers.
-        let widths = if two_bytes { widths(document, &descendant) } else { Vec::new() };
+        let widths = if two_bytes {
+            widths(document, &descendant)
+        } else {
+            Vec::new()
+        };
         // Without widths, all glyphs have the default one.
         let has_widths = !widths.is_empty() || two_bytes && name.starts_with(b"Identity");
         descendant.set("W", widths);
-        let width = descendant.get(b"DW").map(|object| resolve(document, object)).and_then(Object::as_float);
+        let width = descendant
+            .get(b"DW")
+            .map(|object| resolve(document, object))
+            .and_then(Object::as_float);
         descendant.set("DW", width.map_or(WIDTH, |width| width as i64));
         descendant.set("FontDescriptor", Dictionary::new());
         dictionary.set("DescendantFonts", vec![descendant.into()]);
         let is_vertical = name.ends_with(b"V")
             || encoding.is_some_and(|encoding| {
-                encoding
-                    .as_stream()
-                    .is_ok_and(|stream| stream.dict.get(b"WMode").and_then(Object::as_i64).ok() == Some(1))
+                encoding.as_stream().is_ok_and(|stream| {
+                    stream.dict.get(b"WMode").and_then(Object::as_i64).ok() == Some(1)
+                })
             });
-        let metrics = Metrics { has_widths: has_widths && !is_vertical, has_size: true, is_vertical };
-        Self { dictionary, codes, characters, metrics }
+        let metrics = Metrics {
+            has_widths: has_widths && !is_vertical,
+            has_size: true,
+            is_vertical,
+        };
+        Self {
+            dictionary,
+            codes,
+            characters,
+            metrics,
+        }
     }
 
     /// The first code in some bytes, and its length.
@@ -186,7 +249,11 @@ impl Font {
         let mut code = 0;
         for (width, &byte) in (1..=4).zip(bytes) {
             code = code << 8 | u32::from(byte);
-            if self.codes.iter().any(|codes| codes.width == width && (codes.first..=codes.last).contains(&code)) {
+            if self
+                .codes
+                .iter()
+                .any(|codes| codes.width == width && (codes.first..=codes.last).contains(&code))
+            {
                 return (code, width);
             }
         }
@@ -196,13 +263,20 @@ impl Font {
 
 /// The content of a stream, decompressed as far as possible.
 pub(super) fn content(stream: &Stream) -> Vec<u8> {
-    stream.get_plain_content().unwrap_or_else(|_| stream.content.clone())
+    stream
+        .get_plain_content()
+        .unwrap_or_else(|_| stream.content.clone())
 }
 
 /// The descendant font of a composite font.
 fn descendant(document: &Document, font: &Dictionary) -> Dictionary {
-    let fonts = font.get(b"DescendantFonts").map(|object| resolve(document, object)).and_then(Object::as_array);
-    let first = fonts.ok().and_then(|fonts| resolve(document, fonts.first()?).as_dict().ok());
+    let fonts = font
+        .get(b"DescendantFonts")
+        .map(|object| resolve(document, object))
+        .and_then(Object::as_array);
+    let first = fonts
+        .ok()
+        .and_then(|fonts| resolve(document, fonts.first()?).as_dict().ok());
     first.cloned().unwrap_or_default()
 }
 
@@ -224,10 +298,18 @@ fn predefined(name: &[u8]) -> (Vec<Codes>, Option<Characters>) {
     } else {
         return (Vec::new(), None);
     };
-    let alone = |byte: u8| encoding.decode_without_bom_handling_and_without_replacement(&[byte]).is_some();
+    let alone = |byte: u8| {
+        encoding
+            .decode_without_bom_handling_and_without_replacement(&[byte])
+            .is_some()
+    };
     let mut codes: Vec<Codes> = (0..=0xff_u8)
         .filter(|&byte| alone(byte))
-        .map(|byte| Codes { width: 1, first: byte.into(), last: byte.into() })
+        .map(|byte| Codes {
+            width: 1,
+            first: byte.into(),
+            last: byte.into(),
+        })
         .collect();
     codes.dedup_by(|next, before| {
         let follows = next.first == before.last + 1;
@@ -236,20 +318,27 @@ fn predefined(name: &[u8]) -> (Vec<Codes>, Option<Characters>) {
         }
         follows
     });
-    codes.push(Codes { width: 2, first: 0x8000, last: 0xffff });
+    codes.push(Codes {
+        width: 2,
+        first: 0x8000,
+        last: 0xffff,
+    });
     (codes, Some(Characters::Encoded(encoding)))
 }
 
 /// The characters of the glyphs of an embedded TrueType font whose codes are glyph numbers, if the font still has
 /// that information.
 fn glyphs(document: &Document, descendant: &Dictionary) -> Option<HashMap<u32, char>> {
-    let get = |dictionary: &Dictionary, key: &[u8]| Some(resolve(document, dictionary.get(key).ok()?).clone());
+    let get = |dictionary: &Dictionary, key: &[u8]| {
+        Some(resolve(document, dictionary.get(key).ok()?).clone())
+    };
     let descriptor = get(descendant, b"FontDescriptor")?;
     let file = get(descriptor.as_dict().ok()?, b"FontFile2")?;
     let font = content(file.as_stream().ok()?);
     let face = FontRef::from_index(&font, 0).ok()?;
     let table = face.cmap().ok()?;
-    let to_glyph = get(descendant, b"CIDToGIDMap").and_then(|map| map.as_stream().ok().map(content));
+    let to_glyph =
+        get(descendant, b"CIDToGIDMap").and_then(|map| map.as_stream().ok().map(content));
     let mut of_glyph: HashMap<u32, char> = HashMap::new();
     for record in table.encoding_records() {
         let is_unicode = match record.platform_id() {
@@ -257,7 +346,9 @@ fn glyphs(document: &Document, descendant: &Dictionary) -> Option<HashMap<u32, c
             PlatformId::Windows => matches!(record.encoding_id(), 1 | 10),
             _ => false,
         };
-        let Some(Ok(subtable)) = is_unicode.then(|| record.subtable(table.offset_data())) else { continue };
+        let Some(Ok(subtable)) = is_unicode.then(|| record.subtable(table.offset_data())) else {
+            continue;
+        };
         let limits = CmapIterLimits::default_for_font(&face);
         for (point, glyph) in subtable.iter_with_limits(limits) {
             if let Some(char) = char::from_u32(point).filter(|_| glyph.to_u32() != 0) {
@@ -265,25 +356,47 @@ fn glyphs(document: &Document, descendant: &Dictionary) -> Option<HashMap<u32, c
             }
         }
     }
-    let Some(to_glyph) = to_glyph else { return Some(of_glyph) };
-    let glyph = |pair: &[u8]| of_glyph.get(&u32::from(u16::from_be_bytes([pair[0], pair[1]]))).copied();
-    Some((0..).zip(to_glyph.chunks_exact(2)).filter_map(|(code, pair)| Some((code, glyph(pair)?))).collect())
+    let Some(to_glyph) = to_glyph else {
+        return Some(of_glyph);
+    };
+    let glyph = |pair: &[u8]| {
+        of_glyph
+            .get(&u32::from(u16::from_be_bytes([pair[0], pair[1]])))
+            .copied()
+    };
+    Some(
+        (0..)
+            .zip(to_glyph.chunks_exact(2))
+            .filter_map(|(code, pair)| Some((code, glyph(pair)?)))
+            .collect(),
+    )
 }
 
 /// The widths of glyphs, listed individually: in a range, the parser mistakes the first glyph for the width.
 fn widths(document: &Document, descendant: &Dictionary) -> Vec<Object> {
-    let stated = descendant.get(b"W").map(|object| resolve(document, object)).and_then(Object::as_array);
-    let stated: Vec<&Object> = stated.into_iter().flatten().map(|object| resolve(document, object)).collect();
+    let stated = descendant
+        .get(b"W")
+        .map(|object| resolve(document, object))
+        .and_then(Object::as_array);
+    let stated: Vec<&Object> = stated
+        .into_iter()
+        .flatten()
+        .map(|object| resolve(document, object))
+        .collect();
     let (mut widths, mut rest, mut room) = (Vec::new(), &stated[..], MOST_WIDTHS);
     while let [first, next, behind @ ..] = rest {
         let Ok(first) = first.as_i64() else { break };
         rest = behind;
         let some: Vec<Object> = if let Ok(some) = next.as_array() {
-            some.iter().map_while(|width| resolve(document, width).as_float().ok()).map(Object::Real).collect()
+            some.iter()
+                .map_while(|width| resolve(document, width).as_float().ok())
+                .map(Object::Real)
+                .collect()
         } else if let (Ok(last), [width, behind @ ..]) = (next.as_i64(), rest) {
             rest = behind;
             let Ok(width) = width.as_float() else { break };
-            let count = usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or_default();
+            let count =
+                usize::try_from(last.saturating_sub(first).saturating_add(1)).unwrap_or_default();
             vec![Object::Real(width); count.min(room)]
         } else {
             break;

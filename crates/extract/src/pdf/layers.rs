@@ -12,27 +12,57 @@ const DEEPEST: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Layers(HashSet<ObjectId>);
 
-fn dictionary<'a>(document: &'a Document, dictionary: &'a Dictionary, key: &[u8]) -> Option<&'a Dictionary> {
-    dictionary.get(key).ok().and_then(|object| resolve(document, object).as_dict().ok())
+fn dictionary<'a>(
+    document: &'a Document,
+    dictionary: &'a Dictionary,
+    key: &[u8],
+) -> Option<&'a Dictionary> {
+    dictionary
+        .get(key)
+        .ok()
+        .and_then(|object| resolve(document, object).as_dict().ok())
 }
 
 fn array<'a>(document: &'a Document, dictionary: &'a Dictionary, key: &[u8]) -> &'a [Object] {
-    let array = dictionary.get(key).ok().and_then(|object| resolve(document, object).as_array().ok());
+    let array = dictionary
+        .get(key)
+        .ok()
+        .and_then(|object| resolve(document, object).as_array().ok());
     array.map_or(&[], Vec::as_slice)
 }
 
 fn name<'a>(document: &'a Document, dictionary: &'a Dictionary, key: &[u8]) -> &'a [u8] {
-    dictionary.get(key).ok().and_then(|object| resolve(document, object).as_name().ok()).unwrap_or_default()
+    dictionary
+        .get(key)
+        .ok()
+        .and_then(|object| resolve(document, object).as_name().ok())
+        .unwrap_or_default()
 }
 
 impl Layers {
     pub(super) fn of(document: &Document) -> Self {
-        let properties = document.catalog().ok().and_then(|root| dictionary(document, root, b"OCProperties"));
-        let Some(properties) = properties else { return Self::default() };
-        let ids = |objects: &[Object]| objects.iter().filter_map(|object| object.as_reference().ok()).collect();
+        let properties = document
+            .catalog()
+            .ok()
+            .and_then(|root| dictionary(document, root, b"OCProperties"));
+        let Some(properties) = properties else {
+            return Self::default();
+        };
+        let ids = |objects: &[Object]| {
+            objects
+                .iter()
+                .filter_map(|object| object.as_reference().ok())
+                .collect()
+        };
         let all: HashSet<ObjectId> = ids(array(document, properties, b"OCGs"));
-        let Some(start) = dictionary(document, properties, b"D") else { return Self::default() };
-        let mut off = if name(document, start, b"BaseState") == b"OFF" { all } else { HashSet::new() };
+        let Some(start) = dictionary(document, properties, b"D") else {
+            return Self::default();
+        };
+        let mut off = if name(document, start, b"BaseState") == b"OFF" {
+            all
+        } else {
+            HashSet::new()
+        };
         let on: HashSet<ObjectId> = ids(array(document, start, b"ON"));
         off.retain(|layer| !on.contains(layer));
         off.extend(ids(array(document, start, b"OFF")));
@@ -43,16 +73,21 @@ impl Layers {
 
     /// Switches the layers that say by themselves whether they are seen on a screen.
     fn view(&mut self, document: &Document, usages: &[Object]) {
-        for usage in usages.iter().filter_map(|usage| resolve(document, usage).as_dict().ok()) {
+        for usage in usages
+            .iter()
+            .filter_map(|usage| resolve(document, usage).as_dict().ok())
+        {
             if name(document, usage, b"Event") != b"View" {
                 continue;
             }
             for layer in array(document, usage, b"OCGs") {
-                let (Ok(id), Ok(of_layer)) = (layer.as_reference(), resolve(document, layer).as_dict()) else {
+                let (Ok(id), Ok(of_layer)) =
+                    (layer.as_reference(), resolve(document, layer).as_dict())
+                else {
                     continue;
                 };
-                let state =
-                    dictionary(document, of_layer, b"Usage").and_then(|usage| dictionary(document, usage, b"View"));
+                let state = dictionary(document, of_layer, b"Usage")
+                    .and_then(|usage| dictionary(document, usage, b"View"));
                 match state.map(|state| name(document, state, b"ViewState")) {
                     Some(b"OFF") => _ = self.0.insert(id),
                     Some(b"ON") => _ = self.0.remove(&id),
@@ -69,18 +104,25 @@ impl Layers {
         {
             return true;
         }
-        let Ok(group) = resolve(document, object).as_dict() else { return false };
+        let Ok(group) = resolve(document, object).as_dict() else {
+            return false;
+        };
         if name(document, group, b"Type") != b"OCMD" {
             return false;
         }
         if group.has(b"VE") {
             return !self.is_on(document, array(document, group, b"VE"), DEEPEST);
         }
-        let member = group.get(b"OCGs").map_or(&[][..], |member| match resolve(document, member) {
-            Object::Array(members) => members,
-            _ => std::slice::from_ref(member),
-        });
-        let mut members = member.iter().filter_map(|member| member.as_reference().ok()).peekable();
+        let member = group
+            .get(b"OCGs")
+            .map_or(&[][..], |member| match resolve(document, member) {
+                Object::Array(members) => members,
+                _ => std::slice::from_ref(member),
+            });
+        let mut members = member
+            .iter()
+            .filter_map(|member| member.as_reference().ok())
+            .peekable();
         if members.peek().is_none() {
             return false;
         }
@@ -95,11 +137,17 @@ impl Layers {
 
     /// The value of an expression. What is not understood is on.
     fn is_on(&self, document: &Document, expression: &[Object], depth: usize) -> bool {
-        let [operator, operands @ ..] = expression else { return true };
-        let mut values = operands.iter().map(|operand| match resolve(document, operand) {
-            Object::Array(expression) if depth > 0 => self.is_on(document, expression, depth - 1),
-            _ => !operand.as_reference().is_ok_and(|id| self.0.contains(&id)),
-        });
+        let [operator, operands @ ..] = expression else {
+            return true;
+        };
+        let mut values = operands
+            .iter()
+            .map(|operand| match resolve(document, operand) {
+                Object::Array(expression) if depth > 0 => {
+                    self.is_on(document, expression, depth - 1)
+                }
+                _ => !operand.as_reference().is_ok_and(|id| self.0.contains(&id)),
+            });
         match resolve(document, operator).as_name().unwrap_or_default() {
             b"And" => values.all(|on| on),
             b"Or" => values.any(|on| on),

@@ -33,8 +33,15 @@ impl From<pdf_extract::Error> for Unread {
 }
 
 /// The dictionary of this name, or an empty one.
-pub(super) fn sub_dictionary(document: &Document, dictionary: &Dictionary, key: &[u8]) -> Dictionary {
-    let found = dictionary.get(key).map(|object| resolve(document, object)).and_then(Object::as_dict);
+pub(super) fn sub_dictionary(
+    document: &Document,
+    dictionary: &Dictionary,
+    key: &[u8],
+) -> Dictionary {
+    let found = dictionary
+        .get(key)
+        .map(|object| resolve(document, object))
+        .and_then(Object::as_dict);
     found.cloned().unwrap_or_default()
 }
 
@@ -46,12 +53,22 @@ pub(super) struct Shared {
 
 impl Shared {
     pub(super) fn of(document: &Document) -> Self {
-        Self { fonts: HashMap::new(), layers: Rc::new(Layers::of(document)) }
+        Self {
+            fonts: HashMap::new(),
+            layers: Rc::new(Layers::of(document)),
+        }
     }
 
     fn font(&mut self, document: &Document, object: &Object) -> Option<Rc<Font>> {
-        let read = || Some(Rc::new(Font::read(document, resolve(document, object).as_dict().ok()?)));
-        let Ok(id) = object.as_reference() else { return read() };
+        let read = || {
+            Some(Rc::new(Font::read(
+                document,
+                resolve(document, object).as_dict().ok()?,
+            )))
+        };
+        let Ok(id) = object.as_reference() else {
+            return read();
+        };
         if !self.fonts.contains_key(&id) {
             self.fonts.insert(id, read()?);
         }
@@ -89,11 +106,27 @@ impl<'a> Mended<'a> {
         let original = document.get_object(page)?.clone();
         let bytes = document.get_page_content(page)?;
         let resources = inherited_resources(document, page);
-        let (in_use, known, operations, within, made) =
-            (Vec::new(), HashMap::new(), Vec::new(), Vec::new(), Vec::new());
+        let (in_use, known, operations, within, made) = (
+            Vec::new(),
+            HashMap::new(),
+            Vec::new(),
+            Vec::new(),
+            Vec::new(),
+        );
         let canvas = Canvas::new(document, original.as_dict()?, shared.layers.clone());
-        let mut mended =
-            Self { document, shared, in_use, known, operations, canvas, within, room, made, page, original };
+        let mut mended = Self {
+            document,
+            shared,
+            in_use,
+            known,
+            operations,
+            canvas,
+            within,
+            room,
+            made,
+            page,
+            original,
+        };
         mended.read(&bytes, &resources, None)?;
         mended.write()?;
         Ok(mended)
@@ -115,7 +148,9 @@ impl<'a> Mended<'a> {
         if 2 * unread > shown {
             return Err(Unread::Page);
         }
-        let content = Content { operations: std::mem::take(&mut self.operations) };
+        let content = Content {
+            operations: std::mem::take(&mut self.operations),
+        };
         let content = self.add(Stream::new(Dictionary::new(), content.encode()?));
         let mut fonts = Dictionary::new();
         for font in std::mem::take(&mut self.in_use) {
@@ -139,8 +174,16 @@ impl<'a> Mended<'a> {
     }
 
     /// Reads the operations of a page or a form that show text. `font` is the current font at its start.
-    fn read(&mut self, bytes: &[u8], resources: &Dictionary, font: Option<usize>) -> Result<(), Unread> {
-        self.room = self.room.checked_sub(bytes.len() as u64).ok_or(Unread::TooMuch)?;
+    fn read(
+        &mut self,
+        bytes: &[u8],
+        resources: &Dictionary,
+        font: Option<usize>,
+    ) -> Result<(), Unread> {
+        self.room = self
+            .room
+            .checked_sub(bytes.len() as u64)
+            .ok_or(Unread::TooMuch)?;
         let fonts = sub_dictionary(self.document, resources, b"Font");
         let forms = sub_dictionary(self.document, resources, b"XObject");
         let mut names = Names::of(self.document, resources);
@@ -152,7 +195,12 @@ impl<'a> Mended<'a> {
             }
             match operation.operator.as_str() {
                 "Tf" => {
-                    let place = self.font(operation.operands[0].as_name().ok().and_then(|name| fonts.get(name).ok()));
+                    let place = self.font(
+                        operation.operands[0]
+                            .as_name()
+                            .ok()
+                            .and_then(|name| fonts.get(name).ok()),
+                    );
                     operation.operands[0] = Object::Name(name(self.in_use[place].id));
                     self.operations.push(operation);
                     font = Some(place);
@@ -170,15 +218,23 @@ impl<'a> Mended<'a> {
                     }
                 }
                 "Do" => {
-                    let form = operation.operands[0].as_name().and_then(|name| forms.get(name)).cloned();
+                    let form = operation.operands[0]
+                        .as_name()
+                        .and_then(|name| forms.get(name))
+                        .cloned();
                     if let Ok(form) = form.and_then(|form| form.as_reference()) {
                         self.form(form, resources, &names, font)?;
                     }
                 }
                 "Tj" | "TJ" | "'" | "\"" => {
-                    let (Some(font), Some(shown)) = (font, operation.operands.pop()) else { continue };
+                    let (Some(font), Some(shown)) = (font, operation.operands.pop()) else {
+                        continue;
+                    };
                     let mut strings = 0;
-                    for string in shown.as_array().map_or(std::slice::from_ref(&shown), Vec::as_slice) {
+                    for string in shown
+                        .as_array()
+                        .map_or(std::slice::from_ref(&shown), Vec::as_slice)
+                    {
                         strings += usize::from(matches!(string, Object::String(..)));
                         self.in_use[font].show(string.as_str().unwrap_or_default());
                     }
@@ -188,7 +244,8 @@ impl<'a> Mended<'a> {
                 _ => self.operations.push(operation),
             }
         }
-        self.operations.extend(outer.iter().map(|_| Operation::new("Q", Vec::new())));
+        self.operations
+            .extend(outer.iter().map(|_| Operation::new("Q", Vec::new())));
         for _ in &outer {
             self.canvas.restore();
         }
@@ -218,8 +275,16 @@ impl<'a> Mended<'a> {
     }
 
     /// Inlines the content of a form.
-    fn form(&mut self, id: ObjectId, outer: &Dictionary, names: &Names, font: Option<usize>) -> Result<(), Unread> {
-        let Ok(stream) = self.document.get_object(id).and_then(Object::as_stream) else { return Ok(()) };
+    fn form(
+        &mut self,
+        id: ObjectId,
+        outer: &Dictionary,
+        names: &Names,
+        font: Option<usize>,
+    ) -> Result<(), Unread> {
+        let Ok(stream) = self.document.get_object(id).and_then(Object::as_stream) else {
+            return Ok(());
+        };
         let subtype = stream.dict.get(b"Subtype").and_then(Object::as_name).ok();
         if subtype == Some(b"Image") {
             self.canvas.picture(self.document, Some(id), stream, names);
@@ -228,9 +293,19 @@ impl<'a> Mended<'a> {
             return Ok(());
         }
         let bytes = content(stream);
-        let own = stream.dict.has(b"Resources").then(|| sub_dictionary(self.document, &stream.dict, b"Resources"));
-        let matrix = stream.dict.get(b"Matrix").map(|object| resolve(self.document, object)).and_then(Object::as_array);
-        let matrix = matrix.map(|numbers| Operation::new("cm", numbers.clone())).ok().filter(is_well_formed);
+        let own = stream
+            .dict
+            .has(b"Resources")
+            .then(|| sub_dictionary(self.document, &stream.dict, b"Resources"));
+        let matrix = stream
+            .dict
+            .get(b"Matrix")
+            .map(|object| resolve(self.document, object))
+            .and_then(Object::as_array);
+        let matrix = matrix
+            .map(|numbers| Operation::new("cm", numbers.clone()))
+            .ok()
+            .filter(is_well_formed);
         self.operations.push(Operation::new("q", Vec::new()));
         self.operations.extend(matrix);
         let marks = self.canvas.marks();
@@ -250,7 +325,10 @@ impl Drop for Mended<'_> {
         for made in &self.made {
             self.document.objects.remove(made);
         }
-        self.document.set_object(self.page, std::mem::replace(&mut self.original, Object::Null));
+        self.document.set_object(
+            self.page,
+            std::mem::replace(&mut self.original, Object::Null),
+        );
     }
 }
 
@@ -266,7 +344,10 @@ fn inherited_resources(document: &Document, page: ObjectId) -> Dictionary {
         if dictionary.has(b"Resources") {
             return sub_dictionary(document, dictionary, b"Resources");
         }
-        node = dictionary.get(b"Parent").and_then(Object::as_reference).and_then(|id| document.get_dictionary(id));
+        node = dictionary
+            .get(b"Parent")
+            .and_then(Object::as_reference)
+            .and_then(|id| document.get_dictionary(id));
     }
     Dictionary::new()
 }
@@ -274,7 +355,9 @@ fn inherited_resources(document: &Document, page: ObjectId) -> Dictionary {
 /// Whether an operation may show text, and has the operands that it needs.
 fn is_well_formed(operation: &Operation) -> bool {
     let operands = &operation.operands[..];
-    let numbers = |count: usize| operands.len() == count && operands.iter().all(|operand| operand.as_float().is_ok());
+    let numbers = |count: usize| {
+        operands.len() == count && operands.iter().all(|operand| operand.as_float().is_ok())
+    };
     match operation.operator.as_str() {
         "BT" | "ET" | "q" | "Q" | "T*" => true,
         "cm" | "Tm" => numbers(6),
@@ -300,8 +383,11 @@ fn shows(operation: Operation, shown: Object) -> Vec<Operation> {
         "'" => vec![line(), Operation::new("Tj", vec![shown])],
         "\"" => {
             let distances = ["Tw", "Tc"].into_iter().zip(operands);
-            let distances = distances.map(|(operator, distance)| Operation::new(operator, vec![distance]));
-            distances.chain([line(), Operation::new("Tj", vec![shown])]).collect()
+            let distances =
+                distances.map(|(operator, distance)| Operation::new(operator, vec![distance]));
+            distances
+                .chain([line(), Operation::new("Tj", vec![shown])])
+                .collect()
         }
         _ => vec![Operation::new(&operator, vec![shown])],
     }

@@ -45,7 +45,13 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
                 page
             }
             Err(Unread::TooMuch) => return Err(met.into()),
-            Err(Unread::TooLong) => return Err(Met { limit: Limit::Time, at: budget.limits.time }.into()),
+            Err(Unread::TooLong) => {
+                return Err(Met {
+                    limit: Limit::Time,
+                    at: budget.limits.time,
+                }
+                .into());
+            }
             Err(Unread::Page) => {
                 lost.push(number);
                 String::new()
@@ -111,7 +117,9 @@ fn page(
     let read = |reads_pictures: bool| {
         let mut text = String::new();
         let mut eye = Eye::new(page.scene(), &mut text, reads_pictures);
-        match catch_unwind(AssertUnwindSafe(|| output_doc_page(page.document(), &mut eye, number))) {
+        match catch_unwind(AssertUnwindSafe(|| {
+            output_doc_page(page.document(), &mut eye, number)
+        })) {
             Ok(read) => read.map_err(|_| Unread::Page)?,
             Err(_) => return Err(Unread::Page),
         }
@@ -133,12 +141,19 @@ fn damaged(why: &str) -> ExtractError {
 }
 
 fn about(document: &Document) -> Description {
-    let info = document.trailer.get(b"Info").ok().and_then(|info| match info {
-        Object::Reference(id) => document.get_object(*id).ok()?.as_dict().ok(),
-        info => info.as_dict().ok(),
-    });
-    let value = |info: &Dictionary, key: &[u8]| phrase(&decode_text_string(info.get(key).ok()?).ok()?);
-    let Some(info) = info else { return Description::default() };
+    let info = document
+        .trailer
+        .get(b"Info")
+        .ok()
+        .and_then(|info| match info {
+            Object::Reference(id) => document.get_object(*id).ok()?.as_dict().ok(),
+            info => info.as_dict().ok(),
+        });
+    let value =
+        |info: &Dictionary, key: &[u8]| phrase(&decode_text_string(info.get(key).ok()?).ok()?);
+    let Some(info) = info else {
+        return Description::default();
+    };
     Description {
         title: value(info, b"Title"),
         authors: value(info, b"Author").into_iter().collect(),

@@ -27,24 +27,40 @@ pub(super) struct Look {
 }
 
 impl Look {
-    pub(super) const UNKNOWN: Self = Self { paint: Some(Paint::Unknown), alpha: 1.0, is_whole: false, has_parts: true };
+    pub(super) const UNKNOWN: Self = Self {
+        paint: Some(Paint::Unknown),
+        alpha: 1.0,
+        is_whole: false,
+        has_parts: true,
+    };
 }
 
 /// An entry of the dictionary of a picture, which has a short name in a picture within the operations.
 fn entry<'a>(document: &'a Document, picture: &'a Stream, names: [&[u8]; 2]) -> Option<&'a Object> {
-    let object = names.into_iter().find_map(|name| picture.dict.get(name).ok())?;
+    let object = names
+        .into_iter()
+        .find_map(|name| picture.dict.get(name).ok())?;
     Some(resolve(document, object)).filter(|object| **object != Object::Null)
 }
 
 /// A picture, with the colour spaces that the resources have under names.
 pub(super) fn look(document: &Document, picture: &Stream, named: &Dictionary) -> Look {
     let is_set = |name: &[u8]| entry(document, picture, [name, name]).is_some();
-    let is_stencil = entry(document, picture, [b"ImageMask", b"IM"]).and_then(|value| value.as_bool().ok());
+    let is_stencil =
+        entry(document, picture, [b"ImageMask", b"IM"]).and_then(|value| value.as_bool().ok());
     if is_stencil == Some(true) {
         // Ink is where the value is 0.
         return match samples(document, picture, 1, 1).as_deref() {
-            Some([value]) => Look { paint: None, alpha: 1.0 - f32::from(value[0]), is_whole: true, has_parts: false },
-            _ => Look { paint: None, ..Look::UNKNOWN },
+            Some([value]) => Look {
+                paint: None,
+                alpha: 1.0 - f32::from(value[0]),
+                is_whole: true,
+                has_parts: false,
+            },
+            _ => Look {
+                paint: None,
+                ..Look::UNKNOWN
+            },
         };
     }
     if is_set(b"Mask") || is_set(b"SMaskInData") {
@@ -58,20 +74,35 @@ pub(super) fn look(document: &Document, picture: &Stream, named: &Dictionary) ->
         },
         Some(Err(_)) => return Look::UNKNOWN,
     };
-    let space = entry(document, picture, [b"ColorSpace", b"CS"]).map(|space| Space::read(document, space, named));
+    let space = entry(document, picture, [b"ColorSpace", b"CS"])
+        .map(|space| Space::read(document, space, named));
     let paint = space.and_then(|space| one_colour(document, picture, &space));
-    Look { paint: Some(paint.unwrap_or(Paint::Opaque)), alpha, is_whole: true, has_parts: paint.is_none() }
+    Look {
+        paint: Some(paint.unwrap_or(Paint::Opaque)),
+        alpha,
+        is_whole: true,
+        has_parts: paint.is_none(),
+    }
 }
 
 /// The colour of a picture that has only one.
 fn one_colour(document: &Document, picture: &Stream, space: &Space) -> Option<Paint> {
-    let bits = entry(document, picture, [b"BitsPerComponent", b"BPC"])?.as_i64().ok()?;
+    let bits = entry(document, picture, [b"BitsPerComponent", b"BPC"])?
+        .as_i64()
+        .ok()?;
     let samples = samples(document, picture, space.parts(), bits)?;
     let most = if bits == 1 { 1.0 } else { 255.0 };
     alike(samples.iter().map(|sample| {
         let is_index = matches!(space, Space::Indexed(..));
-        let values: Vec<f32> = sample.iter().map(|&part| f32::from(part) / if is_index { 1.0 } else { most }).collect();
-        if matches!(space, Space::Lab) { Paint::Unknown } else { space.paint(&values) }
+        let values: Vec<f32> = sample
+            .iter()
+            .map(|&part| f32::from(part) / if is_index { 1.0 } else { most })
+            .collect();
+        if matches!(space, Space::Lab) {
+            Paint::Unknown
+        } else {
+            space.paint(&values)
+        }
     }))
 }
 
@@ -79,7 +110,9 @@ fn one_colour(document: &Document, picture: &Stream, space: &Space) -> Option<Pa
 fn alike(paints: impl IntoIterator<Item = Paint>) -> Option<Paint> {
     let mut paints = paints.into_iter();
     let first = paints.next()?;
-    let Paint::Colour(colour) = first else { return None };
+    let Paint::Colour(colour) = first else {
+        return None;
+    };
     paints
         .all(|paint| matches!(paint, Paint::Colour(other) if super::colour::is_lost_on(other, colour)))
         .then_some(first)
@@ -90,19 +123,33 @@ fn samples(document: &Document, picture: &Stream, parts: usize, bits: i64) -> Op
     let number = |names| usize::try_from(entry(document, picture, names)?.as_i64().ok()?).ok();
     let (width, height) = (number([b"Width", b"W"])?, number([b"Height", b"H"])?);
     let filters = entry(document, picture, [b"Filter", b"F"]);
-    let filters =
-        filters.map_or(&[][..], |filters| filters.as_array().map_or(std::slice::from_ref(filters), Vec::as_slice));
-    let is_plain = filters.iter().all(|filter| {
-        matches!(resolve(document, filter).as_name(), Ok(b"FlateDecode" | b"LZWDecode" | b"ASCII85Decode"))
+    let filters = filters.map_or(&[][..], |filters| {
+        filters
+            .as_array()
+            .map_or(std::slice::from_ref(filters), Vec::as_slice)
     });
-    let size = width.checked_mul(height)?.checked_mul(parts).filter(|size| (1..=MOST_PARTS).contains(size))?;
+    let is_plain = filters.iter().all(|filter| {
+        matches!(
+            resolve(document, filter).as_name(),
+            Ok(b"FlateDecode" | b"LZWDecode" | b"ASCII85Decode")
+        )
+    });
+    let size = width
+        .checked_mul(height)?
+        .checked_mul(parts)
+        .filter(|size| (1..=MOST_PARTS).contains(size))?;
     if !is_plain || picture.content.len() > MOST_BYTES {
         return None;
     }
     let is_turned = match entry(document, picture, [b"Decode", b"D"]) {
         None => false,
         Some(decode) => {
-            let values: Vec<f32> = decode.as_array().ok()?.iter().filter_map(|value| value.as_float().ok()).collect();
+            let values: Vec<f32> = decode
+                .as_array()
+                .ok()?
+                .iter()
+                .filter_map(|value| value.as_float().ok())
+                .collect();
             match values[..] {
                 [0.0, 1.0] => false,
                 [1.0, 0.0] if bits == 1 => true,
@@ -123,7 +170,11 @@ fn samples(document: &Document, picture: &Stream, parts: usize, bits: i64) -> Op
         (1, 1) => data
             .get(..width.div_ceil(8) * height)?
             .chunks_exact(width.div_ceil(8))
-            .all(|row| (0..width).all(|place| add(&[row[place / 8] >> (7 - place % 8) & 1 ^ u8::from(is_turned)]))),
+            .all(|row| {
+                (0..width).all(|place| {
+                    add(&[row[place / 8] >> (7 - place % 8) & 1 ^ u8::from(is_turned)])
+                })
+            }),
         _ => false,
     };
     is_read.then(|| different.into_iter().collect())
@@ -131,12 +182,29 @@ fn samples(document: &Document, picture: &Stream, parts: usize, bits: i64) -> Op
 
 /// What a shading paints, if it leaves nothing free.
 pub(super) fn shading(document: &Document, shading: &Object, named: &Dictionary) -> Paint {
-    let Ok(shading) = resolve(document, shading).as_dict() else { return Paint::Unknown };
-    let get = |key: &[u8]| shading.get(key).ok().map(|object| resolve(document, object));
-    let array = |key: &[u8]| get(key).and_then(|object| object.as_array().ok()).map_or(&[][..], Vec::as_slice);
-    let extends = array(b"Extend").iter().filter(|end| resolve(document, end).as_bool().is_ok_and(|extends| extends));
-    let coordinates: Vec<f32> =
-        array(b"Coords").iter().map_while(|number| resolve(document, number).as_float().ok()).collect();
+    let Ok(shading) = resolve(document, shading).as_dict() else {
+        return Paint::Unknown;
+    };
+    let get = |key: &[u8]| {
+        shading
+            .get(key)
+            .ok()
+            .map(|object| resolve(document, object))
+    };
+    let array = |key: &[u8]| {
+        get(key)
+            .and_then(|object| object.as_array().ok())
+            .map_or(&[][..], Vec::as_slice)
+    };
+    let extends = array(b"Extend").iter().filter(|end| {
+        resolve(document, end)
+            .as_bool()
+            .is_ok_and(|extends| extends)
+    });
+    let coordinates: Vec<f32> = array(b"Coords")
+        .iter()
+        .map_while(|number| resolve(document, number).as_float().ok())
+        .collect();
     let is_line = matches!(coordinates[..], [a, b, c, d] if (a - c).hypot(b - d) > 0.0);
     let is_axial = get(b"ShadingType").and_then(|kind| kind.as_i64().ok()) == Some(2);
     if !is_axial || !is_line || extends.count() != 2 || shading.has(b"BBox") {
@@ -145,8 +213,15 @@ pub(super) fn shading(document: &Document, shading: &Object, named: &Dictionary)
     let colours = || {
         let space = Space::read(document, get(b"ColorSpace")?, named);
         let function = Function::read(document, get(b"Function")?, 0)?;
-        let domain: Vec<f32> = array(b"Domain").iter().map_while(|number| number.as_float().ok()).collect();
-        let (from, to) = if let [from, to] = domain[..] { (from, to) } else { (0.0, 1.0) };
+        let domain: Vec<f32> = array(b"Domain")
+            .iter()
+            .map_while(|number| number.as_float().ok())
+            .collect();
+        let (from, to) = if let [from, to] = domain[..] {
+            (from, to)
+        } else {
+            (0.0, 1.0)
+        };
         alike((0..=STEPS).map(|step| {
             let values = function.of(&[from + (to - from) * f32::from(step) / f32::from(STEPS)]);
             values.map_or(Paint::Unknown, |values| space.paint(&values))
@@ -158,9 +233,9 @@ pub(super) fn shading(document: &Document, shading: &Object, named: &Dictionary)
 /// What a pattern paints: as far as it is a shading, and nothing else is to be done with it.
 pub(super) fn pattern(document: &Document, pattern: &Object, named: &Dictionary) -> Paint {
     match resolve(document, pattern).as_dict() {
-        Ok(pattern) if !pattern.has(b"ExtGState") => {
-            pattern.get(b"Shading").map_or(Paint::Unknown, |object| shading(document, object, named))
-        }
+        Ok(pattern) if !pattern.has(b"ExtGState") => pattern
+            .get(b"Shading")
+            .map_or(Paint::Unknown, |object| shading(document, object, named)),
         _ => Paint::Unknown,
     }
 }

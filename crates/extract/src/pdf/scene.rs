@@ -55,7 +55,10 @@ impl Places {
     }
 
     fn add(&mut self, place: usize, bounds: &Bounds) {
-        let (across, up) = ((bounds.to.0 - bounds.from.0) / SQUARE, (bounds.to.1 - bounds.from.1) / SQUARE);
+        let (across, up) = (
+            (bounds.to.0 - bounds.from.0) / SQUARE,
+            (bounds.to.1 - bounds.from.1) / SQUARE,
+        );
         let squares = (across + 2.0) * (up + 2.0);
         if squares.is_nan() || squares > MOST_SQUARES {
             return self.large.push(place);
@@ -70,10 +73,18 @@ impl Places {
 
     /// The shapes that may be at a point, the last one first.
     fn at(&self, point: Point) -> impl Iterator<Item = usize> {
-        let (mut near, mut large) =
-            (self.squares.get(&Self::square(point)).map_or(&[][..], Vec::as_slice), &self.large[..]);
+        let (mut near, mut large) = (
+            self.squares
+                .get(&Self::square(point))
+                .map_or(&[][..], Vec::as_slice),
+            &self.large[..],
+        );
         std::iter::from_fn(move || {
-            let next = if near.last() > large.last() { &mut near } else { &mut large };
+            let next = if near.last() > large.last() {
+                &mut near
+            } else {
+                &mut large
+            };
             let (place, rest) = next.split_last()?;
             *next = rest;
             Some(*place)
@@ -160,7 +171,17 @@ impl Scene {
     pub(super) fn new(page: Option<Bounds>, unit: f64) -> Self {
         let (painted, places, styles) = (Vec::new(), Places::default(), Vec::new());
         let (work, is_over) = (Cell::new(MOST_WORK), Cell::new(false));
-        Self { page, unit, painted, places, styles, strings: 0, work, is_full: false, is_over }
+        Self {
+            page,
+            unit,
+            painted,
+            places,
+            styles,
+            strings: 0,
+            work,
+            is_full: false,
+            is_over,
+        }
     }
 
     /// Says that not all of the page is remembered.
@@ -204,15 +225,24 @@ impl Scene {
         if self.is_full {
             self.is_over.set(true);
         }
-        let unseen = |how| Unseen { how, is_of_picture: false, is_on_picture: false };
+        let unseen = |how| Unseen {
+            how,
+            is_of_picture: false,
+            is_on_picture: false,
+        };
         if style.is_off {
             return Some(unseen(Hiding::HiddenLayer));
         }
         let on_picture = || {
-            let is_picture = |place: usize| self.painted[place].is_picture && self.is_in(place, points[0]);
+            let is_picture =
+                |place: usize| self.painted[place].is_picture && self.is_in(place, points[0]);
             is_placed && self.places.at(points[0]).any(is_picture)
         };
-        let scanned = |how| Unseen { how, is_of_picture: true, is_on_picture: on_picture() };
+        let scanned = |how| Unseen {
+            how,
+            is_of_picture: true,
+            is_on_picture: on_picture(),
+        };
         let inks = style.inks();
         if inks.is_empty() {
             return Some(scanned(Hiding::InvisibleRendering));
@@ -226,18 +256,32 @@ impl Scene {
         }
         let is_lost = |point: &Point| self.is_lost(style, &inks, *point);
         if !is_placed {
-            return self.is_row_lost(style, letter, is_lost).then(|| unseen(Hiding::SameColour));
+            return self
+                .is_row_lost(style, letter, is_lost)
+                .then(|| unseen(Hiding::SameColour));
         }
-        if self.page.is_some_and(|page| !points.iter().any(|point| page.contains(*point))) {
+        if self
+            .page
+            .is_some_and(|page| !points.iter().any(|point| page.contains(*point)))
+        {
             return Some(unseen(Hiding::OffPage));
         }
-        if self.may(points.len() * style.clip.work()) && !points.iter().any(|point| style.clip.contains(*point)) {
+        if self.may(points.len() * style.clip.work())
+            && !points.iter().any(|point| style.clip.contains(*point))
+        {
             return Some(unseen(Hiding::Clipped));
         }
-        let covers: Option<Vec<usize>> = points.iter().map(|point| self.cover(*point, style.painted)).collect();
+        let covers: Option<Vec<usize>> = points
+            .iter()
+            .map(|point| self.cover(*point, style.painted))
+            .collect();
         if let Some(covers) = covers {
             let is_picture = covers.iter().all(|&place| self.painted[place].is_picture);
-            return Some(if is_picture { scanned(Hiding::Covered) } else { unseen(Hiding::Covered) });
+            return Some(if is_picture {
+                scanned(Hiding::Covered)
+            } else {
+                unseen(Hiding::Covered)
+            });
         }
         let is_lost = match style.measured {
             Measured::All => points.iter().all(is_lost),
@@ -247,8 +291,15 @@ impl Scene {
     }
 
     /// Whether a letter is lost wherever in its row it is.
-    fn is_row_lost(&self, style: &Style, letter: &Letter, is_lost: impl Fn(&Point) -> bool) -> bool {
-        let Some(page) = self.page.filter(|_| !style.metrics.is_vertical) else { return false };
+    fn is_row_lost(
+        &self,
+        style: &Style,
+        letter: &Letter,
+        is_lost: impl Fn(&Point) -> bool,
+    ) -> bool {
+        let Some(page) = self.page.filter(|_| !style.metrics.is_vertical) else {
+            return false;
+        };
         let mut row = letter.row(&page).peekable();
         row.peek().is_some() && row.all(|point| is_lost(&point))
     }
@@ -272,24 +323,30 @@ impl Scene {
 
     /// What covers this point after so many shapes.
     fn cover(&self, point: Point, after: usize) -> Option<usize> {
-        self.places.at(point).take_while(|&place| place >= after).find(|&place| {
-            let painted = &self.painted[place];
-            painted.covers && painted.alpha >= OPAQUE && self.is_in(place, point)
-        })
+        self.places
+            .at(point)
+            .take_while(|&place| place >= after)
+            .find(|&place| {
+                let painted = &self.painted[place];
+                painted.covers && painted.alpha >= OPAQUE && self.is_in(place, point)
+            })
     }
 
     /// Whether letters of these inks cannot be told from what is below at this point.
     fn is_lost(&self, style: &Style, inks: &[(Paint, f32)], point: Point) -> bool {
-        let Some(below) = self.below(point, style.painted) else { return false };
-        inks.iter().all(|(paint, alpha)| match (paint, style.blend) {
-            (Paint::Nothing, _) => true,
-            (Paint::Colour(colour), Blend::Normal) => {
-                let mixed = |part: usize| below[part] + alpha * (colour[part] - below[part]);
-                is_lost_on([mixed(0), mixed(1), mixed(2)], below)
-            }
-            (Paint::Colour(colour), blend) => blend.ignores(*colour),
-            (Paint::Opaque | Paint::Unknown, _) => false,
-        })
+        let Some(below) = self.below(point, style.painted) else {
+            return false;
+        };
+        inks.iter()
+            .all(|(paint, alpha)| match (paint, style.blend) {
+                (Paint::Nothing, _) => true,
+                (Paint::Colour(colour), Blend::Normal) => {
+                    let mixed = |part: usize| below[part] + alpha * (colour[part] - below[part]);
+                    is_lost_on([mixed(0), mixed(1), mixed(2)], below)
+                }
+                (Paint::Colour(colour), blend) => blend.ignores(*colour),
+                (Paint::Opaque | Paint::Unknown, _) => false,
+            })
     }
 
     /// The colour at this point after so many shapes, if it is known.
@@ -309,7 +366,9 @@ impl Scene {
                 continue;
             }
             let painted = &self.painted[place];
-            let Paint::Colour(part) = painted.paint else { return None };
+            let Paint::Colour(part) = painted.paint else {
+                return None;
+            };
             if !add(part, painted.alpha) {
                 return Some(colour);
             }
@@ -322,7 +381,11 @@ impl Scene {
 impl Style {
     /// What the letters are painted with; nothing if they are invisible.
     fn inks(&self) -> Vec<(Paint, f32)> {
-        let stencil = self.stencil.as_ref().and_then(|stencil| stencil.get()).map(|paint| (paint, 1.0));
+        let stencil = self
+            .stencil
+            .as_ref()
+            .and_then(|stencil| stencil.get())
+            .map(|paint| (paint, 1.0));
         let inks = self.inks.into_iter().chain([stencil]).flatten();
         inks.filter(|(paint, _)| *paint != Paint::Nothing).collect()
     }
@@ -334,21 +397,37 @@ impl Letter {
         /// The distance of the places, and how many there are to each side.
         const STEP: f64 = 8.0;
         const MOST: i32 = 200;
-        let ((x, y), width) = (self.matrix.point((0.0, 0.3 * self.size)), self.matrix.scaled(1.0).0);
+        let ((x, y), width) = (
+            self.matrix.point((0.0, 0.3 * self.size)),
+            self.matrix.scaled(1.0).0,
+        );
         let [a, b, ..] = self.matrix.0;
         let page = *page;
         let at = move |step: i32| {
             let far = STEP * f64::from(step) / width;
             (x + a * far, y + b * far)
         };
-        (-MOST..=MOST).map(at).filter(move |point| page.contains(*point))
+        (-MOST..=MOST)
+            .map(at)
+            .filter(move |point| page.contains(*point))
     }
 
     /// Points that letters usually reach, the middle first.
     fn points(&self, measured: Measured) -> Vec<Point> {
-        let at = |x: f64, y: f64| self.matrix.point((x * self.width * self.size, y * self.size));
+        let at = |x: f64, y: f64| {
+            self.matrix
+                .point((x * self.width * self.size, y * self.size))
+        };
         if measured == Measured::All {
-            [(0.5, 0.3), (0.1, 0.05), (0.9, 0.05), (0.1, 0.65), (0.9, 0.65)].map(|(x, y)| at(x, y)).to_vec()
+            [
+                (0.5, 0.3),
+                (0.1, 0.05),
+                (0.9, 0.05),
+                (0.1, 0.65),
+                (0.9, 0.65),
+            ]
+            .map(|(x, y)| at(x, y))
+            .to_vec()
         } else {
             vec![at(0.0, 0.0)]
         }

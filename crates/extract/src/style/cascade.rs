@@ -6,7 +6,9 @@ use cssparser::{ParseError, Parser, Token};
 use dom_query::NodeRef;
 use hashbrown::HashMap;
 
-use super::declaration::{Declaration, PROPERTIES, Property, Says, Setting, declarations, longhands, wide};
+use super::declaration::{
+    Declaration, PROPERTIES, Property, Says, Setting, declarations, longhands, wide,
+};
 use super::selector::{Key, Selector};
 use super::sheet::{Sheets, in_style, of_attribute};
 use crate::ExtractError;
@@ -37,7 +39,9 @@ type Weight = (bool, bool, u64, u32, usize);
 
 impl Settings {
     pub(super) fn get(&self, property: Property) -> Option<Setting> {
-        self.all[property as usize].map(|(_, setting)| setting).filter(|setting| *setting != Setting::Revert)
+        self.all[property as usize]
+            .map(|(_, setting)| setting)
+            .filter(|setting| *setting != Setting::Revert)
     }
 
     fn set(&mut self, property: Property, setting: Setting, weight: Weight) {
@@ -55,7 +59,15 @@ pub(super) struct Work(u64);
 impl Work {
     pub(super) fn add(&mut self, steps: u64, limits: &Limits) -> Result<(), ExtractError> {
         self.0 = self.0.saturating_add(steps);
-        if self.0 > MOST { Err(Met { limit: Limit::Time, at: limits.time }.into()) } else { Ok(()) }
+        if self.0 > MOST {
+            Err(Met {
+                limit: Limit::Time,
+                at: limits.time,
+            }
+            .into())
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -68,39 +80,84 @@ pub(super) fn settings(
     (work, limits): (&mut Work, &Limits),
     matches: &mut dyn FnMut(&Selector) -> bool,
 ) -> Result<Settings, ExtractError> {
-    let mut settings = Settings { all: [None; PROPERTIES], variables: around.clone() };
-    let Some(element) = node.element_ref() else { return Ok(settings) };
+    let mut settings = Settings {
+        all: [None; PROPERTIES],
+        variables: around.clone(),
+    };
+    let Some(element) = node.element_ref() else {
+        return Ok(settings);
+    };
     let mut keys = vec![Key::Any, Key::Tag(element.name.local.to_string())];
     let (mut style, mut hints) = (Vec::new(), Vec::new());
     for attribute in &element.attrs {
         let value: &str = &attribute.value;
         match &*attribute.name.local {
             "id" => keys.push(Key::Id(value.to_owned())),
-            "class" => keys.extend(value.split_ascii_whitespace().map(|class| Key::Class(class.to_owned()))),
+            "class" => keys.extend(
+                value
+                    .split_ascii_whitespace()
+                    .map(|class| Key::Class(class.to_owned())),
+            ),
             "style" => style = in_style(value, sheets.is_quirky),
             name => hints.extend(of_attribute(&element.name.local, name, value)),
         }
     }
     drop(element);
-    let mut all: Vec<(Weight, &Declaration)> = hints.iter().map(|hint| ((false, false, 0, 0, 0), hint)).collect();
-    for rule in keys.iter().filter_map(|key| sheets.by_key.get(key)).flatten() {
+    let mut all: Vec<(Weight, &Declaration)> = hints
+        .iter()
+        .map(|hint| ((false, false, 0, 0, 0), hint))
+        .collect();
+    for rule in keys
+        .iter()
+        .filter_map(|key| sheets.by_key.get(key))
+        .flatten()
+    {
         let found = &sheets.rules[*rule];
-        let inside = if found.selector.looks_inside { size as u64 } else { 0 };
+        let inside = if found.selector.looks_inside {
+            size as u64
+        } else {
+            0
+        };
         work.add(COMPARISON + depth as u64 + inside, limits)?;
         if matches(&found.selector) {
             for declaration in &sheets.declarations[found.declarations] {
                 let is_important = declaration.is_important;
-                let layer = if is_important { !found.layer } else { found.layer };
-                all.push(((is_important, false, layer, found.selector.specificity, *rule + 1), declaration));
+                let layer = if is_important {
+                    !found.layer
+                } else {
+                    found.layer
+                };
+                all.push((
+                    (
+                        is_important,
+                        false,
+                        layer,
+                        found.selector.specificity,
+                        *rule + 1,
+                    ),
+                    declaration,
+                ));
             }
         }
     }
-    all.extend(style.iter().map(|declaration| ((declaration.is_important, true, 0, 0, 0), declaration)));
-    let mut values = Values { around, own: HashMap::new(), known: HashMap::new(), is_over: false, work: 0 };
+    all.extend(
+        style
+            .iter()
+            .map(|declaration| ((declaration.is_important, true, 0, 0, 0), declaration)),
+    );
+    let mut values = Values {
+        around,
+        own: HashMap::new(),
+        known: HashMap::new(),
+        is_over: false,
+        work: 0,
+    };
     let mut weights: HashMap<&str, Weight> = HashMap::new();
     for (weight, declaration) in &all {
         if let Says::Variable(name, value) = &declaration.says
-            && weights.get(name.as_str()).is_none_or(|other| other <= weight)
+            && weights
+                .get(name.as_str())
+                .is_none_or(|other| other <= weight)
         {
             weights.insert(name, *weight);
             values.own.insert(name, value);
@@ -114,7 +171,9 @@ pub(super) fn settings(
             Says::Set(property, setting) => settings.set(*property, *setting, weight),
             Says::Later(name, value) => {
                 let value = values.filled(value, DEPTH);
-                let found = value.map(|value| declarations(name, &value, sheets.is_quirky)).unwrap_or_default();
+                let found = value
+                    .map(|value| declarations(name, &value, sheets.is_quirky))
+                    .unwrap_or_default();
                 // What turns out not to be valid is as if nothing were said, here and by weaker declarations.
                 for property in longhands(name) {
                     settings.set(*property, wide(*property, "unset"), weight);
@@ -128,7 +187,11 @@ pub(super) fn settings(
             Says::Variable(..) => {}
         }
     }
-    let Values { is_over, work: steps, .. } = values;
+    let Values {
+        is_over,
+        work: steps,
+        ..
+    } = values;
     work.add(if is_over { MOST } else { steps }, limits)?;
     Ok(settings)
 }
@@ -192,9 +255,10 @@ impl Values<'_> {
             let from = parser.position();
             let (is_variable, close) = match parser.next_including_whitespace() {
                 Err(_) => return Some(()),
-                Ok(Token::Function(name)) => {
-                    (name.eq_ignore_ascii_case("var") || name.eq_ignore_ascii_case("env"), ')')
-                }
+                Ok(Token::Function(name)) => (
+                    name.eq_ignore_ascii_case("var") || name.eq_ignore_ascii_case("env"),
+                    ')',
+                ),
                 Ok(Token::ParenthesisBlock) => (false, ')'),
                 Ok(Token::SquareBracketBlock) => (false, ']'),
                 Ok(Token::CurlyBracketBlock) => (false, '}'),
@@ -207,8 +271,11 @@ impl Values<'_> {
                 out.push_str(parser.slice_from(from));
             }
             let found = parser.parse_nested_block(|inner| {
-                let found =
-                    if is_variable { self.variable(inner, out, depth - 1) } else { self.fill(inner, out, depth - 1) };
+                let found = if is_variable {
+                    self.variable(inner, out, depth - 1)
+                } else {
+                    self.fill(inner, out, depth - 1)
+                };
                 while inner.next().is_ok() {}
                 Ok::<_, ParseError<()>>(found)
             });

@@ -29,12 +29,19 @@ pub(crate) fn applies(media: &str) -> bool {
 fn one_query(parser: &mut Parser<'_>) -> Truth {
     let start = parser.state();
     let word = |parser: &mut Parser<'_>| {
-        parser.try_parse(Parser::expect_ident_cloned).ok().map(|word| word.to_ascii_lowercase())
+        parser
+            .try_parse(Parser::expect_ident_cloned)
+            .ok()
+            .map(|word| word.to_ascii_lowercase())
     };
     let first = word(parser);
     let is = |name: &str| first.as_deref() == Some(name);
     let is_negated = is("not");
-    let medium = if is_negated || is("only") { word(parser) } else { first.clone() };
+    let medium = if is_negated || is("only") {
+        word(parser)
+    } else {
+        first.clone()
+    };
     let Some(medium) = medium else {
         parser.reset(&start);
         return condition(parser, &feature, DEPTH);
@@ -47,7 +54,11 @@ fn one_query(parser: &mut Parser<'_>) -> Truth {
         }
         Ok(_) => None,
     };
-    if is_negated { holds.map(|holds| !holds) } else { holds }
+    if is_negated {
+        holds.map(|holds| !holds)
+    } else {
+        holds
+    }
 }
 
 /// Whether browsers support what a condition asks for.
@@ -65,7 +76,10 @@ fn both(one: Truth, other: Truth) -> Truth {
 
 /// A condition, made of others with `not`, `and` and `or`. `leaf` judges those that are not, with the name of their function.
 fn condition(parser: &mut Parser<'_>, leaf: &dyn Fn(&str, &str) -> Truth, depth: usize) -> Truth {
-    if parser.try_parse(|parser| parser.expect_ident_matching("not")).is_ok() {
+    if parser
+        .try_parse(|parser| parser.expect_ident_matching("not"))
+        .is_ok()
+    {
         return in_brackets(parser, leaf, depth).map(|holds| !holds);
     }
     let mut all = in_brackets(parser, leaf, depth);
@@ -78,7 +92,11 @@ fn condition(parser: &mut Parser<'_>, leaf: &dyn Fn(&str, &str) -> Truth, depth:
         };
         let next = in_brackets(parser, leaf, depth);
         let not = |truth: Truth| truth.map(|holds| !holds);
-        all = if is_and { both(all, next) } else { not(both(not(all), not(next))) };
+        all = if is_and {
+            both(all, next)
+        } else {
+            not(both(not(all), not(next)))
+        };
     }
 }
 
@@ -97,8 +115,11 @@ fn in_brackets(parser: &mut Parser<'_>, leaf: &dyn Fn(&str, &str) -> Truth, dept
             _ => false,
         };
         inner.reset(&start);
-        let nested =
-            if is_nested && function.is_empty() && depth > 0 { condition(inner, leaf, depth - 1) } else { None };
+        let nested = if is_nested && function.is_empty() && depth > 0 {
+            condition(inner, leaf, depth - 1)
+        } else {
+            None
+        };
         while inner.next().is_ok() {}
         Ok::<_, ParseError<()>>(nested.or_else(|| leaf(&function, inner.slice_from(from))))
     });
@@ -130,9 +151,10 @@ fn known(name: &str) -> Option<Known> {
         "display-mode" => Known::Word("browser"),
         "scripting" => Known::Word("enabled"),
         "prefers-color-scheme" => Known::Word("light"),
-        "prefers-reduced-motion" | "prefers-reduced-transparency" | "prefers-contrast" | "prefers-reduced-data" => {
-            Known::Word("no-preference")
-        }
+        "prefers-reduced-motion"
+        | "prefers-reduced-transparency"
+        | "prefers-contrast"
+        | "prefers-reduced-data" => Known::Word("no-preference"),
         "forced-colors" | "inverted-colors" => Known::Word("none"),
         _ => return None,
     })
@@ -144,8 +166,12 @@ fn feature(function: &str, text: &str) -> Truth {
         return None;
     }
     let words = words(text).0;
-    let at = words.iter().position(|word| matches!(word, Word::Ident(name) if known(limited(name).0).is_some()))?;
-    let Word::Ident(name) = &words[at] else { return None };
+    let at = words
+        .iter()
+        .position(|word| matches!(word, Word::Ident(name) if known(limited(name).0).is_some()))?;
+    let Word::Ident(name) = &words[at] else {
+        return None;
+    };
     let (name, limit) = limited(name);
     let actual = known(name)?;
     match (&words[..at], &words[at + 1..], actual) {
@@ -154,10 +180,16 @@ fn feature(function: &str, text: &str) -> Truth {
         ([], [Word::Delim(':'), Word::Ident(value)], Known::Word(word)) => {
             Some(word == value || name == "overflow-inline" && value == "none")
         }
-        ([], [Word::Delim(':'), value @ ..], Known::Number(actual)) => compare(actual, limit, number(value)?),
+        ([], [Word::Delim(':'), value @ ..], Known::Number(actual)) => {
+            compare(actual, limit, number(value)?)
+        }
         (before, after, Known::Number(actual)) if limit == "=" => {
             let (sign, value) = split(after);
-            let behind = if after.is_empty() { Some(true) } else { compare(actual, &sign, number(value)?) };
+            let behind = if after.is_empty() {
+                Some(true)
+            } else {
+                compare(actual, &sign, number(value)?)
+            };
             if before.is_empty() {
                 return behind;
             }
@@ -196,8 +228,20 @@ fn limited(name: &str) -> (&str, &'static str) {
 
 /// The sign at the start of a comparison, and what follows.
 fn split(words: &[Word]) -> (String, &[Word]) {
-    let count = words.iter().take_while(|word| matches!(word, Word::Delim('<' | '>' | '='))).count();
-    let sign = words[..count].iter().map(|word| if let Word::Delim(sign) = word { *sign } else { ' ' }).collect();
+    let count = words
+        .iter()
+        .take_while(|word| matches!(word, Word::Delim('<' | '>' | '=')))
+        .count();
+    let sign = words[..count]
+        .iter()
+        .map(|word| {
+            if let Word::Delim(sign) = word {
+                *sign
+            } else {
+                ' '
+            }
+        })
+        .collect();
     (sign, &words[count..])
 }
 
@@ -256,9 +300,14 @@ fn support(function: &str, text: &str) -> Truth {
             }
             let (_, values) = SUPPORTED.iter().find(|(supported, _)| *supported == name)?;
             let words = words(value).0;
-            let [word] = words.as_slice() else { return None };
-            let is_listed = values.split(' ').any(|known| known.eq_ignore_ascii_case(value));
-            let is_length = values.split(' ').any(|known| known == "0") && Length::of(word).is_some();
+            let [word] = words.as_slice() else {
+                return None;
+            };
+            let is_listed = values
+                .split(' ')
+                .any(|known| known.eq_ignore_ascii_case(value));
+            let is_length =
+                values.split(' ').any(|known| known == "0") && Length::of(word).is_some();
             (is_listed || is_length).then_some(true)
         }
         _ => None,

@@ -145,20 +145,44 @@ pub(super) fn declarations(name: &str, value: &str, is_quirky: bool) -> Vec<Decl
     }
     let (words, is_important) = words(value);
     if has_variable(&words) {
-        let value = if is_important { value.rsplit_once('!').map_or(value, |(value, _)| value) } else { value };
-        return vec![Declaration { says: Says::Later(name, value.to_owned()), is_important }];
+        let value = if is_important {
+            value.rsplit_once('!').map_or(value, |(value, _)| value)
+        } else {
+            value
+        };
+        return vec![Declaration {
+            says: Says::Later(name, value.to_owned()),
+            is_important,
+        }];
     }
     let settings = match words.as_slice() {
-        [Word::Ident(word)] if is_wide(word) => Some(properties.iter().map(|property| wide(*property, word)).collect()),
-        words => settings(&name, words, is_quirky).filter(|settings| settings.len() == properties.len()),
+        [Word::Ident(word)] if is_wide(word) => Some(
+            properties
+                .iter()
+                .map(|property| wide(*property, word))
+                .collect(),
+        ),
+        words => {
+            settings(&name, words, is_quirky).filter(|settings| settings.len() == properties.len())
+        }
     };
-    let set = |(property, setting)| Declaration { says: Says::Set(property, setting), is_important };
-    properties.iter().copied().zip(settings.unwrap_or_default()).map(set).collect()
+    let set = |(property, setting)| Declaration {
+        says: Says::Set(property, setting),
+        is_important,
+    };
+    properties
+        .iter()
+        .copied()
+        .zip(settings.unwrap_or_default())
+        .map(set)
+        .collect()
 }
 
 fn has_variable(words: &[Word]) -> bool {
     words.iter().any(|word| match word {
-        Word::Function(name, inner) => matches!(name.as_str(), "var" | "env") || has_variable(inner),
+        Word::Function(name, inner) => {
+            matches!(name.as_str(), "var" | "env") || has_variable(inner)
+        }
         _ => false,
     })
 }
@@ -206,7 +230,12 @@ pub(super) fn longhands(name: &str) -> &'static [Property] {
         "padding-right" | "padding-inline-end" => &[P::PaddingRight],
         "padding-top" | "padding-block-start" => &[P::PaddingTop],
         "padding-bottom" | "padding-block-end" => &[P::PaddingBottom],
-        "padding" => &[P::PaddingTop, P::PaddingRight, P::PaddingBottom, P::PaddingLeft],
+        "padding" => &[
+            P::PaddingTop,
+            P::PaddingRight,
+            P::PaddingBottom,
+            P::PaddingLeft,
+        ],
         "padding-inline" => &[P::PaddingLeft, P::PaddingRight],
         "padding-block" => &[P::PaddingTop, P::PaddingBottom],
         "text-indent" => &[P::Indent],
@@ -221,7 +250,9 @@ pub(super) fn longhands(name: &str) -> &'static [Property] {
         "flex-grow" => &[P::Grow],
         "flex-basis" => &[P::Basis],
         "flex-direction" | "flex-flow" => &[P::Column],
-        "overflow" | "overflow-x" | "overflow-y" | "overflow-inline" | "overflow-block" => &[P::Overflow],
+        "overflow" | "overflow-x" | "overflow-y" | "overflow-inline" | "overflow-block" => {
+            &[P::Overflow]
+        }
         "all" => &[
             P::Display,
             P::Float,
@@ -252,7 +283,10 @@ pub(super) fn longhands(name: &str) -> &'static [Property] {
 }
 
 fn is_wide(word: &str) -> bool {
-    matches!(word, "inherit" | "initial" | "unset" | "revert" | "revert-layer")
+    matches!(
+        word,
+        "inherit" | "initial" | "unset" | "revert" | "revert-layer"
+    )
 }
 
 /// What a keyword sets a property to that every property has.
@@ -291,7 +325,10 @@ pub(super) fn wide(property: Property, word: &str) -> Setting {
 /// What the properties of a declaration are set to, in their order.
 fn settings(name: &str, words: &[Word], is_quirky: bool) -> Option<Vec<Setting>> {
     let lengths = |least: usize, most: usize| {
-        let all: Option<Vec<Setting>> = words.iter().map(|word| length(name, word, is_quirky)).collect();
+        let all: Option<Vec<Setting>> = words
+            .iter()
+            .map(|word| length(name, word, is_quirky))
+            .collect();
         all.filter(|all| (least..=most).contains(&all.len()))
     };
     // Top, right, bottom and left of a box.
@@ -311,8 +348,10 @@ fn settings(name: &str, words: &[Word], is_quirky: bool) -> Option<Vec<Setting>>
             let width = words.iter().find_map(|word| length(name, word, is_quirky));
             let paint = words.iter().find_map(Paint::of);
             let found = usize::from(width.is_some()) + usize::from(paint.is_some());
-            let both =
-                [width.unwrap_or(Setting::Length(Length::ZERO)), Setting::Paint(paint.unwrap_or(Paint::Current))];
+            let both = [
+                width.unwrap_or(Setting::Length(Length::ZERO)),
+                Setting::Paint(paint.unwrap_or(Paint::Current)),
+            ];
             if found != words.len() {
                 return None;
             }
@@ -322,7 +361,10 @@ fn settings(name: &str, words: &[Word], is_quirky: bool) -> Option<Vec<Setting>>
         "font" => vec![Setting::Size(font(words)?)],
         "overflow" if words.len() == 2 => {
             let both = [&words[..1], &words[1..]].map(|word| setting(name, word, is_quirky));
-            vec![Setting::Is(both.contains(&Some(Setting::Is(true)))); usize::from(!both.contains(&None))]
+            vec![
+                Setting::Is(both.contains(&Some(Setting::Is(true))));
+                usize::from(!both.contains(&None))
+            ]
         }
         _ => vec![setting(name, words, is_quirky)?],
     })
@@ -341,17 +383,27 @@ fn setting(name: &str, words: &[Word], is_quirky: bool) -> Option<Setting> {
         "float" => is(&["left", "right", "inline-start", "inline-end"], &["none"]),
         "visibility" => is(&["hidden", "collapse"], &["visible"]),
         "content-visibility" => is(&["hidden"], &["visible", "auto"]),
-        "overflow" | "overflow-x" | "overflow-y" | "overflow-inline" | "overflow-block" => {
-            is(&["hidden", "clip", "auto", "scroll", "overlay"], &["visible"])
-        }
+        "overflow" | "overflow-x" | "overflow-y" | "overflow-inline" | "overflow-block" => is(
+            &["hidden", "clip", "auto", "scroll", "overlay"],
+            &["visible"],
+        ),
         "text-align" => is(
             &["right", "end", "-webkit-right"],
-            &["left", "start", "center", "justify", "-webkit-left", "-webkit-center"],
+            &[
+                "left",
+                "start",
+                "center",
+                "justify",
+                "-webkit-left",
+                "-webkit-center",
+            ],
         ),
         "direction" => is(&["rtl"], &["ltr"]),
         "flex-direction" => is(&["column", "column-reverse"], &["row", "row-reverse"]),
         "flex-flow" => {
-            Some(Setting::Is(words.iter().any(|word| matches!(word, Word::Ident(w) if w.starts_with("column")))))
+            Some(Setting::Is(words.iter().any(
+                |word| matches!(word, Word::Ident(w) if w.starts_with("column")),
+            )))
         }
         "position" => match words {
             [Word::Ident(word)] => Some(Setting::Position(match word.as_str() {
@@ -367,18 +419,24 @@ fn setting(name: &str, words: &[Word], is_quirky: bool) -> Option<Setting> {
         "zoom" => match words {
             [Word::Ident(word)] if word == "normal" => Some(Setting::Usual),
             // Browsers take zero for one.
-            words => only_number(words).filter(|zoom| *zoom > 0.0).map(Setting::Number),
+            words => only_number(words)
+                .filter(|zoom| *zoom > 0.0)
+                .map(Setting::Number),
         },
-        "flex-grow" => only_number(words).filter(|number| *number >= 0.0).map(Setting::Number),
+        "flex-grow" => only_number(words)
+            .filter(|number| *number >= 0.0)
+            .map(Setting::Number),
         "filter" | "-webkit-filter" => filter(words),
         "font-size" => match words {
             [word] => size_of(&with_unit(word, is_quirky)).map(Setting::Size),
             _ => None,
         },
-        "color" | "-webkit-text-fill-color" | "-webkit-text-stroke-color" | "background-color" => match words {
-            [word] => Paint::of(word).map(Setting::Paint),
-            _ => None,
-        },
+        "color" | "-webkit-text-fill-color" | "-webkit-text-stroke-color" | "background-color" => {
+            match words {
+                [word] => Paint::of(word).map(Setting::Paint),
+                _ => None,
+            }
+        }
         "text-shadow" => shadow(words).map(Setting::Paint),
         "background-image" => {
             let is_known = |word: &Word| {
@@ -386,11 +444,15 @@ fn setting(name: &str, words: &[Word], is_quirky: bool) -> Option<Setting> {
                     || *word == Word::Delim(',')
                     || Paint::is_picture(word)
             };
-            words.iter().all(is_known).then(|| Setting::Is(words.iter().any(Paint::is_picture)))
+            words
+                .iter()
+                .all(is_known)
+                .then(|| Setting::Is(words.iter().any(Paint::is_picture)))
         }
-        "background-clip" | "-webkit-background-clip" => {
-            is(&["text"], &["border-box", "padding-box", "content-box", "border-area"])
-        }
+        "background-clip" | "-webkit-background-clip" => is(
+            &["text"],
+            &["border-box", "padding-box", "content-box", "border-area"],
+        ),
         "clip" => match words {
             [Word::Ident(word)] if word == "auto" => Some(Setting::Is(false)),
             [Word::Function(rect, inner)] if rect == "rect" => Some(Setting::Is(is_nothing(inner))),
@@ -400,7 +462,9 @@ fn setting(name: &str, words: &[Word], is_quirky: bool) -> Option<Setting> {
             [Word::Ident(_)] => Some(Setting::Is(false)),
             _ => words.iter().find_map(clips_all).map(Setting::Is),
         },
-        "transform" | "-webkit-transform" | "rotate" | "scale" | "translate" => transform(name, words),
+        "transform" | "-webkit-transform" | "rotate" | "scale" | "translate" => {
+            transform(name, words)
+        }
         _ => match words {
             [word] => length(name, word, is_quirky),
             // Such as `text-indent: 1em hanging`.
@@ -426,16 +490,26 @@ fn with_unit(word: &Word, is_quirky: bool) -> Word {
 
 /// The length that a property is set to.
 fn length(name: &str, word: &Word, is_quirky: bool) -> Option<Setting> {
-    let is_size =
-        ["width", "height", "size", "padding", "basis", "stroke", "flex"].iter().any(|part| name.contains(part));
+    let is_size = [
+        "width", "height", "size", "padding", "basis", "stroke", "flex",
+    ]
+    .iter()
+    .any(|part| name.contains(part));
     match word {
         Word::Ident(word) => match word.as_str() {
-            "min-content" | "max-content" | "fit-content" | "-webkit-fill-available" | "stretch" | "content"
+            "min-content"
+            | "max-content"
+            | "fit-content"
+            | "-webkit-fill-available"
+            | "stretch"
+            | "content"
                 if name.starts_with("min-") || name.contains("basis") =>
             {
                 Some(Setting::Length(Length::of_pixels(WIDTH)))
             }
-            "thin" | "medium" | "thick" if name.contains("stroke") => Some(Setting::Length(Length::of_pixels(1.0))),
+            "thin" | "medium" | "thick" if name.contains("stroke") => {
+                Some(Setting::Length(Length::of_pixels(1.0)))
+            }
             "auto"
             | "none"
             | "min-content"
@@ -447,7 +521,9 @@ fn length(name: &str, word: &Word, is_quirky: bool) -> Option<Setting> {
             _ => None,
         },
         // Others than `calc()` are rare.
-        Word::Function(function, _) if Paint::of(word).is_none() && function != "url" => Some(Setting::Usual),
+        Word::Function(function, _) if Paint::of(word).is_none() && function != "url" => {
+            Some(Setting::Usual)
+        }
         word => {
             let length = Length::of(&with_unit(word, is_quirky))?;
             (!is_size || length.pixels(USUAL_SIZE) >= 0.0).then_some(Setting::Length(length))
@@ -456,22 +532,39 @@ fn length(name: &str, word: &Word, is_quirky: bool) -> Option<Setting> {
 }
 
 fn display(words: &[Word]) -> Option<Display> {
-    let names: Option<Vec<&str>> =
-        words.iter().map(|word| if let Word::Ident(name) = word { Some(name.as_str()) } else { None }).collect();
+    let names: Option<Vec<&str>> = words
+        .iter()
+        .map(|word| {
+            if let Word::Ident(name) = word {
+                Some(name.as_str())
+            } else {
+                None
+            }
+        })
+        .collect();
     Some(match names?[..] {
         ["none"] => Display::None,
         ["contents"] => Display::Contents,
         ["inline" | "ruby" | "ruby-text" | "ruby-base" | "math"] => Display::Inline,
-        ["flex" | "inline-flex" | "-webkit-flex" | "-webkit-inline-flex" | "-webkit-box" | "-webkit-inline-box"] => {
-            Display::Flex
-        }
+        [
+            "flex"
+            | "inline-flex"
+            | "-webkit-flex"
+            | "-webkit-inline-flex"
+            | "-webkit-box"
+            | "-webkit-inline-box",
+        ] => Display::Flex,
         [name] if name == "inline-table" || name.starts_with("table") => Display::Table,
-        ["block" | "inline-block" | "flow-root" | "list-item" | "grid" | "inline-grid" | "flow" | "run-in"] => {
-            Display::Block
-        }
+        [
+            "block" | "inline-block" | "flow-root" | "list-item" | "grid" | "inline-grid" | "flow"
+            | "run-in",
+        ] => Display::Block,
         [outer, inner]
             if matches!(outer, "block" | "inline")
-                && matches!(inner, "flow" | "flow-root" | "table" | "flex" | "grid" | "ruby") =>
+                && matches!(
+                    inner,
+                    "flow" | "flow-root" | "table" | "flex" | "grid" | "ruby"
+                ) =>
         {
             match (outer, inner) {
                 (_, "flex") => Display::Flex,
@@ -487,14 +580,19 @@ fn display(words: &[Word]) -> Option<Display> {
 /// The size in `font`, which is followed by a family.
 fn font(words: &[Word]) -> Option<Length> {
     if let [Word::Ident(name)] = words {
-        let is_of_system =
-            matches!(name.as_str(), "caption" | "icon" | "menu" | "message-box" | "small-caption" | "status-bar");
+        let is_of_system = matches!(
+            name.as_str(),
+            "caption" | "icon" | "menu" | "message-box" | "small-caption" | "status-bar"
+        );
         return is_of_system.then_some(Length::of_pixels(13.0));
     }
     let is_size = |word: &&Word| !matches!(word, Word::Number(number) if *number != 0.0);
-    let at = words.iter().position(|word| is_size(&word) && size_of(word).is_some())?;
-    let before_is_known =
-        words[..at].iter().all(|word| matches!(word, Word::Ident(_) | Word::Number(_) | Word::Angle(_)));
+    let at = words
+        .iter()
+        .position(|word| is_size(&word) && size_of(word).is_some())?;
+    let before_is_known = words[..at]
+        .iter()
+        .all(|word| matches!(word, Word::Ident(_) | Word::Number(_) | Word::Angle(_)));
     let family = match &words[at + 1..] {
         [Word::Delim('/'), _, family @ ..] | family => family,
     };
@@ -510,12 +608,26 @@ fn flex(words: &[Word]) -> Option<Vec<Setting>> {
             _ => None,
         };
     }
-    let mut numbers = words.iter().filter_map(|word| if let Word::Number(n) = word { Some(*n) } else { None });
+    let mut numbers = words.iter().filter_map(|word| {
+        if let Word::Number(n) = word {
+            Some(*n)
+        } else {
+            None
+        }
+    });
     let grow = numbers.next().unwrap_or(1.0);
     let basis = words.iter().filter(|word| !matches!(word, Word::Number(_)));
-    let basis: Option<Vec<Setting>> = basis.map(|word| length("flex-basis", word, false)).collect();
+    let basis: Option<Vec<Setting>> = basis
+        .map(|word| length("flex-basis", word, false))
+        .collect();
     let basis = basis.filter(|basis| basis.len() <= 1 && words.len() <= 3)?;
-    Some(vec![Setting::Number(grow), basis.first().copied().unwrap_or(Setting::Length(Length::ZERO))])
+    Some(vec![
+        Setting::Number(grow),
+        basis
+            .first()
+            .copied()
+            .unwrap_or(Setting::Length(Length::ZERO)),
+    ])
 }
 
 /// Colour, picture and clip of a background.
@@ -561,7 +673,11 @@ fn background(words: &[Word]) -> Option<Vec<Setting>> {
         [colour] => colour,
         _ => return None,
     };
-    Some(vec![Setting::Paint(colour), Setting::Is(is_picture), Setting::Is(is_text)])
+    Some(vec![
+        Setting::Paint(colour),
+        Setting::Is(is_picture),
+        Setting::Is(is_text),
+    ])
 }
 
 /// The colour of the first shadow that shows letters.
@@ -574,13 +690,20 @@ fn shadow(words: &[Word]) -> Option<Paint> {
     }
     let mut all = Paint::NONE;
     for one in words.split(|word| *word == Word::Delim(',')) {
-        let lengths: Vec<f32> = one.iter().filter_map(Length::of).map(|length| length.pixels(USUAL_SIZE)).collect();
+        let lengths: Vec<f32> = one
+            .iter()
+            .filter_map(Length::of)
+            .map(|length| length.pixels(USUAL_SIZE))
+            .collect();
         let paint = one.iter().find_map(Paint::of);
-        if !(2..=3).contains(&lengths.len()) || lengths.len() + usize::from(paint.is_some()) != one.len() {
+        if !(2..=3).contains(&lengths.len())
+            || lengths.len() + usize::from(paint.is_some()) != one.len()
+        {
             return None;
         }
         let is_near = lengths[..2].iter().all(|length| length.abs() <= FARTHEST);
-        if is_near && lengths.get(2).is_none_or(|blur| *blur <= MOST_BLURRED) && all == Paint::NONE {
+        if is_near && lengths.get(2).is_none_or(|blur| *blur <= MOST_BLURRED) && all == Paint::NONE
+        {
             all = paint.unwrap_or(Paint::Current);
         }
     }
@@ -594,11 +717,13 @@ fn filter(words: &[Word]) -> Option<Setting> {
     }
     let mut opacity = 1.0;
     for word in words {
-        let Word::Function(name, inner) = word else { return None };
+        let Word::Function(name, inner) = word else {
+            return None;
+        };
         match name.as_str() {
             "opacity" => opacity *= only_number(inner)?.clamp(0.0, 1.0),
-            "blur" | "brightness" | "contrast" | "drop-shadow" | "grayscale" | "hue-rotate" | "invert" | "saturate"
-            | "sepia" | "url" => {}
+            "blur" | "brightness" | "contrast" | "drop-shadow" | "grayscale" | "hue-rotate"
+            | "invert" | "saturate" | "sepia" | "url" => {}
             _ => return None,
         }
     }
@@ -607,28 +732,47 @@ fn filter(words: &[Word]) -> Option<Setting> {
 
 /// Whether `rect(…)` has no area, or hardly any.
 fn is_nothing(inner: &[Word]) -> bool {
-    let sides: Vec<f32> = inner.iter().filter_map(Length::of).map(|length| length.pixels(USUAL_SIZE)).collect();
-    let [top, right, bottom, left] = sides[..] else { return false };
+    let sides: Vec<f32> = inner
+        .iter()
+        .filter_map(Length::of)
+        .map(|length| length.pixels(USUAL_SIZE))
+        .collect();
+    let [top, right, bottom, left] = sides[..] else {
+        return false;
+    };
     right - left < super::SMALLEST_BOX || bottom - top < super::SMALLEST_BOX
 }
 
 /// Whether a shape leaves nothing to see, if it is one.
 fn clips_all(word: &Word) -> Option<bool> {
-    let Word::Function(name, inner) = word else { return None };
-    let rounded = inner.iter().position(|word| matches!(word, Word::Ident(name) if name == "round" || name == "at"));
-    let all: Vec<Length> = inner[..rounded.unwrap_or(inner.len())].iter().filter_map(Length::of).collect();
+    let Word::Function(name, inner) = word else {
+        return None;
+    };
+    let rounded = inner
+        .iter()
+        .position(|word| matches!(word, Word::Ident(name) if name == "round" || name == "at"));
+    let all: Vec<Length> = inner[..rounded.unwrap_or(inner.len())]
+        .iter()
+        .filter_map(Length::of)
+        .collect();
     // Whether two sides meet, whatever the size of the box, which is no larger than a page.
-    let meet =
-        |a: Length, b: Length| a.share() + b.share() >= 1.0 || a.pixels(USUAL_SIZE) + b.pixels(USUAL_SIZE) >= WIDTH;
+    let meet = |a: Length, b: Length| {
+        a.share() + b.share() >= 1.0 || a.pixels(USUAL_SIZE) + b.pixels(USUAL_SIZE) >= WIDTH
+    };
     let is_none = |length: &Length| length.pixels(USUAL_SIZE) < 1.0;
     let is_line = |numbers: &mut dyn Iterator<Item = f32>| {
-        let (least, most) = numbers.fold((f32::MAX, f32::MIN), |(least, most), n| (least.min(n), most.max(n)));
+        let (least, most) = numbers.fold((f32::MAX, f32::MIN), |(least, most), n| {
+            (least.min(n), most.max(n))
+        });
         most - least < 1.0
     };
     Some(match name.as_str() {
         "inset" => {
-            let at = |n: usize, other: usize| all.get(n).or(all.get(other)).or(all.first()).copied();
-            let (Some(top), Some(right), Some(bottom), Some(left)) = (at(0, 0), at(1, 0), at(2, 0), at(3, 1)) else {
+            let at =
+                |n: usize, other: usize| all.get(n).or(all.get(other)).or(all.first()).copied();
+            let (Some(top), Some(right), Some(bottom), Some(left)) =
+                (at(0, 0), at(1, 0), at(2, 0), at(3, 1))
+            else {
                 return None;
             };
             meet(top, bottom) || meet(left, right)
@@ -636,7 +780,9 @@ fn clips_all(word: &Word) -> Option<bool> {
         "circle" | "ellipse" => all.iter().any(is_none),
         "polygon" => {
             let pixels = || all.iter().map(|length| length.pixels(USUAL_SIZE));
-            all.len() < 6 || is_line(&mut pixels().step_by(2)) || is_line(&mut pixels().skip(1).step_by(2))
+            all.len() < 6
+                || is_line(&mut pixels().step_by(2))
+                || is_line(&mut pixels().skip(1).step_by(2))
         }
         "rect" => is_nothing(inner),
         "xywh" => all.iter().skip(2).any(is_none),
@@ -657,39 +803,66 @@ fn transform(property: &str, words: &[Word]) -> Option<Setting> {
     };
     if property.ends_with("transform") {
         for word in words {
-            let Word::Function(name, inner) = word else { return None };
+            let Word::Function(name, inner) = word else {
+                return None;
+            };
             add(transformed(name, inner)?);
         }
     } else {
         let is_on_edge = matches!(words, [Word::Ident(axis), ..] if axis == "x" || axis == "y");
-        add(transformed(if is_on_edge { "rotatex" } else { property }, words)?);
+        add(transformed(
+            if is_on_edge { "rotatex" } else { property },
+            words,
+        )?);
     }
     Some(Setting::Shape { scale, x, y })
 }
 
 /// How many times larger a function makes a box, and by how many pixels it moves it.
 fn transformed(name: &str, inner: &[Word]) -> Option<(f32, f32, f32)> {
-    let numbers: Vec<f32> = inner.iter().filter_map(|word| only_number(std::slice::from_ref(word))).collect();
-    let arguments: Vec<&Word> = inner.iter().filter(|word| **word != Word::Delim(',')).collect();
+    let numbers: Vec<f32> = inner
+        .iter()
+        .filter_map(|word| only_number(std::slice::from_ref(word)))
+        .collect();
+    let arguments: Vec<&Word> = inner
+        .iter()
+        .filter(|word| **word != Word::Delim(','))
+        .collect();
     // A share is one of the box itself, which is not known, but smaller than a page.
     let shift = |n: usize| {
-        let length = arguments.get(n).and_then(|word| Length::of(word)).unwrap_or(Length::ZERO);
-        if length.share().abs() >= 10.0 { length.pixels(USUAL_SIZE) } else { length.without_share().pixels(USUAL_SIZE) }
+        let length = arguments
+            .get(n)
+            .and_then(|word| Length::of(word))
+            .unwrap_or(Length::ZERO);
+        if length.share().abs() >= 10.0 {
+            length.pixels(USUAL_SIZE)
+        } else {
+            length.without_share().pixels(USUAL_SIZE)
+        }
     };
     Some(match name {
         "scale" | "scalex" | "scaley" | "scale3d" => {
             let numbers = &numbers[..numbers.len().min(2)];
-            (numbers.iter().map(|number| number.abs()).reduce(f32::min)?, 0.0, 0.0)
+            (
+                numbers.iter().map(|number| number.abs()).reduce(f32::min)?,
+                0.0,
+                0.0,
+            )
         }
         "matrix" | "matrix3d" => match numbers[..] {
-            [xx, xy, yx, yy, right, down] | [xx, xy, _, _, yx, yy, _, _, _, _, _, _, right, down, _, _] => {
+            [xx, xy, yx, yy, right, down]
+            | [xx, xy, _, _, yx, yy, _, _, _, _, _, _, right, down, _, _] => {
                 ((xx * yy - xy * yx).abs().sqrt(), right, down)
             }
             _ => return None,
         },
         "translate" | "translate3d" | "translatex" => {
             arguments.first().and_then(|word| Length::of(word))?;
-            (1.0, shift(0), if name == "translatex" { 0.0 } else { shift(1) })
+            (
+                1.0,
+                shift(0),
+                if name == "translatex" { 0.0 } else { shift(1) },
+            )
         }
         "translatey" => (1.0, 0.0, shift(0)),
         // Turned on its edge, nothing is left of it.
@@ -697,9 +870,8 @@ fn transformed(name: &str, inner: &[Word]) -> Option<(f32, f32, f32)> {
             let is_edge = |word: &Word| matches!(word, Word::Angle(turn) if (turn.abs() % 180.0 - 90.0).abs() < 1.0);
             (if inner.iter().any(is_edge) { 0.0 } else { 1.0 }, 0.0, 0.0)
         }
-        "rotate" | "rotatez" | "rotate3d" | "skew" | "skewx" | "skewy" | "translatez" | "scalez" | "perspective" => {
-            (1.0, 0.0, 0.0)
-        }
+        "rotate" | "rotatez" | "rotate3d" | "skew" | "skewx" | "skewy" | "translatez"
+        | "scalez" | "perspective" => (1.0, 0.0, 0.0),
         _ => return None,
     })
 }
@@ -732,15 +904,22 @@ impl Says {
             ) => false,
             (_, Setting::Display(display)) => display == Display::None,
             (_, Setting::Is(hides)) => hides,
-            (P::Left | P::Top | P::MarginLeft | P::MarginTop | P::Indent, Setting::Length(length)) => {
+            (
+                P::Left | P::Top | P::MarginLeft | P::MarginTop | P::Indent,
+                Setting::Length(length),
+            ) => {
                 let pixels = length.pixels(USUAL_SIZE);
                 pixels < -100.0 || is_far(pixels) || length.share() < 0.0
             }
-            (P::Right | P::Bottom, Setting::Length(length)) => length.pixels(USUAL_SIZE).abs() > HEIGHT / 4.0,
+            (P::Right | P::Bottom, Setting::Length(length)) => {
+                length.pixels(USUAL_SIZE).abs() > HEIGHT / 4.0
+            }
             (P::Width | P::Height | P::MaxWidth | P::MaxHeight, Setting::Length(length)) => {
                 length.pixels(USUAL_SIZE) < super::SMALLEST_BOX
             }
-            (_, Setting::Shape { scale, x, y }) => scale < 0.1 || [x, y].iter().any(|by| by.abs() > 100.0),
+            (_, Setting::Shape { scale, x, y }) => {
+                scale < 0.1 || [x, y].iter().any(|by| by.abs() > 100.0)
+            }
             (P::Background, Setting::Paint(Paint::Colour(_, alpha))) => alpha > 0.0 && alpha < 1.0,
             (P::Background, Setting::Paint(paint)) => paint == Paint::Current,
             (_, Setting::Paint(Paint::Colour(_, alpha))) => alpha < 1.0,

@@ -71,7 +71,10 @@ const FAR_FOR_SHORT: f32 = -350.0;
 
 /// What an element looks like, as far as it can hide its text.
 #[derive(Debug, Clone)]
-#[allow(clippy::struct_excessive_bools, reason = "they do not depend on each other")]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "they do not depend on each other"
+)]
 pub(super) struct Look {
     /// How all in it is hidden, whatever the elements in it say.
     all: Option<Hiding>,
@@ -192,20 +195,35 @@ impl Look {
     /// How its letters are lost on their background, whatever they are drawn with.
     fn fades(&self) -> Option<Hiding> {
         let fill = self.loses(self.fill.unwrap_or(self.letters))?;
-        let stroke = if self.stroke_width > 0.0 { self.stroke } else { Paint::NONE };
-        let is_lost = [self.within, self.shadow, stroke].into_iter().all(|paint| self.loses(paint).is_some());
+        let stroke = if self.stroke_width > 0.0 {
+            self.stroke
+        } else {
+            Paint::NONE
+        };
+        let is_lost = [self.within, self.shadow, stroke]
+            .into_iter()
+            .all(|paint| self.loses(paint).is_some());
         (is_lost && !self.is_drawing).then_some(fill)
     }
 
     /// How letters are lost on their background that are drawn with this paint.
     fn loses(&self, paint: Paint) -> Option<Hiding> {
-        let paint = if paint == Paint::Current { self.letters } else { paint };
-        let Paint::Colour(_, alpha) = paint else { return None };
+        let paint = if paint == Paint::Current {
+            self.letters
+        } else {
+            paint
+        };
+        let Paint::Colour(_, alpha) = paint else {
+            return None;
+        };
         if alpha * self.opacity < FAINTEST {
             return Some(Hiding::Transparent);
         }
         let background = self.background?;
-        paint.over(self.background)?.is_lost_on(background).then_some(Hiding::SameColour)
+        paint
+            .over(self.background)?
+            .is_lost_on(background)
+            .then_some(Hiding::SameColour)
     }
 
     /// The look of an element in this one.
@@ -228,7 +246,11 @@ impl Look {
         };
         if display == Display::None {
             let by_attribute = element.is_hidden && settings.get(Property::Display).is_none();
-            look.all = Some(if by_attribute { Hiding::HiddenAttribute } else { Hiding::DisplayNone });
+            look.all = Some(if by_attribute {
+                Hiding::HiddenAttribute
+            } else {
+                Hiding::DisplayNone
+            });
             look.leaves_no_gap = true;
             return look;
         }
@@ -264,17 +286,26 @@ impl Look {
             Some(Setting::Paint(paint)) if paint != Paint::Current => self.letters = paint,
             Some(_) => {}
             None if element.is_link => self.letters = self.links,
-            None => self.letters = own.map_or(self.letters, |(_, letters, _)| Paint::of_hex(letters)),
+            None => {
+                self.letters = own.map_or(self.letters, |(_, letters, _)| Paint::of_hex(letters))
+            }
         }
         match settings.get(Property::Fill) {
             Some(Setting::Paint(Paint::Current)) => self.fill = None,
             Some(Setting::Paint(paint)) => self.fill = Some(paint),
             _ => {}
         }
-        for (property, place) in [(Property::Shadow, &mut self.shadow), (Property::Stroke, &mut self.stroke)] {
+        for (property, place) in [
+            (Property::Shadow, &mut self.shadow),
+            (Property::Stroke, &mut self.stroke),
+        ] {
             if let Some(Setting::Paint(paint)) = settings.get(property) {
                 // A shadow has the colour that letters have here, also where it is inherited.
-                *place = if paint == Paint::Current { self.letters } else { paint };
+                *place = if paint == Paint::Current {
+                    self.letters
+                } else {
+                    paint
+                };
             }
         }
         if let Some(Setting::Length(width)) = settings.get(Property::StrokeWidth) {
@@ -283,7 +314,13 @@ impl Look {
     }
 
     /// What its box looks like, in one that is flexible.
-    fn be_box(&mut self, element: &mut Element<'_>, display: Display, settings: &Settings, flexible: Option<bool>) {
+    fn be_box(
+        &mut self,
+        element: &mut Element<'_>,
+        display: Display,
+        settings: &Settings,
+        flexible: Option<bool>,
+    ) {
         for property in [Property::Opacity, Property::Filter] {
             if let Some(Setting::Number(opacity)) = settings.get(property) {
                 self.opacity *= opacity;
@@ -304,7 +341,11 @@ impl Look {
             self.flexible = Some(is(Property::Column));
         }
         // What is placed elsewhere leaves a box that clips what is in it, unless that box is placed itself.
-        if is_out && self.clipped.is_some_and(|holds| !holds || placed == Position::Fixed) {
+        if is_out
+            && self
+                .clipped
+                .is_some_and(|holds| !holds || placed == Position::Fixed)
+        {
             self.clipped = None;
         }
         let shape = self.move_box(element, (placed, is_box), settings);
@@ -314,7 +355,10 @@ impl Look {
         } else if is_box && is(Property::ContentVisibility) {
             self.all = Some(Hiding::DisplayNone);
             self.leaves_no_gap = is_out;
-        } else if is_box && display != Display::Table && is(Property::Overflow) && self.has_no_size(settings, flexible)
+        } else if is_box
+            && display != Display::Table
+            && is(Property::Overflow)
+            && self.has_no_size(settings, flexible)
         {
             self.clipped = Some(placed != Position::Static || self.clipped == Some(true));
         }
@@ -327,14 +371,22 @@ impl Look {
             Some(Setting::Length(length)) => Some(length.pixels(self.size)),
             _ => None,
         };
-        let is_set = |property| settings.get(property).is_some_and(|setting| setting != Setting::Usual);
+        let is_set = |property| {
+            settings
+                .get(property)
+                .is_some_and(|setting| setting != Setting::Usual)
+        };
         let grows = matches!(settings.get(P::Grow), Some(Setting::Number(grow)) if grow > 0.0);
         let is_small = |of: P, least: P, most: P, sides: [P; 2], is_column: bool| {
             let is_flexed = flexible == Some(is_column);
             if is_flexed && grows {
                 return false;
             }
-            let given = if is_flexed && is_set(P::Basis) { length(P::Basis) } else { length(of) };
+            let given = if is_flexed && is_set(P::Basis) {
+                length(P::Basis)
+            } else {
+                length(of)
+            };
             let size = match (given, length(most)) {
                 (Some(given), Some(most)) => given.min(most),
                 (Some(given), None) => given,
@@ -344,8 +396,19 @@ impl Look {
             let padding: f32 = sides.into_iter().filter_map(length).sum();
             size.max(length(least).unwrap_or(0.0)) + padding < SMALLEST_BOX
         };
-        is_small(P::Width, P::MinWidth, P::MaxWidth, [P::PaddingLeft, P::PaddingRight], false)
-            || is_small(P::Height, P::MinHeight, P::MaxHeight, [P::PaddingTop, P::PaddingBottom], true)
+        is_small(
+            P::Width,
+            P::MinWidth,
+            P::MaxWidth,
+            [P::PaddingLeft, P::PaddingRight],
+            false,
+        ) || is_small(
+            P::Height,
+            P::MinHeight,
+            P::MaxHeight,
+            [P::PaddingTop, P::PaddingBottom],
+            true,
+        )
     }
 
     /// Paints the background of a box.
@@ -358,7 +421,11 @@ impl Look {
             Some(_) => Paint::NONE,
             None => own.map_or(Paint::NONE, |(.., background)| Paint::of_hex(background)),
         };
-        let paint = if is(Property::BackgroundImage) { Paint::Unknown } else { paint };
+        let paint = if is(Property::BackgroundImage) {
+            Paint::Unknown
+        } else {
+            paint
+        };
         if is(Property::BackgroundClip) {
             self.within = paint;
         } else if paint != Paint::NONE {
@@ -368,7 +435,12 @@ impl Look {
     }
 
     /// Moves a box, and tells how many times larger a transformation makes it.
-    fn move_box(&mut self, element: &mut Element<'_>, (placed, is_box): (Position, bool), settings: &Settings) -> f32 {
+    fn move_box(
+        &mut self,
+        element: &mut Element<'_>,
+        (placed, is_box): (Position, bool),
+        settings: &Settings,
+    ) -> f32 {
         use Property as P;
         let size = self.size;
         let length = |property| match settings.get(property) {
@@ -377,13 +449,24 @@ impl Look {
         };
         let is_out = matches!(placed, Position::Absolute | Position::Fixed);
         let before = self.place;
-        let (left, right, top, bottom) = (length(P::Left), length(P::Right), length(P::Top), length(P::Bottom));
+        let (left, right, top, bottom) = (
+            length(P::Left),
+            length(P::Right),
+            length(P::Top),
+            length(P::Bottom),
+        );
         let mut place = before;
         if is_out {
             let base = self.base.filter(|_| placed == Position::Absolute);
             // How far the other side of the box around it is, at most.
             let height = if base.is_some() { 4.0 * HEIGHT } else { HEIGHT };
-            let beyond = |side: f32, all: f32| if side >= all { -2.0 * WIDTH - side } else { 0.0 };
+            let beyond = |side: f32, all: f32| {
+                if side >= all {
+                    -2.0 * WIDTH - side
+                } else {
+                    0.0
+                }
+            };
             if left.or(right).is_some() {
                 place.x = base.unwrap_or_default().x;
                 place.x += left.unwrap_or_else(|| beyond(right.unwrap_or(0.0), WIDTH));
@@ -399,8 +482,11 @@ impl Look {
         let (mut shape, mut is_shaped) = (1.0, false);
         if is_box {
             let is_centred = settings.get(P::MarginLeft) == Some(Setting::Usual);
-            let width = length(P::Width).or(length(P::MaxWidth)).filter(|_| is_centred);
-            let margin = length(P::MarginLeft).filter(|margin| *margin > 0.0 || !self.ends_right || is_out);
+            let width = length(P::Width)
+                .or(length(P::MaxWidth))
+                .filter(|_| is_centred);
+            let margin =
+                length(P::MarginLeft).filter(|margin| *margin > 0.0 || !self.ends_right || is_out);
             place.x += width.map_or(0.0, |width| ((WIDTH - width) / 2.0).max(0.0));
             place.x += margin.unwrap_or(0.0) + length(P::PaddingLeft).unwrap_or(0.0);
             place.y += length(P::MarginTop).unwrap_or(0.0) + length(P::PaddingTop).unwrap_or(0.0);
@@ -410,8 +496,14 @@ impl Look {
                     (place.x, place.y) = (place.x + x, place.y + y);
                 }
             }
-            let shift = place.x + if self.ends_right { 0.0 } else { self.indent.min(0.0) };
-            place.is_short = shift < FAR_FOR_SHORT && (element.is_short)((-shift / LETTER).min(LONGEST) as usize);
+            let shift = place.x
+                + if self.ends_right {
+                    0.0
+                } else {
+                    self.indent.min(0.0)
+                };
+            place.is_short = shift < FAR_FOR_SHORT
+                && (element.is_short)((-shift / LETTER).min(LONGEST) as usize);
             self.scale *= shape;
         }
         place.leaves_no_gap = is_out || before.leaves_no_gap && before.is_off_page();

@@ -78,7 +78,9 @@ impl Paint {
                 "transparent" => Some(Self::NONE),
                 "currentcolor" => Some(Self::Current),
                 name => {
-                    if let Some((_, digits)) = OF_SYSTEM.iter().find(|(of_system, _)| *of_system == name) {
+                    if let Some((_, digits)) =
+                        OF_SYSTEM.iter().find(|(of_system, _)| *of_system == name)
+                    {
                         return Some(Self::of_hex(digits));
                     }
                     let (red, green, blue) = cssparser::color::parse_named_color(name).ok()?;
@@ -86,7 +88,8 @@ impl Paint {
                 }
             },
             Word::Hash(digits) => {
-                let (red, green, blue, alpha) = cssparser::color::parse_hash_color(digits.as_bytes()).ok()?;
+                let (red, green, blue, alpha) =
+                    cssparser::color::parse_hash_color(digits.as_bytes()).ok()?;
                 Some(Self::Colour(Colour { red, green, blue }, alpha))
             }
             Word::Function(name, inner) => match name.as_str() {
@@ -103,9 +106,19 @@ impl Paint {
 
     /// Whether a word stands for a picture or a gradient.
     pub(super) fn is_picture(word: &Word) -> bool {
-        let Word::Function(name, _) = word else { return false };
-        let is_known =
-            ["url", "src", "image", "image-set", "-webkit-image-set", "cross-fade", "-webkit-cross-fade", "element"];
+        let Word::Function(name, _) = word else {
+            return false;
+        };
+        let is_known = [
+            "url",
+            "src",
+            "image",
+            "image-set",
+            "-webkit-image-set",
+            "cross-fade",
+            "-webkit-cross-fade",
+            "element",
+        ];
         name.ends_with("gradient") || is_known.contains(&name.as_str())
     }
 
@@ -115,7 +128,8 @@ impl Paint {
             (Self::Colour(_, alpha), below) if alpha <= 0.0 => below,
             (Self::Colour(colour, alpha), _) if alpha >= 1.0 => Some(colour),
             (Self::Colour(colour, alpha), Some(below)) => {
-                let part = |one: u8, other: u8| alpha * f32::from(one) + (1.0 - alpha) * f32::from(other);
+                let part =
+                    |one: u8, other: u8| alpha * f32::from(one) + (1.0 - alpha) * f32::from(other);
                 Some(of_bytes([
                     part(colour.red, below.red),
                     part(colour.green, below.green),
@@ -134,7 +148,10 @@ fn of_parts(function: &str, wholes: [f32; 3], words: &[Word]) -> Option<Paint> {
         [Word::Ident(space), rest @ ..] if function == "color" => (space.as_str(), rest),
         words => (function, words),
     };
-    let parts: Vec<&Word> = words.iter().filter(|word| !matches!(word, Word::Delim(',' | '/'))).collect();
+    let parts: Vec<&Word> = words
+        .iter()
+        .filter(|word| !matches!(word, Word::Delim(',' | '/')))
+        .collect();
     if parts.len() != 3 && parts.len() != 4 {
         return None;
     }
@@ -157,7 +174,10 @@ fn of_parts(function: &str, wholes: [f32; 3], words: &[Word]) -> Option<Paint> {
         "hwb" => {
             let (white, black) = (b.max(0.0) / 100.0, c.max(0.0) / 100.0);
             let both = (white + black).max(1.0);
-            of_bytes(hsl(a, 100.0, 50.0).map(|part| 255.0 * (part * (1.0 - (white + black) / both) + white / both)))
+            of_bytes(
+                hsl(a, 100.0, 50.0)
+                    .map(|part| 255.0 * (part * (1.0 - (white + black) / both) + white / both)),
+            )
         }
         "lab" => of_lab(a, b, c),
         "lch" => of_lab(a, b * c.to_radians().cos(), b * c.to_radians().sin()),
@@ -176,18 +196,33 @@ fn mixture(words: &[Word]) -> Option<Paint> {
     let mut parts = words.split(|word| *word == Word::Delim(',')).skip(1);
     let mut part = || {
         let words = parts.next()?;
-        let share = words.iter().find_map(|word| if let Word::Percent(share) = word { Some(*share) } else { None });
+        let share = words.iter().find_map(|word| {
+            if let Word::Percent(share) = word {
+                Some(*share)
+            } else {
+                None
+            }
+        });
         Some((words.iter().find_map(Paint::of)?, share))
     };
     let ((one, of_one), (other, of_other)) = (part()?, part()?);
     let of_one = of_one.or(of_other.map(|share| 1.0 - share)).unwrap_or(0.5);
     let of_other = of_other.unwrap_or(1.0 - of_one);
-    let (Paint::Colour(one, alpha), Paint::Colour(other, beta)) = (one, other) else { return Some(Paint::Unknown) };
+    let (Paint::Colour(one, alpha), Paint::Colour(other, beta)) = (one, other) else {
+        return Some(Paint::Unknown);
+    };
     let (alpha, beta) = (alpha * of_one, beta * of_other);
     let all = (alpha + beta).max(f32::MIN_POSITIVE);
     let mix = |a: u8, b: u8| (alpha * f32::from(a) + beta * f32::from(b)) / all;
-    let colour = of_bytes([mix(one.red, other.red), mix(one.green, other.green), mix(one.blue, other.blue)]);
-    Some(Paint::Colour(colour, (alpha + beta) / (of_one + of_other).max(1.0)))
+    let colour = of_bytes([
+        mix(one.red, other.red),
+        mix(one.green, other.green),
+        mix(one.blue, other.blue),
+    ]);
+    Some(Paint::Colour(
+        colour,
+        (alpha + beta) / (of_one + of_other).max(1.0),
+    ))
 }
 
 fn of_bytes(parts: [f32; 3]) -> Colour {
@@ -197,7 +232,10 @@ fn of_bytes(parts: [f32; 3]) -> Colour {
 
 /// The parts are from 0 to 1.
 fn hsl(hue: f32, saturation: f32, lightness: f32) -> [f32; 3] {
-    let (saturation, lightness) = ((saturation / 100.0).clamp(0.0, 1.0), (lightness / 100.0).clamp(0.0, 1.0));
+    let (saturation, lightness) = (
+        (saturation / 100.0).clamp(0.0, 1.0),
+        (lightness / 100.0).clamp(0.0, 1.0),
+    );
     [0.0, 8.0, 4.0].map(|n| {
         let k = (n + hue / 30.0).rem_euclid(12.0);
         let amount = saturation * lightness.min(1.0 - lightness);
@@ -206,9 +244,14 @@ fn hsl(hue: f32, saturation: f32, lightness: f32) -> [f32; 3] {
 }
 
 fn of_linear(parts: [f32; 3]) -> Colour {
-    of_bytes(
-        parts.map(|part| 255.0 * if part <= 0.003_130_8 { part * 12.92 } else { 1.055 * part.powf(1.0 / 2.4) - 0.055 }),
-    )
+    of_bytes(parts.map(|part| {
+        255.0
+            * if part <= 0.003_130_8 {
+                part * 12.92
+            } else {
+                1.055 * part.powf(1.0 / 2.4) - 0.055
+            }
+    }))
 }
 
 fn of_xyz(x: f32, y: f32, z: f32) -> Colour {
@@ -221,9 +264,19 @@ fn of_xyz(x: f32, y: f32, z: f32) -> Colour {
 
 fn of_lab(lightness: f32, a: f32, b: f32) -> Colour {
     let y = (lightness + 16.0) / 116.0;
-    let part = |f: f32| if f > 6.0 / 29.0 { f.powi(3) } else { (116.0 * f - 16.0) / 903.3 };
+    let part = |f: f32| {
+        if f > 6.0 / 29.0 {
+            f.powi(3)
+        } else {
+            (116.0 * f - 16.0) / 903.3
+        }
+    };
     // The white of a screen.
-    of_xyz(0.9505 * part(y + a / 500.0), part(y), 1.089 * part(y - b / 200.0))
+    of_xyz(
+        0.9505 * part(y + a / 500.0),
+        part(y),
+        1.089 * part(y - b / 200.0),
+    )
 }
 
 fn of_oklab(lightness: f32, a: f32, b: f32) -> Colour {

@@ -46,7 +46,12 @@ impl Selector {
         rewrite(&mut Parser::new(written), &mut known, DEPTH)?;
         let matcher = Matcher::new(&known).map_err(|_| Without::Meaning)?;
         let (specificity, key) = anatomy(&mut Parser::new(written));
-        Ok(Self { matcher, specificity, looks_inside: written.contains(":has("), key })
+        Ok(Self {
+            matcher,
+            specificity,
+            looks_inside: written.contains(":has("),
+            key,
+        })
     }
 }
 
@@ -79,7 +84,11 @@ pub(super) fn nested(selector: &str, around: &str) -> Option<String> {
         return None;
     }
     let around = format!(":is({around})");
-    Some(if count > 0 { selector.replace('&', &around) } else { format!("{around} {selector}") })
+    Some(if count > 0 {
+        selector.replace('&', &around)
+    } else {
+        format!("{around} {selector}")
+    })
 }
 
 /// What stands for a pseudo-class that our library does not know, on a page that is only read.
@@ -89,10 +98,12 @@ fn stand_in(name: &str) -> Option<&'static str> {
         "defined" | "read-only" => ":not(input, textarea)",
         "read-write" => ":is(input, textarea)",
         "link" | "any-link" => ":is(a, area):is([href])",
-        "target" | "target-within" | "focus-within" | "focus-visible" | "visited" | "fullscreen" | "modal"
-        | "playing" | "paused" | "popover-open" | "autofill" | "user-valid" | "user-invalid" | "valid" | "invalid"
-        | "in-range" | "out-of-range" | "placeholder-shown" | "default" | "required" | "optional"
-        | "picture-in-picture" => ":not(*)",
+        "target" | "target-within" | "focus-within" | "focus-visible" | "visited"
+        | "fullscreen" | "modal" | "playing" | "paused" | "popover-open" | "autofill"
+        | "user-valid" | "user-invalid" | "valid" | "invalid" | "in-range" | "out-of-range"
+        | "placeholder-shown" | "default" | "required" | "optional" | "picture-in-picture" => {
+            ":not(*)"
+        }
         "open" => ":is([open])",
         _ => return None,
     })
@@ -119,7 +130,10 @@ fn rewrite(parser: &mut Parser<'_>, out: &mut String, depth: usize) -> Result<()
                     Ok(Token::Ident(name)) => name,
                     _ => return Err(Without::Meaning),
                 };
-                if ["before", "after", "first-line", "first-letter"].iter().any(|old| name.eq_ignore_ascii_case(old)) {
+                if ["before", "after", "first-line", "first-letter"]
+                    .iter()
+                    .any(|old| name.eq_ignore_ascii_case(old))
+                {
                     return Err(Without::Match);
                 }
                 // Only our library knows it.
@@ -131,7 +145,10 @@ fn rewrite(parser: &mut Parser<'_>, out: &mut String, depth: usize) -> Result<()
                     None => out.push_str(parser.slice_from(from)),
                 }
             }
-            Token::SquareBracketBlock | Token::ParenthesisBlock | Token::CurlyBracketBlock | Token::Function(_) => {
+            Token::SquareBracketBlock
+            | Token::ParenthesisBlock
+            | Token::CurlyBracketBlock
+            | Token::Function(_) => {
                 let _ = parser.parse_nested_block(|inner| {
                     while inner.next().is_ok() {}
                     Ok::<_, ParseError<()>>(())
@@ -165,7 +182,8 @@ fn pseudo_element(parser: &mut Parser<'_>) -> Without {
     ];
     match parser.next_including_whitespace() {
         Ok(Token::Ident(name) | Token::Function(name))
-            if name.starts_with("-webkit-") || KNOWN.iter().any(|known| name.eq_ignore_ascii_case(known)) =>
+            if name.starts_with("-webkit-")
+                || KNOWN.iter().any(|known| name.eq_ignore_ascii_case(known)) =>
         {
             Without::Match
         }
@@ -185,14 +203,20 @@ fn function(parser: &mut Parser<'_>, name: &str, depth: usize) -> Result<String,
     match name.as_str() {
         "lang" | "dir" => {
             let language = |value: &str| {
-                let value: String = value.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
+                let value: String = value
+                    .chars()
+                    .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
+                    .collect();
                 match (name.as_str(), value.as_str()) {
                     ("dir", "ltr") => ":not([dir=rtl], [dir=rtl] *)".to_owned(),
                     ("dir", value) => format!("[dir=\"{value}\"], [dir=\"{value}\"] *"),
                     (_, value) => format!("[lang|=\"{value}\" i], [lang|=\"{value}\" i] *"),
                 }
             };
-            Ok(format!(":is({})", inner.split(',').map(language).collect::<Vec<_>>().join(",")))
+            Ok(format!(
+                ":is({})",
+                inner.split(',').map(language).collect::<Vec<_>>().join(",")
+            ))
         }
         "is" | "where" | "-webkit-any" | "not" | "has" => {
             let depth = depth.checked_sub(1).ok_or(Without::End)?;
@@ -208,7 +232,11 @@ fn function(parser: &mut Parser<'_>, name: &str, depth: usize) -> Result<String,
                 }
             }
             let name = if name == "-webkit-any" { "is" } else { &name };
-            Ok(if all.is_empty() { ":not(*)".to_owned() } else { format!(":{name}({})", all.join(",")) })
+            Ok(if all.is_empty() {
+                ":not(*)".to_owned()
+            } else {
+                format!(":{name}({})", all.join(","))
+            })
         }
         name if name.starts_with("nth-") => Ok(format!(":{name}({inner})")),
         // Only our library knows others.
@@ -220,10 +248,16 @@ fn function(parser: &mut Parser<'_>, name: &str, depth: usize) -> Result<String,
 fn anatomy(parser: &mut Parser<'_>) -> (u32, Key) {
     const ID: u32 = 1 << 20;
     const CLASS: u32 = 1 << 10;
-    let (mut largest, mut specificity, mut key, mut is_new, mut is_list) = (0_u32, 0_u32, Key::Any, false, false);
+    let (mut largest, mut specificity, mut key, mut is_new, mut is_list) =
+        (0_u32, 0_u32, Key::Any, false, false);
     while let Ok(token) = parser.next_including_whitespace() {
         let token = token.clone();
-        if is_new && !matches!(token, Token::WhiteSpace(_) | Token::Delim('>' | '+' | '~' | '|') | Token::Comma) {
+        if is_new
+            && !matches!(
+                token,
+                Token::WhiteSpace(_) | Token::Delim('>' | '+' | '~' | '|') | Token::Comma
+            )
+        {
             (key, is_new) = (Key::Any, false);
         }
         let more = match token {
@@ -258,9 +292,12 @@ fn anatomy(parser: &mut Parser<'_>) -> (u32, Key) {
             Token::Colon => match parser.next_including_whitespace().cloned() {
                 Ok(Token::Function(name)) if name.eq_ignore_ascii_case("where") => 0,
                 Ok(Token::Function(name))
-                    if ["is", "not", "has", "-webkit-any"].iter().any(|other| name.eq_ignore_ascii_case(other)) =>
+                    if ["is", "not", "has", "-webkit-any"]
+                        .iter()
+                        .any(|other| name.eq_ignore_ascii_case(other)) =>
                 {
-                    let inner = parser.parse_nested_block(|inner| Ok::<_, ParseError<()>>(anatomy(inner)));
+                    let inner =
+                        parser.parse_nested_block(|inner| Ok::<_, ParseError<()>>(anatomy(inner)));
                     let (inside, of_inner) = inner.unwrap_or((0, Key::Any));
                     if key == Key::Any && name.eq_ignore_ascii_case("is") {
                         key = of_inner;
@@ -273,7 +310,10 @@ fn anatomy(parser: &mut Parser<'_>) -> (u32, Key) {
         };
         specificity = specificity.saturating_add(more);
     }
-    (largest.max(specificity), if is_list { Key::Any } else { key })
+    (
+        largest.max(specificity),
+        if is_list { Key::Any } else { key },
+    )
 }
 
 #[cfg(test)]
@@ -284,9 +324,19 @@ mod tests {
     fn selectors_are_weighed() {
         let weigh = |selector: &str| {
             let (specificity, key) = anatomy(&mut Parser::new(selector));
-            ([specificity >> 20, specificity >> 10 & 0x3ff, specificity & 0x3ff], key)
+            (
+                [
+                    specificity >> 20,
+                    specificity >> 10 & 0x3ff,
+                    specificity & 0x3ff,
+                ],
+                key,
+            )
         };
-        let (class, tag) = (|name: &str| Key::Class(name.into()), |name: &str| Key::Tag(name.into()));
+        let (class, tag) = (
+            |name: &str| Key::Class(name.into()),
+            |name: &str| Key::Tag(name.into()),
+        );
         for (selector, expected) in [
             ("p", ([0, 0, 1], tag("p"))),
             ("DIV  > p.a", ([0, 1, 2], class("a"))),
@@ -306,19 +356,32 @@ mod tests {
 
     #[test]
     fn selectors_are_known() {
-        for selector in
-            ["a:link", ".j:not(:target)", "p:lang(en)", ":defined", "a:is(.b, :bogus)", "p::before", ":root > *"]
-        {
+        for selector in [
+            "a:link",
+            ".j:not(:target)",
+            "p:lang(en)",
+            ":defined",
+            "a:is(.b, :bogus)",
+            "p::before",
+            ":root > *",
+        ] {
             assert!(is_known(selector), "{selector}");
         }
-        for selector in
-            ["p:bogus", "p::bogus", "p:contains(\"a\")", "p:not(:ONLY-TEXT)", "p:has-text(\"a\")", "> p", ""]
-        {
+        for selector in [
+            "p:bogus",
+            "p::bogus",
+            "p:contains(\"a\")",
+            "p:not(:ONLY-TEXT)",
+            "p:has-text(\"a\")",
+            "> p",
+            "",
+        ] {
             assert!(!is_known(selector), "{selector}");
         }
         assert_eq!(Selector::of("p::before").err(), Some(Without::Match));
         assert_eq!(Selector::of(&":not(".repeat(50)).err(), Some(Without::End));
-        let written = [nested("&:hover", ".a, b"), nested("> i", "p")].map(Option::unwrap_or_default);
+        let written =
+            [nested("&:hover", ".a, b"), nested("> i", "p")].map(Option::unwrap_or_default);
         assert_eq!(written, [":is(.a, b):hover", ":is(p) > i"]);
         assert_eq!(nested("&", &"a".repeat(20_000)), None);
     }

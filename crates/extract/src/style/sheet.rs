@@ -69,8 +69,14 @@ impl Layers {
         let mut layer = around;
         for name in name.split('.') {
             let Layer(depth, place) = layer;
-            let Some(shift) = 48_u32.checked_sub(depth * BITS) else { return layer };
-            let name = if name.is_empty() { format!(" {}", self.names.len()) } else { name.to_owned() };
+            let Some(shift) = 48_u32.checked_sub(depth * BITS) else {
+                return layer;
+            };
+            let name = if name.is_empty() {
+                format!(" {}", self.names.len())
+            } else {
+                name.to_owned()
+            };
             let count = self.counts.entry(place).or_default();
             let inner = *self.names.entry((place, name)).or_insert_with(|| {
                 *count = (*count + 1).min(0xfffe);
@@ -99,9 +105,18 @@ impl Default for Suspicion {
     fn default() -> Self {
         let of_hex = |hex| Colour::of_hex(hex).unwrap_or(Colour::BLACK);
         // The colours of a browser: of links, marks and buttons too.
-        let (letters, backgrounds) =
-            (vec![Colour::BLACK, of_hex("0000ee")], vec![Colour::WHITE, of_hex("ffff00"), of_hex("efefef")]);
-        Self { is_certain: false, letters, backgrounds, smallest: USUAL_SIZE, shrinks: 1.0, faintest: 1.0 }
+        let (letters, backgrounds) = (
+            vec![Colour::BLACK, of_hex("0000ee")],
+            vec![Colour::WHITE, of_hex("ffff00"), of_hex("efefef")],
+        );
+        Self {
+            is_certain: false,
+            letters,
+            backgrounds,
+            smallest: USUAL_SIZE,
+            shrinks: 1.0,
+            faintest: 1.0,
+        }
     }
 }
 
@@ -113,9 +128,13 @@ impl Suspicion {
 
     pub(super) fn add(&mut self, declaration: &Declaration) {
         self.is_certain |= declaration.says.may_hide();
-        let Says::Set(property, setting) = declaration.says else { return };
+        let Says::Set(property, setting) = declaration.says else {
+            return;
+        };
         match (property, setting) {
-            (_, Setting::Size(size)) if size.is_absolute() => self.smallest = self.smallest.min(size.size(0.0)),
+            (_, Setting::Size(size)) if size.is_absolute() => {
+                self.smallest = self.smallest.min(size.size(0.0))
+            }
             (_, Setting::Size(size)) => self.shrink(size.size(USUAL_SIZE) / USUAL_SIZE),
             (Property::Zoom, Setting::Number(factor)) => self.shrink(factor),
             (_, Setting::Shape { scale, .. }) => self.shrink(scale),
@@ -124,7 +143,11 @@ impl Suspicion {
             }
             (Property::Shadow | Property::Stroke, _) => {}
             (_, Setting::Paint(Paint::Colour(colour, alpha))) if alpha > 0.0 => {
-                let colours = if property == Property::Background { &mut self.backgrounds } else { &mut self.letters };
+                let colours = if property == Property::Background {
+                    &mut self.backgrounds
+                } else {
+                    &mut self.letters
+                };
                 if !colours.contains(&colour) {
                     colours.push(colour);
                 }
@@ -165,8 +188,16 @@ impl Suspicion {
 
     /// Whether anything may be hidden on a page whose elements are nested this deep.
     fn holds(&self, depth: usize) -> bool {
-        let times = |factor: f32| factor.max(0.0).powi(i32::try_from(depth).unwrap_or(i32::MAX));
-        let is_lost = |letters: &Colour| self.backgrounds.iter().any(|background| letters.is_lost_on(*background));
+        let times = |factor: f32| {
+            factor
+                .max(0.0)
+                .powi(i32::try_from(depth).unwrap_or(i32::MAX))
+        };
+        let is_lost = |letters: &Colour| {
+            self.backgrounds
+                .iter()
+                .any(|background| letters.is_lost_on(*background))
+        };
         self.is_certain
             || self.smallest * times(self.shrinks) < super::SMALLEST_LETTERS
             || times(self.faintest) < super::FAINTEST
@@ -193,21 +224,35 @@ pub(super) fn in_style(style: &str, is_quirky: bool) -> Vec<Declaration> {
 
 /// What an attribute of old HTML says, such as `bgcolor`.
 pub(super) fn of_attribute(element: &str, name: &str, value: &str) -> Vec<Declaration> {
-    let has_background = matches!(element, "body" | "table" | "tr" | "td" | "th" | "tbody" | "thead" | "tfoot");
+    let has_background = matches!(
+        element,
+        "body" | "table" | "tr" | "td" | "th" | "tbody" | "thead" | "tfoot"
+    );
     let property = match (element, name) {
         ("font" | "basefont", "color") | ("body", "text") => Property::Colour,
         ("body", "link") => Property::Links,
         (_, "bgcolor") if has_background => Property::Background,
         (_, "background") if has_background && !value.trim().is_empty() => {
             let says = Says::Set(Property::BackgroundImage, Setting::Is(true));
-            return vec![Declaration { says, is_important: false }];
+            return vec![Declaration {
+                says,
+                is_important: false,
+            }];
         }
         ("font" | "basefont", "size") => return font_size(value),
         _ => return Vec::new(),
     };
     let value = value.trim();
     let is_bare = value.len() == 6 && value.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let mut found = declarations("color", &if is_bare { format!("#{value}") } else { value.to_owned() }, false);
+    let mut found = declarations(
+        "color",
+        &if is_bare {
+            format!("#{value}")
+        } else {
+            value.to_owned()
+        },
+        false,
+    );
     for declaration in &mut found {
         if let Says::Set(of, _) = &mut declaration.says {
             *of = property;
@@ -218,11 +263,29 @@ pub(super) fn of_attribute(element: &str, name: &str, value: &str) -> Vec<Declar
 
 /// The sizes of old HTML: 3 is the usual one, and `+1` one more.
 fn font_size(value: &str) -> Vec<Declaration> {
-    const SIZES: [&str; 7] = ["x-small", "small", "medium", "large", "x-large", "xx-large", "xxx-large"];
+    const SIZES: [&str; 7] = [
+        "x-small",
+        "small",
+        "medium",
+        "large",
+        "x-large",
+        "xx-large",
+        "xxx-large",
+    ];
     let value = value.trim();
-    let Ok(number) = value.parse::<i32>() else { return Vec::new() };
-    let number = if value.starts_with(['+', '-']) { number.saturating_add(3) } else { number };
-    declarations("font-size", SIZES[usize::try_from(number.clamp(1, 7) - 1).unwrap_or_default()], false)
+    let Ok(number) = value.parse::<i32>() else {
+        return Vec::new();
+    };
+    let number = if value.starts_with(['+', '-']) {
+        number.saturating_add(3)
+    } else {
+        number
+    };
+    declarations(
+        "font-size",
+        SIZES[usize::try_from(number.clamp(1, 7) - 1).unwrap_or_default()],
+        false,
+    )
 }
 
 /// What is around a rule.
@@ -244,8 +307,13 @@ type Imported<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
 impl Sheets {
     /// Adds a style sheet. `imported` finds those that it imports.
     pub(crate) fn add(&mut self, sheet: &str, imported: Imported<'_>) {
-        let around =
-            Around { selectors: None, scope: String::new(), layer: Layer::NONE, depth: DEPTH, may_import: true };
+        let around = Around {
+            selectors: None,
+            scope: String::new(),
+            layer: Layer::NONE,
+            depth: DEPTH,
+            may_import: true,
+        };
         self.add_rules(&mut Parser::new(sheet), imported, &around);
     }
 
@@ -269,7 +337,8 @@ impl Sheets {
             };
             if let Some(name) = name {
                 self.add_rule(&around, std::mem::take(&mut declared));
-                around.may_import &= self.add_at_rule(&name.to_ascii_lowercase(), parser, imported, &around);
+                around.may_import &=
+                    self.add_at_rule(&name.to_ascii_lowercase(), parser, imported, &around);
                 continue;
             }
             parser.reset(&start);
@@ -291,7 +360,10 @@ impl Sheets {
             let prelude = parser.slice_from(from).trim();
             if matches!(parser.next(), Ok(Token::CurlyBracketBlock)) {
                 self.add_rule(&around, std::mem::take(&mut declared));
-                let inner = Around { selectors: Some(self.selectors(prelude, &around)), ..around.clone() };
+                let inner = Around {
+                    selectors: Some(self.selectors(prelude, &around)),
+                    ..around.clone()
+                };
                 self.add_block(parser, imported, inner);
             }
         }
@@ -300,7 +372,9 @@ impl Sheets {
 
     /// The selectors of a rule, which may be nested in another one.
     fn selectors(&mut self, prelude: &str, around: &Around) -> Vec<String> {
-        let Some(others) = &around.selectors else { return in_list(prelude).into_iter().map(str::to_owned).collect() };
+        let Some(others) = &around.selectors else {
+            return in_list(prelude).into_iter().map(str::to_owned).collect();
+        };
         let (others, mut all) = (others.join(","), Vec::new());
         for selector in in_list(prelude) {
             let Some(selector) = nested(selector, &others).filter(|_| self.nested <= NESTED) else {
@@ -332,7 +406,13 @@ impl Sheets {
     }
 
     /// Adds what is in a rule such as `@media`, and tells whether imports may follow.
-    fn add_at_rule(&mut self, name: &str, parser: &mut Parser<'_>, imported: Imported<'_>, around: &Around) -> bool {
+    fn add_at_rule(
+        &mut self,
+        name: &str,
+        parser: &mut Parser<'_>,
+        imported: Imported<'_>,
+        around: &Around,
+    ) -> bool {
         let from = parser.position();
         skip_to(parser, Delimiter::CurlyBracketBlock | Delimiter::Semicolon);
         let prelude = parser.slice_from(from).trim();
@@ -343,7 +423,8 @@ impl Sheets {
                 if let Some((address, layer)) = import(prelude)
                     && let Some(sheet) = imported(&address)
                 {
-                    inner.layer = layer.map_or(around.layer, |name| self.layers.of(around.layer, &name));
+                    inner.layer =
+                        layer.map_or(around.layer, |name| self.layers.of(around.layer, &name));
                     if self.enters(&mut inner) {
                         self.add_rules(&mut Parser::new(&sheet), imported, &inner);
                     }
@@ -373,7 +454,13 @@ impl Sheets {
     }
 
     fn add_rule(&mut self, around: &Around, declarations: Vec<Declaration>) {
-        let Some(selectors) = around.selectors.as_ref().filter(|_| !declarations.is_empty()) else { return };
+        let Some(selectors) = around
+            .selectors
+            .as_ref()
+            .filter(|_| !declarations.is_empty())
+        else {
+            return;
+        };
         let mut known = Vec::new();
         for selector in selectors {
             match Selector::of(&format!("{selector}{}", around.scope)) {
@@ -392,9 +479,16 @@ impl Sheets {
                 self.is_cut = true;
                 return;
             }
-            self.by_key.entry(selector.key.clone()).or_default().push(self.rules.len());
+            self.by_key
+                .entry(selector.key.clone())
+                .or_default()
+                .push(self.rules.len());
             let declarations = self.declarations.len();
-            self.rules.push(Rule { selector: Rc::new(selector), layer: around.layer.1, declarations });
+            self.rules.push(Rule {
+                selector: Rc::new(selector),
+                layer: around.layer.1,
+                declarations,
+            });
         }
         self.declarations.push(declarations);
     }
@@ -465,8 +559,14 @@ fn scope(prelude: &str) -> Option<String> {
         list.ok()
     };
     let root = list(&mut parser)?;
-    let limit = if parser.expect_ident_matching("to").is_ok() { Some(list(&mut parser)?) } else { None };
-    let outside = limit.map_or(String::new(), |limit| format!(":not({limit}, :is({limit}) *)"));
+    let limit = if parser.expect_ident_matching("to").is_ok() {
+        Some(list(&mut parser)?)
+    } else {
+        None
+    };
+    let outside = limit.map_or(String::new(), |limit| {
+        format!(":not({limit}, :is({limit}) *)")
+    });
     Some(format!(":where(:is({root}, :is({root}) *){outside})"))
 }
 
@@ -489,16 +589,36 @@ mod tests {
         let mut classes: Vec<&Key> = sheets.by_key.keys().collect();
         classes.sort_by_key(|key| format!("{key:?}"));
         let class = |name: &str| Key::Class(name.into());
-        assert_eq!(classes, [&class("a"), &class("b"), &class("g"), &class("h"), &Key::Tag("p".into())]);
+        assert_eq!(
+            classes,
+            [
+                &class("a"),
+                &class("b"),
+                &class("g"),
+                &class("h"),
+                &Key::Tag("p".into())
+            ]
+        );
         assert_eq!(asked, ["b.css"]);
-        assert_eq!(sheets.declarations.last().map(Vec::len), Some(1), "{:?}", sheets.declarations);
+        assert_eq!(
+            sheets.declarations.last().map(Vec::len),
+            Some(1),
+            "{:?}",
+            sheets.declarations
+        );
     }
 
     #[test]
     fn ordinary_styles_raise_no_suspicion() {
         for (style, expected) in [
-            ("font-size: 0.9em; color: #333; margin-left: 2em; text-indent: -1em; line-height: 0", false),
-            ("background: #fff url(a.png); width: 0.5in; position: absolute; left: 8%; margin: 0 auto", false),
+            (
+                "font-size: 0.9em; color: #333; margin-left: 2em; text-indent: -1em; line-height: 0",
+                false,
+            ),
+            (
+                "background: #fff url(a.png); width: 0.5in; position: absolute; left: 8%; margin: 0 auto",
+                false,
+            ),
             ("color: #fafafa", true),
             ("background-color: #000", true),
             ("font-size: 1px", true),
@@ -510,7 +630,12 @@ mod tests {
         ] {
             let mut suspicion = Suspicion::default();
             suspicion.add_style(style);
-            assert_eq!(Sheets::default().may_hide(&suspicion, 3), expected, "{style}: {:?}", in_style(style, false));
+            assert_eq!(
+                Sheets::default().may_hide(&suspicion, 3),
+                expected,
+                "{style}: {:?}",
+                in_style(style, false)
+            );
         }
     }
 }

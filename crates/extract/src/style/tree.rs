@@ -13,11 +13,18 @@ pub(crate) struct TreeBuilder {
 
 impl TreeBuilder {
     pub(crate) fn new() -> Self {
-        Self { document: Document::default(), open: Vec::new() }
+        Self {
+            document: Document::default(),
+            open: Vec::new(),
+        }
     }
 
     /// Opens an element.
-    pub(crate) fn open<'a>(&mut self, name: &str, attributes: impl Iterator<Item = (&'a str, &'a str)>) {
+    pub(crate) fn open<'a>(
+        &mut self,
+        name: &str,
+        attributes: impl Iterator<Item = (&'a str, &'a str)>,
+    ) {
         let tree = &self.document.tree;
         let element = tree.new_element(name);
         for (name, value) in attributes.take(ATTRIBUTES) {
@@ -25,7 +32,10 @@ impl TreeBuilder {
                 element.set_attr(name, value);
             }
         }
-        let parent = self.open.last().map_or_else(|| tree.root().id, |(_, parent)| *parent);
+        let parent = self
+            .open
+            .last()
+            .map_or_else(|| tree.root().id, |(_, parent)| *parent);
         tree.append_child_of(&parent, &element.id);
         self.open.push((name.to_owned(), element.id));
     }
@@ -45,7 +55,10 @@ impl TreeBuilder {
     /// Adds characters.
     pub(crate) fn text(&mut self, text: &str) {
         let tree = &self.document.tree;
-        let parent = self.open.last().map_or_else(|| tree.root().id, |(_, parent)| *parent);
+        let parent = self
+            .open
+            .last()
+            .map_or_else(|| tree.root().id, |(_, parent)| *parent);
         let id = tree.new_text(text).id;
         tree.append_child_of(&parent, &id);
     }

@@ -32,7 +32,8 @@ pub(super) enum Word {
 /// The parts of a value, and whether it is important.
 pub(super) fn words(value: &str) -> (Vec<Word>, bool) {
     let mut all = read(&mut Parser::new(value), DEPTH);
-    let is_important = matches!(all.as_slice(), [.., Word::Delim('!'), Word::Ident(last)] if last == "important");
+    let is_important =
+        matches!(all.as_slice(), [.., Word::Delim('!'), Word::Ident(last)] if last == "important");
     if is_important {
         all.truncate(all.len() - 2);
     }
@@ -80,7 +81,11 @@ fn function(name: String, parser: &mut Parser<'_>, depth: usize) -> Word {
         return result;
     }
     parser.reset(&start);
-    let inner = if depth > 0 { read(parser, depth - 1) } else { Vec::new() };
+    let inner = if depth > 0 {
+        read(parser, depth - 1)
+    } else {
+        Vec::new()
+    };
     Word::Function(name, inner)
 }
 
@@ -112,7 +117,11 @@ fn dimension(number: f32, unit: &str) -> Word {
         "cqh" | "cqb" | "cqmin" => (HEIGHT / 100.0, 0.0),
         _ => return Word::Other,
     };
-    Word::Length(Length { pixels: number * pixels, em: number * em, share: 0.0 })
+    Word::Length(Length {
+        pixels: number * pixels,
+        em: number * em,
+        share: 0.0,
+    })
 }
 
 /// The result of `calc(…)`, `min(…)`, `max(…)` or `clamp(…)`.
@@ -120,7 +129,8 @@ fn calculation(name: &str, parser: &mut Parser<'_>) -> Option<Word> {
     if !matches!(name, "calc" | "-webkit-calc" | "min" | "max" | "clamp") {
         return None;
     }
-    let arguments = parser.parse_comma_separated(|one| sum(one).ok_or_else(|| one.new_error_for_next_token::<()>()));
+    let arguments = parser
+        .parse_comma_separated(|one| sum(one).ok_or_else(|| one.new_error_for_next_token::<()>()));
     let size = |word: &Word| match word {
         Word::Number(number) | Word::Angle(number) => *number,
         word => Length::of(word).map_or(0.0, |length| length.pixels(USUAL_SIZE)),
@@ -159,12 +169,16 @@ fn product(parser: &mut Parser<'_>) -> Option<Word> {
         match parser.next() {
             Ok(Token::Delim('*')) => {
                 all = match (all, operand(parser)?) {
-                    (Word::Number(factor), other) | (other, Word::Number(factor)) => times(&other, factor),
+                    (Word::Number(factor), other) | (other, Word::Number(factor)) => {
+                        times(&other, factor)
+                    }
                     _ => return None,
                 };
             }
             Ok(Token::Delim('/')) => {
-                let Word::Number(divisor) = operand(parser)? else { return None };
+                let Word::Number(divisor) = operand(parser)? else {
+                    return None;
+                };
                 all = times(&all, 1.0 / divisor);
             }
             _ => {
@@ -194,9 +208,11 @@ fn times(word: &Word, factor: f32) -> Word {
         Word::Number(number) => Word::Number(number * factor),
         Word::Percent(share) => Word::Percent(share * factor),
         Word::Angle(angle) => Word::Angle(angle * factor),
-        Word::Length(Length { pixels, em, share }) => {
-            Word::Length(Length { pixels: pixels * factor, em: em * factor, share: share * factor })
-        }
+        Word::Length(Length { pixels, em, share }) => Word::Length(Length {
+            pixels: pixels * factor,
+            em: em * factor,
+            share: share * factor,
+        }),
         _ => Word::Other,
     }
 }
@@ -209,7 +225,11 @@ fn added(one: &Word, other: &Word) -> Option<Word> {
         (Word::Number(_), _) | (_, Word::Number(_)) => return None,
         (a, b) => {
             let (a, b) = (Length::of(a)?, Length::of(b)?);
-            Word::Length(Length { pixels: a.pixels + b.pixels, em: a.em + b.em, share: a.share + b.share })
+            Word::Length(Length {
+                pixels: a.pixels + b.pixels,
+                em: a.em + b.em,
+                share: a.share + b.share,
+            })
         }
     })
 }
@@ -226,19 +246,30 @@ impl Length {
     pub(super) const ZERO: Self = Self::of_pixels(0.0);
 
     pub(super) const fn of_pixels(pixels: f32) -> Self {
-        Self { pixels, em: 0.0, share: 0.0 }
+        Self {
+            pixels,
+            em: 0.0,
+            share: 0.0,
+        }
     }
 
     /// So many times the size of letters.
     pub(super) const fn of_em(em: f32) -> Self {
-        Self { pixels: 0.0, em, share: 0.0 }
+        Self {
+            pixels: 0.0,
+            em,
+            share: 0.0,
+        }
     }
 
     /// The length that a word stands for. Only zero needs no unit.
     pub(super) fn of(word: &Word) -> Option<Self> {
         Some(match word {
             Word::Number(0.0) => Self::ZERO,
-            Word::Percent(share) => Self { share: *share, ..Self::ZERO },
+            Word::Percent(share) => Self {
+                share: *share,
+                ..Self::ZERO
+            },
             Word::Length(length) => *length,
             _ => return None,
         })
@@ -271,7 +302,9 @@ impl Length {
 
 /// The size of letters that a word stands for.
 pub(super) fn size_of(word: &Word) -> Option<Length> {
-    let Word::Ident(name) = word else { return Length::of(word).filter(|length| length.size(USUAL_SIZE) >= 0.0) };
+    let Word::Ident(name) = word else {
+        return Length::of(word).filter(|length| length.size(USUAL_SIZE) >= 0.0);
+    };
     Some(match name.as_str() {
         "xx-small" => Length::of_pixels(9.0),
         "x-small" => Length::of_pixels(10.0),
@@ -293,7 +326,13 @@ mod tests {
 
     #[test]
     fn sizes() {
-        let size = |value: &str| words(value).0.first().and_then(size_of).map(|length| length.size(20.0));
+        let size = |value: &str| {
+            words(value)
+                .0
+                .first()
+                .and_then(size_of)
+                .map(|length| length.size(20.0))
+        };
         for (value, expected) in [
             ("0", Some(0.0)),
             ("3pt", Some(4.0)),
@@ -312,6 +351,9 @@ mod tests {
         ] {
             assert_eq!(size(value), expected, "{value}");
         }
-        assert_eq!(Length::of(&Word::Percent(-1.0)).map(|length| length.pixels(16.0)), Some(-1_280.0));
+        assert_eq!(
+            Length::of(&Word::Percent(-1.0)).map(|length| length.pixels(16.0)),
+            Some(-1_280.0)
+        );
     }
 }

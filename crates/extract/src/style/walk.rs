@@ -84,31 +84,55 @@ pub(crate) fn remove_hidden(
 }
 
 /// The ids that visible links open: notes that wait for it, and boxes that pop up.
-fn opened(document: &Document, sheets: &Sheets, budget: &Budget) -> Result<HashSet<String>, ExtractError> {
+fn opened(
+    document: &Document,
+    sheets: &Sheets,
+    budget: &Budget,
+) -> Result<HashSet<String>, ExtractError> {
     let opens = |node: &NodeRef<'_>| {
         let is = |name: &str, kind: &str| {
-            node.attr(name).is_some_and(|value| value.split_ascii_whitespace().any(|word| word == kind))
+            node.attr(name)
+                .is_some_and(|value| value.split_ascii_whitespace().any(|word| word == kind))
         };
         if is("epub:type", "noteref") || is("role", "doc-noteref") {
-            return node.attr("href").and_then(|href| Some(href.split_once('#')?.1.to_owned()));
+            return node
+                .attr("href")
+                .and_then(|href| Some(href.split_once('#')?.1.to_owned()));
         }
         node.attr("popovertarget").map(|id| id.to_string())
     };
     let mut found = HashSet::new();
-    if !document.root().descendants_it().any(|node| opens(&node).is_some()) {
+    if !document
+        .root()
+        .descendants_it()
+        .any(|node| opens(&node).is_some())
+    {
         return Ok(found);
     }
     let mut open: Vec<Option<String>> = Vec::new();
-    walk_with(document, sheets, budget, HashSet::new(), &mut |event| match event {
-        Event::Open(_, node) => open.push(opens(node)),
-        Event::Close(_) => drop(open.pop()),
-        Event::Text(text) if !text.trim().is_empty() => found.extend(open.iter().flatten().cloned()),
-        _ => {}
-    })?;
+    walk_with(
+        document,
+        sheets,
+        budget,
+        HashSet::new(),
+        &mut |event| match event {
+            Event::Open(_, node) => open.push(opens(node)),
+            Event::Close(_) => drop(open.pop()),
+            Event::Text(text) if !text.trim().is_empty() => {
+                found.extend(open.iter().flatten().cloned())
+            }
+            _ => {}
+        },
+    )?;
     Ok(found)
 }
 
-fn walk(document: &Document, sheets: &Sheets, budget: &Budget, told: Told<'_>) -> Result<(), ExtractError> {
+fn walk(
+    document: &Document,
+    sheets: &Sheets,
+    budget: &Budget,
+    told: Told<'_>,
+) -> Result<(), ExtractError> {
     let notes = opened(document, sheets, budget)?;
     walk_with(document, sheets, budget, notes, told)
 }
@@ -122,26 +146,48 @@ fn walk_with(
     told: Told<'_>,
 ) -> Result<(), ExtractError> {
     let (mut work, limits, size) = (Work::default(), &budget.limits, document.tree.len());
-    let reuses = document.root().descendants_it().any(|node| node.has_name("use"));
+    let reuses = document
+        .root()
+        .descendants_it()
+        .any(|node| node.has_name("use"));
     // Remembers what selectors that count elements found.
-    #[allow(clippy::default_trait_access, reason = "the crate of its type is used by `dom_query` only")]
+    #[allow(
+        clippy::default_trait_access,
+        reason = "the crate of its type is used by `dom_query` only"
+    )]
     let mut caches = Default::default();
-    let mut open: Vec<OpenElement> =
-        vec![OpenElement { look: Look::default(), name: String::new(), depth: 0, is_read: true }];
+    let mut open: Vec<OpenElement> = vec![OpenElement {
+        look: Look::default(),
+        name: String::new(),
+        depth: 0,
+        is_read: true,
+    }];
     let mut steps: Vec<Step<'_>> = document.root().children_it(true).map(Step::Enter).collect();
     while let Some(step) = steps.pop() {
         let Step::Enter(node) = step else {
-            if let Some(OpenElement { name, is_read: true, .. }) = open.pop() {
+            if let Some(OpenElement {
+                name,
+                is_read: true,
+                ..
+            }) = open.pop()
+            {
                 told(Event::Close(&name));
             }
             continue;
         };
-        let Some(around) = open.last() else { return Ok(()) };
+        let Some(around) = open.last() else {
+            return Ok(());
+        };
         if node.is_text() {
             text(&node, around, told);
             continue;
         }
-        let Some(name) = node.element_ref().map(|element| element.name.local.to_string()) else { continue };
+        let Some(name) = node
+            .element_ref()
+            .map(|element| element.name.local.to_string())
+        else {
+            continue;
+        };
         // What is no part of the text is not hidden either.
         if html::is_skipped(&name) || is_never_shown(&name, around, reuses) {
             continue;
@@ -150,9 +196,20 @@ fn walk_with(
         let look = if around.look.is_gone() || is_about_page(&name) {
             around.look.clone()
         } else {
-            let mut matches = |selector: &Selector| selector.matcher.match_element_with_caches(&node, &mut caches);
+            let mut matches = |selector: &Selector| {
+                selector
+                    .matcher
+                    .match_element_with_caches(&node, &mut caches)
+            };
             let variables = &around.look.variables;
-            let settings = settings(sheets, &node, variables, (depth, size), (&mut work, limits), &mut matches)?;
+            let settings = settings(
+                sheets,
+                &node,
+                variables,
+                (depth, size),
+                (&mut work, limits),
+                &mut matches,
+            )?;
             let is_note = !notes.is_empty() && node.attr("id").is_some_and(|id| notes.remove(&*id));
             let waits = node.has_attr("popover") || name == "dialog" && !node.has_attr("open");
             let mut element = Element {
@@ -168,7 +225,12 @@ fn walk_with(
         if is_read {
             told(Event::Open(&name, &node));
         }
-        open.push(OpenElement { look, name, depth, is_read });
+        open.push(OpenElement {
+            look,
+            name,
+            depth,
+            is_read,
+        });
         steps.push(Step::Leave);
         steps.extend(node.children_it(true).map(Step::Enter));
     }
@@ -190,7 +252,14 @@ fn text(node: &NodeRef<'_>, around: &OpenElement, told: Told<'_>) {
 /// Elements of which something else is shown than their text, in any program that knows them.
 pub(crate) const REPLACED: &[&str] = &["canvas", "audio", "video", "meter", "progress", "rp"];
 /// Parts of drawings and formulas that are about them.
-pub(crate) const ABOUT: &[&str] = &["desc", "metadata", "defs", "symbol", "annotation", "annotation-xml"];
+pub(crate) const ABOUT: &[&str] = &[
+    "desc",
+    "metadata",
+    "defs",
+    "symbol",
+    "annotation",
+    "annotation-xml",
+];
 
 /// Whether an element is never shown. `reuses`: whether drawings use parts of others.
 fn is_never_shown(name: &str, around: &OpenElement, reuses: bool) -> bool {

@@ -24,8 +24,14 @@ pub fn work(read_page: ReadPage) -> io::Result<()> {
         let mut length = [0; 8];
         stdin.read_exact(&mut length)?;
         let mut order = Vec::new();
-        (&mut stdin).take(u64::from_le_bytes(length)).read_to_end(&mut order)?;
-        let Order { what, bytes, limits } = serde_json::from_slice(&order)?;
+        (&mut stdin)
+            .take(u64::from_le_bytes(length))
+            .read_to_end(&mut order)?;
+        let Order {
+            what,
+            bytes,
+            limits,
+        } = serde_json::from_slice(&order)?;
         if answer.is_none() {
             answer = Some(io::BufWriter::new(private_stdout()?));
             confine(limits)?;
@@ -33,10 +39,27 @@ pub fn work(read_page: ReadPage) -> io::Result<()> {
         give_time(limits)?;
         let mut file = Vec::new();
         (&mut stdin).take(bytes).read_to_end(&mut file)?;
-        let Some(answer) = &mut answer else { return Ok(()) };
+        let Some(answer) = &mut answer else {
+            return Ok(());
+        };
         match what {
-            What::File { name, encoding, main } => {
-                say(answer, read_here(File { bytes: file.into(), name, encoding }, main.as_ref(), limits))?;
+            What::File {
+                name,
+                encoding,
+                main,
+            } => {
+                say(
+                    answer,
+                    read_here(
+                        File {
+                            bytes: file.into(),
+                            name,
+                            encoding,
+                        },
+                        main.as_ref(),
+                        limits,
+                    ),
+                )?;
             }
             What::Page(order) => {
                 let mut part = |part| head(answer, &Frame::Part(part), "");
@@ -70,7 +93,11 @@ fn say(answer: &mut impl Write, read: Result<Vec<Book>, ExtractError>) -> io::Re
                     Ok(mut read) => (std::mem::take(&mut read.text), Ok(read)),
                     Err(why) => (String::new(), Err(why)),
                 };
-                head(answer, &Frame::Book(Book { name, read }, text.len() as u64), &text)?;
+                head(
+                    answer,
+                    &Frame::Book(Book { name, read }, text.len() as u64),
+                    &text,
+                )?;
             }
             head(answer, &Frame::End, "")
         }
@@ -104,7 +131,13 @@ fn confine(limits: Limits) -> io::Result<()> {
         // Only the three standard streams and the response.
         (Resource::Nofile, 4, 4),
     ] {
-        setrlimit(resource, Rlimit { current: Some(soft), maximum: Some(hard) })?;
+        setrlimit(
+            resource,
+            Rlimit {
+                current: Some(soft),
+                maximum: Some(hard),
+            },
+        )?;
     }
     Ok(())
 }
@@ -121,7 +154,13 @@ fn give_time(limits: Limits) -> io::Result<()> {
     use rustix::time::{ClockId, clock_gettime};
     let used = u64::try_from(clock_gettime(ClockId::ProcessCPUTime).tv_sec).unwrap_or_default();
     let maximum = getrlimit(Resource::Cpu).maximum;
-    Ok(setrlimit(Resource::Cpu, Rlimit { current: Some(used + limits.time.max(1)), maximum })?)
+    Ok(setrlimit(
+        Resource::Cpu,
+        Rlimit {
+            current: Some(used + limits.time.max(1)),
+            maximum,
+        },
+    )?)
 }
 
 #[cfg(not(unix))]

@@ -58,7 +58,11 @@ struct Order {
 #[derive(Serialize, Deserialize)]
 enum What {
     /// One with books.
-    File { name: Option<String>, encoding: Option<Encoding>, main: Option<MainText> },
+    File {
+        name: Option<String>,
+        encoding: Option<Encoding>,
+        main: Option<MainText>,
+    },
     /// A page of a source.
     Page(Value),
 }
@@ -86,30 +90,46 @@ pub fn readers() -> usize {
 /// once. A file that has to wait longer than `patience` for a process is refused with [`ExtractError::Busy`].
 /// `program` must be the `lapidary` command. Only the first call has an effect.
 pub fn isolate(program: PathBuf, patience: Duration) {
-    let _ = POOL.set(Pool { program, patience, free: Mutex::new(readers()), freed: Condvar::new() });
+    let _ = POOL.set(Pool {
+        program,
+        patience,
+        free: Mutex::new(readers()),
+        freed: Condvar::new(),
+    });
 }
 
 /// Reads a file in a worker.
-pub(super) fn read_apart(file: File, limits: Limits, charge: Charge<'_>) -> Result<Vec<Book>, ExtractError> {
+pub(super) fn read_apart(
+    file: File,
+    limits: Limits,
+    charge: Charge<'_>,
+) -> Result<Vec<Book>, ExtractError> {
     match POOL.get() {
         Some(pool) if !read::is_plain(&file) => pool.read(&file, None, limits, charge, None),
         _ => {
             let size = file.bytes.len() as u64;
-            let is_utf8 = file.bytes.as_text().is_some() || simdutf8::basic::from_utf8(&file.bytes).is_ok();
+            let is_utf8 =
+                file.bytes.as_text().is_some() || simdutf8::basic::from_utf8(&file.bytes).is_ok();
             charge(if is_utf8 { size } else { UTF_8_OF_BYTE * size })?;
             read_here(file, None, limits)
         }
     }
 }
 
-fn read_here(file: File, main: Option<&MainText>, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+fn read_here(
+    file: File,
+    main: Option<&MainText>,
+    limits: Limits,
+) -> Result<Vec<Book>, ExtractError> {
     // A parser that panics leaves no state behind that is used again.
     catch_unwind(AssertUnwindSafe(|| read::read(file, main, limits)))
         .unwrap_or_else(|_| Err(stopped("its reader crashed")))
 }
 
 fn stopped(why: &str) -> ExtractError {
-    ExtractError::Stopped { why: why.to_owned() }
+    ExtractError::Stopped {
+        why: why.to_owned(),
+    }
 }
 
 impl Pool {
@@ -123,12 +143,25 @@ impl Pool {
     ) -> Result<Vec<Book>, ExtractError> {
         let size = file.bytes.len() as u64;
         if size > limits.input {
-            return Err(Met { limit: Limit::Input, at: limits.input }.into());
+            return Err(Met {
+                limit: Limit::Input,
+                at: limits.input,
+            }
+            .into());
         }
         let busy = |why: String| ExtractError::Busy { why };
-        let _turn = Turn::take(self).ok_or_else(|| busy("too many other files are being read".to_owned()))?;
-        let what = What::File { name: file.name.clone(), encoding: file.encoding, main: main.cloned() };
-        let order = Order { what, bytes: size, limits };
+        let _turn = Turn::take(self)
+            .ok_or_else(|| busy("too many other files are being read".to_owned()))?;
+        let what = What::File {
+            name: file.name.clone(),
+            encoding: file.encoding,
+            main: main.cloned(),
+        };
+        let order = Order {
+            what,
+            bytes: size,
+            limits,
+        };
         loop {
             let mut process = self.start(kept)?;
             let heard = process.talk(limits, |stdin, stdout| {
@@ -156,7 +189,9 @@ impl Pool {
     fn start(&self, kept: Option<&Readers>) -> Result<Process, ExtractError> {
         let idle = kept.and_then(|kept| lock(&kept.idle).pop());
         idle.map_or_else(|| Process::start(&self.program), Ok)
-            .map_err(|error| ExtractError::Busy { why: format!("no process could be started to read it: {error}") })
+            .map_err(|error| ExtractError::Busy {
+                why: format!("no process could be started to read it: {error}"),
+            })
     }
 }
 
@@ -169,9 +204,16 @@ pub struct Readers {
 
 impl Readers {
     /// Like [`super::read`]; of a page only its main text, if it is said where that is.
-    pub fn read(&self, file: File, main: Option<&MainText>, limits: Limits) -> Result<Vec<Book>, ExtractError> {
+    pub fn read(
+        &self,
+        file: File,
+        main: Option<&MainText>,
+        limits: Limits,
+    ) -> Result<Vec<Book>, ExtractError> {
         match POOL.get() {
-            Some(pool) if !read::is_plain(&file) => pool.read(&file, main, limits, &mut |_| Ok(()), Some(self)),
+            Some(pool) if !read::is_plain(&file) => {
+                pool.read(&file, main, limits, &mut |_| Ok(()), Some(self))
+            }
             _ => read_here(file, main, limits),
         }
     }
@@ -182,10 +224,21 @@ impl Readers {
     }
 
     /// Has a page read, as `order` says, by what [`work`] was given.
-    pub fn page<'r>(&'r self, order: Value, page: &[u8], limits: Limits) -> Result<Parts<'r>, ExtractError> {
-        let pool = POOL.get().ok_or_else(|| stopped("there is no program to read it"))?;
+    pub fn page<'r>(
+        &'r self,
+        order: Value,
+        page: &[u8],
+        limits: Limits,
+    ) -> Result<Parts<'r>, ExtractError> {
+        let pool = POOL
+            .get()
+            .ok_or_else(|| stopped("there is no program to read it"))?;
         let size = page.len() as u64;
-        let order = Order { what: What::Page(order), bytes: size, limits };
+        let order = Order {
+            what: What::Page(order),
+            bytes: size,
+            limits,
+        };
         loop {
             let mut process = pool.start(Some(self))?;
             let first = process.talk(limits, |stdin, stdout| {
@@ -195,7 +248,12 @@ impl Readers {
             process.orders += 1;
             // What it has read before may be the reason.
             if process.orders == 1 || matches!(first, Ok(Some(_))) {
-                return Ok(Parts { readers: self, process: Some((process, Some(first))), size, limits });
+                return Ok(Parts {
+                    readers: self,
+                    process: Some((process, Some(first))),
+                    size,
+                    limits,
+                });
             }
         }
     }
@@ -230,7 +288,9 @@ impl Iterator for Parts<'_> {
     fn next(&mut self) -> Option<Self::Item> {
         let (mut process, heard) = self.process.take()?;
         let limits = self.limits;
-        match heard.unwrap_or_else(|| process.talk(limits, |_, stdout| frame(stdout, limits.unpacked))) {
+        match heard
+            .unwrap_or_else(|| process.talk(limits, |_, stdout| frame(stdout, limits.unpacked)))
+        {
             Ok(Some((Frame::Part(part), _))) => {
                 self.process = Some((process, None));
                 Some(Ok(part))
@@ -272,18 +332,30 @@ impl From<io::Error> for Heard {
 }
 
 /// Reads a worker's response; `None` if it was cut short. Texts are read into memory that was charged for them.
-fn hear(mut answer: impl Read, limits: Limits, charge: Charge<'_>) -> Result<Option<Vec<Book>>, Heard> {
+fn hear(
+    mut answer: impl Read,
+    limits: Limits,
+    charge: Charge<'_>,
+) -> Result<Option<Vec<Book>>, Heard> {
     let at = limits.unpacked.max(limits.input);
     let mut left = at;
     let mut books = Vec::new();
     loop {
-        let Some((frame, head)) = frame(&mut answer, HEAD)? else { return Ok(None) };
+        let Some((frame, head)) = frame(&mut answer, HEAD)? else {
+            return Ok(None);
+        };
         match frame {
             Frame::End => return Ok(Some(books)),
             Frame::Failed(why) => return Err(Heard::Refused(why)),
             Frame::Part(_) => return Err(Heard::Nonsense),
             Frame::Book(mut book, length) => {
-                let too_much = Heard::Refused(Met { limit: Limit::Unpacked, at }.into());
+                let too_much = Heard::Refused(
+                    Met {
+                        limit: Limit::Unpacked,
+                        at,
+                    }
+                    .into(),
+                );
                 left = left.checked_sub(length).ok_or(too_much)?;
                 charge(length + head).map_err(Heard::Refused)?;
                 if let Ok(read) = &mut book.read {
@@ -302,7 +374,10 @@ fn frame(answer: &mut impl Read, most: u64) -> Result<Option<(Frame, u64)>, Hear
     if answer.read_exact(&mut length).is_err() {
         return Ok(None);
     }
-    let head = exactly(answer, Some(u64::from_le_bytes(length)).filter(|length| *length <= most))?;
+    let head = exactly(
+        answer,
+        Some(u64::from_le_bytes(length)).filter(|length| *length <= most),
+    )?;
     let frame = serde_json::from_slice(&head).map_err(|_| Heard::Nonsense)?;
     Ok(Some((frame, head.len() as u64)))
 }
@@ -311,7 +386,11 @@ fn exactly(answer: &mut impl Read, length: Option<u64>) -> Result<Vec<u8>, Heard
     let length = length.ok_or(Heard::Nonsense)?;
     let mut bytes = Vec::with_capacity(length as usize);
     answer.take(length).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 == length { Ok(bytes) } else { Err(Heard::Nonsense) }
+    if bytes.len() as u64 == length {
+        Ok(bytes)
+    } else {
+        Err(Heard::Nonsense)
+    }
 }
 
 /// A slot for a running worker.
@@ -321,7 +400,9 @@ impl<'a> Turn<'a> {
     /// Waits for a slot, but not until files that take all their time are done.
     fn take(pool: &'a Pool) -> Option<Self> {
         let free = pool.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = pool.freed.wait_timeout_while(free, pool.patience, |free| *free == 0);
+        let waited = pool
+            .freed
+            .wait_timeout_while(free, pool.patience, |free| *free == 0);
         let (mut free, waited) = waited.unwrap_or_else(PoisonError::into_inner);
         if waited.timed_out() {
             return None;

@@ -45,7 +45,14 @@ impl Process {
         };
         let last_words = Some(thread::spawn(|| last_words(stderr)));
         let (child, stdout) = (Mutex::new(child), BufReader::new(stdout));
-        Ok(Self { child, stdin, stdout, last_words, is_late: false, orders: 0 })
+        Ok(Self {
+            child,
+            stdin,
+            stdout,
+            last_words,
+            is_late: false,
+            orders: 0,
+        })
     }
 
     /// Talks with the worker, which is killed if that takes too long.
@@ -54,12 +61,18 @@ impl Process {
         limits: Limits,
         talk: impl FnOnce(&mut ChildStdin, &mut BufReader<ChildStdout>) -> T,
     ) -> T {
-        let Self { child, stdin, stdout, .. } = self;
+        let Self {
+            child,
+            stdin,
+            stdout,
+            ..
+        } = self;
         let child = &*child;
         let (done, finished) = channel::<()>();
         let (said, is_late) = thread::scope(|scope| {
             let watch = scope.spawn(move || {
-                let late = finished.recv_timeout(PATIENCE * limits.seconds() + GRACE) == Err(RecvTimeoutError::Timeout);
+                let late = finished.recv_timeout(PATIENCE * limits.seconds() + GRACE)
+                    == Err(RecvTimeoutError::Timeout);
                 if late {
                     let _ = lock(child).kill();
                 }
@@ -78,13 +91,24 @@ impl Process {
         let (status, last_words) = self.end();
         let out_of_time = self.is_late || status.and_then(signal) == Some(SIGXCPU);
         if out_of_time {
-            Met { limit: Limit::Time, at: limits.time }.into()
+            Met {
+                limit: Limit::Time,
+                at: limits.time,
+            }
+            .into()
         } else if last_words.contains("memory allocation") {
-            Met { limit: Limit::Memory, at: limits.memory }.into()
+            Met {
+                limit: Limit::Memory,
+                at: limits.memory,
+            }
+            .into()
         } else if last_words.contains("overflowed its stack") {
             stopped("its reader overflowed its stack")
         } else {
-            let status = status.map_or_else(|| "for unknown reasons".to_owned(), |status| status.to_string());
+            let status = status.map_or_else(
+                || "for unknown reasons".to_owned(),
+                |status| status.to_string(),
+            );
             stopped(&format!("its reader died ({status})"))
         }
     }

@@ -39,7 +39,10 @@ const CHINESE: &str = "村边的河岸上住着一位老石匠。每天早晨，
 const TEXTS: &[(&str, &[&str])] = &[
     (RUSSIAN, &["windows-1251", "x-mac-cyrillic"]),
     (UKRAINIAN, &["windows-1251", "x-mac-cyrillic"]),
-    (SERBIAN, &["windows-1251", "x-mac-cyrillic", "ISO-8859-5", "IBM855"]),
+    (
+        SERBIAN,
+        &["windows-1251", "x-mac-cyrillic", "ISO-8859-5", "IBM855"],
+    ),
     (CZECH, &["windows-1250", "ISO-8859-2"]),
     (POLISH, &["windows-1250", "ISO-8859-2"]),
     (FRENCH, &["windows-1252", "ISO-8859-15", "macintosh"]),
@@ -50,8 +53,10 @@ const TEXTS: &[(&str, &[&str])] = &[
 ];
 
 /// Encodings that can represent the text except its typographic dashes or quotation marks.
-const PLAIN_TEXTS: &[(&str, &[&str])] =
-    &[(RUSSIAN, &["KOI8-R", "IBM866", "ISO-8859-5", "IBM855"]), (UKRAINIAN, &["KOI8-U", "ISO-8859-5", "IBM855"])];
+const PLAIN_TEXTS: &[(&str, &[&str])] = &[
+    (RUSSIAN, &["KOI8-R", "IBM866", "ISO-8859-5", "IBM855"]),
+    (UKRAINIAN, &["KOI8-U", "ISO-8859-5", "IBM855"]),
+];
 
 const UNICODE: &[&str] = &["UTF-8", "UTF-16LE", "UTF-16BE", "UTF-32LE", "UTF-32BE"];
 
@@ -63,15 +68,32 @@ fn encode(text: &str, encoding: &str) -> Vec<u8> {
     match encoding {
         "UTF-16LE" => text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
         "UTF-16BE" => text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
-        "UTF-32LE" => text.chars().flat_map(|char| u32::from(char).to_le_bytes()).collect(),
-        "UTF-32BE" => text.chars().flat_map(|char| u32::from(char).to_be_bytes()).collect(),
+        "UTF-32LE" => text
+            .chars()
+            .flat_map(|char| u32::from(char).to_le_bytes())
+            .collect(),
+        "UTF-32BE" => text
+            .chars()
+            .flat_map(|char| u32::from(char).to_be_bytes())
+            .collect(),
         "IBM855" => {
-            let byte =
-                |char: char| 0x80 + u8::try_from(CP855.chars().position(|other| other == char).unwrap()).unwrap();
-            text.chars().map(|char| if char.is_ascii() { char as u8 } else { byte(char) }).collect()
+            let byte = |char: char| {
+                0x80 + u8::try_from(CP855.chars().position(|other| other == char).unwrap()).unwrap()
+            };
+            text.chars()
+                .map(|char| {
+                    if char.is_ascii() {
+                        char as u8
+                    } else {
+                        byte(char)
+                    }
+                })
+                .collect()
         }
         _ => {
-            let (bytes, _, lossy) = encoding_rs::Encoding::for_label(encoding.as_bytes()).unwrap().encode(text);
+            let (bytes, _, lossy) = encoding_rs::Encoding::for_label(encoding.as_bytes())
+                .unwrap()
+                .encode(text);
             assert!(!lossy, "{encoding} cannot hold {text}");
             bytes.into_owned()
         }
@@ -99,7 +121,9 @@ fn samples() -> Vec<(String, Vec<u8>, &'static str)> {
 }
 
 fn refusal(bytes: impl Into<Vec<u8>>) -> String {
-    lapidary_extract::text(bytes.into(), None).expect_err("a refusal").to_string()
+    lapidary_extract::text(bytes.into(), None)
+        .expect_err("a refusal")
+        .to_string()
 }
 
 /// Noise, the same in every run.
@@ -117,8 +141,12 @@ fn noise(length: usize) -> Vec<u8> {
 #[test]
 fn encodings_are_detected() {
     for (text, bytes, encoding) in samples() {
-        let found = lapidary_extract::text(bytes, None).unwrap_or_else(|error| panic!("{encoding}: {error}: {text}"));
-        assert_eq!((found.encoding.to_string().as_str(), found.text.as_str()), (encoding, text.as_str()));
+        let found = lapidary_extract::text(bytes, None)
+            .unwrap_or_else(|error| panic!("{encoding}: {error}: {text}"));
+        assert_eq!(
+            (found.encoding.to_string().as_str(), found.text.as_str()),
+            (encoding, text.as_str())
+        );
     }
 }
 
@@ -136,36 +164,70 @@ fn encodings_are_detected_in_long_texts() {
 fn encodings_are_used_as_given() {
     for (text, bytes, encoding) in samples() {
         let found = lapidary_extract::text(bytes, Some(encoding.parse().unwrap())).unwrap();
-        assert_eq!((found.encoding.to_string().as_str(), found.text.as_str()), (encoding, text.as_str()));
+        assert_eq!(
+            (found.encoding.to_string().as_str(), found.text.as_str()),
+            (encoding, text.as_str())
+        );
     }
 }
 
 #[test]
 fn short_texts_are_detected() {
-    for text in ["Привет, мир!", "Война и мир", "Глава первая", "граненый камень"]
-    {
-        for encoding in
-            ["windows-1251", "KOI8-R", "IBM866", "ISO-8859-5", "IBM855", "x-mac-cyrillic", "UTF-16LE", "UTF-8"]
-        {
-            assert_eq!(lapidary_extract::text(encode(text, encoding), None).unwrap().text, text, "in {encoding}");
+    for text in [
+        "Привет, мир!",
+        "Война и мир",
+        "Глава первая",
+        "граненый камень",
+    ] {
+        for encoding in [
+            "windows-1251",
+            "KOI8-R",
+            "IBM866",
+            "ISO-8859-5",
+            "IBM855",
+            "x-mac-cyrillic",
+            "UTF-16LE",
+            "UTF-8",
+        ] {
+            assert_eq!(
+                lapidary_extract::text(encode(text, encoding), None)
+                    .unwrap()
+                    .text,
+                text,
+                "in {encoding}"
+            );
         }
     }
     for text in ["à la carte", "Größe", "mañana", "£100 a year"] {
-        assert_eq!(lapidary_extract::text(encode(text, "windows-1252"), None).unwrap().text, text);
+        assert_eq!(
+            lapidary_extract::text(encode(text, "windows-1252"), None)
+                .unwrap()
+                .text,
+            text
+        );
     }
 }
 
 #[test]
 fn a_dash_in_mac_cyrillic_is_no_letter_in_windows_1251() {
     let text = "Слово за слово. \n".repeat(1000);
-    assert_eq!(lapidary_extract::text(encode(&text, "windows-1251"), None).unwrap().text, text);
+    assert_eq!(
+        lapidary_extract::text(encode(&text, "windows-1251"), None)
+            .unwrap()
+            .text,
+        text
+    );
 }
 
 #[test]
 fn hebrew_is_not_cyrillic() {
-    let text =
-        "לפני שנים רבות חי בכפר קטן ליד הנהר מלטש אבנים זקן. בכל בוקר היה פורש על השולחן את האבנים שהביאו לו הכורים.";
-    assert_eq!(lapidary_extract::text(encode(text, "windows-1255"), None).unwrap().text, text);
+    let text = "לפני שנים רבות חי בכפר קטן ליד הנהר מלטש אבנים זקן. בכל בוקר היה פורש על השולחן את האבנים שהביאו לו הכורים.";
+    assert_eq!(
+        lapidary_extract::text(encode(text, "windows-1255"), None)
+            .unwrap()
+            .text,
+        text
+    );
 }
 
 #[test]
@@ -175,7 +237,10 @@ fn a_byte_order_mark_is_taken_off_and_wins() {
             for text in [RUSSIAN, CHINESE, "a", ""] {
                 let bytes = [encode("\u{FEFF}", encoding), encode(text, encoding)].concat();
                 let found = lapidary_extract::text(bytes, given).unwrap();
-                assert_eq!((found.encoding.to_string().as_str(), found.text.as_str()), (*encoding, text));
+                assert_eq!(
+                    (found.encoding.to_string().as_str(), found.text.as_str()),
+                    (*encoding, text)
+                );
             }
         }
     }
@@ -192,14 +257,22 @@ fn no_bytes_are_an_empty_text() {
     let found = lapidary_extract::text(Vec::new(), None).unwrap();
     assert_eq!((found.text.as_str(), found.encoding), ("", Encoding::UTF_8));
     let given = "koi8-r".parse().unwrap();
-    assert_eq!(lapidary_extract::text(Vec::new(), Some(given)).unwrap().encoding, given);
+    assert_eq!(
+        lapidary_extract::text(Vec::new(), Some(given))
+            .unwrap()
+            .encoding,
+        given
+    );
 }
 
 #[test]
 fn long_utf8_keeps_its_memory() {
     let bytes = RUSSIAN.repeat((8 << 20) / RUSSIAN.len()).into_bytes();
     let place = bytes.as_ptr();
-    assert_eq!(lapidary_extract::text(bytes, None).unwrap().text.as_ptr(), place);
+    assert_eq!(
+        lapidary_extract::text(bytes, None).unwrap().text.as_ptr(),
+        place
+    );
 }
 
 #[test]
@@ -215,7 +288,9 @@ fn a_stray_byte_does_not_change_the_encoding() {
 fn a_text_may_be_cut_inside_a_character() {
     for (text, bytes, encoding) in samples() {
         for cut in 1..4 {
-            let found = lapidary_extract::text(bytes[..bytes.len() / 2 / 4 * 4 + cut].to_vec(), None).unwrap();
+            let found =
+                lapidary_extract::text(bytes[..bytes.len() / 2 / 4 * 4 + cut].to_vec(), None)
+                    .unwrap();
             let whole = found.text.trim_end_matches('\u{FFFD}');
             // A truncated last character may decode to a different one.
             let whole = whole.trim_end_matches(|last| !text.contains(last));
@@ -232,24 +307,39 @@ fn what_is_invalid_in_the_encoding_given_is_an_error_that_says_where() {
         (vec![b'a', 0, 0x00, 0xD8, b'b', 0], "utf-16le", 2),
         (vec![b'a', 0, b'b'], "utf-16le", 2),
         (b"a\0\0\0\0\0\x11\0".to_vec(), "utf-32le", 4),
-        ([vec![b'a'; 100_000], vec![0x81, 0x20]].concat(), "shift_jis", 100_000),
+        (
+            [vec![b'a'; 100_000], vec![0x81, 0x20]].concat(),
+            "shift_jis",
+            100_000,
+        ),
         (vec![b'a', 0xFF], "windows-1253", 1),
     ] {
         let encoding: Encoding = encoding.parse().unwrap();
         match lapidary_extract::text(bytes, Some(encoding)) {
-            Err(ExtractError::Undecodable { encoding: named, offset }) => assert_eq!((named, offset), (encoding, at)),
+            Err(ExtractError::Undecodable {
+                encoding: named,
+                offset,
+            }) => assert_eq!((named, offset), (encoding, at)),
             other => panic!("{encoding}: {other:?}"),
         }
     }
-    let message = lapidary_extract::text(b"caf\xE9".to_vec(), Some(Encoding::UTF_8)).unwrap_err().to_string();
-    assert!(message.contains("not valid UTF-8") && message.contains("offset 3"), "{message}");
+    let message = lapidary_extract::text(b"caf\xE9".to_vec(), Some(Encoding::UTF_8))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        message.contains("not valid UTF-8") && message.contains("offset 3"),
+        "{message}"
+    );
 }
 
 #[test]
 fn known_formats_are_refused_by_name() {
     let palm = [&[b'b'; 60], b"BOOKMOBI".as_slice()].concat();
     for (bytes, name) in [
-        (b"PK\x03\x04\x14\0\0\0\0\0notes.txt".to_vec(), "a ZIP archive"),
+        (
+            b"PK\x03\x04\x14\0\0\0\0\0notes.txt".to_vec(),
+            "a ZIP archive",
+        ),
         (b"%PDF-1.7\n".to_vec(), "a PDF document"),
         (b"{\\rtf1\\ansi Text}".to_vec(), "an RTF document"),
         (b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1".to_vec(), "an OLE2 file"),
@@ -266,7 +356,10 @@ fn known_formats_are_refused_by_name() {
         (b"SQLite format 3\0".to_vec(), "a SQLite database"),
     ] {
         let message = refusal(bytes.clone());
-        assert!(message.starts_with(&format!("not a text: {name}")), "{name}: {message}");
+        assert!(
+            message.starts_with(&format!("not a text: {name}")),
+            "{name}: {message}"
+        );
         let given = lapidary_extract::text(bytes, Some("cp1251".parse().unwrap()));
         assert!(matches!(given, Err(ExtractError::NotText { .. })), "{name}");
     }
@@ -276,24 +369,55 @@ fn known_formats_are_refused_by_name() {
 fn noise_is_refused() {
     for length in [64, 1000, 100_000, 3_000_000] {
         let message = refusal(noise(length));
-        assert!(message.contains("of its characters are control characters"), "{length}: {message}");
+        assert!(
+            message.contains("of its characters are control characters"),
+            "{length}: {message}"
+        );
         let marked = [b"\xFF\xFE".to_vec(), noise(length)].concat();
-        assert!(lapidary_extract::text(marked, None).is_err(), "{length} bytes behind a mark of UTF-16");
+        assert!(
+            lapidary_extract::text(marked, None).is_err(),
+            "{length} bytes behind a mark of UTF-16"
+        );
     }
-    let printable: Vec<u8> = noise(10_000).into_iter().filter(|byte| matches!(byte, 0x20..=0x7E | 0xA0..)).collect();
+    let printable: Vec<u8> = noise(10_000)
+        .into_iter()
+        .filter(|byte| matches!(byte, 0x20..=0x7E | 0xA0..))
+        .collect();
     assert!(refusal(printable).contains("do not belong together"));
-    assert_eq!(refusal(vec![0; 1000]), "not a text: 100 % of its characters are control characters");
+    assert_eq!(
+        refusal(vec![0; 1000]),
+        "not a text: 100 % of its characters are control characters"
+    );
 }
 
 #[test]
 fn a_text_may_have_a_few_control_characters() {
     let text = format!("{RUSSIAN}\x0C{RUSSIAN}\x1B\tthe end\r\n\x1A\x1A\0\0\0\0\0\0");
-    assert_eq!(lapidary_extract::text(text.clone().into_bytes(), None).unwrap().text, text);
-    for text in ["\u{1}text", "te\u{81}xt", "\u{7}\u{7}\u{7}\u{7}\u{7}\u{7}\u{7}"] {
-        assert_eq!(lapidary_extract::text(text.into(), None).unwrap().text, text);
+    assert_eq!(
+        lapidary_extract::text(text.clone().into_bytes(), None)
+            .unwrap()
+            .text,
+        text
+    );
+    for text in [
+        "\u{1}text",
+        "te\u{81}xt",
+        "\u{7}\u{7}\u{7}\u{7}\u{7}\u{7}\u{7}",
+    ] {
+        assert_eq!(
+            lapidary_extract::text(text.into(), None).unwrap().text,
+            text
+        );
     }
-    let given = lapidary_extract::text(b"\x01\x02\x03 text".to_vec(), Some("cp1251".parse().unwrap())).unwrap_err();
-    assert_eq!(given.to_string(), "not a text: read as windows-1251, 38 % of its characters are control characters");
+    let given = lapidary_extract::text(
+        b"\x01\x02\x03 text".to_vec(),
+        Some("cp1251".parse().unwrap()),
+    )
+    .unwrap_err();
+    assert_eq!(
+        given.to_string(),
+        "not a text: read as windows-1251, 38 % of its characters are control characters"
+    );
 }
 
 /// Bytes taken for Latin-1, in UTF-8: those from 0x80 to 0x9F become control characters.
@@ -310,7 +434,12 @@ fn a_text_in_windows_1252_that_was_taken_for_latin_1_is_read() {
         "a word. ".repeat(99)
     );
     let nine: String = nine.chars().take(877).collect();
-    assert_eq!(nine.chars().filter(|char| ('\u{80}'..'\u{a0}').contains(char)).count(), 9);
+    assert_eq!(
+        nine.chars()
+            .filter(|char| ('\u{80}'..'\u{a0}').contains(char))
+            .count(),
+        9
+    );
     let quotes = "“Don’t,” said she – “it’s a stone…” She weighed it in her hand, and gave it back to the old cutter. ";
     for (text, encoding) in [
         (nine.as_str(), encoding_rs::UTF_8),
@@ -320,16 +449,27 @@ fn a_text_in_windows_1252_that_was_taken_for_latin_1_is_read() {
         (POLISH, encoding_rs::WINDOWS_1250),
     ] {
         for times in [1, 5, 4_000] {
-            let text =
-                if encoding == encoding_rs::UTF_8 { text.to_owned() } else { as_latin_1(&encoding.encode(text).0) };
+            let text = if encoding == encoding_rs::UTF_8 {
+                text.to_owned()
+            } else {
+                as_latin_1(&encoding.encode(text).0)
+            };
             let text = text.repeat(times);
-            assert_eq!(lapidary_extract::text(text.clone().into_bytes(), None).unwrap().text, text);
+            assert_eq!(
+                lapidary_extract::text(text.clone().into_bytes(), None)
+                    .unwrap()
+                    .text,
+                text
+            );
         }
     }
     // Noise is still noise.
     for length in [1_000, 100_000] {
         let message = refusal(as_latin_1(&noise(length)).into_bytes());
-        assert!(message.contains("control characters"), "{length}: {message}");
+        assert!(
+            message.contains("control characters"),
+            "{length}: {message}"
+        );
     }
     let mostly = "a\u{93}\u{94}\u{97}".repeat(300);
     assert!(refusal(mostly.into_bytes()).contains("control characters"));
@@ -337,8 +477,15 @@ fn a_text_in_windows_1252_that_was_taken_for_latin_1_is_read() {
 
 #[test]
 fn markup_is_text() {
-    for text in ["<?xml version=\"1.0\"?><FictionBook>", "<!DOCTYPE html><p>Text</p>", "{\"a\": 1}"] {
-        assert_eq!(lapidary_extract::text(text.into(), None).unwrap().text, text);
+    for text in [
+        "<?xml version=\"1.0\"?><FictionBook>",
+        "<!DOCTYPE html><p>Text</p>",
+        "{\"a\": 1}",
+    ] {
+        assert_eq!(
+            lapidary_extract::text(text.into(), None).unwrap().text,
+            text
+        );
     }
 }
 
@@ -368,11 +515,25 @@ fn names_of_encodings() {
     ] {
         let parsed: Encoding = name.parse().unwrap();
         assert_eq!(parsed.to_string(), encoding);
-        assert_eq!(encoding.parse(), Ok(parsed), "a name that is displayed is known");
+        assert_eq!(
+            encoding.parse(),
+            Ok(parsed),
+            "a name that is displayed is known"
+        );
     }
-    for name in ["", "cp9999", "iso-2022-kr", "x-user-defined", "утф-8", "windows-"] {
+    for name in [
+        "",
+        "cp9999",
+        "iso-2022-kr",
+        "x-user-defined",
+        "утф-8",
+        "windows-",
+    ] {
         let message = name.parse::<Encoding>().unwrap_err().to_string();
-        assert!(message.contains(&format!("“{name}”")) && message.contains("koi8-r"), "{message}");
+        assert!(
+            message.contains(&format!("“{name}”")) && message.contains("koi8-r"),
+            "{message}"
+        );
     }
 }
 
@@ -383,8 +544,11 @@ fn all_bytes_of_cp855() {
     // The text is nonsense, but a given encoding is only required to yield letters.
     assert!(found.is_err() || found.unwrap().text == CP855);
     for char in CP855.chars() {
-        let found =
-            lapidary_extract::text(encode(&char.to_string(), "IBM855"), Some("cp855".parse().unwrap())).unwrap();
+        let found = lapidary_extract::text(
+            encode(&char.to_string(), "IBM855"),
+            Some("cp855".parse().unwrap()),
+        )
+        .unwrap();
         assert_eq!(found.text, char.to_string());
     }
 }
@@ -394,24 +558,49 @@ fn all_bytes_of_cp855() {
 fn books_survive_every_encoding_that_holds_them() {
     let corpus = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus");
     let Ok(languages) = std::fs::read_dir(&corpus) else {
-        let _ = writeln!(std::io::stderr(), "skipped: there are no books at {}", corpus.display());
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: there are no books at {}",
+            corpus.display()
+        );
         return;
     };
-    let folders = languages.flatten().filter_map(|language| std::fs::read_dir(language.path()).ok());
+    let folders = languages
+        .flatten()
+        .filter_map(|language| std::fs::read_dir(language.path()).ok());
     for file in folders.flat_map(Iterator::flatten) {
         let book = plain(&std::fs::read_to_string(file.path()).unwrap());
-        for encoding in
-            ["windows-1251", "KOI8-U", "IBM866", "ISO-8859-5", "x-mac-cyrillic", "windows-1252", "windows-1250"]
-        {
-            let (bytes, _, lossy) = encoding_rs::Encoding::for_label(encoding.as_bytes()).unwrap().encode(&book);
+        for encoding in [
+            "windows-1251",
+            "KOI8-U",
+            "IBM866",
+            "ISO-8859-5",
+            "x-mac-cyrillic",
+            "windows-1252",
+            "windows-1250",
+        ] {
+            let (bytes, _, lossy) = encoding_rs::Encoding::for_label(encoding.as_bytes())
+                .unwrap()
+                .encode(&book);
             // Texts without non-ASCII letters, such as English ones, fit all encodings.
             if !lossy {
                 let taken_for_latin_1 = as_latin_1(&bytes);
                 let found = lapidary_extract::text(bytes.into_owned(), None).unwrap();
-                assert!(found.text == book, "{} in {encoding}: read as {}", file.path().display(), found.encoding);
+                assert!(
+                    found.text == book,
+                    "{} in {encoding}: read as {}",
+                    file.path().display(),
+                    found.encoding
+                );
                 if encoding == "windows-1252" {
-                    let found = lapidary_extract::text(taken_for_latin_1.clone().into_bytes(), None).unwrap();
-                    assert!(found.text == taken_for_latin_1, "{} in {encoding} as Latin-1", file.path().display());
+                    let found =
+                        lapidary_extract::text(taken_for_latin_1.clone().into_bytes(), None)
+                            .unwrap();
+                    assert!(
+                        found.text == taken_for_latin_1,
+                        "{} in {encoding} as Latin-1",
+                        file.path().display()
+                    );
                 }
             }
         }
@@ -447,15 +636,24 @@ proptest! {
 fn a_text_is_read_the_same_however_long() {
     // Long texts are decoded on a different path.
     for lines in [10, 200_000] {
-        let mut bytes = "Гранит и самоцветы лежали в сундуке.\n".repeat(lines).into_bytes();
-        let text = lapidary_extract::text(bytes.clone(), None).expect("a text").text;
+        let mut bytes = "Гранит и самоцветы лежали в сундуке.\n"
+            .repeat(lines)
+            .into_bytes();
+        let text = lapidary_extract::text(bytes.clone(), None)
+            .expect("a text")
+            .text;
         assert_eq!(text.as_bytes(), bytes);
         let middle = bytes.len() / 2 / 67 * 67;
         bytes[middle] = 0xff;
-        let lossy = lapidary_extract::text(bytes.clone(), None).expect("a text").text;
+        let lossy = lapidary_extract::text(bytes.clone(), None)
+            .expect("a text")
+            .text;
         assert_eq!(lossy, String::from_utf8_lossy(&bytes));
         let given = "utf-8".parse().ok();
         let error = lapidary_extract::text(bytes, given).expect_err("a broken byte");
-        assert!(error.to_string().contains(&format!("offset {middle} ")), "{error}");
+        assert!(
+            error.to_string().contains(&format!("offset {middle} ")),
+            "{error}"
+        );
     }
 }

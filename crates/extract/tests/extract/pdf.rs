@@ -18,15 +18,22 @@ const LINE: usize = 14;
 fn prose(seed: u64, words: usize) -> String {
     let mut state = seed;
     let below = |most| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % most
     };
     words::text_of_words(below, words)
 }
 
 fn read(what: &str, bytes: Vec<u8>) -> Extracted {
-    let file = File { bytes: bytes.into(), name: None, encoding: None };
-    lapidary_extract::read_one(file, Limits::default()).unwrap_or_else(|error| panic!("{what}: {error}"))
+    let file = File {
+        bytes: bytes.into(),
+        name: None,
+        encoding: None,
+    };
+    lapidary_extract::read_one(file, Limits::default())
+        .unwrap_or_else(|error| panic!("{what}: {error}"))
 }
 
 /// A document whose pages have this content, and these further entries.
@@ -37,9 +44,12 @@ fn document(pages: &[String], entries: &str) -> Vec<u8> {
 /// A document in which these layers are switched off.
 fn document_with(off: &str, pages: &[String], entries: &str) -> Vec<u8> {
     let layers = format!("/OCProperties<</OCGs[6 0 R 7 0 R]/D<</Order[6 0 R 7 0 R]/OFF[{off}]>>>>");
-    let function = |from: &str, to: &str| format!("<</FunctionType 2/Domain[0 1]/C0[{from}]/C1[{to}]/N 1>>");
+    let function =
+        |from: &str, to: &str| format!("<</FunctionType 2/Domain[0 1]/C0[{from}]/C1[{to}]/N 1>>");
     let axial = |function: &str, more: &str| {
-        format!("<</ShadingType 2/ColorSpace/DeviceRGB/Coords[0 0 595 0]/Function {function}{more}>>")
+        format!(
+            "<</ShadingType 2/ColorSpace/DeviceRGB/Coords[0 0 595 0]/Function {function}{more}>>"
+        )
     };
     let [all_white, dark, open] = [
         axial(&function("1 1 1", "1 1 1"), "/Extend[true true]"),
@@ -85,14 +95,21 @@ fn document_with(off: &str, pages: &[String], entries: &str) -> Vec<u8> {
         stream(&format!("{picture}/Width 3"), b"\xff\xfe\xff", 1),
         stream(&format!("{picture}/Width 2/SMask 12 0 R"), b"\xd0\x10", 1),
         stream(&format!("{picture}/Width 1"), b"\xff", 1),
-        stream("/Type/XObject/Subtype/Image/Width 1/Height 1/ImageMask true/BitsPerComponent 1", b"\0", 1),
+        stream(
+            "/Type/XObject/Subtype/Image/Width 1/Height 1/ImageMask true/BitsPerComponent 1",
+            b"\0",
+            1,
+        ),
         stream(&format!("{picture}/Width 1"), b"\x10", 1),
     ];
     let mut kids = String::new();
     for page in pages {
         let number = objects.len() + 1;
         let _ = write!(kids, "{number} 0 R ");
-        let about = format!("/MediaBox[0 0 595 842]/Resources{resources}{entries}/Contents {} 0 R", number + 1);
+        let about = format!(
+            "/MediaBox[0 0 595 842]/Resources{resources}{entries}/Contents {} 0 R",
+            number + 1
+        );
         objects.push(format!("<</Type/Page/Parent 2 0 R{about}>>").into_bytes());
         objects.push(stream("", page.as_bytes(), 1));
     }
@@ -114,12 +131,18 @@ fn around(x: usize, y: usize, text: &str) -> String {
 
 /// A picture, or what else fills a unit of space, in place of what is shown here.
 fn instead(x: usize, y: usize, text: &str, what: &str) -> String {
-    format!("q {} 0 0 {LINE} {x} {} cm {what} Q\n", text.len() * LETTER, y - 4)
+    format!(
+        "q {} 0 0 {LINE} {x} {} cm {what} Q\n",
+        text.len() * LETTER,
+        y - 4
+    )
 }
 
 /// Shown in a font of two-byte codes, each letter of which is as wide as it is high.
 fn wide(x: usize, y: usize, text: &str) -> String {
-    let codes = text.chars().fold(String::new(), |codes, char| codes + &format!("{:04x}", u32::from(char)));
+    let codes = text.chars().fold(String::new(), |codes, char| {
+        codes + &format!("{:04x}", u32::from(char))
+    });
     format!("BT /Wide {LETTER} Tf 1 0 0 1 {x} {y} Tm <0020> Tj <{codes}> Tj ET\n")
 }
 
@@ -137,34 +160,69 @@ struct Way {
 }
 
 const fn way(name: &'static str, how: Hiding, junk: Show) -> Way {
-    Way { name, how, junk, later: |_, _, _| String::new() }
+    Way {
+        name,
+        how,
+        junk,
+        later: |_, _, _| String::new(),
+    }
 }
 
 const WAYS: [Way; 39] = [
-    way("render mode 3", Hiding::InvisibleRendering, |x, y, junk| format!("q 3 Tr {} Q\n", shown(x, y, junk))),
-    way("render mode 7", Hiding::InvisibleRendering, |x, y, junk| format!("q 7 Tr {} Q\n", shown(x, y, junk))),
-    way("white", Hiding::SameColour, |x, y, junk| format!("1 g {} 0 g\n", shown(x, y, junk))),
-    way("nearly white", Hiding::SameColour, |x, y, junk| format!("0.98 0.97 1 rg {} 0 g\n", shown(x, y, junk))),
-    way("white in CMYK", Hiding::SameColour, |x, y, junk| format!("0 0 0 0 k {} 0 g\n", shown(x, y, junk))),
-    way("white in an ICC profile", Hiding::SameColour, |x, y, junk| {
-        format!("/Icc cs 1 1 1 sc {} 0 g\n", shown(x, y, junk))
+    way("render mode 3", Hiding::InvisibleRendering, |x, y, junk| {
+        format!("q 3 Tr {} Q\n", shown(x, y, junk))
     }),
-    way("no ink", Hiding::SameColour, |x, y, junk| format!("/Black cs 0 scn {} 0 g\n", shown(x, y, junk))),
-    way("white lines", Hiding::SameColour, |x, y, junk| format!("q 1 Tr 1 G {} Q\n", shown(x, y, junk))),
+    way("render mode 7", Hiding::InvisibleRendering, |x, y, junk| {
+        format!("q 7 Tr {} Q\n", shown(x, y, junk))
+    }),
+    way("white", Hiding::SameColour, |x, y, junk| {
+        format!("1 g {} 0 g\n", shown(x, y, junk))
+    }),
+    way("nearly white", Hiding::SameColour, |x, y, junk| {
+        format!("0.98 0.97 1 rg {} 0 g\n", shown(x, y, junk))
+    }),
+    way("white in CMYK", Hiding::SameColour, |x, y, junk| {
+        format!("0 0 0 0 k {} 0 g\n", shown(x, y, junk))
+    }),
+    way(
+        "white in an ICC profile",
+        Hiding::SameColour,
+        |x, y, junk| format!("/Icc cs 1 1 1 sc {} 0 g\n", shown(x, y, junk)),
+    ),
+    way("no ink", Hiding::SameColour, |x, y, junk| {
+        format!("/Black cs 0 scn {} 0 g\n", shown(x, y, junk))
+    }),
+    way("white lines", Hiding::SameColour, |x, y, junk| {
+        format!("q 1 Tr 1 G {} Q\n", shown(x, y, junk))
+    }),
     way("black on black", Hiding::SameColour, |x, y, junk| {
         format!("0 g {} f {}\n", around(x, y, junk), shown(x, y, junk))
     }),
-    way("multiplied white", Hiding::SameColour, |x, y, junk| format!("q /Multiply gs 1 g {} Q\n", shown(x, y, junk))),
-    way("white on a clear box", Hiding::SameColour, |x, y, junk| {
-        format!("q q /Clear gs 0 g {} f Q 1 g {} Q\n", around(x, y, junk), shown(x, y, junk))
+    way("multiplied white", Hiding::SameColour, |x, y, junk| {
+        format!("q /Multiply gs 1 g {} Q\n", shown(x, y, junk))
     }),
-    way("off the page", Hiding::OffPage, |_, y, junk| shown(700, y, junk)),
-    way("moved off the page", Hiding::OffPage, |x, y, junk| format!("q 1 0 0 1 0 -900 cm {} Q\n", shown(x, y, junk))),
-    way("tiny", Hiding::Tiny, |x, y, junk| format!("BT /F1 0.5 Tf {x} {y} Td ({junk}) Tj ET\n")),
+    way("white on a clear box", Hiding::SameColour, |x, y, junk| {
+        format!(
+            "q q /Clear gs 0 g {} f Q 1 g {} Q\n",
+            around(x, y, junk),
+            shown(x, y, junk)
+        )
+    }),
+    way("off the page", Hiding::OffPage, |_, y, junk| {
+        shown(700, y, junk)
+    }),
+    way("moved off the page", Hiding::OffPage, |x, y, junk| {
+        format!("q 1 0 0 1 0 -900 cm {} Q\n", shown(x, y, junk))
+    }),
+    way("tiny", Hiding::Tiny, |x, y, junk| {
+        format!("BT /F1 0.5 Tf {x} {y} Td ({junk}) Tj ET\n")
+    }),
     way("tiny by its matrix", Hiding::Tiny, |x, y, junk| {
         format!("BT /F1 10 Tf .05 0 0 .05 {x} {y} Tm ({junk}) Tj ET\n")
     }),
-    way("squeezed", Hiding::Tiny, |x, y, junk| format!("q 1 Tz {} Q\n", shown(x, y, junk))),
+    way("squeezed", Hiding::Tiny, |x, y, junk| {
+        format!("q 1 Tz {} Q\n", shown(x, y, junk))
+    }),
     Way {
         name: "under a box",
         how: Hiding::Covered,
@@ -175,49 +233,109 @@ const WAYS: [Way; 39] = [
         name: "under a picture",
         how: Hiding::Covered,
         junk: shown,
-        later: |x, y, junk| format!("q {} 0 0 {LINE} {x} {} cm /Scan Do Q\n", junk.len() * LETTER, y - 4),
+        later: |x, y, junk| {
+            format!(
+                "q {} 0 0 {LINE} {x} {} cm /Scan Do Q\n",
+                junk.len() * LETTER,
+                y - 4
+            )
+        },
     },
-    way("clipped to nothing", Hiding::Clipped, |x, y, junk| format!("q 0 0 0 0 re W n {} Q\n", shown(x, y, junk))),
+    way("clipped to nothing", Hiding::Clipped, |x, y, junk| {
+        format!("q 0 0 0 0 re W n {} Q\n", shown(x, y, junk))
+    }),
     way("clipped elsewhere", Hiding::Clipped, |x, y, junk| {
         format!("q 10 10 m 20 10 l 10 20 l h W* n {} Q\n", shown(x, y, junk))
     }),
-    way("transparent", Hiding::Transparent, |x, y, junk| format!("q /Clear gs {} Q\n", shown(x, y, junk))),
-    way("on a layer that is off", Hiding::HiddenLayer, |x, y, junk| {
-        format!("/OC /Off BDC {} EMC\n", shown(x, y, junk))
+    way("transparent", Hiding::Transparent, |x, y, junk| {
+        format!("q /Clear gs {} Q\n", shown(x, y, junk))
     }),
-    way("on several layers, one of them off", Hiding::HiddenLayer, |x, y, junk| {
-        format!("/OC /Both BDC {} EMC\n", shown(x, y, junk))
-    }),
-    way("on layers, none of which is off", Hiding::HiddenLayer, |x, y, junk| {
-        format!("/OC /AllOff BDC {} EMC\n", shown(x, y, junk))
-    }),
-    way("on a layer that is not off", Hiding::HiddenLayer, |x, y, junk| {
-        format!("/OC /AnyOff BDC {} EMC\n", shown(x, y, junk))
-    }),
-    way("on a layer that is on, turned around", Hiding::HiddenLayer, |x, y, junk| {
-        format!("/OC /Not BDC {} EMC\n", shown(x, y, junk))
-    }),
-    way("white on a white picture", Hiding::SameColour, |x, y, junk| {
-        format!("{} 1 g {} 0 g\n", instead(x, y, junk, "/White Do"), shown(x, y, junk))
-    }),
-    way("grey on a grey picture in the text", Hiding::SameColour, |x, y, junk| {
-        // The byte is a grey of about one half.
-        let picture = "BI /W 1 /H 1 /BPC 8 /CS /DeviceGray ID ~ EI";
-        format!("{} 0.49 g {} 0 g\n", instead(x, y, junk, picture), shown(x, y, junk))
-    }),
-    way("white on a white shading", Hiding::SameColour, |x, y, junk| {
-        format!("q {} W n /AllWhite sh Q 1 g {} 0 g\n", around(x, y, junk), shown(x, y, junk))
-    }),
-    way("white on a white pattern", Hiding::SameColour, |x, y, junk| {
-        format!("/Pattern cs /AllWhite scn {} f 1 g {} 0 g\n", around(x, y, junk), shown(x, y, junk))
-    }),
-    way("white in a font without widths", Hiding::SameColour, |x, y, junk| format!("1 g {} 0 g\n", wide(x, y, junk))),
-    way("white in a font of unknown widths", Hiding::SameColour, |x, y, junk| {
-        format!("1 g {} 0 g\n", bytes(x, y, junk))
-    }),
-    way("tiny in a font of unknown widths", Hiding::Tiny, |x, y, junk| {
-        bytes(x, y, junk).replace("1 0 0 1", ".1 0 0 .1")
-    }),
+    way(
+        "on a layer that is off",
+        Hiding::HiddenLayer,
+        |x, y, junk| format!("/OC /Off BDC {} EMC\n", shown(x, y, junk)),
+    ),
+    way(
+        "on several layers, one of them off",
+        Hiding::HiddenLayer,
+        |x, y, junk| format!("/OC /Both BDC {} EMC\n", shown(x, y, junk)),
+    ),
+    way(
+        "on layers, none of which is off",
+        Hiding::HiddenLayer,
+        |x, y, junk| format!("/OC /AllOff BDC {} EMC\n", shown(x, y, junk)),
+    ),
+    way(
+        "on a layer that is not off",
+        Hiding::HiddenLayer,
+        |x, y, junk| format!("/OC /AnyOff BDC {} EMC\n", shown(x, y, junk)),
+    ),
+    way(
+        "on a layer that is on, turned around",
+        Hiding::HiddenLayer,
+        |x, y, junk| format!("/OC /Not BDC {} EMC\n", shown(x, y, junk)),
+    ),
+    way(
+        "white on a white picture",
+        Hiding::SameColour,
+        |x, y, junk| {
+            format!(
+                "{} 1 g {} 0 g\n",
+                instead(x, y, junk, "/White Do"),
+                shown(x, y, junk)
+            )
+        },
+    ),
+    way(
+        "grey on a grey picture in the text",
+        Hiding::SameColour,
+        |x, y, junk| {
+            // The byte is a grey of about one half.
+            let picture = "BI /W 1 /H 1 /BPC 8 /CS /DeviceGray ID ~ EI";
+            format!(
+                "{} 0.49 g {} 0 g\n",
+                instead(x, y, junk, picture),
+                shown(x, y, junk)
+            )
+        },
+    ),
+    way(
+        "white on a white shading",
+        Hiding::SameColour,
+        |x, y, junk| {
+            format!(
+                "q {} W n /AllWhite sh Q 1 g {} 0 g\n",
+                around(x, y, junk),
+                shown(x, y, junk)
+            )
+        },
+    ),
+    way(
+        "white on a white pattern",
+        Hiding::SameColour,
+        |x, y, junk| {
+            format!(
+                "/Pattern cs /AllWhite scn {} f 1 g {} 0 g\n",
+                around(x, y, junk),
+                shown(x, y, junk)
+            )
+        },
+    ),
+    way(
+        "white in a font without widths",
+        Hiding::SameColour,
+        |x, y, junk| format!("1 g {} 0 g\n", wide(x, y, junk)),
+    ),
+    way(
+        "white in a font of unknown widths",
+        Hiding::SameColour,
+        |x, y, junk| format!("1 g {} 0 g\n", bytes(x, y, junk)),
+    ),
+    way(
+        "tiny in a font of unknown widths",
+        Hiding::Tiny,
+        |x, y, junk| bytes(x, y, junk).replace("1 0 0 1", ".1 0 0 .1"),
+    ),
     Way {
         name: "under a picture with a full mask",
         how: Hiding::Covered,
@@ -251,14 +369,17 @@ const WAYS: [Way; 39] = [
             format!("q {clips} 1 g {} f Q\n", around(x, y, junk))
         },
     },
-    way("in a form on a layer that is off", Hiding::HiddenLayer, |_, _, junk| {
-        "/Off Do\n".repeat(junk.split(' ').count())
-    }),
+    way(
+        "in a form on a layer that is off",
+        Hiding::HiddenLayer,
+        |_, _, junk| "/Off Do\n".repeat(junk.split(' ').count()),
+    ),
 ];
 
 /// Pages of words. After every four, there is room for one or two others, which are shown in this way.
 fn broken_up(words: &[&str], way: Option<&Way>) -> (Vec<String>, u64) {
-    let (mut pages, mut page, mut later, mut hidden) = (Vec::new(), String::new(), String::new(), 0);
+    let (mut pages, mut page, mut later, mut hidden) =
+        (Vec::new(), String::new(), String::new(), 0);
     let (mut x, mut y) = (50, 780);
     for (place, four) in words.chunks(4).enumerate() {
         let junk = ["opal", "opal beryl"][place % 2];
@@ -273,7 +394,12 @@ fn broken_up(words: &[&str], way: Option<&Way>) -> (Vec<String>, u64) {
         }
         page.push_str(&shown(x, y, &text));
         let at = x + (text.len() + 1) * LETTER;
-        if let Some(Way { junk: show, later: cover, .. }) = way {
+        if let Some(Way {
+            junk: show,
+            later: cover,
+            ..
+        }) = way
+        {
             page.push_str(&show(at, y, junk));
             later.push_str(&cover(at, y, junk));
             hidden += junk.split(' ').count() as u64;
@@ -296,15 +422,38 @@ fn hidden_words_are_left_out_and_counted() {
         let read = read(way.name, document(&pages, ""));
         assert!(read.text == as_if.text, "{}: {:.300}", way.name, read.text);
         let counts: Vec<HiddenCount> = read.hidden.counts().collect();
-        assert_eq!(counts, [HiddenCount { how: way.how, words }], "{}", way.name);
+        assert_eq!(
+            counts,
+            [HiddenCount {
+                how: way.how,
+                words
+            }],
+            "{}",
+            way.name
+        );
     }
 }
 
 /// A way to show a text that can be seen: what is before and after it, and entries of the page.
 const SEEN: [(&str, &str, &str, &str); 27] = [
-    ("a scan whose text was recognised", "q 595 0 0 842 0 0 cm /Scan Do Q 3 Tr", "", ""),
-    ("a scan over its text", "", "q 595 0 0 842 0 0 cm /Scan Do Q", ""),
-    ("a stamped scan", "BT /F1 8 Tf 50 20 Td (Stamp) Tj ET q 595 0 0 842 0 0 cm /Scan Do Q 3 Tr", "", ""),
+    (
+        "a scan whose text was recognised",
+        "q 595 0 0 842 0 0 cm /Scan Do Q 3 Tr",
+        "",
+        "",
+    ),
+    (
+        "a scan over its text",
+        "",
+        "q 595 0 0 842 0 0 cm /Scan Do Q",
+        "",
+    ),
+    (
+        "a stamped scan",
+        "BT /F1 8 Tf 50 20 Td (Stamp) Tj ET q 595 0 0 842 0 0 cm /Scan Do Q 3 Tr",
+        "",
+        "",
+    ),
     ("white on a dark box", "0.1 g 0 0 595 842 re f 1 g", "", ""),
     (
         "white on a dark circle",
@@ -312,28 +461,93 @@ const SEEN: [(&str, &str, &str, &str); 27] = [
         "",
         "",
     ),
-    ("white on a broad line", "0 0 0.5 RG 900 w 0 400 m 595 400 l S 1 g", "", ""),
-    ("white on a picture", "q 595 0 0 842 0 0 cm /Scan Do Q 1 g", "", ""),
-    ("white on a dark picture", "q 595 0 0 842 0 0 cm /Black Do Q 1 g", "", ""),
-    ("white on a picture in the text", "q 595 0 0 842 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID ~ EI Q 1 g", "", ""),
+    (
+        "white on a broad line",
+        "0 0 0.5 RG 900 w 0 400 m 595 400 l S 1 g",
+        "",
+        "",
+    ),
+    (
+        "white on a picture",
+        "q 595 0 0 842 0 0 cm /Scan Do Q 1 g",
+        "",
+        "",
+    ),
+    (
+        "white on a dark picture",
+        "q 595 0 0 842 0 0 cm /Black Do Q 1 g",
+        "",
+        "",
+    ),
+    (
+        "white on a picture in the text",
+        "q 595 0 0 842 0 0 cm BI /W 1 /H 1 /BPC 8 /CS /G ID ~ EI Q 1 g",
+        "",
+        "",
+    ),
     ("white on a dark shading", "/Dark sh 1 g", "", ""),
-    ("white on a dark pattern", "/Pattern cs /Dark scn 0 0 595 842 re f 1 g", "", ""),
-    ("under a shading that ends", "", "q 0 0 m 1 0 l 0 1 l h W n /Fade sh Q", ""),
-    ("under a clear stencil", "", "q /Clear gs 595 0 0 842 0 0 cm /Dot Do Q", ""),
-    ("under a small picture", "", "q 20 0 0 20 0 0 cm /White Do Q", ""),
-    ("white on a box in a darkening colour", "q /Half gs 0 g 0 0 595 842 re f Q 1 g", "", ""),
+    (
+        "white on a dark pattern",
+        "/Pattern cs /Dark scn 0 0 595 842 re f 1 g",
+        "",
+        "",
+    ),
+    (
+        "under a shading that ends",
+        "",
+        "q 0 0 m 1 0 l 0 1 l h W n /Fade sh Q",
+        "",
+    ),
+    (
+        "under a clear stencil",
+        "",
+        "q /Clear gs 595 0 0 842 0 0 cm /Dot Do Q",
+        "",
+    ),
+    (
+        "under a small picture",
+        "",
+        "q 20 0 0 20 0 0 cm /White Do Q",
+        "",
+    ),
+    (
+        "white on a box in a darkening colour",
+        "q /Half gs 0 g 0 0 595 842 re f Q 1 g",
+        "",
+        "",
+    ),
     ("grey", "0.5 g", "", ""),
     ("a rotated page", "", "", "/Rotate 90"),
     ("a cropped page", "", "", "/CropBox[40 50 570 800]"),
     ("a box upside down", "", "", "/CropBox[595 842 0 0]"),
     ("a layer that is on", "/OC /On BDC", "EMC", ""),
-    ("a part that is marked", "/P <</MCID 0>> BDC /Span BMC", "EMC EMC", ""),
+    (
+        "a part that is marked",
+        "/P <</MCID 0>> BDC /Span BMC",
+        "EMC EMC",
+        "",
+    ),
     ("lines around letters", "2 Tr 1 g 0 G", "", ""),
-    ("a highlighted text", "", "q /Multiply gs 1 1 0 rg 0 0 595 842 re f Q", ""),
-    ("under a thin veil", "", "q /Half gs 1 g 0 0 595 842 re f Q", ""),
+    (
+        "a highlighted text",
+        "",
+        "q /Multiply gs 1 1 0 rg 0 0 595 842 re f Q",
+        "",
+    ),
+    (
+        "under a thin veil",
+        "",
+        "q /Half gs 1 g 0 0 595 842 re f Q",
+        "",
+    ),
     ("under a frame", "", "0 G 2 w 20 20 550 800 re S", ""),
     ("in a clip", "10 10 570 820 re W n", "", ""),
-    ("a small text in large units", "0.05 0 0 0.05 0 0 cm", "", "/UserUnit 20"),
+    (
+        "a small text in large units",
+        "0.05 0 0 0.05 0 0 cm",
+        "",
+        "/UserUnit 20",
+    ),
 ];
 
 #[test]
@@ -342,9 +556,16 @@ fn what_can_be_seen_is_read() {
     let words: Vec<&str> = text.split_whitespace().collect();
     let (pages, _) = broken_up(&words, None);
     for (what, before, after, entries) in SEEN {
-        let wrapped: Vec<String> = pages.iter().map(|page| format!("{before}\n{page}\n{after}")).collect();
+        let wrapped: Vec<String> = pages
+            .iter()
+            .map(|page| format!("{before}\n{page}\n{after}"))
+            .collect();
         let read = read(what, document(&wrapped, entries));
-        let without_stamps: Vec<&str> = read.text.split_whitespace().filter(|word| *word != "Stamp").collect();
+        let without_stamps: Vec<&str> = read
+            .text
+            .split_whitespace()
+            .filter(|word| *word != "Stamp")
+            .collect();
         let hidden: Vec<HiddenCount> = read.hidden.counts().collect();
         assert!(hidden.is_empty(), "{what}: {hidden:?}");
         assert_eq!(without_stamps, words, "{what}");
@@ -353,23 +574,37 @@ fn what_can_be_seen_is_read() {
     let faded = read("letters as a clip", document(&[faded], ""));
     assert!(faded.text == "granite" && faded.hidden.is_empty());
     // Letters that are drawn twice to look bold hide nothing.
-    let twice: Vec<String> = pages.iter().map(|page| format!("{page}q 1 0 0 1 0.3 0 cm {page} Q")).collect();
+    let twice: Vec<String> = pages
+        .iter()
+        .map(|page| format!("{page}q 1 0 0 1 0.3 0 cm {page} Q"))
+        .collect();
     assert!(read("bold", document(&twice, "")).hidden.is_empty());
 }
 
 #[test]
 fn letters_of_unknown_widths_are_seen_on_a_dark_box() {
-    let page = "0 g 200 490 100 20 re f BT /Bytes 10 Tf 50 500 Td (granite ) Tj 1 g (opal) Tj ET".to_owned();
+    let page = "0 g 200 490 100 20 re f BT /Bytes 10 Tf 50 500 Td (granite ) Tj 1 g (opal) Tj ET"
+        .to_owned();
     let read = read("unknown widths", document(&[page], ""));
-    assert!(read.text == "granite opal" && read.hidden.is_empty(), "{read:?}");
+    assert!(
+        read.text == "granite opal" && read.hidden.is_empty(),
+        "{read:?}"
+    );
 }
 
 #[test]
 fn layers_hide_though_all_are_on() {
     for layer in ["AllOff", "AnyOff", "Not"] {
-        let page = format!("{} /OC /{layer} BDC {} EMC", shown(50, 500, "granite"), shown(50, 400, "opal"));
+        let page = format!(
+            "{} /OC /{layer} BDC {} EMC",
+            shown(50, 500, "granite"),
+            shown(50, 400, "opal")
+        );
         let read = read(layer, document_with("", &[page], ""));
-        assert!(read.text == "granite" && read.hidden.words() == 1, "{layer}: {read:?}");
+        assert!(
+            read.text == "granite" && read.hidden.words() == 1,
+            "{layer}: {read:?}"
+        );
     }
 }
 
@@ -377,29 +612,74 @@ fn layers_hide_though_all_are_on() {
 #[test]
 fn many_shapes_hide_nothing() {
     let page = |shape: &str, count: usize| {
-        format!("{} 1 g {} 0 g {}", shape.repeat(count), shown(50, 500, "white"), shown(50, 400, "black"))
+        format!(
+            "{} 1 g {} 0 g {}",
+            shape.repeat(count),
+            shown(50, 500, "white"),
+            shown(50, 400, "black")
+        )
     };
-    let found = read("many", document(&[page("0 0 1 rg 5 5 3 3 re f\n", 25_000)], ""));
-    assert!(found.text == "black" && found.hidden.words() == 1, "{found:?}");
+    let found = read(
+        "many",
+        document(&[page("0 0 1 rg 5 5 3 3 re f\n", 25_000)], ""),
+    );
+    assert!(
+        found.text == "black" && found.hidden.words() == 1,
+        "{found:?}"
+    );
     for (shape, count) in [("5 5 3 3 re f\n", 200_001), ("0 0 m\n", 2_000_002)] {
         let bytes = document(&[page(shape, count)], "").into();
-        let limits = Limits { ratio: 10_000, ..Limits::default() };
-        let error =
-            lapidary_extract::read_one(File { bytes, name: None, encoding: None }, limits).expect_err("a refusal");
-        assert!(matches!(error, ExtractError::OverLimit(Met { limit: Limit::Time, .. })), "{shape}: {error}");
+        let limits = Limits {
+            ratio: 10_000,
+            ..Limits::default()
+        };
+        let error = lapidary_extract::read_one(
+            File {
+                bytes,
+                name: None,
+                encoding: None,
+            },
+            limits,
+        )
+        .expect_err("a refusal");
+        assert!(
+            matches!(
+                error,
+                ExtractError::OverLimit(Met {
+                    limit: Limit::Time,
+                    ..
+                })
+            ),
+            "{shape}: {error}"
+        );
     }
 }
 
 /// A document that is encrypted in this way for this user, changed before it is written.
 fn encrypted(version: u8, user: &str, change: impl Fn(&mut Document, Dictionary)) -> Vec<u8> {
-    let mut document = Document::load_mem(&document(&[shown(50, 500, "granite")], "")).expect("a document");
-    document.trailer.set("ID", vec![Object::string_literal(""); 2]);
+    let mut document =
+        Document::load_mem(&document(&[shown(50, 500, "granite")], "")).expect("a document");
+    document
+        .trailer
+        .set("ID", vec![Object::string_literal(""); 2]);
     let filters = |filter: Arc<dyn CryptFilter>| BTreeMap::from([(b"StdCF".to_vec(), filter)]);
-    let (owner_password, user_password, permissions, name) = ("owner", user, Permissions::all(), b"StdCF".to_vec());
+    let (owner_password, user_password, permissions, name) =
+        ("owner", user, Permissions::all(), b"StdCF".to_vec());
     let key = [7; 32];
     let version = match version {
-        1 => EncryptionVersion::V1 { document: &document, owner_password, user_password, permissions },
-        2 => EncryptionVersion::V2 { document: &document, owner_password, user_password, key_length: 128, permissions },
+        1 => EncryptionVersion::V1 {
+            document: &document,
+            owner_password,
+            user_password,
+            permissions,
+        },
+        2 => EncryptionVersion::V2 {
+            document: &document,
+            owner_password,
+            user_password,
+            key_length: 128,
+            permissions,
+        },
         4 => EncryptionVersion::V4 {
             document: &document,
             encrypt_metadata: true,
@@ -437,8 +717,12 @@ type Change = (&'static str, fn(&mut Document, Dictionary));
 fn documents_without_a_password_are_decrypted() {
     let changes: [Change; 4] = [
         ("as it should be", |_, _| {}),
-        ("a dictionary in the trailer", |document, encryption| document.trailer.set("Encrypt", encryption)),
-        ("no identifier", |document, _| _ = document.trailer.remove(b"ID")),
+        ("a dictionary in the trailer", |document, encryption| {
+            document.trailer.set("Encrypt", encryption)
+        }),
+        ("no identifier", |document, _| {
+            _ = document.trailer.remove(b"ID")
+        }),
         ("no length of the key", |document, mut encryption| {
             if encryption.get(b"V").and_then(Object::as_i64).ok() == Some(4) {
                 encryption.remove(b"Length");
@@ -449,10 +733,24 @@ fn documents_without_a_password_are_decrypted() {
     for version in [1, 2, 4, 5] {
         for (what, change) in changes {
             let what = format!("{version}, {what}");
-            assert_eq!(read(&what, encrypted(version, "", change)).text, "granite", "{what}");
-            let file = File { bytes: encrypted(version, "secret", change).into(), name: None, encoding: None };
-            let error = lapidary_extract::read_one(file, Limits::default()).expect_err("a refusal").to_string();
-            assert_eq!(error, "encrypted: a PDF document that needs a password; remove the protection first", "{what}");
+            assert_eq!(
+                read(&what, encrypted(version, "", change)).text,
+                "granite",
+                "{what}"
+            );
+            let file = File {
+                bytes: encrypted(version, "secret", change).into(),
+                name: None,
+                encoding: None,
+            };
+            let error = lapidary_extract::read_one(file, Limits::default())
+                .expect_err("a refusal")
+                .to_string();
+            assert_eq!(
+                error,
+                "encrypted: a PDF document that needs a password; remove the protection first",
+                "{what}"
+            );
         }
     }
 }

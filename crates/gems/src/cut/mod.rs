@@ -25,7 +25,10 @@ pub(super) struct Cutter<'b> {
 
 impl<'b> Cutter<'b> {
     pub(super) fn new(boundaries: &'b Boundaries) -> Self {
-        Self { chunks: Chunks::new(boundaries), kept: Kept::default() }
+        Self {
+            chunks: Chunks::new(boundaries),
+            kept: Kept::default(),
+        }
     }
 
     /// The gems, without duplicates, in order of first place.
@@ -46,11 +49,13 @@ impl<'b> Cutter<'b> {
 
 impl Sink for Cutter<'_> {
     fn digits(&mut self, digits: &[u8], place: impl Fn(usize) -> Place) {
-        self.chunks.digits(digits, place, |ended| self.kept.keep(ended));
+        self.chunks
+            .digits(digits, place, |ended| self.kept.keep(ended));
     }
 
     fn digit(&mut self, digit: char, place: Place) {
-        self.chunks.digit(digit, place, |ended| self.kept.keep(ended));
+        self.chunks
+            .digit(digit, place, |ended| self.kept.keep(ended));
     }
 }
 
@@ -121,10 +126,19 @@ const NO_DIGITS: u16 = 0xffff;
 
 impl<'b> Chunks<'b> {
     fn new(boundaries: &'b Boundaries) -> Self {
-        Self { boundaries, tail: NO_DIGITS, open: Chunk::default() }
+        Self {
+            boundaries,
+            tail: NO_DIGITS,
+            open: Chunk::default(),
+        }
     }
 
-    fn digits(&mut self, digits: &[u8], place: impl Fn(usize) -> Place, mut ended: impl FnMut(Ended)) {
+    fn digits(
+        &mut self,
+        digits: &[u8],
+        place: impl Fn(usize) -> Place,
+        mut ended: impl FnMut(Ended),
+    ) {
         let mut from = 0;
         let mut tail = self.tail;
         for (i, digit) in digits.iter().enumerate() {
@@ -163,7 +177,10 @@ impl Chunk {
             _ if count < shortest => Ended::Chunk(None),
             _ => Ended::Chunk(Some(PlacedGem {
                 gem: Gem(u64::from(jenkins(&self.digits))),
-                place: Some(Place { start: self.start, end: self.ends[(count - 1) % ENDS] }),
+                place: Some(Place {
+                    start: self.start,
+                    end: self.ends[(count - 1) % ENDS],
+                }),
             })),
         };
         self.digits.clear();
@@ -188,7 +205,8 @@ impl Chunk {
         }
         self.ends[self.count % ENDS] = place.end;
         self.count += 1;
-        self.digits.extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
+        self.digits
+            .extend_from_slice(digit.encode_utf8(&mut [0; 4]).as_bytes());
     }
 }
 
@@ -203,8 +221,15 @@ mod tests {
 
     /// Passes digits on, some at a time; digit `i` lies at bytes `10 i .. 10 i + 5`.
     pub(super) fn pass(digits: &[char], sink: &mut impl Sink) {
-        let place = |i: usize| Place { start: 10 * i as u64, end: 10 * i as u64 + 5 };
-        let digits: Vec<_> = digits.iter().enumerate().map(|(i, &digit)| (digit, place(i))).collect();
+        let place = |i: usize| Place {
+            start: 10 * i as u64,
+            end: 10 * i as u64 + 5,
+        };
+        let digits: Vec<_> = digits
+            .iter()
+            .enumerate()
+            .map(|(i, &digit)| (digit, place(i)))
+            .collect();
         for digits in digits.chunks(7) {
             if digits.iter().all(|(digit, _)| digit.is_ascii()) {
                 let bytes: Vec<u8> = digits.iter().map(|&(digit, _)| digit as u8).collect();
@@ -220,7 +245,8 @@ mod tests {
     fn cut(digits: &str, boundaries: &Boundaries) -> Vec<(Gem, u64, u64)> {
         let mut cutter = Cutter::new(boundaries);
         pass(&digits.chars().collect::<Vec<_>>(), &mut cutter);
-        let placed = |g: super::PlacedGem| g.place.map(|p| (g.gem, p.start, p.end)).expect("a place");
+        let placed =
+            |g: super::PlacedGem| g.place.map(|p| (g.gem, p.start, p.end)).expect("a place");
         cutter.finish().into_iter().map(placed).collect()
     }
 
@@ -256,10 +282,19 @@ mod tests {
     fn first_and_last_do_not_count() {
         let boundaries = Boundaries::new(["9999"], 2).expect("good");
         let gem = |digits: &str| Gem(u64::from(jenkins(digits.as_bytes())));
-        assert_eq!(cut("129999349999569999", &boundaries), [(gem("34"), 60, 75)]);
-        assert_eq!(cut("1299993499995699997", &boundaries), [(gem("34"), 60, 75), (gem("56"), 120, 135)]);
+        assert_eq!(
+            cut("129999349999569999", &boundaries),
+            [(gem("34"), 60, 75)]
+        );
+        assert_eq!(
+            cut("1299993499995699997", &boundaries),
+            [(gem("34"), 60, 75), (gem("56"), 120, 135)]
+        );
         assert_eq!(cut("9999349999567", &boundaries), [(gem("34"), 40, 55)]);
-        assert_eq!(cut("129999349999349999", &boundaries), [(gem("34"), 60, 75)]);
+        assert_eq!(
+            cut("129999349999349999", &boundaries),
+            [(gem("34"), 60, 75)]
+        );
         assert_eq!(cut("", &boundaries), []);
         assert_eq!(cut("9999", &boundaries), []);
     }

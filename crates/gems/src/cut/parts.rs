@@ -33,7 +33,13 @@ impl Parts<'_> {
     /// Folds and cuts the part that starts at this offset in bytes. `None` if the text cannot be folded in parts.
     #[must_use]
     pub fn fold(&self, part: &str, offset: u64) -> Option<FoldedPart> {
-        self.pass.fold((part, offset), PartCutter::new(self.boundaries), PartCutter::finish).map(FoldedPart)
+        self.pass
+            .fold(
+                (part, offset),
+                PartCutter::new(self.boundaries),
+                PartCutter::finish,
+            )
+            .map(FoldedPart)
     }
 }
 
@@ -84,13 +90,27 @@ struct Uncertain {
 
 impl<'b> PartCutter<'b> {
     fn new(boundaries: &'b Boundaries) -> Self {
-        let before = Uncertain { over: false, tail: NO_DIGITS, since: 0, digits: Vec::new() };
-        Self { before, ended: Vec::new(), chunks: Chunks::new(boundaries) }
+        let before = Uncertain {
+            over: false,
+            tail: NO_DIGITS,
+            since: 0,
+            digits: Vec::new(),
+        };
+        Self {
+            before,
+            ended: Vec::new(),
+            chunks: Chunks::new(boundaries),
+        }
     }
 
     fn finish(self) -> CutPart {
         let Chunks { open, tail, .. } = self.chunks;
-        CutPart { before: self.before, ended: self.ended, open, tail }
+        CutPart {
+            before: self.before,
+            ended: self.ended,
+            open,
+            tail,
+        }
     }
 }
 
@@ -98,15 +118,24 @@ impl Sink for PartCutter<'_> {
     fn digits(&mut self, digits: &[u8], place: impl Fn(usize) -> Place) {
         let mut from = 0;
         while from < digits.len() && !self.before.over {
-            self.before.digit(char::from(digits[from]), place(from), self.chunks.boundaries);
+            self.before.digit(
+                char::from(digits[from]),
+                place(from),
+                self.chunks.boundaries,
+            );
             from += 1;
         }
-        self.chunks.digits(&digits[from..], |i| place(from + i), |ended| self.ended.push(ended));
+        self.chunks.digits(
+            &digits[from..],
+            |i| place(from + i),
+            |ended| self.ended.push(ended),
+        );
     }
 
     fn digit(&mut self, digit: char, place: Place) {
         if self.before.over {
-            self.chunks.digit(digit, place, |ended| self.ended.push(ended));
+            self.chunks
+                .digit(digit, place, |ended| self.ended.push(ended));
         } else {
             self.before.digit(digit, place, self.chunks.boundaries);
         }
@@ -135,7 +164,12 @@ impl Uncertain {
 impl Cutter<'_> {
     /// Goes on with a part that starts at `offset` in the source.
     fn append(&mut self, part: CutPart, offset: u64) {
-        let CutPart { before, ended, mut open, tail } = part;
+        let CutPart {
+            before,
+            ended,
+            mut open,
+            tail,
+        } = part;
         for (digit, place) in before.digits {
             let [start, end] = place.map(|at| offset + u64::from(at));
             self.digit(digit, Place { start, end });
@@ -144,7 +178,10 @@ impl Cutter<'_> {
             return;
         }
         for mut chunk in ended {
-            if let Ended::Chunk(Some(PlacedGem { place: Some(place), .. })) = &mut chunk {
+            if let Ended::Chunk(Some(PlacedGem {
+                place: Some(place), ..
+            })) = &mut chunk
+            {
                 place.start += offset;
                 place.end += offset;
             }
@@ -165,25 +202,36 @@ mod tests {
 
     /// Compares both ways of cutting; with sequences as frequent as these, nearly each digit is in a gem.
     fn same(text: &str, length: usize, turned: bool) -> Result<(), TestCaseError> {
-        let frequent = ["4134", "1344", "4413", "3441", "4136", "3641", "1441", "4444", "1414", "4141", "3333"];
+        let frequent = [
+            "4134", "1344", "4413", "3441", "4136", "3641", "1441", "4444", "1414", "4141", "3333",
+        ];
         let boundaries = Boundaries::new(frequent, 1).expect("good");
         for base in [Base::Documented, Base::Released] {
             let in_parts = cut_in_parts(base, &boundaries, |parts| {
                 let (mut all, mut at) = (Vec::new(), 0);
                 while at < text.len() {
-                    let end = Parts::end(&text.as_bytes()[at..], length).map_or(text.len(), |end| at + end);
+                    let end = Parts::end(&text.as_bytes()[at..], length)
+                        .map_or(text.len(), |end| at + end);
                     all.push((&text[at..end], at as u64));
                     at = end;
                 }
                 if turned {
                     all.reverse();
                 }
-                all.into_iter().map(|(part, offset)| parts.fold(part, offset)).collect()
+                all.into_iter()
+                    .map(|(part, offset)| parts.fold(part, offset))
+                    .collect()
             });
             let Some(in_parts) = in_parts else { continue };
             let whole = fold(text, base, || Cutter::new(&boundaries));
             prop_assert_eq!(in_parts.open(), whole.open(), "{:?} under {:?}", text, base);
-            prop_assert_eq!(in_parts.finish(), whole.finish(), "{:?} under {:?}", text, base);
+            prop_assert_eq!(
+                in_parts.finish(),
+                whole.finish(),
+                "{:?} under {:?}",
+                text,
+                base
+            );
         }
         Ok(())
     }

@@ -36,8 +36,12 @@ impl Class {
     #[inline]
     pub(super) fn of(c: char) -> Self {
         /// The classes of all characters below the surrogates, which are none.
-        static USUAL: LazyLock<Vec<Class>> = LazyLock::new(|| ('\0'..='\u{d7ff}').map(Class::looked_up).collect());
-        USUAL.get(c as usize).copied().unwrap_or_else(|| Self::looked_up(c))
+        static USUAL: LazyLock<Vec<Class>> =
+            LazyLock::new(|| ('\0'..='\u{d7ff}').map(Class::looked_up).collect());
+        USUAL
+            .get(c as usize)
+            .copied()
+            .unwrap_or_else(|| Self::looked_up(c))
     }
 
     fn looked_up(c: char) -> Self {
@@ -65,7 +69,11 @@ impl Class {
                 // Also controls, and characters without a meaning of their own.
                 _ if !is_mark(c) => Self::End,
                 _ => match script() {
-                    Script::Inherited | Script::Common | Script::Latin | Script::Cyrillic | Script::Greek => Self::Mark,
+                    Script::Inherited
+                    | Script::Common
+                    | Script::Latin
+                    | Script::Cyrillic
+                    | Script::Greek => Self::Mark,
                     _ => Self::Foreign,
                 },
             },
@@ -74,7 +82,10 @@ impl Class {
 
     /// Whether it is a letter of a script that is written without joiners.
     pub(super) fn is_plain_letter(self) -> bool {
-        matches!(self, Self::Latin | Self::Cyrillic | Self::Greek | Self::Styled)
+        matches!(
+            self,
+            Self::Latin | Self::Cyrillic | Self::Greek | Self::Styled
+        )
     }
 
     pub(super) fn is_letter(self) -> bool {
@@ -83,7 +94,10 @@ impl Class {
 
     /// Whether it can continue a word without being a letter of it.
     pub(super) fn is_within(self) -> bool {
-        matches!(self, Self::Mark | Self::Invisible | Self::SoftHyphen | Self::Override)
+        matches!(
+            self,
+            Self::Mark | Self::Invisible | Self::SoftHyphen | Self::Override
+        )
     }
 }
 

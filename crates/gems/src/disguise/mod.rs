@@ -62,8 +62,14 @@ pub enum Trick {
 
 impl Trick {
     /// All tricks.
-    pub const ALL: [Self; 6] =
-        [Self::Invisible, Self::LookAlikes, Self::Marks, Self::LetterSpaced, Self::Digits, Self::Hyphens];
+    pub const ALL: [Self; 6] = [
+        Self::Invisible,
+        Self::LookAlikes,
+        Self::Marks,
+        Self::LetterSpaced,
+        Self::Digits,
+        Self::Hyphens,
+    ];
 
     /// The largest share of words with this trick in a text that is not called disguised.
     #[must_use]
@@ -146,16 +152,23 @@ impl Signs {
                 merged += word.runs.saturating_sub(1);
                 signs.add(&word, start);
                 read_to = word.end.max(at + 1);
-                read_to = (read_to..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+                read_to = (read_to..=text.len())
+                    .find(|at| text.is_char_boundary(*at))
+                    .unwrap_or(text.len());
             }
             Suspect::Letters if at >= spaced_to.max(read_to) => {
                 let spaced = spaced(text, spaced_to.max(read_to), at);
                 // The last letter may be the first of another run.
-                spaced_to = if spaced.is_trick { spaced.end } else { spaced.last };
+                spaced_to = if spaced.is_trick {
+                    spaced.end
+                } else {
+                    spaced.last
+                };
                 if spaced.is_trick {
                     merged += spaced.letters - 1;
                     signs.affected += 1;
-                    signs.found[Trick::LetterSpaced as usize].add(1, place(spaced.start, spaced.end));
+                    signs.found[Trick::LetterSpaced as usize]
+                        .add(1, place(spaced.start, spaced.end));
                 }
             }
             _ => {}
@@ -176,7 +189,11 @@ impl Signs {
         ];
         let mut is_affected = false;
         for (trick, count, counts) in tricks.into_iter().filter(|(_, count, _)| *count > 0) {
-            let found = if counts { &mut self.found } else { &mut self.ordinary };
+            let found = if counts {
+                &mut self.found
+            } else {
+                &mut self.ordinary
+            };
             found[trick as usize].add(count, place);
             is_affected |= counts;
         }
@@ -221,7 +238,12 @@ impl Signs {
 
     /// The first few words with each trick.
     pub fn examples(&self) -> impl Iterator<Item = (Trick, Place)> {
-        let of = |trick: Trick| self.found[trick as usize].examples.iter().map(move |place| (trick, *place));
+        let of = |trick: Trick| {
+            self.found[trick as usize]
+                .examples
+                .iter()
+                .map(move |place| (trick, *place))
+        };
         Trick::ALL.into_iter().flat_map(of)
     }
 
@@ -235,8 +257,9 @@ impl Signs {
     /// is [tolerated](Trick::tolerated).
     #[must_use]
     pub fn is_disguised(&self) -> bool {
-        let is_beyond =
-            |trick: Trick| self.found[trick as usize].words >= FEWEST && self.share_of(trick) > trick.tolerated();
+        let is_beyond = |trick: Trick| {
+            self.found[trick as usize].words >= FEWEST && self.share_of(trick) > trick.tolerated()
+        };
         Trick::ALL.into_iter().any(is_beyond)
     }
 
@@ -246,7 +269,10 @@ impl Signs {
 }
 
 fn place(start: usize, end: usize) -> Place {
-    Place { start: start as u64, end: end as u64 }
+    Place {
+        start: start as u64,
+        end: end as u64,
+    }
 }
 
 /// Single letters with the same character between them.
@@ -264,7 +290,11 @@ fn spaced(text: &str, from: usize, at: usize) -> Spaced {
     let separator = text[at..].chars().next();
     let is_letter = |c: &char| Class::of(*c).is_plain_letter();
     let mut start = at;
-    let mut before = text[from..at].char_indices().rev().map(|(start, c)| (from + start, c)).peekable();
+    let mut before = text[from..at]
+        .char_indices()
+        .rev()
+        .map(|(start, c)| (from + start, c))
+        .peekable();
     while let Some((letter, _)) = before.next_if(|(_, c)| is_letter(c))
         && !before.peek().is_some_and(|(_, c)| is_letter(c))
     {
@@ -273,8 +303,12 @@ fn spaced(text: &str, from: usize, at: usize) -> Spaced {
             break;
         }
     }
-    let (mut last, mut end, mut letters, mut first, mut differ, mut is_small) = (at, at, 0, None, false, false);
-    let mut behind = text[start..].char_indices().map(|(at, c)| (start + at, c)).peekable();
+    let (mut last, mut end, mut letters, mut first, mut differ, mut is_small) =
+        (at, at, 0, None, false, false);
+    let mut behind = text[start..]
+        .char_indices()
+        .map(|(at, c)| (start + at, c))
+        .peekable();
     while let Some((letter, c)) = behind.next_if(|(_, c)| is_letter(c))
         && !behind.peek().is_some_and(|(_, c)| is_letter(c))
     {
@@ -286,6 +320,15 @@ fn spaced(text: &str, from: usize, at: usize) -> Spaced {
             break;
         }
     }
-    let is_trick = letters >= SPACED && differ && is_small && separator.is_some_and(|c| Class::of(c) != Class::Line);
-    Spaced { start, last, end, letters, is_trick }
+    let is_trick = letters >= SPACED
+        && differ
+        && is_small
+        && separator.is_some_and(|c| Class::of(c) != Class::Line);
+    Spaced {
+        start,
+        last,
+        end,
+        letters,
+        is_trick,
+    }
 }

@@ -18,14 +18,26 @@ pub(super) enum Suspect {
 /// Passes on the suspect places of a text in order, and returns the number of words: of runs of letters, and of characters
 /// that are words by themselves.
 pub(super) fn scan(text: &str, mut take: impl FnMut(usize, Suspect)) -> u64 {
-    let mut scan = Scan { text, words: 0, before: Before::default(), soft: None };
+    let mut scan = Scan {
+        text,
+        words: 0,
+        before: Before::default(),
+        soft: None,
+    };
     let bytes = text.as_bytes();
     for (start, bytes) in (0..).step_by(BLOCK).zip(bytes.chunks(BLOCK)) {
         let mut block = [b' '; BLOCK];
         block[..bytes.len()].copy_from_slice(bytes);
         let (words, letters) = scan.block(start, &Bytes::of(&block));
         for place in Bits(words | letters) {
-            take(start + place, if words >> place & 1 == 0 { Suspect::Letters } else { Suspect::Word });
+            take(
+                start + place,
+                if words >> place & 1 == 0 {
+                    Suspect::Letters
+                } else {
+                    Suspect::Word
+                },
+            );
         }
     }
     scan.words
@@ -125,17 +137,23 @@ impl Scan<'_> {
         let (mut hyphen, mut suspects) = (is.hyphen, 0);
         for place in Bits(is.other) {
             let at = start + place;
-            let Some(c) = self.text.get(at..).and_then(|rest| rest.chars().next()) else { continue };
+            let Some(c) = self.text.get(at..).and_then(|rest| rest.chars().next()) else {
+                continue;
+            };
             let class = Class::of(c);
             let follows = |bits: u64, before: u64| moved(bits, before, 1) >> place & 1 != 0;
             let is_within = class.is_within() && follows(here.all(), last.all());
             let script = match class {
                 Class::Latin => Some((&mut here.latin, &mut next.latin)),
                 Class::Cyrillic => Some((&mut here.cyrillic, &mut next.cyrillic)),
-                Class::Greek | Class::Foreign | Class::Styled => Some((&mut here.other, &mut next.other)),
+                Class::Greek | Class::Foreign | Class::Styled => {
+                    Some((&mut here.other, &mut next.other))
+                }
                 _ if !is_within => None,
                 _ if follows(here.latin, last.latin) => Some((&mut here.latin, &mut next.latin)),
-                _ if follows(here.cyrillic, last.cyrillic) => Some((&mut here.cyrillic, &mut next.cyrillic)),
+                _ if follows(here.cyrillic, last.cyrillic) => {
+                    Some((&mut here.cyrillic, &mut next.cyrillic))
+                }
                 _ => Some((&mut here.other, &mut next.other)),
             };
             if let Some((bits, beyond)) = script {
@@ -153,7 +171,10 @@ impl Scan<'_> {
                     false
                 }
                 // Ordinary, except if they set single letters apart.
-                Class::SoftHyphen => self.soft.replace(at).is_some_and(|last| matches!(at - last, 3 | 4)),
+                Class::SoftHyphen => self
+                    .soft
+                    .replace(at)
+                    .is_some_and(|last| matches!(at - last, 3 | 4)),
                 Class::Styled | Class::Override => true,
                 Class::Mark | Class::Invisible => is_within,
                 _ => false,
@@ -171,13 +192,21 @@ impl Scan<'_> {
         let starts = letter & !after_letter;
         self.words += u64::from(starts.count_ones());
         // What follows a single letter, of one byte or of two.
-        let of_two = moved(starts, before.starts, 2) & moved(is.continuation, before.continuation, 1);
+        let of_two =
+            moved(starts, before.starts, 2) & moved(is.continuation, before.continuation, 1);
         let singles = (moved(starts, before.starts, 1) | of_two) & !letter;
         // There is room for a blank of three bytes.
         let near = |bits, before| (2..=5).fold(0, |near, by| near | moved(bits, before, by));
         let pairs = singles & near(singles, before.singles);
         let threes = singles & near(pairs, before.pairs);
-        self.before = Before { letters: here, continuation: is.continuation, starts, singles, pairs, here: next };
+        self.before = Before {
+            letters: here,
+            continuation: is.continuation,
+            starts,
+            singles,
+            pairs,
+            here: next,
+        };
         (suspects, threes)
     }
 }

@@ -81,25 +81,50 @@ fn digits_and_hyphens_are_ordinary_up_to_a_point() {
         ("trea-\nsure", Trick::Hyphens, 9, 6),
     ] {
         let signs = Signs::of(&text(odd, ordinary));
-        assert_eq!((signs.count(trick), signs.is_disguised()), (0, false), "{odd}");
-        assert!((signs.ordinary(trick) - 1.0 / (ordinary + 1) as f64).abs() < 1e-9, "{odd}");
+        assert_eq!(
+            (signs.count(trick), signs.is_disguised()),
+            (0, false),
+            "{odd}"
+        );
+        assert!(
+            (signs.ordinary(trick) - 1.0 / (ordinary + 1) as f64).abs() < 1e-9,
+            "{odd}"
+        );
         let signs = Signs::of(&text(odd, beyond));
-        assert_eq!((signs.count(trick), signs.is_disguised()), (20, true), "{odd}");
-        assert!((signs.share() - 1.0 / (beyond + 1) as f64).abs() < 1e-9, "{odd}");
+        assert_eq!(
+            (signs.count(trick), signs.is_disguised()),
+            (20, true),
+            "{odd}"
+        );
+        assert!(
+            (signs.share() - 1.0 / (beyond + 1) as f64).abs() < 1e-9,
+            "{odd}"
+        );
     }
 }
 
 #[test]
 fn a_share_of_the_words_decides_and_examples_say_where() {
-    let text = format!("{}{}", "плохо спрятанный клад. ".repeat(300), "сунд\u{200b}ук ".repeat(20));
+    let text = format!(
+        "{}{}",
+        "плохо спрятанный клад. ".repeat(300),
+        "сунд\u{200b}ук ".repeat(20)
+    );
     let signs = Signs::of(&text);
     assert!(signs.is_disguised());
-    assert!((signs.share() - 20.0 / 920.0).abs() < 1e-9, "{}", signs.share());
+    assert!(
+        (signs.share() - 20.0 / 920.0).abs() < 1e-9,
+        "{}",
+        signs.share()
+    );
     let examples: Vec<_> = signs.examples().collect();
     assert_eq!(examples.len(), 3);
     for (trick, place) in examples {
         assert_eq!(trick, Trick::Invisible);
-        assert_eq!(&text[place.start as usize..place.end as usize], "сунд\u{200b}ук");
+        assert_eq!(
+            &text[place.start as usize..place.end as usize],
+            "сунд\u{200b}ук"
+        );
     }
     // Not in a few words of a long text, and not in a few words at all.
     assert!(!Signs::of(&text[..text.len() - 16 * "сунд\u{200b}ук ".len()]).is_disguised());
@@ -130,11 +155,15 @@ fn naive(text: &str) -> Signs {
 fn naively_spaced(text: &str) -> u64 {
     let text: Vec<char> = text.chars().collect();
     let is_letter = |at: usize| text.get(at).is_some_and(|c| c.is_alphabetic());
-    let is_single = |at: usize| is_letter(at) && !is_letter(at + 1) && (at == 0 || !is_letter(at - 1));
+    let is_single =
+        |at: usize| is_letter(at) && !is_letter(at + 1) && (at == 0 || !is_letter(at - 1));
     let (mut count, mut at) = (0, 0);
     while at < text.len() {
         let mut letters = usize::from(is_single(at));
-        while letters > 0 && is_single(at + 2 * letters) && text[at + 2 * letters - 1] == text[at + 1] {
+        while letters > 0
+            && is_single(at + 2 * letters)
+            && text[at + 2 * letters - 1] == text[at + 1]
+        {
             letters += 1;
         }
         let differ = (0..letters).any(|i| text[at + 2 * i] != text[at]);

@@ -37,13 +37,19 @@ fn is_part(class: Class) -> bool {
 /// The start of the word that contains or precedes `at`, not before `from`.
 pub(super) fn start_of_word(text: &str, from: usize, at: usize) -> usize {
     let before = text[from..at].char_indices().rev();
-    before.take_while(|(_, c)| is_part(Class::of(*c))).last().map_or(at, |(start, _)| from + start)
+    before
+        .take_while(|(_, c)| is_part(Class::of(*c)))
+        .last()
+        .map_or(at, |(start, _)| from + start)
 }
 
 /// Reads the word that starts here.
 pub(super) fn read(text: &str, start: usize) -> Word {
     let mut reader = Reader::default();
-    let mut characters = text[start..].char_indices().map(|(at, c)| (start + at, c)).peekable();
+    let mut characters = text[start..]
+        .char_indices()
+        .map(|(at, c)| (start + at, c))
+        .peekable();
     while let Some((at, c)) = characters.next() {
         let class = Class::of(c);
         match class {
@@ -54,7 +60,9 @@ pub(super) fn read(text: &str, start: usize) -> Word {
             Class::Override => reader.word.invisible += 1,
             Class::SoftHyphen => reader.soft.separator(),
             Class::Hyphen if reader.last.is_some() && reader.digits == 0 => {
-                let Some(gap) = gap(&text[at + c.len_utf8()..]) else { break };
+                let Some(gap) = gap(&text[at + c.len_utf8()..]) else {
+                    break;
+                };
                 reader.hyphen();
                 for _ in 0..gap {
                     characters.next();
@@ -71,7 +79,9 @@ pub(super) fn read(text: &str, start: usize) -> Word {
 /// How many blanks and line ends are between a hyphen and the rest of the word; `None` if this is no part of a word.
 fn gap(behind: &str) -> Option<usize> {
     let classes = behind.chars().take(GAP).map(Class::of);
-    let (at, class) = classes.enumerate().find(|(_, class)| !matches!(class, Class::Blank | Class::Line))?;
+    let (at, class) = classes
+        .enumerate()
+        .find(|(_, class)| !matches!(class, Class::Blank | Class::Line))?;
     class.is_letter().then_some(at)
 }
 
@@ -143,7 +153,15 @@ impl Scripts {
 
     /// How many letters are not of the script of the part.
     fn strange(&self) -> u64 {
-        let &Self { latin, cyrillic, greek, foreign, styled, usual_in_cyrillic, usual_in_latin } = self;
+        let &Self {
+            latin,
+            cyrillic,
+            greek,
+            foreign,
+            styled,
+            usual_in_cyrillic,
+            usual_in_latin,
+        } = self;
         let of_scripts = latin + cyrillic + greek + foreign;
         if of_scripts + styled < LETTERS {
             return 0;
@@ -211,7 +229,9 @@ impl Reader {
     }
 
     fn mark(&mut self, mark: char) {
-        let (Some(base), Some(class)) = (self.base, self.last) else { return };
+        let (Some(base), Some(class)) = (self.base, self.last) else {
+            return;
+        };
         if !class.is_plain_letter() {
             return;
         }
@@ -234,14 +254,24 @@ impl Reader {
     fn end_of_part(&mut self) {
         self.word.look_alikes += self.scripts.strange();
         self.scripts = Scripts::default();
-        (self.last, self.base, self.unseen, self.digits, self.as_letters) = (None, None, 0, 0, 0);
+        (
+            self.last,
+            self.base,
+            self.unseen,
+            self.digits,
+            self.as_letters,
+        ) = (None, None, 0, 0, 0);
     }
 
     fn finish(mut self) -> Word {
         self.end_of_part();
         self.soft.end();
         self.hyphens.end();
-        self.word.invisible += if self.soft.is_spelled { self.soft.separators } else { 0 };
+        self.word.invisible += if self.soft.is_spelled {
+            self.soft.separators
+        } else {
+            0
+        };
         self.word.hyphens = self.hyphens.separators;
         self.word.is_spelled = self.hyphens.is_spelled;
         self.word
@@ -278,5 +308,8 @@ fn is_vowel(letter: char) -> bool {
         plain = if is_first { c } else { plain };
         is_first = false;
     });
-    plain.to_lowercase().next().is_some_and(|plain| VOWELS.contains(plain))
+    plain
+        .to_lowercase()
+        .next()
+        .is_some_and(|plain| VOWELS.contains(plain))
 }

@@ -34,7 +34,9 @@ impl Mask {
     /// The 64 bits starting at the lowest bit of mask byte `byte`.
     #[inline]
     pub(super) fn from(&self, byte: usize) -> u64 {
-        self.0[byte..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+        self.0[byte..]
+            .first_chunk()
+            .map_or(0, |bytes| u64::from_le_bytes(*bytes))
     }
 
     #[inline]
@@ -77,7 +79,10 @@ impl Mask {
     pub(super) fn last_in(&self, range: Range<usize>) -> Option<usize> {
         let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
         let bits = |block| self.block(block) & inside(&range, block);
-        blocks.clone().rfind(|&block| bits(block) != 0).map(|block| block * BLOCK + bits(block).ilog2() as usize)
+        blocks
+            .clone()
+            .rfind(|&block| bits(block) != 0)
+            .map(|block| block * BLOCK + bits(block).ilog2() as usize)
     }
 
     /// Clears the bits in the range.

@@ -15,7 +15,10 @@ use crate::gem::Place;
 pub(super) type Placed = (char, Place);
 
 /// The characters that the later steps see.
-pub(super) fn characters<'a>(text: &'a str, letters: &'a Letters) -> impl Iterator<Item = Placed> + 'a {
+pub(super) fn characters<'a>(
+    text: &'a str,
+    letters: &'a Letters,
+) -> impl Iterator<Item = Placed> + 'a {
     SetApart::new(Lower::new(Nfkc::new(text))).map(|(c, place)| (letters.simplify(c), place))
 }
 
@@ -30,7 +33,15 @@ struct Nfkc<'a> {
 
 impl<'a> Nfkc<'a> {
     fn new(text: &'a str) -> Self {
-        Self { pieces: Pieces { text, chars: text.char_indices(), start: 0, first: None }, several: None }
+        Self {
+            pieces: Pieces {
+                text,
+                chars: text.char_indices(),
+                start: 0,
+                first: None,
+            },
+            several: None,
+        }
     }
 }
 
@@ -134,7 +145,10 @@ impl<'a> Iterator for Pieces<'a> {
             let end = next.map_or(self.text.len(), |(at, _)| at);
             self.start = end;
             self.first = next.map(|(_, c)| c);
-            let place = Place { start: start as u64, end: end as u64 };
+            let place = Place {
+                start: start as u64,
+                end: end as u64,
+            };
             return Some(if single && is_normal(first) {
                 Piece::Single(first, place)
             } else {
@@ -185,7 +199,11 @@ enum Seen {
 
 impl<I> SetApart<I> {
     fn new(inner: I) -> Self {
-        Self { inner, seen: Seen::Nothing, held: None }
+        Self {
+            inner,
+            seen: Seen::Nothing,
+            held: None,
+        }
     }
 }
 
@@ -201,7 +219,13 @@ impl<I: Iterator<Item = Placed>> Iterator for SetApart<I> {
         if self.seen == Seen::WordAndMark && word {
             self.seen = Seen::Nothing;
             self.held = Some((c, place));
-            return Some((' ', Place { start: place.start, end: place.start }));
+            return Some((
+                ' ',
+                Place {
+                    start: place.start,
+                    end: place.start,
+                },
+            ));
         }
         self.seen = match self.seen {
             _ if word => Seen::Word,
@@ -214,5 +238,8 @@ impl<I: Iterator<Item = Placed>> Iterator for SetApart<I> {
 
 /// Whether step 3 separates the words around this mark.
 pub(super) fn sets_apart(c: char) -> bool {
-    matches!(c, '.' | ',' | ';' | ':' | '&' | '?' | '!' | '*' | '#' | '%' | '+' | '^' | '\\' | '/')
+    matches!(
+        c,
+        '.' | ',' | ';' | ':' | '&' | '?' | '!' | '*' | '#' | '%' | '+' | '^' | '\\' | '/'
+    )
 }

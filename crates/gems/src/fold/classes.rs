@@ -62,15 +62,24 @@ fn classes() -> Vec<u8> {
     mark(&mut set::<JoinControl>(), WORD);
     mark(&mut set::<WhiteSpace>(), BLANK);
     let categories = CodePointMapData::<Category>::new();
-    for category in
-        [Category::NonspacingMark, Category::SpacingMark, Category::EnclosingMark, Category::ConnectorPunctuation]
-    {
+    for category in [
+        Category::NonspacingMark,
+        Category::SpacingMark,
+        Category::EnclosingMark,
+        Category::ConnectorPunctuation,
+    ] {
         mark(&mut categories.iter_ranges_for_value(category), WORD);
     }
-    mark(&mut categories.iter_ranges_for_value(Category::DecimalNumber), WORD | DIGIT);
+    mark(
+        &mut categories.iter_ranges_for_value(Category::DecimalNumber),
+        WORD | DIGIT,
+    );
     mark(&mut assigned(), KNOWN);
     // Entries without a class are not written to: most code points are unassigned, so their pages are never allocated.
-    for class in classes.iter_mut().filter(|class| **class != 0 && **class & KNOWN == 0) {
+    for class in classes
+        .iter_mut()
+        .filter(|class| **class != 0 && **class & KNOWN == 0)
+    {
         *class = 0;
     }
     classes
@@ -78,6 +87,11 @@ fn classes() -> Vec<u8> {
 
 fn assigned() -> impl Iterator<Item = RangeInclusive<u32>> {
     let code = |hex: &str| u32::from_str_radix(hex, 16).ok();
-    let lines = include_str!("../../data/assigned.txt").lines().filter(|l| !l.starts_with('#'));
-    lines.filter_map(move |line| line.split_once('\t').and_then(|(a, b)| Some(code(a)?..=code(b)?)))
+    let lines = include_str!("../../data/assigned.txt")
+        .lines()
+        .filter(|l| !l.starts_with('#'));
+    lines.filter_map(move |line| {
+        line.split_once('\t')
+            .and_then(|(a, b)| Some(code(a)?..=code(b)?))
+    })
 }

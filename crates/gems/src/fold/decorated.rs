@@ -50,7 +50,15 @@ enum State {
 
 impl<'l> Decorated<'l> {
     pub(super) fn new(digits: Digits<'l>) -> Self {
-        Self { state: State::Border, undo: Point { digits: digits.clone(), out: 0 }, retry: None, digits }
+        Self {
+            state: State::Border,
+            undo: Point {
+                digits: digits.clone(),
+                out: 0,
+            },
+            retry: None,
+            digits,
+        }
     }
 
     /// Takes a character; `out` holds all digits that are not settled yet.
@@ -70,7 +78,10 @@ impl<'l> Decorated<'l> {
     }
 
     /// Takes a run of characters of one kind, before any of it goes to the next step.
-    #[expect(clippy::match_same_arms, reason = "one line for each state and kind of character")]
+    #[expect(
+        clippy::match_same_arms,
+        reason = "one line for each state and kind of character"
+    )]
     pub(super) fn turn(&mut self, kind: Kind, out: &mut Vec<Placed>) {
         use State::{Border, Closing, Inside, Marks, MarksBlank, Word, WordBlank};
         let blank = kind == Kind::Blank;
@@ -96,7 +107,10 @@ impl<'l> Decorated<'l> {
             WordBlank if blank => WordBlank,
             WordBlank if word => Inside,
             WordBlank => {
-                self.retry = Some(Point { digits: self.digits.clone(), out: out.len() });
+                self.retry = Some(Point {
+                    digits: self.digits.clone(),
+                    out: out.len(),
+                });
                 Closing
             }
             Closing if blank => {
@@ -142,7 +156,8 @@ impl<'l> Decorated<'l> {
         if let Some(retry) = &mut self.retry {
             retry.out = retry.out.saturating_sub(settled);
         }
-        out.drain(..settled).for_each(|(digit, place)| sink.digit(digit, place));
+        out.drain(..settled)
+            .for_each(|(digit, place)| sink.digit(digit, place));
     }
 
     /// Ends the text and returns the next step.
@@ -154,7 +169,10 @@ impl<'l> Decorated<'l> {
     }
 
     fn begin(&mut self, out: usize) -> State {
-        self.undo = Point { digits: self.digits.clone(), out };
+        self.undo = Point {
+            digits: self.digits.clone(),
+            out,
+        };
         State::Marks
     }
 

@@ -38,7 +38,13 @@ pub(super) enum Transliteration {
 
 impl<'l> Digits<'l> {
     pub(super) fn new(letters: &'l Letters, transliteration: Transliteration) -> Self {
-        Self { letters, transliteration, last: None, length: 0, cut: false }
+        Self {
+            letters,
+            transliteration,
+            last: None,
+            length: 0,
+            cut: false,
+        }
     }
 
     pub(super) fn transliteration(&self) -> Transliteration {
@@ -72,7 +78,10 @@ impl<'l> Digits<'l> {
         }
         if c.is_ascii() && (blank || c.is_ascii_digit()) {
             self.any(c, place, out);
-        } else if matches!(self.transliteration, Transliteration::Needed | Transliteration::TooLate) {
+        } else if matches!(
+            self.transliteration,
+            Transliteration::Needed | Transliteration::TooLate
+        ) {
             for c in self.letters.transliterate(c).chars() {
                 self.any(c, place, out);
             }

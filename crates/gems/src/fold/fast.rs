@@ -23,11 +23,17 @@ struct Work {
 impl<S: Sink> Folding<S> {
     /// Reads a whole text.
     pub(super) fn fast(&mut self, text: &str) {
-        let mut work = Work { masks: Masks::new(), rest: Rest::new(), squeezed: Squeezed::new() };
+        let mut work = Work {
+            masks: Masks::new(),
+            rest: Rest::new(),
+            squeezed: Squeezed::new(),
+        };
         let mut at = 0;
         while at < text.len() {
-            work.masks.read(self.letters.plain(), &text.as_bytes()[at..], self.joined);
-            work.rest.drop_short(&work.masks, (text.len() - at).min(SPAN));
+            work.masks
+                .read(self.letters.plain(), &text.as_bytes()[at..], self.joined);
+            work.rest
+                .drop_short(&work.masks, (text.len() - at).min(SPAN));
             at = self.stretch(text, at, &mut work);
         }
     }
@@ -36,7 +42,14 @@ impl<S: Sink> Folding<S> {
     /// does not lie completely in the stretch.
     fn stretch(&mut self, text: &str, offset: usize, work: &mut Work) -> usize {
         let rest = text.len() - offset;
-        let end = if rest <= SPAN { rest } else { work.masks.blank.last_in(0..SPAN).map_or(0, |blank| blank + 1) };
+        let end = if rest <= SPAN {
+            rest
+        } else {
+            work.masks
+                .blank
+                .last_in(0..SPAN)
+                .map_or(0, |blank| blank + 1)
+        };
         let mut next = 0;
         while next < end {
             if let Some(used) = self.decorated.at_rest() {
@@ -44,7 +57,10 @@ impl<S: Sink> Folding<S> {
                 let odd = work.masks.odd.first_in(next..end);
                 let blank = odd.map(|odd| work.masks.blank.last_in(next..odd));
                 let range = next..blank.map_or(end, |blank| blank.map_or(next, |blank| blank + 1));
-                let row = Row { masks: &work.masks, range: range.clone() };
+                let row = Row {
+                    masks: &work.masks,
+                    range: range.clone(),
+                };
                 let read = work.rest.read(&row, used, range.end == rest);
                 self.letters(text, offset, next..read.end, work);
                 self.decorated.rest(read.used);
@@ -62,7 +78,10 @@ impl<S: Sink> Folding<S> {
             return offset + end;
         }
         // A token longer than a stretch.
-        let long = text.as_bytes()[offset..].iter().position(|&byte| is_ascii_blank(byte)).unwrap_or(rest);
+        let long = text.as_bytes()[offset..]
+            .iter()
+            .position(|&byte| is_ascii_blank(byte))
+            .unwrap_or(rest);
         self.token(text, offset..offset + long);
         offset + (long + 1).min(rest)
     }
@@ -82,9 +101,12 @@ impl<S: Sink> Folding<S> {
             let from = block * BLOCK;
             match text[from..].first_chunk::<BLOCK>() {
                 Some(bytes) if letters & work.masks.rare.block(block) == 0 => {
-                    work.squeezed.letters(block, last, |at| plain.by_last_byte(bytes[at % BLOCK]));
+                    work.squeezed
+                        .letters(block, last, |at| plain.by_last_byte(bytes[at % BLOCK]));
                 }
-                _ => work.squeezed.letters(block, last, |at| plain.letter(text, from + at)),
+                _ => work
+                    .squeezed
+                    .letters(block, last, |at| plain.letter(text, from + at)),
             }
         }
         if work.squeezed.is_transliterated() {
@@ -94,7 +116,10 @@ impl<S: Sink> Folding<S> {
         self.sink.digits(digits, |digit| {
             let last = usize::from(places[digit]);
             let length = if text[last] < 0x80 { 1 } else { 2 };
-            Place { start: (offset + last + 1 - length) as u64, end: (offset + last + 1) as u64 }
+            Place {
+                start: (offset + last + 1 - length) as u64,
+                end: (offset + last + 1) as u64,
+            }
         });
     }
 
@@ -103,12 +128,22 @@ impl<S: Sink> Folding<S> {
     fn token(&mut self, text: &str, range: Range<usize>) {
         let offset = range.start as u64;
         let token = &text[range];
-        let joint = if self.joined { None } else { first_joint(characters(token, self.letters)) };
+        let joint = if self.joined {
+            None
+        } else {
+            first_joint(characters(token, self.letters))
+        };
         self.joined |= joint.is_some();
         let joint = joint.unwrap_or_default();
         for (i, (c, Place { start, end })) in characters(token, self.letters).enumerate() {
             if !joint.contains(&i) {
-                self.push((c, Place { start: start + offset, end: end + offset }));
+                self.push((
+                    c,
+                    Place {
+                        start: start + offset,
+                        end: end + offset,
+                    },
+                ));
             }
         }
         self.end_word();

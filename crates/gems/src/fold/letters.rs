@@ -61,10 +61,23 @@ impl Letters {
         }
         let mut classes = vec![Class::Kept; LETTERS];
         for (c, value) in rows(include_str!("../../data/soundex.txt"), base) {
-            classes[c as usize] = value.chars().next().filter(|&d| d != '-').map_or(Class::Deleted, Class::Digit);
+            classes[c as usize] = value
+                .chars()
+                .next()
+                .filter(|&d| d != '-')
+                .map_or(Class::Deleted, Class::Digit);
         }
-        let pages = (0..TRANSLITERATED / PAGE).map(|_| OnceLock::new()).collect();
-        Self { base, simplified, classes, differing: OnceLock::new(), pages, plain: OnceLock::new() }
+        let pages = (0..TRANSLITERATED / PAGE)
+            .map(|_| OnceLock::new())
+            .collect();
+        Self {
+            base,
+            simplified,
+            classes,
+            differing: OnceLock::new(),
+            pages,
+            plain: OnceLock::new(),
+        }
     }
 
     /// The tables of the fast path.
@@ -94,7 +107,9 @@ impl Letters {
     /// Step 10: the transliteration of a lower-case character whose letters have become classes.
     pub(super) fn transliterate(&self, c: char) -> &str {
         let (page, at) = (u32::from(c) / PAGE, (u32::from(c) % PAGE) as usize);
-        let Some(of_page) = self.pages.get(page as usize) else { return BEYOND };
+        let Some(of_page) = self.pages.get(page as usize) else {
+            return BEYOND;
+        };
         let Page(text, ends) = of_page.get_or_init(|| self.page(page * PAGE));
         let start = at.checked_sub(1).map_or(0, |before| ends[before]);
         &text[start..ends[at]]
@@ -104,7 +119,8 @@ impl Letters {
     fn page(&self, first: u32) -> Page {
         let read = || {
             let rows = rows(include_str!("../../data/translit.txt"), self.base);
-            rows.filter_map(|(c, json)| Some((c, serde_json::from_str(json).ok()?))).collect()
+            rows.filter_map(|(c, json)| Some((c, serde_json::from_str(json).ok()?)))
+                .collect()
         };
         let differing = self.differing.get_or_init(read);
         let mut text = String::new();
@@ -135,9 +151,12 @@ fn rows(table: &'static str, base: Base) -> impl Iterator<Item = (char, &'static
         Base::Documented => 1,
         Base::Released => 2,
     };
-    table.lines().filter(|line| !line.starts_with('#')).filter_map(move |line| {
-        let code = u32::from_str_radix(line.split('\t').next()?, 16).ok()?;
-        let value = line.split('\t').nth(column).filter(|&v| v != "=")?;
-        Some((char::from_u32(code)?, value))
-    })
+    table
+        .lines()
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(move |line| {
+            let code = u32::from_str_radix(line.split('\t').next()?, 16).ok()?;
+            let value = line.split('\t').nth(column).filter(|&v| v != "=")?;
+            Some((char::from_u32(code)?, value))
+        })
 }

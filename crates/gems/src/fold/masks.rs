@@ -58,7 +58,11 @@ impl Block {
             let b = u8x16::new(*sixteen);
             let of = |value| u8x16::splat(value);
             let put = |bits: u8x16| u64::from(bits.to_bitmask()) << (16 * i);
-            let any = |b: u8x16, bytes: &[u8]| bytes.iter().fold(of(0), |any, &byte| any | b.simd_eq(of(byte)));
+            let any = |b: u8x16, bytes: &[u8]| {
+                bytes
+                    .iter()
+                    .fold(of(0), |any, &byte| any | b.simd_eq(of(byte)))
+            };
             let high = put(b);
             block.blank |= put(b.simd_eq(of(b' ')) | in_range(b, b'\t', 5));
             block.alphanumeric |= put(in_range(b | of(0x20), b'a', 26) | in_range(b, b'0', 10));
@@ -130,13 +134,24 @@ impl Masks {
     }
 
     #[inline]
-    fn block(&mut self, plain: &Plain, text: &[u8], block: usize, is: &Block, before: &Next) -> Next {
+    fn block(
+        &mut self,
+        plain: &Plain,
+        text: &[u8],
+        block: usize,
+        is: &Block,
+        before: &Next,
+    ) -> Next {
         let top = |bits: u64| bits >> (BLOCK - 1);
         let cyrillic = is.cyrillic << 1 | before.cyrillic;
         let upper = is.upper << 1 | before.upper;
         // А to Я and а to п are 0xd0 and 0x90 to 0xbf, р to я are 0xd1 and 0x80 to 0x8f.
         let usual = cyrillic & (is.late ^ upper);
-        let mut next = Next { cyrillic: top(is.cyrillic), upper: top(is.upper), ..Next::default() };
+        let mut next = Next {
+            cyrillic: top(is.cyrillic),
+            upper: top(is.upper),
+            ..Next::default()
+        };
         let mut blank = is.blank | before.blank;
         let mut letter = is.alphanumeric | is.cyrillic | cyrillic | before.letter;
         let mut rare = cyrillic & !usual | before.letter;
@@ -174,7 +189,8 @@ impl Masks {
         }
         self.blank.set_block(block, blank);
         self.letter.set_block(block, letter);
-        self.last.set_block(block, (is.alphanumeric | usual | rare) & !vowel);
+        self.last
+            .set_block(block, (is.alphanumeric | usual | rare) & !vowel);
         self.rare.set_block(block, rare);
         self.first.set_block(block, first);
         self.six.set_block(block, six);
@@ -230,7 +246,10 @@ mod tests {
         each(|plain, masks, text| {
             let last = text.len() - 1;
             if masks.letter.has(last) && !masks.last.has(last) {
-                assert!(plain.letter(text.as_bytes(), last).is_nothing_at_all(), "{text:?}");
+                assert!(
+                    plain.letter(text.as_bytes(), last).is_nothing_at_all(),
+                    "{text:?}"
+                );
             }
         });
     }
@@ -239,8 +258,8 @@ mod tests {
     fn vectors_see_what_the_table_says() {
         each(|plain, masks, text| {
             let bytes = (1 << text.len()) - 1;
-            let [letter, blank, six, odd] =
-                [&masks.letter, &masks.blank, &masks.six, &masks.odd].map(|mask| mask.block(0) & bytes);
+            let [letter, blank, six, odd] = [&masks.letter, &masks.blank, &masks.six, &masks.odd]
+                .map(|mask| mask.block(0) & bytes);
             let seen = match (letter == bytes, blank == bytes, six == 2, odd == 1) {
                 (true, false, false, false) => Kind::Letter,
                 (true, false, true, false) => Kind::OfSix,

@@ -69,7 +69,12 @@ impl Sink for String {
 
 impl Sink for Vec<Placed> {
     fn digits(&mut self, digits: &[u8], place: impl Fn(usize) -> Place) {
-        self.extend(digits.iter().enumerate().map(|(i, &digit)| (char::from(digit), place(i))));
+        self.extend(
+            digits
+                .iter()
+                .enumerate()
+                .map(|(i, &digit)| (char::from(digit), place(i))),
+        );
     }
 
     fn digit(&mut self, digit: char, place: Place) {
@@ -100,7 +105,11 @@ pub(super) fn plainly<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S)
 }
 
 /// Folds a whole text with one reader.
-fn whole<S: Sink>(letters: &'static Letters, new_sink: impl Fn() -> S, read: impl Fn(&mut Folding<S>)) -> S {
+fn whole<S: Sink>(
+    letters: &'static Letters,
+    new_sink: impl Fn() -> S,
+    read: impl Fn(&mut Folding<S>),
+) -> S {
     either(new_sink, |transliteration, sink| {
         let mut folding = Folding::new(letters, transliteration, sink);
         read(&mut folding);
@@ -109,7 +118,10 @@ fn whole<S: Sink>(letters: &'static Letters, new_sink: impl Fn() -> S, read: imp
 }
 
 /// Folds without transliteration, and again with it if it turns out to have been needed earlier.
-fn either<S>(new_sink: impl Fn() -> S, pass: impl Fn(Transliteration, S) -> (S, Transliteration)) -> S {
+fn either<S>(
+    new_sink: impl Fn() -> S,
+    pass: impl Fn(Transliteration, S) -> (S, Transliteration),
+) -> S {
     match pass(Transliteration::Needless, new_sink()) {
         (_, Transliteration::TooLate) => pass(Transliteration::Needed, new_sink()).0,
         (sink, _) => sink,
@@ -135,18 +147,28 @@ impl<S: Sink> Folding<S> {
     fn new(letters: &'static Letters, transliteration: Transliteration, sink: S) -> Self {
         let decorated = Decorated::new(Digits::new(letters, transliteration));
         let short_words = ShortWords::new(letters);
-        Self { letters, joined: false, short_words, decorated, digits: Vec::new(), sink }
+        Self {
+            letters,
+            joined: false,
+            short_words,
+            decorated,
+            digits: Vec::new(),
+            sink,
+        }
     }
 
     fn push(&mut self, character: Placed) {
-        self.short_words.push(character, &mut |character| self.decorated.push(character, &mut self.digits));
+        self.short_words.push(character, &mut |character| {
+            self.decorated.push(character, &mut self.digits)
+        });
         if self.digits.len() >= MANY {
             self.settle();
         }
     }
 
     fn end_word(&mut self) {
-        self.short_words.end_word(&mut |character| self.decorated.push(character, &mut self.digits));
+        self.short_words
+            .end_word(&mut |character| self.decorated.push(character, &mut self.digits));
     }
 
     fn settle(&mut self) {
@@ -157,7 +179,9 @@ impl<S: Sink> Folding<S> {
     fn finish(mut self) -> (S, Transliteration) {
         self.end_word();
         let last = self.decorated.finish(&mut self.digits);
-        self.digits.into_iter().for_each(|(digit, place)| self.sink.digit(digit, place));
+        self.digits
+            .into_iter()
+            .for_each(|(digit, place)| self.sink.digit(digit, place));
         (self.sink, last.transliteration())
     }
 }
@@ -169,7 +193,13 @@ mod tests {
 
     fn same(text: &str) -> Result<(), TestCaseError> {
         for base in [Base::Documented, Base::Released] {
-            prop_assert_eq!(fold(text, base, Vec::new), plainly(text, base, Vec::new), "{:?} under {:?}", text, base);
+            prop_assert_eq!(
+                fold(text, base, Vec::new),
+                plainly(text, base, Vec::new),
+                "{:?} under {:?}",
+                text,
+                base
+            );
         }
         Ok(())
     }
@@ -221,14 +251,21 @@ mod tests {
     #[test]
     fn a_mark_that_combines_behind_a_blank_is_of_its_token() {
         let text = "\u{b}\u{64d}ttttt";
-        assert_eq!(fold(text, Base::Documented, Vec::new)[0].1, super::Place { start: 1, end: 3 });
+        assert_eq!(
+            fold(text, Base::Documented, Vec::new)[0].1,
+            super::Place { start: 1, end: 3 }
+        );
         same(text).expect("the same both ways");
     }
 
     #[test]
     fn an_ellipsis_inside_a_token_is_no_letter() {
-        for text in ["ab-cd some…thing else…where", "……2 \u{85}!!!!42", "кто-то слово…слово", "a-b …mnr…rst…"]
-        {
+        for text in [
+            "ab-cd some…thing else…where",
+            "……2 \u{85}!!!!42",
+            "кто-то слово…слово",
+            "a-b …mnr…rst…",
+        ] {
             same(text).expect("the same both ways");
         }
     }

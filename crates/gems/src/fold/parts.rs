@@ -41,7 +41,11 @@ impl Pass {
     ) -> Option<Folded<T>> {
         u32::try_from(text.len()).ok()?;
         let needed = self.transliterated.load(Ordering::Relaxed);
-        let transliteration = if needed { Transliteration::Needed } else { Transliteration::Needless };
+        let transliteration = if needed {
+            Transliteration::Needed
+        } else {
+            Transliteration::Needless
+        };
         let mut folding = Folding::new(Letters::of(self.base), transliteration, sink);
         folding.joined = offset > 0;
         folding.fast(text);
@@ -52,7 +56,11 @@ impl Pass {
         if transliteration == Transliteration::Needed {
             self.transliterated.store(true, Ordering::Relaxed);
         }
-        Some(Folded { offset, made: finish(sink), transliteration })
+        Some(Folded {
+            offset,
+            made: finish(sink),
+            transliteration,
+        })
     }
 }
 
@@ -62,9 +70,17 @@ pub(crate) fn fold_in_parts<T>(
     base: Base,
     mut fold: impl FnMut(&Pass) -> Option<Vec<Folded<T>>>,
 ) -> Option<Vec<Folded<T>>> {
-    let mut fold = |transliterated: bool| fold(&Pass { base, transliterated: transliterated.into() });
+    let mut fold = |transliterated: bool| {
+        fold(&Pass {
+            base,
+            transliterated: transliterated.into(),
+        })
+    };
     let mut parts = fold(false)?;
-    let all = parts.iter().map(|part| part.transliteration).fold(Transliteration::Needless, Transliteration::and);
+    let all = parts
+        .iter()
+        .map(|part| part.transliteration)
+        .fold(Transliteration::Needless, Transliteration::and);
     if all == Transliteration::TooLate {
         parts = fold(true)?;
     }
@@ -76,9 +92,10 @@ impl Transliteration {
     /// That of a text of which two parts were folded without regard to each other.
     fn and(self, part: Self) -> Self {
         match (self, part) {
-            (Self::TooLate, _) | (_, Self::TooLate) | (Self::Missed, Self::Needed) | (Self::Needed, Self::Missed) => {
-                Self::TooLate
-            }
+            (Self::TooLate, _)
+            | (_, Self::TooLate)
+            | (Self::Missed, Self::Needed)
+            | (Self::Needed, Self::Missed) => Self::TooLate,
             (Self::Needed, _) | (_, Self::Needed) => Self::Needed,
             (Self::Missed, _) | (_, Self::Missed) => Self::Missed,
             (Self::Needless, Self::Needless) => Self::Needless,
@@ -90,8 +107,17 @@ impl Transliteration {
 pub(crate) fn end_of_part(text: &[u8], from: usize) -> Option<usize> {
     let mut words = 0;
     let mut start = None;
-    for (at, _) in text.iter().enumerate().skip(from).filter(|(_, byte)| is_ascii_blank(**byte)) {
-        words = if start.is_some_and(|start| is_kept(&text[start..at])) { words + 1 } else { 0 };
+    for (at, _) in text
+        .iter()
+        .enumerate()
+        .skip(from)
+        .filter(|(_, byte)| is_ascii_blank(**byte))
+    {
+        words = if start.is_some_and(|start| is_kept(&text[start..at])) {
+            words + 1
+        } else {
+            0
+        };
         start = Some(at + 1);
         if words == 2 {
             return Some(at + 1);
@@ -103,5 +129,6 @@ pub(crate) fn end_of_part(text: &[u8], from: usize) -> Option<usize> {
 /// Whether a token is a word of Latin or Russian letters that step 6 keeps.
 fn is_kept(token: &[u8]) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || matches!(c, 'А'..='я');
-    str::from_utf8(token).is_ok_and(|token| token.chars().all(is_letter) && token.chars().count() >= KEPT)
+    str::from_utf8(token)
+        .is_ok_and(|token| token.chars().all(is_letter) && token.chars().count() >= KEPT)
 }

@@ -32,7 +32,10 @@ const TRANSLITERATED: u32 = 1 << 31;
 
 impl Entry {
     fn new(flags: u32, becomes: &str) -> Option<Self> {
-        let packed = becomes.bytes().rev().fold(0, |packed, byte| packed << 8 | u32::from(byte));
+        let packed = becomes
+            .bytes()
+            .rev()
+            .fold(0, |packed, byte| packed << 8 | u32::from(byte));
         let what = match becomes.as_bytes() {
             [] => 0,
             [END] => BLANK,
@@ -140,8 +143,13 @@ pub(super) enum Kind {
 impl Plain {
     pub(super) fn new(letters: &Letters) -> Self {
         let mut entries = Box::new([Entry::default(); TWO_BYTES + PUNCTUATION_COUNT]);
-        for (code, entry) in (0..TWO_BYTES as u32).chain(PUNCTUATION_START..).zip(entries.iter_mut()) {
-            *entry = char::from_u32(code).and_then(|c| entry_of(letters, c)).unwrap_or_default();
+        for (code, entry) in (0..TWO_BYTES as u32)
+            .chain(PUNCTUATION_START..)
+            .zip(entries.iter_mut())
+        {
+            *entry = char::from_u32(code)
+                .and_then(|c| entry_of(letters, c))
+                .unwrap_or_default();
         }
         let mut by_last_byte = Box::new([Entry::default(); 256]);
         // A word may end before the first byte of a blank.
@@ -151,7 +159,11 @@ impl Plain {
                 by_last_byte[usize::from(last)] = entries[c as usize];
             }
         }
-        Self { entries, by_last_byte, knows_cyrillic: letters.is_of_six('а') }
+        Self {
+            entries,
+            by_last_byte,
+            knows_cyrillic: letters.is_of_six('а'),
+        }
     }
 
     /// Whether the recipe's tables include Cyrillic letters, so that six of them are a short word and vowels map to
@@ -184,7 +196,11 @@ impl Plain {
     pub(super) fn kind(&self, text: &[u8]) -> (Kind, usize) {
         let (entry, length) = self.next(text);
         let kind = if entry.is(LETTER) {
-            if entry.is(OF_SIX) { Kind::OfSix } else { Kind::Letter }
+            if entry.is(OF_SIX) {
+                Kind::OfSix
+            } else {
+                Kind::Letter
+            }
         } else if entry.is(ELLIPSIS) {
             Kind::Marks
         } else if entry.is(MARK) && !(entry.is(OF_SIX) && self.next(&text[length..]).0.is(OF_SIX)) {
@@ -227,7 +243,9 @@ fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
         return None;
     }
     let mut lower = c.to_lowercase();
-    let (Some(lower), None) = (lower.next(), lower.next()) else { return None };
+    let (Some(lower), None) = (lower.next(), lower.next()) else {
+        return None;
+    };
     let simple = letters.simplify(lower);
     let six = if letters.is_of_six(simple) { OF_SIX } else { 0 };
     // Masks support only letters of one and two bytes, and short words of six only with two-byte letters.
@@ -250,8 +268,12 @@ fn letter(letters: &Letters, simple: char, flags: u32) -> Option<Entry> {
         Class::Kept if is_digit(simple) => None,
         Class::Kept => {
             let becomes = letters.transliterate(simple);
-            let simple = |c: char| c.is_ascii_digit() || c.is_ascii() && !is_word(c) && !is_blank(c);
-            becomes.chars().all(simple).then(|| Entry::new(flags | TRANSLITERATED, becomes))?
+            let simple =
+                |c: char| c.is_ascii_digit() || c.is_ascii() && !is_word(c) && !is_blank(c);
+            becomes
+                .chars()
+                .all(simple)
+                .then(|| Entry::new(flags | TRANSLITERATED, becomes))?
         }
     }
 }

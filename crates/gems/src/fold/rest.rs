@@ -48,8 +48,26 @@ impl Decorated {
     /// The blanks after decorated tokens. `opening` has the marks that tokens begin with, `first` the first bytes of
     /// characters.
     #[inline]
-    fn ends(&mut self, opening: u64, first: u64, &Kinds { blank, dropped, letter, mark }: &Kinds) -> u64 {
-        let [in_marks, before, in_blank, in_dropped, in_word, in_blanks, in_closing] = &mut self.0;
+    fn ends(
+        &mut self,
+        opening: u64,
+        first: u64,
+        &Kinds {
+            blank,
+            dropped,
+            letter,
+            mark,
+        }: &Kinds,
+    ) -> u64 {
+        let [
+            in_marks,
+            before,
+            in_blank,
+            in_dropped,
+            in_word,
+            in_blanks,
+            in_closing,
+        ] = &mut self.0;
         let behind_marks = through(opening, mark, in_marks);
         let one = behind_marks & blank;
         let behind_one = through(one << 1 | u64::from(*before), !first, in_blank);
@@ -64,7 +82,11 @@ impl Decorated {
 
 impl Rest {
     pub(super) fn new() -> Self {
-        Self { letter: Mask::new(), mark: Mask::new(), dropped: Mask::new() }
+        Self {
+            letter: Mask::new(),
+            mark: Mask::new(),
+            dropped: Mask::new(),
+        }
     }
 
     /// Step 6 for the first `length` bytes of a stretch: all of them, or up to the end of the text.
@@ -94,7 +116,16 @@ impl Rest {
             begins = before >> (BLOCK - 1);
             self.letter.set_block(block, letter);
             self.mark.set_block(block, mark);
-            for end in Bits(decorated.ends(opening, first, &Kinds { blank, dropped, letter, mark })) {
+            for end in Bits(decorated.ends(
+                opening,
+                first,
+                &Kinds {
+                    blank,
+                    dropped,
+                    letter,
+                    mark,
+                },
+            )) {
                 let end = block * BLOCK + end;
                 if let Some((start, token)) = self.decorated(row, end)
                     && token >= free
@@ -106,8 +137,14 @@ impl Rest {
             }
         }
         match self.open(row) {
-            Some(open) if open >= free && !last => Read { end: open, used: false },
-            _ => Read { end: range.end, used: free > range.end },
+            Some(open) if open >= free && !last => Read {
+                end: open,
+                used: false,
+            },
+            _ => Read {
+                end: range.end,
+                used: free > range.end,
+            },
         }
     }
 
@@ -137,7 +174,11 @@ impl Rest {
         let at = Self::back(row, end, |at| self.letter.before(at));
         let at = Self::back(row, at, |at| self.dropped.before(at));
         let blank = at > row.range.start && row.masks.blank.has(at - 1);
-        let blank = if blank { row.masks.first.last_in(row.range.start..at) } else { None };
+        let blank = if blank {
+            row.masks.first.last_in(row.range.start..at)
+        } else {
+            None
+        };
         self.opening(row, blank.unwrap_or(at))
     }
 

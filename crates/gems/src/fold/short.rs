@@ -15,7 +15,10 @@ const LANES: usize = 4;
 
 /// Sets `dropped` to the beginnings that the tokens in the first `length` bytes lose.
 pub(super) fn drop_short(masks: &Masks, length: usize, dropped: &mut Mask) {
-    let mut before = Before { blank: 1, letter: 0 };
+    let mut before = Before {
+        blank: 1,
+        letter: 0,
+    };
     let mut reaching = 0;
     for start in (0..length).step_by(LANES * WINDOW) {
         let byte = |lane| (start + lane * WINDOW) / 8;
@@ -68,7 +71,8 @@ impl Windows {
             });
             u64x4::new(up)
         };
-        let (behind_blank, behind_letter) = (up(blank, &mut before.blank), up(letter, &mut before.letter));
+        let (behind_blank, behind_letter) =
+            (up(blank, &mut before.blank), up(letter, &mut before.letter));
         let (blank, letter) = (u64x4::new(blank), u64x4::new(letter));
         Self {
             starts: behind_blank & !blank & u64x4::splat((1 << WINDOW) - 1),

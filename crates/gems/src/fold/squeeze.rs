@@ -35,7 +35,12 @@ struct State {
 }
 
 impl State {
-    const START: Self = Self { count: 0, last: END, length: 0, flags: 0 };
+    const START: Self = Self {
+        count: 0,
+        last: END,
+        length: 0,
+        flags: 0,
+    };
 }
 
 impl Squeezed {
@@ -72,7 +77,12 @@ impl Squeezed {
     /// Takes the first character of a letter's result, if any.
     #[inline]
     fn one(&mut self, state: State, entry: Entry, place: u16) -> State {
-        let State { count, last, length, flags } = state;
+        let State {
+            count,
+            last,
+            length,
+            flags,
+        } = state;
         let code = entry.code();
         let new = entry.digit() & u32::from(code != last);
         self.digits[count % ROOM] = if length == KEPT { CUT } else { code };

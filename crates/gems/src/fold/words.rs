@@ -15,11 +15,18 @@ pub(super) fn first_joint(characters: impl Iterator<Item = Placed>) -> Option<Ra
     let mut first: Option<usize> = None;
     let mut last: Option<usize> = None;
     let joint = |first: Option<usize>, last: Option<usize>| {
-        first.zip(last).filter(|(first, last)| *last >= first + 2).map(|(first, last)| first + 1..last)
+        first
+            .zip(last)
+            .filter(|(first, last)| *last >= first + 2)
+            .map(|(first, last)| first + 1..last)
     };
     for (i, (c, _)) in characters.enumerate() {
         if c == '_' {
-            *(if first.is_none() { &mut first } else { &mut last }) = Some(i);
+            *(if first.is_none() {
+                &mut first
+            } else {
+                &mut last
+            }) = Some(i);
         } else if is_word(c) {
             if let Some(found) = joint(first, Some(i)) {
                 return Some(found);
@@ -48,7 +55,11 @@ pub(super) struct ShortWords<'l> {
 
 impl<'l> ShortWords<'l> {
     pub(super) fn new(letters: &'l Letters) -> Self {
-        Self { letters, head: Vec::with_capacity(LONGEST + 1), decided: false }
+        Self {
+            letters,
+            head: Vec::with_capacity(LONGEST + 1),
+            decided: false,
+        }
     }
 
     pub(super) fn push(&mut self, (c, place): Placed, out: &mut impl FnMut(Placed)) {
@@ -75,10 +86,13 @@ impl<'l> ShortWords<'l> {
     fn decide(&mut self, out: &mut impl FnMut(Placed)) {
         let word = |i: usize| self.head.get(i).is_some_and(|&(c, _)| is_word(c));
         let edge = |length: usize| word(length - 1) != word(length);
-        let short = (1..LONGEST).rev().find(|&length| length <= self.head.len() && edge(length));
+        let short = (1..LONGEST)
+            .rev()
+            .find(|&length| length <= self.head.len() && edge(length));
         let six = || {
             let six = self.head.get(..LONGEST)?;
-            (six.iter().all(|&(c, _)| self.letters.is_of_six(c)) && edge(LONGEST)).then_some(LONGEST)
+            (six.iter().all(|&(c, _)| self.letters.is_of_six(c)) && edge(LONGEST))
+                .then_some(LONGEST)
         };
         let dropped = short.or_else(six).unwrap_or(0);
         self.head.drain(..).skip(dropped).for_each(out);

@@ -71,11 +71,18 @@ const FORMER: [u64; 16] = {
 };
 
 fn number(code: u32) -> u64 {
-    NUMBERS.get(code as usize).copied().unwrap_or_else(|| mix(u64::from(code) ^ GAMMA))
+    NUMBERS
+        .get(code as usize)
+        .copied()
+        .unwrap_or_else(|| mix(u64::from(code) ^ GAMMA))
 }
 
 fn weight(code: u32) -> u32 {
-    if (code as usize) < NUMBERS.len() { 1 } else { SIGN }
+    if (code as usize) < NUMBERS.len() {
+        1
+    } else {
+        SIGN
+    }
 }
 
 /// A rolling hash over the last symbols of a text (Karp, Rabin 1987).
@@ -123,7 +130,8 @@ impl Grams {
         let (former, next) = (symbols[..count].as_chunks(), symbols[CURRENT..].as_chunks());
         let (sums, all) = (&mut self.sums[..count], &mut self.eligible[..count]);
         let change = |former: &Symbol, next: &Symbol| {
-            let of = |table: &[u64; 16], symbol: &Symbol| table[symbol.code() as usize % table.len()];
+            let of =
+                |table: &[u64; 16], symbol: &Symbol| table[symbol.code() as usize % table.len()];
             of(&NUMBERS, next).wrapping_sub(of(&FORMER, former))
         };
         let (mut sum, mut eligible) = (self.sum, 0);
@@ -137,7 +145,10 @@ impl Grams {
         for (i, (([a, b], [c, d]), sums)) in (0..).step_by(2).zip(pairs) {
             let [first, second] = [change(a, c), change(b, d)];
             let both = first.wrapping_mul(BASE).wrapping_add(second);
-            let next = [sum.wrapping_mul(BASE).wrapping_add(first), sum.wrapping_mul(SQUARE).wrapping_add(both)];
+            let next = [
+                sum.wrapping_mul(BASE).wrapping_add(first),
+                sum.wrapping_mul(SQUARE).wrapping_add(both),
+            ];
             note(i, next[0]);
             note(i + 1, next[1]);
             (*sums, sum) = (next, next[1]);
@@ -151,9 +162,15 @@ impl Grams {
         let gram = |i: &u32| {
             let at = *i as usize;
             let [first, last] = [1, CURRENT].map(|of| symbols[at + of].end());
-            Gram { number: self.count + u64::from(*i), rank: mix(sums[at]), first, last }
+            Gram {
+                number: self.count + u64::from(*i),
+                rank: mix(sums[at]),
+                first,
+                last,
+            }
         };
-        self.ended.extend(self.eligible[..eligible].iter().map(gram));
+        self.ended
+            .extend(self.eligible[..eligible].iter().map(gram));
         self.count += count as u64;
     }
 
@@ -161,7 +178,10 @@ impl Grams {
     fn take_any(&mut self, current: usize) -> usize {
         let mut first = 0;
         for (behind, symbol) in self.symbols.iter().enumerate().skip(current) {
-            self.sum = self.sum.wrapping_mul(BASE).wrapping_add(number(symbol.code()));
+            self.sum = self
+                .sum
+                .wrapping_mul(BASE)
+                .wrapping_add(number(symbol.code()));
             self.weight += weight(symbol.code());
             // Remove the first ones as long as the others are enough.
             while self.weight - weight(self.symbols[first].code()) >= SOUNDS {
@@ -176,7 +196,12 @@ impl Grams {
             }
             if is_eligible(self.sum) {
                 let [first, last] = [first, behind].map(|of| self.symbols[of].end());
-                self.ended.push(Gram { number: self.count, rank: mix(self.sum), first, last });
+                self.ended.push(Gram {
+                    number: self.count,
+                    rank: mix(self.sum),
+                    first,
+                    last,
+                });
             }
             self.count += 1;
         }

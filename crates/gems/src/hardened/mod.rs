@@ -100,8 +100,14 @@ impl Hardened {
         let undone = undone(text);
         let mut selection = Selection::new(self.window(), LEAST);
         let mut grams = Grams::default();
-        symbols(undone.text(), |symbols| grams.take(symbols, |grams| selection.take(grams)));
-        selection.finish(grams.count()).into_iter().map(|gram| gem(gram, &undone)).collect()
+        symbols(undone.text(), |symbols| {
+            grams.take(symbols, |grams| selection.take(grams))
+        });
+        selection
+            .finish(grams.count())
+            .into_iter()
+            .map(|gram| gem(gram, &undone))
+            .collect()
     }
 
     pub(super) fn probes(self, text: &str) -> Vec<Probe> {
@@ -115,15 +121,28 @@ impl Hardened {
                 kept.take(grams);
             });
         });
-        let kept: HashSet<u64> = kept.finish(grams.count()).into_iter().map(|gram| gram.rank).collect();
-        let probe = |gram: Gram| Probe { placed: gem(gram, &undone), kept: kept.contains(&gram.rank) };
-        probes.finish(grams.count()).into_iter().map(probe).collect()
+        let kept: HashSet<u64> = kept
+            .finish(grams.count())
+            .into_iter()
+            .map(|gram| gram.rank)
+            .collect();
+        let probe = |gram: Gram| Probe {
+            placed: gem(gram, &undone),
+            kept: kept.contains(&gram.rank),
+        };
+        probes
+            .finish(grams.count())
+            .into_iter()
+            .map(probe)
+            .collect()
     }
 
     /// The sounds in readable form.
     pub(super) fn fold(text: &str) -> String {
         let mut fold = String::new();
-        symbols(undone(text).text(), |symbols| fold.extend(symbols.iter().map(|symbol| symbol.shown())));
+        symbols(undone(text).text(), |symbols| {
+            fold.extend(symbols.iter().map(|symbol| symbol.shown()))
+        });
         fold
     }
 
@@ -143,19 +162,37 @@ impl Hardened {
         let mut selection = Selection::new(self.window(), LEAST);
         let mut grams = Grams::default();
         // Their numbers, counted from 1, serve as positions.
-        let symbols: Vec<Symbol> =
-            folded.iter().zip(1..).map(|(&(shown, _), end)| Symbol::new(code_of(shown), end)).collect();
-        symbols.chunks(AT_ONCE).for_each(|some| grams.take(some, |grams| selection.take(grams)));
+        let symbols: Vec<Symbol> = folded
+            .iter()
+            .zip(1..)
+            .map(|(&(shown, _), end)| Symbol::new(code_of(shown), end))
+            .collect();
+        symbols
+            .chunks(AT_ONCE)
+            .for_each(|some| grams.take(some, |grams| selection.take(grams)));
         let place = |number: u64| folded[number as usize - 1].1;
         let gem = |gram: Gram| {
-            let place = Place { start: place(gram.first).start, end: place(gram.last).end };
-            PlacedGem { gem: gram.gem(), place: Some(place) }
+            let place = Place {
+                start: place(gram.first).start,
+                end: place(gram.last).end,
+            };
+            PlacedGem {
+                gem: gram.gem(),
+                place: Some(place),
+            }
         };
-        selection.finish(grams.count()).into_iter().map(gem).collect()
+        selection
+            .finish(grams.count())
+            .into_iter()
+            .map(gem)
+            .collect()
     }
 }
 
 /// The gem of a gram, with its place in the text that was undone.
 fn gem(gram: Gram, undone: &Undone<'_>) -> PlacedGem {
-    PlacedGem { gem: gram.gem(), place: Some(undone.source(gram.first, gram.last)) }
+    PlacedGem {
+        gem: gram.gem(),
+        place: Some(undone.source(gram.first, gram.last)),
+    }
 }

@@ -19,10 +19,19 @@ const LEAST: usize = 16;
 /// some distance into it: sooner or later both happen to choose the same gem.
 pub(super) fn posted(gems: &[PlacedGem]) -> Vec<bool> {
     let start = |at: usize| gems[at].place.map_or(0, |place| place.start);
-    let length = |at: usize| gems[at].place.map_or(0, |place| place.end.saturating_sub(place.start));
+    let length = |at: usize| {
+        gems[at]
+            .place
+            .map_or(0, |place| place.end.saturating_sub(place.start))
+    };
     let far = match gems.len() {
         0 | 1 => 0,
-        count => start(count - 1).saturating_sub(start(0)).saturating_mul(FARTHEST) / (count as u64 - 1),
+        count => {
+            start(count - 1)
+                .saturating_sub(start(0))
+                .saturating_mul(FARTHEST)
+                / (count as u64 - 1)
+        }
     };
     let mut posted = vec![false; gems.len()];
     let (mut last, mut next) = (0, LEAST_STEP - 1);
@@ -30,14 +39,19 @@ pub(super) fn posted(gems: &[PlacedGem]) -> Vec<bool> {
         let end = gems.len().min(next + 1 + MOST_STEP - LEAST_STEP);
         let from = start(last).saturating_add(far);
         let near = (next..end).filter(|&at| start(at) <= from);
-        let chosen = near.min_by_key(|&at| (length(at), gems[at].gem)).unwrap_or(next);
+        let chosen = near
+            .min_by_key(|&at| (length(at), gems[at].gem))
+            .unwrap_or(next);
         posted[chosen] = true;
         (last, next) = (chosen, chosen + LEAST_STEP);
     }
     let mut others: Vec<usize> = (0..gems.len()).filter(|&at| !posted[at]).collect();
     others.sort_unstable_by_key(|&at| gems[at].gem);
     let missing = LEAST.saturating_sub(gems.len() - others.len());
-    others.into_iter().take(missing).for_each(|at| posted[at] = true);
+    others
+        .into_iter()
+        .take(missing)
+        .for_each(|at| posted[at] = true);
     posted
 }
 
@@ -50,24 +64,45 @@ mod tests {
 
     /// Sixty gems 100 bytes apart, the smallest last, 50 bytes long except for some that are shorter or farther away.
     fn gems(shorter: &[(usize, u64)], farther: &[(usize, u64)]) -> Vec<PlacedGem> {
-        let of = |list: &[(usize, u64)], at| list.iter().find(|(of, _)| *of == at).map_or(0, |(_, bytes)| *bytes);
+        let of = |list: &[(usize, u64)], at| {
+            list.iter()
+                .find(|(of, _)| *of == at)
+                .map_or(0, |(_, bytes)| *bytes)
+        };
         let gem = |at: usize| {
             let start = at as u64 * 100 + (0..=at).map(|before| of(farther, before)).sum::<u64>();
-            let place = Place { start, end: start + 50 - of(shorter, at) };
-            PlacedGem { gem: Gem(900 - at as u64), place: Some(place) }
+            let place = Place {
+                start,
+                end: start + 50 - of(shorter, at),
+            };
+            PlacedGem {
+                gem: Gem(900 - at as u64),
+                place: Some(place),
+            }
         };
         (0..60).map(gem).collect()
     }
 
     fn first(gems: &[PlacedGem]) -> Vec<usize> {
-        posted(gems).into_iter().enumerate().filter_map(|(at, posted)| posted.then_some(at)).take(4).collect()
+        posted(gems)
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, posted)| posted.then_some(at))
+            .take(4)
+            .collect()
     }
 
     #[test]
     fn the_shortest_of_those_that_may_be_the_next() {
         // All are alike: the smallest of the first three.
         assert_eq!(first(&gems(&[], &[])), [2, 5, 8, 11]);
-        let placeless: Vec<_> = gems(&[], &[]).iter().map(|gem| PlacedGem { place: None, ..*gem }).collect();
+        let placeless: Vec<_> = gems(&[], &[])
+            .iter()
+            .map(|gem| PlacedGem {
+                place: None,
+                ..*gem
+            })
+            .collect();
         assert_eq!(first(&placeless), [2, 5, 8, 11]);
         assert_eq!(first(&gems(&[(0, 9), (1, 9)], &[])), [1, 4, 7, 10]);
         assert_eq!(first(&gems(&[(4, 9), (5, 1), (6, 2)], &[])), [2, 4, 6, 9]);
@@ -83,8 +118,11 @@ mod tests {
             assert_eq!(posted(&all[..count]), vec![true; count]);
         }
         // The chosen ones, and the smallest.
-        let of_twenty: Vec<usize> =
-            posted(&all[..20]).into_iter().enumerate().filter_map(|(at, posted)| (!posted).then_some(at)).collect();
+        let of_twenty: Vec<usize> = posted(&all[..20])
+            .into_iter()
+            .enumerate()
+            .filter_map(|(at, posted)| (!posted).then_some(at))
+            .collect();
         assert_eq!(of_twenty, [0, 1, 3, 4]);
     }
 

@@ -96,7 +96,12 @@ impl Reading {
     pub(super) fn script(self) -> Option<Script> {
         match self.vote() / VOTE_BITS {
             0 => None,
-            vote => Some(Script::ALL.get(vote as usize - 1).copied().unwrap_or(Script::Latin)),
+            vote => Some(
+                Script::ALL
+                    .get(vote as usize - 1)
+                    .copied()
+                    .unwrap_or(Script::Latin),
+            ),
         }
     }
 }
@@ -121,7 +126,11 @@ impl Votes {
         let of = |place: u32| ((1 << VOTE_BITS) - 1) << (VOTE_BITS * place);
         let others = !(of(before as u32) | if before == Script::Latin { of(4) } else { 0 });
         // Most words have letters of one script only.
-        if cast & others == 0 { before } else { self.most(before) }
+        if cast & others == 0 {
+            before
+        } else {
+            self.most(before)
+        }
     }
 
     fn most(self, before: Script) -> Script {
@@ -129,8 +138,12 @@ impl Votes {
         let unsure = of(4);
         let votes = |script: Script| {
             let also = match script {
-                Script::Latin if of(Script::Turned as u32) == 0 && before != Script::Turned => unsure,
-                Script::Turned if of(Script::Turned as u32) > 0 || before == Script::Turned => unsure,
+                Script::Latin if of(Script::Turned as u32) == 0 && before != Script::Turned => {
+                    unsure
+                }
+                Script::Turned if of(Script::Turned as u32) > 0 || before == Script::Turned => {
+                    unsure
+                }
                 _ => 0,
             };
             of(script as u32) + also
@@ -139,7 +152,10 @@ impl Votes {
         if votes(before) == most {
             return before;
         }
-        Script::ALL.into_iter().find(|script| votes(*script) == most).unwrap_or(before)
+        Script::ALL
+            .into_iter()
+            .find(|script| votes(*script) == most)
+            .unwrap_or(before)
     }
 }
 
@@ -192,7 +208,9 @@ impl Usual {
             let sounds = reading.sounds(script);
             match reading.kind() {
                 Kind::Letter if votes.decide(script) == script && sounds == 0 => VOWEL,
-                Kind::Letter if votes.decide(script) == script && sounds < 1 << SOUND_BITS => CONSONANT | sounds as u8,
+                Kind::Letter if votes.decide(script) == script && sounds < 1 << SOUND_BITS => {
+                    CONSONANT | sounds as u8
+                }
                 Kind::Letter | Kind::Digit | Kind::Sign => UNUSUAL,
                 _ => SILENT,
             }
@@ -204,7 +222,14 @@ impl Usual {
             (1..=0x20, 0x80..0xc0) => row(&all[(lead - 1) << 6 | byte & 0x3f]),
             (0x21..=0x30, 0x80..0xc0) => {
                 let first = (lead - 0x21) << 12 | (byte & 0x3f) << 6;
-                if all[first..first + 64].iter().all(|reading| row(reading) == SILENT) { SILENT } else { UNUSUAL }
+                if all[first..first + 64]
+                    .iter()
+                    .all(|reading| row(reading) == SILENT)
+                {
+                    SILENT
+                } else {
+                    UNUSUAL
+                }
             }
             _ => SILENT,
         };
@@ -273,20 +298,30 @@ impl Readings {
 
     fn read() -> Self {
         let mut all = vec![Reading(0); char::MAX as usize + 1];
-        for line in include_str!("../../data/readings.txt").lines().filter(|line| !line.starts_with('#')) {
+        for line in include_str!("../../data/readings.txt")
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+        {
             if let Some((range, reading)) = row(line) {
                 all[*range.start() as usize..=*range.end() as usize].fill(reading);
             }
         }
         let (mut page, mut pages) = (Vec::new(), Vec::<[Reading; PAGE]>::new());
         for some in all.as_chunks().0 {
-            let same = pages.iter().position(|page| page == some).unwrap_or_else(|| {
-                pages.push(*some);
-                pages.len() - 1
-            });
+            let same = pages
+                .iter()
+                .position(|page| page == some)
+                .unwrap_or_else(|| {
+                    pages.push(*some);
+                    pages.len() - 1
+                });
             page.push(same as u16);
         }
-        Self { usual: Script::ALL.map(|script| Usual::new(script, &all)), page, pages }
+        Self {
+            usual: Script::ALL.map(|script| Usual::new(script, &all)),
+            page,
+            pages,
+        }
     }
 }
 
@@ -296,19 +331,30 @@ fn row(line: &str) -> Option<(RangeInclusive<u32>, Reading)> {
     let range = columns.next()?;
     let (first, last) = range.split_once("..").unwrap_or((range, range));
     let range = u32::from_str_radix(first, 16).ok()?..=u32::from_str_radix(last, 16).ok()?;
-    let (name, vote) = columns.next().map(|kind| kind.split_once('/').unwrap_or((kind, "")))?;
+    let (name, vote) = columns
+        .next()
+        .map(|kind| kind.split_once('/').unwrap_or((kind, "")))?;
     let kind = ALL_KINDS.iter().find(|(of, _)| *of == name)?.1;
     let mut reading = kind as u64;
     let mut sounds = 0;
     for script in 0..Script::ALL.len() as u32 {
         // A column that is left out is the one before it.
         if let Some(letters) = columns.next() {
-            let letters = letters.bytes().flat_map(Sound::of_letter).take(MOST_SOUNDS as usize);
-            sounds = letters.enumerate().map(|(i, sound)| (sound as u64) << (SOUND_BITS * i as u32)).sum();
+            let letters = letters
+                .bytes()
+                .flat_map(Sound::of_letter)
+                .take(MOST_SOUNDS as usize);
+            sounds = letters
+                .enumerate()
+                .map(|(i, sound)| (sound as u64) << (SOUND_BITS * i as u32))
+                .sum();
         }
         reading |= sounds << (SOUNDS + SOUND_BITS * MOST_SOUNDS * script);
     }
-    let vote = VOTES.iter().position(|of| *of == vote).map_or(0, |place| place as u64 + 1);
+    let vote = VOTES
+        .iter()
+        .position(|of| *of == vote)
+        .map_or(0, |place| place as u64 + 1);
     reading |= (vote * u64::from(VOTE_BITS)) << VOTE;
     Some((range, Reading(reading)))
 }

@@ -38,10 +38,22 @@ const SMALL: u64 = 6;
 
 impl Selection {
     pub(super) fn new(window: u64, least: usize) -> Self {
-        let (rising, selected, waiting, of_small) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (rising, selected, waiting, of_small) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let (smallest, bound, behind) = (BTreeMap::new(), u64::MAX, 0);
         let small = (u64::MAX / window).saturating_mul(SMALL * ELIGIBLE);
-        Self { window, least, rising, selected, smallest, bound, small, behind, waiting, of_small }
+        Self {
+            window,
+            least,
+            rising,
+            selected,
+            smallest,
+            bound,
+            small,
+            behind,
+            waiting,
+            of_small,
+        }
     }
 
     /// Takes the next grams.
@@ -67,7 +79,10 @@ impl Selection {
             next = at + 1;
         }
         // What was pushed is behind, and the last of all if nothing waits.
-        if waiting[next..].last().is_some_and(|last| last.number - self.behind >= self.window) {
+        if waiting[next..]
+            .last()
+            .is_some_and(|last| last.number - self.behind >= self.window)
+        {
             for gram in waiting.drain(next..) {
                 self.push(gram);
             }
@@ -77,7 +92,11 @@ impl Selection {
     }
 
     fn push(&mut self, gram: Gram) {
-        while self.rising.last().is_some_and(|last| last.rank >= gram.rank) {
+        while self
+            .rising
+            .last()
+            .is_some_and(|last| last.rank >= gram.rank)
+        {
             self.end_last(gram.number);
         }
         self.rising.push(gram);
@@ -87,7 +106,9 @@ impl Selection {
     /// Ends the range in which the last of the rising grams is the smallest: before the gram of this number. The range
     /// began behind the smaller one before it.
     fn end_last(&mut self, number: u64) {
-        let Some(ended) = self.rising.pop() else { return };
+        let Some(ended) = self.rising.pop() else {
+            return;
+        };
         let begun = self.rising.last().map_or(0, |smaller| smaller.number + 1);
         if number - begun >= self.window {
             self.selected.push(ended);
@@ -103,7 +124,10 @@ impl Selection {
             self.smallest.pop_last();
         }
         if self.smallest.len() == self.least {
-            self.bound = self.smallest.last_key_value().map_or(0, |(&largest, _)| largest);
+            self.bound = self
+                .smallest
+                .last_key_value()
+                .map_or(0, |(&largest, _)| largest);
         }
     }
 

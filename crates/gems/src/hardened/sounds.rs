@@ -99,7 +99,9 @@ impl Symbol {
 
 /// The code of a symbol by how it is written.
 pub(super) fn code_of(shown: char) -> u32 {
-    LETTERS.find(shown).map_or(u32::from(shown), |number| number as u32)
+    LETTERS
+        .find(shown)
+        .map_or(u32::from(shown), |number| number as u32)
 }
 
 /// What was heard last, as far as it matters to the next sound: a sound, 0 for a vowel or the start of the text, or this.
@@ -120,13 +122,41 @@ struct Heard {
 /// dropped, so `тс` equals `ц`, and then one of two sibilants around it.
 const fn hear(last: u8, sound: u8) -> Heard {
     match (last, sound) {
-        (_, 0) => Heard { last: 0, drops: false, stays: false },
-        (0, H) => Heard { last: K, drops: false, stays: true },
-        (T_BEHIND_S, T) | (_, H..) => Heard { last, drops: false, stays: false },
-        (S, T) => Heard { last: T_BEHIND_S, drops: false, stays: true },
-        (T, S) => Heard { last: S, drops: true, stays: true },
-        (T_BEHIND_S, S) => Heard { last: S, drops: true, stays: false },
-        _ => Heard { last: sound, drops: false, stays: last != sound },
+        (_, 0) => Heard {
+            last: 0,
+            drops: false,
+            stays: false,
+        },
+        (0, H) => Heard {
+            last: K,
+            drops: false,
+            stays: true,
+        },
+        (T_BEHIND_S, T) | (_, H..) => Heard {
+            last,
+            drops: false,
+            stays: false,
+        },
+        (S, T) => Heard {
+            last: T_BEHIND_S,
+            drops: false,
+            stays: true,
+        },
+        (T, S) => Heard {
+            last: S,
+            drops: true,
+            stays: true,
+        },
+        (T_BEHIND_S, S) => Heard {
+            last: S,
+            drops: true,
+            stays: false,
+        },
+        _ => Heard {
+            last: sound,
+            drops: false,
+            stays: last != sound,
+        },
     }
 }
 
@@ -147,13 +177,21 @@ struct Step {
 /// For each consonant, without a vowel before it and with one, the steps by what was heard last. A step has to wait for the one
 /// before it; its row is found meanwhile.
 const STEPS: [[Step; LASTS]; 2 * LASTS] = {
-    let mut all = [[Step { last: 0, at: 0, more: 0 }; LASTS]; 2 * LASTS];
+    let mut all = [[Step {
+        last: 0,
+        at: 0,
+        more: 0,
+    }; LASTS]; 2 * LASTS];
     let mut i = 0;
     while i < 2 * LASTS * LASTS {
         let (own, last) = (i / LASTS, i % LASTS);
         let heard = hear(if own % 2 == 0 { last as u8 } else { 0 }, own as u8 / 2);
         let at = -(heard.drops as i16);
-        all[own][last] = Step { last: heard.last as u16, at, more: at as i32 + heard.stays as i32 };
+        all[own][last] = Step {
+            last: heard.last as u16,
+            at,
+            more: at as i32 + heard.stays as i32,
+        };
         i += 1;
     }
     all
@@ -184,7 +222,11 @@ pub(super) struct Sounds {
 
 impl Default for Sounds {
     fn default() -> Self {
-        Self { all: Box::new([Symbol::default(); ROOM]), count: 0, last: 0 }
+        Self {
+            all: Box::new([Symbol::default(); ROOM]),
+            count: 0,
+            last: 0,
+        }
     }
 }
 

@@ -20,9 +20,19 @@ const FEW: usize = 64;
 pub(super) fn symbols(text: &str, mut take: impl FnMut(&[Symbol])) {
     let readings = Readings::get();
     // The first words, too, may consist of letters that could be of any script.
-    let script = text.chars().find_map(|c| readings.of(c).script()).unwrap_or(Script::Latin);
-    let mut reader =
-        Reader { readings, text, script, sounds: Sounds::default(), at: 0, some: FEW, rows: [SILENT; MOST] };
+    let script = text
+        .chars()
+        .find_map(|c| readings.of(c).script())
+        .unwrap_or(Script::Latin);
+    let mut reader = Reader {
+        readings,
+        text,
+        script,
+        sounds: Sounds::default(),
+        at: 0,
+        some: FEW,
+        rows: [SILENT; MOST],
+    };
     while reader.at < text.len() {
         reader.read_some();
         reader.sounds.make_room(&mut take);
@@ -50,7 +60,9 @@ impl Reader<'_> {
     fn read_some(&mut self) {
         let end = self.boundary(self.text.len().min(self.at + self.some));
         let count = end - self.at;
-        self.readings.usual(self.script).rows(&self.text.as_bytes()[self.at..end], &mut self.rows[..count]);
+        self.readings
+            .usual(self.script)
+            .rows(&self.text.as_bytes()[self.at..end], &mut self.rows[..count]);
         let mut from = 0;
         while let Some(found) = memchr(UNUSUAL, &self.rows[from..count]) {
             let unusual = self.boundary(self.at + from + found);
@@ -79,7 +91,10 @@ impl Reader<'_> {
 
     /// The start of the character at this position.
     fn boundary(&self, at: usize) -> usize {
-        (0..=at).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or(0)
+        (0..=at)
+            .rev()
+            .find(|at| self.text.is_char_boundary(*at))
+            .unwrap_or(0)
     }
 
     fn read_usual(&mut self, end: usize) {
@@ -98,7 +113,9 @@ impl Reader<'_> {
     fn read_signs(&mut self) {
         let end = self.text.len().min(self.at + MOST);
         while self.at < end {
-            let Some(sign) = self.text[self.at..].chars().next() else { return };
+            let Some(sign) = self.text[self.at..].chars().next() else {
+                return;
+            };
             if self.readings.of(sign).kind() != Kind::Sign {
                 return;
             }
@@ -130,7 +147,8 @@ impl Reader<'_> {
         for (i, c) in self.text[self.at..end].char_indices() {
             let reading = self.readings.of(c);
             if matches!(reading.kind(), Kind::Letter | Kind::Digit) {
-                self.sounds.letter(reading.sounds(self.script), self.at + i + c.len_utf8());
+                self.sounds
+                    .letter(reading.sounds(self.script), self.at + i + c.len_utf8());
             }
         }
         self.at = end;

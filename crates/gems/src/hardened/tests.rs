@@ -17,7 +17,11 @@ fn fold(text: &str) -> String {
 }
 
 fn gems(text: &str) -> Vec<Gem> {
-    Recipe::hardened_fine().gems(text).iter().map(|placed| placed.gem).collect()
+    Recipe::hardened_fine()
+        .gems(text)
+        .iter()
+        .map(|placed| placed.gem)
+        .collect()
 }
 
 /// Invented sentences in two languages.
@@ -46,37 +50,117 @@ fn what_sounds_are_left() {
 #[test]
 fn disguises_that_change_nothing() {
     let table = [
-        ("пиратские копии", "п и р а т с к и е  к о п и и", "letter-spaced"),
-        ("пиратские копии", "п.и.р.а.т.с.к.и.е к-о-п-и-и", "with marks between letters"),
-        ("пиратские копии", "пират\u{ad}ские ко\u{200b}п\u{2060}ии", "invisible"),
-        ("пиратские копии", "пират-\nские ко-\r\n  пии", "hyphens and line ends"),
-        ("пиратские копии", "п\u{336}и\u{301}р\u{336}а\u{336}тс\u{489}кие ко\u{300}\u{301}пии", "marks"),
+        (
+            "пиратские копии",
+            "п и р а т с к и е  к о п и и",
+            "letter-spaced",
+        ),
+        (
+            "пиратские копии",
+            "п.и.р.а.т.с.к.и.е к-о-п-и-и",
+            "with marks between letters",
+        ),
+        (
+            "пиратские копии",
+            "пират\u{ad}ские ко\u{200b}п\u{2060}ии",
+            "invisible",
+        ),
+        (
+            "пиратские копии",
+            "пират-\nские ко-\r\n  пии",
+            "hyphens and line ends",
+        ),
+        (
+            "пиратские копии",
+            "п\u{336}и\u{301}р\u{336}а\u{336}тс\u{489}кие ко\u{300}\u{301}пии",
+            "marks",
+        ),
         ("пиратские копии", "ПИРАТСКИЕ КОПИИ", "upper case"),
-        ("пиратские копии", "пиpaтcкиe кoпии", "Latin letters that look alike"),
+        (
+            "пиратские копии",
+            "пиpaтcкиe кoпии",
+            "Latin letters that look alike",
+        ),
         ("пиратские копии", "пир4тские к0пии", "digits"),
         ("пиратские копии", "piratskie kopii", "transliterated"),
-        ("щедрые хозяева цапли", "shchedrye khoziaeva tsapli", "transliterated, BGN"),
-        ("щедрые хозяева цапли", "ščedrye hozjaeva capli", "transliterated, ISO 9"),
-        ("жёлчь юность яхонт", "zhyolch' yunost' yahont", "transliterated by ear"),
+        (
+            "щедрые хозяева цапли",
+            "shchedrye khoziaeva tsapli",
+            "transliterated, BGN",
+        ),
+        (
+            "щедрые хозяева цапли",
+            "ščedrye hozjaeva capli",
+            "transliterated, ISO 9",
+        ),
+        (
+            "жёлчь юность яхонт",
+            "zhyolch' yunost' yahont",
+            "transliterated by ear",
+        ),
         ("pirate copies", "ｐｉｒａｔｅ ｃｏｐｉｅｓ", "full width"),
         ("pirate copies", "𝓹𝓲𝓻𝓪𝓽𝓮 𝕔𝕠𝕡𝕚𝕖𝕤", "mathematical"),
         ("pirate copies", "ⓟⓘⓡⓐⓣⓔ 🅒🅞🅟🅘🅔🅢", "circled"),
         ("pirate copies", "🇵🇮🇷🇦🇹🇪 🄲🄾🄿🄸🄴🅂", "squared"),
-        ("pirate copies", "рirаtе сорiеs", "Cyrillic letters that look alike"),
+        (
+            "pirate copies",
+            "рirаtе сорiеs",
+            "Cyrillic letters that look alike",
+        ),
         ("pirate copies", "p1r4te c0p1e5s", "digits"),
         ("pirate copies", "ᴘɪʀᴀᴛᴇ ᴄᴏᴘɪᴇꜱ", "small capitals"),
-        ("Ђорђевић и Џими Љубичић", "Đorđević i Džimi Ljubičić", "Serbian in Latin letters"),
+        (
+            "Ђорђевић и Џими Љубичић",
+            "Đorđević i Džimi Ljubičić",
+            "Serbian in Latin letters",
+        ),
         ("pirate copies", "piratecopies", "without blanks"),
         ("pirate copies", "pi rat ec opi es", "with other blanks"),
-        ("pirate copies", "<p class='x'>pir<b>ate</b> co<br/>pies</p>", "markup"),
-        ("pirate copies", "p&#105;rate&nbsp;c&#x6F;pi&eacute;s", "character references"),
-        ("пиратские копии", "&amp;#1087;ират&shy;ские копии", "character references, escaped"),
-        ("pirate copies", "\u{202e}etarip\u{202c} \u{202e}seipoc\u{202c}", "backwards"),
-        ("pirate copies, more", "\u{202e}seipoc etarip\nmore", "a line backwards"),
-        ("pirate copies unpublished", "dᴉɹɐʇǝ ɔodᴉǝs nudnqlᴉsɥǝp", "upside down"),
-        ("and then, pirate copies. Published", "pǝɥsᴉlqnԀ .sǝᴉdoɔ ǝʇɐɹᴉd ,uǝɥʇ puɐ", "turned by half a turn"),
-        ("pirate copies known", "ριrαtε cορiεs κηονn", "Greek letters that look alike"),
-        ("pirate union", "pirate սոiօո", "Armenian letters that look alike"),
+        (
+            "pirate copies",
+            "<p class='x'>pir<b>ate</b> co<br/>pies</p>",
+            "markup",
+        ),
+        (
+            "pirate copies",
+            "p&#105;rate&nbsp;c&#x6F;pi&eacute;s",
+            "character references",
+        ),
+        (
+            "пиратские копии",
+            "&amp;#1087;ират&shy;ские копии",
+            "character references, escaped",
+        ),
+        (
+            "pirate copies",
+            "\u{202e}etarip\u{202c} \u{202e}seipoc\u{202c}",
+            "backwards",
+        ),
+        (
+            "pirate copies, more",
+            "\u{202e}seipoc etarip\nmore",
+            "a line backwards",
+        ),
+        (
+            "pirate copies unpublished",
+            "dᴉɹɐʇǝ ɔodᴉǝs nudnqlᴉsɥǝp",
+            "upside down",
+        ),
+        (
+            "and then, pirate copies. Published",
+            "pǝɥsᴉlqnԀ .sǝᴉdoɔ ǝʇɐɹᴉd ,uǝɥʇ puɐ",
+            "turned by half a turn",
+        ),
+        (
+            "pirate copies known",
+            "ριrαtε cορiεs κηονn",
+            "Greek letters that look alike",
+        ),
+        (
+            "pirate union",
+            "pirate սոiօո",
+            "Armenian letters that look alike",
+        ),
     ];
     for (plain, disguised, how) in table {
         assert_eq!(fold(disguised), fold(plain), "{how}: {disguised}");
@@ -96,17 +180,31 @@ fn a_word_of_look_alikes_takes_the_script_before_it() {
 fn gems_are_what_they_were() {
     let recorded = include_str!("../../tests/golden/hardened.tsv");
     let made = made();
-    assert!(made == recorded, "the gems of hardened have changed; they are now\n{made}");
+    assert!(
+        made == recorded,
+        "the gems of hardened have changed; they are now\n{made}"
+    );
 }
 
 fn made() -> String {
-    let texts = [RUSSIAN.to_owned(), ENGLISH.to_owned(), format!("{RUSSIAN}\n\n{ENGLISH} ").repeat(40), numbered()];
+    let texts = [
+        RUSSIAN.to_owned(),
+        ENGLISH.to_owned(),
+        format!("{RUSSIAN}\n\n{ENGLISH} ").repeat(40),
+        numbered(),
+    ];
     let mut lines = String::new();
     for (i, text) in texts.iter().enumerate() {
         for recipe in [Recipe::hardened(), Recipe::hardened_fine()] {
             let gems = recipe.gems(text);
-            let sum = gems.iter().fold(0_u64, |sum, gem| sum.rotate_left(5) ^ gem.gem.0);
-            let first: Vec<String> = gems.iter().take(4).map(|gem| recipe.write(gem.gem).to_string()).collect();
+            let sum = gems
+                .iter()
+                .fold(0_u64, |sum, gem| sum.rotate_left(5) ^ gem.gem.0);
+            let first: Vec<String> = gems
+                .iter()
+                .take(4)
+                .map(|gem| recipe.write(gem.gem).to_string())
+                .collect();
             let (name, count, first) = (recipe.name(), gems.len(), first.join(","));
             lines.extend([format!("{i}\t{name}\t{count}\t{sum:016x}\t{first}\n")]);
         }
@@ -116,13 +214,19 @@ fn made() -> String {
 
 /// A long text without repetitions.
 fn numbered() -> String {
-    const SYLLABLES: [&str; 16] =
-        ["ба", "ре", "ко", "сти", "лу", "мно", "гра", "чё", "pa", "tro", "sil", "ven", "mur", "dek", "lo", "ghi"];
+    const SYLLABLES: [&str; 16] = [
+        "ба", "ре", "ко", "сти", "лу", "мно", "гра", "чё", "pa", "tro", "sil", "ven", "mur", "dek",
+        "lo", "ghi",
+    ];
     let mut state = 1_u64;
     let mut word = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         let from = if state >> 63 == 0 { 0 } else { 8 };
-        (0..4).map(|i| SYLLABLES[from + (state >> (40 + 3 * i)) as usize % 8]).collect::<String>()
+        (0..4)
+            .map(|i| SYLLABLES[from + (state >> (40 + 3 * i)) as usize % 8])
+            .collect::<String>()
     };
     (0..5_000).map(|_| word() + " ").collect()
 }
@@ -134,8 +238,14 @@ fn numbered() -> String {
 fn sounds_plainly(text: &str) -> Vec<(char, usize)> {
     let readings = Readings::get();
     let all: Vec<(usize, char)> = text.char_indices().collect();
-    let kind = |at: usize| all.get(at).map_or(Kind::End, |(_, c)| readings.of(*c).kind());
-    let mut script = all.iter().find_map(|(_, c)| readings.of(*c).script()).unwrap_or(Script::Latin);
+    let kind = |at: usize| {
+        all.get(at)
+            .map_or(Kind::End, |(_, c)| readings.of(*c).kind())
+    };
+    let mut script = all
+        .iter()
+        .find_map(|(_, c)| readings.of(*c).script())
+        .unwrap_or(Script::Latin);
     let mut sounds = Vec::new();
     let mut at = 0;
     while at < all.len() {
@@ -153,7 +263,9 @@ fn sounds_plainly(text: &str) -> Vec<(char, usize)> {
                         Kind::Hyphen => hyphenated = true,
                         Kind::Blank | Kind::Line if was_hyphenated => hyphenated = true,
                         Kind::Digit => {
-                            let digits = (at..all.len()).take_while(|at| kind(*at) == Kind::Digit).count();
+                            let digits = (at..all.len())
+                                .take_while(|at| kind(*at) == Kind::Digit)
+                                .count();
                             if digits > 3 || kind(at + digits) != Kind::Letter {
                                 break;
                             }
@@ -173,7 +285,10 @@ fn sounds_plainly(text: &str) -> Vec<(char, usize)> {
                         let mut rest = reading.sounds(script);
                         // At least one, a vowel.
                         loop {
-                            sounds.push((char::from(b" PVKTSLMNRH"[(rest & 0xf) as usize]), at + c.len_utf8()));
+                            sounds.push((
+                                char::from(b" PVKTSLMNRH"[(rest & 0xf) as usize]),
+                                at + c.len_utf8(),
+                            ));
                             rest >>= 4;
                             if rest == 0 {
                                 break;
@@ -203,7 +318,11 @@ fn heard(mut sounds: Vec<(char, usize)>) -> Vec<(char, usize)> {
     }
     // Equal ones in a row are one, `ts` is `s`, and so is `sts`.
     let once = |sounds: &mut Vec<(char, usize)>| sounds.dedup_by_key(|(sound, _)| *sound);
-    let first_of_ts = |sounds: &[(char, usize)]| sounds.windows(2).position(|two| two[0].0 == 'T' && two[1].0 == 'S');
+    let first_of_ts = |sounds: &[(char, usize)]| {
+        sounds
+            .windows(2)
+            .position(|two| two[0].0 == 'T' && two[1].0 == 'S')
+    };
     once(&mut sounds);
     while let Some(at) = first_of_ts(&sounds) {
         sounds.remove(at);
@@ -217,12 +336,22 @@ fn heard(mut sounds: Vec<(char, usize)>) -> Vec<(char, usize)> {
 /// the last of the smallest ranks, and the sixteen smallest of all, among those that can be selected.
 fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
     let sounds = sounds_plainly(text);
-    let symbols: Vec<Symbol> = sounds.iter().map(|(sound, end)| Symbol::new(code_of(*sound), *end)).collect();
-    let weight =
-        |symbols: &[Symbol]| symbols.iter().map(|symbol| if symbol.code() < 16 { 1 } else { 3 }).sum::<usize>();
+    let symbols: Vec<Symbol> = sounds
+        .iter()
+        .map(|(sound, end)| Symbol::new(code_of(*sound), *end))
+        .collect();
+    let weight = |symbols: &[Symbol]| {
+        symbols
+            .iter()
+            .map(|symbol| if symbol.code() < 16 { 1 } else { 3 })
+            .sum::<usize>()
+    };
     let mut grams = Vec::new();
     for end in 1..=symbols.len() {
-        if let Some(start) = (0..end).rev().find(|start| weight(&symbols[*start..end]) >= 15) {
+        if let Some(start) = (0..end)
+            .rev()
+            .find(|start| weight(&symbols[*start..end]) >= 15)
+        {
             let mut last = None;
             Grams::default().take(&symbols[start..end], |grams| last = grams.last().copied());
             // Signs weigh more than sounds, so a gram may already end before the last symbol.
@@ -230,17 +359,33 @@ fn plainly(text: &str, window: usize) -> Vec<PlacedGem> {
         }
     }
     let gem = |gram: Gram| {
-        let start = text[..gram.first as usize].char_indices().next_back().map_or(0, |(start, _)| start as u64);
-        PlacedGem { gem: gram.gem(), place: Some(Place { start, end: gram.last }) }
+        let start = text[..gram.first as usize]
+            .char_indices()
+            .next_back()
+            .map_or(0, |(start, _)| start as u64);
+        PlacedGem {
+            gem: gram.gem(),
+            place: Some(Place {
+                start,
+                end: gram.last,
+            }),
+        }
     };
-    selected_plainly(&grams, window).into_iter().map(gem).collect()
+    selected_plainly(&grams, window)
+        .into_iter()
+        .map(gem)
+        .collect()
 }
 
 /// Those selected of some grams; of those that cannot be selected nothing is known.
 fn selected_plainly(grams: &[Option<Gram>], window: usize) -> Vec<Gram> {
     let mut selected = vec![false; grams.len()];
     for (from, some) in grams.windows(window).enumerate() {
-        let ranks = some.iter().enumerate().rev().filter_map(|(i, gram)| Some((i, gram.as_ref()?.rank)));
+        let ranks = some
+            .iter()
+            .enumerate()
+            .rev()
+            .filter_map(|(i, gram)| Some((i, gram.as_ref()?.rank)));
         if let Some((smallest, _)) = ranks.min_by_key(|(_, rank)| *rank) {
             selected[from + smallest] = true;
         }
@@ -285,11 +430,17 @@ fn mixed() -> impl Strategy<Value = String> {
 fn what_is_before_changes_no_gem() {
     let end = numbered();
     let all = Recipe::hardened_fine().gems(&end);
-    for before in
-        ["中", "中文 word", "中文字 слово 中文字中文 word", "word 中 letters and more letters of words 中文字"]
-    {
-        let after: HashSet<Gem> =
-            Recipe::hardened_fine().gems(&format!("{before} {end}")).iter().map(|gem| gem.gem).collect();
+    for before in [
+        "中",
+        "中文 word",
+        "中文字 слово 中文字中文 word",
+        "word 中 letters and more letters of words 中文字",
+    ] {
+        let after: HashSet<Gem> = Recipe::hardened_fine()
+            .gems(&format!("{before} {end}"))
+            .iter()
+            .map(|gem| gem.gem)
+            .collect();
         let kept = all.iter().filter(|gem| after.contains(&gem.gem)).count();
         assert!(kept + 2 >= all.len(), "{before}: {kept} of {}", all.len());
     }

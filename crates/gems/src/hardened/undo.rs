@@ -30,9 +30,13 @@ pub(super) struct Undone<'a> {
 pub(super) fn undone(source: &str) -> Undone<'_> {
     let plain = has_markup(source).then(|| without_markup(source));
     let text = plain.as_ref().map_or(source, |plain| &plain.text);
-    let has = |c: char| memmem::find(text.as_bytes(), c.encode_utf8(&mut [0; 4]).as_bytes()).is_some();
+    let has =
+        |c: char| memmem::find(text.as_bytes(), c.encode_utf8(&mut [0; 4]).as_bytes()).is_some();
     if !has(OVERRIDE) && !has(TURNED_E) {
-        return Undone { source, seen: plain };
+        return Undone {
+            source,
+            seen: plain,
+        };
     }
     let mut seen = forward(text);
     if let Some(plain) = plain {
@@ -40,7 +44,10 @@ pub(super) fn undone(source: &str) -> Undone<'_> {
             *at = plain.position(*at);
         }
     }
-    Undone { source, seen: Some(seen) }
+    Undone {
+        source,
+        seen: Some(seen),
+    }
 }
 
 impl Undone<'_> {
@@ -53,15 +60,23 @@ impl Undone<'_> {
     /// the one that ends at `last`.
     pub(super) fn source(&self, first: u64, last: u64) -> Place {
         let text = self.text();
-        let start = (0..first as usize).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0) as u64;
+        let start = (0..first as usize)
+            .rev()
+            .find(|at| text.is_char_boundary(*at))
+            .unwrap_or(0) as u64;
         let place = Place { start, end: last };
         let Some(seen) = &self.seen else { return place };
         let last = self.source.len() - 1;
         let [a, b] = [place.start, place.end - 1].map(|at| seen.position(at as usize).min(last));
         let is_boundary = |at: &usize| self.source.is_char_boundary(*at);
         let start = (0..=a.min(b)).rev().find(is_boundary).unwrap_or(0);
-        let end = (a.max(b) + 1..=self.source.len()).find(is_boundary).unwrap_or(self.source.len());
-        Place { start: start as u64, end: end as u64 }
+        let end = (a.max(b) + 1..=self.source.len())
+            .find(is_boundary)
+            .unwrap_or(self.source.len());
+        Place {
+            start: start as u64,
+            end: end as u64,
+        }
     }
 }
 
@@ -74,7 +89,10 @@ struct Traced {
 
 impl Traced {
     fn new(length: usize) -> Self {
-        Self { text: String::with_capacity(length), anchors: vec![(0, 0)] }
+        Self {
+            text: String::with_capacity(length),
+            anchors: vec![(0, 0)],
+        }
     }
 
     /// Notes that the next character comes from this position, if the last note does not say so or is too old.
@@ -103,7 +121,8 @@ impl Traced {
 // ----------------------------------------------------------------------------------------------- markup -------------
 
 fn has_markup(text: &str) -> bool {
-    memchr2_iter(b'<', b'&', text.as_bytes()).any(|at| tag(text, at).is_some() || reference(text, at).is_some())
+    memchr2_iter(b'<', b'&', text.as_bytes())
+        .any(|at| tag(text, at).is_some() || reference(text, at).is_some())
 }
 
 /// The text without tags, and with the characters that are referred to.
@@ -146,7 +165,10 @@ fn tag(text: &str, at: usize) -> Option<usize> {
 fn reference(text: &str, at: usize) -> Option<(usize, char)> {
     let rest = text.as_bytes()[at..].strip_prefix(b"&")?;
     // `&amp;` may stand for the first character of a reference.
-    let escaped = rest.strip_prefix(b"amp;").filter(|rest| rest.starts_with(b"#")).unwrap_or(rest);
+    let escaped = rest
+        .strip_prefix(b"amp;")
+        .filter(|rest| rest.starts_with(b"#"))
+        .unwrap_or(rest);
     let length = memchr(b';', &escaped[..escaped.len().min(LONGEST_REFERENCE)])?;
     let name = std::str::from_utf8(&escaped[..length]).ok()?;
     let end = at + 1 + (rest.len() - escaped.len()) + length + 1;
@@ -162,10 +184,12 @@ fn reference(text: &str, at: usize) -> Option<(usize, char)> {
 
 /// The character of a named reference of HTML. Accents make no difference, nor which mark stands between words.
 fn named(name: &str) -> Option<char> {
-    const ACCENTS: [&str; 9] = ["acute", "grave", "circ", "uml", "tilde", "cedil", "ring", "caron", "slash"];
+    const ACCENTS: [&str; 9] = [
+        "acute", "grave", "circ", "uml", "tilde", "cedil", "ring", "caron", "slash",
+    ];
     const MARKS: [&str; 18] = [
-        "amp", "lt", "gt", "quot", "nbsp", "mdash", "ndash", "hellip", "laquo", "raquo", "lsquo", "rsquo", "ldquo",
-        "rdquo", "bdquo", "ensp", "emsp", "thinsp",
+        "amp", "lt", "gt", "quot", "nbsp", "mdash", "ndash", "hellip", "laquo", "raquo", "lsquo",
+        "rsquo", "ldquo", "rdquo", "bdquo", "ensp", "emsp", "thinsp",
     ];
     const OTHERS: [(&str, char); 10] = [
         ("shy", '\u{ad}'),
@@ -212,7 +236,9 @@ fn without_overrides(read: &mut Traced, text: &str, line: Range<usize>) {
     let mut at = line.start;
     while let Some(found) = text[at..line.end].find(OVERRIDE) {
         let first = at + found + OVERRIDE.len_utf8();
-        let end = text[first..line.end].find(ENDS).map_or(line.end, |length| first + length);
+        let end = text[first..line.end]
+            .find(ENDS)
+            .map_or(line.end, |length| first + length);
         read.push_str(&text[at..first], at);
         push_backwards(read, text, first..end);
         at = end;
@@ -229,7 +255,10 @@ fn push_backwards(read: &mut Traced, text: &str, part: Range<usize>) {
 
 /// A letter that is turned for certain.
 fn is_turned(c: char) -> bool {
-    matches!(c, 'ǝ' | 'ɐ' | 'ɟ' | 'ɥ' | 'ᴉ' | 'ʞ' | 'ɯ' | 'ɹ' | 'ʇ' | 'ʍ' | 'ʎ')
+    matches!(
+        c,
+        'ǝ' | 'ɐ' | 'ɟ' | 'ɥ' | 'ᴉ' | 'ʞ' | 'ɯ' | 'ɹ' | 'ʇ' | 'ʍ' | 'ʎ'
+    )
 }
 
 /// Whether the turned words of a text stand in reverse order, as they do if the page was turned: more of their
@@ -239,7 +268,11 @@ fn is_backwards(text: &str) -> bool {
     let (mut before_last, mut last) = (' ', ' ');
     let mut turned = false;
     for c in text.chars() {
-        if matches!(last, '.' | ',' | '˙' | '\'' | '‘' | '؛' | ';' | '⸵' | '¡' | '!' | '¿' | '?') && turned {
+        if matches!(
+            last,
+            '.' | ',' | '˙' | '\'' | '‘' | '؛' | ';' | '⸵' | '¡' | '!' | '¿' | '?'
+        ) && turned
+        {
             if before_last.is_whitespace() && c.is_alphabetic() {
                 balance += 1;
             } else if before_last.is_alphabetic() && c.is_whitespace() {
@@ -247,7 +280,11 @@ fn is_backwards(text: &str) -> bool {
             }
         }
         // The turned letters of the last words tell which words are.
-        turned = if c.is_alphabetic() { turned || is_turned(c) } else { turned && c != '\n' };
+        turned = if c.is_alphabetic() {
+            turned || is_turned(c)
+        } else {
+            turned && c != '\n'
+        };
         (before_last, last) = (last, c);
     }
     balance > 0

@@ -41,13 +41,26 @@ impl From<Recipe> for Definition {
     fn from(Recipe { name, method }: Recipe) -> Self {
         match method {
             Method::Exact { base, boundaries } => {
-                let (shortest, boundaries) = (boundaries.shortest(), boundaries.sequences().collect());
-                Self::Exact { name, base, shortest, boundaries }
+                let (shortest, boundaries) =
+                    (boundaries.shortest(), boundaries.sequences().collect());
+                Self::Exact {
+                    name,
+                    base,
+                    shortest,
+                    boundaries,
+                }
             }
-            Method::Hardened(hardened) => Self::Hardened { name, window: hardened.window(), bits: Hardened::GEM_BITS },
-            Method::Signature(signature) => {
-                Self::Signature { name, lexicon: signature.lexicon().map(|lexicon| lexicon.written().to_owned()) }
-            }
+            Method::Hardened(hardened) => Self::Hardened {
+                name,
+                window: hardened.window(),
+                bits: Hardened::GEM_BITS,
+            },
+            Method::Signature(signature) => Self::Signature {
+                name,
+                lexicon: signature
+                    .lexicon()
+                    .map(|lexicon| lexicon.written().to_owned()),
+            },
         }
     }
 }
@@ -57,23 +70,44 @@ impl TryFrom<Definition> for Recipe {
 
     fn try_from(written: Definition) -> Result<Self, RecipeError> {
         let (name, recipe) = match written {
-            Definition::Exact { name, base, shortest, boundaries } => {
-                (name, Self::by(Method::Exact { base, boundaries: Boundaries::new(boundaries, shortest)? }))
-            }
+            Definition::Exact {
+                name,
+                base,
+                shortest,
+                boundaries,
+            } => (
+                name,
+                Self::by(Method::Exact {
+                    base,
+                    boundaries: Boundaries::new(boundaries, shortest)?,
+                }),
+            ),
             Definition::Hardened { name, window, bits } => {
-                let found = Hardened::ALL.into_iter().find(|hardened| hardened.window() == window);
+                let found = Hardened::ALL
+                    .into_iter()
+                    .find(|hardened| hardened.window() == window);
                 let hardened = found
                     .filter(|_| bits == Hardened::GEM_BITS)
-                    .ok_or_else(|| RecipeError::Unknown(format!("{name} with a window of {window} and {bits} bits")))?;
+                    .ok_or_else(|| {
+                        RecipeError::Unknown(format!(
+                            "{name} with a window of {window} and {bits} bits"
+                        ))
+                    })?;
                 (name, Self::by(Method::Hardened(hardened)))
             }
             Definition::Signature { name, lexicon } => {
-                let lexicon = lexicon.map(|written| written.parse::<Lexicon>().map(Arc::new)).transpose()?;
+                let lexicon = lexicon
+                    .map(|written| written.parse::<Lexicon>().map(Arc::new))
+                    .transpose()?;
                 let recipe = Self::signature(name.as_str(), lexicon.as_ref())?;
                 (name, recipe)
             }
         };
-        if recipe.name == name { Ok(recipe) } else { Err(RecipeError::Renamed(name, recipe.name)) }
+        if recipe.name == name {
+            Ok(recipe)
+        } else {
+            Err(RecipeError::Renamed(name, recipe.name))
+        }
     }
 }
 
@@ -83,8 +117,11 @@ impl Recipe {
     #[must_use]
     pub fn renewed(definition: &[u8]) -> Option<Self> {
         let definition: Definition = serde_json::from_slice(definition).ok()?;
-        let Definition::Hardened { name, .. } = &definition else { return None };
-        let present = Self::built_in().find(|recipe| recipe.name == *name && recipe.reads_clean())?;
+        let Definition::Hardened { name, .. } = &definition else {
+            return None;
+        };
+        let present =
+            Self::built_in().find(|recipe| recipe.name == *name && recipe.reads_clean())?;
         (Definition::from(present.clone()) != definition).then_some(present)
     }
 }

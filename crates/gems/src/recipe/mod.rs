@@ -60,7 +60,10 @@ enum Method {
 
 impl Method {
     fn standard(base: Base) -> Self {
-        Self::Exact { base, boundaries: Boundaries::standard().clone() }
+        Self::Exact {
+            base,
+            boundaries: Boundaries::standard().clone(),
+        }
     }
 
     fn name(&self) -> RecipeName {
@@ -89,7 +92,10 @@ impl Recipe {
     /// of one recipe may leave the gems of the other intact.
     #[must_use]
     pub fn documented_second() -> Self {
-        Self::by(Method::Exact { base: Base::Documented, boundaries: Boundaries::second().clone() })
+        Self::by(Method::Exact {
+            base: Base::Documented,
+            boundaries: Boundaries::second().clone(),
+        })
     }
 
     /// The recipe `hardened`: for whole books and parts of books, even disguised ones.
@@ -126,7 +132,10 @@ impl Recipe {
                 Ok(recipe)
             }
             Err(SignatureError::Method) => Err(RecipeError::Unknown(excerpt(name))),
-            Err(why) => Err(RecipeError::Signature { name: excerpt(name), why: why.to_string() }),
+            Err(why) => Err(RecipeError::Signature {
+                name: excerpt(name),
+                why: why.to_string(),
+            }),
         }
     }
 
@@ -155,13 +164,19 @@ impl Recipe {
     }
 
     fn by(method: Method) -> Self {
-        Self { name: method.name(), method }
+        Self {
+            name: method.name(),
+            method,
+        }
     }
 
     /// All built-in recipes.
     pub fn built_in() -> impl Iterator<Item = Self> {
         let exact = Base::ALL.into_iter().map(Method::standard);
-        exact.chain(Hardened::ALL.map(Method::Hardened)).map(Self::by).chain([Self::documented_second()])
+        exact
+            .chain(Hardened::ALL.map(Method::Hardened))
+            .map(Self::by)
+            .chain([Self::documented_second()])
     }
 
     /// Whether this recipe cuts a text at boundary sequences.
@@ -201,8 +216,14 @@ impl Recipe {
     #[must_use]
     pub fn characters_per_gem(&self) -> u32 {
         match self.method {
-            Method::Exact { base: Base::Documented, .. } => 2_300,
-            Method::Exact { base: Base::Released, .. } => 3_200,
+            Method::Exact {
+                base: Base::Documented,
+                ..
+            } => 2_300,
+            Method::Exact {
+                base: Base::Released,
+                ..
+            } => 3_200,
             Method::Hardened(hardened) => hardened.characters_per_gem(),
             Method::Signature(ref signature) => signature.characters_per_gem(),
         }
@@ -265,7 +286,8 @@ impl Recipe {
     #[must_use]
     pub fn read(&self, written: WrittenGem) -> Option<Gem> {
         match (written, &self.method) {
-            (WrittenGem::Number(gem), Method::Exact { .. }) | (WrittenGem::Digits(gem), Method::Hardened(_)) => {
+            (WrittenGem::Number(gem), Method::Exact { .. })
+            | (WrittenGem::Digits(gem), Method::Hardened(_)) => {
                 (gem >> self.gem_bits() == 0).then_some(Gem(gem))
             }
             (written, Method::Signature(signature)) => signature.read(written),
@@ -291,7 +313,9 @@ impl Recipe {
     #[must_use]
     pub fn folded_both_ways(&self, text: &str) -> [Vec<(char, Place)>; 2] {
         match self.method {
-            Method::Exact { base, .. } => [fold(text, base, Vec::new), plainly(text, base, Vec::new)],
+            Method::Exact { base, .. } => {
+                [fold(text, base, Vec::new), plainly(text, base, Vec::new)]
+            }
             Method::Hardened(_) | Method::Signature(_) => Default::default(),
         }
     }
@@ -300,7 +324,9 @@ impl Recipe {
     #[must_use]
     pub fn gems(&self, text: &str) -> Vec<PlacedGem> {
         match &self.method {
-            Method::Exact { base, boundaries } => fold(text, *base, || Cutter::new(boundaries)).finish(),
+            Method::Exact { base, boundaries } => {
+                fold(text, *base, || Cutter::new(boundaries)).finish()
+            }
             Method::Hardened(hardened) => hardened.gems(text),
             Method::Signature(signature) => signature.gems(&TextWords::of(text)),
         }
@@ -331,9 +357,14 @@ impl Recipe {
     /// assert_eq!(gems, Some(recipe.gems(&text)));
     /// ```
     #[must_use]
-    pub fn gems_in_parts(&self, fold: impl FnMut(&Parts<'_>) -> Option<Vec<FoldedPart>>) -> Option<Vec<PlacedGem>> {
+    pub fn gems_in_parts(
+        &self,
+        fold: impl FnMut(&Parts<'_>) -> Option<Vec<FoldedPart>>,
+    ) -> Option<Vec<PlacedGem>> {
         match &self.method {
-            Method::Exact { base, boundaries } => cut_in_parts(*base, boundaries, fold).map(Cutter::finish),
+            Method::Exact { base, boundaries } => {
+                cut_in_parts(*base, boundaries, fold).map(Cutter::finish)
+            }
             Method::Hardened(_) | Method::Signature(_) => None,
         }
     }
@@ -362,9 +393,11 @@ impl Recipe {
     #[must_use]
     pub fn probes(&self, text: &str) -> Vec<Probe> {
         match &self.method {
-            Method::Exact { .. } | Method::Signature(_) => {
-                self.gems(text).into_iter().map(|placed| Probe { placed, kept: true }).collect()
-            }
+            Method::Exact { .. } | Method::Signature(_) => self
+                .gems(text)
+                .into_iter()
+                .map(|placed| Probe { placed, kept: true })
+                .collect(),
             Method::Hardened(hardened) => hardened.probes(text),
         }
     }
@@ -453,7 +486,10 @@ mod tests {
         let shorter = Boundaries::new(Boundaries::standard().sequences(), 149).expect("good");
         let fewer = Boundaries::new(Boundaries::standard().sequences().skip(1), 150).expect("good");
         let names = [shorter, fewer].map(|b| documented.with_boundaries(b).name().to_string());
-        assert!(names.iter().all(|name| name.starts_with("documented@")) && names[0] != names[1], "{names:?}");
+        assert!(
+            names.iter().all(|name| name.starts_with("documented@")) && names[0] != names[1],
+            "{names:?}"
+        );
     }
 
     #[test]
@@ -461,12 +497,21 @@ mod tests {
         let fine = Recipe::released().with_boundaries(Boundaries::new(["1234"], 60).expect("good"));
         for recipe in Recipe::built_in().chain([fine]) {
             let written = serde_json::to_string(&recipe).expect("plain data");
-            assert_eq!(serde_json::from_str::<Recipe>(&written).expect("what was written"), recipe);
+            assert_eq!(
+                serde_json::from_str::<Recipe>(&written).expect("what was written"),
+                recipe
+            );
         }
         let written = serde_json::to_string(&Recipe::released()).expect("plain data");
         let renamed = written.replace("\"name\":\"released\"", "\"name\":\"mine\"");
-        let refused = serde_json::from_str::<Recipe>(&renamed).expect_err("a name that its content does not have");
-        assert!(refused.to_string().contains("stored as 'mine', but its content is that of 'released'"), "{refused}");
+        let refused = serde_json::from_str::<Recipe>(&renamed)
+            .expect_err("a name that its content does not have");
+        assert!(
+            refused
+                .to_string()
+                .contains("stored as 'mine', but its content is that of 'released'"),
+            "{refused}"
+        );
     }
 
     #[test]
@@ -474,7 +519,14 @@ mod tests {
         for recipe in Recipe::built_in() {
             assert_eq!(recipe.name().as_str().parse::<Recipe>(), Ok(recipe));
         }
-        assert_eq!(Recipe::documented_second().base(), "documented", "cut from folds kept for documented");
-        assert_eq!("hard".parse::<Recipe>(), Err(RecipeError::Unknown("hard".into())));
+        assert_eq!(
+            Recipe::documented_second().base(),
+            "documented",
+            "cut from folds kept for documented"
+        );
+        assert_eq!(
+            "hard".parse::<Recipe>(),
+            Err(RecipeError::Unknown("hard".into()))
+        );
     }
 }

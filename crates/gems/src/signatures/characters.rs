@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use icu_properties::props::{DefaultIgnorableCodePoint, GeneralCategory as Category, GeneralCategoryGroup as Group};
+use icu_properties::props::{
+    DefaultIgnorableCodePoint, GeneralCategory as Category, GeneralCategoryGroup as Group,
+};
 use icu_properties::{CodePointMapData, CodePointSetData};
 
 /// A character, lower-cased and simplified.
@@ -67,9 +69,15 @@ pub(super) fn is_ignorable(c: char) -> bool {
 pub(super) fn folded(c: char) -> Folded {
     /// Up to the first script whose characters are words.
     const MOST: usize = 0x3000;
-    static TABLE: LazyLock<Vec<Folded>> =
-        LazyLock::new(|| (0..MOST as u32).map(|c| char::from_u32(c).map_or(Folded::Blank, computed)).collect());
-    TABLE.get(c as usize).copied().unwrap_or_else(|| computed(c))
+    static TABLE: LazyLock<Vec<Folded>> = LazyLock::new(|| {
+        (0..MOST as u32)
+            .map(|c| char::from_u32(c).map_or(Folded::Blank, computed))
+            .collect()
+    });
+    TABLE
+        .get(c as usize)
+        .copied()
+        .unwrap_or_else(|| computed(c))
 }
 
 fn computed(c: char) -> Folded {
@@ -77,15 +85,23 @@ fn computed(c: char) -> Folded {
         return Folded::Apostrophe;
     }
     // Only the dotted capital I becomes more than one character, and its dot is deleted.
-    let lower = c.to_lowercase().find(|c| !('\u{300}'..='\u{36f}').contains(c));
-    let Some(lower) = lower else { return Folded::Nothing };
+    let lower = c
+        .to_lowercase()
+        .find(|c| !('\u{300}'..='\u{36f}').contains(c));
+    let Some(lower) = lower else {
+        return Folded::Nothing;
+    };
     let simple = match lower {
         'ς' => 'σ',
         'ё' => 'е',
         other => other,
     };
     let category = category(simple);
-    let is_word = || EACH_A_WORD.iter().any(|(first, last)| (*first..=*last).contains(&simple));
+    let is_word = || {
+        EACH_A_WORD
+            .iter()
+            .any(|(first, last)| (*first..=*last).contains(&simple))
+    };
     if Group::Mark.contains(category) {
         Folded::Mark(simple)
     } else if !is_letter_or_number(simple) {

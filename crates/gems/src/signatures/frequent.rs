@@ -6,8 +6,12 @@ use super::lexicon::counts;
 use super::words::Words;
 
 /// The n words of highest score, then longest, then first in the alphabet: in alphabetical order, joined.
-pub(super) fn best<'a, S: Ord + Copy>(scores: impl Iterator<Item = (&'a str, S)>, n: usize) -> String {
-    let order = |&(word, score): &(&'a str, S)| (Reverse(score), Reverse(word.chars().count()), word);
+pub(super) fn best<'a, S: Ord + Copy>(
+    scores: impl Iterator<Item = (&'a str, S)>,
+    n: usize,
+) -> String {
+    let order =
+        |&(word, score): &(&'a str, S)| (Reverse(score), Reverse(word.chars().count()), word);
     let mut best: Vec<_> = scores.collect();
     if n < best.len() {
         best.select_nth_unstable_by_key(n, order);
@@ -35,8 +39,9 @@ pub(super) fn blocks(words: &Words, n: usize, k: usize, take: &mut dyn FnMut(&st
     });
     let of_blocks: Vec<_> = of_blocks.collect();
     for block in of_blocks.chunk_by(|(a, ..), (b, ..)| a == b) {
-        let in_block =
-            block.iter().flat_map(|&(_, first, count)| (first..first + count).map(|word| words.run(word, 1)));
+        let in_block = block
+            .iter()
+            .flat_map(|&(_, first, count)| (first..first + count).map(|word| words.run(word, 1)));
         take(&format!("{}/{n} {}", block[0].0 + 1, by_count(in_block, k)));
     }
 }

@@ -19,7 +19,9 @@ impl Algorithm {
     /// The first 8 bytes of a string's digest, big-endian.
     pub(super) fn hash(self, string: &str) -> u64 {
         fn first(digest: &[u8]) -> u64 {
-            digest.first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
+            digest
+                .first_chunk()
+                .map_or(0, |first| u64::from_be_bytes(*first))
         }
         match self {
             Self::Md5 => first(&Md5::digest(string)),
@@ -49,7 +51,10 @@ impl Charset {
                 let byte = |c: char| match c {
                     c if c.is_ascii() => c as u8,
                     'а'..='я' => (c as u32 - 'а' as u32) as u8 + 0xE0,
-                    c => UPPER_HALF.chars().position(|upper| upper == c).map_or(b'?', |place| place as u8 + 0x80),
+                    c => UPPER_HALF
+                        .chars()
+                        .position(|upper| upper == c)
+                        .map_or(b'?', |place| place as u8 + 0x80),
                 };
                 crc32fast::hash(&string.chars().map(byte).collect::<Vec<u8>>())
             }
@@ -70,7 +75,10 @@ impl FromStr for Charset {
     type Err = ();
 
     fn from_str(name: &str) -> Result<Self, ()> {
-        [Self::Utf8, Self::Windows1251].into_iter().find(|charset| charset.to_string() == name).ok_or(())
+        [Self::Utf8, Self::Windows1251]
+            .into_iter()
+            .find(|charset| charset.to_string() == name)
+            .ok_or(())
     }
 }
 
@@ -87,11 +95,13 @@ pub(super) fn remainder(number: u128) -> u64 {
 /// The string's bytes as one big-endian number, modulo [`PRIME`] (Karp and Rabin 1987).
 pub(super) fn fingerprint(string: &str) -> u64 {
     let (first, rest) = string.as_bytes().split_at(string.len() % 8);
-    let first = first.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
-    let (eights, _) = rest.as_chunks::<8>();
-    eights
+    let first = first
         .iter()
-        .fold(first, |number, eight| remainder(u128::from(number) * 59 + u128::from(u64::from_be_bytes(*eight))))
+        .fold(0, |number, byte| number << 8 | u64::from(*byte));
+    let (eights, _) = rest.as_chunks::<8>();
+    eights.iter().fold(first, |number, eight| {
+        remainder(u128::from(number) * 59 + u128::from(u64::from_be_bytes(*eight)))
+    })
 }
 
 #[cfg(test)]
@@ -102,17 +112,35 @@ mod tests {
     fn crc32_of_both_encodings() {
         assert_eq!(Charset::Utf8.crc32("123456789"), 0xCBF4_3926);
         // Bytes E0 A8 3F 41.
-        assert_eq!(Charset::Windows1251.crc32("аЁ\u{4e00}A"), crc32fast::hash(&[0xE0, 0xA8, b'?', b'A']));
+        assert_eq!(
+            Charset::Windows1251.crc32("аЁ\u{4e00}A"),
+            crc32fast::hash(&[0xE0, 0xA8, b'?', b'A'])
+        );
         assert_eq!(UPPER_HALF.chars().count(), 128);
     }
 
     #[test]
     fn fingerprints_are_remainders() {
-        for string in ["", "a", "1234567", "12345678", "123456789", "много слов в одной строке"] {
-            let one_by_one = |number: u128, byte: u8| (number * 256 + u128::from(byte)) % u128::from(PRIME);
-            assert_eq!(u128::from(fingerprint(string)), string.bytes().fold(0, one_by_one), "{string}");
+        for string in [
+            "",
+            "a",
+            "1234567",
+            "12345678",
+            "123456789",
+            "много слов в одной строке",
+        ] {
+            let one_by_one =
+                |number: u128, byte: u8| (number * 256 + u128::from(byte)) % u128::from(PRIME);
+            assert_eq!(
+                u128::from(fingerprint(string)),
+                string.bytes().fold(0, one_by_one),
+                "{string}"
+            );
         }
-        assert_eq!(u128::from(remainder(u128::MAX)), u128::MAX % u128::from(PRIME));
+        assert_eq!(
+            u128::from(remainder(u128::MAX)),
+            u128::MAX % u128::from(PRIME)
+        );
         assert_eq!(remainder(PRIME.into()), 0);
     }
 }

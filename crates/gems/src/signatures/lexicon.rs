@@ -61,7 +61,9 @@ pub struct LexiconError {
 
 impl fmt::Debug for Lexicon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lexicon").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Lexicon")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -69,34 +71,54 @@ impl FromStr for Lexicon {
     type Err = LexiconError;
 
     fn from_str(written: &str) -> Result<Self, LexiconError> {
-        let wrong = |line: usize, what| LexiconError { line: line + 1, what };
+        let wrong = |line: usize, what| LexiconError {
+            line: line + 1,
+            what,
+        };
         let mut head = written.splitn(7, '\n');
         if head.next() != Some(FIRST) {
             return Err(wrong(0, "it must be `lapidary-lexicon 1`"));
         }
         let mut field = |line, key: &str| {
-            let value = head.next().and_then(|line| line.strip_prefix(key)).and_then(|rest| rest.strip_prefix(' '));
-            value
-                .ok_or_else(|| wrong(line, "it must be one of documents, words, stem, stop and min_len, in this order"))
+            let value = head
+                .next()
+                .and_then(|line| line.strip_prefix(key))
+                .and_then(|rest| rest.strip_prefix(' '));
+            value.ok_or_else(|| {
+                wrong(
+                    line,
+                    "it must be one of documents, words, stem, stop and min_len, in this order",
+                )
+            })
         };
         let number = |line, value: &str, most: u64| {
-            decimal(value).filter(|number| *number <= most).ok_or_else(|| wrong(line, "it has no such number"))
+            decimal(value)
+                .filter(|number| *number <= most)
+                .ok_or_else(|| wrong(line, "it has no such number"))
         };
         let documents = number(1, field(1, "documents")?, MOST_DOCUMENTS)?;
         let words = number(2, field(2, "words")?, MOST_WORDS)?;
-        let stem = field(3, "stem")?.parse().map_err(|()| wrong(3, "there is no such stemmer"))?;
-        let stop = field(4, "stop")?.parse().map_err(|()| wrong(4, "there is no such stop list"))?;
+        let stem = field(3, "stem")?
+            .parse()
+            .map_err(|()| wrong(3, "there is no such stemmer"))?;
+        let stop = field(4, "stop")?
+            .parse()
+            .map_err(|()| wrong(4, "there is no such stop list"))?;
         let min_len = number(5, field(5, "min_len")?, MOST_CHARACTERS as u64)? as usize;
         if documents == 0 {
             return Err(wrong(1, "it counts no document"));
         }
-        let rest = head.next().filter(|rest| rest.is_empty() || rest.ends_with('\n'));
-        let rest = rest.ok_or_else(|| wrong(written.matches('\n').count(), "the file ends within it"))?;
+        let rest = head
+            .next()
+            .filter(|rest| rest.is_empty() || rest.ends_with('\n'));
+        let rest =
+            rest.ok_or_else(|| wrong(written.matches('\n').count(), "the file ends within it"))?;
         let mut lines = Vec::new();
         let mut start = written.len() - rest.len();
         let mut before = "";
         for (line, at) in rest.split_terminator('\n').zip(6..) {
-            let (word, Frequency { df, cf }) = entry(line).ok_or_else(|| wrong(at, "a word has two numbers"))?;
+            let (word, Frequency { df, cf }) =
+                entry(line).ok_or_else(|| wrong(at, "a word has two numbers"))?;
             if word <= before {
                 return Err(wrong(at, "words must be in alphabetical order"));
             }
@@ -107,8 +129,19 @@ impl FromStr for Lexicon {
             (start, before) = (start + line.len() + 1, word);
         }
         let name = hex::encode(&Sha256::digest(written)[..8]);
-        let filter = LexiconWords(Filter { stop, stem, min_len });
-        Ok(Self { written: written.to_owned(), name, documents, words, filter, lines })
+        let filter = LexiconWords(Filter {
+            stop,
+            stem,
+            min_len,
+        });
+        Ok(Self {
+            written: written.to_owned(),
+            name,
+            documents,
+            words,
+            filter,
+            lines,
+        })
     }
 }
 
@@ -121,7 +154,14 @@ fn decimal(written: &str) -> Option<u64> {
 fn entry(line: &str) -> Option<(&str, Frequency)> {
     let (word, numbers) = line.split_once('\t')?;
     let (df, cf) = numbers.split_once('\t')?;
-    Some((word, Frequency { df: decimal(df)?, cf: decimal(cf)? })).filter(|_| !word.is_empty())
+    Some((
+        word,
+        Frequency {
+            df: decimal(df)?,
+            cf: decimal(cf)?,
+        },
+    ))
+    .filter(|_| !word.is_empty())
 }
 
 impl Lexicon {
@@ -166,19 +206,25 @@ impl Lexicon {
 
     /// A word by its place in alphabetical order.
     pub(super) fn entry(&self, place: usize) -> (&str, Frequency) {
-        let line = self.written[self.lines[place]..].split('\n').next().unwrap_or_default();
+        let line = self.written[self.lines[place]..]
+            .split('\n')
+            .next()
+            .unwrap_or_default();
         entry(line).unwrap_or(("", Frequency { df: 1, cf: 1 }))
     }
 
     /// A word's place.
     pub(super) fn find(&self, word: &str) -> Option<usize> {
         let word_of = |line: &usize| self.written[*line..].split('\t').next().unwrap_or_default();
-        self.lines.binary_search_by(|line| word_of(line).cmp(word)).ok()
+        self.lines
+            .binary_search_by(|line| word_of(line).cmp(word))
+            .ok()
     }
 
     /// A word's frequency. One that is not in the lexicon is only in the text that has it `here` times.
     pub(super) fn frequency(&self, word: &str, here: u64) -> Frequency {
-        self.find(word).map_or(Frequency { df: 1, cf: here }, |place| self.entry(place).1)
+        self.find(word)
+            .map_or(Frequency { df: 1, cf: here }, |place| self.entry(place).1)
     }
 
     /// The inverse document frequency: ln(N/df) (Spärck Jones 1972).
@@ -210,7 +256,13 @@ impl LexiconWords {
     #[must_use]
     pub fn new(stop: &str, stem: &str, min_len: usize) -> Option<Self> {
         let (stop, stem): (Stop, Stem) = (stop.parse().ok()?, stem.parse().ok()?);
-        (1..=MOST_CHARACTERS).contains(&min_len).then_some(Self(Filter { stop, stem, min_len }))
+        (1..=MOST_CHARACTERS)
+            .contains(&min_len)
+            .then_some(Self(Filter {
+                stop,
+                stem,
+                min_len,
+            }))
     }
 
     /// Counts the words of a document.
@@ -218,8 +270,13 @@ impl LexiconWords {
     pub fn of(&self, text: &str) -> DocumentWords {
         let all = TextWords::of(text);
         let words = all.kept(all.whole(), self.0);
-        let counts = counts(words.iter()).into_iter().map(|(word, count)| (word.to_owned(), count));
-        DocumentWords { all: words.len() as u64, counts: counts.collect() }
+        let counts = counts(words.iter())
+            .into_iter()
+            .map(|(word, count)| (word.to_owned(), count));
+        DocumentWords {
+            all: words.len() as u64,
+            counts: counts.collect(),
+        }
     }
 }
 
@@ -244,7 +301,12 @@ impl LexiconCount {
     /// No document yet.
     #[must_use]
     pub fn new(words: LexiconWords) -> Self {
-        Self { filter: words, documents: 0, words: 0, of_words: HashMap::new() }
+        Self {
+            filter: words,
+            documents: 0,
+            words: 0,
+            of_words: HashMap::new(),
+        }
     }
 
     /// Adds a document.
@@ -260,9 +322,20 @@ impl LexiconCount {
     /// The first lines of the lexicon of the documents so far. The lines of its words follow.
     #[must_use]
     pub fn head(&self) -> String {
-        let Filter { stop, stem, min_len } = self.filter.0;
-        let (stop, Self { documents, words, .. }) = (stop.digest(), self);
-        format!("{FIRST}\ndocuments {documents}\nwords {words}\nstem {stem}\nstop {stop}\nmin_len {min_len}\n")
+        let Filter {
+            stop,
+            stem,
+            min_len,
+        } = self.filter.0;
+        let (
+            stop,
+            Self {
+                documents, words, ..
+            },
+        ) = (stop.digest(), self);
+        format!(
+            "{FIRST}\ndocuments {documents}\nwords {words}\nstem {stem}\nstop {stop}\nmin_len {min_len}\n"
+        )
     }
 
     /// The number of different words since the last [`LexiconCount::take`].
@@ -275,7 +348,10 @@ impl LexiconCount {
     /// memory that they took is free again, so that a caller can count more words than fit.
     pub fn take(&mut self) -> Vec<(String, u64, u64)> {
         let of_words = std::mem::take(&mut self.of_words);
-        let mut words: Vec<_> = of_words.into_iter().map(|(word, (df, cf))| (word, df, cf)).collect();
+        let mut words: Vec<_> = of_words
+            .into_iter()
+            .map(|(word, (df, cf))| (word, df, cf))
+            .collect();
         words.sort_unstable();
         words
     }
@@ -283,7 +359,11 @@ impl LexiconCount {
     /// The line of a word in a lexicon; empty if only one document has it, as a lexicon has no such words.
     #[must_use]
     pub fn line(word: &str, documents: u64, occurrences: u64) -> String {
-        if documents < 2 { String::new() } else { format!("{word}\t{documents}\t{occurrences}\n") }
+        if documents < 2 {
+            String::new()
+        } else {
+            format!("{word}\t{documents}\t{occurrences}\n")
+        }
     }
 
     /// The lexicon, if all words fitted into memory.

@@ -12,7 +12,14 @@ const OF_GROUP: usize = 14;
 /// The factor and the summand of each permutation of fingerprints.
 static PERMUTATIONS: LazyLock<Vec<(u64, u64)>> = LazyLock::new(|| {
     let hash = |name: &str, number: usize| Algorithm::Sha256.hash(&format!("mega {name} {number}"));
-    (0..GROUPS * OF_GROUP).map(|number| (1 + hash("a", number) % (PRIME - 1), hash("b", number) % PRIME)).collect()
+    (0..GROUPS * OF_GROUP)
+        .map(|number| {
+            (
+                1 + hash("a", number) % (PRIME - 1),
+                hash("b", number) % PRIME,
+            )
+        })
+        .collect()
 });
 
 pub(super) fn strings(words: &Words, k: usize, take: &mut dyn FnMut(&str)) {
@@ -23,7 +30,11 @@ pub(super) fn strings(words: &Words, k: usize, take: &mut dyn FnMut(&str)) {
         let mut least = String::new();
         for &(a, b) in group {
             let permuted = |x: &&u64| remainder(u128::from(a) * u128::from(**x) + u128::from(b));
-            let x = fingerprints.iter().min_by_key(permuted).copied().unwrap_or_default();
+            let x = fingerprints
+                .iter()
+                .min_by_key(permuted)
+                .copied()
+                .unwrap_or_default();
             let _ = write!(least, "{x:016x} ");
         }
         Algorithm::Sha256.hash(least.trim_end())

@@ -65,10 +65,21 @@ impl Method {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Sum => "sum",
-            Self::Top { weight: Weight::Tf, .. } => "tf",
-            Self::Top { weight: Weight::TfIdf, .. } => "tf-idf",
-            Self::Top { weight: Weight::TfRidf, .. } => "tf-ridf",
-            Self::Top { weight: Weight::TfIdfOpt { .. }, .. } => "tf-idfopt",
+            Self::Top {
+                weight: Weight::Tf, ..
+            } => "tf",
+            Self::Top {
+                weight: Weight::TfIdf,
+                ..
+            } => "tf-idf",
+            Self::Top {
+                weight: Weight::TfRidf,
+                ..
+            } => "tf-ridf",
+            Self::Top {
+                weight: Weight::TfIdfOpt { .. },
+                ..
+            } => "tf-idfopt",
             Self::Sentences { heavy: false, .. } => "long-sent",
             Self::Sentences { heavy: true, .. } => "heavy-sent",
             Self::IMatch(_) => "i-match",
@@ -96,12 +107,31 @@ impl Method {
     pub(super) fn rule(&self, by_paragraph: bool) -> Rule {
         match self {
             // Four fifths of the words that either text has are common.
-            Self::KeyWords(_) => Rule { min_common: 10, min_score: 8.0 / 9.0, ..Rule::EXACT },
-            Self::ModShingles { .. } | Self::MinShingles { .. } => Rule { min_share: 0.1, ..Rule::EXACT },
-            Self::Winnow { .. } | Self::Shingles { .. } => Rule { min_share: 0.05, ..Rule::EXACT },
-            _ if by_paragraph => Rule { min_share: 0.05, ..Rule::EXACT },
-            Self::NBlocks { n, .. } => Rule { min_common: n.div_ceil(4) as u32, ..Rule::EXACT },
-            _ => Rule { min_common: 1, ..Rule::EXACT },
+            Self::KeyWords(_) => Rule {
+                min_common: 10,
+                min_score: 8.0 / 9.0,
+                ..Rule::EXACT
+            },
+            Self::ModShingles { .. } | Self::MinShingles { .. } => Rule {
+                min_share: 0.1,
+                ..Rule::EXACT
+            },
+            Self::Winnow { .. } | Self::Shingles { .. } => Rule {
+                min_share: 0.05,
+                ..Rule::EXACT
+            },
+            _ if by_paragraph => Rule {
+                min_share: 0.05,
+                ..Rule::EXACT
+            },
+            Self::NBlocks { n, .. } => Rule {
+                min_common: n.div_ceil(4) as u32,
+                ..Rule::EXACT
+            },
+            _ => Rule {
+                min_common: 1,
+                ..Rule::EXACT
+            },
         }
     }
 
@@ -129,16 +159,41 @@ impl Method {
         match (self, lexicon) {
             (Self::Sum, _) => take(words.run(0, words.len())),
             (Self::FullText { n }, _) => take(words.run(0, words.len().min(*n))),
-            (Self::Top { weight: Weight::Tf, n }, _) => take(&frequent::by_count(words.iter(), *n)),
-            (Self::Top { weight, n }, Some(lexicon)) => take(&weighed::top(words, lexicon, *weight, *n)),
+            (
+                Self::Top {
+                    weight: Weight::Tf,
+                    n,
+                },
+                _,
+            ) => take(&frequent::by_count(words.iter(), *n)),
+            (Self::Top { weight, n }, Some(lexicon)) => {
+                take(&weighed::top(words, lexicon, *weight, *n))
+            }
             (Self::NBlocks { n, k }, _) => frequent::blocks(words, *n, *k, take),
-            (Self::Sentences { heavy: false, n, join }, _) => {
+            (
+                Self::Sentences {
+                    heavy: false,
+                    n,
+                    join,
+                },
+                _,
+            ) => {
                 weighed::sentences(words, |_, words| words as i128, *n, *join, take);
             }
-            (Self::Sentences { heavy: true, n, join }, Some(lexicon)) => {
+            (
+                Self::Sentences {
+                    heavy: true,
+                    n,
+                    join,
+                },
+                Some(lexicon),
+            ) => {
                 let weights = weighed::tf_idf(words, lexicon);
-                let of =
-                    |first, count| (first..first + count).map(|word| i128::from(weights[words.run(word, 1)])).sum();
+                let of = |first, count| {
+                    (first..first + count)
+                        .map(|word| i128::from(weights[words.run(word, 1)]))
+                        .sum()
+                };
                 weighed::sentences(words, of, *n, *join, take);
             }
             (Self::IMatch(of), Some(lexicon)) => of.strings(words, lexicon, take),
@@ -149,7 +204,14 @@ impl Method {
             (Self::ModShingles { k, m }, _) => runs::modulo(words, *k, *m, take),
             (Self::MinShingles { k, s }, _) => runs::least(words, *k, *s, take),
             // No method is made without the lexicon that it needs, and a set takes its members' strings.
-            (Self::Top { .. } | Self::Sentences { .. } | Self::IMatch(_) | Self::KeyWords(_) | Self::Set(_), _) => {}
+            (
+                Self::Top { .. }
+                | Self::Sentences { .. }
+                | Self::IMatch(_)
+                | Self::KeyWords(_)
+                | Self::Set(_),
+                _,
+            ) => {}
         }
     }
 }

@@ -125,11 +125,17 @@ impl Signature {
             };
             let is_only = paragraph != before;
             before = paragraph;
-            if let Some(last) = gems.last_mut().filter(|last| !is_only && last.place == paragraph) {
+            if let Some(last) = gems
+                .last_mut()
+                .filter(|last| !is_only && last.place == paragraph)
+            {
                 last.place = None;
             }
             if known.insert(gem) {
-                gems.push(PlacedGem { gem: Gem(gem), place: paragraph.filter(|_| is_only) });
+                gems.push(PlacedGem {
+                    gem: Gem(gem),
+                    place: paragraph.filter(|_| is_only),
+                });
             }
         });
         gems
@@ -151,19 +157,27 @@ impl Signature {
     fn each(&self, words: &TextWords, take: &mut dyn FnMut(&str, Option<Place>)) {
         if let Method::Set(members) = &self.method {
             for member in members {
-                member.each(words, &mut |string, _| take(&format!("{} {string}", member.method.name()), None));
+                member.each(words, &mut |string, _| {
+                    take(&format!("{} {string}", member.method.name()), None)
+                });
             }
             return;
         }
         let mut each = |sentences: Range<usize>, paragraph: Option<Place>| {
             let words = words.kept(sentences, self.filter);
             if words.len() >= self.min_words.max(1) {
-                self.method
-                    .strings(&words, self.lexicon.as_deref(), self.charset, &mut |string| take(string, paragraph));
+                self.method.strings(
+                    &words,
+                    self.lexicon.as_deref(),
+                    self.charset,
+                    &mut |string| take(string, paragraph),
+                );
             }
         };
         if self.by_paragraph {
-            words.paragraphs().for_each(|(sentences, place)| each(sentences, Some(place)));
+            words
+                .paragraphs()
+                .for_each(|(sentences, place)| each(sentences, Some(place)));
         } else {
             each(words.whole(), None);
         }

@@ -6,7 +6,13 @@ use super::hash::{Charset, fingerprint};
 use super::words::Words;
 
 /// Of every w neighbouring runs the one of least CRC32, the last of several (Schleimer, Wilkerson and Aiken 2003).
-pub(super) fn winnowed(words: &Words, k: usize, w: usize, charset: Charset, take: &mut dyn FnMut(&str)) {
+pub(super) fn winnowed(
+    words: &Words,
+    k: usize,
+    w: usize,
+    charset: Charset,
+    take: &mut dyn FnMut(&str),
+) {
     let runs: Vec<&str> = words.runs(k).collect();
     let w = w.min(runs.len());
     // Those that may be the least of a later window.
@@ -18,7 +24,9 @@ pub(super) fn winnowed(words: &Words, k: usize, w: usize, charset: Charset, take
             ascending.pop_back();
         }
         ascending.push_back((hash, place));
-        let Some(first) = (place + 1).checked_sub(w) else { continue };
+        let Some(first) = (place + 1).checked_sub(w) else {
+            continue;
+        };
         while ascending.front().is_some_and(|(_, place)| *place < first) {
             ascending.pop_front();
         }
@@ -39,7 +47,10 @@ pub(super) fn in_sentences(words: &Words, k: usize, take: &mut dyn FnMut(&str)) 
 
 /// The runs whose fingerprint is divisible by m.
 pub(super) fn modulo(words: &Words, k: usize, m: u64, take: &mut dyn FnMut(&str)) {
-    words.runs(k).filter(|run| fingerprint(run).is_multiple_of(m)).for_each(take);
+    words
+        .runs(k)
+        .filter(|run| fingerprint(run).is_multiple_of(m))
+        .for_each(take);
 }
 
 /// The s different runs of least fingerprint.

@@ -33,12 +33,17 @@ impl IMatch {
     pub(super) fn strings(&self, words: &Words, lexicon: &Lexicon, take: &mut dyn FnMut(&str)) {
         let chosen = self.chosen.get_or_init(|| self.choose(lexicon));
         let different: HashSet<&str> = words.iter().collect();
-        let is_chosen = |word: &&str| lexicon.find(word).is_some_and(|place| chosen.binary_search(&place).is_ok());
+        let is_chosen = |word: &&str| {
+            lexicon
+                .find(word)
+                .is_some_and(|place| chosen.binary_search(&place).is_ok())
+        };
         let mut both: Vec<&str> = different.into_iter().filter(is_chosen).collect();
         both.sort_unstable();
         for lexicon in 0..=self.lexicons {
             let has = |word: &&&str| {
-                lexicon == 0 || Algorithm::Sha256.hash(&format!("{lexicon} {word}")) % 1_000 >= self.lack
+                lexicon == 0
+                    || Algorithm::Sha256.hash(&format!("{lexicon} {word}")) % 1_000 >= self.lack
             };
             let kept: Vec<&str> = both.iter().filter(has).copied().collect();
             if kept.len() > self.threshold {
@@ -49,13 +54,18 @@ impl IMatch {
 
     fn choose(&self, lexicon: &Lexicon) -> Vec<usize> {
         let most = lexicon.idf(Frequency { df: 1, cf: 1 });
-        let distance = |place| quantum((lexicon.idf(lexicon.entry(place).1) / most - self.mid).abs());
-        let mut near: Vec<(i64, usize)> = (0..lexicon.different()).map(|place| (distance(place), place)).collect();
+        let distance =
+            |place| quantum((lexicon.idf(lexicon.entry(place).1) / most - self.mid).abs());
+        let mut near: Vec<(i64, usize)> = (0..lexicon.different())
+            .map(|place| (distance(place), place))
+            .collect();
         if self.size < near.len() {
             // The farthest that is chosen may be as far as others, of which hashes decide.
             let (_, &mut (farthest, _), _) = near.select_nth_unstable(self.size);
             near.retain(|(distance, _)| *distance <= farthest);
-            near.sort_by_cached_key(|&(distance, place)| (distance, Algorithm::Sha256.hash(lexicon.entry(place).0)));
+            near.sort_by_cached_key(|&(distance, place)| {
+                (distance, Algorithm::Sha256.hash(lexicon.entry(place).0))
+            });
             near.truncate(self.size);
         }
         in_order(near.into_iter().map(|(_, place)| place))
@@ -79,8 +89,12 @@ impl KeyWords {
         let product = |numbers: [u64; 3]| numbers.into_iter().map(u128::from).product::<u128>();
         for &place in chosen {
             let (word, Frequency { df, cf }) = lexicon.entry(place);
-            let Some(&count) = counts.get(word) else { continue };
-            if product([count, df, lexicon.words()]) > product([cf, lexicon.documents(), words.len() as u64]) {
+            let Some(&count) = counts.get(word) else {
+                continue;
+            };
+            if product([count, df, lexicon.words()])
+                > product([cf, lexicon.documents(), words.len() as u64])
+            {
                 take(word);
             }
         }

@@ -5,16 +5,39 @@ use super::characters::{is_letter, is_letter_or_number, is_lower_case, is_of_wor
 const IDEOGRAPHIC: char = '。';
 
 fn is_end(c: char) -> bool {
-    matches!(c, '.' | '!' | '?' | '\u{589}' | '\u{61f}' | '\u{6d4}' | '\u{964}')
+    matches!(
+        c,
+        '.' | '!' | '?' | '\u{589}' | '\u{61f}' | '\u{6d4}' | '\u{964}'
+    )
 }
 
 fn is_closer(c: char) -> bool {
-    matches!(c, '"' | '\'' | ')' | ']' | '}' | '«' | '»' | '‘' | '’' | '“' | '”' | '‹' | '›' | '_' | '*')
+    matches!(
+        c,
+        '"' | '\''
+            | ')'
+            | ']'
+            | '}'
+            | '«'
+            | '»'
+            | '‘'
+            | '’'
+            | '“'
+            | '”'
+            | '‹'
+            | '›'
+            | '_'
+            | '*'
+    )
 }
 
 /// The sentences of a paragraph, with what is between them.
 pub(super) fn sentences(paragraph: &str) -> impl Iterator<Item = &str> {
-    let mut rest = Ends { paragraph, from: 0, next: Next::default() };
+    let mut rest = Ends {
+        paragraph,
+        from: 0,
+        next: Next::default(),
+    };
     let mut start = 0;
     std::iter::from_fn(move || {
         if start == paragraph.len() {
@@ -44,7 +67,9 @@ struct Next {
 impl Next {
     fn is_lower_case(&mut self, paragraph: &str, from: usize) -> bool {
         if self.place < from {
-            let found = paragraph[from..].char_indices().find(|(_, c)| is_letter_or_number(*c));
+            let found = paragraph[from..]
+                .char_indices()
+                .find(|(_, c)| is_letter_or_number(*c));
             self.place = found.map_or(paragraph.len(), |(place, _)| from + place);
             self.is_lower_case = found.is_some_and(|(_, c)| is_lower_case(c));
         }
@@ -61,7 +86,9 @@ impl Iterator for Ends<'_> {
             let place = self.from + found;
             let marked = &self.paragraph[place..];
             if marked.starts_with(IDEOGRAPHIC) {
-                let rest = marked.trim_start_matches(IDEOGRAPHIC).trim_start_matches(is_closer);
+                let rest = marked
+                    .trim_start_matches(IDEOGRAPHIC)
+                    .trim_start_matches(is_closer);
                 self.from = self.paragraph.len() - rest.len();
                 return Some(self.from);
             }
@@ -72,7 +99,9 @@ impl Iterator for Ends<'_> {
                 continue;
             }
             self.from = self.paragraph.len() - rest.len();
-            let is_initial = marked.len() - unmarked.len() == 1 && marked.starts_with('.') && self.is_initial(place);
+            let is_initial = marked.len() - unmarked.len() == 1
+                && marked.starts_with('.')
+                && self.is_initial(place);
             if !is_initial && !self.next.is_lower_case(self.paragraph, self.from) {
                 return Some(self.from);
             }

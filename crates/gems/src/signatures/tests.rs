@@ -19,7 +19,9 @@ use super::{Lexicon, LexiconCount, LexiconWords, METHODS, Signature};
 use crate::Recipe;
 
 fn golden(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
     fs::read(path).expect("the golden file is part of the project")
 }
 
@@ -30,15 +32,20 @@ fn lexicon() -> Arc<Lexicon> {
 
 /// Each method as it is named, by paragraph, and with 32 bits.
 fn all(lexicon: &Arc<Lexicon>) -> Vec<Signature> {
-    let names =
-        METHODS.iter().flat_map(|method| ["", ";unit=paragraph", ";bits=32"].map(|more| format!("{method}{more}")));
-    names.map(|name| Signature::named(&name, Some(lexicon)).expect("a signature")).collect()
+    let names = METHODS.iter().flat_map(|method| {
+        ["", ";unit=paragraph", ";bits=32"].map(|more| format!("{method}{more}"))
+    });
+    names
+        .map(|name| Signature::named(&name, Some(lexicon)).expect("a signature"))
+        .collect()
 }
 
 #[test]
 fn sentences_are_as_in_the_reference() {
     let mut lines = String::new();
-    GzDecoder::new(&golden("signatures.jsonl.gz")[..]).read_to_string(&mut lines).expect("gzip of UTF-8");
+    GzDecoder::new(&golden("signatures.jsonl.gz")[..])
+        .read_to_string(&mut lines)
+        .expect("gzip of UTF-8");
     let cases = lines.split('\n').filter(|line| !line.is_empty());
     let cases = cases.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let mut compared = 0;
@@ -50,7 +57,10 @@ fn sentences_are_as_in_the_reference() {
         };
         let text = cleaned(case["text"].as_str().expect("a text"));
         let of = |paragraph: &&str| sentences(paragraph).filter_map(joined).collect::<Vec<_>>();
-        let is: Vec<Vec<String>> = text.paragraphs().map(|(paragraph, _)| of(&paragraph)).collect();
+        let is: Vec<Vec<String>> = text
+            .paragraphs()
+            .map(|(paragraph, _)| of(&paragraph))
+            .collect();
         assert_eq!(serde_json::json!(is), case["signature"], "{case}");
         compared += 1;
     }
@@ -61,9 +71,12 @@ fn sentences_are_as_in_the_reference() {
 fn characters_newer_than_unicode_14_are_not_of_words() {
     let sum = Signature::named("sum", None).expect("a signature");
     // A format character and a letter of Unicode 15, one of Unicode 14, and one that stays unassigned and ignorable.
-    for (text, strings) in
-        [("a\u{13439}b", "a b"), ("a\u{1b132}b", "a b"), ("a\u{1dfb}b", "a\u{1dfb}b"), ("a\u{e0002}b", "ab")]
-    {
+    for (text, strings) in [
+        ("a\u{13439}b", "a b"),
+        ("a\u{1b132}b", "a b"),
+        ("a\u{1dfb}b", "a\u{1dfb}b"),
+        ("a\u{e0002}b", "ab"),
+    ] {
         assert_eq!(sum.strings(text), [strings], "{text:?}");
     }
 }
@@ -71,14 +84,21 @@ fn characters_newer_than_unicode_14_are_not_of_words() {
 /// Of every window the least hash, the last of several, as the definition says.
 fn winnowed_plainly(words: &Words, k: usize, w: usize) -> Vec<String> {
     let runs: Vec<&str> = words.runs(k).collect();
-    let windows = if runs.is_empty() { 0 } else { runs.len().saturating_sub(w) + 1 };
+    let windows = if runs.is_empty() {
+        0
+    } else {
+        runs.len().saturating_sub(w) + 1
+    };
     let least = |start: usize| {
         let window = start..(start + w).min(runs.len());
         window.min_by_key(|place| (Charset::Utf8.crc32(runs[*place]), usize::MAX - place))
     };
     let mut places: Vec<usize> = (0..windows).filter_map(least).collect();
     places.dedup();
-    places.into_iter().map(|place| runs[place].to_owned()).collect()
+    places
+        .into_iter()
+        .map(|place| runs[place].to_owned())
+        .collect()
 }
 
 proptest! {
@@ -154,7 +174,10 @@ fn a_name_has_each_unusual_parameter_once_in_alphabetical_order() {
         ("tf", "tf"),
         ("tf;n=6", "tf"),
         ("winnow;w=7;k=05", "winnow;k=5"),
-        ("winnow;stop=none;charset=windows-1251;bits=32", "winnow;bits=32;charset=windows-1251;stop=none"),
+        (
+            "winnow;stop=none;charset=windows-1251;bits=32",
+            "winnow;bits=32;charset=windows-1251;stop=none",
+        ),
         ("long-sent;n=16;join=false", "long-sent;join=false;n=16"),
         ("tf-idf", "tf-idf@46b"),
         ("tf-idfopt;opt=2", "tf-idfopt;opt=2.0@46b"),
@@ -167,7 +190,10 @@ fn a_name_has_each_unusual_parameter_once_in_alphabetical_order() {
         let expected = expected.replace("46b", lexicon.name());
         let signature = Signature::named(given, Some(&lexicon)).expect(given);
         assert_eq!(signature.name(), expected);
-        assert_eq!(Signature::named(&expected, Some(&lexicon)).expect("its own name"), signature);
+        assert_eq!(
+            Signature::named(&expected, Some(&lexicon)).expect("its own name"),
+            signature
+        );
     }
 }
 
@@ -180,22 +206,32 @@ fn names_that_mean_nothing_are_refused() {
         ("tf;n", "'n' is not a parameter"),
         ("tf;n=0", "there is no n=0"),
         ("tf;n=4;n=4", "'n' is given twice"),
-        ("tf;k=4", "tf has no parameter 'k', only bits, charset, min_len, min_words, n, stem, stop, unit"),
+        (
+            "tf;k=4",
+            "tf has no parameter 'k', only bits, charset, min_len, min_words, n, stem, stop, unit",
+        ),
         ("tf;stem=snowball:uk", "there is no stem=snowball:uk"),
         ("tf;stem=prefix:0", "there is no stem=prefix:0"),
         ("tf-idfopt;opt=nan", "there is no opt=nan"),
         ("tf@0123456789abcdef", "tf needs no lexicon"),
-        ("tf-idf@0123456789abcdef", "it needs the lexicon 0123456789abcdef, but the given one is"),
+        (
+            "tf-idf@0123456789abcdef",
+            "it needs the lexicon 0123456789abcdef, but the given one is",
+        ),
         ("tf-idf;stop=none", "the lexicon determines the words"),
         ("set;members=tf+set", "there is no members=tf+set"),
         ("set;members=tf+tf", "there is no members=tf+tf"),
         ("set;stop=closed", "set has no parameter 'stop', only"),
     ];
     for (name, why) in table {
-        let refused = Signature::named(name, Some(&lexicon)).expect_err(name).to_string();
+        let refused = Signature::named(name, Some(&lexicon))
+            .expect_err(name)
+            .to_string();
         assert!(refused.contains(why), "{name}: {refused}");
     }
-    let without = Signature::named("heavy-sent", None).expect_err("no lexicon").to_string();
+    let without = Signature::named("heavy-sent", None)
+        .expect_err("no lexicon")
+        .to_string();
     assert!(without.contains("--lexicon FILE"), "{without}");
 }
 
@@ -236,23 +272,38 @@ fn a_definition_comes_back_with_its_lexicon() {
         assert_eq!((read.gems(text), &read), (recipe.gems(text), &recipe));
     }
     let bare = format!("{{\"name\":\"tf-ridf@{}\"}}", lexicon.name());
-    assert!(serde_json::from_str::<Recipe>(&bare).is_err(), "a lexicon is part of the definition");
+    assert!(
+        serde_json::from_str::<Recipe>(&bare).is_err(),
+        "a lexicon is part of the definition"
+    );
 }
 
 #[test]
 fn stems_of_the_texts_own_language() {
     let gems = |name: &str, text: &str, language: Option<&str>| {
         let recipe = Recipe::signature(name, None).expect("a recipe");
-        recipe.gems_of_words(&TextWords::of(text).in_language(language)).expect("a signature")
+        recipe
+            .gems_of_words(&TextWords::of(text).in_language(language))
+            .expect("a signature")
     };
     let (own, none) = ("sum;stem=snowball", "sum");
     let german = "Die Häuser und die Gärten der alten Stadt waren nicht für alle.";
     let russian = "Старые дома и сады города были не для всех.";
     // Detected, by the words of closed classes.
-    assert_eq!(gems(own, german, None), gems("sum;stem=snowball:de", german, None));
-    assert_eq!(gems(own, russian, None), gems("sum;stem=snowball:ru", russian, None));
+    assert_eq!(
+        gems(own, german, None),
+        gems("sum;stem=snowball:de", german, None)
+    );
+    assert_eq!(
+        gems(own, russian, None),
+        gems("sum;stem=snowball:ru", russian, None)
+    );
     assert_ne!(gems(own, german, None), gems(none, german, None));
-    assert_eq!(gems(own, "Häuser Gärten", None), gems(none, "Häuser Gärten", None), "nothing shows the language");
+    assert_eq!(
+        gems(own, "Häuser Gärten", None),
+        gems(none, "Häuser Gärten", None),
+        "nothing shows the language"
+    );
     assert_eq!(gems(own, "", None), []);
     // What is known goes before, however it is written.
     let swedish = gems("sum;stem=snowball:sv", german, None);
@@ -260,15 +311,35 @@ fn stems_of_the_texts_own_language() {
         assert_eq!(gems(own, german, Some(tag)), swedish, "{tag}");
     }
     for tag in ["ger", "deu", "de-AT", "und", "mul", "", "German", "-"] {
-        assert_eq!(gems(own, german, Some(tag)), gems(own, german, None), "{tag}");
+        assert_eq!(
+            gems(own, german, Some(tag)),
+            gems(own, german, None),
+            "{tag}"
+        );
     }
-    assert_eq!(gems(own, russian, Some("uk")), gems(none, russian, None), "Ukrainian has no stemmer");
+    assert_eq!(
+        gems(own, russian, Some("uk")),
+        gems(none, russian, None),
+        "Ukrainian has no stemmer"
+    );
     for language in ["no", "nb", "nno"] {
-        assert_eq!(gems(own, german, Some(language)), gems("sum;stem=snowball:no", german, None));
+        assert_eq!(
+            gems(own, german, Some(language)),
+            gems("sum;stem=snowball:no", german, None)
+        );
     }
     // Others do not depend on it.
-    assert_eq!(gems("sum;stem=snowball:en", german, Some("de")), gems("sum;stem=snowball:en", german, None));
-    assert_eq!(Recipe::signature(own, None).expect("a recipe").name().as_str(), own);
+    assert_eq!(
+        gems("sum;stem=snowball:en", german, Some("de")),
+        gems("sum;stem=snowball:en", german, None)
+    );
+    assert_eq!(
+        Recipe::signature(own, None)
+            .expect("a recipe")
+            .name()
+            .as_str(),
+        own
+    );
 }
 
 /// Texts of a language with a closed class in the list, and a stemmer, are found to be of it.
@@ -276,7 +347,10 @@ fn stems_of_the_texts_own_language() {
 fn languages_are_detected() {
     for (language, text) in [
         ("en", "It was the best of times, it was the worst of times."),
-        ("fr", "Longtemps, je me suis couché de bonne heure, et il y avait dans la maison une chambre."),
+        (
+            "fr",
+            "Longtemps, je me suis couché de bonne heure, et il y avait dans la maison une chambre.",
+        ),
         (
             "es",
             "En un lugar de la Mancha, de cuyo nombre no quiero acordarme, no ha mucho tiempo que vivía un hidalgo.",
@@ -285,14 +359,24 @@ fn languages_are_detected() {
             "it",
             "Nel mezzo del cammin di nostra vita mi ritrovai per una selva oscura, ché la diritta via era smarrita.",
         ),
-        ("pt", "Não consultes médicos, nem os que já o são, porque ele não sabe o que você tem."),
-        ("el", "Και όταν ήρθε η ώρα, δεν είχε κανείς να του πει για το σπίτι."),
+        (
+            "pt",
+            "Não consultes médicos, nem os que já o são, porque ele não sabe o que você tem.",
+        ),
+        (
+            "el",
+            "Και όταν ήρθε η ώρα, δεν είχε κανείς να του πει για το σπίτι.",
+        ),
     ] {
         let gems = |stem: &str| {
             let recipe = Recipe::signature(&format!("sum;stem={stem}"), None).expect("a recipe");
             recipe.gems(text)
         };
-        assert_eq!(gems("snowball"), gems(&format!("snowball:{language}")), "{language}");
+        assert_eq!(
+            gems("snowball"),
+            gems(&format!("snowball:{language}")),
+            "{language}"
+        );
         assert_ne!(gems("snowball"), gems("none"), "{language}");
     }
 }
@@ -333,11 +417,26 @@ fn the_only_gem_of_a_paragraph_has_its_place() {
     let places = |name: &str| -> Vec<Option<&str>> {
         let recipe = Recipe::signature(name, None).expect("a recipe");
         let of = |place: crate::Place| &text[place.start as usize..place.end as usize];
-        recipe.gems(&text).iter().map(|placed| placed.place.map(of)).collect()
+        recipe
+            .gems(&text)
+            .iter()
+            .map(|placed| placed.place.map(of))
+            .collect()
     };
     let second = format!("{two}\nshort");
-    assert_eq!(places("sum;unit=paragraph"), [Some(one), Some(second.as_str())]);
+    assert_eq!(
+        places("sum;unit=paragraph"),
+        [Some(one), Some(second.as_str())]
+    );
     assert_eq!(places("sum"), [None]);
-    assert!(places("shingles;k=3;unit=paragraph").iter().all(Option::is_none));
-    assert!(places("set;members=sum+tf;unit=paragraph").iter().all(Option::is_none));
+    assert!(
+        places("shingles;k=3;unit=paragraph")
+            .iter()
+            .all(Option::is_none)
+    );
+    assert!(
+        places("set;members=sum+tf;unit=paragraph")
+            .iter()
+            .all(Option::is_none)
+    );
 }

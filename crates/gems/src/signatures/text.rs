@@ -14,7 +14,9 @@ use memchr::memchr_iter;
 const LONG: usize = 120;
 const BLANK: char = ' ';
 /// What ends a line.
-const ENDS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+const ENDS: [char; 7] = [
+    '\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}',
+];
 
 /// A cleaned text.
 pub(super) struct Cleaned {
@@ -56,7 +58,11 @@ fn with_line_feeds(text: &str) -> (String, Vec<Range<usize>>) {
             c if c.is_control() => plain.push(BLANK),
             c => {
                 let known = known(c);
-                plain.push(if known == c || is_ignorable(c) { c } else { known });
+                plain.push(if known == c || is_ignorable(c) {
+                    c
+                } else {
+                    known
+                });
             }
         }
         is_after_return = c == '\r';
@@ -85,7 +91,9 @@ fn without_page_numbers(text: &str, mut lines: Vec<Range<usize>>) -> (String, Ve
 fn is_page_number(line: &str) -> bool {
     fn past_dash(rest: &str) -> &str {
         let rest = rest.trim_start_matches(BLANK);
-        rest.strip_prefix(['-', '–', '—']).unwrap_or(rest).trim_start_matches(BLANK)
+        rest.strip_prefix(['-', '–', '—'])
+            .unwrap_or(rest)
+            .trim_start_matches(BLANK)
     }
     let number = past_dash(line);
     let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -95,16 +103,28 @@ fn is_page_number(line: &str) -> bool {
 /// Joins words broken at the end of a line, and the lines that they are in.
 fn joined(text: &str, all: Vec<Range<usize>>) -> (Cow<'_, str>, Vec<Range<usize>>) {
     let mut joined = String::new();
-    let mut lines = Lines { rest: all.into_iter(), joined: Vec::new(), open: None };
+    let mut lines = Lines {
+        rest: all.into_iter(),
+        joined: Vec::new(),
+        open: None,
+    };
     let (mut copied, mut from) = (0, 0);
-    while let Some((place, hyphen)) =
-        text[from..].match_indices(['-', '\u{ac}', '\u{ad}', '\u{2010}', '\u{2011}']).next()
+    while let Some((place, hyphen)) = text[from..]
+        .match_indices(['-', '\u{ac}', '\u{ad}', '\u{2010}', '\u{2011}'])
+        .next()
     {
         let place = from + place;
         let line = text[place + hyphen.len()..].trim_start_matches(BLANK);
-        let next = if line.starts_with('\n') { line.trim_start_matches([BLANK, '\n']) } else { line };
+        let next = if line.starts_with('\n') {
+            line.trim_start_matches([BLANK, '\n'])
+        } else {
+            line
+        };
         from = text.len() - next.len();
-        if next.len() < line.len() && text[..place].ends_with(is_letter) && next.starts_with(is_lower_case) {
+        if next.len() < line.len()
+            && text[..place].ends_with(is_letter)
+            && next.starts_with(is_lower_case)
+        {
             joined.push_str(&text[copied..place]);
             lines.keep(&text[copied..place]);
             lines.remove(&text[place..from]);
@@ -153,7 +173,13 @@ impl Cleaned {
         paragraphs(&self.text).map(|Paragraph { text, lines }| {
             let place = |line: usize| self.lines.get(line).cloned().unwrap_or_default();
             let (first, last) = (place(lines.start), place(lines.end - 1));
-            (&self.text[text], Place { start: first.start as u64, end: last.end as u64 })
+            (
+                &self.text[text],
+                Place {
+                    start: first.start as u64,
+                    end: last.end as u64,
+                },
+            )
         })
     }
 
@@ -186,7 +212,10 @@ fn paragraphs(text: &str) -> impl Iterator<Item = Paragraph> {
                 }
                 continue;
             }
-            let paragraph = found.get_or_insert(Paragraph { text: here..end, lines: number..number + 1 });
+            let paragraph = found.get_or_insert(Paragraph {
+                text: here..end,
+                lines: number..number + 1,
+            });
             (paragraph.text.end, paragraph.lines.end) = (end, number + 1);
             if by_line {
                 break;

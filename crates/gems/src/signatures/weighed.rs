@@ -23,7 +23,11 @@ pub(super) fn tf_idf<'a>(words: &'a Words, lexicon: &Lexicon) -> HashMap<&'a str
     weights(words, lexicon, Weight::TfIdf).collect()
 }
 
-fn weights<'a>(words: &'a Words, lexicon: &Lexicon, weight: Weight) -> impl Iterator<Item = (&'a str, i64)> {
+fn weights<'a>(
+    words: &'a Words,
+    lexicon: &Lexicon,
+    weight: Weight,
+) -> impl Iterator<Item = (&'a str, i64)> {
     let counts = counts(words.iter());
     let most = counts.values().max().copied().unwrap_or(1) as f64;
     let all = words.len() as f64;
@@ -51,8 +55,10 @@ pub(super) fn sentences(
     join: bool,
     take: &mut dyn FnMut(&str),
 ) {
-    let different: HashSet<(Reverse<i128>, &str)> =
-        words.sentences().map(|(first, count)| (Reverse(weight(first, count)), words.run(first, count))).collect();
+    let different: HashSet<(Reverse<i128>, &str)> = words
+        .sentences()
+        .map(|(first, count)| (Reverse(weight(first, count)), words.run(first, count)))
+        .collect();
     let mut best: Vec<_> = different.into_iter().collect();
     best.sort_unstable();
     best.truncate(n);

@@ -79,14 +79,18 @@ impl Stop {
 
 /// The closed word classes of each language.
 fn closed() -> impl Iterator<Item = (&'static str, &'static str)> {
-    include_str!("../../data/stopwords.tsv").lines().filter_map(|line| line.split_once('\t'))
+    include_str!("../../data/stopwords.tsv")
+        .lines()
+        .filter_map(|line| line.split_once('\t'))
 }
 
 /// Each word of a closed class, with the languages that have it: a bit for each, in the order of the list.
 static CLOSED: LazyLock<HashMap<&str, u16>> = LazyLock::new(|| {
     let mut found = HashMap::new();
     for (language, (_, words)) in closed().enumerate() {
-        words.split(' ').for_each(|word| *found.entry(word).or_default() |= 1 << language);
+        words
+            .split(' ')
+            .for_each(|word| *found.entry(word).or_default() |= 1 << language);
     }
     found
 });
@@ -94,18 +98,30 @@ static CLOSED: LazyLock<HashMap<&str, u16>> = LazyLock::new(|| {
 /// The place in [`LANGUAGES`] of a language, written as in BCP 47 or ISO 639: `Ok(None)` if it has no stemmer, `Err` if this is no
 /// language.
 fn stemmer_of(tag: &str) -> Result<Option<usize>, ()> {
-    let code = tag.trim().split(['-', '_']).next().unwrap_or_default().to_ascii_lowercase();
-    let is_code = (2..=3).contains(&code.len()) && code.bytes().all(|byte| byte.is_ascii_lowercase());
+    let code = tag
+        .trim()
+        .split(['-', '_'])
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let is_code =
+        (2..=3).contains(&code.len()) && code.bytes().all(|byte| byte.is_ascii_lowercase());
     if !is_code || ["und", "mul", "mis", "zxx"].contains(&code.as_str()) {
         return Err(());
     }
-    let is_it = |(short, long, _): &(&str, &str, Algorithm)| *short == code || long.split(' ').any(|long| long == code);
+    let is_it = |(short, long, _): &(&str, &str, Algorithm)| {
+        *short == code || long.split(' ').any(|long| long == code)
+    };
     Ok(LANGUAGES.iter().position(is_it))
 }
 
 impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if *self == Self::None { "none" } else { "closed" })
+        f.write_str(if *self == Self::None {
+            "none"
+        } else {
+            "closed"
+        })
     }
 }
 
@@ -177,9 +193,11 @@ impl FromStr for Stem {
                 let characters = characters.parse().ok().filter(|characters| *characters > 0);
                 characters.map(Self::Prefix).ok_or(())
             }
-            Some(("snowball", language)) => {
-                LANGUAGES.iter().position(|(code, ..)| *code == language).map(Self::Snowball).ok_or(())
-            }
+            Some(("snowball", language)) => LANGUAGES
+                .iter()
+                .position(|(code, ..)| *code == language)
+                .map(Self::Snowball)
+                .ok_or(()),
             _ => Err(()),
         }
     }
@@ -196,7 +214,11 @@ pub(super) struct Filter {
 
 impl Filter {
     pub(super) const fn new(stop: Stop, min_len: usize) -> Self {
-        Self { stop, stem: Stem::None, min_len }
+        Self {
+            stop,
+            stem: Stem::None,
+            min_len,
+        }
     }
 }
 
@@ -234,7 +256,11 @@ impl TextWords {
             }
             paragraphs.push((all.sentences.len(), place));
         }
-        Self { words: all, paragraphs, language: OnceLock::new() }
+        Self {
+            words: all,
+            paragraphs,
+            language: OnceLock::new(),
+        }
     }
 
     /// The same, in a language that is known: as in BCP 47 or ISO 639. It matters only to signatures with `stem=snowball`;
@@ -242,7 +268,10 @@ impl TextWords {
     #[must_use]
     pub fn in_language(self, tag: Option<&str>) -> Self {
         match tag.map(stemmer_of) {
-            Some(Ok(language)) => Self { language: language.into(), ..self },
+            Some(Ok(language)) => Self {
+                language: language.into(),
+                ..self
+            },
             Some(Err(())) | None => self,
         }
     }
@@ -252,7 +281,9 @@ impl TextWords {
     fn detected(&self) -> Option<usize> {
         let mut counts = [0_u64; u16::BITS as usize];
         for languages in self.words.iter().filter_map(|word| CLOSED.get(word)) {
-            (0..).zip(&mut counts).for_each(|(bit, count)| *count += u64::from(languages >> bit & 1));
+            (0..)
+                .zip(&mut counts)
+                .for_each(|(bit, count)| *count += u64::from(languages >> bit & 1));
         }
         let most = counts.iter().copied().max().filter(|most| *most > 0)?;
         let language = counts.iter().position(|count| *count == most)?;
@@ -267,7 +298,9 @@ impl TextWords {
     /// The sentences of each paragraph, and where it is in the text.
     pub(super) fn paragraphs(&self) -> impl Iterator<Item = (Range<usize>, Place)> {
         let starts = std::iter::once(0).chain(self.paragraphs.iter().map(|(end, _)| *end));
-        starts.zip(&self.paragraphs).map(|(start, (end, place))| (start..*end, *place))
+        starts
+            .zip(&self.paragraphs)
+            .map(|(start, (end, place))| (start..*end, *place))
     }
 
     /// The words of these sentences that count.
@@ -279,14 +312,22 @@ impl TextWords {
         };
         let stemmer = language.map(|language| Stemmer::create(LANGUAGES[language].2));
         let mut kept = Words::default();
-        for (first, count) in self.words.sentences().skip(sentences.start).take(sentences.len()) {
+        for (first, count) in self
+            .words
+            .sentences()
+            .skip(sentences.start)
+            .take(sentences.len())
+        {
             for word in (first..first + count).map(|word| self.words.run(word, 1)) {
                 if filter.stop.has(word) {
                     continue;
                 }
                 let stem = match (filter.stem, &stemmer) {
                     (Stem::Prefix(characters), _) => {
-                        let end = word.char_indices().nth(characters.into()).map_or(word.len(), |(end, _)| end);
+                        let end = word
+                            .char_indices()
+                            .nth(characters.into())
+                            .map_or(word.len(), |(end, _)| end);
                         Cow::Borrowed(&word[..end])
                     }
                     (_, Some(stemmer)) => stemmer.stem(word),
@@ -333,20 +374,28 @@ impl Words {
 
     /// So many words from this one on, joined.
     pub(super) fn run(&self, first: usize, words: usize) -> &str {
-        let start = first.checked_sub(1).map_or(0, |before| self.ends[before] + 1);
+        let start = first
+            .checked_sub(1)
+            .map_or(0, |before| self.ends[before] + 1);
         &self.joined[start..self.ends[first + words - 1]]
     }
 
     /// Every run of so many words; all words if there are fewer; none if there are none.
     pub(super) fn runs(&self, words: usize) -> impl Iterator<Item = &str> {
         let words = words.min(self.len());
-        let runs = if self.is_empty() { 0 } else { self.len() - words + 1 };
+        let runs = if self.is_empty() {
+            0
+        } else {
+            self.len() - words + 1
+        };
         (0..runs).map(move |first| self.run(first, words))
     }
 
     /// The first and the number of words of each sentence.
     pub(super) fn sentences(&self) -> impl Iterator<Item = (usize, usize)> {
         let starts = std::iter::once(0).chain(self.sentences.iter().copied());
-        starts.zip(&self.sentences).map(|(start, end)| (start, end - start))
+        starts
+            .zip(&self.sentences)
+            .map(|(start, end)| (start, end - start))
     }
 }

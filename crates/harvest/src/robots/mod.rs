@@ -17,7 +17,14 @@ const LONGEST_LINE: usize = 8 * 2083;
 /// How the names of fields may begin. All are compared in lower case.
 const AGENT: [&str; 3] = ["user-agent", "useragent", "user agent"];
 const ALLOW: [&str; 1] = ["allow"];
-const DISALLOW: [&str; 6] = ["disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw"];
+const DISALLOW: [&str; 6] = [
+    "disallow",
+    "dissallow",
+    "dissalow",
+    "disalow",
+    "diasllow",
+    "disallaw",
+];
 const DELAY: [&str; 1] = ["crawl-delay"];
 
 /// What a robot may fetch from a host.
@@ -52,14 +59,21 @@ impl Robots {
         let (mut group, mut named, mut anyone) = (Group::default(), false, false);
         // Some files ask everyone to wait before they name anyone.
         let mut delay = None;
-        for (name, value) in text.split(|byte| matches!(byte, b'\n' | b'\r')).filter_map(field) {
+        for (name, value) in text
+            .split(|byte| matches!(byte, b'\n' | b'\r'))
+            .filter_map(field)
+        {
             let is = |names: &[&str]| names.iter().any(|of| name.starts_with(of.as_bytes()));
             if is(&AGENT) {
                 if group.has_rules {
                     group = Group::default();
                 }
-                let is_everyone = value[0] == b'*' && value.get(1).is_none_or(u8::is_ascii_whitespace);
-                let length = value.iter().take_while(|c| c.is_ascii_alphabetic() || matches!(c, b'-' | b'_')).count();
+                let is_everyone =
+                    value[0] == b'*' && value.get(1).is_none_or(u8::is_ascii_whitespace);
+                let length = value
+                    .iter()
+                    .take_while(|c| c.is_ascii_alphabetic() || matches!(c, b'-' | b'_'))
+                    .count();
                 let is_ours = value[..length].eq_ignore_ascii_case(robot.as_bytes());
                 group.everyone |= is_everyone;
                 group.ours |= is_ours;
@@ -70,13 +84,23 @@ impl Robots {
             let allows = is(&ALLOW);
             if allows || is(&DISALLOW) {
                 group.has_rules = true;
-                for (_, of) in [(group.ours, &mut ours), (group.everyone, &mut everyone)].into_iter().filter(|of| of.0)
+                for (_, of) in [(group.ours, &mut ours), (group.everyone, &mut everyone)]
+                    .into_iter()
+                    .filter(|of| of.0)
                 {
-                    of.rules.push(Rule { pattern: encoded(value).into_owned(), allows });
+                    of.rules.push(Rule {
+                        pattern: encoded(value).into_owned(),
+                        allows,
+                    });
                 }
             } else if is(&DELAY) {
-                let seconds = str::from_utf8(value).ok().and_then(|value| value.parse().ok());
-                for of in [(group.ours, &mut ours.delay), (group.everyone, &mut everyone.delay)] {
+                let seconds = str::from_utf8(value)
+                    .ok()
+                    .and_then(|value| value.parse().ok());
+                for of in [
+                    (group.ours, &mut ours.delay),
+                    (group.everyone, &mut everyone.delay),
+                ] {
                     if of.0 {
                         *of.1 = of.1.or(seconds);
                     }
@@ -87,13 +111,19 @@ impl Robots {
             }
         }
         let rules = if named { ours } else { everyone };
-        Self { delay: rules.delay.or(delay), ..rules }
+        Self {
+            delay: rules.delay.or(delay),
+            ..rules
+        }
     }
 
     /// Whether this address may be fetched: what the longest rule that fits says, and of equal ones the one that allows.
     pub(super) fn allow(&self, url: &Url) -> bool {
         let path = encoded(url[Position::BeforePath..Position::AfterQuery].as_bytes());
-        let fitting = self.rules.iter().filter_map(|rule| Some((rule.fits(&path)?, rule.allows)));
+        let fitting = self
+            .rules
+            .iter()
+            .filter_map(|rule| Some((rule.fits(&path)?, rule.allows)));
         fitting.max().is_none_or(|(_, allows)| allows)
     }
 }
@@ -105,17 +135,28 @@ impl Rule {
             return Some(self.pattern.len());
         }
         // Who allows `index.html` allows its folder.
-        let folder = self.pattern.iter().rposition(|byte| *byte == b'/').map(|slash| self.pattern.split_at(slash + 1));
-        let (folder, _) = folder.filter(|(_, file)| self.allows && file.starts_with(b"index.htm"))?;
+        let folder = self
+            .pattern
+            .iter()
+            .rposition(|byte| *byte == b'/')
+            .map(|slash| self.pattern.split_at(slash + 1));
+        let (folder, _) =
+            folder.filter(|(_, file)| self.allows && file.starts_with(b"index.htm"))?;
         (path == folder).then_some(folder.len() + 1)
     }
 }
 
 /// Whether a path begins as a pattern says: `*` stands for anything, and `$` at the end for the end. An empty pattern fits nothing.
 fn fits(pattern: &[u8], path: &[u8]) -> bool {
-    let (pattern, to_end) = pattern.strip_suffix(b"$").map_or((pattern, false), |pattern| (pattern, true));
+    let (pattern, to_end) = pattern
+        .strip_suffix(b"$")
+        .map_or((pattern, false), |pattern| (pattern, true));
     let mut parts = pattern.split(|byte| *byte == b'*');
-    let Some(mut rest) = parts.next().filter(|_| !pattern.is_empty()).and_then(|first| path.strip_prefix(first)) else {
+    let Some(mut rest) = parts
+        .next()
+        .filter(|_| !pattern.is_empty())
+        .and_then(|first| path.strip_prefix(first))
+    else {
         return false;
     };
     let mut parts = parts.peekable();
@@ -145,7 +186,10 @@ fn field(line: &[u8]) -> Option<(Vec<u8>, &[u8])> {
         let value = line[blank..].trim_ascii();
         (!value.iter().any(u8::is_ascii_whitespace)).then_some(blank)
     })?;
-    let (name, value) = (line[..between].trim_ascii(), line[between + 1..].trim_ascii());
+    let (name, value) = (
+        line[..between].trim_ascii(),
+        line[between + 1..].trim_ascii(),
+    );
     (!value.is_empty()).then(|| (name.to_ascii_lowercase(), value))
 }
 
@@ -166,7 +210,11 @@ fn encoded(path: &[u8]) -> Cow<'_, [u8]> {
             }
             _ => {}
         }
-        encoded.push(if digits > 0 { byte.to_ascii_uppercase() } else { byte });
+        encoded.push(if digits > 0 {
+            byte.to_ascii_uppercase()
+        } else {
+            byte
+        });
         digits = digits.saturating_sub(1);
     }
     Cow::Owned(encoded)

@@ -10,12 +10,24 @@ type Case = (&'static str, &'static [(&'static str, &'static str, bool)]);
 
 const CASES: &[Case] = &[
     // Lines.
-    ("user-agent: FooBot\ndisallow: /\n", &[("FooBot", "/x/y", false)]),
+    (
+        "user-agent: FooBot\ndisallow: /\n",
+        &[("FooBot", "/x/y", false)],
+    ),
     ("foo: FooBot\nbar: /\n", &[("FooBot", "/x/y", true)]),
-    ("user-agent FooBot\ndisallow /\n", &[("FooBot", "/x/y", false)]),
+    (
+        "user-agent FooBot\ndisallow /\n",
+        &[("FooBot", "/x/y", false)],
+    ),
     ("User-Agent: foo\r\nDisallow: /\r\n", &[("foo", "/", false)]),
-    ("User-Agent: foo\rAllow: /a\rUser-Agent: bar\r\rDisallow: /", &[("foo", "/b", true), ("bar", "/a", false)]),
-    ("\u{FEFF}User-Agent: foo\nDisallow: /", &[("foo", "/", false)]),
+    (
+        "User-Agent: foo\rAllow: /a\rUser-Agent: bar\r\rDisallow: /",
+        &[("foo", "/b", true), ("bar", "/a", false)],
+    ),
+    (
+        "\u{FEFF}User-Agent: foo\nDisallow: /",
+        &[("foo", "/", false)],
+    ),
     // Groups.
     (
         "allow: /foo/bar/\n\nuser-agent: FooBot\ndisallow: /\nallow: /x/\nuser-agent: BarBot\ndisallow: /\nallow: /y/\n\n\nallow: /w/\n\
@@ -51,38 +63,81 @@ const CASES: &[Case] = &[
         &[("QuxBot", "/x/y", true)],
     ),
     // Names.
-    ("USER-AGENT: FooBot\nALLOW: /x/\nDISALLOW: /\n", &[("FooBot", "/x/y", true), ("FooBot", "/a/b", false)]),
-    ("uSeR-aGeNt: FooBot\nAlLoW: /x/\ndIsAlLoW: /\n", &[("FooBot", "/x/y", true), ("FooBot", "/a/b", false)]),
-    ("User-Agent: FOO BAR\nAllow: /x/\nDisallow: /\n", &[("Foo", "/x/y", true), ("foo", "/a/b", false)]),
-    ("User-Agent: FoO bAr\nAllow: /x/\nDisallow: /\n", &[("Foo", "/x/y", true), ("foo", "/a/b", false)]),
+    (
+        "USER-AGENT: FooBot\nALLOW: /x/\nDISALLOW: /\n",
+        &[("FooBot", "/x/y", true), ("FooBot", "/a/b", false)],
+    ),
+    (
+        "uSeR-aGeNt: FooBot\nAlLoW: /x/\ndIsAlLoW: /\n",
+        &[("FooBot", "/x/y", true), ("FooBot", "/a/b", false)],
+    ),
+    (
+        "User-Agent: FOO BAR\nAllow: /x/\nDisallow: /\n",
+        &[("Foo", "/x/y", true), ("foo", "/a/b", false)],
+    ),
+    (
+        "User-Agent: FoO bAr\nAllow: /x/\nDisallow: /\n",
+        &[("Foo", "/x/y", true), ("foo", "/a/b", false)],
+    ),
     (
         "User-Agent: *\nDisallow: /\nUser-Agent: Foo Bar\nAllow: /x/\nDisallow: /\n",
         &[("Foo", "/x/y", true), ("Foo Bar", "/x/y", false)],
     ),
-    ("user-agent: FooBot/2.1\ndisallow: /\n", &[("FooBot", "/", false), ("Foo", "/", true)]),
+    (
+        "user-agent: FooBot/2.1\ndisallow: /\n",
+        &[("FooBot", "/", false), ("Foo", "/", true)],
+    ),
     (
         "useragent: foo\ndissallow: /a\ndisalow: /b\n",
-        &[("foo", "/a", false), ("foo", "/b", false), ("foo", "/c", true)],
+        &[
+            ("foo", "/a", false),
+            ("foo", "/b", false),
+            ("foo", "/c", true),
+        ],
     ),
     // Paths.
-    ("user-agent: FooBot\ndisallow: /x/\n", &[("FooBot", "/x/y", false)]),
-    ("user-agent: FooBot\ndisallow: /X/\n", &[("FooBot", "/x/y", true)]),
-    ("user-agent: FooBot\ndisallow: /x/page.html\nallow: /x/\n", &[("FooBot", "/x/page.html", false)]),
+    (
+        "user-agent: FooBot\ndisallow: /x/\n",
+        &[("FooBot", "/x/y", false)],
+    ),
+    (
+        "user-agent: FooBot\ndisallow: /X/\n",
+        &[("FooBot", "/x/y", true)],
+    ),
+    (
+        "user-agent: FooBot\ndisallow: /x/page.html\nallow: /x/\n",
+        &[("FooBot", "/x/page.html", false)],
+    ),
     (
         "user-agent: FooBot\nallow: /x/page.html\ndisallow: /x/\n",
         &[("FooBot", "/x/page.html", true), ("FooBot", "/x/", false)],
     ),
-    ("user-agent: FooBot\ndisallow: \nallow: \n", &[("FooBot", "/x/page.html", true)]),
-    ("user-agent: FooBot\ndisallow: /\nallow: /\n", &[("FooBot", "/x/page.html", true)]),
-    ("user-agent: FooBot\ndisallow: /x\nallow: /x/\n", &[("FooBot", "/x", false), ("FooBot", "/x/", true)]),
-    ("user-agent: FooBot\ndisallow: /x/page.html\nallow: /x/page.html\n", &[("FooBot", "/x/page.html", true)]),
+    (
+        "user-agent: FooBot\ndisallow: \nallow: \n",
+        &[("FooBot", "/x/page.html", true)],
+    ),
+    (
+        "user-agent: FooBot\ndisallow: /\nallow: /\n",
+        &[("FooBot", "/x/page.html", true)],
+    ),
+    (
+        "user-agent: FooBot\ndisallow: /x\nallow: /x/\n",
+        &[("FooBot", "/x", false), ("FooBot", "/x/", true)],
+    ),
+    (
+        "user-agent: FooBot\ndisallow: /x/page.html\nallow: /x/page.html\n",
+        &[("FooBot", "/x/page.html", true)],
+    ),
     (
         "user-agent: FooBot\nallow: /page\ndisallow: /*.html\n",
         &[("FooBot", "/page.html", false), ("FooBot", "/page", true)],
     ),
     (
         "user-agent: FooBot\nallow: /x/page.\ndisallow: /*.html\n",
-        &[("FooBot", "/x/page.html", true), ("FooBot", "/x/y.html", false)],
+        &[
+            ("FooBot", "/x/page.html", true),
+            ("FooBot", "/x/y.html", false),
+        ],
     ),
     (
         "User-agent: *\nDisallow: /x/\nUser-agent: FooBot\nDisallow: /y/\n",
@@ -91,16 +146,29 @@ const CASES: &[Case] = &[
     // Encoded; addresses always are.
     (
         "User-agent: FooBot\nDisallow: /\nAllow: /foo/bar?qux=taz&baz=http://foo.bar?tar&par\n",
-        &[("FooBot", "/foo/bar?qux=taz&baz=http://foo.bar?tar&par", true)],
+        &[(
+            "FooBot",
+            "/foo/bar?qux=taz&baz=http://foo.bar?tar&par",
+            true,
+        )],
     ),
-    ("User-agent: FooBot\nDisallow: /\nAllow: /foo/bar/ツ\n", &[("FooBot", "/foo/bar/%E3%83%84", true)]),
+    (
+        "User-agent: FooBot\nDisallow: /\nAllow: /foo/bar/ツ\n",
+        &[("FooBot", "/foo/bar/%E3%83%84", true)],
+    ),
     (
         "User-agent: FooBot\nDisallow: /\nAllow: /foo/bar/%E3%83%84\n",
-        &[("FooBot", "/foo/bar/%E3%83%84", true), ("FooBot", "/foo/bar/%e3%83%84", true)],
+        &[
+            ("FooBot", "/foo/bar/%E3%83%84", true),
+            ("FooBot", "/foo/bar/%e3%83%84", true),
+        ],
     ),
     (
         "User-agent: FooBot\nDisallow: /\nAllow: /foo/bar/%62%61%7A\n",
-        &[("FooBot", "/foo/bar/baz", false), ("FooBot", "/foo/bar/%62%61%7A", true)],
+        &[
+            ("FooBot", "/foo/bar/baz", false),
+            ("FooBot", "/foo/bar/%62%61%7A", true),
+        ],
     ),
     // Characters with a meaning.
     (
@@ -213,10 +281,22 @@ const CASES: &[Case] = &[
             ("FooBot", "/Fish.PHP", false),
         ],
     ),
-    ("user-agent: FooBot\nallow: /p\ndisallow: /\n", &[("FooBot", "/page", true)]),
-    ("user-agent: FooBot\nallow: /folder\ndisallow: /folder\n", &[("FooBot", "/folder/page", true)]),
-    ("user-agent: FooBot\nallow: /page\ndisallow: /*.htm\n", &[("FooBot", "/page.htm", false)]),
-    ("user-agent: FooBot\nallow: /$\ndisallow: /\n", &[("FooBot", "/", true), ("FooBot", "/page.html", false)]),
+    (
+        "user-agent: FooBot\nallow: /p\ndisallow: /\n",
+        &[("FooBot", "/page", true)],
+    ),
+    (
+        "user-agent: FooBot\nallow: /folder\ndisallow: /folder\n",
+        &[("FooBot", "/folder/page", true)],
+    ),
+    (
+        "user-agent: FooBot\nallow: /page\ndisallow: /*.htm\n",
+        &[("FooBot", "/page.htm", false)],
+    ),
+    (
+        "user-agent: FooBot\nallow: /$\ndisallow: /\n",
+        &[("FooBot", "/", true), ("FooBot", "/page.html", false)],
+    ),
 ];
 
 fn allowed(file: &str, robot: &str, path: &str) -> bool {
@@ -228,14 +308,21 @@ fn allowed(file: &str, robot: &str, path: &str) -> bool {
 fn as_google_reads_them() {
     for (file, answers) in CASES {
         for (robot, path, expected) in *answers {
-            assert_eq!(allowed(file, robot, path), *expected, "{robot} at {path} with\n{file}");
+            assert_eq!(
+                allowed(file, robot, path),
+                *expected,
+                "{robot} at {path} with\n{file}"
+            );
         }
     }
 }
 
 #[test]
 fn long_lines_are_cut_off() {
-    let long = format!("/x/{}", "a".repeat(8 * 2083 - "/x/".len() - "disallow: ".len() + 1));
+    let long = format!(
+        "/x/{}",
+        "a".repeat(8 * 2083 - "/x/".len() - "disallow: ".len() + 1)
+    );
     let file = format!("user-agent: FooBot\ndisallow: {long}/qux\n");
     assert!(allowed(&file, "FooBot", "/fux"));
     assert!(!allowed(&file, "FooBot", &format!("{long}/fux")));
@@ -244,10 +331,22 @@ fn long_lines_are_cut_off() {
 #[test]
 fn delays() {
     let delay = |file: &str| Robots::read("lapidary", file.as_bytes()).delay;
-    assert_eq!(delay("user-agent: *\ncrawl-delay: 2.5\ndisallow: /x"), Some(2.5));
-    assert_eq!(delay("user-agent: lapidary\ncrawl-delay: 1\nuser-agent: *\ndisallow:\ncrawl-delay: 9"), Some(1.0));
-    assert_eq!(delay("crawl-delay: 3\nuser-agent: other\ndisallow: /"), Some(3.0));
-    assert_eq!(delay("user-agent: other\ndisallow: /\ncrawl-delay: 3"), None);
+    assert_eq!(
+        delay("user-agent: *\ncrawl-delay: 2.5\ndisallow: /x"),
+        Some(2.5)
+    );
+    assert_eq!(
+        delay("user-agent: lapidary\ncrawl-delay: 1\nuser-agent: *\ndisallow:\ncrawl-delay: 9"),
+        Some(1.0)
+    );
+    assert_eq!(
+        delay("crawl-delay: 3\nuser-agent: other\ndisallow: /"),
+        Some(3.0)
+    );
+    assert_eq!(
+        delay("user-agent: other\ndisallow: /\ncrawl-delay: 3"),
+        None
+    );
     assert_eq!(delay("user-agent: *\ncrawl-delay: soon"), None);
 }
 

@@ -5,7 +5,15 @@ use std::fmt::Write as _;
 use super::{Scene, map_words};
 use lapidary_common::random::Random;
 
-const TAGS: &[&str] = &["<b>", "</b>", "<i class=\"x\">", "</i>", "<span style='color: #222'>", "</span>", "<br/>"];
+const TAGS: &[&str] = &[
+    "<b>",
+    "</b>",
+    "<i class=\"x\">",
+    "</i>",
+    "<span style='color: #222'>",
+    "</span>",
+    "<br/>",
+];
 /// The width of a column, and the number of lines in it.
 const WIDTH: usize = 50;
 const HEIGHT: usize = 40;
@@ -39,7 +47,11 @@ pub(super) fn referred(scene: &mut Scene<'_>, share: f64) -> String {
 /// Removes this share of the blanks.
 pub(super) fn joined(scene: &mut Scene<'_>, share: f64) -> String {
     let random = &mut scene.random;
-    scene.text.chars().filter(|c| *c != ' ' || !random.happens(share)).collect()
+    scene
+        .text
+        .chars()
+        .filter(|c| *c != ' ' || !random.happens(share))
+        .collect()
 }
 
 /// Puts a blank into this share of the words, at a random position.

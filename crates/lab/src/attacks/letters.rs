@@ -4,12 +4,12 @@ use super::Scene;
 use lapidary_common::random::Random;
 
 const LATIN: &[char] = &[
-    'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's', 't', 'u', 'v', 'w',
-    'x', 'y', 'z',
+    'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l', 'm', 'n', 'o', 'p', 'q', 'r', 's',
+    't', 'u', 'v', 'w', 'x', 'y', 'z',
 ];
 const CYRILLIC: &[char] = &[
-    'а', 'б', 'в', 'г', 'д', 'е', 'ж', 'з', 'и', 'й', 'к', 'л', 'м', 'н', 'о', 'п', 'р', 'с', 'т', 'у', 'ф', 'х', 'ц',
-    'ч', 'ш', 'щ', 'ъ', 'ы', 'ь', 'э', 'ю', 'я',
+    'а', 'б', 'в', 'г', 'д', 'е', 'ж', 'з', 'и', 'й', 'к', 'л', 'м', 'н', 'о', 'п', 'р', 'с', 'т',
+    'у', 'ф', 'х', 'ц', 'ч', 'ш', 'щ', 'ъ', 'ы', 'ь', 'э', 'ю', 'я',
 ];
 /// How scanners misread letters.
 const MISREAD: &[(char, &str)] = &[
@@ -84,7 +84,11 @@ const MISREAD: &[(char, &str)] = &[
 pub(super) fn replaced(scene: &mut Scene<'_>, share: f64) -> String {
     let random = &mut scene.random;
     let other = |letter: char, random: &mut Random| {
-        let alphabet = if ('\u{400}'..'\u{530}').contains(&letter) { CYRILLIC } else { LATIN };
+        let alphabet = if ('\u{400}'..'\u{530}').contains(&letter) {
+            CYRILLIC
+        } else {
+            LATIN
+        };
         let lower = letter.to_lowercase().next().unwrap_or(letter);
         let other = loop {
             match random.pick(alphabet) {
@@ -92,10 +96,22 @@ pub(super) fn replaced(scene: &mut Scene<'_>, share: f64) -> String {
                 other => break other.unwrap_or(letter),
             }
         };
-        if letter.is_uppercase() { other.to_uppercase().next().unwrap_or(other) } else { other }
+        if letter.is_uppercase() {
+            other.to_uppercase().next().unwrap_or(other)
+        } else {
+            other
+        }
     };
     let letters = scene.text.chars();
-    letters.map(|c| if c.is_alphabetic() && random.happens(share) { other(c, random) } else { c }).collect()
+    letters
+        .map(|c| {
+            if c.is_alphabetic() && random.happens(share) {
+                other(c, random)
+            } else {
+                c
+            }
+        })
+        .collect()
 }
 
 pub(super) fn misread(scene: &mut Scene<'_>, share: f64) -> String {

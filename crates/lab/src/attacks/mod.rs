@@ -51,29 +51,107 @@ pub(super) struct Scene<'a> {
 
 /// All attacks.
 pub const ATTACKS: &[Attack] = &[
-    attack("none", "an exact copy", &[], |scene, _| scene.text.to_owned()),
-    attack("letters", "letters replaced by random ones", &[0.01, 0.02, 0.05], letters::replaced),
-    attack("ocr", "letters misread by a scanner", &[0.01, 0.02, 0.05], letters::misread),
-    attack("words", "words replaced by other words of the book", &[0.03, 0.05, 0.1], words::replaced),
-    attack("zero-width", "an invisible character in long words", &[0.05, 0.5, 1.0], words::zero_width),
-    attack("look-alikes", "letters replaced by look-alikes of the other script", &[0.1, 0.5, 1.0], script::look_alikes),
-    attack("hyphens", "a hyphen and a line break in long words", &[0.05, 0.5, 1.0], words::hyphenated),
-    attack("letter-spaced", "words with spaces between their letters", &[0.01, 0.05, 0.2], words::letter_spaced),
-    attack("full-width", "words in full-width letters", &[0.1, 1.0], script::full_width).of(Alphabet::Latin),
-    attack("mathematical", "words in mathematical letters", &[0.1, 1.0], script::mathematical).of(Alphabet::Latin),
-    attack("circled", "words in circled letters", &[0.1, 1.0], script::circled).of(Alphabet::Latin),
-    attack("marks", "combining marks on letters", &[0.1, 0.5, 1.0], letters::marked),
-    attack("leet", "words with digits for letters", &[0.01, 0.05, 0.2], words::leet),
-    attack("romanised", "Cyrillic text in Latin letters", &[], |scene, _| script::romanised(scene.text))
-        .of(Alphabet::Cyrillic),
+    attack("none", "an exact copy", &[], |scene, _| {
+        scene.text.to_owned()
+    }),
+    attack(
+        "letters",
+        "letters replaced by random ones",
+        &[0.01, 0.02, 0.05],
+        letters::replaced,
+    ),
+    attack(
+        "ocr",
+        "letters misread by a scanner",
+        &[0.01, 0.02, 0.05],
+        letters::misread,
+    ),
+    attack(
+        "words",
+        "words replaced by other words of the book",
+        &[0.03, 0.05, 0.1],
+        words::replaced,
+    ),
+    attack(
+        "zero-width",
+        "an invisible character in long words",
+        &[0.05, 0.5, 1.0],
+        words::zero_width,
+    ),
+    attack(
+        "look-alikes",
+        "letters replaced by look-alikes of the other script",
+        &[0.1, 0.5, 1.0],
+        script::look_alikes,
+    ),
+    attack(
+        "hyphens",
+        "a hyphen and a line break in long words",
+        &[0.05, 0.5, 1.0],
+        words::hyphenated,
+    ),
+    attack(
+        "letter-spaced",
+        "words with spaces between their letters",
+        &[0.01, 0.05, 0.2],
+        words::letter_spaced,
+    ),
+    attack(
+        "full-width",
+        "words in full-width letters",
+        &[0.1, 1.0],
+        script::full_width,
+    )
+    .of(Alphabet::Latin),
+    attack(
+        "mathematical",
+        "words in mathematical letters",
+        &[0.1, 1.0],
+        script::mathematical,
+    )
+    .of(Alphabet::Latin),
+    attack(
+        "circled",
+        "words in circled letters",
+        &[0.1, 1.0],
+        script::circled,
+    )
+    .of(Alphabet::Latin),
+    attack(
+        "marks",
+        "combining marks on letters",
+        &[0.1, 0.5, 1.0],
+        letters::marked,
+    ),
+    attack(
+        "leet",
+        "words with digits for letters",
+        &[0.01, 0.05, 0.2],
+        words::leet,
+    ),
+    attack(
+        "romanised",
+        "Cyrillic text in Latin letters",
+        &[],
+        |scene, _| script::romanised(scene.text),
+    )
+    .of(Alphabet::Cyrillic),
     Attack {
         mirrored: true,
-        ..attack("from-romanised", "Cyrillic text, indexed in Latin letters", &[], |s, _| s.text.to_owned())
-            .of(Alphabet::Cyrillic)
+        ..attack(
+            "from-romanised",
+            "Cyrillic text, indexed in Latin letters",
+            &[],
+            |s, _| s.text.to_owned(),
+        )
+        .of(Alphabet::Cyrillic)
     },
-    attack("romanised-and-back", "Cyrillic text converted to Latin letters and back", &[], |scene, _| {
-        script::cyrillic_again(&script::romanised(scene.text))
-    })
+    attack(
+        "romanised-and-back",
+        "Cyrillic text converted to Latin letters and back",
+        &[],
+        |scene, _| script::cyrillic_again(&script::romanised(scene.text)),
+    )
     .of(Alphabet::Cyrillic),
     attack(
         "other-look-alikes",
@@ -81,23 +159,83 @@ pub const ATTACKS: &[Attack] = &[
         &[0.1, 0.5, 1.0],
         |scene, share| script::replaced(scene, share, script::OTHER_TWINS),
     ),
-    attack("upside-down", "text in letters that stand on their heads", &[], |scene, _| script::upside_down(scene.text))
-        .of(Alphabet::Latin),
-    attack("turned", "text turned by half a turn", &[], |scene, _| script::turned(scene.text)).of(Alphabet::Latin),
-    attack("backwards", "words backwards, each under an override of the direction", &[], |scene, _| {
-        script::backwards(scene.text)
+    attack(
+        "upside-down",
+        "text in letters that stand on their heads",
+        &[],
+        |scene, _| script::upside_down(scene.text),
+    )
+    .of(Alphabet::Latin),
+    attack("turned", "text turned by half a turn", &[], |scene, _| {
+        script::turned(scene.text)
+    })
+    .of(Alphabet::Latin),
+    attack(
+        "backwards",
+        "words backwards, each under an override of the direction",
+        &[],
+        |scene, _| script::backwards(scene.text),
+    ),
+    attack(
+        "markup",
+        "tags after words",
+        &[0.1, 0.5, 1.0],
+        layout::marked_up,
+    ),
+    attack(
+        "references",
+        "letters as numeric character references",
+        &[0.1, 1.0],
+        layout::referred,
+    ),
+    attack(
+        "joined",
+        "blanks removed",
+        &[0.1, 0.33, 1.0],
+        layout::joined,
+    ),
+    attack(
+        "split",
+        "blanks inside words",
+        &[0.1, 0.33, 1.0],
+        layout::split,
+    ),
+    attack(
+        "columns",
+        "two columns read line by line across both",
+        &[],
+        |scene, _| layout::columns(scene.text),
+    ),
+    attack("upper-case", "text in capitals", &[], |scene, _| {
+        scene.text.to_uppercase()
     }),
-    attack("markup", "tags after words", &[0.1, 0.5, 1.0], layout::marked_up),
-    attack("references", "letters as numeric character references", &[0.1, 1.0], layout::referred),
-    attack("joined", "blanks removed", &[0.1, 0.33, 1.0], layout::joined),
-    attack("split", "blanks inside words", &[0.1, 0.33, 1.0], layout::split),
-    attack("columns", "two columns read line by line across both", &[], |scene, _| layout::columns(scene.text)),
-    attack("upper-case", "text in capitals", &[], |scene, _| scene.text.to_uppercase()),
-    attack("advertising", "an advertising line after sentences", &[0.01, 0.05, 0.2], parts::advertised),
-    whole("shuffled", "paragraphs in random order", &[], |scene, _| parts::shuffled(scene)),
-    whole("tenth", "a tenth of the book, at a random position", &[], |scene, _| parts::tenth(scene)),
-    whole("glued", "the book between two other books", &[], |scene, _| parts::glued(scene)),
-    whole("fresh", "sentences replaced by new ones", &[0.05, 0.1, 0.2], parts::fresh),
+    attack(
+        "advertising",
+        "an advertising line after sentences",
+        &[0.01, 0.05, 0.2],
+        parts::advertised,
+    ),
+    whole("shuffled", "paragraphs in random order", &[], |scene, _| {
+        parts::shuffled(scene)
+    }),
+    whole(
+        "tenth",
+        "a tenth of the book, at a random position",
+        &[],
+        |scene, _| parts::tenth(scene),
+    ),
+    whole(
+        "glued",
+        "the book between two other books",
+        &[],
+        |scene, _| parts::glued(scene),
+    ),
+    whole(
+        "fresh",
+        "sentences replaced by new ones",
+        &[0.05, 0.1, 0.2],
+        parts::fresh,
+    ),
 ];
 
 const fn attack(
@@ -106,7 +244,15 @@ const fn attack(
     strengths: &'static [f64],
     apply: fn(&mut Scene<'_>, f64) -> String,
 ) -> Attack {
-    Attack { name, what, strengths, alphabet: Alphabet::Any, whole: false, mirrored: false, apply }
+    Attack {
+        name,
+        what,
+        strengths,
+        alphabet: Alphabet::Any,
+        whole: false,
+        mirrored: false,
+        apply,
+    }
 }
 
 const fn whole(
@@ -115,7 +261,10 @@ const fn whole(
     strengths: &'static [f64],
     apply: fn(&mut Scene<'_>, f64) -> String,
 ) -> Attack {
-    Attack { whole: true, ..attack(name, what, strengths, apply) }
+    Attack {
+        whole: true,
+        ..attack(name, what, strengths, apply)
+    }
 }
 
 impl Attack {
@@ -132,19 +281,35 @@ impl Attack {
     /// The strengths; a single one for an attack without any.
     #[must_use]
     pub fn all_strengths(&self) -> &'static [f64] {
-        if self.strengths.is_empty() { &[1.0] } else { self.strengths }
+        if self.strengths.is_empty() {
+            &[1.0]
+        } else {
+            self.strengths
+        }
     }
 
     /// Formats a strength: `2 %`, or nothing for an attack without strengths.
     pub(super) fn strength(&self, strength: f64) -> String {
-        if self.strengths.is_empty() { String::new() } else { format!("{} %", (strength * 1e3).round() / 10.0) }
+        if self.strengths.is_empty() {
+            String::new()
+        } else {
+            format!("{} %", (strength * 1e3).round() / 10.0)
+        }
     }
 
     /// A disguised copy of a text, made without other books; `None` if the attack does not apply to it.
     #[must_use]
     pub fn copy(&self, text: &str, strength: f64, seed: u64) -> Option<String> {
         let words: Vec<&str> = text.split_whitespace().collect();
-        self.disguise(Scene { text, words: &words, others: &[], random: Random::new(seed) }, strength)
+        self.disguise(
+            Scene {
+                text,
+                words: &words,
+                others: &[],
+                random: Random::new(seed),
+            },
+            strength,
+        )
     }
 
     /// The disguised text, or `None` if the attack does not apply to it.
@@ -173,7 +338,9 @@ fn map_words(text: &str, mut change: impl FnMut(&str, &mut String)) -> String {
     let mut changed = String::with_capacity(text.len() + text.len() / 8);
     let mut rest = text;
     while !rest.is_empty() {
-        let word = rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len());
+        let word = rest
+            .find(|c: char| !c.is_alphabetic())
+            .unwrap_or(rest.len());
         if word > 0 {
             change(&rest[..word], &mut changed);
         }
@@ -194,7 +361,15 @@ mod tests {
         let words: Vec<&str> = text.split_whitespace().collect();
         let others = ["first other".to_owned(), "second other".to_owned()];
         let attack = Attack::named(name).expect("an attack");
-        attack.disguise(Scene { text, words: &words, others: &others, random: Random::new(seed) }, strength)
+        attack.disguise(
+            Scene {
+                text,
+                words: &words,
+                others: &others,
+                random: Random::new(seed),
+            },
+            strength,
+        )
     }
 
     #[test]
@@ -211,12 +386,20 @@ mod tests {
             ("other-look-alikes", "copy known", Some("cορy κηοwη")),
             ("upside-down", "Gem, a", Some("ƃǝɯ' ɐ")),
             ("turned", "Gem, a", Some("ɐ 'ɯǝƃ")),
-            ("backwards", "Gem, a", Some("\u{202e},meG\u{202c} \u{202e}a\u{202c}")),
+            (
+                "backwards",
+                "Gem, a",
+                Some("\u{202e},meG\u{202c} \u{202e}a\u{202c}"),
+            ),
             ("joined", "a gem or two", Some("agemortwo")),
             ("columns", "a gem", Some("a gem \n")),
             ("leet", "toes", Some("7035")),
             ("letter-spaced", "пират", Some("п и р а т")),
-            ("romanised", "Щука, Юла и чиж", Some("Shchuka, Yula i chizh")),
+            (
+                "romanised",
+                "Щука, Юла и чиж",
+                Some("Shchuka, Yula i chizh"),
+            ),
             ("romanised", "not Cyrillic", None),
             ("from-romanised", "Щука", Some("Щука")),
             ("romanised-and-back", "Щука, Юла и чиж", None),
@@ -225,13 +408,18 @@ mod tests {
             ("glued", "this", Some("first other\n\nthis\n\nsecond other")),
         ];
         for (name, text, expected) in table {
-            assert_eq!(disguise(name, 1.0, text, 1).as_deref(), expected, "{name} of {text}");
+            assert_eq!(
+                disguise(name, 1.0, text, 1).as_deref(),
+                expected,
+                "{name} of {text}"
+            );
         }
     }
 
     #[test]
     fn one_seed_one_copy() {
-        let sentences = (0..300).map(|i| format!("Sentence {i} tells of stones. Камень номер {i} блестит."));
+        let sentences =
+            (0..300).map(|i| format!("Sentence {i} tells of stones. Камень номер {i} блестит."));
         let text = sentences.collect::<Vec<_>>().join(
             "
 
@@ -239,7 +427,8 @@ mod tests {
         );
         for attack in ATTACKS {
             for &strength in attack.all_strengths() {
-                let [once, again, other] = [7, 7, 8].map(|seed| disguise(attack.name, strength, &text, seed));
+                let [once, again, other] =
+                    [7, 7, 8].map(|seed| disguise(attack.name, strength, &text, seed));
                 assert_eq!(once, again, "{}", attack.name);
                 if strength < 1.0 || ["shuffled", "tenth"].contains(&attack.name) {
                     assert_ne!(once, other, "{} at {strength}", attack.name);
@@ -254,14 +443,29 @@ mod tests {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         for name in ["letters", "look-alikes"] {
             let copy = disguise(name, 0.1, &text, 3).expect("it applies");
-            let differ = copy.chars().zip(text.chars()).filter(|(a, b)| a != b).count() as f64;
-            let twins = if name == "letters" { 60_000.0 } else { 8.0 * 4_000.0 };
+            let differ = copy
+                .chars()
+                .zip(text.chars())
+                .filter(|(a, b)| a != b)
+                .count() as f64;
+            let twins = if name == "letters" {
+                60_000.0
+            } else {
+                8.0 * 4_000.0
+            };
             assert!((0.08..0.12).contains(&(differ / twins)), "{name}: {differ}");
         }
         for name in ["leet", "hyphens", "zero-width"] {
             let copy = disguise(name, 0.2, &text, 3).expect("it applies");
-            let differ = words(&copy).iter().zip(words(&text)).filter(|(a, b)| *a != b).count() as f64;
-            assert!((0.18..0.22).contains(&(differ / 8_000.0)), "{name}: {differ}");
+            let differ = words(&copy)
+                .iter()
+                .zip(words(&text))
+                .filter(|(a, b)| *a != b)
+                .count() as f64;
+            assert!(
+                (0.18..0.22).contains(&(differ / 8_000.0)),
+                "{name}: {differ}"
+            );
         }
     }
 

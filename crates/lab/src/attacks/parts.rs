@@ -46,17 +46,30 @@ pub(super) fn advertised(scene: &mut Scene<'_>, share: f64) -> String {
 }
 
 pub(super) fn shuffled(scene: &mut Scene<'_>) -> String {
-    let by_blank_lines: Vec<&str> = scene.text.split("\n\n").filter(|p| !p.trim().is_empty()).collect();
-    let by_lines: Vec<&str> = scene.text.lines().filter(|p| !p.trim().is_empty()).collect();
-    let mut paragraphs =
-        [by_blank_lines, by_lines].into_iter().find(|p| p.len() >= PARAGRAPHS).unwrap_or_else(|| sentences(scene.text));
+    let by_blank_lines: Vec<&str> = scene
+        .text
+        .split("\n\n")
+        .filter(|p| !p.trim().is_empty())
+        .collect();
+    let by_lines: Vec<&str> = scene
+        .text
+        .lines()
+        .filter(|p| !p.trim().is_empty())
+        .collect();
+    let mut paragraphs = [by_blank_lines, by_lines]
+        .into_iter()
+        .find(|p| p.len() >= PARAGRAPHS)
+        .unwrap_or_else(|| sentences(scene.text));
     scene.random.shuffle(&mut paragraphs);
     paragraphs.join("\n\n")
 }
 
 /// The last character boundary at or before this position.
 fn floor(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default()
+    (0..=at)
+        .rev()
+        .find(|at| text.is_char_boundary(*at))
+        .unwrap_or_default()
 }
 
 pub(super) fn tenth(scene: &mut Scene<'_>) -> String {

@@ -83,7 +83,10 @@ pub(super) const OTHER_TWINS: &[(char, char)] = &[
     ('П', 'Π'),
 ];
 /// Letters and marks, and the characters that look like them upside down.
-const UPSIDE_DOWN: [&str; 2] = ["abcdefghijklmnopqrstuvwxyz.,'!?", "ɐqɔpǝɟƃɥᴉɾʞlɯuodbɹsʇnʌʍxʎz˙',¡¿"];
+const UPSIDE_DOWN: [&str; 2] = [
+    "abcdefghijklmnopqrstuvwxyz.,'!?",
+    "ɐqɔpǝɟƃɥᴉɾʞlɯuodbɹsʇnʌʍxʎz˙',¡¿",
+];
 /// Common romanisation of Cyrillic letters. Longer ones come first, so that the conversion back tries them first.
 const ROMAN: &[(char, &str)] = &[
     ('щ', "shch"),
@@ -134,15 +137,27 @@ const ROMAN: &[(char, &str)] = &[
 /// Replaces this share of the letters that have a twin in the list.
 pub(super) fn replaced(scene: &mut Scene<'_>, share: f64, twins: &[(char, char)]) -> String {
     let random = &mut scene.random;
-    let twin = |c: char| twins.iter().find(|(letter, _)| *letter == c).map(|(_, twin)| *twin);
-    scene.text.chars().map(|c| twin(c).filter(|_| random.happens(share)).unwrap_or(c)).collect()
+    let twin = |c: char| {
+        twins
+            .iter()
+            .find(|(letter, _)| *letter == c)
+            .map(|(_, twin)| *twin)
+    };
+    scene
+        .text
+        .chars()
+        .map(|c| twin(c).filter(|_| random.happens(share)).unwrap_or(c))
+        .collect()
 }
 
 /// In lower case, because few capitals have a form upside down.
 pub(super) fn upside_down(text: &str) -> String {
     let [upright, turned] = UPSIDE_DOWN.map(|letters| letters.chars());
     let turn: HashMap<char, char> = upright.zip(turned).collect();
-    text.chars().flat_map(char::to_lowercase).map(|c| turn.get(&c).copied().unwrap_or(c)).collect()
+    text.chars()
+        .flat_map(char::to_lowercase)
+        .map(|c| turn.get(&c).copied().unwrap_or(c))
+        .collect()
 }
 
 /// The last line first, and in each the last letter.
@@ -167,10 +182,16 @@ pub(super) fn backwards(text: &str) -> String {
 pub(super) fn look_alikes(scene: &mut Scene<'_>, share: f64) -> String {
     let random = &mut scene.random;
     let twin = |c: char| {
-        let twins = TWINS.iter().find(|(latin, cyrillic)| c == *latin || c == *cyrillic);
+        let twins = TWINS
+            .iter()
+            .find(|(latin, cyrillic)| c == *latin || c == *cyrillic);
         twins.map(|(latin, cyrillic)| if c == *latin { *cyrillic } else { *latin })
     };
-    scene.text.chars().map(|c| twin(c).filter(|_| random.happens(share)).unwrap_or(c)).collect()
+    scene
+        .text
+        .chars()
+        .map(|c| twin(c).filter(|_| random.happens(share)).unwrap_or(c))
+        .collect()
 }
 
 /// Moves the ASCII letters of this share of the words to other ranges, which start at the given code points.
@@ -182,7 +203,11 @@ fn moved(scene: &mut Scene<'_>, share: f64, capital_a: u32, small_a: u32) -> Str
         _ => c,
     };
     map_words(scene.text, |word, copy| {
-        if random.happens(share) { copy.extend(word.chars().map(letter)) } else { copy.push_str(word) }
+        if random.happens(share) {
+            copy.extend(word.chars().map(letter))
+        } else {
+            copy.push_str(word)
+        }
     })
 }
 
@@ -201,7 +226,10 @@ pub(super) fn circled(scene: &mut Scene<'_>, share: f64) -> String {
 /// Whether most of the first 10,000 letters are Cyrillic.
 pub(super) fn is_cyrillic(text: &str) -> bool {
     let letters = || text.chars().filter(|c| c.is_alphabetic()).take(10_000);
-    2 * letters().filter(|c| ('\u{400}'..'\u{530}').contains(c)).count() > letters().count()
+    2 * letters()
+        .filter(|c| ('\u{400}'..'\u{530}').contains(c))
+        .count()
+        > letters().count()
 }
 
 pub(super) fn romanised(text: &str) -> String {

@@ -46,7 +46,10 @@ fn insert_into_long(
             return;
         }
         let inside = 2 + random.below(letters - 3);
-        let at = word.char_indices().nth(inside).map_or(word.len(), |(at, _)| at);
+        let at = word
+            .char_indices()
+            .nth(inside)
+            .map_or(word.len(), |(at, _)| at);
         copy.push_str(&word[..at]);
         copy.push_str(pick(random));
         copy.push_str(&word[at..]);
@@ -54,8 +57,12 @@ fn insert_into_long(
 }
 
 pub(super) fn zero_width(scene: &mut Scene<'_>, share: f64) -> String {
-    const AS_TEXT: [&str; 7] = ["\u{200b}", "\u{200c}", "\u{200d}", "\u{2060}", "\u{feff}", "\u{ad}", "\u{180e}"];
-    insert_into_long(scene, share, |random| random.pick(&AS_TEXT).unwrap_or_default())
+    const AS_TEXT: [&str; 7] = [
+        "\u{200b}", "\u{200c}", "\u{200d}", "\u{2060}", "\u{feff}", "\u{ad}", "\u{180e}",
+    ];
+    insert_into_long(scene, share, |random| {
+        random.pick(&AS_TEXT).unwrap_or_default()
+    })
 }
 
 pub(super) fn hyphenated(scene: &mut Scene<'_>, share: f64) -> String {
@@ -77,8 +84,16 @@ pub(super) fn letter_spaced(scene: &mut Scene<'_>, share: f64) -> String {
 
 pub(super) fn leet(scene: &mut Scene<'_>, share: f64) -> String {
     let random = &mut scene.random;
-    let digit = |c: char| LEET.iter().find(|(letter, _)| *letter == c).map_or(c, |(_, digit)| *digit);
+    let digit = |c: char| {
+        LEET.iter()
+            .find(|(letter, _)| *letter == c)
+            .map_or(c, |(_, digit)| *digit)
+    };
     map_words(scene.text, |word, copy| {
-        if random.happens(share) { copy.extend(word.chars().map(digit)) } else { copy.push_str(word) }
+        if random.happens(share) {
+            copy.extend(word.chars().map(digit))
+        } else {
+            copy.push_str(word)
+        }
     })
 }

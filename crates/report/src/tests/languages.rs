@@ -17,10 +17,22 @@ fn full() -> Report {
         found
     };
     let mut report = report(vec![cyrillic(found(None, Rights::Protected)); 4]);
-    (report.total, report.disabled, report.common_gems, report.allowed_gems) = (1_300, 2, 3, 1);
+    (
+        report.total,
+        report.disabled,
+        report.common_gems,
+        report.allowed_gems,
+    ) = (1_300, 2, 3, 1);
     (report.rule.min_support, report.rule.min_share) = (2.0, 0.03);
-    (report.error_probability, report.matches[0].error_probability) = (Some(2.5e-10), Some(1.3e-4));
-    (report.matches[1].error_probability, report.matches[1].work, report.matches[1].allowed) = (Some(1.0), 1, true);
+    (
+        report.error_probability,
+        report.matches[0].error_probability,
+    ) = (Some(2.5e-10), Some(1.3e-4));
+    (
+        report.matches[1].error_probability,
+        report.matches[1].work,
+        report.matches[1].allowed,
+    ) = (Some(1.0), 1, true);
     (report.matches[2].chance, report.matches[2].book.title) = (Some(1.7), None);
     report.matches[3].spans[0].query.bytes = None;
     (report.informing, report.matches[3].informs) = (3, Some(Informs::UntrustedLibrary));
@@ -33,9 +45,18 @@ fn full() -> Report {
         found.relation = Some(relation);
     }
     let word = example(Trick::Digits, "в ящике лежал ", "кла4", ", и");
-    report.disguise =
-        Some(Disguise { invisible: 1, marks: 21, letter_spaced: 2, digits: 5, hyphens: 11, ..disguised(vec![word]) });
-    report.disguise.iter_mut().for_each(|signs| signs.hidden = Some(hidden_in_all_ways()));
+    report.disguise = Some(Disguise {
+        invisible: 1,
+        marks: 21,
+        letter_spaced: 2,
+        digits: 5,
+        hyphens: 11,
+        ..disguised(vec![word])
+    });
+    report
+        .disguise
+        .iter_mut()
+        .for_each(|signs| signs.hidden = Some(hidden_in_all_ways()));
     report.note = Some("оговорка".into());
     report
 }
@@ -81,7 +102,13 @@ fn in_russian() {
         "случайно столько же общих отпечатков имели бы примерно 2 посторонние книги",
         "цифры вместо букв, байты 1_204–1_211: …в ящике лежал кла4, и…",
     ] {
-        assert!(text.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{said}: {text}");
+        assert!(
+            text.split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .contains(said),
+            "{said}: {text}"
+        );
     }
 }
 
@@ -89,9 +116,19 @@ fn in_russian() {
 #[test]
 fn nothing_is_left_untranslated() {
     let report = full();
-    let rows = |outcome| Checked { name: "роман".into(), outcome };
-    let listed =
-        |verdict| rows(Ok(Summary { page: "1".into(), verdict, not_checked: None, covered: Some(0.3), matches: 5 }));
+    let rows = |outcome| Checked {
+        name: "роман".into(),
+        outcome,
+    };
+    let listed = |verdict| {
+        rows(Ok(Summary {
+            page: "1".into(),
+            verdict,
+            not_checked: None,
+            covered: Some(0.3),
+            matches: 5,
+        }))
+    };
     let rows = [
         listed(Rights::Forbidden),
         listed(Rights::Protected),
@@ -110,12 +147,24 @@ fn nothing_is_left_untranslated() {
         Reason::NothingToCompare,
         Reason::Match,
     ];
-    let mut said: Vec<String> =
-        [Some(50_000), None].iter().map(|&bytes| printed_in(Russian, 80, "роман", &report, bytes)).collect();
+    let mut said: Vec<String> = [Some(50_000), None]
+        .iter()
+        .map(|&bytes| printed_in(Russian, 80, "роман", &report, bytes))
+        .collect();
     for verdict in verdicts {
         for reason in reasons {
-            let found: Vec<Match> = report.matches.iter().take(usize::from(reason == Reason::Match)).cloned().collect();
-            let mut few = Report { verdict, reason, matches: found, ..report.clone() };
+            let found: Vec<Match> = report
+                .matches
+                .iter()
+                .take(usize::from(reason == Reason::Match))
+                .cloned()
+                .collect();
+            let mut few = Report {
+                verdict,
+                reason,
+                matches: found,
+                ..report.clone()
+            };
             for (of, error) in few.matches.iter_mut().zip([Some(1.0)]) {
                 (of.book.rights, few.error_probability) = (verdict, error);
             }
@@ -126,14 +175,24 @@ fn nothing_is_left_untranslated() {
     let page = page(Russian, "роман", &report, Some(50_000), &Texts::default());
     let index = html_index(Russian, &rows, jiff::Timestamp::UNIX_EPOCH);
     for page in [page, index] {
-        assert!(page.starts_with("<!DOCTYPE html><html lang=\"ru\">"), "{page}");
+        assert!(
+            page.starts_with("<!DOCTYPE html><html lang=\"ru\">"),
+            "{page}"
+        );
         let (_, body) = page.split_once("</style>").expect("a page");
         // The text between the tags.
-        said.push(body.split('<').filter_map(|tag| tag.split_once('>')).map(|(_, text)| text).collect());
+        said.push(
+            body.split('<')
+                .filter_map(|tag| tag.split_once('>'))
+                .map(|(_, text)| text)
+                .collect(),
+        );
     }
     for said in said {
         let names = ["documented", "UTC", "&gt;", "&lt;", "gems"];
-        let rest = names.iter().fold(said.clone(), |said, name| said.replace(name, ""));
+        let rest = names
+            .iter()
+            .fold(said.clone(), |said, name| said.replace(name, ""));
         assert!(!rest.contains(|c: char| c.is_ascii_alphabetic()), "{said}");
     }
     assert_eq!(
@@ -146,9 +205,12 @@ fn nothing_is_left_untranslated() {
 #[test]
 fn comparisons() {
     let recipe = lapidary_gems::Recipe::documented();
-    let words: Vec<String> = (0..9_000_u64).map(|i| format!("{:x}stone", i * 2_654_435_761 % 999_983)).collect();
+    let words: Vec<String> = (0..9_000_u64)
+        .map(|i| format!("{:x}stone", i * 2_654_435_761 % 999_983))
+        .collect();
     let text = words.join(" ");
-    let [a, b] = [&text, &text[..text.len() / 2]].map(|text| lapidary_catalogue::Text::new(text, None));
+    let [a, b] =
+        [&text, &text[..text.len() / 2]].map(|text| lapidary_catalogue::Text::new(text, None));
     let comparison = lapidary_catalogue::compare(&recipe, recipe.rule(), &a, &b);
     let shown = |language| {
         let mut out = Vec::new();
@@ -156,8 +218,21 @@ fn comparisons() {
         String::from_utf8(out).expect("text")
     };
     let (english, russian) = (shown(English), shown(Russian));
-    assert!(english.contains("in common under documented: a match\n"), "{english}");
-    assert!(english.contains(" % of A, 100.0 % of B; most of B is in A\n"), "{english}");
-    assert!(russian.contains(" по алгоритму documented: тексты совпадают\n"), "{russian}");
-    assert!(russian.contains("\u{a0}% текста A, 100,0\u{a0}% текста B; большая часть B содержится в A\n"), "{russian}");
+    assert!(
+        english.contains("in common under documented: a match\n"),
+        "{english}"
+    );
+    assert!(
+        english.contains(" % of A, 100.0 % of B; most of B is in A\n"),
+        "{english}"
+    );
+    assert!(
+        russian.contains(" по алгоритму documented: тексты совпадают\n"),
+        "{russian}"
+    );
+    assert!(
+        russian
+            .contains("\u{a0}% текста A, 100,0\u{a0}% текста B; большая часть B содержится в A\n"),
+        "{russian}"
+    );
 }

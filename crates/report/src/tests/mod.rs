@@ -16,7 +16,13 @@ use lapidary_store::Rights;
 
 fn extent(gems: (u32, u32), bytes: Option<(u64, u64)>) -> Extent {
     let bytes = bytes.map(|(start, end)| Place { start, end });
-    Extent { gems: Range { start: gems.0, end: gems.1 }, bytes }
+    Extent {
+        gems: Range {
+            start: gems.0,
+            end: gems.1,
+        },
+        bytes,
+    }
 }
 
 fn found(title: Option<&str>, rights: Rights) -> Match {
@@ -55,10 +61,20 @@ fn found(title: Option<&str>, rights: Rights) -> Match {
 }
 
 fn report(mut matches: Vec<Match>) -> Report {
-    (1..).zip(&mut matches).for_each(|(work, found)| found.work = work);
+    (1..)
+        .zip(&mut matches)
+        .for_each(|(work, found)| found.work = work);
     Report {
-        verdict: matches.iter().map(|found| found.book.rights).min().unwrap_or(Rights::Unknown),
-        reason: if matches.is_empty() { Reason::NoMatch } else { Reason::Match },
+        verdict: matches
+            .iter()
+            .map(|found| found.book.rights)
+            .min()
+            .unwrap_or(Rights::Unknown),
+        reason: if matches.is_empty() {
+            Reason::NoMatch
+        } else {
+            Reason::Match
+        },
         covered: Some(if matches.is_empty() { 0.0 } else { 0.375 }),
         recipe: "documented".parse().expect("a name"),
         recipes: vec!["documented".parse().expect("a name")],
@@ -87,25 +103,61 @@ fn printed(width: usize, name: &str, report: &Report, bytes: Option<u64>) -> Str
     printed_in(English, width, name, report, bytes)
 }
 
-fn printed_in(language: Language, width: usize, name: &str, report: &Report, bytes: Option<u64>) -> String {
+fn printed_in(
+    language: Language,
+    width: usize,
+    name: &str,
+    report: &Report,
+    bytes: Option<u64>,
+) -> String {
     let mut out = Vec::new();
-    Page::new(&mut out, false).of_width(width).report(language, name, report, bytes).expect("memory");
+    Page::new(&mut out, false)
+        .of_width(width)
+        .report(language, name, report, bytes)
+        .expect("memory");
     String::from_utf8(out).expect("text")
 }
 
-fn page(language: Language, name: &str, report: &Report, bytes: Option<u64>, texts: &Texts<'_>) -> String {
-    html_report(language, name, &report_part(language, name, report, bytes, texts, Timestamp::UNIX_EPOCH))
+fn page(
+    language: Language,
+    name: &str,
+    report: &Report,
+    bytes: Option<u64>,
+    texts: &Texts<'_>,
+) -> String {
+    html_report(
+        language,
+        name,
+        &report_part(language, name, report, bytes, texts, Timestamp::UNIX_EPOCH),
+    )
 }
 
 fn example(trick: Trick, before: &str, word: &str, after: &str) -> DisguisedWord {
-    let bytes = Place { start: 1_204, end: 1_204 + word.len() as u64 };
-    DisguisedWord { trick, bytes, at: None, before: before.into(), word: word.into(), after: after.into() }
+    let bytes = Place {
+        start: 1_204,
+        end: 1_204 + word.len() as u64,
+    };
+    DisguisedWord {
+        trick,
+        bytes,
+        at: None,
+        before: before.into(),
+        word: word.into(),
+        after: after.into(),
+    }
 }
 
 /// Words hidden in every way.
 fn hidden_in_all_ways() -> HiddenText {
-    let ways = (1_000..).zip(Hiding::ALL).map(|(words, how)| HiddenCount { how, words }).collect();
-    HiddenText { words: 12_066, share: 0.61, ways }
+    let ways = (1_000..)
+        .zip(Hiding::ALL)
+        .map(|(words, how)| HiddenCount { how, words })
+        .collect();
+    HiddenText {
+        words: 12_066,
+        share: 0.61,
+        ways,
+    }
 }
 
 fn disguised(examples: Vec<DisguisedWord>) -> Disguise {

@@ -8,20 +8,34 @@ use lapidary_store::Rights;
 
 #[test]
 fn a_page_shows_all_and_nothing_of_it_is_markup() {
-    let mut report = report(vec![found(Some("<script>alert(1)</script>"), Rights::Protected)]);
+    let mut report = report(vec![found(
+        Some("<script>alert(1)</script>"),
+        Rights::Protected,
+    )]);
     report.allowed_gems = 2;
     report.matches[0].allowed = true;
     let page = page(English, "<b>.txt", &report, Some(50_000), &Texts::default());
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
-    for said in
-        ["&lt;script&gt;", "&lt;b&gt;.txt", "1970-01-01", "2026-01-31", "<svg", "<polygon", "A. Author", "north/17"]
-    {
+    for said in [
+        "&lt;script&gt;",
+        "&lt;b&gt;.txt",
+        "1970-01-01",
+        "2026-01-31",
+        "<svg",
+        "<polygon",
+        "A. Author",
+        "north/17",
+    ] {
         assert!(page.contains(said), "{said}: {page}");
     }
     for element in ["rect", "polygon", "g", "svg"] {
         let count = |tag: &str| page.matches(tag).count();
         // Browsers put whatever follows an unclosed SVG element inside it.
-        assert_eq!(count(&format!("<{element} ")), count(&format!("</{element}>")), "{element}");
+        assert_eq!(
+            count(&format!("<{element} ")),
+            count(&format!("</{element}>")),
+            "{element}"
+        );
     }
     for never in ["<script", "<b>", "http://", "https://", "src=", "NaN"] {
         assert!(!page.contains(never), "{never}: {page}");
@@ -30,8 +44,14 @@ fn a_page_shows_all_and_nothing_of_it_is_markup() {
 
 /// A story, and a copy of it with hostile words in it.
 fn hostile_texts() -> (String, String) {
-    let words: Vec<String> =
-        (0..900_u64).map(|i| format!("{:x}stone", (i + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30)).collect();
+    let words: Vec<String> = (0..900_u64)
+        .map(|i| {
+            format!(
+                "{:x}stone",
+                (i + 7).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 30
+            )
+        })
+        .collect();
     let mut copy = words.clone();
     copy[100] = "<script>alert(1)</script>".to_owned();
     copy[200] = "\"><img src=x onerror=alert(1)>".to_owned();
@@ -52,7 +72,11 @@ fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
     report.matches[0].spans[0].book = extent((0, 1), Some((0, book.len() as u64)));
     let [in_text, in_book] = [&copy, &book].map(|text| Locator::new(text, &[]));
     report.matches[0].compare(&copy, &in_text, &book, &in_book);
-    let texts = Texts { text: Some(&copy), adds_passages: false, books: vec![Some(book.clone())] };
+    let texts = Texts {
+        text: Some(&copy),
+        adds_passages: false,
+        books: vec![Some(book.clone())],
+    };
     let bytes = Some(copy.len() as u64);
     let both = page(English, "x", &report, bytes, &texts);
     for said in [
@@ -66,17 +90,34 @@ fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
     ] {
         assert!(both.contains(said), "{said}: {both}");
     }
-    for never in ["<script", "<img", "<b>", "\u{202e}", "\u{7}", "\u{1b}", "http://", "https://"] {
+    for never in [
+        "<script", "<img", "<b>", "\u{202e}", "\u{7}", "\u{1b}", "http://", "https://",
+    ] {
         assert!(!both.contains(never), "{never}: {both}");
     }
-    for element in ["table", "tr", "td", "details", "summary", "ins", "del", "mark", "h1", "h3"] {
-        let starts = both.matches(&format!("<{element}>")).count() + both.matches(&format!("<{element} ")).count();
-        assert_eq!(starts, both.matches(&format!("</{element}>")).count(), "{element}");
+    for element in [
+        "table", "tr", "td", "details", "summary", "ins", "del", "mark", "h1", "h3",
+    ] {
+        let starts = both.matches(&format!("<{element}>")).count()
+            + both.matches(&format!("<{element} ")).count();
+        assert_eq!(
+            starts,
+            both.matches(&format!("</{element}>")).count(),
+            "{element}"
+        );
     }
     // Without the book's text there are still the excerpts.
-    let alone = Texts { text: Some(&copy), adds_passages: false, books: Vec::new() };
+    let alone = Texts {
+        text: Some(&copy),
+        adds_passages: false,
+        books: Vec::new(),
+    };
     let in_russian = page(Russian, "x", &report, bytes, &alone);
-    for (said, shown) in [("Отрывок 1", true), ("&lt;script&gt;", true), ("<del>", false)] {
+    for (said, shown) in [
+        ("Отрывок 1", true),
+        ("&lt;script&gt;", true),
+        ("<del>", false),
+    ] {
         assert_eq!(in_russian.contains(said), shown, "{said}: {in_russian}");
     }
     // Spans that a server invents show nothing that is not there.
@@ -96,10 +137,26 @@ fn a_comparison_as_a_page() {
     let [a, b] = [&copy, &book].map(|text| lapidary_catalogue::Text::new(text, None));
     let mut comparison = lapidary_catalogue::compare(&recipe, recipe.rule(), &a, &b);
     comparison.locate(&Locator::new(&copy, &[]), &Locator::new(&book, &[]));
-    let sides = [&copy, &book].map(|text| Side { text, language: None });
-    let page = html_comparison(Russian, ["<a>.txt", "b.txt"], sides, &comparison, jiff::Timestamp::UNIX_EPOCH);
-    for said in ["<html lang=\"ru\">", "&lt;a&gt;.txt", "Отрывок 1", "совпадает дословно", "абзац 1", "<ins>", "<del>"]
-    {
+    let sides = [&copy, &book].map(|text| Side {
+        text,
+        language: None,
+    });
+    let page = html_comparison(
+        Russian,
+        ["<a>.txt", "b.txt"],
+        sides,
+        &comparison,
+        jiff::Timestamp::UNIX_EPOCH,
+    );
+    for said in [
+        "<html lang=\"ru\">",
+        "&lt;a&gt;.txt",
+        "Отрывок 1",
+        "совпадает дословно",
+        "абзац 1",
+        "<ins>",
+        "<del>",
+    ] {
         assert!(page.contains(said), "{said}: {page}");
     }
     assert!(!page.contains("<a>") && !page.contains("<script"), "{page}");

@@ -20,7 +20,10 @@ unknown: nothing in the catalogue matches
     alone: once in 77,000 checks like this one
 
 ";
-    assert_eq!(printed(80, "novel.txt", &report(vec![]), Some(50_000)), expected);
+    assert_eq!(
+        printed(80, "novel.txt", &report(vec![]), Some(50_000)),
+        expected
+    );
 }
 
 #[test]
@@ -58,18 +61,36 @@ fn one_measure_of_certainty() {
     report.matches[0].error_probability = Some(1.3e-4);
     let table = [
         (Some(0.02), "measured false-alarm rate: below 1 in 50"),
-        (Some(1.0), "false-alarm rate: unknown, since too few unrelated books were measured"),
-        (None, "false-alarm rate: not measured for recipe 'documented'"),
+        (
+            Some(1.0),
+            "false-alarm rate: unknown, since too few unrelated books were measured",
+        ),
+        (
+            None,
+            "false-alarm rate: not measured for recipe 'documented'",
+        ),
     ];
     for (error, expected) in table {
         report.error_probability = error;
         let text = printed(120, "novel.txt", &report, Some(50_000));
-        let page = page(English, "novel.txt", &report, Some(50_000), &Texts::default());
+        let page = page(
+            English,
+            "novel.txt",
+            &report,
+            Some(50_000),
+            &Texts::default(),
+        );
         for (shown, heading) in [(text, "\nMethod\n"), (page, "<h2>Method</h2>")] {
             let (before, method) = shown.split_once(heading).expect("a method");
-            assert!(before.contains(expected) && before.matches("rate").count() == 1, "{shown}");
+            assert!(
+                before.contains(expected) && before.matches("rate").count() == 1,
+                "{shown}"
+            );
             for figure in ["chance", "evidence", "unrelated books has"] {
-                assert!(!before.contains(figure) && method.contains(figure), "{figure}: {shown}");
+                assert!(
+                    !before.contains(figure) && method.contains(figure),
+                    "{figure}: {shown}"
+                );
             }
         }
     }
@@ -143,20 +164,48 @@ Method
 
 ";
     let mut report = report(vec![]);
-    report.disguise = Some(disguised(vec![example(Trick::LookAlikes, "in the box\nlay the ", "trеasure", ", and")]));
+    report.disguise = Some(disguised(vec![example(
+        Trick::LookAlikes,
+        "in the box\nlay the ",
+        "trеasure",
+        ", and",
+    )]));
     assert_eq!(printed(80, "novel.txt", &report, Some(50_000)), expected);
-    let page = page(English, "novel.txt", &report, Some(50_000), &Texts::default());
+    let page = page(
+        English,
+        "novel.txt",
+        &report,
+        Some(50_000),
+        &Texts::default(),
+    );
     let (before, method) = page.split_once("<h2>Method</h2>").expect("a method");
-    assert!(before.contains("This text is disguised: 1,204 letters of another script in 38 % of the words"), "{page}");
+    assert!(
+        before.contains(
+            "This text is disguised: 1,204 letters of another script in 38 % of the words"
+        ),
+        "{page}"
+    );
     assert!(method.contains("tr[е=U+0435]asure"), "{page}");
 
-    let several = Disguise { invisible: 1, digits: 2, share: 0.009, ..disguised(vec![]) };
+    let several = Disguise {
+        invisible: 1,
+        digits: 2,
+        share: 0.009,
+        ..disguised(vec![])
+    };
     report.disguise = Some(several.clone());
     let sentence = "This text is disguised: 1 invisible character, 1,204 letters of another script and 2 digits for letters \
                     in 1 % of the words";
-    assert!(printed(140, "novel.txt", &report, None).replace("\n    ", " ").contains(sentence));
+    assert!(
+        printed(140, "novel.txt", &report, None)
+            .replace("\n    ", " ")
+            .contains(sentence)
+    );
     // Ordinary texts have a few signs, too.
-    report.disguise = Some(Disguise { disguised: false, ..several });
+    report.disguise = Some(Disguise {
+        disguised: false,
+        ..several
+    });
     let text = printed(80, "novel.txt", &report, Some(50_000));
     assert!(!text.contains("disguise") && !text.contains("U+"), "{text}");
 }
@@ -165,28 +214,75 @@ Method
 fn hidden_words_are_told_however_few() {
     let way = |how, words| HiddenCount { how, words };
     let mut report = report(vec![]);
-    let one = HiddenText { words: 1, share: 0.01, ways: vec![way(Hiding::Tiny, 1)] };
-    let signs = Disguise { disguised: false, share: 0.0, look_alikes: 0, ..disguised(vec![]) };
-    report.disguise = Some(Disguise { hidden: Some(one), ..signs.clone() });
+    let one = HiddenText {
+        words: 1,
+        share: 0.01,
+        ways: vec![way(Hiding::Tiny, 1)],
+    };
+    let signs = Disguise {
+        disguised: false,
+        share: 0.0,
+        look_alikes: 0,
+        ..disguised(vec![])
+    };
+    report.disguise = Some(Disguise {
+        hidden: Some(one),
+        ..signs.clone()
+    });
     let sentence = "1 word (1 %) of this file is hidden from its readers and was left out: in tiny letters (1)";
-    assert!(printed(140, "novel.txt", &report, Some(50_000)).replace("\n    ", " ").contains(sentence));
-    assert!(page(English, "novel.txt", &report, Some(50_000), &Texts::default()).contains(sentence));
+    assert!(
+        printed(140, "novel.txt", &report, Some(50_000))
+            .replace("\n    ", " ")
+            .contains(sentence)
+    );
+    assert!(
+        page(
+            English,
+            "novel.txt",
+            &report,
+            Some(50_000),
+            &Texts::default()
+        )
+        .contains(sentence)
+    );
 
     let ways = vec![way(Hiding::SameColour, 1_500), way(Hiding::OffPage, 30)];
-    report.disguise = Some(Disguise { hidden: Some(HiddenText { words: 1_530, share: 0.61, ways }), ..signs });
+    report.disguise = Some(Disguise {
+        hidden: Some(HiddenText {
+            words: 1_530,
+            share: 0.61,
+            ways,
+        }),
+        ..signs
+    });
     let sentence = "1,530 words (61 %) of this file are hidden from its readers and were left out: in the colour of the \
                     background (1,500) and beyond the page (30)";
     let text = printed(140, "novel.txt", &report, Some(50_000)).replace("\n    ", " ");
-    assert!(text.contains(sentence) && !text.contains("disguised"), "{text}");
+    assert!(
+        text.contains(sentence) && !text.contains("disguised"),
+        "{text}"
+    );
 }
 
 #[test]
 fn what_is_hidden_is_shown_and_steers_no_terminal() {
     let table = [
-        (Trick::Invisible, "tre\u{200b}as\u{200d}ure", "tre[U+200B]as[U+200D]ure"),
-        (Trick::Invisible, "\u{202e}erusaert\u{1b}[2J", "[U+202E]erusaert[U+001B][2J"),
+        (
+            Trick::Invisible,
+            "tre\u{200b}as\u{200d}ure",
+            "tre[U+200B]as[U+200D]ure",
+        ),
+        (
+            Trick::Invisible,
+            "\u{202e}erusaert\u{1b}[2J",
+            "[U+202E]erusaert[U+001B][2J",
+        ),
         (Trick::LookAlikes, "Рacход", "Р[a=U+0061][c=U+0063]ход"),
-        (Trick::LookAlikes, "ｔｒｅasure", "[ｔ=U+FF54][ｒ=U+FF52][ｅ=U+FF45]asure"),
+        (
+            Trick::LookAlikes,
+            "ｔｒｅasure",
+            "[ｔ=U+FF54][ｒ=U+FF52][ｅ=U+FF45]asure",
+        ),
         (Trick::Marks, "t\u{336}reasure", "t[U+0336]reasure"),
         (Trick::LetterSpaced, "t r e a s u r e", "t r e a s u r e"),
         (Trick::Hyphens, "trea-\nsure", "trea- sure"),
@@ -194,13 +290,29 @@ fn what_is_hidden_is_shown_and_steers_no_terminal() {
     ];
     for (trick, word, shown) in table {
         let mut report = report(vec![]);
-        report.disguise = Some(disguised(vec![example(trick, "\u{1b}[31m\u{202e}the ", word, " \u{7}<b>lay</b>")]));
+        report.disguise = Some(disguised(vec![example(
+            trick,
+            "\u{1b}[31m\u{202e}the ",
+            word,
+            " \u{7}<b>lay</b>",
+        )]));
         let text = printed(140, "novel.txt", &report, None);
         assert!(text.contains(&format!("the {shown} ")), "{shown}: {text}");
-        assert!(text.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}' || c == '\u{200b}')), "{text:?}");
+        assert!(
+            text.chars()
+                .all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}' || c == '\u{200b}')),
+            "{text:?}"
+        );
         let page = page(English, "novel.txt", &report, None, &Texts::default());
-        assert!(page.contains(&format!("the {shown} ")) && !page.contains("<b>"), "{shown}: {page}");
-        assert!(page.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{page:?}");
+        assert!(
+            page.contains(&format!("the {shown} ")) && !page.contains("<b>"),
+            "{shown}: {page}"
+        );
+        assert!(
+            page.chars()
+                .all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')),
+            "{page:?}"
+        );
     }
 }
 
@@ -208,7 +320,12 @@ fn what_is_hidden_is_shown_and_steers_no_terminal() {
 fn five_hundred_matches() {
     let report = report(vec![found(Some("The Sea"), Rights::Free); 500]);
     let text = printed(80, "novel.txt", &report, Some(50_000));
-    assert_eq!(text.lines().filter(|line| line.ends_with("The Sea")).count(), 10);
+    assert_eq!(
+        text.lines()
+            .filter(|line| line.ends_with("The Sea"))
+            .count(),
+        10
+    );
     assert!(text.contains("\n\n… and 490 more\n\nMethod\n"), "{text}");
 }
 
@@ -252,19 +369,34 @@ fn colours_only_when_asked() {
         print_report(&mut out, English, "novel.txt", &report, None, colour).expect("memory");
         String::from_utf8(out).expect("text")
     });
-    assert!(!without.contains('\u{1b}') && with.contains("\u{1b}[31m"), "{with:?}");
+    assert!(
+        !without.contains('\u{1b}') && with.contains("\u{1b}[31m"),
+        "{with:?}"
+    );
     assert_eq!(console::strip_ansi_codes(&with), without);
 }
 
 #[test]
 fn chance_in_words() {
     let table = [
-        (123.4, "by chance alone, about 123 unrelated books would have as many"),
-        (0.6, "by chance alone, about 1 unrelated book would have as many"),
+        (
+            123.4,
+            "by chance alone, about 123 unrelated books would have as many",
+        ),
+        (
+            0.6,
+            "by chance alone, about 1 unrelated book would have as many",
+        ),
         (0.3, "by chance alone: once in 3 checks like this one"),
-        (2.5e-10, "by chance alone: once in 4 billion checks like this one"),
+        (
+            2.5e-10,
+            "by chance alone: once in 4 billion checks like this one",
+        ),
         (0.0, "by chance alone: practically never"),
-        (5e-324, "by chance alone: once in 10³⁰⁸ checks like this one"),
+        (
+            5e-324,
+            "by chance alone: once in 10³⁰⁸ checks like this one",
+        ),
     ];
     for (expected_books, words) in table {
         assert_eq!(odds(English, expected_books), words);
@@ -289,12 +421,23 @@ fn numbers_in_words() {
 
 #[test]
 fn maps() {
-    let ends = [extent((0, 1), Some((0, 10))), extent((9, 10), Some((95, 100)))];
+    let ends = [
+        extent((0, 1), Some((0, 10))),
+        extent((9, 10), Some((95, 100))),
+    ];
     assert_eq!(map(&ends, Some(100), 10, 10), "█░░░░░░░░█");
     assert_eq!(map(&ends, None, 10, 10), "█░░░░░░░░█");
     assert_eq!(map(&ends[..1], Some(100), 10, 5), "█░░░░");
     assert_eq!(map(&ends[1..], Some(100), 10, 5), "░░░░▒");
     let placeless = [extent((1, 2), None)];
-    assert_eq!(map(&placeless, Some(100), 4, 8), "░░██░░░░", "by gems where a span has no bytes");
-    assert_eq!(map(&placeless, None, 0, 3), "░░░", "an impossible length draws nothing");
+    assert_eq!(
+        map(&placeless, Some(100), 4, 8),
+        "░░██░░░░",
+        "by gems where a span has no bytes"
+    );
+    assert_eq!(
+        map(&placeless, None, 0, 3),
+        "░░░",
+        "an impossible length draws nothing"
+    );
 }

@@ -37,7 +37,10 @@ type Wrong = (String, (Reference, bool));
 impl Doubt {
     fn book(&self) -> BookNo {
         match self {
-            Self::Lost(book) | Self::Unlisted(book) | Self::LeftOver(book, _) | Self::Reference { book, .. } => *book,
+            Self::Lost(book)
+            | Self::Unlisted(book)
+            | Self::LeftOver(book, _)
+            | Self::Reference { book, .. } => *book,
         }
     }
 }
@@ -74,8 +77,10 @@ impl Check<'_> {
                 // That was reported. What refers to it stays, so that a check fails and does not miss it.
                 return Ok(());
             }
-            let judged: Result<Vec<_>, StoreError> =
-                doubts.iter().map(|doubt| self.judge(number, book.as_ref(), doubt)).collect();
+            let judged: Result<Vec<_>, StoreError> = doubts
+                .iter()
+                .map(|doubt| self.judge(number, book.as_ref(), doubt))
+                .collect();
             let judged = judged?;
             // In this order: a change that began since then changes nothing before it is an intent.
             let changes = being_changed(self.shared, split(number).0)?.contains(&number);
@@ -88,33 +93,59 @@ impl Check<'_> {
             }
             sleep(PAUSE);
         }
-        tracing::warn!("book {} was not verified, because it is changed all the time", number.0);
+        tracing::warn!(
+            "book {} was not verified, because it is changed all the time",
+            number.0
+        );
         Ok(())
     }
 
     fn generation(&self, book: BookNo) -> Result<Option<i64>, StoreError> {
         let key = self.shared.keys.book(BookState::Present, book);
-        answer(self.shared.address(), self.shared.read_one(Command::new("HGET", &key, "g"))?)
+        answer(
+            self.shared.address(),
+            self.shared.read_one(Command::new("HGET", &key, "g"))?,
+        )
     }
 
     /// The fault, if there is one, and what is to be added or removed.
-    fn judge(&self, number: BookNo, book: Option<&Book>, doubt: &Doubt) -> Result<Option<Wrong>, StoreError> {
+    fn judge(
+        &self,
+        number: BookNo,
+        book: Option<&Book>,
+        doubt: &Doubt,
+    ) -> Result<Option<Wrong>, StoreError> {
         let (shard, within) = split(number);
         let is_listed = || -> Result<bool, StoreError> {
             let lookup = Command::new("ZSCORE", &self.shared.keys.shard(shard, "books"), within);
             Ok(is_there(&self.shared.read_one(lookup)?))
         };
-        let listed = || (self.shared.keys.shard(shard, "books"), within.to_string().into_bytes());
+        let listed = || {
+            (
+                self.shared.keys.shard(shard, "books"),
+                within.to_string().into_bytes(),
+            )
+        };
         Ok(Some(match doubt {
             Doubt::Lost(_) if book.is_none() && is_listed()? => {
-                let sentence = format!("book {} is in the list of all books, but cannot be read", number.0);
+                let sentence = format!(
+                    "book {} is in the list of all books, but cannot be read",
+                    number.0
+                );
                 (sentence, (listed(), false))
             }
-            Doubt::Unlisted(_) if book.is_some() && !is_listed()? => {
-                (format!("book {} is missing from the list of all books", number.0), (listed(), true))
-            }
-            Doubt::LeftOver(_, key) if is_there(&self.shared.read_one(Command::bare("EXISTS", key))?) => {
-                let sentence = format!("a change of book {} has left {}", number.0, String::from_utf8_lossy(key));
+            Doubt::Unlisted(_) if book.is_some() && !is_listed()? => (
+                format!("book {} is missing from the list of all books", number.0),
+                (listed(), true),
+            ),
+            Doubt::LeftOver(_, key)
+                if is_there(&self.shared.read_one(Command::bare("EXISTS", key))?) =>
+            {
+                let sentence = format!(
+                    "a change of book {} has left {}",
+                    number.0,
+                    String::from_utf8_lossy(key)
+                );
                 (sentence, ((key.clone(), Vec::new()), false))
             }
             Doubt::Reference { reference, .. } => {
@@ -122,19 +153,32 @@ impl Check<'_> {
                 if is_needed == is_there {
                     return Ok(None);
                 }
-                (self.said(number, book, reference, is_needed), (reference.clone(), is_needed))
+                (
+                    self.said(number, book, reference, is_needed),
+                    (reference.clone(), is_needed),
+                )
             }
             _ => return Ok(None),
         }))
     }
 
     /// Whether a book, or nothing, needs a reference.
-    pub(super) fn needs(&self, book: Option<&Book>, (key, field): &Reference) -> Result<bool, StoreError> {
+    pub(super) fn needs(
+        &self,
+        book: Option<&Book>,
+        (key, field): &Reference,
+    ) -> Result<bool, StoreError> {
         let Some(book) = book else { return Ok(false) };
-        if self.postings_of(book)?.get(key).is_some_and(|fields| fields.contains(field)) {
+        if self
+            .postings_of(book)?
+            .get(key)
+            .is_some_and(|fields| fields.contains(field))
+        {
             return Ok(true);
         }
-        Ok(self.all_references(book)?.contains(&(key.clone(), field.clone())))
+        Ok(self
+            .all_references(book)?
+            .contains(&(key.clone(), field.clone())))
     }
 
     fn has(&self, reference: &Reference) -> Result<bool, StoreError> {
@@ -142,15 +186,29 @@ impl Check<'_> {
         let Some(Name::Bucket(recipe, _)) = self.shared.keys.read(key) else {
             return Ok(is_there(&self.shared.read_one(lookup(reference))?));
         };
-        let Some(recipe) = self.recipes.numbered(recipe) else { return Ok(false) };
-        let fields: HashMap<Vec<u8>, Vec<u8>> =
-            answer(self.shared.address(), self.shared.read_one(Command::bare("HGETALL", key))?)?;
+        let Some(recipe) = self.recipes.numbered(recipe) else {
+            return Ok(false);
+        };
+        let fields: HashMap<Vec<u8>, Vec<u8>> = answer(
+            self.shared.address(),
+            self.shared.read_one(Command::bare("HGETALL", key))?,
+        )?;
         let postings = Bucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok());
         // One that cannot be read was reported.
-        Ok(postings.is_none_or(|postings| postings.iter().any(|(rest, book)| posting(*rest, *book) == *field)))
+        Ok(postings.is_none_or(|postings| {
+            postings
+                .iter()
+                .any(|(rest, book)| posting(*rest, *book) == *field)
+        }))
     }
 
-    fn said(&self, number: BookNo, book: Option<&Book>, (key, field): &Reference, is_needed: bool) -> String {
+    fn said(
+        &self,
+        number: BookNo,
+        book: Option<&Book>,
+        (key, field): &Reference,
+        is_needed: bool,
+    ) -> String {
         let name = book.map_or_else(
             || format!("book {}, which does not exist", number.0),
             |book| format!("{} (book {})", book.record.key, number.0),
@@ -161,8 +219,13 @@ impl Check<'_> {
         match self.shared.keys.read(key) {
             Some(Name::Bucket(recipe, bucket)) => {
                 let recipe = self.recipes.numbered(recipe);
-                let gem = recipe.and_then(|recipe| Some(recipe.shown(gem_of(recipe, bucket, field)?).to_string()));
-                let (gem, recipe) = (gem.unwrap_or_default(), recipe.map(|recipe| recipe.name().to_string()));
+                let gem = recipe.and_then(|recipe| {
+                    Some(recipe.shown(gem_of(recipe, bucket, field)?).to_string())
+                });
+                let (gem, recipe) = (
+                    gem.unwrap_or_default(),
+                    recipe.map(|recipe| recipe.name().to_string()),
+                );
                 let recipe = recipe.unwrap_or_default();
                 if is_needed {
                     format!("{name} has gem {gem} of recipe {recipe}, but no posting")
@@ -179,5 +242,9 @@ impl Check<'_> {
 
 /// The gem of a posting.
 fn gem_of(recipe: &KnownRecipe, bucket: u64, field: &[u8]) -> Option<Gem> {
-    Some(gem_in(recipe, bucket, u64::from_be_bytes(*field.first_chunk()?)))
+    Some(gem_in(
+        recipe,
+        bucket,
+        u64::from_be_bytes(*field.first_chunk()?),
+    ))
 }

@@ -25,14 +25,19 @@ impl Check<'_> {
             match self.shared.keys.read(&key) {
                 Some(Name::Bucket(..)) => buckets.push(key),
                 Some(Name::Digest(_)) => referring.push((Command::bare("HKEYS", &key), key)),
-                Some(Name::Shard(_, name)) if name.starts_with("ids:") || name.starts_with("t:") => {
+                Some(Name::Shard(_, name))
+                    if name.starts_with("ids:") || name.starts_with("t:") =>
+                {
                     referring.push((Command::new("ZRANGE", &key, &["0", "-1"][..]), key));
                 }
                 Some(Name::Book('b', book)) => present.push(book),
                 // The state before or after a change.
                 Some(Name::Book(_, book)) => self.doubts.push(Doubt::LeftOver(book, key)),
                 Some(Name::Shard(..) | Name::Meta(_) | Name::Usage) => {}
-                None => self.faults.add(format!("there is an unknown key {}", String::from_utf8_lossy(&key))),
+                None => self.faults.add(format!(
+                    "there is an unknown key {}",
+                    String::from_utf8_lossy(&key)
+                )),
             }
         }
         self.listed(&present)?;
@@ -50,9 +55,16 @@ impl Check<'_> {
             let (shard, number) = split(*book);
             Command::new("ZSCORE", &self.shared.keys.shard(shard, "books"), number)
         };
-        let found = self.shared.client.read(&books.iter().map(lookup).collect::<Vec<_>>())?;
-        let unlisted = books.iter().zip(found).filter(|(_, found)| !is_there(found));
-        self.doubts.extend(unlisted.map(|(book, _)| Doubt::Unlisted(*book)));
+        let found = self
+            .shared
+            .client
+            .read(&books.iter().map(lookup).collect::<Vec<_>>())?;
+        let unlisted = books
+            .iter()
+            .zip(found)
+            .filter(|(_, found)| !is_there(found));
+        self.doubts
+            .extend(unlisted.map(|(book, _)| Doubt::Unlisted(*book)));
         Ok(())
     }
 
@@ -63,9 +75,13 @@ impl Check<'_> {
         for ((_, key), members) in keys.iter().zip(self.shared.client.read(&reads)?) {
             for member in answer::<Vec<Vec<u8>>>(self.shared.address(), members)? {
                 // All of them end with the number of the book.
-                let Some(book) = member.last_chunk().map(|book| BookNo(u32::from_be_bytes(*book))) else {
+                let Some(book) = member
+                    .last_chunk()
+                    .map(|book| BookNo(u32::from_be_bytes(*book)))
+                else {
                     let key = String::from_utf8_lossy(key);
-                    self.faults.add(format!("{key} has an entry that cannot be read"));
+                    self.faults
+                        .add(format!("{key} has an entry that cannot be read"));
                     continue;
                 };
                 books.entry(book).or_default().insert((key.clone(), member));
@@ -75,10 +91,18 @@ impl Check<'_> {
         for some in numbers.chunks(PAGE) {
             let read = self.records(some)?;
             for (number, book) in some.iter().zip(read) {
-                let needed = book.as_ref().map(|book| self.all_references(book)).transpose()?.unwrap_or_default();
+                let needed = book
+                    .as_ref()
+                    .map(|book| self.all_references(book))
+                    .transpose()?
+                    .unwrap_or_default();
                 let doubted = books.remove(number).unwrap_or_default().into_iter();
                 let doubted = doubted.filter(|reference| !needed.contains(reference));
-                self.doubts.extend(doubted.map(|reference| Doubt::Reference { book: *number, reference }));
+                self.doubts
+                    .extend(doubted.map(|reference| Doubt::Reference {
+                        book: *number,
+                        reference,
+                    }));
             }
         }
         Ok(())

@@ -33,13 +33,18 @@ pub(super) struct Group {
 }
 
 pub(super) fn groups() -> Vec<Group> {
-    std::iter::repeat_with(Group::default).take(GROUPS).collect()
+    std::iter::repeat_with(Group::default)
+        .take(GROUPS)
+        .collect()
 }
 
 /// The recipe, the number and the group of a bucket.
 fn bucket_of(key: &[u8]) -> Option<(u16, u32, usize)> {
     let mut parts = str::from_utf8(key).ok()?.rsplit(':');
-    let (bucket, recipe) = (parts.next()?.parse::<u32>().ok()?, parts.next()?.parse().ok()?);
+    let (bucket, recipe) = (
+        parts.next()?.parse::<u32>().ok()?,
+        parts.next()?.parse().ok()?,
+    );
     (parts.next()? == "p").then_some((recipe, bucket, bucket as usize % GROUPS))
 }
 
@@ -47,7 +52,9 @@ fn bucket_of(key: &[u8]) -> Option<(u16, u32, usize)> {
 pub(super) fn count(groups: &mut [Group], recipe: &KnownRecipe, book: BookNo, gems: &[PlacedGem]) {
     for gem in recipe.posted(gems) {
         let (bucket, rest) = place(recipe, gem);
-        let Ok(bucket) = u32::try_from(bucket) else { continue };
+        let Ok(bucket) = u32::try_from(bucket) else {
+            continue;
+        };
         let group = &mut groups[bucket as usize % GROUPS];
         group.needed.add((recipe.number, bucket, rest, book));
         group.postings += 1;
@@ -60,11 +67,15 @@ impl Check<'_> {
         // A scan can return a key twice.
         let groups = &mut self.groups;
         let mut is_new = |key: &[u8]| {
-            bucket_of(key).is_some_and(|(recipe, bucket, group)| groups[group].buckets.insert((recipe, bucket)))
+            bucket_of(key).is_some_and(|(recipe, bucket, group)| {
+                groups[group].buckets.insert((recipe, bucket))
+            })
         };
         let new: Vec<Vec<u8>> = keys.iter().filter(|key| is_new(key)).cloned().collect();
         for (key, postings) in self.read_buckets(&new)? {
-            let Some((recipe, bucket, group)) = bucket_of(&key) else { continue };
+            let Some((recipe, bucket, group)) = bucket_of(&key) else {
+                continue;
+            };
             for (rest, book) in postings {
                 self.groups[group].found.add((recipe, bucket, rest, book));
             }
@@ -74,20 +85,30 @@ impl Check<'_> {
 
     /// Reads the postings of buckets. Reports those that cannot be read.
     fn read_buckets(&mut self, keys: &[Vec<u8>]) -> Result<Vec<Postings>, StoreError> {
-        let reads: Vec<Command> = keys.iter().map(|key| Command::bare("HGETALL", key)).collect();
+        let reads: Vec<Command> = keys
+            .iter()
+            .map(|key| Command::bare("HGETALL", key))
+            .collect();
         let mut read = Vec::new();
         for (key, fields) in keys.iter().zip(self.shared.client.read(&reads)?) {
             let shown = || String::from_utf8_lossy(key);
-            let Some(Name::Bucket(recipe, _)) = self.shared.keys.read(key) else { continue };
+            let Some(Name::Bucket(recipe, _)) = self.shared.keys.read(key) else {
+                continue;
+            };
             let Some(recipe) = self.recipes.numbered(recipe) else {
-                self.faults.add(format!("the bucket {} belongs to an unknown recipe", shown()));
+                self.faults.add(format!(
+                    "the bucket {} belongs to an unknown recipe",
+                    shown()
+                ));
                 continue;
             };
             let fields: HashMap<Vec<u8>, Vec<u8>> = answer(self.shared.address(), fields)?;
             match Bucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok()) {
                 _ if recipe.leaving => {}
                 Some(postings) => read.push((key.clone(), postings)),
-                None => self.faults.add(format!("the bucket {} cannot be read", shown())),
+                None => self
+                    .faults
+                    .add(format!("the bucket {} cannot be read", shown())),
             }
         }
         Ok(read)
@@ -96,7 +117,9 @@ impl Check<'_> {
     /// Compares the postings of the groups whose checksums differ.
     pub(super) fn postings(&mut self) -> Result<(), StoreError> {
         let groups = std::mem::take(&mut self.groups);
-        let mut differing: Vec<usize> = (0..GROUPS).filter(|at| groups[*at].needed != groups[*at].found).collect();
+        let mut differing: Vec<usize> = (0..GROUPS)
+            .filter(|at| groups[*at].needed != groups[*at].found)
+            .collect();
         while !differing.is_empty() && !self.faults.are_many() {
             let mut some = BTreeSet::new();
             let mut postings = 0;
@@ -108,18 +131,28 @@ impl Check<'_> {
                 }
             }
             let buckets = some.iter().flat_map(|group| groups[*group].buckets.iter());
-            let buckets: Vec<Vec<u8>> =
-                buckets.map(|(recipe, bucket)| self.shared.keys.bucket(*recipe, u64::from(*bucket))).collect();
+            let buckets: Vec<Vec<u8>> = buckets
+                .map(|(recipe, bucket)| self.shared.keys.bucket(*recipe, u64::from(*bucket)))
+                .collect();
             self.compare(&some, buckets)?;
         }
         Ok(())
     }
 
-    fn compare(&mut self, groups: &BTreeSet<usize>, buckets: Vec<Vec<u8>>) -> Result<(), StoreError> {
-        let mut needed: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> =
-            buckets.into_iter().map(|key| (key, BTreeSet::new())).collect();
+    fn compare(
+        &mut self,
+        groups: &BTreeSet<usize>,
+        buckets: Vec<Vec<u8>>,
+    ) -> Result<(), StoreError> {
+        let mut needed: BTreeMap<Vec<u8>, BTreeSet<Vec<u8>>> = buckets
+            .into_iter()
+            .map(|key| (key, BTreeSet::new()))
+            .collect();
         // What is wrong with the books themselves was reported.
-        let (faults, doubts) = (std::mem::take(&mut self.faults), std::mem::take(&mut self.doubts));
+        let (faults, doubts) = (
+            std::mem::take(&mut self.faults),
+            std::mem::take(&mut self.doubts),
+        );
         self.each_book(|check, book| {
             for (key, fields) in check.postings_of(book)? {
                 if bucket_of(&key).is_some_and(|(.., group)| groups.contains(&group)) {
@@ -136,10 +169,21 @@ impl Check<'_> {
         (self.faults, self.doubts) = (faults, doubts);
         for (key, postings) in found {
             let needed = needed.remove(&key).unwrap_or_default();
-            let postings = postings.into_iter().map(|(rest, book)| posting(rest, book)).collect();
+            let postings = postings
+                .into_iter()
+                .map(|(rest, book)| posting(rest, book))
+                .collect();
             for field in needed.symmetric_difference(&postings) {
-                let Some(book) = field.last_chunk().map(|book| BookNo(u32::from_be_bytes(*book))) else { continue };
-                self.doubts.push(Doubt::Reference { book, reference: (key.clone(), field.clone()) });
+                let Some(book) = field
+                    .last_chunk()
+                    .map(|book| BookNo(u32::from_be_bytes(*book)))
+                else {
+                    continue;
+                };
+                self.doubts.push(Doubt::Reference {
+                    book,
+                    reference: (key.clone(), field.clone()),
+                });
             }
         }
         Ok(())

@@ -104,7 +104,11 @@ impl<'a> Check<'a> {
             wrong: BTreeMap::new(),
             amiss: Vec::new(),
         };
-        let books: u64 = shared.summaries(&shared.totals()?, &check.recipes)?.iter().map(|library| library.books).sum();
+        let books: u64 = shared
+            .summaries(&shared.totals()?, &check.recipes)?
+            .iter()
+            .map(|library| library.books)
+            .sum();
         check.to_read = 2 * books;
         let before = shared.last_audited()?;
         check.each_book(Self::book)?;
@@ -130,8 +134,18 @@ impl<'a> Check<'a> {
         for shard in 0..SHARDS {
             let mut from = 0_u32;
             loop {
-                let range = [from.to_string(), "+inf".into(), "LIMIT".into(), "0".into(), PAGE.to_string()];
-                let page = Command::new("ZRANGEBYSCORE", &self.shared.keys.shard(shard, "books"), &range);
+                let range = [
+                    from.to_string(),
+                    "+inf".into(),
+                    "LIMIT".into(),
+                    "0".into(),
+                    PAGE.to_string(),
+                ];
+                let page = Command::new(
+                    "ZRANGEBYSCORE",
+                    &self.shared.keys.shard(shard, "books"),
+                    &range,
+                );
                 let page: Vec<u32> = answer(self.shared.address(), self.shared.read_one(page)?)?;
                 let Some(last) = page.last() else { break };
                 from = last + 1;
@@ -153,12 +167,20 @@ impl<'a> Check<'a> {
 
     /// Reads books. Reports those that cannot be read; `None` for those that are not there.
     fn books(&mut self, numbers: &[BookNo]) -> Result<Vec<Option<Book>>, StoreError> {
-        let reads =
-            numbers.iter().map(|book| Command::bare("HGETALL", &self.shared.keys.book(BookState::Present, *book)));
+        let reads = numbers.iter().map(|book| {
+            Command::bare("HGETALL", &self.shared.keys.book(BookState::Present, *book))
+        });
         let mut books = Vec::new();
-        for (number, fields) in numbers.iter().zip(self.shared.client.read(&reads.collect::<Vec<_>>())?) {
+        for (number, fields) in numbers
+            .iter()
+            .zip(self.shared.client.read(&reads.collect::<Vec<_>>())?)
+        {
             let fields: HashMap<Vec<u8>, Vec<u8>> = answer(self.shared.address(), fields)?;
-            books.push(if fields.is_empty() { None } else { self.parse(*number, fields) });
+            books.push(if fields.is_empty() {
+                None
+            } else {
+                self.parse(*number, fields)
+            });
         }
         Ok(books)
     }
@@ -172,41 +194,67 @@ impl<'a> Check<'a> {
     /// Reads only the records of books.
     fn records(&self, numbers: &[BookNo]) -> Result<Vec<Option<Book>>, StoreError> {
         let key = |book: &BookNo| self.shared.keys.book(BookState::Present, *book);
-        let reads: Vec<Command> = numbers.iter().map(|book| Command::new("HGET", &key(book), "r")).collect();
+        let reads: Vec<Command> = numbers
+            .iter()
+            .map(|book| Command::new("HGET", &key(book), "r"))
+            .collect();
         let read = self.shared.client.read(&reads)?;
         let books = numbers.iter().zip(read).map(|(number, record)| {
             let record: Option<Vec<u8>> = answer(self.shared.address(), record)?;
             let record = record.and_then(|record| serde_json::from_slice(&record).ok());
-            Ok(record.map(|record| Book { number: *number, record, gems: Vec::new(), keeps_text: false }))
+            Ok(record.map(|record| Book {
+                number: *number,
+                record,
+                gems: Vec::new(),
+                keeps_text: false,
+            }))
         });
         books.collect()
     }
 
     fn parse(&mut self, number: BookNo, mut fields: HashMap<Vec<u8>, Vec<u8>>) -> Option<Book> {
-        let record = fields.remove(b"r".as_slice()).and_then(|record| serde_json::from_slice::<Record>(&record).ok());
-        let generation =
-            fields.remove(b"g".as_slice()).and_then(|text| str::from_utf8(&text).ok()?.parse::<i64>().ok());
+        let record = fields
+            .remove(b"r".as_slice())
+            .and_then(|record| serde_json::from_slice::<Record>(&record).ok());
+        let generation = fields
+            .remove(b"g".as_slice())
+            .and_then(|text| str::from_utf8(&text).ok()?.parse::<i64>().ok());
         let Some((record, _)) = record.zip(generation) else {
-            self.faults.add(format!("the record of book {} cannot be read", number.0));
+            self.faults
+                .add(format!("the record of book {} cannot be read", number.0));
             return None;
         };
         let name = format!("{} (book {})", record.key, number.0);
-        let mut book = Book { number, record, gems: Vec::new(), keeps_text: false };
+        let mut book = Book {
+            number,
+            record,
+            gems: Vec::new(),
+            keeps_text: false,
+        };
         for (field, value) in fields {
             match field.split_first() {
-                Some((b'G', recipe)) => match str::from_utf8(recipe).ok().and_then(|recipe| recipe.parse().ok()) {
+                Some((b'G', recipe)) => match str::from_utf8(recipe)
+                    .ok()
+                    .and_then(|recipe| recipe.parse().ok())
+                {
                     Some(recipe) => book.gems.push((recipe, value)),
                     None => self.faults.add(format!("{name} has an unknown field")),
                 },
                 Some((b'F', base)) => {
-                    if str::from_utf8(base).ok().and_then(|base| PackedFold::new(base, value)).is_none() {
-                        self.faults.add(format!("no recipe has the base of a fold of {name}"));
+                    if str::from_utf8(base)
+                        .ok()
+                        .and_then(|base| PackedFold::new(base, value))
+                        .is_none()
+                    {
+                        self.faults
+                            .add(format!("no recipe has the base of a fold of {name}"));
                     }
                 }
                 Some((b'X', [])) => {
                     book.keeps_text = true;
                     if !str::from_utf8(&value).is_ok_and(|text| book.record.is_of(text)) {
-                        self.faults.add(format!("the kept text of {name} is not its text"));
+                        self.faults
+                            .add(format!("the kept text of {name} is not its text"));
                     }
                 }
                 _ => self.faults.add(format!("{name} has an unknown field")),
@@ -220,36 +268,64 @@ impl<'a> Check<'a> {
         let Book { number, record, .. } = book;
         let name = format!("{} (book {})", record.key, number.0);
         let library = self.shared.library(&record.key.library)?;
-        let owner = self.shared.owners.read().unwrap_or_else(PoisonError::into_inner).of(*number);
+        let owner = self
+            .shared
+            .owners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .of(*number);
         let in_shard = join(shard_of_key(&record.key), 0).0 == number.0 & join(SHARDS - 1, 0).0;
         let Some(library) = library.filter(|library| Some(*library) == owner && in_shard) else {
-            self.faults.add(format!("the number of {name} belongs to another library or shard"));
+            self.faults.add(format!(
+                "the number of {name} belongs to another library or shard"
+            ));
             return Ok(());
         };
         if record.text_kept != book.keeps_text {
-            let what = if record.text_kept { "is lost" } else { "is there, but the book keeps none" };
+            let what = if record.text_kept {
+                "is lost"
+            } else {
+                "is there, but the book keeps none"
+            };
             self.faults.add(format!("the kept text of {name} {what}"));
         }
         self.gems(&name, book);
         self.sums.count(library, record, &self.recipes, false);
         self.sums.touch(library, record.changed);
         for (recipe, bytes) in &book.gems {
-            let recipe = self.recipes.numbered(*recipe).filter(|recipe| !recipe.leaving);
-            let gems = recipe.and_then(|recipe| Some((recipe, gem_list::decode(bytes, recipe.gem_bytes())?)));
+            let recipe = self
+                .recipes
+                .numbered(*recipe)
+                .filter(|recipe| !recipe.leaving);
+            let gems = recipe
+                .and_then(|recipe| Some((recipe, gem_list::decode(bytes, recipe.gem_bytes())?)));
             if let Some((recipe, gems)) = gems {
                 lists::count(&mut self.groups, recipe, *number, &gems);
             }
         }
-        let references = self.references(library, book).into_iter().map(|reference| (*number, reference));
+        let references = self
+            .references(library, book)
+            .into_iter()
+            .map(|reference| (*number, reference));
         self.references.extend(references);
-        if self.references.len() < PAGE { Ok(()) } else { self.look_up() }
+        if self.references.len() < PAGE {
+            Ok(())
+        } else {
+            self.look_up()
+        }
     }
 
     /// Looks up what should refer to the books that were read.
     fn look_up(&mut self) -> Result<(), StoreError> {
         let references = std::mem::take(&mut self.references);
-        let lookups: Vec<Command> = references.iter().map(|(_, reference)| lookup(reference)).collect();
-        for ((book, reference), found) in references.into_iter().zip(self.shared.client.read(&lookups)?) {
+        let lookups: Vec<Command> = references
+            .iter()
+            .map(|(_, reference)| lookup(reference))
+            .collect();
+        for ((book, reference), found) in references
+            .into_iter()
+            .zip(self.shared.client.read(&lookups)?)
+        {
             if !is_there(&found) {
                 self.doubts.push(Doubt::Reference { book, reference });
             }
@@ -261,7 +337,10 @@ impl<'a> Check<'a> {
     fn is_whole(&self, book: &Book) -> bool {
         book.record.gems.keys().all(|recipe| {
             let list = self.recipes.named(recipe).ok().and_then(|recipe| {
-                let (_, bytes) = book.gems.iter().find(|(number, _)| *number == recipe.number)?;
+                let (_, bytes) = book
+                    .gems
+                    .iter()
+                    .find(|(number, _)| *number == recipe.number)?;
                 gem_list::decode(bytes, recipe.gem_bytes())
             });
             list.is_some()
@@ -272,17 +351,30 @@ impl<'a> Check<'a> {
     fn gems(&mut self, name: &str, book: &Book) {
         for (recipe, count) in &book.record.gems {
             let Ok(recipe) = self.recipes.named(recipe) else {
-                self.faults.add(format!("{name} has gems of recipe {recipe}, which is unknown"));
+                self.faults.add(format!(
+                    "{name} has gems of recipe {recipe}, which is unknown"
+                ));
                 continue;
             };
-            let list = book.gems.iter().find(|(number, _)| *number == recipe.number);
-            let Some(list) = list.and_then(|(_, bytes)| gem_list::decode(bytes, recipe.gem_bytes())) else {
-                let sentence =
-                    format!("{name} has no readable gems of recipe {}, but its record counts {count}", recipe.name());
+            let list = book
+                .gems
+                .iter()
+                .find(|(number, _)| *number == recipe.number);
+            let Some(list) =
+                list.and_then(|(_, bytes)| gem_list::decode(bytes, recipe.gem_bytes()))
+            else {
+                let sentence = format!(
+                    "{name} has no readable gems of recipe {}, but its record counts {count}",
+                    recipe.name()
+                );
                 self.faults.add(sentence);
                 continue;
             };
-            let distinct = list.iter().map(|gem| gem.gem).collect::<HashSet<Gem>>().len();
+            let distinct = list
+                .iter()
+                .map(|gem| gem.gem)
+                .collect::<HashSet<Gem>>()
+                .len();
             if list.len() != *count as usize || distinct != list.len() {
                 let (found, recipe) = (list.len(), recipe.name());
                 self.faults.add(format!(
@@ -292,8 +384,12 @@ impl<'a> Check<'a> {
         }
         for (number, _) in &book.gems {
             let recipe = self.recipes.numbered(*number);
-            if recipe.is_none_or(|recipe| !recipe.leaving && !book.record.gems.contains_key(recipe.name())) {
-                self.faults.add(format!("{name} has gems of recipe number {number}, but its record lists none"));
+            if recipe.is_none_or(|recipe| {
+                !recipe.leaving && !book.record.gems.contains_key(recipe.name())
+            }) {
+                self.faults.add(format!(
+                    "{name} has gems of recipe number {number}, but its record lists none"
+                ));
             }
         }
     }
@@ -301,17 +397,25 @@ impl<'a> Check<'a> {
     /// The postings that a book needs. A gem list that cannot be read was reported.
     fn postings_of(&self, book: &Book) -> Result<Posts, StoreError> {
         let readable = |(number, bytes): &&(u16, Vec<u8>)| {
-            let recipe = self.recipes.numbered(*number).filter(|recipe| !recipe.leaving);
+            let recipe = self
+                .recipes
+                .numbered(*number)
+                .filter(|recipe| !recipe.leaving);
             recipe.is_some_and(|recipe| gem_list::decode(bytes, recipe.gem_bytes()).is_some())
         };
-        let old = Old { record: book.record.clone(), gems: book.gems.iter().filter(readable).cloned().collect() };
+        let old = Old {
+            record: book.record.clone(),
+            gems: book.gems.iter().filter(readable).cloned().collect(),
+        };
         self.shared.posts(&self.recipes, book.number, Some(&old))
     }
 
     /// What refers to a book, if its library is known, but for its postings.
     fn all_references(&self, book: &Book) -> Result<BTreeSet<Reference>, StoreError> {
         let library = self.shared.library(&book.record.key.library)?;
-        Ok(library.map(|library| self.references(library, book)).unwrap_or_default())
+        Ok(library
+            .map(|library| self.references(library, book))
+            .unwrap_or_default())
     }
 
     /// What refers to a book of this library, but for its postings.
@@ -320,9 +424,16 @@ impl<'a> Check<'a> {
         let (keys, shard) = (&self.shared.keys, shard_of_key(&record.key));
         let mut all = BTreeSet::from([(keys.ids(shard, library), member(&record.key, *number))]);
         let in_terms = [library.to_be_bytes(), number.0.to_be_bytes()].concat();
-        all.extend(Term::of(&record.description).iter().map(|term| (keys.term(shard, term), in_terms.clone())));
+        all.extend(
+            Term::of(&record.description)
+                .iter()
+                .map(|term| (keys.term(shard, term), in_terms.clone())),
+        );
         let digests = [Some(&record.digest), record.clean_digest.as_ref()];
-        let halves = digests.into_iter().flatten().filter_map(|digest| half(digest));
+        let halves = digests
+            .into_iter()
+            .flatten()
+            .filter_map(|digest| half(digest));
         all.extend(halves.map(|half| (keys.digest(half), number.0.to_be_bytes().to_vec())));
         all
     }
@@ -337,17 +448,23 @@ impl<'a> Check<'a> {
             let now = self.shared.last_audited()?;
             if now == before {
                 for (key, _) in &wrong {
-                    self.faults.add(format!("the total {key} does not match the books"));
+                    self.faults
+                        .add(format!("the total {key} does not match the books"));
                 }
                 self.amiss = wrong;
                 return Ok(());
             }
             before = now;
             self.sums = Sums::default();
-            let (faults, doubts) = (std::mem::take(&mut self.faults), std::mem::take(&mut self.doubts));
+            let (faults, doubts) = (
+                std::mem::take(&mut self.faults),
+                std::mem::take(&mut self.doubts),
+            );
             self.each_book(|check, book| {
                 if let Some(library) = check.shared.library(&book.record.key.library)? {
-                    check.sums.count(library, &book.record, &check.recipes, false);
+                    check
+                        .sums
+                        .count(library, &book.record, &check.recipes, false);
                     check.sums.touch(library, book.record.changed);
                 }
                 Ok(())
@@ -362,13 +479,19 @@ impl<'a> Check<'a> {
         let mut last = 0;
         loop {
             let page = self.shared.audit(AuditFrom::Behind(last), PAGE);
-            let Some(page) = self.faults.or_fault(page)? else { return Ok(()) };
-            let Some(end) = page.last().map(|entry| entry.number) else { return Ok(()) };
+            let Some(page) = self.faults.or_fault(page)? else {
+                return Ok(());
+            };
+            let Some(end) = page.last().map(|entry| entry.number) else {
+                return Ok(());
+            };
             let numbers = page.iter().map(|entry| entry.number);
             // A long log has lost its oldest entries.
             let first = if last == 0 { page[0].number } else { last + 1 };
             if !numbers.eq(first..=end) {
-                self.faults.add(format!("entries between {first} and {end} are missing from the audit log"));
+                self.faults.add(format!(
+                    "entries between {first} and {end} are missing from the audit log"
+                ));
             }
             last = end;
         }
@@ -377,7 +500,11 @@ impl<'a> Check<'a> {
 
 fn lookup((key, field): &Reference) -> Command {
     let is_digest = field.len() == 4;
-    Command::new(if is_digest { "HEXISTS" } else { "ZSCORE" }, key, field.as_slice())
+    Command::new(
+        if is_digest { "HEXISTS" } else { "ZSCORE" },
+        key,
+        field.as_slice(),
+    )
 }
 
 /// The answer to a look-up.
@@ -389,5 +516,8 @@ fn is_there(answer: &redis::Value) -> bool {
 fn being_changed(store: &Shared, shard: u32) -> Result<BTreeSet<BookNo>, StoreError> {
     let intents = store.read_one(Command::bare("HVALS", &store.keys.shard(shard, "intents")))?;
     let intents: Vec<String> = answer(store.address(), intents)?;
-    Ok(intents.iter().filter_map(|intent| Some(Intent::read(intent)?.number)).collect())
+    Ok(intents
+        .iter()
+        .filter_map(|intent| Some(Intent::read(intent)?.number))
+        .collect())
 }

@@ -28,22 +28,37 @@ impl Check<'_> {
         }
         let totals = self.shared.keys.meta("totals");
         for (key, by) in std::mem::take(&mut self.amiss) {
-            self.shared.write_one(Command::new("HINCRBY", &totals, (key, by)))?;
+            self.shared
+                .write_one(Command::new("HINCRBY", &totals, (key, by)))?;
         }
         Ok(lost)
     }
 
-    fn mend(&mut self, number: BookNo, wrong: &[(Reference, bool)], lost: &mut Vec<String>) -> Result<(), StoreError> {
+    fn mend(
+        &mut self,
+        number: BookNo,
+        wrong: &[(Reference, bool)],
+        lost: &mut Vec<String>,
+    ) -> Result<(), StoreError> {
         let Some(book) = self.books(&[number])?.pop().flatten() else {
             if self.exists(number)? {
                 return Ok(());
             }
-            let ids = wrong.iter().filter_map(|((_, member), _)| Some(read_member(member)?.0));
-            lost.extend(ids.map(|id| format!("the book {id:?} has no record: add it again, unless it was removed")));
+            let ids = wrong
+                .iter()
+                .filter_map(|((_, member), _)| Some(read_member(member)?.0));
+            lost.extend(ids.map(|id| {
+                format!("the book {id:?} has no record: add it again, unless it was removed")
+            }));
             return self.write(number, None, wrong, LAST);
         };
-        let locked = self.shared.lock(&self.recipes, std::slice::from_ref(&book.record.key), false)?;
-        let generation = locked.first().filter(|locked| locked.number == number).map(|locked| locked.generation);
+        let locked =
+            self.shared
+                .lock(&self.recipes, std::slice::from_ref(&book.record.key), false)?;
+        let generation = locked
+            .first()
+            .filter(|locked| locked.number == number)
+            .map(|locked| locked.generation);
         let Some(generation) = generation else {
             // It cannot be locked before its id is there, nor changed by others.
             let is_id = |((key, _), _): &&(Reference, bool)| matches!(self.shared.keys.read(key), Some(Name::Shard(_, name)) if name.starts_with("ids:"));
@@ -54,7 +69,11 @@ impl Check<'_> {
             }
             return self.shared.end(&locked);
         };
-        let book = self.books(&[number])?.pop().flatten().filter(|book| self.is_whole(book));
+        let book = self
+            .books(&[number])?
+            .pop()
+            .flatten()
+            .filter(|book| self.is_whole(book));
         if book.is_some() {
             self.write(number, book.as_ref(), wrong, generation)?;
         }
@@ -74,7 +93,11 @@ impl Check<'_> {
             let (key, field) = reference.clone();
             match self.shared.keys.read(&key) {
                 Some(Name::Bucket(..) | Name::Digest(_)) => {
-                    let posts = if self.needs(book, reference)? { &mut added } else { &mut removed };
+                    let posts = if self.needs(book, reference)? {
+                        &mut added
+                    } else {
+                        &mut removed
+                    };
                     posts.entry(key).or_default().insert(field);
                 }
                 Some(Name::Shard(_, "books")) if *is_needed => {
@@ -82,7 +105,9 @@ impl Check<'_> {
                 }
                 Some(Name::Shard(_, "books")) => commands.push(Command::new("ZREM", &key, field)),
                 Some(Name::Book(..)) => commands.push(Command::bare("UNLINK", &key)),
-                _ if self.needs(book, reference)? => commands.push(Command::new("ZADD", &key, (0, field))),
+                _ if self.needs(book, reference)? => {
+                    commands.push(Command::new("ZADD", &key, (0, field)))
+                }
                 _ => commands.push(Command::new("ZREM", &key, field)),
             }
         }

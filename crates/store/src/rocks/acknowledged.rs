@@ -29,11 +29,21 @@ impl Acknowledged {
     pub(super) fn open(dir: &Path, last: u64) -> Result<Self, StoreError> {
         let failed = |e| from_io(dir, &e);
         let path = dir.join(FILE);
-        let mut file =
-            File::options().read(true).write(true).create(true).truncate(false).open(path).map_err(failed)?;
+        let mut file = File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .map_err(failed)?;
         let mut digits = Vec::new();
-        file.by_ref().take(DIGITS as u64).read_to_end(&mut digits).map_err(failed)?;
-        let known: Option<u64> = str::from_utf8(&digits).ok().and_then(|digits| digits.parse().ok());
+        file.by_ref()
+            .take(DIGITS as u64)
+            .read_to_end(&mut digits)
+            .map_err(failed)?;
+        let known: Option<u64> = str::from_utf8(&digits)
+            .ok()
+            .and_then(|digits| digits.parse().ok());
         if known.is_some_and(|known| known > last) {
             let detail = format!(
                 "the last changes that were acknowledged are missing from its log; to continue without them, delete {FILE}"

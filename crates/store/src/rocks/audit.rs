@@ -28,19 +28,39 @@ pub(super) fn commit(
     actions: Vec<Action>,
 ) -> Result<(), StoreError> {
     if actions.is_empty() {
-        return if batch.is_empty() { Ok(()) } else { durably(store, batch) };
+        return if batch.is_empty() {
+            Ok(())
+        } else {
+            durably(store, batch)
+        };
     }
-    let _numbering = store.numbering.lock().unwrap_or_else(PoisonError::into_inner);
+    let _numbering = store
+        .numbering
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     let (at, actor) = (Timestamp::now(), by.to_string());
     // Not `view`: a caller that changes the recipes holds their lock.
-    let first = RocksSnapshot::new(store, store.db.snapshot(), Arc::default(), Arc::default()).last_audited()?;
+    let first = RocksSnapshot::new(store, store.db.snapshot(), Arc::default(), Arc::default())
+        .last_audited()?;
     let mut number = first;
     for action in actions {
         number += 1;
-        let entry = Audited { at, actor: actor.clone(), action };
-        batch.put_cf(store.family(Family::Audit), schema::audit_key(number), schema::json(&entry));
+        let entry = Audited {
+            at,
+            actor: actor.clone(),
+            action,
+        };
+        batch.put_cf(
+            store.family(Family::Audit),
+            schema::audit_key(number),
+            schema::json(&entry),
+        );
     }
-    batch.put_cf(store.family(Family::Meta), MetaKey::Audited.bytes(), schema::audit_key(number));
+    batch.put_cf(
+        store.family(Family::Meta),
+        MetaKey::Audited.bytes(),
+        schema::audit_key(number),
+    );
     if number / STEP > first / STEP && number > KEPT {
         let gone = schema::audit_key(0)..schema::audit_key(number - KEPT);
         batch.delete_range_cf(store.family(Family::Audit), gone.start, gone.end);
@@ -50,7 +70,10 @@ pub(super) fn commit(
 
 /// Resets the number of the last entry to that of the last existing entry, so that no number is reused.
 pub(super) fn renumber(store: &RocksStore) -> Result<(), StoreError> {
-    let _numbering = store.numbering.lock().unwrap_or_else(PoisonError::into_inner);
+    let _numbering = store
+        .numbering
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner);
     let snapshot = store.view();
     let mut entries = snapshot.iterator(Family::Audit, ReadOptions::default());
     entries.seek_to_last();
@@ -63,7 +86,11 @@ pub(super) fn renumber(store: &RocksStore) -> Result<(), StoreError> {
 }
 
 /// Returns up to `limit` entries sorted by number.
-pub(super) fn read(snapshot: &RocksSnapshot<'_>, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
+pub(super) fn read(
+    snapshot: &RocksSnapshot<'_>,
+    from: AuditFrom,
+    limit: usize,
+) -> Result<Vec<AuditEntry>, StoreError> {
     let mut entries = snapshot.iterator(Family::Audit, ReadOptions::default());
     let first = match from {
         AuditFrom::Behind(number) => number.saturating_add(1),
@@ -74,12 +101,17 @@ pub(super) fn read(snapshot: &RocksSnapshot<'_>, from: AuditFrom, limit: usize) 
                 return Ok(Vec::new());
             };
             // Times increase with numbers, unless the clock was set back.
-            let (mut from, mut to) = (number(snapshot, key)?, snapshot.last_audited()?.saturating_add(1));
+            let (mut from, mut to) = (
+                number(snapshot, key)?,
+                snapshot.last_audited()?.saturating_add(1),
+            );
             while from < to {
                 let middle = from + (to - from) / 2;
                 entries.seek(schema::audit_key(middle));
                 match entries.item() {
-                    Some((key, value)) if entry(snapshot, key, value)?.at < time => from = middle + 1,
+                    Some((key, value)) if entry(snapshot, key, value)?.at < time => {
+                        from = middle + 1
+                    }
                     _ => to = middle,
                 }
             }
@@ -104,10 +136,20 @@ fn number(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<u64, StoreError> {
 }
 
 /// Reads an entry.
-pub(super) fn entry(snapshot: &RocksSnapshot<'_>, key: &[u8], value: &[u8]) -> Result<AuditEntry, StoreError> {
+pub(super) fn entry(
+    snapshot: &RocksSnapshot<'_>,
+    key: &[u8],
+    value: &[u8],
+) -> Result<AuditEntry, StoreError> {
     let number = number(snapshot, key)?;
-    let Audited { at, actor, action } = snapshot.json(value, format_args!("entry {number} of the audit log"))?;
-    Ok(AuditEntry { number, at, actor, action })
+    let Audited { at, actor, action } =
+        snapshot.json(value, format_args!("entry {number} of the audit log"))?;
+    Ok(AuditEntry {
+        number,
+        at,
+        actor,
+        action,
+    })
 }
 
 #[cfg(test)]
@@ -120,11 +162,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let store = RocksStore::open_or_create(dir.path()).unwrap();
         for job in 1..=2 * KEPT as u32 {
-            store.apply(&Actor::Local, &[], &[Action::JobCancelled { job }]).unwrap();
+            store
+                .apply(&Actor::Local, &[], &[Action::JobCancelled { job }])
+                .unwrap();
             let all = read(&store.view(), AuditFrom::Behind(0), usize::MAX).unwrap();
             let (first, last) = (all[0].number, u64::from(job));
             assert_eq!(all.len() as u64, last + 1 - first);
-            assert!(first == 1 || (KEPT..=KEPT + STEP).contains(&(last - first)), "{first} to {last}");
+            assert!(
+                first == 1 || (KEPT..=KEPT + STEP).contains(&(last - first)),
+                "{first} to {last}"
+            );
             assert_eq!(all.last().map(|entry| entry.number), Some(last));
         }
     }
@@ -136,7 +183,9 @@ mod tests {
         let past = AuditFrom::Time(Timestamp::UNIX_EPOCH);
         assert_eq!(read(&store.view(), past, 9).unwrap(), []);
         for job in 0..40 {
-            store.apply(&Actor::Local, &[], &[Action::JobCancelled { job }]).unwrap();
+            store
+                .apply(&Actor::Local, &[], &[Action::JobCancelled { job }])
+                .unwrap();
         }
         let all = read(&store.view(), AuditFrom::Behind(0), usize::MAX).unwrap();
         for entry in &all {

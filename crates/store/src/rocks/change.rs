@@ -19,8 +19,8 @@ use crate::change::{audited, keep_amendments, make_distinct};
 use crate::gem_list;
 use crate::recipes::KnownRecipe;
 use crate::{
-    Action, Actor, BookKey, BookNo, Condition, LateGems, Library, LibrarySummary, NewBook, Record, Sizes, Snapshot,
-    StoreError,
+    Action, Actor, BookKey, BookNo, Condition, LateGems, Library, LibrarySummary, NewBook, Record,
+    Sizes, Snapshot, StoreError,
 };
 
 /// A change being assembled. Each key is changed at most once, so all it reads is the state before.
@@ -68,14 +68,32 @@ impl<'a> Change<'a> {
 
     pub(super) fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
         let known = self.before.known();
-        book.has_all(known.0.iter().filter(|known| !known.leaving).map(KnownRecipe::name))?;
-        let NewBook { mut record, mut gems, folds, text, allow_empty, complete: _, turn: _, condition } = book;
+        book.has_all(
+            known
+                .0
+                .iter()
+                .filter(|known| !known.leaving)
+                .map(KnownRecipe::name),
+        )?;
+        let NewBook {
+            mut record,
+            mut gems,
+            folds,
+            text,
+            allow_empty,
+            complete: _,
+            turn: _,
+            condition,
+        } = book;
         // The gems may have been computed before dropping the recipe started.
         gems.retain(|name, _| known.named(name).map_or(true, |recipe| !recipe.leaving));
         for (name, gems) in &mut gems {
             make_distinct(self.before.known().named(name)?, &record.key, gems)?;
         }
-        record.gems = gems.iter().map(|(name, gems)| (name.clone(), gems.len() as u32)).collect();
+        record.gems = gems
+            .iter()
+            .map(|(name, gems)| (name.clone(), gems.len() as u32))
+            .collect();
         record.text_kept = text.is_some();
 
         let present = self.present(&record.key)?;
@@ -90,9 +108,18 @@ impl<'a> Change<'a> {
             old.not_emptied_by(&record, staying.map(KnownRecipe::name))?;
         }
         let had = old.as_ref().map(|old| &old.gems);
-        let recipes: BTreeSet<&RecipeName> = had.into_iter().flat_map(BTreeMap::keys).chain(gems.keys()).collect();
+        let recipes: BTreeSet<&RecipeName> = had
+            .into_iter()
+            .flat_map(BTreeMap::keys)
+            .chain(gems.keys())
+            .collect();
         for recipe in recipes {
-            self.change_gems(recipe, number, old.as_ref(), gems.get(recipe).map(Vec::as_slice))?;
+            self.change_gems(
+                recipe,
+                number,
+                old.as_ref(),
+                gems.get(recipe).map(Vec::as_slice),
+            )?;
         }
         if let Some(old) = &old {
             self.uncount(old)?;
@@ -100,7 +127,11 @@ impl<'a> Change<'a> {
             self.remove_digests(number, old);
             keep_amendments(&mut record, old);
         } else {
-            self.batch.put_cf(self.store.family(Family::Ids), schema::id_key(&record.key), schema::book_key(number));
+            self.batch.put_cf(
+                self.store.family(Family::Ids),
+                schema::id_key(&record.key),
+                schema::book_key(number),
+            );
         }
         for fold in folds {
             self.put_fold(number, &fold);
@@ -110,14 +141,25 @@ impl<'a> Change<'a> {
         self.change_terms(number, old.as_ref(), Some(&record));
         self.count(&record)?;
         let told = audited(&record);
-        self.audit.push(if old.is_some() { Action::Replaced(told) } else { Action::Added(told) });
+        self.audit.push(if old.is_some() {
+            Action::Replaced(told)
+        } else {
+            Action::Added(told)
+        });
         self.put_json(Family::Books, schema::book_key(number), &record);
         Ok(())
     }
 
     pub(super) fn add_gems(&mut self, name: &RecipeName, late: LateGems) -> Result<(), StoreError> {
-        let LateGems { book, digest, mut gems, fold } = late;
-        let Some(mut record) = self.before.record(book)? else { return Ok(()) };
+        let LateGems {
+            book,
+            digest,
+            mut gems,
+            fold,
+        } = late;
+        let Some(mut record) = self.before.record(book)? else {
+            return Ok(());
+        };
         if record.digest != digest || record.gems.contains_key(name) {
             return Ok(());
         }
@@ -126,7 +168,8 @@ impl<'a> Change<'a> {
         self.sizes(name)?.add(gems.len() as u32);
         let before = record.clone();
         record.gems.insert(name.clone(), gems.len() as u32);
-        self.touch(&before.key.library, before.changed)?.count_recipes(Some(&before), Some(&record));
+        self.touch(&before.key.library, before.changed)?
+            .count_recipes(Some(&before), Some(&record));
         if let Some(fold) = fold {
             self.put_fold(book, &fold);
         }
@@ -135,13 +178,20 @@ impl<'a> Change<'a> {
     }
 
     fn put_fold(&mut self, book: BookNo, fold: &PackedFold) {
-        self.batch.put_cf(self.store.family(Family::Folds), schema::fold_key(book, fold.base()), fold.as_bytes());
+        self.batch.put_cf(
+            self.store.family(Family::Folds),
+            schema::fold_key(book, fold.base()),
+            fold.as_bytes(),
+        );
     }
 
     fn remove_folds(&mut self, book: BookNo) -> Result<(), StoreError> {
         let mut folds = self.before.iterator(Family::Folds, ReadOptions::default());
         folds.seek(schema::book_key(book));
-        while let Some(key) = folds.key().filter(|key| key.starts_with(&schema::book_key(book))) {
+        while let Some(key) = folds
+            .key()
+            .filter(|key| key.starts_with(&schema::book_key(book)))
+        {
             self.batch.delete_cf(self.store.family(Family::Folds), key);
             folds.next();
         }
@@ -153,12 +203,18 @@ impl<'a> Change<'a> {
         let (texts, key) = (self.store.family(Family::Texts), schema::book_key(book));
         match text {
             Some(text) => self.batch.put_cf(texts, key, text),
-            None if before.is_some_and(|before| before.text_kept) => self.batch.delete_cf(texts, key),
+            None if before.is_some_and(|before| before.text_kept) => {
+                self.batch.delete_cf(texts, key)
+            }
             None => {}
         }
     }
 
-    pub(super) fn remove(&mut self, key: &BookKey, condition: &Condition) -> Result<bool, StoreError> {
+    pub(super) fn remove(
+        &mut self,
+        key: &BookKey,
+        condition: &Condition,
+    ) -> Result<bool, StoreError> {
         let Some(Present { number, record }) = self.present(key)? else {
             return Ok(false);
         };
@@ -173,8 +229,10 @@ impl<'a> Change<'a> {
         self.uncount(&record)?;
         self.touch(&record.key.library, Timestamp::now())?;
         self.audit.push(Action::Removed(audited(&record)));
-        self.batch.delete_cf(self.store.family(Family::Ids), schema::id_key(key));
-        self.batch.delete_cf(self.store.family(Family::Books), schema::book_key(number));
+        self.batch
+            .delete_cf(self.store.family(Family::Ids), schema::id_key(key));
+        self.batch
+            .delete_cf(self.store.family(Family::Books), schema::book_key(number));
         Ok(true)
     }
 
@@ -190,24 +248,37 @@ impl<'a> Change<'a> {
 
     fn put_digests(&mut self, book: BookNo, record: &Record) {
         for key in digest_keys(book, record) {
-            self.batch.put_cf(self.store.family(Family::Digests), key, []);
+            self.batch
+                .put_cf(self.store.family(Family::Digests), key, []);
         }
     }
 
     fn remove_digests(&mut self, book: BookNo, record: &Record) {
         for key in digest_keys(book, record) {
-            self.batch.delete_cf(self.store.family(Family::Digests), key);
+            self.batch
+                .delete_cf(self.store.family(Family::Digests), key);
         }
     }
 
     /// Changes the terms that a book is found by, as far as they differ.
-    pub(super) fn change_terms(&mut self, book: BookNo, before: Option<&Record>, after: Option<&Record>) {
-        let library = self.owners.as_ref().unwrap_or(self.before.owners()).of(book);
+    pub(super) fn change_terms(
+        &mut self,
+        book: BookNo,
+        before: Option<&Record>,
+        after: Option<&Record>,
+    ) {
+        let library = self
+            .owners
+            .as_ref()
+            .unwrap_or(self.before.owners())
+            .of(book);
         let keys = |record: &Record| term_keys(library, book, &record.description);
         let [had, has] = [before, after].map(|record| record.map(keys).unwrap_or_default());
         let terms = self.store.family(Family::Terms);
-        had.difference(&has).for_each(|key| self.batch.delete_cf(terms, key));
-        has.difference(&had).for_each(|key| self.batch.put_cf(terms, key, []));
+        had.difference(&has)
+            .for_each(|key| self.batch.delete_cf(terms, key));
+        has.difference(&had)
+            .for_each(|key| self.batch.put_cf(terms, key, []));
     }
 
     fn take_number(&mut self, library: &Library) -> Result<BookNo, StoreError> {
@@ -216,11 +287,21 @@ impl<'a> Change<'a> {
             None => self.before.next_book()?,
         };
         let next = number.0.checked_add(1);
-        self.next = Some(BookNo(next.ok_or_else(|| error::full(&self.store.dir, "no book numbers are left"))?));
-        if !self.owners.as_ref().unwrap_or(self.before.owners()).continues(number, library) {
-            let owners = self.owners.get_or_insert_with(|| self.before.owners().clone());
+        self.next = Some(BookNo(next.ok_or_else(|| {
+            error::full(&self.store.dir, "no book numbers are left")
+        })?));
+        if !self
+            .owners
+            .as_ref()
+            .unwrap_or(self.before.owners())
+            .continues(number, library)
+        {
+            let owners = self
+                .owners
+                .get_or_insert_with(|| self.before.owners().clone());
             if let Some((key, value)) = owners.give(number, library) {
-                self.batch.put_cf(self.store.family(Family::Meta), key, value);
+                self.batch
+                    .put_cf(self.store.family(Family::Meta), key, value);
             }
         }
         Ok(number)
@@ -237,19 +318,33 @@ impl<'a> Change<'a> {
     ) -> Result<(), StoreError> {
         let had = before.is_some_and(|before| before.gems.contains_key(recipe));
         let recipe = self.before.known().named(recipe)?;
-        let old = if had { self.before.gem_list(recipe, book)? } else { None };
+        let old = if had {
+            self.before.gem_list(recipe, book)?
+        } else {
+            None
+        };
         if had && old.is_none() {
-            return Err(self.before.damaged(format!("the gems of book {} ({}) are lost", book.0, recipe.name())));
+            return Err(self.before.damaged(format!(
+                "the gems of book {} ({}) are lost",
+                book.0,
+                recipe.name()
+            )));
         }
-        let set = |gems: Option<&[PlacedGem]>| -> HashSet<Gem> { recipe.posted(gems.unwrap_or_default()).collect() };
+        let set = |gems: Option<&[PlacedGem]>| -> HashSet<Gem> {
+            recipe.posted(gems.unwrap_or_default()).collect()
+        };
         let postings = match &mut self.postings {
             Some(postings) => postings,
             none => none.insert(self.before.postings()?),
         };
         if before.is_some() {
             let (old, now) = (set(old.as_deref()), set(new));
-            let removed = old.difference(&now).map(|gem| (gem, Sign::Removed, Sign::Added));
-            let added = now.difference(&old).map(|gem| (gem, Sign::Added, Sign::Removed));
+            let removed = old
+                .difference(&now)
+                .map(|gem| (gem, Sign::Removed, Sign::Added));
+            let added = now
+                .difference(&old)
+                .map(|gem| (gem, Sign::Added, Sign::Removed));
             for (gem, sign, opposite) in removed.chain(added) {
                 // If the delta has the opposite change, removing that restores what the main index says.
                 let undone = schema::delta_key(recipe, *gem, opposite, book);
@@ -257,20 +352,27 @@ impl<'a> Change<'a> {
                     self.delta.push((undone, false));
                     postings.delta = postings.delta.saturating_sub(1);
                 } else {
-                    self.delta.push((schema::delta_key(recipe, *gem, sign, book), true));
+                    self.delta
+                        .push((schema::delta_key(recipe, *gem, sign, book), true));
                     postings.delta += 1;
                 }
             }
         } else {
             // A new book is in no list and has no changes in the delta.
             for gem in recipe.posted(new.unwrap_or_default()) {
-                self.delta.push((schema::delta_key(recipe, gem, Sign::Added, book), true));
+                self.delta
+                    .push((schema::delta_key(recipe, gem, Sign::Added, book), true));
                 postings.delta += 1;
             }
         }
-        let (gems, key) = (self.store.family(Family::Gems), schema::gems_key(recipe, book));
+        let (gems, key) = (
+            self.store.family(Family::Gems),
+            schema::gems_key(recipe, book),
+        );
         match new {
-            Some(new) => self.batch.put_cf(gems, key, gem_list::encode(new, recipe.gem_bytes())),
+            Some(new) => self
+                .batch
+                .put_cf(gems, key, gem_list::encode(new, recipe.gem_bytes())),
             None => self.batch.delete_cf(gems, key),
         }
         Ok(())
@@ -289,47 +391,78 @@ impl<'a> Change<'a> {
     pub(super) fn uncount(&mut self, record: &Record) -> Result<(), StoreError> {
         for (recipe, gems) in &record.gems {
             if self.sizes(recipe)?.take(*gems).is_none() {
-                return Err(self.before.damaged(format!("the sizes of recipe {recipe} do not include a book")));
+                return Err(self.before.damaged(format!(
+                    "the sizes of recipe {recipe} do not include a book"
+                )));
             }
         }
         let library = &record.key.library;
         let taken = self.touch(library, record.changed)?.take(record);
-        taken.ok_or_else(|| self.before.damaged(format!("the summary of library {library} does not include a book")))
+        taken.ok_or_else(|| {
+            self.before.damaged(format!(
+                "the summary of library {library} does not include a book"
+            ))
+        })
     }
 
     fn sizes(&mut self, recipe: &RecipeName) -> Result<&mut Sizes, StoreError> {
         let recipe = self.before.known().named(recipe)?;
         if !self.sizes.contains_key(&recipe.number) {
-            self.sizes.insert(recipe.number, self.before.sizes_of(recipe)?);
+            self.sizes
+                .insert(recipe.number, self.before.sizes_of(recipe)?);
         }
         Ok(self.sizes.entry(recipe.number).or_default())
     }
 
     /// The library's summary, with its time of change set to `changed` or later.
-    fn touch(&mut self, library: &Library, changed: Timestamp) -> Result<&mut LibrarySummary, StoreError> {
+    fn touch(
+        &mut self,
+        library: &Library,
+        changed: Timestamp,
+    ) -> Result<&mut LibrarySummary, StoreError> {
         if !self.libraries.contains_key(library) {
             let empty = || LibrarySummary::empty(library, changed);
-            self.libraries.insert(library.clone(), self.before.summary(library)?.unwrap_or_else(empty));
+            self.libraries.insert(
+                library.clone(),
+                self.before.summary(library)?.unwrap_or_else(empty),
+            );
         }
-        let summary = self.libraries.get_mut(library).expect("it was there or has just been inserted");
+        let summary = self
+            .libraries
+            .get_mut(library)
+            .expect("it was there or has just been inserted");
         summary.changed = summary.changed.max(changed);
         Ok(summary)
     }
 
-    pub(super) fn put_json(&mut self, family: Family, key: impl AsRef<[u8]>, value: &impl Serialize) {
-        self.batch.put_cf(self.store.family(family), key, schema::json(value));
+    pub(super) fn put_json(
+        &mut self,
+        family: Family,
+        key: impl AsRef<[u8]>,
+        value: &impl Serialize,
+    ) {
+        self.batch
+            .put_cf(self.store.family(family), key, schema::json(value));
     }
 
     /// Writes the change and waits until it is on disk.
     pub(super) fn commit(mut self, by: &Actor) -> Result<(), StoreError> {
-        let (meta, delta) = (self.store.family(Family::Meta), self.store.family(Family::Delta));
+        let (meta, delta) = (
+            self.store.family(Family::Meta),
+            self.store.family(Family::Delta),
+        );
         // Sort in memtable order, so that the memtable searches from each key to the next.
         self.delta.sort_unstable_by_key(|(key, _)| key.order());
         for (key, there) in &self.delta {
-            if *there { self.batch.put_cf(delta, key, []) } else { self.batch.delete_cf(delta, key) }
+            if *there {
+                self.batch.put_cf(delta, key, [])
+            } else {
+                self.batch.delete_cf(delta, key)
+            }
         }
         if let Some(next) = self.next {
-            self.batch.put_cf(meta, MetaKey::Next.bytes(), schema::book_key(next));
+            self.batch
+                .put_cf(meta, MetaKey::Next.bytes(), schema::book_key(next));
         }
         for (recipe, sizes) in std::mem::take(&mut self.sizes) {
             self.put_json(Family::Meta, MetaKey::Sizes(recipe).bytes(), &sizes);
@@ -338,11 +471,13 @@ impl<'a> Change<'a> {
             if summary.books > 0 {
                 self.put_json(Family::Meta, MetaKey::library(&library).bytes(), &summary);
             } else {
-                self.batch.delete_cf(meta, MetaKey::library(&library).bytes());
+                self.batch
+                    .delete_cf(meta, MetaKey::library(&library).bytes());
             }
         }
         if let Some(postings) = self.postings {
-            self.batch.put_cf(meta, MetaKey::Postings.bytes(), postings.write());
+            self.batch
+                .put_cf(meta, MetaKey::Postings.bytes(), postings.write());
         }
         if let Some(owners) = self.owners {
             self.store.set_owners(owners);
@@ -352,7 +487,13 @@ impl<'a> Change<'a> {
 }
 
 /// The keys of a book's digests.
-pub(super) fn digest_keys(book: BookNo, record: &Record) -> impl Iterator<Item = impl AsRef<[u8]> + use<>> {
+pub(super) fn digest_keys(
+    book: BookNo,
+    record: &Record,
+) -> impl Iterator<Item = impl AsRef<[u8]> + use<>> {
     let digests = [Some(&record.digest), record.clean_digest.as_ref()];
-    digests.map(|digest| schema::digest_key(digest?, book)).into_iter().flatten()
+    digests
+        .map(|digest| schema::digest_key(digest?, book))
+        .into_iter()
+        .flatten()
 }

@@ -17,7 +17,9 @@ use super::schema::{self, Family, MetaKey};
 use super::{RocksStore, audit};
 use crate::postings::{Reader, Unreadable};
 use crate::recipes::KnownRecipe;
-use crate::{Action, Actor, BookNo, Library, LibrarySummary, Snapshot, StoreError, UNWATCHED, Watch};
+use crate::{
+    Action, Actor, BookNo, Library, LibrarySummary, Snapshot, StoreError, UNWATCHED, Watch,
+};
 
 /// Number of records rewritten in one batch.
 const BATCH: usize = 1000;
@@ -32,7 +34,9 @@ pub(super) fn drop_recipe(
     name: &RecipeName,
     watch: Watch<'_>,
 ) -> Result<(), StoreError> {
-    let Some(recipe) = mark(store, by, name)? else { return Ok(()) };
+    let Some(recipe) = mark(store, by, name)? else {
+        return Ok(());
+    };
     strip_all(store, name, watch)?;
     erase(store, &recipe, watch)
 }
@@ -40,7 +44,14 @@ pub(super) fn drop_recipe(
 /// Removes the gems of recipes that were changed before they were released, because this version cannot compute such gems.
 /// The recipes stay, with their present definition, and checks refuse them until all books have gems of them again.
 pub(super) fn renew(store: &RocksStore) -> Result<(), StoreError> {
-    let former: Vec<KnownRecipe> = store.view().known().0.iter().filter(|known| known.former).cloned().collect();
+    let former: Vec<KnownRecipe> = store
+        .view()
+        .known()
+        .0
+        .iter()
+        .filter(|known| known.former)
+        .cloned()
+        .collect();
     for recipe in former {
         tracing::warn!(
             "{0}: the gems of '{1}' are by an earlier definition and are removed; give the books new ones: lapidary reindex \
@@ -70,10 +81,19 @@ fn strip_all(store: &RocksStore, name: &RecipeName, watch: Watch<'_>) -> Result<
 }
 
 /// Marks the recipe. Returns `None` if it does not exist.
-pub(super) fn mark(store: &RocksStore, by: &Actor, name: &RecipeName) -> Result<Option<KnownRecipe>, StoreError> {
+pub(super) fn mark(
+    store: &RocksStore,
+    by: &Actor,
+    name: &RecipeName,
+) -> Result<Option<KnownRecipe>, StoreError> {
     let _turn = store.turn();
-    let mut recipes = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
-    let Ok(recipe) = recipes.named(name).cloned() else { return Ok(None) };
+    let mut recipes = store
+        .recipes
+        .write()
+        .unwrap_or_else(PoisonError::into_inner);
+    let Ok(recipe) = recipes.named(name).cloned() else {
+        return Ok(None);
+    };
     if recipe.leaving {
         return Ok(Some(recipe));
     }
@@ -81,16 +101,38 @@ pub(super) fn mark(store: &RocksStore, by: &Actor, name: &RecipeName) -> Result<
         return Err(StoreError::IsDefault(name.clone()));
     }
     let mut batch = WriteBatch::default();
-    batch.put_cf(store.family(Family::Meta), MetaKey::Leaving(recipe.number).bytes(), []);
-    audit::commit(store, by, batch, vec![Action::RecipeDropped { recipe: name.clone() }])?;
+    batch.put_cf(
+        store.family(Family::Meta),
+        MetaKey::Leaving(recipe.number).bytes(),
+        [],
+    );
+    audit::commit(
+        store,
+        by,
+        batch,
+        vec![Action::RecipeDropped {
+            recipe: name.clone(),
+        }],
+    )?;
     let mut changed = (**recipes).clone();
-    changed.0.iter_mut().filter(|known| known.number == recipe.number).for_each(|known| known.leaving = true);
+    changed
+        .0
+        .iter_mut()
+        .filter(|known| known.number == recipe.number)
+        .for_each(|known| known.leaving = true);
     *recipes = Arc::new(changed);
-    Ok(Some(KnownRecipe { leaving: true, ..recipe }))
+    Ok(Some(KnownRecipe {
+        leaving: true,
+        ..recipe
+    }))
 }
 
 /// Removes the name from some records, starting at `from`. Returns the last book processed, or `None` at the end.
-fn strip(store: &RocksStore, name: &RecipeName, from: BookNo) -> Result<Option<BookNo>, StoreError> {
+fn strip(
+    store: &RocksStore,
+    name: &RecipeName,
+    from: BookNo,
+) -> Result<Option<BookNo>, StoreError> {
     let _turn = store.turn();
     let view = store.view();
     let books = view.books(from, BATCH)?;
@@ -102,17 +144,28 @@ fn strip(store: &RocksStore, name: &RecipeName, from: BookNo) -> Result<Option<B
         if record.gems.remove(name).is_none() {
             continue;
         }
-        batch.put_cf(store.family(Family::Books), schema::book_key(book), schema::json(&record));
+        batch.put_cf(
+            store.family(Family::Books),
+            schema::book_key(book),
+            schema::json(&record),
+        );
         let library = &record.key.library;
         if !libraries.contains_key(library) {
-            libraries.extend(view.summary(library)?.map(|summary| (library.clone(), summary)));
+            libraries.extend(
+                view.summary(library)?
+                    .map(|summary| (library.clone(), summary)),
+            );
         }
         if let Some(summary) = libraries.get_mut(library) {
             summary.count_recipes(Some(&before), Some(&record));
         }
     }
     for (library, summary) in &libraries {
-        batch.put_cf(store.family(Family::Meta), MetaKey::library(library).bytes(), schema::json(summary));
+        batch.put_cf(
+            store.family(Family::Meta),
+            MetaKey::library(library).bytes(),
+            schema::json(summary),
+        );
     }
     store.db.write(batch).map_err(|e| store.failed(&e))?;
     Ok(last)
@@ -129,7 +182,10 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(
     let gone = count(&store.view(), recipe, watch)?;
     let _turn = store.turn();
     let snapshot = store.view();
-    let (first, end) = (recipe.number.to_be_bytes(), recipe.number.checked_add(1).map(u16::to_be_bytes));
+    let (first, end) = (
+        recipe.number.to_be_bytes(),
+        recipe.number.checked_add(1).map(u16::to_be_bytes),
+    );
     // The last number is only assigned when all others are used up.
     let end = end.as_ref().map_or(&[0xff; 3][..], |end| end.as_slice());
     let mut counts = snapshot.postings()?;
@@ -144,14 +200,26 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(
         batch.delete_cf(meta, key.bytes());
     }
     if recipe.former {
-        batch.put_cf(meta, MetaKey::Recipe(recipe.number).bytes(), schema::json(&recipe.recipe));
+        batch.put_cf(
+            meta,
+            MetaKey::Recipe(recipe.number).bytes(),
+            schema::json(&recipe.recipe),
+        );
     }
     batch.put_cf(meta, MetaKey::Postings.bytes(), counts.write());
-    let mut recipes = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
+    let mut recipes = store
+        .recipes
+        .write()
+        .unwrap_or_else(PoisonError::into_inner);
     durably(store, batch)?;
     let mut left = (**recipes).clone();
-    left.0.retain(|known| recipe.former || known.number != recipe.number);
-    for known in left.0.iter_mut().filter(|known| known.number == recipe.number) {
+    left.0
+        .retain(|known| recipe.former || known.number != recipe.number);
+    for known in left
+        .0
+        .iter_mut()
+        .filter(|known| known.number == recipe.number)
+    {
         (known.former, known.ready) = (false, false);
         known.gem_bits = known.recipe.gem_bits();
     }
@@ -172,7 +240,10 @@ fn erase_changes(
     let first = recipe.number.to_be_bytes();
     let mut batch = WriteBatch::default();
     let mut delta = entries(&snapshot, Family::Delta, from);
-    while let Some(key) = delta.key().filter(|key| key.starts_with(&first) && batch.len() < limit) {
+    while let Some(key) = delta
+        .key()
+        .filter(|key| key.starts_with(&first) && batch.len() < limit)
+    {
         batch.delete_cf(store.family(Family::Delta), key);
         key.clone_into(from);
         delta.next();
@@ -183,7 +254,11 @@ fn erase_changes(
     }
     let mut counts = snapshot.postings()?;
     counts.delta = counts.delta.saturating_sub(batch.len() as u64);
-    batch.put_cf(store.family(Family::Meta), MetaKey::Postings.bytes(), counts.write());
+    batch.put_cf(
+        store.family(Family::Meta),
+        MetaKey::Postings.bytes(),
+        counts.write(),
+    );
     store.db.write(batch).map_err(|e| store.failed(&e))?;
     Ok(true)
 }
@@ -200,17 +275,26 @@ fn entries<'a>(snapshot: &'a RocksSnapshot<'_>, family: Family, from: &[u8]) -> 
 
 /// Counts the postings of a recipe in the main index by reading the lengths of its lists. The books' gem counts are no substitute,
 /// because not every gem has a posting.
-fn count(snapshot: &RocksSnapshot<'_>, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<u64, StoreError> {
+fn count(
+    snapshot: &RocksSnapshot<'_>,
+    recipe: &KnownRecipe,
+    watch: Watch<'_>,
+) -> Result<u64, StoreError> {
     let first = recipe.number.to_be_bytes();
     let (mut postings, mut read) = (0, 0_u64);
     let mut buckets = entries(snapshot, Family::Postings, &first);
     while let Some((_, value)) = buckets.item().filter(|(key, _)| key.starts_with(&first)) {
         let lists = Reader::new(value, schema::rest_bits(recipe));
         let sum = |lists: Reader<'_>| {
-            lists.into_iter().try_fold(0, |sum, list| list.map(|(_, list)| sum + u64::from(list.books())))
+            lists.into_iter().try_fold(0, |sum, list| {
+                list.map(|(_, list)| sum + u64::from(list.books()))
+            })
         };
         postings += lists.and_then(sum).map_err(|Unreadable| {
-            snapshot.damaged(format!("the postings of recipe {} cannot be read", recipe.name()))
+            snapshot.damaged(format!(
+                "the postings of recipe {} cannot be read",
+                recipe.name()
+            ))
         })?;
         buckets.next();
         if read.is_multiple_of(BUCKETS) {
@@ -237,8 +321,16 @@ mod tests {
     use lapidary_common::description::Description;
 
     fn book(id: u8, recipes: &[&Recipe]) -> NewBook {
-        let key = BookKey { library: "lib".parse().unwrap(), id: id.to_string().parse().unwrap() };
-        let gems: Vec<PlacedGem> = (0..2_000_u64).map(|gem| PlacedGem { gem: Gem(gem << 20), place: None }).collect();
+        let key = BookKey {
+            library: "lib".parse().unwrap(),
+            id: id.to_string().parse().unwrap(),
+        };
+        let gems: Vec<PlacedGem> = (0..2_000_u64)
+            .map(|gem| PlacedGem {
+                gem: Gem(gem << 20),
+                place: None,
+            })
+            .collect();
         let record = Record {
             key,
             rights: Rights::Free,
@@ -253,8 +345,14 @@ mod tests {
             fetched: None,
             standing: Standing::default(),
         };
-        let gems = recipes.iter().map(|recipe| (recipe.name().clone(), gems.clone())).collect();
-        NewBook { gems, ..NewBook::without_gems(record, true) }
+        let gems = recipes
+            .iter()
+            .map(|recipe| (recipe.name().clone(), gems.clone()))
+            .collect();
+        NewBook {
+            gems,
+            ..NewBook::without_gems(record, true)
+        }
     }
 
     /// Otherwise the time that others wait for a step grows with the number of steps before it.
@@ -266,8 +364,12 @@ mod tests {
         for recipe in [&kept, &dropped] {
             store.add_recipe(&Actor::Local, recipe).unwrap();
         }
-        store.put(&Actor::Local, vec![book(0, &[&kept, &dropped])]).unwrap();
-        let recipe = mark(&store, &Actor::Local, dropped.name()).unwrap().unwrap();
+        store
+            .put(&Actor::Local, vec![book(0, &[&kept, &dropped])])
+            .unwrap();
+        let recipe = mark(&store, &Actor::Local, dropped.name())
+            .unwrap()
+            .unwrap();
         strip_all(&store, dropped.name(), UNWATCHED).unwrap();
         set_perf_stats(PerfStatsLevel::EnableCount);
         let mut from = recipe.number.to_be_bytes().to_vec();
@@ -294,21 +396,35 @@ mod tests {
         for recipe in [&kept, &dropped] {
             store.add_recipe(&Actor::Local, recipe).unwrap();
         }
-        store.put(&Actor::Local, vec![book(0, &[&kept, &dropped])]).unwrap();
+        store
+            .put(&Actor::Local, vec![book(0, &[&kept, &dropped])])
+            .unwrap();
         crate::Administration::compact(&store, UNWATCHED).unwrap();
-        store.put(&Actor::Local, vec![book(1, &[&kept, &dropped])]).unwrap();
-        let recipe = mark(&store, &Actor::Local, dropped.name()).unwrap().unwrap();
+        store
+            .put(&Actor::Local, vec![book(1, &[&kept, &dropped])])
+            .unwrap();
+        let recipe = mark(&store, &Actor::Local, dropped.name())
+            .unwrap()
+            .unwrap();
         strip_all(&store, dropped.name(), UNWATCHED).unwrap();
         let steps = AtomicU8::new(2);
         let watch = |_, _| {
             let step = steps.fetch_add(1, Ordering::Relaxed);
-            thread::scope(|scope| scope.spawn(|| store.put(&Actor::Local, vec![book(step, &[&kept])])).join().unwrap())
+            thread::scope(|scope| {
+                scope
+                    .spawn(|| store.put(&Actor::Local, vec![book(step, &[&kept])]))
+                    .join()
+                    .unwrap()
+            })
         };
         erase(&store, &recipe, &watch).unwrap();
         // While changes were deleted, and while postings were counted.
         let added = u64::from(steps.into_inner() - 2);
         assert!(added > 1);
-        assert_eq!(verify(&store.view(), UNWATCHED).unwrap(), Vec::<String>::new());
+        assert_eq!(
+            verify(&store.view(), UNWATCHED).unwrap(),
+            Vec::<String>::new()
+        );
         let counts = store.view().postings().unwrap();
         assert_eq!((counts.main, counts.delta), (2_000, (1 + added) * 2_000));
         assert!(store.view().known().named(dropped.name()).is_err());

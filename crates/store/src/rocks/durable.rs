@@ -11,7 +11,10 @@ pub(super) fn durably(store: &RocksStore, batch: WriteBatch) -> Result<(), Store
     durable.set_sync(true);
     // Does not include what others write meanwhile without waiting for the disk.
     let last = store.db.latest_sequence_number() + batch.len() as u64;
-    store.db.write_opt(batch, &durable).map_err(|e| store.failed(&e))?;
+    store
+        .db
+        .write_opt(batch, &durable)
+        .map_err(|e| store.failed(&e))?;
     store.acknowledged.set(last);
     Ok(())
 }

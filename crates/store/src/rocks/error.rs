@@ -13,13 +13,25 @@ pub(super) fn from_rocksdb(dir: &Path, error: &rocksdb::Error) -> StoreError {
     let text: &str = error.as_ref();
     let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
     let damaged = error.kind() == ErrorKind::Corruption
-        || says(&["No such file or directory", "Column family not found", "Corruption:"]);
+        || says(&[
+            "No such file or directory",
+            "Column family not found",
+            "Corruption:",
+        ]);
     if text.contains("LOCK") && says(&["lock hold by", "Resource temporarily unavailable"]) {
         // `RocksDB`'s own lock, held by a program that opened the folder as a plain `RocksDB` database.
-        StoreError::InUse { path: show(dir), owner: "another process".to_owned() }
+        StoreError::InUse {
+            path: show(dir),
+            owner: "another process".to_owned(),
+        }
     } else if text.contains("Column families not opened") {
         let found = format!("{FORMAT_VERSION} with additional column families");
-        StoreError::Version { path: show(dir), found, supported: FORMAT_VERSION, advice: "update lapidary" }
+        StoreError::Version {
+            path: show(dir),
+            found,
+            supported: FORMAT_VERSION,
+            advice: "update lapidary",
+        }
     } else {
         from_text(dir, text, damaged)
     }
@@ -32,12 +44,18 @@ pub(crate) fn from_io(dir: &Path, error: &std::io::Error) -> StoreError {
 
 /// The data on disk is inconsistent.
 pub(super) fn damaged(dir: &Path, detail: impl Into<String>) -> StoreError {
-    StoreError::Damaged { path: show(dir), detail: detail.into() }
+    StoreError::Damaged {
+        path: show(dir),
+        detail: detail.into(),
+    }
 }
 
 /// The store has used all numbers of some kind.
 pub(super) fn full(dir: &Path, detail: &str) -> StoreError {
-    StoreError::Io { path: show(dir), detail: format!("{detail}; ingest the books into a new folder") }
+    StoreError::Io {
+        path: show(dir),
+        detail: format!("{detail}; ingest the books into a new folder"),
+    }
 }
 
 /// The folder as shown to users.
@@ -48,7 +66,11 @@ pub(super) fn show(dir: &Path) -> String {
 fn from_text(dir: &Path, text: &str, damaged: bool) -> StoreError {
     // File size limits and quotas are treated like a full disk: the remedy is the same.
     const FULL: [&str; 3] = ["No space left", "File too large", "Disk quota exceeded"];
-    const DENIED: [&str; 3] = ["Permission denied", "Operation not permitted", "Read-only file system"];
+    const DENIED: [&str; 3] = [
+        "Permission denied",
+        "Operation not permitted",
+        "Read-only file system",
+    ];
     let says = |words: [&str; 3]| words.iter().any(|word| text.contains(word));
     let (path, detail) = (show(dir), text.to_owned());
     if says(FULL) {

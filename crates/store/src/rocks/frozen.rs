@@ -40,7 +40,10 @@ pub(super) fn open(dir: &Path) -> Result<RocksStore, StoreError> {
     loop {
         let frozen = freeze(dir).and_then(|links| {
             let store = open::read_only(links.path())?;
-            Ok(RocksStore { _links: Some(links), ..store })
+            Ok(RocksStore {
+                _links: Some(links),
+                ..store
+            })
         });
         match frozen {
             Err(StoreError::Damaged { .. }) if tries < TRIES => tries += 1,
@@ -53,16 +56,26 @@ pub(super) fn open(dir: &Path) -> Result<RocksStore, StoreError> {
 /// Makes a folder with the state of a folder.
 fn freeze(dir: &Path) -> Result<TempDir, StoreError> {
     let failed = |e: io::Error| match e.kind() {
-        ErrorKind::NotFound => StoreError::Damaged { path: show(dir), detail: e.to_string() },
+        ErrorKind::NotFound => StoreError::Damaged {
+            path: show(dir),
+            detail: e.to_string(),
+        },
         _ => from_io(dir, &e),
     };
-    let links = Builder::new().prefix(PREFIX).tempdir_in(dir).map_err(failed)?;
+    let links = Builder::new()
+        .prefix(PREFIX)
+        .tempdir_in(dir)
+        .map_err(failed)?;
     let copy = |name: &str| fs::copy(dir.join(name), links.path().join(name));
     copy(VERSION_FILE).map_err(failed)?;
     // Before the changes themselves: the copy must have all of those acknowledged until now.
-    copy(acknowledged::FILE)
-        .map(drop)
-        .or_else(|e| if e.kind() == ErrorKind::NotFound { Ok(()) } else { Err(failed(e)) })?;
+    copy(acknowledged::FILE).map(drop).or_else(|e| {
+        if e.kind() == ErrorKind::NotFound {
+            Ok(())
+        } else {
+            Err(failed(e))
+        }
+    })?;
     link(dir, links.path()).map_err(failed)?;
     copy(CURRENT).map_err(failed)?;
     let manifest = fs::read_to_string(links.path().join(CURRENT)).map_err(failed)?;
@@ -72,7 +85,9 @@ fn freeze(dir: &Path) -> Result<TempDir, StoreError> {
     logs.sort();
     for log in logs {
         let complete = log.with_extension("copy");
-        fs::copy(&log, &complete).and_then(|_| fs::rename(&complete, &log)).map_err(failed)?;
+        fs::copy(&log, &complete)
+            .and_then(|_| fs::rename(&complete, &log))
+            .map_err(failed)?;
     }
     Ok(links)
 }
@@ -82,7 +97,10 @@ fn link(dir: &Path, links: &Path) -> io::Result<Vec<PathBuf>> {
     let mut logs = Vec::new();
     for entry in fs::read_dir(dir)? {
         let name = entry?.file_name();
-        let kind = Path::new(&name).extension().and_then(|kind| kind.to_str()).unwrap_or_default();
+        let kind = Path::new(&name)
+            .extension()
+            .and_then(|kind| kind.to_str())
+            .unwrap_or_default();
         if !["sst", "blob", "log"].contains(&kind) {
             continue;
         }
@@ -103,9 +121,15 @@ fn link(dir: &Path, links: &Path) -> io::Result<Vec<PathBuf>> {
 
 /// Removes what processes that were killed have left.
 fn remove_old(dir: &Path) {
-    let Ok(entries) = fs::read_dir(dir) else { return };
-    for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
-        let is_unused = File::open(entry.path().join(LOCK_FILE)).is_ok_and(|lock| lock.try_lock().is_ok());
+    let Ok(entries) = fs::read_dir(dir) else {
+        return;
+    };
+    for entry in entries
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX))
+    {
+        let is_unused =
+            File::open(entry.path().join(LOCK_FILE)).is_ok_and(|lock| lock.try_lock().is_ok());
         if is_unused {
             let _ = fs::remove_dir_all(entry.path());
         }

@@ -51,7 +51,10 @@ impl<'a> Lists<'a> {
         limits: Limits<'_>,
         many: bool,
     ) -> Result<Option<Self>, StoreError> {
-        let only = match limits.library.map(|library| snapshot.owners().number(library)) {
+        let only = match limits
+            .library
+            .map(|library| snapshot.owners().number(library))
+        {
             Some(None) => return Ok(None),
             Some(number) => number,
             None => None,
@@ -67,7 +70,14 @@ impl<'a> Lists<'a> {
             }
             delta = Some(snapshot.iterator(Family::Delta, options));
         }
-        Ok(Some(Self { snapshot, recipe, cap: limits.cap as usize, only, delta, many }))
+        Ok(Some(Self {
+            snapshot,
+            recipe,
+            cap: limits.cap as usize,
+            only,
+            delta,
+            many,
+        }))
     }
 
     /// Reads the lists of gems in ascending order, without those that the recipe cannot produce.
@@ -78,7 +88,9 @@ impl<'a> Lists<'a> {
             let mut options = ReadOptions::default();
             options.fill_cache(false);
             let mut buckets = self.snapshot.iterator(Family::Postings, options);
-            let Some(first) = gems.first() else { return Ok(()) };
+            let Some(first) = gems.first() else {
+                return Ok(());
+            };
             buckets.seek(of_bucket(first).key(self.recipe));
             if let Some(delta) = &mut self.delta {
                 delta.seek(schema::gem_key(self.recipe, *first));
@@ -86,26 +98,47 @@ impl<'a> Lists<'a> {
             for gems in groups {
                 let key = of_bucket(&gems[0]).key(self.recipe);
                 advance(&mut buckets, &key);
-                let value = buckets.item().filter(|(at, _)| *at == key).map(|(_, value)| value);
+                let value = buckets
+                    .item()
+                    .filter(|(at, _)| *at == key)
+                    .map(|(_, value)| value);
                 self.bucket(gems, value, each)?;
             }
             return self.snapshot.end(&buckets);
         }
         let groups: Vec<&[Gem]> = groups.collect();
-        let keys: Vec<_> = groups.iter().map(|gems| of_bucket(&gems[0]).key(self.recipe)).collect();
-        let buckets = parallel::read(&keys, |keys| self.snapshot.get_sorted(Family::Postings, keys))?;
-        groups.into_iter().zip(buckets).try_for_each(|(gems, value)| self.bucket(gems, value.as_deref(), each))
+        let keys: Vec<_> = groups
+            .iter()
+            .map(|gems| of_bucket(&gems[0]).key(self.recipe))
+            .collect();
+        let buckets = parallel::read(&keys, |keys| {
+            self.snapshot.get_sorted(Family::Postings, keys)
+        })?;
+        groups
+            .into_iter()
+            .zip(buckets)
+            .try_for_each(|(gems, value)| self.bucket(gems, value.as_deref(), each))
     }
 
     /// Reads the lists of gems of one bucket.
-    fn bucket(&mut self, gems: &[Gem], value: Option<&[u8]>, each: EachLibrary<'_>) -> Result<(), StoreError> {
+    fn bucket(
+        &mut self,
+        gems: &[Gem],
+        value: Option<&[u8]>,
+        each: EachLibrary<'_>,
+    ) -> Result<(), StoreError> {
         let (snapshot, recipe) = (self.snapshot, self.recipe);
         let unreadable = |Unreadable| snapshot.unreadable(recipe, Bucket::of(recipe, gems[0]));
         let read = |value| Reader::new(value, schema::rest_bits(recipe));
         let bucket = value.map(read).transpose().map_err(unreadable)?;
         for gem in gems {
             let rest = schema::rest_of(recipe, *gem);
-            let list = bucket.as_ref().map(|bucket| bucket.find(rest)).transpose().map_err(unreadable)?.flatten();
+            let list = bucket
+                .as_ref()
+                .map(|bucket| bucket.find(rest))
+                .transpose()
+                .map_err(unreadable)?
+                .flatten();
             self.list(*gem, list, each)?;
         }
         Ok(())
@@ -115,7 +148,12 @@ impl<'a> Lists<'a> {
         self.only.is_none_or(|only| only == library)
     }
 
-    fn list(&mut self, gem: Gem, list: Option<List<'_>>, each: EachLibrary<'_>) -> Result<(), StoreError> {
+    fn list(
+        &mut self,
+        gem: Gem,
+        list: Option<List<'_>>,
+        each: EachLibrary<'_>,
+    ) -> Result<(), StoreError> {
         let length = list.as_ref().map_or(0, |list| list.books() as usize);
         let changes = self.changes(gem)?;
         if length + changes.added.len() > self.cap + changes.removed.len() {
@@ -132,7 +170,11 @@ impl<'a> Lists<'a> {
         books.extend(changes.added);
         let owners = self.snapshot.owners();
         let mut walk = owners.walk();
-        let one = if let [book] = *books { Some(walk.of(book)) } else { owners.only() };
+        let one = if let [book] = *books {
+            Some(walk.of(book))
+        } else {
+            owners.only()
+        };
         if let Some(library) = one {
             if self.is_read(library) {
                 hold(library, gem, &books, each);
@@ -162,8 +204,10 @@ impl<'a> Lists<'a> {
     ) -> Result<(), StoreError> {
         let (snapshot, recipe) = (self.snapshot, self.recipe);
         let owners = snapshot.owners();
-        let (mut counts, mut short): (BTreeMap<LibraryNo, usize>, BTreeMap<LibraryNo, Vec<BookNo>>) =
-            Default::default();
+        let (mut counts, mut short): (
+            BTreeMap<LibraryNo, usize>,
+            BTreeMap<LibraryNo, Vec<BookNo>>,
+        ) = Default::default();
         let long = matches!(list, Some(List::Long(_)));
         match list {
             Some(List::Short(books)) => {
@@ -175,7 +219,11 @@ impl<'a> Lists<'a> {
             }
             Some(List::Long(count)) => {
                 let parts = snapshot.list_parts(recipe, gem, count)?;
-                counts.extend(parts.into_iter().map(|(library, count)| (library, count as usize)));
+                counts.extend(
+                    parts
+                        .into_iter()
+                        .map(|(library, count)| (library, count as usize)),
+                );
             }
             None => {}
         }
@@ -215,7 +263,9 @@ impl<'a> Lists<'a> {
     /// rest of each of its runs is skipped.
     fn changes(&mut self, gem: Gem) -> Result<Changes, StoreError> {
         let mut changes = Changes::default();
-        let Some(delta) = &mut self.delta else { return Ok(changes) };
+        let Some(delta) = &mut self.delta else {
+            return Ok(changes);
+        };
         let gem_key = schema::gem_key(self.recipe, gem);
         // The smallest key of the gem: the prefix filter of `RocksDB` needs a complete key.
         let first = schema::delta_key(self.recipe, gem, Sign::Removed, BookNo(0));

@@ -11,15 +11,28 @@ use crate::postings::encode_list;
 use crate::recipes::KnownRecipe;
 
 /// The entries of a long list, sorted by key.
-pub(super) fn long_list(recipe: &KnownRecipe, gem: Gem, books: &[BookNo], owners: &Owners) -> Vec<(Vec<u8>, Vec<u8>)> {
+pub(super) fn long_list(
+    recipe: &KnownRecipe,
+    gem: Gem,
+    books: &[BookNo],
+    owners: &Owners,
+) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut parts: BTreeMap<LibraryNo, Vec<BookNo>> = BTreeMap::new();
     let mut walk = owners.walk();
     for book in books {
         parts.entry(walk.of(*book)).or_default().push(*book);
     }
-    let counts: Vec<_> = parts.iter().map(|(library, books)| (*library, books.len() as u32)).collect();
-    let lists = parts.iter().map(|(library, books)| (schema::list_key(recipe, gem, *library), encode_list(books)));
-    [(schema::gem_key(recipe, gem), encode_parts(&counts))].into_iter().chain(lists).collect()
+    let counts: Vec<_> = parts
+        .iter()
+        .map(|(library, books)| (*library, books.len() as u32))
+        .collect();
+    let lists = parts
+        .iter()
+        .map(|(library, books)| (schema::list_key(recipe, gem, *library), encode_list(books)));
+    [(schema::gem_key(recipe, gem), encode_parts(&counts))]
+        .into_iter()
+        .chain(lists)
+        .collect()
 }
 
 /// Encodes how many books each library has in a long list, by library number.
@@ -48,7 +61,11 @@ mod tests {
 
     #[test]
     fn the_parts_of_a_list_come_back() {
-        let parts = [(LibraryNo(0), 1), (LibraryNo(300), 5_000), (LibraryNo(u32::MAX), u32::MAX)];
+        let parts = [
+            (LibraryNo(0), 1),
+            (LibraryNo(300), 5_000),
+            (LibraryNo(u32::MAX), u32::MAX),
+        ];
         assert_eq!(decode_parts(&encode_parts(&parts)).unwrap(), parts);
         assert_eq!(decode_parts(&[7]), None);
     }

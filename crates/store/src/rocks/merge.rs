@@ -32,7 +32,11 @@ const BATCH: u64 = 1 << 18;
 pub(super) struct Cursor(Vec<u8>);
 
 /// Merges as much as a change of this many postings should pay for.
-pub(super) fn keep_up(store: &RocksStore, cursor: &mut Cursor, changed: u64) -> Result<(), StoreError> {
+pub(super) fn keep_up(
+    store: &RocksStore,
+    cursor: &mut Cursor,
+    changed: u64,
+) -> Result<(), StoreError> {
     let snapshot = store.view();
     let Postings { main, delta } = snapshot.postings()?;
     if delta < SMALL.max(main / PART) {
@@ -76,7 +80,12 @@ fn merge(snapshot: &RocksSnapshot<'_>, cursor: &mut Cursor, budget: u64) -> Resu
     let mut options = ReadOptions::default();
     options.set_total_order_seek(true);
     let mut delta = snapshot.iterator(Family::Delta, options);
-    let mut merge = Merge { snapshot, batch: WriteBatch::default(), counts: snapshot.postings()?, rewritten: 0 };
+    let mut merge = Merge {
+        snapshot,
+        batch: WriteBatch::default(),
+        counts: snapshot.postings()?,
+        rewritten: 0,
+    };
     delta.seek(&cursor.0);
     if !delta.valid() {
         snapshot.end(&delta)?;
@@ -87,7 +96,11 @@ fn merge(snapshot: &RocksSnapshot<'_>, cursor: &mut Cursor, budget: u64) -> Resu
     }
     snapshot.end(&delta)?;
     cursor.0 = delta.key().unwrap_or_default().to_vec();
-    merge.batch.put_cf(snapshot.family(Family::Meta), MetaKey::Postings.bytes(), merge.counts.write());
+    merge.batch.put_cf(
+        snapshot.family(Family::Meta),
+        MetaKey::Postings.bytes(),
+        merge.counts.write(),
+    );
     // No need to wait for the disk: a merge alters no answer. The next change waits for both.
     snapshot.write(merge.batch)?;
     snapshot.merged(merge.rewritten);
@@ -118,13 +131,20 @@ impl Merge<'_> {
             self.batch.delete_cf(snapshot.family(Family::Delta), key);
             delta.next();
         }
-        let Some((recipe, bucket)) = merged else { return Ok(()) };
+        let Some((recipe, bucket)) = merged else {
+            return Ok(());
+        };
         self.counts.delta = self.counts.delta.saturating_sub(changes.len() as u64);
         self.rewritten += BUCKET_COST;
         self.apply(recipe, bucket, &changes)
     }
 
-    fn apply(&mut self, recipe: &KnownRecipe, bucket: Bucket, delta: &[Change]) -> Result<(), StoreError> {
+    fn apply(
+        &mut self,
+        recipe: &KnownRecipe,
+        bucket: Bucket,
+        delta: &[Change],
+    ) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
         let key = bucket.key(recipe);
         let before = snapshot.get(Family::Postings, &key)?;
@@ -142,8 +162,15 @@ impl Merge<'_> {
                 (Some(_), _) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
             };
-            let list = lists.next_if(|_| order.is_le()).transpose().map_err(damaged)?;
-            let changed = if order.is_ge() { groups.next().unwrap_or_default() } else { &[] };
+            let list = lists
+                .next_if(|_| order.is_le())
+                .transpose()
+                .map_err(damaged)?;
+            let changed = if order.is_ge() {
+                groups.next().unwrap_or_default()
+            } else {
+                &[]
+            };
             match (list, changed) {
                 (Some((rest, List::Short(books))), []) => {
                     self.rewritten += books.len() as u64;
@@ -151,13 +178,24 @@ impl Merge<'_> {
                 }
                 (Some((rest, List::Long(count))), []) => writer.long(rest, count),
                 (list, changed) => {
-                    let gem = bucket.gem(recipe, changed[0].0).ok_or(Unreadable).map_err(damaged)?;
-                    self.list(recipe, gem, list.map(|(_, list)| list), changed, &mut writer)?;
+                    let gem = bucket
+                        .gem(recipe, changed[0].0)
+                        .ok_or(Unreadable)
+                        .map_err(damaged)?;
+                    self.list(
+                        recipe,
+                        gem,
+                        list.map(|(_, list)| list),
+                        changed,
+                        &mut writer,
+                    )?;
                 }
             }
         }
         match writer.finish() {
-            Some(value) => self.batch.put_cf(snapshot.family(Family::Postings), key, value),
+            Some(value) => self
+                .batch
+                .put_cf(snapshot.family(Family::Postings), key, value),
             None => self.batch.delete_cf(snapshot.family(Family::Postings), key),
         }
         Ok(())
@@ -174,22 +212,38 @@ impl Merge<'_> {
     ) -> Result<(), StoreError> {
         let rest = schema::rest_of(recipe, gem);
         let before = self.snapshot.books_of(recipe, gem, list)?;
-        let (removed, added) = changed.split_at(changed.partition_point(|(_, sign, _)| *sign == Sign::Removed));
-        let is_removed = |book: &BookNo| removed.binary_search_by_key(book, |(.., book)| *book).is_ok();
-        let mut books: Vec<BookNo> = before.iter().copied().filter(|book| !is_removed(book)).collect();
+        let (removed, added) =
+            changed.split_at(changed.partition_point(|(_, sign, _)| *sign == Sign::Removed));
+        let is_removed = |book: &BookNo| {
+            removed
+                .binary_search_by_key(book, |(.., book)| *book)
+                .is_ok()
+        };
+        let mut books: Vec<BookNo> = before
+            .iter()
+            .copied()
+            .filter(|book| !is_removed(book))
+            .collect();
         books.extend(added.iter().map(|(.., book)| *book));
         books.sort_unstable();
-        if before.len() + added.len() != books.len() + removed.len() || books.windows(2).any(|two| two[0] == two[1]) {
+        if before.len() + added.len() != books.len() + removed.len()
+            || books.windows(2).any(|two| two[0] == two[1])
+        {
             let gem = recipe.shown(gem);
-            return Err(self.snapshot.damaged(format!("the changes of gem {gem} ({}) do not apply", recipe.name())));
+            return Err(self.snapshot.damaged(format!(
+                "the changes of gem {gem} ({}) do not apply",
+                recipe.name()
+            )));
         }
-        self.counts.main = (self.counts.main + added.len() as u64).saturating_sub(removed.len() as u64);
+        self.counts.main =
+            (self.counts.main + added.len() as u64).saturating_sub(removed.len() as u64);
         self.rewritten += books.len() as u64;
         let family = self.snapshot.family(Family::Lists);
         if before.len() > LONG as usize {
             let parts = self.snapshot.list_parts(recipe, gem, before.len() as u32)?;
             for (library, _) in parts {
-                self.batch.delete_cf(family, schema::list_key(recipe, gem, library));
+                self.batch
+                    .delete_cf(family, schema::list_key(recipe, gem, library));
             }
             self.batch.delete_cf(family, schema::gem_key(recipe, gem));
         }
@@ -218,8 +272,8 @@ mod tests {
     use super::super::verify::verify;
     use super::*;
     use crate::{
-        Actor, BookKey, Condition, LibraryTally, Limits, NewBook, Record, Rights, Snapshot as _, Standing, Store,
-        Tally, UNWATCHED,
+        Actor, BookKey, Condition, LibraryTally, Limits, NewBook, Record, Rights, Snapshot as _,
+        Standing, Store, Tally, UNWATCHED,
     };
     use lapidary_common::description::Description;
     use lapidary_gems::{PlacedGem, Recipe};
@@ -227,7 +281,13 @@ mod tests {
     /// A book with these gems, some of which share a bucket.
     fn book(id: u8, gems: &[u64]) -> NewBook {
         let recipe = Recipe::documented().name().clone();
-        let gems: Vec<PlacedGem> = gems.iter().map(|gem| PlacedGem { gem: gem_of(*gem), place: None }).collect();
+        let gems: Vec<PlacedGem> = gems
+            .iter()
+            .map(|gem| PlacedGem {
+                gem: gem_of(*gem),
+                place: None,
+            })
+            .collect();
         let record = Record {
             key: key(id),
             rights: Rights::Free,
@@ -259,7 +319,10 @@ mod tests {
     }
 
     fn key(id: u8) -> BookKey {
-        BookKey { library: "lib".parse().unwrap(), id: id.to_string().parse().unwrap() }
+        BookKey {
+            library: "lib".parse().unwrap(),
+            id: id.to_string().parse().unwrap(),
+        }
     }
 
     fn any_step() -> impl Strategy<Value = (u8, Option<Vec<u64>>, u64)> {
@@ -317,25 +380,45 @@ mod tests {
     fn books_are_written_while_the_delta_is_merged() {
         let dir = tempfile::tempdir().unwrap();
         let store = RocksStore::open_or_create(dir.path()).unwrap();
-        store.add_recipe(&Actor::Local, &Recipe::documented()).unwrap();
-        store.put(&Actor::Local, vec![book(0, &(0..3_000).collect::<Vec<u64>>())]).unwrap();
+        store
+            .add_recipe(&Actor::Local, &Recipe::documented())
+            .unwrap();
+        store
+            .put(
+                &Actor::Local,
+                vec![book(0, &(0..3_000).collect::<Vec<u64>>())],
+            )
+            .unwrap();
         let (steps, partly) = (AtomicU8::new(1), AtomicU8::new(0));
         let watch = |merged: u64, all: u64| {
             let step = steps.fetch_add(1, Relaxed);
-            partly.fetch_add(u8::from(merged < all && store.view().postings()?.delta > 0), Relaxed);
+            partly.fetch_add(
+                u8::from(merged < all && store.view().postings()?.delta > 0),
+                Relaxed,
+            );
             // Others can write now: this waits for one of them.
-            thread::scope(|scope| scope.spawn(|| store.put(&Actor::Local, vec![book(step, &[1])])).join().unwrap())
+            thread::scope(|scope| {
+                scope
+                    .spawn(|| store.put(&Actor::Local, vec![book(step, &[1])]))
+                    .join()
+                    .unwrap()
+            })
         };
         merge_in_steps(&store, 1_000, &watch).unwrap();
         assert!(partly.into_inner() > 1);
-        assert_eq!(verify(&store.view(), UNWATCHED).unwrap(), Vec::<String>::new());
+        assert_eq!(
+            verify(&store.view(), UNWATCHED).unwrap(),
+            Vec::<String>::new()
+        );
     }
 
     #[test]
     fn every_change_pays_for_a_part_of_the_merge() {
         let dir = tempfile::tempdir().unwrap();
         let store = RocksStore::open_or_create(dir.path()).unwrap();
-        store.add_recipe(&Actor::Local, &Recipe::documented()).unwrap();
+        store
+            .add_recipe(&Actor::Local, &Recipe::documented())
+            .unwrap();
         let gems: Vec<u64> = (0..12_000).collect();
         let mut largest = 0;
         for i in 0..60 {
@@ -348,6 +431,9 @@ mod tests {
         merge_in_turns(&store, UNWATCHED).unwrap();
         let merged = store.view().postings().unwrap();
         assert_eq!((merged.main, merged.delta), (main + delta, 0));
-        assert_eq!(verify(&store.view(), UNWATCHED).unwrap(), Vec::<String>::new());
+        assert_eq!(
+            verify(&store.view(), UNWATCHED).unwrap(),
+            Vec::<String>::new()
+        );
     }
 }

@@ -70,7 +70,8 @@ use std::time::Duration;
 
 use lapidary_gems::{Recipe, RecipeName};
 use rocksdb::{
-    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, Direction, FlushOptions, IteratorMode, Options,
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, Direction, FlushOptions,
+    IteratorMode, Options,
 };
 use tempfile::TempDir;
 
@@ -83,8 +84,9 @@ use self::reserve::Reserve;
 use self::schema::{Family, MetaKey};
 use crate::recipes::Recipes;
 use crate::{
-    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, Condition, LateGems, NewBook, Record,
-    RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table, Vitals, Watch,
+    Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, Condition, LateGems,
+    NewBook, Record, RecordChange, Row, RowChange, Snapshot, Store, StoreError, Table, Vitals,
+    Watch,
 };
 
 /// Default size of the read cache: four fifths of the posting lists of 100 million postings.
@@ -206,11 +208,18 @@ impl RocksStore {
     /// # Errors
     /// [`StoreError::NoBackup`], [`StoreError::Foreign`] if the folder is not empty, [`StoreError::Damaged`].
     pub fn restore(from: &Path, to: &Path, number: Option<u32>) -> Result<u32, StoreError> {
-        if open::is_empty(to)? { backup::restore(from, to, number) } else { Err(StoreError::Foreign(error::show(to))) }
+        if open::is_empty(to)? {
+            backup::restore(from, to, number)
+        } else {
+            Err(StoreError::Foreign(error::show(to)))
+        }
     }
 
     fn known_recipes(&self) -> Arc<Recipes> {
-        self.recipes.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.recipes
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn view(&self) -> RocksSnapshot<'_> {
@@ -222,7 +231,10 @@ impl RocksStore {
     }
 
     fn known_owners(&self) -> Arc<Owners> {
-        self.owners.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.owners
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn set_owners(&self, owners: Owners) {
@@ -235,15 +247,25 @@ impl RocksStore {
     }
 
     fn family(&self, family: Family) -> &ColumnFamily {
-        self.db.cf_handle(family.name()).expect("a store is opened with all of its column families")
+        self.db
+            .cf_handle(family.name())
+            .expect("a store is opened with all of its column families")
     }
 
     /// The entries of [`Family::Meta`] from one key to another, inclusive.
-    fn meta(&self, first: MetaKey<'_>, last: MetaKey<'_>) -> impl Iterator<Item = Result<Row, StoreError>> {
+    fn meta(
+        &self,
+        first: MetaKey<'_>,
+        last: MetaKey<'_>,
+    ) -> impl Iterator<Item = Result<Row, StoreError>> {
         let last = last.bytes();
         let from = first.bytes();
-        let entries = self.db.iterator_cf(self.family(Family::Meta), IteratorMode::From(&from, Direction::Forward));
-        let entries = entries.take_while(move |entry| entry.as_ref().map_or(true, |(key, _)| **key <= *last));
+        let entries = self.db.iterator_cf(
+            self.family(Family::Meta),
+            IteratorMode::From(&from, Direction::Forward),
+        );
+        let entries =
+            entries.take_while(move |entry| entry.as_ref().map_or(true, |(key, _)| **key <= *last));
         entries.map(|entry| {
             let (key, value) = entry.map_err(|e| self.failed(&e))?;
             Ok((key.into_vec(), value.into_vec()))
@@ -253,7 +275,9 @@ impl RocksStore {
     /// Sets the part of the blob files of texts, the oldest first, that a compaction rewrites without removed texts.
     fn collect_texts(&self, part: &str) -> Result<(), StoreError> {
         let options = [("blob_garbage_collection_age_cutoff", part)];
-        self.db.set_options_cf(self.family(Family::Texts), &options).map_err(|e| self.failed(&e))
+        self.db
+            .set_options_cf(self.family(Family::Texts), &options)
+            .map_err(|e| self.failed(&e))
     }
 
     /// Lets those write who wait for their turn. A lock that is taken again at once would keep them waiting.
@@ -271,7 +295,12 @@ impl Store for RocksStore {
         write::add_recipe(self, by, recipe)
     }
 
-    fn make_default(&self, by: &Actor, recipe: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+    fn make_default(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        anyway: bool,
+    ) -> Result<u64, StoreError> {
         write::make_default(self, by, recipe, anyway)
     }
 
@@ -283,11 +312,21 @@ impl Store for RocksStore {
         drop_recipe::mark(self, by, recipe).map(|_| ())
     }
 
-    fn drop_recipe(&self, by: &Actor, recipe: &RecipeName, watch: Watch<'_>) -> Result<(), StoreError> {
+    fn drop_recipe(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        watch: Watch<'_>,
+    ) -> Result<(), StoreError> {
         drop_recipe::drop_recipe(self, by, recipe, watch)
     }
 
-    fn add_gems(&self, by: &Actor, recipe: &RecipeName, books: Vec<LateGems>) -> Result<(), StoreError> {
+    fn add_gems(
+        &self,
+        by: &Actor,
+        recipe: &RecipeName,
+        books: Vec<LateGems>,
+    ) -> Result<(), StoreError> {
         write::add_gems(self, by, recipe, books)
     }
 
@@ -295,7 +334,13 @@ impl Store for RocksStore {
         rows::read(self, table)
     }
 
-    fn page(&self, table: Table, prefix: &[u8], after: Option<&[u8]>, limit: usize) -> Result<Vec<Row>, StoreError> {
+    fn page(
+        &self,
+        table: Table,
+        prefix: &[u8],
+        after: Option<&[u8]>,
+        limit: usize,
+    ) -> Result<Vec<Row>, StoreError> {
         rows::page(self, table, prefix, after, limit)
     }
 
@@ -303,7 +348,12 @@ impl Store for RocksStore {
         rows::get(self, table, keys)
     }
 
-    fn apply(&self, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+    fn apply(
+        &self,
+        by: &Actor,
+        changes: &[RowChange],
+        actions: &[Action],
+    ) -> Result<(), StoreError> {
         rows::apply(self, by, changes, actions)
     }
 
@@ -311,11 +361,21 @@ impl Store for RocksStore {
         write::put(self, by, books)
     }
 
-    fn remove_if(&self, by: &Actor, keys: &[BookKey], condition: &Condition) -> Result<Vec<bool>, StoreError> {
+    fn remove_if(
+        &self,
+        by: &Actor,
+        keys: &[BookKey],
+        condition: &Condition,
+    ) -> Result<Vec<bool>, StoreError> {
         write::remove(self, by, keys, condition)
     }
 
-    fn amend(&self, by: &Actor, key: &BookKey, change: RecordChange<'_>) -> Result<Option<Record>, StoreError> {
+    fn amend(
+        &self,
+        by: &Actor,
+        key: &BookKey,
+        change: RecordChange<'_>,
+    ) -> Result<Option<Record>, StoreError> {
         write::amend(self, by, key, change)
     }
 
@@ -351,7 +411,9 @@ impl Administration for RocksStore {
 
     fn flush(&self) -> Result<(), StoreError> {
         let families = Family::ALL.map(|family| self.family(family));
-        self.db.flush_cfs_opt(&families, &FlushOptions::default()).map_err(|e| self.failed(&e))
+        self.db
+            .flush_cfs_opt(&families, &FlushOptions::default())
+            .map_err(|e| self.failed(&e))
     }
 
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
@@ -365,7 +427,14 @@ impl Administration for RocksStore {
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
         for (family, done) in Family::ALL.into_iter().zip(1..) {
             watch(done, steps)?;
-            let compact = || self.db.compact_range_cf_opt(self.family(family), None::<&[u8]>, None::<&[u8]>, &options);
+            let compact = || {
+                self.db.compact_range_cf_opt(
+                    self.family(family),
+                    None::<&[u8]>,
+                    None::<&[u8]>,
+                    &options,
+                )
+            };
             if family == Family::Texts {
                 // A removed text is then in no file any more.
                 self.collect_texts("1.0")?;
@@ -400,12 +469,18 @@ impl Administration for RocksStore {
 
     fn hold_reserve(&self) -> Result<(), StoreError> {
         let free = vitals::disk(self)?.free;
-        let failed = |e: io::Error| StoreError::Io { path: error::show(&self.dir), detail: e.to_string() };
+        let failed = |e: io::Error| StoreError::Io {
+            path: error::show(&self.dir),
+            detail: e.to_string(),
+        };
         self.reserve.hold(free).map_err(failed)
     }
 
     fn wants_reopening(&self) -> bool {
-        let refused = matches!(self.writable(), Err(StoreError::DiskFull(_) | StoreError::Denied { .. }));
+        let refused = matches!(
+            self.writable(),
+            Err(StoreError::DiskFull(_) | StoreError::Denied { .. })
+        );
         refused && reserve::has_room(&self.dir)
     }
 }

@@ -72,11 +72,17 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
         return Err(StoreError::Foreign(show(dir)));
     }
     let lock = lock(dir)?;
-    let content = if empty { Content::Nothing } else { content(dir)? };
+    let content = if empty {
+        Content::Nothing
+    } else {
+        content(dir)?
+    };
     let create = match (&content, absent) {
         (Content::Catalogue(_), _) => false,
         (Content::Nothing | Content::Unfinished, Absent::Create) => true,
-        (Content::Nothing | Content::Unfinished, Absent::Refuse) => return Err(StoreError::Missing(show(dir))),
+        (Content::Nothing | Content::Unfinished, Absent::Refuse) => {
+            return Err(StoreError::Missing(show(dir)));
+        }
     };
 
     let mut options = options::database();
@@ -84,7 +90,8 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     options.create_missing_column_families(true);
     // This kind of cache does not block readers; 0 lets it find out how large its entries are.
     let cache = Cache::new_hyper_clock_cache(cache, 0);
-    let db = DB::open_cf_descriptors(&options, dir, options::families(&cache)).map_err(|e| from_rocksdb(dir, &e))?;
+    let db = DB::open_cf_descriptors(&options, dir, options::families(&cache))
+        .map_err(|e| from_rocksdb(dir, &e))?;
     let store = assemble(dir, db, options, lock)?;
     let mut recipes = load_recipes(&store)?;
     match content {
@@ -98,10 +105,19 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
     }
     confirm_version(&store)?;
     let owners = Owners::load(&store)?;
-    let store = RocksStore { recipes: RwLock::new(Arc::new(recipes)), owners: RwLock::new(Arc::new(owners)), ..store };
-    let rebuild = store.db.get_pinned_cf(store.family(Family::Meta), MetaKey::Rebuild.bytes());
+    let store = RocksStore {
+        recipes: RwLock::new(Arc::new(recipes)),
+        owners: RwLock::new(Arc::new(owners)),
+        ..store
+    };
+    let rebuild = store
+        .db
+        .get_pinned_cf(store.family(Family::Meta), MetaKey::Rebuild.bytes());
     if rebuild.map_err(|e| store.failed(&e))?.is_some() {
-        tracing::warn!("{}: rebuilding the posting lists in the current format", show(&store.dir));
+        tracing::warn!(
+            "{}: rebuilding the posting lists in the current format",
+            show(&store.dir)
+        );
         rebuild::postings(&store, &mut store.turn(), UNWATCHED)?;
     }
     drop_recipe::renew(&store)?;
@@ -112,7 +128,9 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
 /// Counts which recipes the books have gems of, in libraries whose books were changed by a version that did not.
 fn count_recipes(store: &RocksStore) -> Result<(), StoreError> {
     // Unreadable summaries are reported by `verify`.
-    let Ok(mut summaries) = store.view().libraries() else { return Ok(()) };
+    let Ok(mut summaries) = store.view().libraries() else {
+        return Ok(());
+    };
     summaries.retain(|summary| !summary.counts_recipes());
     if summaries.is_empty() {
         return Ok(());
@@ -122,17 +140,26 @@ fn count_recipes(store: &RocksStore) -> Result<(), StoreError> {
         summary.recipes.clear();
         libraries.insert(summary.library.clone(), summary);
     }
-    for entry in store.db.iterator_cf(store.family(Family::Books), IteratorMode::Start) {
+    for entry in store
+        .db
+        .iterator_cf(store.family(Family::Books), IteratorMode::Start)
+    {
         let (_, value) = entry.map_err(|e| store.failed(&e))?;
         // Unreadable records are reported by `verify`.
-        let Ok(record) = serde_json::from_slice::<Record>(&value) else { continue };
+        let Ok(record) = serde_json::from_slice::<Record>(&value) else {
+            continue;
+        };
         if let Some(summary) = libraries.get_mut(&record.key.library) {
             summary.count_recipes(None, Some(&record));
         }
     }
     let mut batch = WriteBatch::default();
     for (library, summary) in &libraries {
-        batch.put_cf(store.family(Family::Meta), MetaKey::library(library).bytes(), schema::json(summary));
+        batch.put_cf(
+            store.family(Family::Meta),
+            MetaKey::library(library).bytes(),
+            schema::json(summary),
+        );
     }
     durably(store, batch)
 }
@@ -158,11 +185,18 @@ fn assemble(dir: &Path, db: DB, options: Options, lock: File) -> Result<RocksSto
 /// Opens a folder of the current version for reading only.
 pub(super) fn read_only(dir: &Path) -> Result<RocksStore, StoreError> {
     let lock = lock(dir)?;
-    let (options, cache) = (options::database(), Cache::new_lru_cache(READ_ONLY_CACHE_BYTES));
+    let (options, cache) = (
+        options::database(),
+        Cache::new_lru_cache(READ_ONLY_CACHE_BYTES),
+    );
     let db = DB::open_cf_descriptors_read_only(&options, dir, options::families(&cache), false);
     let store = assemble(dir, db.map_err(|e| from_rocksdb(dir, &e))?, options, lock)?;
     let (recipes, owners) = (load_recipes(&store)?, Owners::load(&store)?);
-    Ok(RocksStore { recipes: RwLock::new(Arc::new(recipes)), owners: RwLock::new(Arc::new(owners)), ..store })
+    Ok(RocksStore {
+        recipes: RwLock::new(Arc::new(recipes)),
+        owners: RwLock::new(Arc::new(owners)),
+        ..store
+    })
 }
 
 /// Creates a folder that only its owner can access, because gems reveal much about an unpublished book.
@@ -187,7 +221,13 @@ fn migrate(store: &RocksStore, recipes: &Recipes, version: u32) -> Result<(), St
     }
     let mut batch = WriteBatch::default();
     index_books(store, version)?;
-    let long_lists = || store.db.iterator_cf(store.family(Family::Lists), IteratorMode::Start).next().is_some();
+    let long_lists = || {
+        store
+            .db
+            .iterator_cf(store.family(Family::Lists), IteratorMode::Start)
+            .next()
+            .is_some()
+    };
     if version < 3
         || (version < 8 && long_lists())
         || (version < 7 && !recipes.0.iter().all(|known| known.recipe.posts_all()))
@@ -219,11 +259,23 @@ fn index_books(store: &RocksStore, version: u32) -> Result<(), StoreError> {
         durably(store, std::mem::take(&mut batch))?;
     }
     let owners = Owners::load(store)?;
-    for entry in store.db.iterator_cf(store.family(Family::Books), IteratorMode::Start) {
+    for entry in store
+        .db
+        .iterator_cf(store.family(Family::Books), IteratorMode::Start)
+    {
         let (key, value) = entry.map_err(|e| store.failed(&e))?;
         // Unreadable entries are reported by `verify`.
         let indexed = serde_json::from_slice::<Indexed>(&value).ok();
-        let Some((book, Indexed { digest, description })) = schema::read_book(&key).zip(indexed) else { continue };
+        let Some((
+            book,
+            Indexed {
+                digest,
+                description,
+            },
+        )) = schema::read_book(&key).zip(indexed)
+        else {
+            continue;
+        };
         if let Some(key) = schema::digest_key(&digest, book).filter(|_| version < 8) {
             batch.put_cf(digests, key, []);
         }
@@ -231,7 +283,10 @@ fn index_books(store: &RocksStore, version: u32) -> Result<(), StoreError> {
             batch.put_cf(terms, key, []);
         }
         if batch.len() >= BATCH {
-            store.db.write(std::mem::take(&mut batch)).map_err(|e| store.failed(&e))?;
+            store
+                .db
+                .write(std::mem::take(&mut batch))
+                .map_err(|e| store.failed(&e))?;
         }
     }
     durably(store, batch)
@@ -243,8 +298,12 @@ pub(super) fn is_empty(dir: &Path) -> Result<bool, StoreError> {
         Ok(entries) => entries,
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(true),
         Err(e) if e.kind() == ErrorKind::NotADirectory => {
-            let detail = "this is a file, or is inside one, but a folder is needed; name a folder".to_owned();
-            return Err(StoreError::Io { path: show(dir), detail });
+            let detail = "this is a file, or is inside one, but a folder is needed; name a folder"
+                .to_owned();
+            return Err(StoreError::Io {
+                path: show(dir),
+                detail,
+            });
         }
         Err(e) => return Err(from_io(dir, &e)),
     };
@@ -271,12 +330,19 @@ pub(super) fn is_ours(dir: &Path) -> Result<bool, StoreError> {
 
 fn lock(dir: &Path) -> Result<File, StoreError> {
     let path = dir.join(LOCK_FILE);
-    let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
+    let open = File::options()
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path);
     let mut file = open.map_err(|e| from_io(dir, &e))?;
     match file.try_lock() {
         Ok(()) => {
             // Ignore errors: the number is only shown in a message, and a full disk must not prevent reading.
-            let _ = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
+            let _ = file
+                .set_len(0)
+                .and_then(|()| write!(file, "{}", std::process::id()));
             Ok(file)
         }
         Err(TryLockError::WouldBlock) => {
@@ -286,7 +352,10 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
                 (Ok(_), Ok(process)) => format!("process {process}"),
                 _ => "another process".to_owned(),
             };
-            Err(StoreError::InUse { path: show(dir), owner })
+            Err(StoreError::InUse {
+                path: show(dir),
+                owner,
+            })
         }
         Err(TryLockError::Error(e)) => Err(from_io(dir, &e)),
     }
@@ -298,12 +367,22 @@ fn content(dir: &Path) -> Result<Content, StoreError> {
         // The version is the first thing written to a table. Tables without a version mean that `RocksDB` has lost
         // its list of tables. If it started over, it would delete them all.
         let tables = has_tables(dir)?;
-        return if tables { Err(damaged(dir, "the list of its files is lost")) } else { Ok(Content::Unfinished) };
+        return if tables {
+            Err(damaged(dir, "the list of its files is lost"))
+        } else {
+            Ok(Content::Unfinished)
+        };
     };
     let version = supported(dir, &version)?;
     let families = DB::list_cf(&Options::default(), dir).map_err(|e| from_rocksdb(dir, &e))?;
-    match Family::OLDEST.iter().find(|family| !families.iter().any(|name| name == family.name())) {
-        Some(lost) => Err(damaged(dir, format!("its column family '{}' is lost", lost.name()))),
+    match Family::OLDEST
+        .iter()
+        .find(|family| !families.iter().any(|name| name == family.name()))
+    {
+        Some(lost) => Err(damaged(
+            dir,
+            format!("its column family '{}' is lost", lost.name()),
+        )),
         None => Ok(Content::Catalogue(version)),
     }
 }
@@ -316,23 +395,34 @@ fn supported(dir: &Path, version: &[u8]) -> Result<u32, StoreError> {
     let Ok(version) = version.try_into().map(u32::from_be_bytes) else {
         return Err(damaged(dir, "the format version cannot be read"));
     };
-    let refuse =
-        |advice| StoreError::Version { path: show(dir), found: version.to_string(), supported: FORMAT_VERSION, advice };
+    let refuse = |advice| StoreError::Version {
+        path: show(dir),
+        found: version.to_string(),
+        supported: FORMAT_VERSION,
+        advice,
+    };
     match version.cmp(&FORMAT_VERSION) {
         Ordering::Greater => Err(refuse("update lapidary")),
         _ if version >= OLDEST_VERSION => Ok(version),
-        _ => Err(refuse("use the version of lapidary that created it, or ingest the books again into a new folder")),
+        _ => Err(refuse(
+            "use the version of lapidary that created it, or ingest the books again into a new folder",
+        )),
     }
 }
 
 /// Refuses a store of another version whose version file came from another catalogue. Also writes a missing version
 /// file for the next time; if that fails, the next opening only takes longer.
 fn confirm_version(store: &RocksStore) -> Result<(), StoreError> {
-    let version =
-        store.db.get_cf(store.family(Family::Meta), MetaKey::Version.bytes()).map_err(|e| store.failed(&e))?;
+    let version = store
+        .db
+        .get_cf(store.family(Family::Meta), MetaKey::Version.bytes())
+        .map_err(|e| store.failed(&e))?;
     let version = supported(&store.dir, &version.unwrap_or_default())?;
     if version != FORMAT_VERSION {
-        return Err(damaged(&store.dir, format!("{VERSION_FILE} belongs to another catalogue; delete that file")));
+        return Err(damaged(
+            &store.dir,
+            format!("{VERSION_FILE} belongs to another catalogue; delete that file"),
+        ));
     }
     if !is_of_today(&store.dir) {
         let _ = fs::write(store.dir.join(VERSION_FILE), FORMAT_VERSION.to_string());
@@ -342,7 +432,8 @@ fn confirm_version(store: &RocksStore) -> Result<(), StoreError> {
 
 /// Whether the version file has the current version.
 pub(super) fn is_of_today(dir: &Path) -> bool {
-    fs::read(dir.join(VERSION_FILE)).is_ok_and(|version| version == FORMAT_VERSION.to_string().as_bytes())
+    fs::read(dir.join(VERSION_FILE))
+        .is_ok_and(|version| version == FORMAT_VERSION.to_string().as_bytes())
 }
 
 /// The format version, if it was written already.
@@ -359,9 +450,11 @@ fn version(dir: &Path) -> Result<Option<Vec<u8>>, StoreError> {
     if !families.iter().any(|name| name == meta) {
         return Ok(None);
     }
-    let db = DB::open_cf_for_read_only(&options, dir, [meta], false).map_err(|e| from_rocksdb(dir, &e))?;
+    let db = DB::open_cf_for_read_only(&options, dir, [meta], false)
+        .map_err(|e| from_rocksdb(dir, &e))?;
     let handle = db.cf_handle(meta).expect("this family was just opened");
-    db.get_cf(handle, MetaKey::Version.bytes()).map_err(|e| from_rocksdb(dir, &e))
+    db.get_cf(handle, MetaKey::Version.bytes())
+        .map_err(|e| from_rocksdb(dir, &e))
 }
 
 /// Whether there are table files.
@@ -378,8 +471,16 @@ fn has_tables(dir: &Path) -> Result<bool, StoreError> {
 /// Finishes creating a catalogue: the version is written after everything else.
 fn finish(store: &RocksStore) -> Result<(), StoreError> {
     let dir = &store.dir;
-    if store.db.iterator_cf(store.family(Family::Books), IteratorMode::Start).next().is_some() {
-        return Err(damaged(dir, "there are books, but the format version is lost"));
+    if store
+        .db
+        .iterator_cf(store.family(Family::Books), IteratorMode::Start)
+        .next()
+        .is_some()
+    {
+        return Err(damaged(
+            dir,
+            "there are books, but the format version is lost",
+        ));
     }
     write_version(store, WriteBatch::default())
 }
@@ -399,12 +500,26 @@ fn marked_ready(store: &RocksStore, mut recipes: Recipes) -> Result<Recipes, Sto
     if recipes.0.first().is_none_or(|default| default.ready) {
         return Ok(recipes);
     }
-    let snapshot = RocksSnapshot::new(store, store.db.snapshot(), Arc::new(recipes.clone()), Arc::default());
+    let snapshot = RocksSnapshot::new(
+        store,
+        store.db.snapshot(),
+        Arc::new(recipes.clone()),
+        Arc::default(),
+    );
     let mut batch = WriteBatch::default();
-    for (i, known) in recipes.0.iter_mut().enumerate().filter(|(_, known)| !known.leaving) {
+    for (i, known) in recipes
+        .0
+        .iter_mut()
+        .enumerate()
+        .filter(|(_, known)| !known.leaving)
+    {
         if i == 0 || snapshot.coverage_of(known)?.lacking() == 0 {
             known.ready = true;
-            batch.put_cf(store.family(Family::Meta), MetaKey::Ready(known.number).bytes(), []);
+            batch.put_cf(
+                store.family(Family::Meta),
+                MetaKey::Ready(known.number).bytes(),
+                [],
+            );
         }
     }
     durably(store, batch)?;
@@ -424,17 +539,37 @@ fn load_recipes(store: &RocksStore) -> Result<Recipes, StoreError> {
         let former = Recipe::renewed(&value);
         let recipe = match former.clone() {
             Some(recipe) => recipe,
-            None => serde_json::from_slice(&value).map_err(|_| unreadable(&format_args!("recipe {number}")))?,
+            None => serde_json::from_slice(&value)
+                .map_err(|_| unreadable(&format_args!("recipe {number}")))?,
         };
-        let has = |key: MetaKey<'_>| Ok(store.db.get_pinned_cf(meta, key.bytes()).map_err(failed)?.is_some());
+        let has = |key: MetaKey<'_>| {
+            Ok(store
+                .db
+                .get_pinned_cf(meta, key.bytes())
+                .map_err(failed)?
+                .is_some())
+        };
         let (leaving, ready) = (has(MetaKey::Leaving(number))?, has(MetaKey::Ready(number))?);
         // The gems of a recipe that is being dropped are not renewed.
-        let gem_bits = if former.is_some() { FORMER_GEM_BITS } else { recipe.gem_bits() };
+        let gem_bits = if former.is_some() {
+            FORMER_GEM_BITS
+        } else {
+            recipe.gem_bits()
+        };
         let former = former.is_some() && !leaving;
-        recipes.0.push(KnownRecipe { leaving, former, gem_bits, ..KnownRecipe::new(number, recipe, ready) });
+        recipes.0.push(KnownRecipe {
+            leaving,
+            former,
+            gem_bits,
+            ..KnownRecipe::new(number, recipe, ready)
+        });
     }
-    let default = store.db.get_pinned_cf(meta, MetaKey::Default.bytes()).map_err(failed)?;
-    let default = default.map(|value| schema::read_recipe(&value).ok_or_else(|| unreadable(&"the default recipe")));
+    let default = store
+        .db
+        .get_pinned_cf(meta, MetaKey::Default.bytes())
+        .map_err(failed)?;
+    let default = default
+        .map(|value| schema::read_recipe(&value).ok_or_else(|| unreadable(&"the default recipe")));
     recipes.sort(default.transpose()?);
     Ok(recipes)
 }

@@ -2,8 +2,8 @@
 
 use rocksdb::statistics::StatsLevel;
 use rocksdb::{
-    BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, DBRecoveryMode, DEFAULT_COLUMN_FAMILY_NAME,
-    LogLevel, Options, SliceTransform,
+    BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, DBRecoveryMode,
+    DEFAULT_COLUMN_FAMILY_NAME, LogLevel, Options, SliceTransform,
 };
 
 use super::schema::{self, Family};
@@ -42,8 +42,9 @@ const POSTINGS_BLOCK_BYTES: usize = 3840;
 /// The options of the whole database.
 pub(super) fn database() -> Options {
     // The binding has no function for this one.
-    let mut options =
-        Options::default().get_options_from_string(NO_FLUSH_IN_RECOVERY).expect("RocksDB knows this option");
+    let mut options = Options::default()
+        .get_options_from_string(NO_FLUSH_IN_RECOVERY)
+        .expect("RocksDB knows this option");
     options.set_paranoid_checks(true);
     // A torn record at the end of the log belongs to a change that was never acknowledged; it is dropped. A broken
     // record elsewhere was acknowledged: by default, it and everything after it would be dropped silently.
@@ -52,7 +53,8 @@ pub(super) fn database() -> Options {
     options.set_max_total_wal_size(WAL_BYTES);
     options.set_db_write_buffer_size(ALL_MEMTABLES_BYTES);
     options.set_max_open_files(OPEN_FILES);
-    let processors = std::thread::available_parallelism().map_or(1, |n| i32::try_from(n.get()).unwrap_or(i32::MAX));
+    let processors = std::thread::available_parallelism()
+        .map_or(1, |n| i32::try_from(n.get()).unwrap_or(i32::MAX));
     options.set_max_background_jobs(processors.clamp(2, MOST_JOBS));
     options.set_keep_log_file_num(LOG_FILES);
     options.set_max_log_file_size(LOG_BYTES);
@@ -72,7 +74,8 @@ pub(super) fn families(cache: &Cache) -> Vec<ColumnFamilyDescriptor> {
     let mut unused = Options::default();
     unused.set_write_buffer_size(MEMTABLE_BYTES);
     let unused = ColumnFamilyDescriptor::new(DEFAULT_COLUMN_FAMILY_NAME, unused);
-    let used = Family::ALL.map(|family| ColumnFamilyDescriptor::new(family.name(), of_family(family, cache)));
+    let used = Family::ALL
+        .map(|family| ColumnFamilyDescriptor::new(family.name(), of_family(family, cache)));
     used.into_iter().chain([unused]).collect()
 }
 
@@ -81,7 +84,9 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
     let mut options = Options::default();
     if family == Family::Delta {
         // The binding has no function for this one.
-        options = options.get_options_from_string(INSERT_HINTS).expect("RocksDB knows this option");
+        options = options
+            .get_options_from_string(INSERT_HINTS)
+            .expect("RocksDB knows this option");
     }
     options.set_write_buffer_size(MEMTABLE_BYTES);
     // Most data is on the last level, which is rarely written: there size matters, above it speed.
@@ -102,7 +107,9 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
             options.set_blob_compression_type(DBCompressionType::Zstd);
             options.set_enable_blob_gc(true);
         }
-        Family::Audit | Family::Books | Family::Decisions | Family::Gems => table.set_block_size(LARGE_BLOCK_BYTES),
+        Family::Audit | Family::Books | Family::Decisions | Family::Gems => {
+            table.set_block_size(LARGE_BLOCK_BYTES)
+        }
         // Most ids looked up while adding books do not exist yet.
         Family::Ids => table.set_bloom_filter(BLOOM_BITS, false),
         // Most texts that are checked have a digest that no book has.
@@ -124,7 +131,11 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         }
         Family::Delta => {
             // Most gems looked up have not changed: the filter holds gems, not postings.
-            options.set_prefix_extractor(SliceTransform::create("lapidary.gem", gem_of_delta, Some(is_delta)));
+            options.set_prefix_extractor(SliceTransform::create(
+                "lapidary.gem",
+                gem_of_delta,
+                Some(is_delta),
+            ));
             options.set_memtable_prefix_bloom_ratio(MEMTABLE_BLOOM_RATIO);
             table.set_bloom_filter(BLOOM_BITS, false);
             table.set_whole_key_filtering(false);

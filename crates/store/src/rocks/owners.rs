@@ -39,13 +39,22 @@ impl Owners {
 
     fn run(&self, book: BookNo) -> OwnedRun {
         let next = self.runs.partition_point(|(start, _)| *start <= book);
-        let (start, library) = next.checked_sub(1).map_or((BookNo(0), LibraryNo(0)), |at| self.runs[at]);
-        OwnedRun { start, end: self.runs.get(next).map(|(start, _)| *start), library }
+        let (start, library) = next
+            .checked_sub(1)
+            .map_or((BookNo(0), LibraryNo(0)), |at| self.runs[at]);
+        OwnedRun {
+            start,
+            end: self.runs.get(next).map(|(start, _)| *start),
+            library,
+        }
     }
 
     /// Looks up the owners of books that are mostly in ascending order.
     pub(super) fn walk(&self) -> Walk<'_> {
-        Walk { owners: self, run: self.run(BookNo(0)) }
+        Walk {
+            owners: self,
+            run: self.run(BookNo(0)),
+        }
     }
 
     /// The only library, if all books belong to one.
@@ -67,7 +76,9 @@ impl Owners {
 
     /// How many numbers of a library are lower than this one. Unlike the number, this says nothing about other libraries.
     pub(super) fn rank(&self, library: LibraryNo, book: BookNo) -> u32 {
-        self.runs_of(library).map(|(start, end)| end.min(book.0).saturating_sub(start)).sum()
+        self.runs_of(library)
+            .map(|(start, end)| end.min(book.0).saturating_sub(start))
+            .sum()
     }
 
     /// The number of a library that has this rank, if so many were or could be assigned.
@@ -84,21 +95,33 @@ impl Owners {
 
     /// The runs of a library: the first number of each, and the first after it.
     fn runs_of(&self, library: LibraryNo) -> impl Iterator<Item = (u32, u32)> {
-        let ends = self.runs.iter().skip(1).map(|(start, _)| start.0).chain([u32::MAX]);
-        let runs = self.runs.iter().zip(ends).filter(move |((_, owner), _)| *owner == library);
+        let ends = self
+            .runs
+            .iter()
+            .skip(1)
+            .map(|(start, _)| start.0)
+            .chain([u32::MAX]);
+        let runs = self
+            .runs
+            .iter()
+            .zip(ends)
+            .filter(move |((_, owner), _)| *owner == library);
         runs.map(|((start, _), end)| (start.0, end))
     }
 
     /// Whether this number can be assigned to the library without starting a new run.
     pub(super) fn continues(&self, book: BookNo, library: &Library) -> bool {
         let last = self.runs.last();
-        last.is_some_and(|(start, owner)| *start < book && self.libraries.get(owner) == Some(library))
+        last.is_some_and(|(start, owner)| {
+            *start < book && self.libraries.get(owner) == Some(library)
+        })
     }
 
     /// Assigns a number, higher than that of any book, to a library. Returns the entry to store if this starts a run.
     pub(super) fn give(&mut self, book: BookNo, library: &Library) -> Option<Kept> {
         // Drop assignments of changes that were not written.
-        self.runs.truncate(self.runs.partition_point(|(start, _)| *start < book));
+        self.runs
+            .truncate(self.runs.partition_point(|(start, _)| *start < book));
         self.libraries.retain(|library, _| library.0 < book.0);
         self.numbers.retain(|_, number| number.0 < book.0);
         if self.continues(book, library) {
@@ -106,8 +129,15 @@ impl Owners {
         }
         let number = self.number(library).unwrap_or(LibraryNo(book.0));
         self.add(book, number, library);
-        let name = if number.0 == book.0 { library.as_str().as_bytes() } else { &[] };
-        Some((MetaKey::Owner(book).bytes(), [&number.0.to_be_bytes(), name].concat()))
+        let name = if number.0 == book.0 {
+            library.as_str().as_bytes()
+        } else {
+            &[]
+        };
+        Some((
+            MetaKey::Owner(book).bytes(),
+            [&number.0.to_be_bytes(), name].concat(),
+        ))
     }
 
     fn add(&mut self, start: BookNo, number: LibraryNo, library: &Library) {
@@ -128,7 +158,10 @@ impl Owners {
                 _ => None,
             };
             let Some((start, (number, library))) = read else {
-                return Err(damaged(&store.dir, format!("the owner of book numbers {key:?} cannot be read")));
+                return Err(damaged(
+                    &store.dir,
+                    format!("the owner of book numbers {key:?} cannot be read"),
+                ));
             };
             owners.add(start, number, &library);
         }
@@ -141,7 +174,10 @@ impl Owners {
         let library = if number.0 == start.0 {
             str::from_utf8(name).ok()?.parse().ok()?
         } else {
-            self.libraries.get(&number).filter(|_| name.is_empty())?.clone()
+            self.libraries
+                .get(&number)
+                .filter(|_| name.is_empty())?
+                .clone()
         };
         Some((number, library))
     }
@@ -152,7 +188,10 @@ impl Owners {
         let mut ids = snapshot.iterator(Family::Ids, rocksdb::ReadOptions::default());
         ids.seek_to_first();
         while let Some((key, value)) = ids.item() {
-            let library = key.split(|byte| *byte == 0).next().and_then(|name| str::from_utf8(name).ok()?.parse().ok());
+            let library = key
+                .split(|byte| *byte == 0)
+                .next()
+                .and_then(|name| str::from_utf8(name).ok()?.parse().ok());
             // Unreadable entries are reported by `verify`.
             books.extend(schema::read_book(value).zip(library));
             ids.next();
@@ -160,7 +199,10 @@ impl Owners {
         snapshot.end(&ids)?;
         books.sort_unstable_by_key(|(book, _)| *book);
         let mut owners = Self::default();
-        let kept = books.iter().filter_map(|(book, library)| owners.give(*book, library)).collect();
+        let kept = books
+            .iter()
+            .filter_map(|(book, library)| owners.give(*book, library))
+            .collect();
         Ok((owners, kept))
     }
 }

@@ -10,7 +10,8 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 /// Minimum number of keys per processor. With fewer, waking it would take about as much time as it saves.
 const LEAST_KEYS: usize = 64;
 
-static PROCESSORS: LazyLock<usize> = LazyLock::new(|| available_parallelism().map_or(1, NonZero::get));
+static PROCESSORS: LazyLock<usize> =
+    LazyLock::new(|| available_parallelism().map_or(1, NonZero::get));
 /// A thread pool of its own, so that no check waits behind the reading of a text. `None` if it could not be started.
 static HELPERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
     let named = ThreadPoolBuilder::new().thread_name(|i| format!("lapidary-read-{i}"));
@@ -35,9 +36,13 @@ pub(super) fn read<K: Sync, V: Send, E: Send>(
 ) -> Result<Vec<V>, E> {
     let others = READING.fetch_add(1, Ordering::Relaxed);
     let _reading = Reading;
-    let parts = PROCESSORS.saturating_sub(others).min(keys.len() / LEAST_KEYS);
+    let parts = PROCESSORS
+        .saturating_sub(others)
+        .min(keys.len() / LEAST_KEYS);
     let helpers = if parts > 1 { HELPERS.as_ref() } else { None };
-    let Some(helpers) = helpers else { return read(keys) };
+    let Some(helpers) = helpers else {
+        return read(keys);
+    };
 
     let (here, elsewhere) = keys.split_at(keys.len().div_ceil(parts));
     let elsewhere: Vec<&[K]> = elsewhere.chunks(here.len()).collect();
@@ -71,7 +76,9 @@ mod tests {
                 assert_eq!(read(&keys, doubled), doubled(&keys));
             }
         };
-        thread::scope(|scope| (0..8).for_each(|_| drop(scope.spawn(|| (0..100).for_each(|_| check())))));
+        thread::scope(|scope| {
+            (0..8).for_each(|_| drop(scope.spawn(|| (0..100).for_each(|_| check()))))
+        });
         check();
     }
 
@@ -79,7 +86,13 @@ mod tests {
     fn a_part_that_fails_fails_the_whole() {
         let keys: Vec<usize> = (0..1_000).collect();
         for bad in [0, 499, 500, 999] {
-            let at = |keys: &[usize]| if keys.contains(&bad) { Err(bad) } else { Ok(keys.to_vec()) };
+            let at = |keys: &[usize]| {
+                if keys.contains(&bad) {
+                    Err(bad)
+                } else {
+                    Ok(keys.to_vec())
+                }
+            };
             assert_eq!(read(&keys, at), Err(bad));
         }
     }

@@ -20,8 +20,8 @@ use crate::gem_list;
 use crate::postings::{self, List, Reader, Unreadable};
 use crate::recipes::{KnownRecipe, Recipes};
 use crate::{
-    BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, Outline, Record, Search, Sizes,
-    Snapshot, StoreError, Tally,
+    BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, Outline,
+    Record, Search, Sizes, Snapshot, StoreError, Tally,
 };
 
 /// A snapshot of a [`RocksStore`].
@@ -39,7 +39,12 @@ impl<'a> RocksSnapshot<'a> {
         recipes: Arc<Recipes>,
         owners: Arc<Owners>,
     ) -> Self {
-        Self { store, snapshot, recipes, owners }
+        Self {
+            store,
+            snapshot,
+            recipes,
+            owners,
+        }
     }
 
     /// The owners of book numbers. May include numbers assigned after the snapshot.
@@ -55,7 +60,8 @@ impl<'a> RocksSnapshot<'a> {
         let Some(value) = self.get(Family::Books, &schema::book_key(book))? else {
             return Ok(None);
         };
-        self.json(&value, format_args!("the record of book {}", book.0)).map(Some)
+        self.json(&value, format_args!("the record of book {}", book.0))
+            .map(Some)
     }
 
     /// The records of books, or only some of their fields.
@@ -63,31 +69,49 @@ impl<'a> RocksSnapshot<'a> {
         let keys: Vec<_> = books.iter().map(|book| schema::book_key(*book)).collect();
         let values = self.get_many(Family::Books, &keys, books.is_sorted())?;
         let read = |(value, book): (Option<DBPinnableSlice<'_>>, &BookNo)| {
-            value.map(|value| self.json(&value, format_args!("the record of book {}", book.0))).transpose()
+            value
+                .map(|value| self.json(&value, format_args!("the record of book {}", book.0)))
+                .transpose()
         };
         values.into_iter().zip(books).map(read).collect()
     }
 
-    pub(super) fn gem_list(&self, recipe: &KnownRecipe, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+    pub(super) fn gem_list(
+        &self,
+        recipe: &KnownRecipe,
+        book: BookNo,
+    ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
         let Some(value) = self.get(Family::Gems, &schema::gems_key(recipe, book))? else {
             return Ok(None);
         };
         match gem_list::decode(&value, recipe.gem_bytes()) {
             Some(gems) => Ok(Some(gems)),
-            None => Err(self.damaged(format!("the gems of book {} ({}) cannot be read", book.0, recipe.name()))),
+            None => Err(self.damaged(format!(
+                "the gems of book {} ({}) cannot be read",
+                book.0,
+                recipe.name()
+            ))),
         }
     }
 
     pub(super) fn sizes_of(&self, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
         match self.meta(MetaKey::Sizes(recipe.number))? {
-            Some(value) => self.json(&value, format_args!("the sizes of recipe {}", recipe.name())),
+            Some(value) => self.json(
+                &value,
+                format_args!("the sizes of recipe {}", recipe.name()),
+            ),
             None => Ok(Sizes::default()),
         }
     }
 
     /// How much of the store a recipe covers. If no book was ever removed, this need not read the libraries.
     pub(super) fn coverage_of(&self, recipe: &KnownRecipe) -> Result<Coverage, StoreError> {
-        let books = self.sizes_of(recipe)?.classes.iter().map(|class| class.books).sum();
+        let books = self
+            .sizes_of(recipe)?
+            .classes
+            .iter()
+            .map(|class| class.books)
+            .sum();
         let ever = u64::from(self.next_book()?.0);
         if books == ever {
             return Ok(Coverage { books, of: books });
@@ -98,7 +122,9 @@ impl<'a> RocksSnapshot<'a> {
 
     pub(super) fn summary(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
         match self.meta(MetaKey::library(library))? {
-            Some(value) => self.json(&value, format_args!("the summary of library {library}")).map(Some),
+            Some(value) => self
+                .json(&value, format_args!("the summary of library {library}"))
+                .map(Some),
             None => Ok(None),
         }
     }
@@ -106,9 +132,8 @@ impl<'a> RocksSnapshot<'a> {
     /// The number for the next new book.
     pub(super) fn next_book(&self) -> Result<BookNo, StoreError> {
         match self.meta(MetaKey::Next)? {
-            Some(value) => {
-                schema::read_book(&value).ok_or_else(|| self.damaged("the next book's number cannot be read"))
-            }
+            Some(value) => schema::read_book(&value)
+                .ok_or_else(|| self.damaged("the next book's number cannot be read")),
             None => Ok(BookNo(0)),
         }
     }
@@ -116,8 +141,9 @@ impl<'a> RocksSnapshot<'a> {
     /// The number of the last audit log entry.
     pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
         match self.meta(MetaKey::Audited)? {
-            Some(value) => schema::read_audit_key(&value)
-                .ok_or_else(|| self.damaged("the number of the last entry of the audit log cannot be read")),
+            Some(value) => schema::read_audit_key(&value).ok_or_else(|| {
+                self.damaged("the number of the last entry of the audit log cannot be read")
+            }),
             None => Ok(0),
         }
     }
@@ -125,18 +151,23 @@ impl<'a> RocksSnapshot<'a> {
     /// The number of postings.
     pub(super) fn postings(&self) -> Result<Postings, StoreError> {
         match self.meta(MetaKey::Postings)? {
-            Some(value) => Postings::read(&value).ok_or_else(|| self.damaged("the number of postings cannot be read")),
+            Some(value) => Postings::read(&value)
+                .ok_or_else(|| self.damaged("the number of postings cannot be read")),
             None => Ok(Postings::default()),
         }
     }
 
     /// Parses a key of the delta.
-    pub(super) fn read_delta(&self, key: &[u8]) -> Result<(&KnownRecipe, Gem, Sign, BookNo), StoreError> {
+    pub(super) fn read_delta(
+        &self,
+        key: &[u8],
+    ) -> Result<(&KnownRecipe, Gem, Sign, BookNo), StoreError> {
         let change = schema::split_delta_key(key).and_then(|(gem, sign, book)| {
             let (recipe, gem) = self.recipes.read_gem(gem)?;
             Some((recipe, gem, sign, book))
         });
-        change.ok_or_else(|| self.damaged(format!("the change {key:?} belongs to an unknown recipe")))
+        change
+            .ok_or_else(|| self.damaged(format!("the change {key:?} belongs to an unknown recipe")))
     }
 
     /// The books of a gem's list in the main index.
@@ -156,7 +187,11 @@ impl<'a> RocksSnapshot<'a> {
             books.extend(self.list_part(recipe, gem, library)?);
         }
         books.sort_unstable();
-        if books.len() == count as usize { Ok(books) } else { Err(self.unreadable_list(recipe, gem)) }
+        if books.len() == count as usize {
+            Ok(books)
+        } else {
+            Err(self.unreadable_list(recipe, gem))
+        }
     }
 
     /// How many books each library has in a long list of `count` books.
@@ -168,8 +203,15 @@ impl<'a> RocksSnapshot<'a> {
     ) -> Result<Vec<(LibraryNo, u32)>, StoreError> {
         let value = self.get(Family::Lists, &schema::gem_key(recipe, gem))?;
         let parts = value.and_then(|value| decode_parts(&value));
-        let all = |parts: &Vec<(LibraryNo, u32)>| parts.iter().map(|(_, count)| u64::from(*count)).sum::<u64>();
-        parts.filter(|parts| all(parts) == u64::from(count)).ok_or_else(|| self.unreadable_list(recipe, gem))
+        let all = |parts: &Vec<(LibraryNo, u32)>| {
+            parts
+                .iter()
+                .map(|(_, count)| u64::from(*count))
+                .sum::<u64>()
+        };
+        parts
+            .filter(|parts| all(parts) == u64::from(count))
+            .ok_or_else(|| self.unreadable_list(recipe, gem))
     }
 
     /// The books of a library in a long list.
@@ -186,35 +228,66 @@ impl<'a> RocksSnapshot<'a> {
 
     fn unreadable_list(&self, recipe: &KnownRecipe, gem: Gem) -> StoreError {
         let gem = recipe.shown(gem);
-        self.damaged(format!("the list of gem {gem} ({}) cannot be read", recipe.name()))
+        self.damaged(format!(
+            "the list of gem {gem} ({}) cannot be read",
+            recipe.name()
+        ))
     }
 
     /// The books that have a gem according to the main index alone.
-    pub(super) fn main_list(&self, recipe: &KnownRecipe, gem: Gem) -> Result<Vec<BookNo>, StoreError> {
+    pub(super) fn main_list(
+        &self,
+        recipe: &KnownRecipe,
+        gem: Gem,
+    ) -> Result<Vec<BookNo>, StoreError> {
         let bucket = Bucket::of(recipe, gem);
         let Some(value) = self.get(Family::Postings, &bucket.key(recipe))? else {
             return Ok(Vec::new());
         };
         let bucket_of_gem = Reader::new(&value, schema::rest_bits(recipe));
         let list = bucket_of_gem.and_then(|lists| lists.find(schema::rest_of(recipe, gem)));
-        self.books_of(recipe, gem, list.map_err(|Unreadable| self.unreadable(recipe, bucket))?)
+        self.books_of(
+            recipe,
+            gem,
+            list.map_err(|Unreadable| self.unreadable(recipe, bucket))?,
+        )
     }
 
     /// Whether there is a posting of a gem for a book.
-    pub(super) fn has_posting(&self, recipe: &KnownRecipe, gem: Gem, book: BookNo) -> Result<bool, StoreError> {
-        let change = |sign| self.get(Family::Delta, schema::delta_key(recipe, gem, sign, book).as_ref());
+    pub(super) fn has_posting(
+        &self,
+        recipe: &KnownRecipe,
+        gem: Gem,
+        book: BookNo,
+    ) -> Result<bool, StoreError> {
+        let change = |sign| {
+            self.get(
+                Family::Delta,
+                schema::delta_key(recipe, gem, sign, book).as_ref(),
+            )
+        };
         let main = self.main_list(recipe, gem)?.contains(&book);
-        Ok(if main { change(Sign::Removed)?.is_none() } else { change(Sign::Added)?.is_some() })
+        Ok(if main {
+            change(Sign::Removed)?.is_none()
+        } else {
+            change(Sign::Added)?.is_some()
+        })
     }
 
     /// Estimates the number of entries of a family.
     pub(super) fn estimate(&self, family: Family) -> u64 {
-        let estimate = self.store.db.property_int_value_cf(self.family(family), properties::ESTIMATE_NUM_KEYS);
+        let estimate = self
+            .store
+            .db
+            .property_int_value_cf(self.family(family), properties::ESTIMATE_NUM_KEYS);
         estimate.ok().flatten().unwrap_or(0)
     }
 
     pub(super) fn unreadable(&self, recipe: &KnownRecipe, bucket: Bucket) -> StoreError {
-        self.damaged(format!("the postings of {bucket} ({}) cannot be read", recipe.name()))
+        self.damaged(format!(
+            "the postings of {bucket} ({}) cannot be read",
+            recipe.name()
+        ))
     }
 
     pub(super) fn family(&self, family: Family) -> &'a ColumnFamily {
@@ -223,7 +296,10 @@ impl<'a> RocksSnapshot<'a> {
 
     /// Writes a batch without waiting for the disk.
     pub(super) fn write(&self, batch: WriteBatch) -> Result<(), StoreError> {
-        self.store.db.write(batch).map_err(|e| self.store.failed(&e))
+        self.store
+            .db
+            .write(batch)
+            .map_err(|e| self.store.failed(&e))
     }
 
     /// Counts postings rewritten by a merge.
@@ -235,8 +311,14 @@ impl<'a> RocksSnapshot<'a> {
         self.get(Family::Meta, &key.bytes())
     }
 
-    pub(super) fn get(&self, family: Family, key: &[u8]) -> Result<Option<DBPinnableSlice<'_>>, StoreError> {
-        self.snapshot.get_pinned_cf(self.store.family(family), key).map_err(|e| self.store.failed(&e))
+    pub(super) fn get(
+        &self,
+        family: Family,
+        key: &[u8],
+    ) -> Result<Option<DBPinnableSlice<'_>>, StoreError> {
+        self.snapshot
+            .get_pinned_cf(self.store.family(family), key)
+            .map_err(|e| self.store.failed(&e))
     }
 
     /// Gets the values of many keys in ascending order at once.
@@ -257,13 +339,20 @@ impl<'a> RocksSnapshot<'a> {
         let mut options = ReadOptions::default();
         options.set_snapshot(&self.snapshot);
         let keys = keys.iter().map(AsRef::as_ref);
-        let values = self.store.db.batched_multi_get_cf_opt(self.family(family), keys, sorted, &options);
-        values.into_iter().collect::<Result<_, _>>().map_err(|e| self.store.failed(&e))
+        let values =
+            self.store
+                .db
+                .batched_multi_get_cf_opt(self.family(family), keys, sorted, &options);
+        values
+            .into_iter()
+            .collect::<Result<_, _>>()
+            .map_err(|e| self.store.failed(&e))
     }
 
     /// Creates an iterator that is not positioned yet.
     pub(super) fn iterator(&self, family: Family, options: ReadOptions) -> DBRawIterator<'_> {
-        self.snapshot.raw_iterator_cf_opt(self.store.family(family), options)
+        self.snapshot
+            .raw_iterator_cf_opt(self.store.family(family), options)
     }
 
     /// Returns the error of an exhausted iterator, if it stopped because reading failed.
@@ -272,7 +361,11 @@ impl<'a> RocksSnapshot<'a> {
     }
 
     /// Parses a JSON value.
-    pub(super) fn json<T: DeserializeOwned>(&self, value: &[u8], what: impl Display) -> Result<T, StoreError> {
+    pub(super) fn json<T: DeserializeOwned>(
+        &self,
+        value: &[u8],
+        what: impl Display,
+    ) -> Result<T, StoreError> {
         serde_json::from_slice(value).map_err(|_| self.damaged(format!("{what} cannot be read")))
     }
 
@@ -286,23 +379,43 @@ impl Snapshot for RocksSnapshot<'_> {
         self.recipes.shown().cloned().collect()
     }
 
-    fn tally(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>) -> Result<Tally, StoreError> {
+    fn tally(
+        &self,
+        recipe: &RecipeName,
+        gems: &[Gem],
+        limits: Limits<'_>,
+    ) -> Result<Tally, StoreError> {
         tally(self, self.recipes.staying(recipe)?, gems, limits)
     }
 
-    fn tallies(&self, recipe: &RecipeName, queries: &[Vec<Gem>], limits: Limits<'_>) -> Result<Vec<Tally>, StoreError> {
+    fn tallies(
+        &self,
+        recipe: &RecipeName,
+        queries: &[Vec<Gem>],
+        limits: Limits<'_>,
+    ) -> Result<Vec<Tally>, StoreError> {
         tallies(self, self.recipes.staying(recipe)?, queries, limits)
     }
 
-    fn holders(&self, recipe: &RecipeName, gems: &[Gem], limits: Limits<'_>, each: Each<'_>) -> Result<(), StoreError> {
+    fn holders(
+        &self,
+        recipe: &RecipeName,
+        gems: &[Gem],
+        limits: Limits<'_>,
+        each: Each<'_>,
+    ) -> Result<(), StoreError> {
         let recipe = self.recipes.staying(recipe)?;
-        let Some(mut lists) = Lists::new(self, recipe, limits, true)? else { return Ok(()) };
+        let Some(mut lists) = Lists::new(self, recipe, limits, true)? else {
+            return Ok(());
+        };
         let fit = gems.partition_point(|gem| recipe.fits(*gem));
         lists.read(&gems[..fit], &mut |_, gem, books| each(gem, books))
     }
 
     fn with_digest(&self, digest: &str, limits: Limits<'_>) -> Result<Vec<BookNo>, StoreError> {
-        let Some(prefix) = schema::digest_prefix(digest) else { return Ok(Vec::new()) };
+        let Some(prefix) = schema::digest_prefix(digest) else {
+            return Ok(Vec::new());
+        };
         let only = limits.library.map(|library| self.owners.number(library));
         let mut found = Vec::new();
         let (mut walk, mut counts) = (self.owners.walk(), HashMap::new());
@@ -320,7 +433,10 @@ impl Snapshot for RocksSnapshot<'_> {
                 entries.next();
             } else {
                 // Skip the rest of this library's run, however long.
-                let Some((end, key)) = walk.end().and_then(|end| Some((end, schema::digest_key(digest, end)?))) else {
+                let Some((end, key)) = walk
+                    .end()
+                    .and_then(|end| Some((end, schema::digest_key(digest, end)?)))
+                else {
                     break;
                 };
                 debug_assert!(end > book, "a run ends behind its books");
@@ -340,7 +456,9 @@ impl Snapshot for RocksSnapshot<'_> {
             return Ok(None);
         };
         let number = schema::read_book(&value);
-        number.map(Some).ok_or_else(|| self.damaged(format!("the number of {key} cannot be read")))
+        number
+            .map(Some)
+            .ok_or_else(|| self.damaged(format!("the number of {key} cannot be read")))
     }
 
     fn fetch(&self, books: &[BookNo]) -> Result<Vec<Option<Record>>, StoreError> {
@@ -351,7 +469,11 @@ impl Snapshot for RocksSnapshot<'_> {
         self.records(books)
     }
 
-    fn gems(&self, recipe: &RecipeName, book: BookNo) -> Result<Option<Vec<PlacedGem>>, StoreError> {
+    fn gems(
+        &self,
+        recipe: &RecipeName,
+        book: BookNo,
+    ) -> Result<Option<Vec<PlacedGem>>, StoreError> {
         self.gem_list(self.recipes.staying(recipe)?, book)
     }
 
@@ -376,10 +498,15 @@ impl Snapshot for RocksSnapshot<'_> {
             && key.starts_with(&prefix)
         {
             let name = || String::from_utf8_lossy(&key[prefix.len()..]);
-            let book = schema::read_book(value)
-                .ok_or_else(|| self.damaged(format!("the number of {library}/{} cannot be read", name())))?;
+            let book = schema::read_book(value).ok_or_else(|| {
+                self.damaged(format!("the number of {library}/{} cannot be read", name()))
+            })?;
             let record = self.record(book)?;
-            books.push((book, record.ok_or_else(|| self.damaged(format!("{library}/{} has no record", name())))?));
+            books.push((
+                book,
+                record
+                    .ok_or_else(|| self.damaged(format!("{library}/{} has no record", name())))?,
+            ));
             ids.next();
         }
         self.end(&ids)?;
@@ -395,9 +522,12 @@ impl Snapshot for RocksSnapshot<'_> {
         while books.len() < limit
             && let Some((key, value)) = entries.item()
         {
-            let book =
-                schema::read_book(key).ok_or_else(|| self.damaged(format!("a record has the invalid key {key:?}")))?;
-            books.push((book, self.json(value, format_args!("the record of book {}", book.0))?));
+            let book = schema::read_book(key)
+                .ok_or_else(|| self.damaged(format!("a record has the invalid key {key:?}")))?;
+            books.push((
+                book,
+                self.json(value, format_args!("the record of book {}", book.0))?,
+            ));
             entries.next();
         }
         self.end(&entries)?;
@@ -409,14 +539,21 @@ impl Snapshot for RocksSnapshot<'_> {
             return Ok(None);
         };
         let fold = PackedFold::new(base, bytes.to_vec());
-        fold.map(Some)
-            .ok_or_else(|| self.damaged(format!("no recipe has the base {base} of the fold of book {}", book.0)))
+        fold.map(Some).ok_or_else(|| {
+            self.damaged(format!(
+                "no recipe has the base {base} of the fold of book {}",
+                book.0
+            ))
+        })
     }
 
     fn text(&self, book: BookNo) -> Result<Option<String>, StoreError> {
-        let Some(bytes) = self.get(Family::Texts, &schema::book_key(book))? else { return Ok(None) };
+        let Some(bytes) = self.get(Family::Texts, &schema::book_key(book))? else {
+            return Ok(None);
+        };
         let text = String::from_utf8(bytes.to_vec());
-        text.map(Some).map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
+        text.map(Some)
+            .map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
     }
 
     fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
@@ -426,7 +563,10 @@ impl Snapshot for RocksSnapshot<'_> {
         while let Some((key, value)) = meta.item()
             && let Some(MetaKey::Library(name)) = MetaKey::read(key)
         {
-            libraries.push(self.json(value, format_args!("the summary of library {}", String::from_utf8_lossy(name)))?);
+            libraries.push(self.json(
+                value,
+                format_args!("the summary of library {}", String::from_utf8_lossy(name)),
+            )?);
             meta.next();
         }
         self.end(&meta)?;

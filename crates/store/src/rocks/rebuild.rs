@@ -21,7 +21,11 @@ const BATCH: usize = 10_000;
 
 /// Makes the postings match the gem lists, and empties the delta. The caller holds the write lock. An unreadable gem
 /// list counts as empty.
-pub(super) fn postings(store: &RocksStore, _turn: &mut Cursor, watch: Watch<'_>) -> Result<(), StoreError> {
+pub(super) fn postings(
+    store: &RocksStore,
+    _turn: &mut Cursor,
+    watch: Watch<'_>,
+) -> Result<(), StoreError> {
     let snapshot = store.view();
     let mut counts = Postings::default();
     let mut rebuild = Rebuild {
@@ -40,10 +44,14 @@ pub(super) fn postings(store: &RocksStore, _turn: &mut Cursor, watch: Watch<'_>)
         let mut gems = whole(&snapshot, Family::Gems);
         gems.seek(recipe.number.to_be_bytes());
         while let Some((key, value)) = gems.item() {
-            let Some((_, book)) = schema::read_gems_key(key).filter(|(number, _)| *number == recipe.number) else {
+            let Some((_, book)) =
+                schema::read_gems_key(key).filter(|(number, _)| *number == recipe.number)
+            else {
                 break;
             };
-            for gem in recipe.posted(&gem_list::decode(value, recipe.gem_bytes()).unwrap_or_default()) {
+            for gem in
+                recipe.posted(&gem_list::decode(value, recipe.gem_bytes()).unwrap_or_default())
+            {
                 runs.push(gem, book)?;
             }
             gems.next();
@@ -55,14 +63,23 @@ pub(super) fn postings(store: &RocksStore, _turn: &mut Cursor, watch: Watch<'_>)
             |gem| Bucket::of(recipe, gem),
             |bucket, postings| {
                 counts.main += postings.len() as u64;
-                rebuild.bucket(&Merged::new(recipe, bucket, postings, snapshot.owners()), &bucket.end(recipe))?;
+                rebuild.bucket(
+                    &Merged::new(recipe, bucket, postings, snapshot.owners()),
+                    &bucket.end(recipe),
+                )?;
                 watch(read, total.max(read))
             },
         )?;
     }
     rebuild.rest(&snapshot)?;
-    rebuild.batch.put_cf(store.family(Family::Meta), MetaKey::Postings.bytes(), counts.write());
-    rebuild.batch.delete_cf(store.family(Family::Meta), MetaKey::Rebuild.bytes());
+    rebuild.batch.put_cf(
+        store.family(Family::Meta),
+        MetaKey::Postings.bytes(),
+        counts.write(),
+    );
+    rebuild
+        .batch
+        .delete_cf(store.family(Family::Meta), MetaKey::Rebuild.bytes());
     durably(store, rebuild.batch)
 }
 
@@ -89,9 +106,13 @@ impl Rebuild<'_> {
     /// Writes a bucket if it differs, and deletes stale entries before it and in its part of the delta. `end` is
     /// greater than all keys of its gems.
     fn bucket(&mut self, bucket: &Merged, end: &[u8]) -> Result<(), StoreError> {
-        let [postings, lists, delta] =
-            [Family::Postings, Family::Lists, Family::Delta].map(|family| self.store.family(family));
-        while let Some(key) = self.buckets.key().filter(|key| *key < bucket.key.as_slice()) {
+        let [postings, lists, delta] = [Family::Postings, Family::Lists, Family::Delta]
+            .map(|family| self.store.family(family));
+        while let Some(key) = self
+            .buckets
+            .key()
+            .filter(|key| *key < bucket.key.as_slice())
+        {
             self.batch.delete_cf(postings, key);
             self.buckets.next();
         }
@@ -107,7 +128,8 @@ impl Rebuild<'_> {
         }
         let mut wanted = bucket.lists.iter().peekable();
         while let Some((key, value)) = self.lists.item().filter(|(key, _)| *key < end) {
-            while let Some((missing, list)) = wanted.next_if(|(wanted, _)| wanted.as_slice() < key) {
+            while let Some((missing, list)) = wanted.next_if(|(wanted, _)| wanted.as_slice() < key)
+            {
                 self.batch.put_cf(lists, missing, list);
             }
             match wanted.next_if(|(wanted, _)| wanted == key) {
@@ -124,15 +146,21 @@ impl Rebuild<'_> {
         }
         if self.batch.len() >= BATCH {
             let batch = std::mem::take(&mut self.batch);
-            self.store.db.write(batch).map_err(|e| self.store.failed(&e))?;
+            self.store
+                .db
+                .write(batch)
+                .map_err(|e| self.store.failed(&e))?;
         }
         Ok(())
     }
 
     /// Deletes everything after the last bucket.
     fn rest(&mut self, snapshot: &RocksSnapshot<'_>) -> Result<(), StoreError> {
-        let entries =
-            [(&mut self.buckets, Family::Postings), (&mut self.lists, Family::Lists), (&mut self.delta, Family::Delta)];
+        let entries = [
+            (&mut self.buckets, Family::Postings),
+            (&mut self.lists, Family::Lists),
+            (&mut self.delta, Family::Delta),
+        ];
         for (entries, family) in entries {
             while let Some(key) = entries.key() {
                 self.batch.delete_cf(self.store.family(family), key);

@@ -24,16 +24,35 @@ use crate::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot as _, Store
 /// Repairs the store. Returns what was lost, by book.
 pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
     let mut turn = store.turn();
-    let mut repair =
-        Repair { store, said: Vec::new(), next: BookNo(0), sizes: BTreeMap::new(), libraries: BTreeMap::new() };
-    each(&store.view(), Family::Books, watch, |snapshot, key, value| repair.book(snapshot, key, value))?;
+    let mut repair = Repair {
+        store,
+        said: Vec::new(),
+        next: BookNo(0),
+        sizes: BTreeMap::new(),
+        libraries: BTreeMap::new(),
+    };
+    each(
+        &store.view(),
+        Family::Books,
+        watch,
+        |snapshot, key, value| repair.book(snapshot, key, value),
+    )?;
     let snapshot = store.view();
     repair.sums(&snapshot)?;
     repair.owners()?;
     // Terms are by the new owners.
     let snapshot = store.view();
-    each(&snapshot, Family::Books, watch, |snapshot, key, _| repair.terms(snapshot, key))?;
-    for family in [Family::Ids, Family::Gems, Family::Digests, Family::Terms, Family::Folds, Family::Texts] {
+    each(&snapshot, Family::Books, watch, |snapshot, key, _| {
+        repair.terms(snapshot, key)
+    })?;
+    for family in [
+        Family::Ids,
+        Family::Gems,
+        Family::Digests,
+        Family::Terms,
+        Family::Folds,
+        Family::Texts,
+    ] {
         each(&snapshot, family, watch, |snapshot, key, value| {
             let belongs = match family {
                 Family::Ids => is_id(snapshot, key, value)?,
@@ -41,14 +60,20 @@ pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>
                 Family::Digests => is_digest(snapshot, key)?,
                 Family::Terms => is_of_a_book(snapshot, key)?,
                 Family::Texts => is_text(snapshot, key)?,
-                _ => schema::read_fold_key(key).map(|(book, _)| snapshot.record(book)).transpose()?.flatten().is_some(),
+                _ => schema::read_fold_key(key)
+                    .map(|(book, _)| snapshot.record(book))
+                    .transpose()?
+                    .flatten()
+                    .is_some(),
             };
             if belongs {
                 return Ok(());
             }
             if family == Family::Ids {
                 let name = schema::show_id_key(key);
-                repair.say(format!("{name} has no readable record: add it again, unless it was removed"));
+                repair.say(format!(
+                    "{name} has no readable record: add it again, unless it was removed"
+                ));
             }
             repair.delete(family, key)
         })?;
@@ -78,27 +103,41 @@ fn each(
 }
 
 fn is_id(snapshot: &RocksSnapshot<'_>, key: &[u8], value: &[u8]) -> Result<bool, StoreError> {
-    let record = schema::read_book(value).map(|book| snapshot.record(book)).transpose()?.flatten();
+    let record = schema::read_book(value)
+        .map(|book| snapshot.record(book))
+        .transpose()?
+        .flatten();
     Ok(record.is_some_and(|record| schema::id_key(&record.key) == key))
 }
 
 fn is_digest(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreError> {
     let book = schema::read_digest_key(key).map(|(_, book)| book);
-    let record = book.map(|book| Ok((book, snapshot.record(book)?))).transpose()?;
+    let record = book
+        .map(|book| Ok((book, snapshot.record(book)?)))
+        .transpose()?;
     Ok(record.is_some_and(|(book, record)| {
-        record.is_some_and(|record| digest_keys(book, &record).any(|of_record| of_record.as_ref() == key))
+        record.is_some_and(|record| {
+            digest_keys(book, &record).any(|of_record| of_record.as_ref() == key)
+        })
     }))
 }
 
 fn is_gem_list(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreError> {
-    let Some((number, book)) = schema::read_gems_key(key) else { return Ok(false) };
-    let Some(recipe) = snapshot.known().numbered(number) else { return Ok(false) };
+    let Some((number, book)) = schema::read_gems_key(key) else {
+        return Ok(false);
+    };
+    let Some(recipe) = snapshot.known().numbered(number) else {
+        return Ok(false);
+    };
     let named = |record: Record| record.gems.contains_key(recipe.name());
     Ok(recipe.leaving || snapshot.record(book)?.is_some_and(named))
 }
 
 fn is_text(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreError> {
-    let record = schema::read_book(key).map(|book| snapshot.record(book)).transpose()?.flatten();
+    let record = schema::read_book(key)
+        .map(|book| snapshot.record(book))
+        .transpose()?
+        .flatten();
     Ok(record.is_some_and(|record| record.text_kept))
 }
 
@@ -117,14 +156,25 @@ impl Repair<'_> {
     }
 
     fn delete(&self, family: Family, key: &[u8]) -> Result<(), StoreError> {
-        self.store.db.delete_cf(self.store.family(family), key).map_err(|e| self.store.failed(&e))
+        self.store
+            .db
+            .delete_cf(self.store.family(family), key)
+            .map_err(|e| self.store.failed(&e))
     }
 
     fn put(&self, family: Family, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        self.store.db.put_cf(self.store.family(family), key, value).map_err(|e| self.store.failed(&e))
+        self.store
+            .db
+            .put_cf(self.store.family(family), key, value)
+            .map_err(|e| self.store.failed(&e))
     }
 
-    fn book(&mut self, snapshot: &RocksSnapshot<'_>, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
+    fn book(
+        &mut self,
+        snapshot: &RocksSnapshot<'_>,
+        key: &[u8],
+        value: &[u8],
+    ) -> Result<(), StoreError> {
         let Some(number) = schema::read_book(key) else {
             self.say(format!("a record with the invalid key {key:?} was removed"));
             return self.delete(Family::Books, key);
@@ -133,12 +183,18 @@ impl Repair<'_> {
         let Ok(mut record) = serde_json::from_slice::<Record>(value) else {
             // A book that an id points to is reported with its id.
             if !has_name(snapshot, number)? {
-                self.say(format!("book {} was removed because its record cannot be read", number.0));
+                self.say(format!(
+                    "book {} was removed because its record cannot be read",
+                    number.0
+                ));
             }
             return self.delete(Family::Books, key);
         };
         if !self.is_the_one(number, &record)? {
-            self.say(format!("{} existed twice: book {} was removed", record.key, number.0));
+            self.say(format!(
+                "{} existed twice: book {} was removed",
+                record.key, number.0
+            ));
             return self.delete(Family::Books, key);
         }
         let before = record.clone();
@@ -148,13 +204,25 @@ impl Repair<'_> {
                 Ok(recipe) => self.gems(snapshot, number, &mut record, recipe)?,
                 Err(_) => {
                     record.gems.remove(name);
-                    self.say(format!("{} had gems of recipe {name}, which is unknown", record.key));
+                    self.say(format!(
+                        "{} had gems of recipe {name}, which is unknown",
+                        record.key
+                    ));
                 }
             }
         }
-        if record.text_kept && !snapshot.text(number).ok().flatten().is_some_and(|text| record.is_of(&text)) {
+        if record.text_kept
+            && !snapshot
+                .text(number)
+                .ok()
+                .flatten()
+                .is_some_and(|text| record.is_of(&text))
+        {
             record.text_kept = false;
-            self.say(format!("{} has lost its kept text: add it again", record.key));
+            self.say(format!(
+                "{} has lost its kept text: add it again",
+                record.key
+            ));
         }
         for key in digest_keys(number, &record) {
             self.put(Family::Digests, key.as_ref(), &[])?;
@@ -168,13 +236,20 @@ impl Repair<'_> {
 
     /// Writes the terms of a book.
     fn terms(&self, snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<(), StoreError> {
-        let Some(book) = schema::read_book(key) else { return Ok(()) };
-        let Some(record) = snapshot.record(book)? else { return Ok(()) };
+        let Some(book) = schema::read_book(key) else {
+            return Ok(());
+        };
+        let Some(record) = snapshot.record(book)? else {
+            return Ok(());
+        };
         let mut batch = WriteBatch::default();
         for key in term_keys(snapshot.owners().of(book), book, &record.description) {
             batch.put_cf(self.store.family(Family::Terms), key, []);
         }
-        self.store.db.write(batch).map_err(|e| self.store.failed(&e))
+        self.store
+            .db
+            .write(batch)
+            .map_err(|e| self.store.failed(&e))
     }
 
     /// Rewrites the owners of book numbers in one batch.
@@ -197,7 +272,9 @@ impl Repair<'_> {
     fn is_the_one(&self, number: BookNo, record: &Record) -> Result<bool, StoreError> {
         let now = self.store.view();
         let id = schema::id_key(&record.key);
-        let leads_to = now.get(Family::Ids, &id)?.and_then(|value| schema::read_book(&value));
+        let leads_to = now
+            .get(Family::Ids, &id)?
+            .and_then(|value| schema::read_book(&value));
         if leads_to == Some(number) {
             return Ok(true);
         }
@@ -221,20 +298,33 @@ impl Repair<'_> {
     ) -> Result<(), StoreError> {
         let read = snapshot.gem_list(recipe, book).ok().flatten();
         let recut = || -> Option<Vec<PlacedGem>> {
-            recipe.recipe.recut(&snapshot.fold(recipe.recipe.base(), book).ok().flatten()?)
+            recipe
+                .recipe
+                .recut(&snapshot.fold(recipe.recipe.base(), book).ok().flatten()?)
         };
         let Some(mut list) = read.clone().or_else(recut) else {
             record.gems.remove(recipe.name());
-            self.say(format!("{} has lost its gems of recipe {}: add it again", record.key, recipe.name()));
+            self.say(format!(
+                "{} has lost its gems of recipe {}: add it again",
+                record.key,
+                recipe.name()
+            ));
             return Ok(());
         };
         list.retain(|gem| recipe.fits(gem.gem));
         make_distinct(recipe, &record.key, &mut list)?;
         if read.as_ref() != Some(&list) {
-            self.put(Family::Gems, &schema::gems_key(recipe, book), &gem_list::encode(&list, recipe.gem_bytes()))?;
+            self.put(
+                Family::Gems,
+                &schema::gems_key(recipe, book),
+                &gem_list::encode(&list, recipe.gem_bytes()),
+            )?;
         }
         record.gems.insert(recipe.name().clone(), list.len() as u32);
-        self.sizes.entry(recipe.number).or_default().add(list.len() as u32);
+        self.sizes
+            .entry(recipe.number)
+            .or_default()
+            .add(list.len() as u32);
         Ok(())
     }
 
@@ -262,13 +352,21 @@ impl Repair<'_> {
         audit::renumber(self.store)?;
         for recipe in known.0.iter().filter(|recipe| !recipe.leaving) {
             let sizes = self.sizes.remove(&recipe.number).unwrap_or_default();
-            batch.put_cf(family, MetaKey::Sizes(recipe.number).bytes(), schema::json(&sizes));
+            batch.put_cf(
+                family,
+                MetaKey::Sizes(recipe.number).bytes(),
+                schema::json(&sizes),
+            );
         }
         for (library, mut summary) in std::mem::take(&mut self.libraries) {
             if let Ok(Some(kept)) = snapshot.summary(&library) {
                 summary.changed = summary.changed.max(kept.changed);
             }
-            batch.put_cf(family, MetaKey::library(&library).bytes(), schema::json(&summary));
+            batch.put_cf(
+                family,
+                MetaKey::library(&library).bytes(),
+                schema::json(&summary),
+            );
         }
         let next = snapshot.next_book().unwrap_or(self.next).max(self.next);
         batch.put_cf(family, MetaKey::Next.bytes(), schema::book_key(next));

@@ -40,7 +40,11 @@ impl Reserve {
     /// Starts without a reserve, and deletes one left by an earlier server. It is reserved again if requested.
     pub(super) fn none(dir: &Path) -> Self {
         let _ = fs::remove_file(dir.join(FILE));
-        Self { dir: dir.to_owned(), state: Mutex::new(State::Missing), told: AtomicBool::new(false) }
+        Self {
+            dir: dir.to_owned(),
+            state: Mutex::new(State::Missing),
+            told: AtomicBool::new(false),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -55,7 +59,11 @@ impl Reserve {
             return Ok(());
         }
         let allocated = if free < NEEDED {
-            let needed = format!("{} MiB are free, and {} MiB are needed", free >> 20, NEEDED >> 20);
+            let needed = format!(
+                "{} MiB are free, and {} MiB are needed",
+                free >> 20,
+                NEEDED >> 20
+            );
             Err(io::Error::new(io::ErrorKind::StorageFull, needed))
         } else {
             allocate(&self.dir.join(FILE), BYTES)

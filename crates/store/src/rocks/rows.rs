@@ -29,7 +29,10 @@ fn place(table: Table) -> (Family, Vec<u8>) {
         | Table::Harvests
         | Table::Copy
         | Table::Sessions
-        | Table::Duplicates => (Family::Meta, MetaKey::Setting(table.as_str().as_bytes(), b"").bytes()),
+        | Table::Duplicates => (
+            Family::Meta,
+            MetaKey::Setting(table.as_str().as_bytes(), b"").bytes(),
+        ),
     }
 }
 
@@ -47,16 +50,24 @@ pub(super) fn page(
 ) -> Result<Vec<Row>, StoreError> {
     let (family, place) = place(table);
     // The first key after another one is that key with a zero byte.
-    let first = after.map_or_else(|| prefix.to_vec(), |after| [after, b"\0"].concat()).max(prefix.to_vec());
+    let first = after
+        .map_or_else(|| prefix.to_vec(), |after| [after, b"\0"].concat())
+        .max(prefix.to_vec());
     let from = [place.as_slice(), &first].concat();
     let mut rows = Vec::new();
     // Without an end, it would read on past deleted rows behind these, of which there may be millions.
     let mut options = ReadOptions::default();
     options.set_iterate_range(PrefixRange([place.as_slice(), prefix].concat()));
     let mode = IteratorMode::From(&from, Direction::Forward);
-    for entry in store.db.iterator_cf_opt(store.family(family), options, mode).take(limit) {
+    for entry in store
+        .db
+        .iterator_cf_opt(store.family(family), options, mode)
+        .take(limit)
+    {
         let (key, value) = entry.map_err(|e| store.failed(&e))?;
-        let key = key.strip_prefix(place.as_slice()).filter(|key| key.starts_with(prefix));
+        let key = key
+            .strip_prefix(place.as_slice())
+            .filter(|key| key.starts_with(prefix));
         let Some(key) = key else { break };
         rows.push((key.to_vec(), value.into_vec()));
     }
@@ -64,11 +75,22 @@ pub(super) fn page(
 }
 
 /// Reads the values of the rows with these keys.
-pub(super) fn get(store: &RocksStore, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
+pub(super) fn get(
+    store: &RocksStore,
+    table: Table,
+    keys: &[Vec<u8>],
+) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
     let (family, place) = place(table);
     let family = store.family(family);
-    let keys = keys.iter().map(|key| (family, [place.as_slice(), key].concat()));
-    store.db.multi_get_cf(keys).into_iter().map(|value| value.map_err(|e| store.failed(&e))).collect()
+    let keys = keys
+        .iter()
+        .map(|key| (family, [place.as_slice(), key].concat()));
+    store
+        .db
+        .multi_get_cf(keys)
+        .into_iter()
+        .map(|value| value.map_err(|e| store.failed(&e)))
+        .collect()
 }
 
 /// Writes the changes. On a full disk, uses its reserve.
@@ -80,7 +102,10 @@ pub(super) fn apply(
 ) -> Result<(), StoreError> {
     match commit(store, by, changes, actions) {
         Err(StoreError::DiskFull(_)) if store.reserve.release() => {
-            tracing::warn!("{}: the disk is full; its reserve is used", error::show(&store.dir));
+            tracing::warn!(
+                "{}: the disk is full; its reserve is used",
+                error::show(&store.dir)
+            );
             let until = Instant::now() + RECOVERY;
             while vitals::writable(store).is_err() && Instant::now() < until {
                 sleep(RECOVERY_STEP);
@@ -91,7 +116,12 @@ pub(super) fn apply(
     }
 }
 
-fn commit(store: &RocksStore, by: &Actor, changes: &[RowChange], actions: &[Action]) -> Result<(), StoreError> {
+fn commit(
+    store: &RocksStore,
+    by: &Actor,
+    changes: &[RowChange],
+    actions: &[Action],
+) -> Result<(), StoreError> {
     let mut batch = WriteBatch::default();
     for RowChange { table, key, value } in changes {
         let (family, mut place) = place(*table);

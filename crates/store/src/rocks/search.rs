@@ -29,48 +29,92 @@ struct Place {
 }
 
 /// The keys of a book's terms.
-pub(super) fn term_keys(library: LibraryNo, book: BookNo, description: &Description) -> BTreeSet<schema::TermKey> {
-    Term::of(description).iter().map(|term| schema::term_key(schema::term_prefix(term), library, book)).collect()
+pub(super) fn term_keys(
+    library: LibraryNo,
+    book: BookNo,
+    description: &Description,
+) -> BTreeSet<schema::TermKey> {
+    Term::of(description)
+        .iter()
+        .map(|term| schema::term_key(schema::term_prefix(term), library, book))
+        .collect()
 }
 
 /// Whether a key is that of a term of an existing book.
 pub(super) fn is_of_a_book(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreError> {
-    let Some((_, library, book)) = schema::read_term_key(key) else { return Ok(false) };
+    let Some((_, library, book)) = schema::read_term_key(key) else {
+        return Ok(false);
+    };
     let record = snapshot.record(book)?;
     Ok(record.is_some_and(|record| {
         library == snapshot.owners().of(book)
-            && term_keys(library, book, &record.description).iter().any(|of_record| of_record == key)
+            && term_keys(library, book, &record.description)
+                .iter()
+                .any(|of_record| of_record == key)
     }))
 }
 
-pub(super) fn search(snapshot: &RocksSnapshot<'_>, search: &Search<'_>) -> Result<Found, StoreError> {
+pub(super) fn search(
+    snapshot: &RocksSnapshot<'_>,
+    search: &Search<'_>,
+) -> Result<Found, StoreError> {
     let owners = snapshot.owners();
     let number = |library: &Library| owners.number(library);
-    let allowed = search.libraries.map(|libraries| libraries.iter().filter_map(number).collect());
-    let mut at = Place { library: LibraryNo(0), book: BookNo(0) };
+    let allowed = search
+        .libraries
+        .map(|libraries| libraries.iter().filter_map(number).collect());
+    let mut at = Place {
+        library: LibraryNo(0),
+        book: BookNo(0),
+    };
     if let Some(Cursor { library, passed }) = search.from {
-        let Some(library) = number(library) else { return Ok(Found::default()) };
+        let Some(library) = number(library) else {
+            return Ok(Found::default());
+        };
         // No book has the last number.
-        at = Place { library, book: owners.ranked(library, *passed).unwrap_or(BookNo(u32::MAX)) };
+        at = Place {
+            library,
+            book: owners.ranked(library, *passed).unwrap_or(BookNo(u32::MAX)),
+        };
     }
     if search.terms.is_empty() {
         return Ok(Found::default());
     }
-    let lists = search.terms.iter().map(|term| List::new(snapshot, term)).collect();
-    let mut join = Join { snapshot, lists, allowed, left: MOST_ENTRIES };
+    let lists = search
+        .terms
+        .iter()
+        .map(|term| List::new(snapshot, term))
+        .collect();
+    let mut join = Join {
+        snapshot,
+        lists,
+        allowed,
+        left: MOST_ENTRIES,
+    };
     let mut books = Vec::new();
     loop {
         match join.next(at)? {
             Step::Found(_) if books.len() == search.limit => {
-                let next = books.last().map(|last: &Place| Place { book: BookNo(last.book.0 + 1), ..*last });
+                let next = books.last().map(|last: &Place| Place {
+                    book: BookNo(last.book.0 + 1),
+                    ..*last
+                });
                 return join.page(&books, next.unwrap_or(at));
             }
             Step::Found(place) => {
                 books.push(place);
-                at = Place { book: BookNo(place.book.0 + 1), ..place };
+                at = Place {
+                    book: BookNo(place.book.0 + 1),
+                    ..place
+                };
             }
             Step::Tired(place) => return join.page(&books, place),
-            Step::End => return Ok(Found { books: numbers(&books), next: None }),
+            Step::End => {
+                return Ok(Found {
+                    books: numbers(&books),
+                    next: None,
+                });
+            }
         }
     }
 }
@@ -89,7 +133,10 @@ impl<'a> List<'a> {
     fn new(snapshot: &'a RocksSnapshot<'_>, term: &Term) -> Self {
         let mut options = ReadOptions::default();
         options.set_prefix_same_as_start(true);
-        Self { prefix: schema::term_prefix(term), entries: snapshot.iterator(Family::Terms, options) }
+        Self {
+            prefix: schema::term_prefix(term),
+            entries: snapshot.iterator(Family::Terms, options),
+        }
     }
 
     /// Its current place, unless it is not positioned, or at its end.
@@ -121,7 +168,9 @@ struct Join<'a> {
 impl Join<'_> {
     /// Looks for the next book from a place on.
     fn next(&mut self, from: Place) -> Result<Step, StoreError> {
-        let Some(mut at) = self.permitted(from) else { return Ok(Step::End) };
+        let Some(mut at) = self.permitted(from) else {
+            return Ok(Step::End);
+        };
         let mut agreeing = 0;
         for list in (0..self.lists.len()).cycle() {
             if agreeing == self.lists.len() {
@@ -130,12 +179,16 @@ impl Join<'_> {
             if self.left == 0 {
                 return Ok(Step::Tired(at));
             }
-            let Some(reached) = self.advance(list, at)? else { return Ok(Step::End) };
+            let Some(reached) = self.advance(list, at)? else {
+                return Ok(Step::End);
+            };
             if reached == at {
                 agreeing += 1;
                 continue;
             }
-            let Some(next) = self.permitted(reached) else { return Ok(Step::End) };
+            let Some(next) = self.permitted(reached) else {
+                return Ok(Step::End);
+            };
             agreeing = usize::from(next == reached);
             at = next;
         }
@@ -144,9 +197,18 @@ impl Join<'_> {
 
     /// The first place from this one on in a library that is searched.
     fn permitted(&self, place: Place) -> Option<Place> {
-        let Some(allowed) = &self.allowed else { return Some(place) };
+        let Some(allowed) = &self.allowed else {
+            return Some(place);
+        };
         let library = *allowed.range(place.library..).next()?;
-        Some(if library == place.library { place } else { Place { library, book: BookNo(0) } })
+        Some(if library == place.library {
+            place
+        } else {
+            Place {
+                library,
+                book: BookNo(0),
+            }
+        })
     }
 
     /// Moves a list to the first place from `to` on.
@@ -160,7 +222,8 @@ impl Join<'_> {
             }
             self.left = self.left.saturating_sub(1);
         }
-        list.entries.seek(schema::term_key(list.prefix, to.library, to.book));
+        list.entries
+            .seek(schema::term_key(list.prefix, to.library, to.book));
         self.left = self.left.saturating_sub(SEEK);
         self.snapshot.end(&list.entries)?;
         Ok(list.place())
@@ -170,9 +233,14 @@ impl Join<'_> {
     fn page(&self, books: &[Place], next: Place) -> Result<Found, StoreError> {
         let owners = self.snapshot.owners();
         let library = owners.name(next.library).cloned();
-        let library =
-            library.ok_or_else(|| self.snapshot.damaged(format!("the name of library {} is lost", next.library.0)))?;
+        let library = library.ok_or_else(|| {
+            self.snapshot
+                .damaged(format!("the name of library {} is lost", next.library.0))
+        })?;
         let passed = owners.rank(next.library, next.book);
-        Ok(Found { books: numbers(books), next: Some(Cursor { library, passed }) })
+        Ok(Found {
+            books: numbers(books),
+            next: Some(Cursor { library, passed }),
+        })
     }
 }

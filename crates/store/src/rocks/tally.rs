@@ -20,14 +20,24 @@ pub(super) fn tally(
     gems: &[Gem],
     limits: Limits<'_>,
 ) -> Result<Tally, StoreError> {
-    let Some(mut lists) = Lists::new(snapshot, recipe, limits, false)? else { return Ok(Tally::default()) };
+    let Some(mut lists) = Lists::new(snapshot, recipe, limits, false)? else {
+        return Ok(Tally::default());
+    };
     // In key order, so that neighbouring gems are read together.
-    let mut sorted: Vec<Gem> = gems.iter().copied().filter(|gem| recipe.fits(*gem)).collect();
+    let mut sorted: Vec<Gem> = gems
+        .iter()
+        .copied()
+        .filter(|gem| recipe.fits(*gem))
+        .collect();
     sorted.sort_unstable();
     sorted.dedup();
     let mut counts = Counts::default();
-    lists.read(&sorted, &mut |library, gem, books| counts.add(library, gem, books))?;
-    Ok(counts.by_library(snapshot, gems, limits.fewest)?.within_bounds(limits.informing))
+    lists.read(&sorted, &mut |library, gem, books| {
+        counts.add(library, gem, books)
+    })?;
+    Ok(counts
+        .by_library(snapshot, gems, limits.fewest)?
+        .within_bounds(limits.informing))
 }
 
 /// Counts the books of the gems of many queries.
@@ -40,7 +50,10 @@ pub(super) fn tallies(
     let Some(mut lists) = Lists::new(snapshot, recipe, limits, true)? else {
         return Ok(vec![Tally::default(); queries.len()]);
     };
-    let numbered = queries.iter().enumerate().flat_map(|(query, gems)| gems.iter().map(move |gem| (*gem, query)));
+    let numbered = queries
+        .iter()
+        .enumerate()
+        .flat_map(|(query, gems)| gems.iter().map(move |gem| (*gem, query)));
     let mut asked: Vec<(Gem, usize)> = numbered.filter(|(gem, _)| recipe.fits(*gem)).collect();
     asked.sort_unstable();
     asked.dedup();
@@ -54,7 +67,11 @@ pub(super) fn tallies(
             counts[*query].add(library, gem, books);
         }
     })?;
-    counts.into_iter().zip(queries).map(|(counts, gems)| counts.by_library(snapshot, gems, limits.fewest)).collect()
+    counts
+        .into_iter()
+        .zip(queries)
+        .map(|(counts, gems)| counts.by_library(snapshot, gems, limits.fewest))
+        .collect()
 }
 
 #[derive(Default)]
@@ -67,7 +84,9 @@ struct Counts {
 
 impl Counts {
     fn add(&mut self, library: LibraryNo, gem: Gem, books: Option<&[BookNo]>) {
-        let Some(books) = books else { return self.common.entry(library).or_default().push(gem) };
+        let Some(books) = books else {
+            return self.common.entry(library).or_default().push(gem);
+        };
         self.holders.push((library, gem, books.len() as u32));
         for book in books {
             *self.books.entry(*book).or_insert(0) += 1;
@@ -75,16 +94,27 @@ impl Counts {
     }
 
     /// Groups the counts by library.
-    fn by_library(self, snapshot: &RocksSnapshot<'_>, gems: &[Gem], fewest: u32) -> Result<Tally, StoreError> {
+    fn by_library(
+        self,
+        snapshot: &RocksSnapshot<'_>,
+        gems: &[Gem],
+        fewest: u32,
+    ) -> Result<Tally, StoreError> {
         let owners = snapshot.owners();
         let mut tallies: BTreeMap<LibraryNo, LibraryTally> = BTreeMap::new();
         let tally_of = |library: LibraryNo| {
             let name = owners.name(library).cloned();
-            let name = name.ok_or_else(|| snapshot.damaged(format!("the name of library {} is lost", library.0)))?;
+            let name = name.ok_or_else(|| {
+                snapshot.damaged(format!("the name of library {} is lost", library.0))
+            })?;
             Ok::<_, StoreError>(LibraryTally::empty(name))
         };
         let mut walk = owners.walk();
-        let mut books: Vec<(BookNo, u32)> = self.books.into_iter().filter(|(_, count)| *count >= fewest).collect();
+        let mut books: Vec<(BookNo, u32)> = self
+            .books
+            .into_iter()
+            .filter(|(_, count)| *count >= fewest)
+            .collect();
         books.sort_unstable();
         for (book, count) in books {
             let library = walk.of(book);
@@ -97,13 +127,22 @@ impl Counts {
         for (library, common) in self.common {
             // These are sorted but the query is not: report each gem where it first occurs in the query.
             let mut unnamed = vec![true; common.len()];
-            let named =
-                gems.iter().filter(|gem| common.binary_search(gem).is_ok_and(|at| std::mem::take(&mut unnamed[at])));
+            let named = gems.iter().filter(|gem| {
+                common
+                    .binary_search(gem)
+                    .is_ok_and(|at| std::mem::take(&mut unnamed[at]))
+            });
             let named = named.copied().collect();
             match tallies.get_mut(&library) {
                 Some(tally) => tally.common = named,
                 None => {
-                    tallies.insert(library, LibraryTally { common: named, ..tally_of(library)? });
+                    tallies.insert(
+                        library,
+                        LibraryTally {
+                            common: named,
+                            ..tally_of(library)?
+                        },
+                    );
                 }
             }
         }
@@ -112,6 +151,8 @@ impl Counts {
                 tally.holders.push((gem, books));
             }
         }
-        Ok(Tally { libraries: tallies.into_values().collect() })
+        Ok(Tally {
+            libraries: tallies.into_values().collect(),
+        })
     }
 }

@@ -19,7 +19,9 @@ pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
         Ok(value.map_err(|e| store.failed(&e))?.unwrap_or(0))
     };
     let of_all = |name: &properties::PropName| -> Result<u64, StoreError> {
-        Family::ALL.into_iter().try_fold(0, |sum, family| Ok(sum + of(family, name)?))
+        Family::ALL
+            .into_iter()
+            .try_fold(0, |sum, family| Ok(sum + of(family, name)?))
     };
     // All families share one cache and background, so any family can report them.
     let of_database = |name| of(Family::Meta, name);
@@ -59,16 +61,25 @@ pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
 pub(super) fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
     let failed = |e: rustix::io::Errno| error::from_io(&store.dir, &e.into());
     let system = rustix::fs::statvfs(&store.dir).map_err(failed)?;
-    let read_only =
-        system.f_flag.contains(StatVfsMountFlags::RDONLY) || rustix::fs::access(&store.dir, Access::WRITE_OK).is_err();
+    let read_only = system.f_flag.contains(StatVfsMountFlags::RDONLY)
+        || rustix::fs::access(&store.dir, Access::WRITE_OK).is_err();
     let bytes = |blocks: u64| blocks.saturating_mul(system.f_frsize);
     let mut postings = 0;
     for family in [Family::Postings, Family::Lists, Family::Delta] {
-        let size = store.db.property_int_value_cf(store.family(family), properties::TOTAL_SST_FILES_SIZE);
+        let size = store
+            .db
+            .property_int_value_cf(store.family(family), properties::TOTAL_SST_FILES_SIZE);
         postings += size.map_err(|e| store.failed(&e))?.unwrap_or(0);
     }
     let (free, size) = (bytes(system.f_bavail), bytes(system.f_blocks));
-    Ok(Disk { used: files(store)?, postings, free, size, read_only, lacks_reserve: store.reserve.is_lacking(free) })
+    Ok(Disk {
+        used: files(store)?,
+        postings,
+        free,
+        size,
+        read_only,
+        lacks_reserve: store.reserve.is_lacking(free),
+    })
 }
 
 /// Size of all files, except reserved space.

@@ -12,37 +12,63 @@ use super::{RocksStore, error};
 use crate::change::{amended, audited, last_of_each_key};
 use crate::recipes::KnownRecipe;
 use crate::{
-    Action, Actor, Amended, AuditedBook, BookKey, Condition, LateGems, NewBook, Record, RecordChange, Snapshot,
-    StoreError,
+    Action, Actor, Amended, AuditedBook, BookKey, Condition, LateGems, NewBook, Record,
+    RecordChange, Snapshot, StoreError,
 };
 
 /// Assumed number of postings of a removed book.
 const REMOVED_GEMS: u64 = 200;
 
-pub(super) fn add_recipe(store: &RocksStore, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
+pub(super) fn add_recipe(
+    store: &RocksStore,
+    by: &Actor,
+    recipe: &Recipe,
+) -> Result<(), StoreError> {
     let mut change = Change::begin(store, store.turn());
     let recipes = change.before.known();
     if let Ok(known) = recipes.named(recipe.name()) {
         let same = known.recipe == *recipe;
-        return if same { Ok(()) } else { Err(StoreError::RecipeDiffers(recipe.name().clone())) };
+        return if same {
+            Ok(())
+        } else {
+            Err(StoreError::RecipeDiffers(recipe.name().clone()))
+        };
     }
-    let number = recipes.next_number().ok_or_else(|| error::full(&store.dir, "no recipe numbers are left"))?;
+    let number = recipes
+        .next_number()
+        .ok_or_else(|| error::full(&store.dir, "no recipe numbers are left"))?;
     let mut recipes = recipes.clone();
     // The first recipe is the default.
     let ready = recipes.0.is_empty();
-    recipes.0.push(KnownRecipe::new(number, recipe.clone(), ready));
+    recipes
+        .0
+        .push(KnownRecipe::new(number, recipe.clone(), ready));
     change.put_json(Family::Meta, MetaKey::Recipe(number).bytes(), recipe);
     if ready {
-        change.batch.put_cf(store.family(Family::Meta), MetaKey::Ready(number).bytes(), []);
+        change.batch.put_cf(
+            store.family(Family::Meta),
+            MetaKey::Ready(number).bytes(),
+            [],
+        );
     }
-    change.audit.push(Action::RecipeAdded { recipe: recipe.name().clone() });
-    let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
+    change.audit.push(Action::RecipeAdded {
+        recipe: recipe.name().clone(),
+    });
+    let mut known = store
+        .recipes
+        .write()
+        .unwrap_or_else(PoisonError::into_inner);
     change.commit(by)?;
     *known = Arc::new(recipes);
     Ok(())
 }
 
-pub(super) fn make_default(store: &RocksStore, by: &Actor, name: &RecipeName, anyway: bool) -> Result<u64, StoreError> {
+pub(super) fn make_default(
+    store: &RocksStore,
+    by: &Actor,
+    name: &RecipeName,
+    anyway: bool,
+) -> Result<u64, StoreError> {
     let mut change = Change::begin(store, store.turn());
     let mut recipes = change.before.known().clone();
     let recipe = recipes.staying(name)?.number;
@@ -50,23 +76,47 @@ pub(super) fn make_default(store: &RocksStore, by: &Actor, name: &RecipeName, an
     if without == 0 || anyway {
         recipes.mark_ready(recipe);
         recipes.sort(Some(recipe));
-        change.batch.put_cf(store.family(Family::Meta), MetaKey::Ready(recipe).bytes(), []);
-        change.batch.put_cf(store.family(Family::Meta), MetaKey::Default.bytes(), recipe.to_be_bytes());
-        change.audit.push(Action::RecipeDefault { recipe: name.clone() });
-        let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
+        change.batch.put_cf(
+            store.family(Family::Meta),
+            MetaKey::Ready(recipe).bytes(),
+            [],
+        );
+        change.batch.put_cf(
+            store.family(Family::Meta),
+            MetaKey::Default.bytes(),
+            recipe.to_be_bytes(),
+        );
+        change.audit.push(Action::RecipeDefault {
+            recipe: name.clone(),
+        });
+        let mut known = store
+            .recipes
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         change.commit(by)?;
         *known = Arc::new(recipes);
     }
     Ok(without)
 }
 
-pub(super) fn make_ready(store: &RocksStore, by: &Actor, name: &RecipeName) -> Result<(), StoreError> {
+pub(super) fn make_ready(
+    store: &RocksStore,
+    by: &Actor,
+    name: &RecipeName,
+) -> Result<(), StoreError> {
     let mut change = Change::begin(store, store.turn());
     let mut recipes = change.before.known().clone();
     let recipe = recipes.staying(name)?.number;
     recipes.mark_ready(recipe);
-    change.batch.put_cf(store.family(Family::Meta), MetaKey::Ready(recipe).bytes(), []);
-    let mut known = store.recipes.write().unwrap_or_else(PoisonError::into_inner);
+    change.batch.put_cf(
+        store.family(Family::Meta),
+        MetaKey::Ready(recipe).bytes(),
+        [],
+    );
+    let mut known = store
+        .recipes
+        .write()
+        .unwrap_or_else(PoisonError::into_inner);
     change.commit(by)?;
     *known = Arc::new(recipes);
     Ok(())
@@ -93,7 +143,11 @@ pub(super) fn add_gems(
 pub(super) fn put(store: &RocksStore, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
     has_room_for_books(store)?;
     let mut turn = store.turn();
-    let gems: usize = books.iter().flat_map(|book| book.gems.values()).map(Vec::len).sum();
+    let gems: usize = books
+        .iter()
+        .flat_map(|book| book.gems.values())
+        .map(Vec::len)
+        .sum();
     merge::keep_up(store, &mut turn, gems as u64)?;
     let mut change = Change::begin(store, turn);
     for book in last_of_each_key(books) {
@@ -128,7 +182,11 @@ pub(super) fn amend(
     change: RecordChange<'_>,
 ) -> Result<Option<Record>, StoreError> {
     let mut amendment = Change::begin(store, store.turn());
-    let Some(Present { number, record: old }) = amendment.present(key)? else {
+    let Some(Present {
+        number,
+        record: old,
+    }) = amendment.present(key)?
+    else {
         return Ok(None);
     };
     let new = amended(&old, change)?;
@@ -137,14 +195,21 @@ pub(super) fn amend(
     amendment.count(&new)?;
     amendment.put_json(Family::Books, schema::book_key(number), &new);
     let changes = Amended::between(&old, &new);
-    amendment.audit.push(Action::Amended(AuditedBook { changes, ..audited(&new) }));
+    amendment.audit.push(Action::Amended(AuditedBook {
+        changes,
+        ..audited(&new)
+    }));
     amendment.commit(by)?;
     Ok(Some(new))
 }
 
 /// Refuses books if the remaining space of a full disk is left to small records.
 fn has_room_for_books(store: &RocksStore) -> Result<(), StoreError> {
-    if store.reserve.is_released() { Err(StoreError::DiskFull(error::show(&store.dir))) } else { Ok(()) }
+    if store.reserve.is_released() {
+        Err(StoreError::DiskFull(error::show(&store.dir)))
+    } else {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -155,7 +220,10 @@ mod tests {
     fn a_panic_while_writing_keeps_nobody_from_writing() {
         let dir = tempfile::tempdir().unwrap();
         let store = RocksStore::open_or_create(dir.path()).unwrap();
-        let key = BookKey { library: "lib".parse().unwrap(), id: "1".parse().unwrap() };
+        let key = BookKey {
+            library: "lib".parse().unwrap(),
+            id: "1".parse().unwrap(),
+        };
         let panicked = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
                 let _change = Change::begin(&store, store.turn());
@@ -164,6 +232,9 @@ mod tests {
             writer.join().is_err()
         });
         assert!(panicked && store.writing.is_poisoned());
-        assert_eq!(remove(&store, &Actor::Local, &[key], &Condition::default()).unwrap(), [false]);
+        assert_eq!(
+            remove(&store, &Actor::Local, &[key], &Condition::default()).unwrap(),
+            [false]
+        );
     }
 }

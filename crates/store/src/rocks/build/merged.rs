@@ -18,7 +18,12 @@ pub(in crate::rocks) struct Merged {
 
 impl Merged {
     /// Builds the bucket from all of its postings, in ascending order.
-    pub(in crate::rocks) fn new(recipe: &KnownRecipe, bucket: Bucket, postings: &[Posting], owners: &Owners) -> Self {
+    pub(in crate::rocks) fn new(
+        recipe: &KnownRecipe,
+        bucket: Bucket,
+        postings: &[Posting],
+        owners: &Owners,
+    ) -> Self {
         let mut writer = Writer::new(schema::rest_bits(recipe));
         let mut lists = Vec::new();
         for list in postings.chunk_by(|a, b| a.0 == b.0) {
@@ -33,6 +38,10 @@ impl Merged {
                 writer.short(rest, books);
             }
         }
-        Self { key: bucket.key(recipe).to_vec(), value: writer.finish(), lists }
+        Self {
+            key: bucket.key(recipe).to_vec(),
+            value: writer.finish(),
+            lists,
+        }
     }
 }

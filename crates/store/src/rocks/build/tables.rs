@@ -25,7 +25,12 @@ pub(super) struct Tables<'a> {
 
 impl<'a> Tables<'a> {
     /// Creates tables with the options of the family. They stay in `place` until they are ingested.
-    pub(super) fn new(store: &'a RocksStore, family: Family, options: &'a Options, place: &'a Path) -> Self {
+    pub(super) fn new(
+        store: &'a RocksStore,
+        family: Family,
+        options: &'a Options,
+        place: &'a Path,
+    ) -> Self {
         Self::numbered(store, family, 0, options, place)
     }
 
@@ -37,18 +42,35 @@ impl<'a> Tables<'a> {
         options: &'a Options,
         place: &'a Path,
     ) -> Self {
-        Self { store, family, number, options, place, writer: None, files: Vec::new() }
+        Self {
+            store,
+            family,
+            number,
+            options,
+            place,
+            writer: None,
+            files: Vec::new(),
+        }
     }
 
     /// Adds an entry. Keys must be ascending over all calls.
     pub(super) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        if self.writer.as_ref().is_some_and(|writer| writer.file_size() >= TABLE_BYTES) {
+        if self
+            .writer
+            .as_ref()
+            .is_some_and(|writer| writer.file_size() >= TABLE_BYTES)
+        {
             self.finish()?;
         }
         let written = match &mut self.writer {
             Some(writer) => writer.put(key, value),
             none => {
-                let file = self.place.join(format!("{}-{}-{}.sst", self.family.name(), self.number, self.files.len()));
+                let file = self.place.join(format!(
+                    "{}-{}-{}.sst",
+                    self.family.name(),
+                    self.number,
+                    self.files.len()
+                ));
                 let writer = SstFileWriter::create(self.options);
                 let opened = writer.open(&file);
                 self.files.push(file);
@@ -60,7 +82,10 @@ impl<'a> Tables<'a> {
     }
 
     fn finish(&mut self) -> Result<(), StoreError> {
-        let finished = self.writer.take().map_or(Ok(()), |mut writer| writer.finish());
+        let finished = self
+            .writer
+            .take()
+            .map_or(Ok(()), |mut writer| writer.finish());
         finished.map_err(|e| self.store.failed(&e))
     }
 
@@ -72,7 +97,11 @@ impl<'a> Tables<'a> {
         }
         let mut options = IngestExternalFileOptions::default();
         options.set_move_files(true);
-        let ingested = self.store.db.ingest_external_file_cf_opts(self.store.family(self.family), &options, self.files);
+        let ingested = self.store.db.ingest_external_file_cf_opts(
+            self.store.family(self.family),
+            &options,
+            self.files,
+        );
         ingested.map_err(|e| self.store.failed(&e))
     }
 }

@@ -38,8 +38,15 @@ pub(in crate::rocks) enum MetaKey<'a> {
 
 impl<'a> MetaKey<'a> {
     /// The keys without a variable part.
-    const FIXED: [Self; 7] =
-        [Self::Version, Self::Next, Self::Audited, Self::Postings, Self::Default, Self::Folds, Self::Rebuild];
+    const FIXED: [Self; 7] = [
+        Self::Version,
+        Self::Next,
+        Self::Audited,
+        Self::Postings,
+        Self::Default,
+        Self::Folds,
+        Self::Rebuild,
+    ];
     /// The keys of a recipe, as made from its number.
     const OF_RECIPE: [fn(u16) -> Self; 4] = [Self::Recipe, Self::Sizes, Self::Leaving, Self::Ready];
 
@@ -56,7 +63,10 @@ impl<'a> MetaKey<'a> {
     /// The number of the recipe that the key belongs to, if any.
     pub(in crate::rocks) fn recipe(self) -> Option<u16> {
         match self {
-            Self::Recipe(number) | Self::Sizes(number) | Self::Leaving(number) | Self::Ready(number) => Some(number),
+            Self::Recipe(number)
+            | Self::Sizes(number)
+            | Self::Leaving(number)
+            | Self::Ready(number) => Some(number),
             _ => None,
         }
     }
@@ -84,9 +94,10 @@ impl<'a> MetaKey<'a> {
     pub(in crate::rocks) fn bytes(self) -> Vec<u8> {
         let word = self.word();
         match self {
-            Self::Recipe(number) | Self::Sizes(number) | Self::Leaving(number) | Self::Ready(number) => {
-                [word, &number.to_be_bytes()].concat()
-            }
+            Self::Recipe(number)
+            | Self::Sizes(number)
+            | Self::Leaving(number)
+            | Self::Ready(number) => [word, &number.to_be_bytes()].concat(),
             Self::Library(name) => [word, name].concat(),
             Self::Owner(start) => [word, &start.0.to_be_bytes()].concat(),
             Self::Setting(kind, name) => [word, kind, b"\0", name].concat(),
@@ -100,7 +111,10 @@ impl<'a> MetaKey<'a> {
             return Self::FIXED.into_iter().find(|fixed| fixed.word() == key);
         };
         let (word, rest) = key.split_at(at + 1);
-        if let Some(of_recipe) = Self::OF_RECIPE.iter().find(|of_recipe| of_recipe(0).word() == word) {
+        if let Some(of_recipe) = Self::OF_RECIPE
+            .iter()
+            .find(|of_recipe| of_recipe(0).word() == word)
+        {
             return read_recipe(rest).map(of_recipe);
         }
         match word {
@@ -122,13 +136,28 @@ mod tests {
     #[test]
     fn keys_are_read_as_they_are_written() {
         let mut keys = MetaKey::FIXED.to_vec();
-        keys.extend([0, 1, 256, u16::MAX].into_iter().flat_map(MetaKey::of_recipe));
-        keys.extend([MetaKey::Library(b"a library"), MetaKey::Owner(BookNo(7)), MetaKey::Setting(b"kind", b"a\0name")]);
+        keys.extend(
+            [0, 1, 256, u16::MAX]
+                .into_iter()
+                .flat_map(MetaKey::of_recipe),
+        );
+        keys.extend([
+            MetaKey::Library(b"a library"),
+            MetaKey::Owner(BookNo(7)),
+            MetaKey::Setting(b"kind", b"a\0name"),
+        ]);
         for key in keys {
             assert_eq!(MetaKey::read(&key.bytes()), Some(key));
         }
-        for none in [&b""[..], b"more", b"version2", b"recipe\0\x01", b"owner\0\0\0\0", b"setting\0kind", b"sizes\0abc"]
-        {
+        for none in [
+            &b""[..],
+            b"more",
+            b"version2",
+            b"recipe\0\x01",
+            b"owner\0\0\0\0",
+            b"setting\0kind",
+            b"sizes\0abc",
+        ] {
             assert_eq!(MetaKey::read(none), None, "{none:?}");
         }
     }

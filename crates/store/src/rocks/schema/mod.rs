@@ -9,8 +9,8 @@ use serde::Serialize;
 
 pub(super) use self::meta::MetaKey;
 pub(super) use self::postings::{
-    Bucket, DeltaKey, Postings, Sign, delta_key, gem_key, list_key, read_bucket_key, read_gem_key, rest_bits, rest_of,
-    split_delta_key,
+    Bucket, DeltaKey, Postings, Sign, delta_key, gem_key, list_key, read_bucket_key, read_gem_key,
+    rest_bits, rest_of, split_delta_key,
 };
 use super::owners::LibraryNo;
 use crate::recipes::KnownRecipe;
@@ -202,8 +202,15 @@ impl Family {
         Self::Audit,
     ];
     /// The families that every folder has had since the oldest version. A folder without one of them is damaged.
-    pub(super) const OLDEST: [Self; 7] =
-        [Self::Meta, Self::Books, Self::Ids, Self::Gems, Self::Postings, Self::Lists, Self::Delta];
+    pub(super) const OLDEST: [Self; 7] = [
+        Self::Meta,
+        Self::Books,
+        Self::Ids,
+        Self::Gems,
+        Self::Postings,
+        Self::Lists,
+        Self::Delta,
+    ];
 
     /// The name in `RocksDB`.
     pub(super) fn name(self) -> &'static str {
@@ -257,7 +264,10 @@ pub(super) fn fold_key(book: BookNo, base: &str) -> Vec<u8> {
 /// Parses a key of [`Family::Folds`] into the book and the name of the base.
 pub(super) fn read_fold_key(key: &[u8]) -> Option<(BookNo, &str)> {
     let (book, base) = key.split_first_chunk::<BOOK_BYTES>()?;
-    Some((BookNo(u32::from_be_bytes(*book)), str::from_utf8(base).ok()?))
+    Some((
+        BookNo(u32::from_be_bytes(*book)),
+        str::from_utf8(base).ok()?,
+    ))
 }
 
 /// Number of bytes of a digest used in keys.
@@ -298,7 +308,10 @@ pub(super) fn term_prefix(term: &Term) -> [u8; TERM_BYTES] {
         Field::Author => b'a',
         Field::Identifier => b'i',
     };
-    let hash = blake3::Hasher::new().update(&[field]).update(term.text().as_bytes()).finalize();
+    let hash = blake3::Hasher::new()
+        .update(&[field])
+        .update(term.text().as_bytes())
+        .finalize();
     let mut prefix = [0; TERM_BYTES];
     prefix.copy_from_slice(&hash.as_bytes()[..TERM_BYTES]);
     prefix
@@ -316,7 +329,11 @@ pub(super) fn term_key(prefix: [u8; TERM_BYTES], library: LibraryNo, book: BookN
 pub(super) fn read_term_key(key: &[u8]) -> Option<([u8; TERM_BYTES], LibraryNo, BookNo)> {
     let (prefix, rest) = key.split_first_chunk()?;
     let (library, book) = rest.split_first_chunk()?;
-    Some((*prefix, LibraryNo(u32::from_be_bytes(*library)), read_book(book)?))
+    Some((
+        *prefix,
+        LibraryNo(u32::from_be_bytes(*library)),
+        read_book(book)?,
+    ))
 }
 
 pub(super) fn audit_key(number: u64) -> [u8; 8] {
@@ -342,7 +359,12 @@ pub(super) fn ids_prefix(library: &Library) -> Vec<u8> {
 }
 
 pub(super) fn id_key(key: &BookKey) -> Vec<u8> {
-    [key.library.as_str().as_bytes(), b"\0", key.id.as_str().as_bytes()].concat()
+    [
+        key.library.as_str().as_bytes(),
+        b"\0",
+        key.id.as_str().as_bytes(),
+    ]
+    .concat()
 }
 
 /// Formats a key of [`Family::Ids`] for users.

@@ -88,7 +88,11 @@ pub(in crate::rocks) fn read_gem_key(key: &[u8]) -> Option<(u16, usize, Gem)> {
     let (recipe, gem) = key.split_first_chunk::<RECIPE_BYTES>()?;
     let mut wide = [0; 8];
     wide[8_usize.checked_sub(gem.len())?..].copy_from_slice(gem);
-    Some((u16::from_be_bytes(*recipe), gem.len(), Gem(u64::from_be_bytes(wide))))
+    Some((
+        u16::from_be_bytes(*recipe),
+        gem.len(),
+        Gem(u64::from_be_bytes(wide)),
+    ))
 }
 
 /// How a posting differs from the main index.
@@ -121,10 +125,23 @@ impl AsRef<[u8]> for DeltaKey {
     }
 }
 
-pub(in crate::rocks) fn delta_key(recipe: &KnownRecipe, gem: Gem, sign: Sign, book: BookNo) -> DeltaKey {
+pub(in crate::rocks) fn delta_key(
+    recipe: &KnownRecipe,
+    gem: Gem,
+    sign: Sign,
+    book: BookNo,
+) -> DeltaKey {
     let (gem, width) = (gem.0.to_be_bytes(), recipe.gem_bytes());
-    let parts = [&recipe.number.to_be_bytes()[..], &gem[gem.len() - width..], &[sign as u8], &book.0.to_be_bytes()];
-    let mut key = DeltaKey { bytes: [0; 15], len: 0 };
+    let parts = [
+        &recipe.number.to_be_bytes()[..],
+        &gem[gem.len() - width..],
+        &[sign as u8],
+        &book.0.to_be_bytes(),
+    ];
+    let mut key = DeltaKey {
+        bytes: [0; 15],
+        len: 0,
+    };
     for part in parts {
         let from = usize::from(key.len);
         key.bytes[from..from + part.len()].copy_from_slice(part);
@@ -167,7 +184,10 @@ impl Postings {
 
     pub(in crate::rocks) fn read(bytes: &[u8]) -> Option<Self> {
         let both = u128::from_be_bytes(bytes.try_into().ok()?);
-        Some(Self { main: (both >> 64) as u64, delta: both as u64 })
+        Some(Self {
+            main: (both >> 64) as u64,
+            delta: both as u64,
+        })
     }
 }
 
@@ -177,16 +197,22 @@ mod tests {
 
     #[test]
     fn the_keys_of_changes_have_one_order_as_bytes_and_as_numbers() {
-        let known =
-            |(number, name): (u16, &str)| KnownRecipe::new(number, name.parse().expect("a built-in recipe"), true);
+        let known = |(number, name): (u16, &str)| {
+            KnownRecipe::new(number, name.parse().expect("a built-in recipe"), true)
+        };
         let mut keys = Vec::new();
         for recipe in [(258, "hardened"), (1, "documented"), (3, "released")].map(known) {
             for gem in [0, 1, 255, 256, u64::from(u32::MAX)].map(Gem) {
-                for (sign, book) in
-                    [0, 1, 256, u32::MAX].map(BookNo).into_iter().flat_map(|b| [(Sign::Added, b), (Sign::Removed, b)])
+                for (sign, book) in [0, 1, 256, u32::MAX]
+                    .map(BookNo)
+                    .into_iter()
+                    .flat_map(|b| [(Sign::Added, b), (Sign::Removed, b)])
                 {
                     let key = delta_key(&recipe, gem, sign, book);
-                    assert_eq!(split_delta_key(key.as_ref()), Some((gem_key(&recipe, gem).as_slice(), sign, book)));
+                    assert_eq!(
+                        split_delta_key(key.as_ref()),
+                        Some((gem_key(&recipe, gem).as_slice(), sign, book))
+                    );
                     keys.push(key);
                 }
             }

@@ -36,14 +36,20 @@ impl Check<'_> {
         if let Some(kept) = self.or_fault(self.snapshot.postings())?
             && kept != counted
         {
-            self.fault(format!("there are {counted}, but the stored count is {kept}"));
+            self.fault(format!(
+                "there are {counted}, but the stored count is {kept}"
+            ));
         }
         if there != self.needed {
             self.pass(Family::Gems, Self::missing_postings)?;
-            self.pass(Family::Postings, |check, key, value| check.bucket(key, value, Self::posting))?;
+            self.pass(Family::Postings, |check, key, value| {
+                check.bucket(key, value, Self::posting)
+            })?;
             self.pass(Family::Delta, |check, key, _| {
                 // Unreadable keys were reported in the first pass.
-                let Ok((recipe, gem, sign, book)) = check.snapshot.read_delta(key) else { return Ok(()) };
+                let Ok((recipe, gem, sign, book)) = check.snapshot.read_delta(key) else {
+                    return Ok(());
+                };
                 let (changed, there) = match sign {
                     Sign::Added => ("added to", "is already in it"),
                     Sign::Removed => ("removed from", "is not in it"),
@@ -53,7 +59,9 @@ impl Check<'_> {
                     && main.contains(&book) == (sign == Sign::Added)
                 {
                     let (book, gem, name) = (book.0, recipe.shown(gem), recipe.name());
-                    check.fault(format!("book {book} is {changed} the list of gem {gem} ({name}), but {there}"));
+                    check.fault(format!(
+                        "book {book} is {changed} the list of gem {gem} ({name}), but {there}"
+                    ));
                 }
                 match sign {
                     Sign::Added => check.posting((recipe.number, gem, book)),
@@ -81,15 +89,28 @@ impl Check<'_> {
         };
         let lists = match Reader::new(value, schema::rest_bits(recipe)) {
             Ok(lists) => lists,
-            Err(Unreadable) => return self.or_fault(Err(snapshot.unreadable(recipe, bucket))).map(|_: Option<()>| ()),
+            Err(Unreadable) => {
+                return self
+                    .or_fault(Err(snapshot.unreadable(recipe, bucket)))
+                    .map(|_: Option<()>| ());
+            }
         };
         for list in lists {
-            let Some((gem, list)) = list.ok().and_then(|(rest, list)| Some((bucket.gem(recipe, rest)?, list))) else {
-                return self.or_fault(Err(snapshot.unreadable(recipe, bucket))).map(|_: Option<()>| ());
+            let Some((gem, list)) = list
+                .ok()
+                .and_then(|(rest, list)| Some((bucket.gem(recipe, rest)?, list)))
+            else {
+                return self
+                    .or_fault(Err(snapshot.unreadable(recipe, bucket)))
+                    .map(|_: Option<()>| ());
             };
             if let Some(books) = self.or_fault(snapshot.books_of(recipe, gem, Some(list)))? {
                 if !books.is_sorted_by(|a, b| a < b) {
-                    self.fault(format!("the list of gem {} ({}) is not sorted", recipe.shown(gem), recipe.name()));
+                    self.fault(format!(
+                        "the list of gem {} ({}) is not sorted",
+                        recipe.shown(gem),
+                        recipe.name()
+                    ));
                 }
                 for book in books {
                     each(self, (recipe.number, gem, book))?;
@@ -109,10 +130,14 @@ impl Check<'_> {
         // A list that a bucket refers to was read with the bucket.
         match snapshot.main_list(recipe, gem) {
             Ok(books) if books.len() > LONG as usize => {
-                let Some(library) = library else { return Ok(()) };
+                let Some(library) = library else {
+                    return Ok(());
+                };
                 let part = self.or_fault(snapshot.list_part(recipe, gem, library))?;
                 let owners = snapshot.owners();
-                if part.is_some_and(|part| part.is_empty() || part.iter().any(|book| owners.of(*book) != library)) {
+                if part.is_some_and(|part| {
+                    part.is_empty() || part.iter().any(|book| owners.of(*book) != library)
+                }) {
                     let (gem, name) = (recipe.shown(gem), recipe.name());
                     self.fault(format!(
                         "the part of library {} in the list of gem {gem} ({name}) is empty or has books of other libraries",
@@ -122,7 +147,9 @@ impl Check<'_> {
             }
             Ok(_) => {
                 let (gem, name) = (recipe.shown(gem), recipe.name());
-                self.fault(format!("there is a list of gem {gem} ({name}) that no bucket refers to"));
+                self.fault(format!(
+                    "there is a list of gem {gem} ({name}) that no bucket refers to"
+                ));
             }
             Err(StoreError::Damaged { .. }) => {}
             Err(e) => return Err(e),
@@ -143,7 +170,11 @@ impl Check<'_> {
         let Some((number, book)) = schema::read_gems_key(key) else {
             return Ok(());
         };
-        let Some(recipe) = snapshot.known().numbered(number).filter(|recipe| !recipe.leaving) else {
+        let Some(recipe) = snapshot
+            .known()
+            .numbered(number)
+            .filter(|recipe| !recipe.leaving)
+        else {
             return Ok(());
         };
         let list = match snapshot.gem_list(recipe, book) {
@@ -155,7 +186,9 @@ impl Check<'_> {
             let posting = snapshot.has_posting(recipe, gem, book);
             if self.or_fault(posting)? == Some(false) {
                 let (book, gem, name) = (book.0, recipe.shown(gem), recipe.name());
-                self.fault(format!("book {book} has gem {gem} of recipe {name}, but no posting"));
+                self.fault(format!(
+                    "book {book} has gem {gem} of recipe {name}, but no posting"
+                ));
             }
         }
         Ok(())
@@ -164,7 +197,9 @@ impl Check<'_> {
     /// Reports a posting that no book needs.
     fn posting(&mut self, (number, gem, book): Posting) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
-        let Some(recipe) = snapshot.known().numbered(number) else { return Ok(()) };
+        let Some(recipe) = snapshot.known().numbered(number) else {
+            return Ok(());
+        };
         // An unreadable list was reported with the records, or belongs to none.
         match snapshot.gem_list(recipe, book) {
             Ok(Some(list)) if recipe.posted(&list).any(|posted| posted == gem) => {}

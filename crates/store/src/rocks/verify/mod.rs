@@ -25,7 +25,10 @@ use crate::{BookNo, Library, LibrarySummary, Record, Sizes, Snapshot, StoreError
 /// Read-ahead size; passes read whole families.
 const READAHEAD_BYTES: usize = 2 << 20;
 
-pub(super) fn verify(snapshot: &RocksSnapshot<'_>, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+pub(super) fn verify(
+    snapshot: &RocksSnapshot<'_>,
+    watch: Watch<'_>,
+) -> Result<Vec<String>, StoreError> {
     let mut check = Check {
         snapshot,
         watch,
@@ -133,7 +136,9 @@ impl Check<'_> {
             self.fault(format!("a record has the invalid key {key:?}"));
             return Ok(());
         };
-        let record = self.snapshot.json(value, format_args!("the record of book {}", number.0));
+        let record = self
+            .snapshot
+            .json(value, format_args!("the record of book {}", number.0));
         let Some(record): Option<Record> = self.or_fault(record)? else {
             return Ok(());
         };
@@ -155,18 +160,29 @@ impl Check<'_> {
                 // Its remains are consistent only once no record names it.
                 Ok(recipe) if recipe.leaving => {}
                 Ok(recipe) => self.gems(&name, number, recipe, *count)?,
-                Err(_) => self.fault(format!("{name} has gems of recipe {recipe}, which is unknown")),
+                Err(_) => self.fault(format!(
+                    "{name} has gems of recipe {recipe}, which is unknown"
+                )),
             }
         }
-        if self.snapshot.owners().number(&record.key.library) != Some(self.snapshot.owners().of(number)) {
+        if self.snapshot.owners().number(&record.key.library)
+            != Some(self.snapshot.owners().of(number))
+        {
             self.fault(format!("the number of {name} belongs to another library"));
         }
         for key in digest_keys(number, &record) {
-            if self.or_fault(self.snapshot.get(Family::Digests, key.as_ref()))?.is_some_and(|found| found.is_none()) {
+            if self
+                .or_fault(self.snapshot.get(Family::Digests, key.as_ref()))?
+                .is_some_and(|found| found.is_none())
+            {
                 self.fault(format!("{name} is not found by the digest of its text"));
             }
         }
-        for key in term_keys(self.snapshot.owners().of(number), number, &record.description) {
+        for key in term_keys(
+            self.snapshot.owners().of(number),
+            number,
+            &record.description,
+        ) {
             self.needed_terms.add(key.as_slice());
         }
         self.needed_texts += u64::from(record.text_kept);
@@ -175,22 +191,41 @@ impl Check<'_> {
     }
 
     /// Compares a record's gem count for a recipe with the gem list, and adds its postings to the checksum.
-    fn gems(&mut self, name: &str, book: BookNo, recipe: &KnownRecipe, count: u32) -> Result<(), StoreError> {
+    fn gems(
+        &mut self,
+        name: &str,
+        book: BookNo,
+        recipe: &KnownRecipe,
+        count: u32,
+    ) -> Result<(), StoreError> {
         self.sizes.entry(recipe.number).or_default().add(count);
         let Some(list) = self.or_fault(self.snapshot.gem_list(recipe, book))? else {
             return Ok(());
         };
         let Some(list) = list else {
-            self.fault(format!("{name} has no gems of recipe {}, but its record counts {count}", recipe.name()));
+            self.fault(format!(
+                "{name} has no gems of recipe {}, but its record counts {count}",
+                recipe.name()
+            ));
             return Ok(());
         };
-        let distinct = list.iter().map(|gem| gem.gem).collect::<HashSet<Gem>>().len();
+        let distinct = list
+            .iter()
+            .map(|gem| gem.gem)
+            .collect::<HashSet<Gem>>()
+            .len();
         if list.len() != count as usize {
             let found = list.len();
-            self.fault(format!("{name} has {found} gems of recipe {}, but its record counts {count}", recipe.name()));
+            self.fault(format!(
+                "{name} has {found} gems of recipe {}, but its record counts {count}",
+                recipe.name()
+            ));
         }
         if distinct != list.len() {
-            self.fault(format!("{name} has a gem of recipe {} twice", recipe.name()));
+            self.fault(format!(
+                "{name} has a gem of recipe {} twice",
+                recipe.name()
+            ));
         }
         for gem in recipe.posted(&list).collect::<HashSet<Gem>>() {
             self.needed.add((recipe.number, gem, book));
@@ -200,12 +235,21 @@ impl Check<'_> {
 
     /// Compares the stored totals with those just computed.
     fn sums(&mut self) -> Result<(), StoreError> {
-        for recipe in self.snapshot.known().0.iter().filter(|recipe| !recipe.leaving) {
+        for recipe in self
+            .snapshot
+            .known()
+            .0
+            .iter()
+            .filter(|recipe| !recipe.leaving)
+        {
             let made = self.sizes.remove(&recipe.number).unwrap_or_default();
             if let Some(kept) = self.or_fault(self.snapshot.sizes_of(recipe))?
                 && kept != made
             {
-                self.fault(format!("the stored sizes of recipe {} do not match its books", recipe.name()));
+                self.fault(format!(
+                    "the stored sizes of recipe {} do not match its books",
+                    recipe.name()
+                ));
             }
         }
         for (library, made) in std::mem::take(&mut self.libraries) {
@@ -213,18 +257,33 @@ impl Check<'_> {
                 continue;
             };
             let Some(kept) = kept else {
-                self.fault(format!("library {library} holds {} books, but has no summary", made.books));
+                self.fault(format!(
+                    "library {library} holds {} books, but has no summary",
+                    made.books
+                ));
                 continue;
             };
             let sums = |of: &LibrarySummary| {
-                let LibrarySummary { books, disabled, quarantined, bytes, kept_texts, kept_bytes, .. } = of;
+                let LibrarySummary {
+                    books,
+                    disabled,
+                    quarantined,
+                    bytes,
+                    kept_texts,
+                    kept_bytes,
+                    ..
+                } = of;
                 format!(
                     "{books} books, {disabled} of them disabled and {quarantined} in quarantine, with {bytes} bytes, and \
                      {kept_texts} texts of {kept_bytes} bytes"
                 )
             };
             if sums(&kept) != sums(&made) {
-                self.fault(format!("library {library} holds {}, but its summary says {}", sums(&made), sums(&kept)));
+                self.fault(format!(
+                    "library {library} holds {}, but its summary says {}",
+                    sums(&made),
+                    sums(&kept)
+                ));
             }
             if kept.recipes != made.recipes {
                 self.fault(format!(
@@ -232,7 +291,9 @@ impl Check<'_> {
                 ));
             }
             if kept.changed < made.changed || kept.library != library {
-                self.fault(format!("the summary of library {library} does not match its books"));
+                self.fault(format!(
+                    "the summary of library {library} does not match its books"
+                ));
             }
         }
         Ok(())
@@ -257,10 +318,15 @@ impl Check<'_> {
             }
             Some(key) => {
                 if let Some(number) = key.recipe().filter(|number| is_unknown(*number)) {
-                    self.fault(format!("there is an entry for recipe number {number}, which is unknown"));
+                    self.fault(format!(
+                        "there is an entry for recipe number {number}, which is unknown"
+                    ));
                 }
             }
-            None => self.fault(format!("there is an unknown entry {:?}", String::from_utf8_lossy(key))),
+            None => self.fault(format!(
+                "there is an unknown entry {:?}",
+                String::from_utf8_lossy(key)
+            )),
         }
         Ok(())
     }
@@ -271,7 +337,10 @@ impl Check<'_> {
         if let (Some(entry), Ok(last)) = (entry, last)
             && entry.number > last
         {
-            self.fault(format!("entry {} of the audit log comes after the last number, {last}", entry.number));
+            self.fault(format!(
+                "entry {} of the audit log comes after the last number, {last}",
+                entry.number
+            ));
         }
         Ok(())
     }
@@ -285,8 +354,14 @@ impl Check<'_> {
         // An unreadable record was reported with the records.
         match self.snapshot.record(number) {
             Ok(Some(record)) if schema::id_key(&record.key) == key => {}
-            Ok(Some(record)) => self.fault(format!("{name} refers to book {}, which is {}", number.0, record.key)),
-            Ok(None) => self.fault(format!("{name} refers to book {}, which does not exist", number.0)),
+            Ok(Some(record)) => self.fault(format!(
+                "{name} refers to book {}, which is {}",
+                number.0, record.key
+            )),
+            Ok(None) => self.fault(format!(
+                "{name} refers to book {}, which does not exist",
+                number.0
+            )),
             Err(StoreError::Damaged { .. }) => {}
             Err(e) => return Err(e),
         }
@@ -299,7 +374,10 @@ impl Check<'_> {
             return Ok(());
         };
         let Some(recipe) = self.snapshot.known().numbered(number) else {
-            self.fault(format!("book {} has gems of recipe number {number}, which is unknown", book.0));
+            self.fault(format!(
+                "book {} has gems of recipe number {number}, which is unknown",
+                book.0
+            ));
             return Ok(());
         };
         match self.snapshot.record(book) {
@@ -322,8 +400,12 @@ impl Check<'_> {
             return Ok(());
         };
         match self.snapshot.record(book) {
-            Ok(Some(record)) if digest_keys(book, &record).any(|of_record| of_record.as_ref() == key) => {}
-            Ok(_) => self.fault(format!("there is a digest {digest}… for book {}, which has no such text", book.0)),
+            Ok(Some(record))
+                if digest_keys(book, &record).any(|of_record| of_record.as_ref() == key) => {}
+            Ok(_) => self.fault(format!(
+                "there is a digest {digest}… for book {}, which has no such text",
+                book.0
+            )),
             Err(StoreError::Damaged { .. }) => {}
             Err(e) => return Err(e),
         }
@@ -347,11 +429,23 @@ impl Check<'_> {
     fn missing_terms(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         // Unreadable records were reported in the first pass.
         let record = serde_json::from_slice::<Record>(value).ok();
-        let Some((book, record)) = schema::read_book(key).zip(record) else { return Ok(()) };
+        let Some((book, record)) = schema::read_book(key).zip(record) else {
+            return Ok(());
+        };
         for term in Term::of(&record.description) {
-            let key = schema::term_key(schema::term_prefix(&term), self.snapshot.owners().of(book), book);
-            if self.or_fault(self.snapshot.get(Family::Terms, &key))?.is_some_and(|found| found.is_none()) {
-                self.fault(format!("{} (book {}) is not found by {term}", record.key, book.0));
+            let key = schema::term_key(
+                schema::term_prefix(&term),
+                self.snapshot.owners().of(book),
+                book,
+            );
+            if self
+                .or_fault(self.snapshot.get(Family::Terms, &key))?
+                .is_some_and(|found| found.is_none())
+            {
+                self.fault(format!(
+                    "{} (book {}) is not found by {term}",
+                    record.key, book.0
+                ));
             }
         }
         Ok(())
@@ -363,7 +457,10 @@ impl Check<'_> {
             Ok(true) | Err(StoreError::Damaged { .. }) => {}
             Ok(false) => match schema::read_term_key(key) {
                 Some((.., book)) => {
-                    self.fault(format!("there is a term of book {}, whose title, authors and ids lack it", book.0));
+                    self.fault(format!(
+                        "there is a term of book {}, whose title, authors and ids lack it",
+                        book.0
+                    ));
                 }
                 None => self.fault(format!("a term has the invalid key {key:?}")),
             },
@@ -379,7 +476,10 @@ impl Check<'_> {
         };
         match self.snapshot.record(book) {
             Ok(Some(_)) | Err(StoreError::Damaged { .. }) => {}
-            Ok(None) => self.fault(format!("there is a fold ({base}) of book {}, which does not exist", book.0)),
+            Ok(None) => self.fault(format!(
+                "there is a fold ({base}) of book {}, which does not exist",
+                book.0
+            )),
             Err(e) => return Err(e),
         }
         Ok(())
