@@ -288,7 +288,7 @@ mod tests {
 
     /// The codes in the table of the reference, with their statuses.
     fn documented() -> HashMap<&'static str, Vec<u16>> {
-        let text = include_str!("../../docs/reference/http.md");
+        let text = include_str!("../../docs/reference/api.md");
         let rows = text
             .lines()
             .skip_while(|line| *line != "| status | codes |")
