@@ -203,7 +203,10 @@ impl Web {
                     );
                 }
                 status => {
-                    return Fetched::Refused(Reason::Status, format!("the server answers {status}"));
+                    return Fetched::Refused(
+                        Reason::Status,
+                        format!("the server answers {status}"),
+                    );
                 }
             }
         }
