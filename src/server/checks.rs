@@ -262,7 +262,7 @@ fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
 /// The options in a query string, and whether to clean the text.
 pub(super) fn options_in(parameters: &str) -> Result<(CheckOptions, Option<bool>), Problem> {
     let known = "recipe, recipes, library, limit (a number), detail (true or false), day (such as 2026-01-31), \
-                 allow_incomplete (true or false), partial (true or false), clean (true or false), language, record (true or false), name and case";
+                 allow_incomplete (true or false), clean (true or false), language, record (true or false), name and case";
     let parameters: CheckParameters = parameters::query(parameters, known)?;
     let clean = parameters.clean;
     Ok((check_options(parameters)?, clean))
@@ -284,7 +284,6 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
         detail,
         day,
         allow_incomplete,
-        partial,
         ..
     } = asked;
     let (record, name, case) = (Some(asked.record), asked.name, asked.case);
@@ -329,7 +328,6 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
         detail,
         day,
         allow_incomplete,
-        partial,
         language,
         record,
         name,
@@ -354,13 +352,6 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
         Some(recipes) => named(&recipe, &recipes.split(',').collect::<Vec<_>>())?,
         None => recipe,
     };
-    let partial = asked.partial.unwrap_or(usual.partial);
-    if partial && asked.record == Some(true) {
-        return Err(Problem::new(
-            ErrorCode::BadQuery,
-            "what is filed is a complete check: leave out 'partial' or 'record'",
-        ));
-    }
     Ok(CheckOptions {
         recipes,
         library: asked.library.map(TryInto::try_into).transpose()?,
@@ -369,7 +360,6 @@ fn check_options(asked: CheckParameters) -> Result<CheckOptions, Problem> {
         detail: asked.detail.unwrap_or(usual.detail),
         day: asked.day,
         allow_incomplete: asked.allow_incomplete.unwrap_or(usual.allow_incomplete),
-        partial,
         record: record(asked.record, asked.name, asked.case)?,
         text_language: asked.language.map(bounded_language).transpose()?,
         hidden: usual.hidden,

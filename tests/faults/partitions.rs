@@ -350,12 +350,12 @@ fn a_server_that_is_cut_off_gives_no_verdict() {
             &json!({ "rights": "protected", "text": text(i) }),
         )
     };
-    let check = |server: &Server, i: u64, partial: bool| {
+    let check = |server: &Server, i: u64| {
         send(
             &network.key,
             "POST",
             &format!("{}/v1/checks", server.url),
-            &json!({ "text": text(i), "partial": partial }),
+            &json!({ "text": text(i) }),
         )
     };
     let is_found = |(status, report): (u16, Value), i: u64| {
@@ -364,12 +364,11 @@ fn a_server_that_is_cut_off_gives_no_verdict() {
             (&report["verdict"], &report["matches"][0]["book"]["id"]),
             (&json!("protected"), &json!(i.to_string()))
         );
-        assert!(report.get("partial").is_none(), "{report}");
     };
     for i in 0..3 {
         assert_eq!(put(&other, i).0, 201);
     }
-    is_found(check(&cut_off, 0, false), 0);
+    is_found(check(&cut_off, 0), 0);
 
     // Some nodes are out of its reach. Not those with the recipes and keys.
     let slot: usize = network
@@ -386,38 +385,30 @@ fn a_server_that_is_cut_off_gives_no_verdict() {
     assert_eq!(some.len(), 3);
     let cut = network.cut(&[network.server(0)], &some);
     scope(|scope| {
-        let whole = scope.spawn(|| check(&cut_off, 1, false));
-        let partial = scope.spawn(|| check(&cut_off, 1, true));
+        let checked = scope.spawn(|| check(&cut_off, 1));
         let new = scope.spawn(|| put(&cut_off, 7));
-        is_found(check(&other, 1, false), 1);
+        is_found(check(&other, 1), 1);
         assert_eq!(put(&other, 3).0, 201);
-        for (status, problem) in [whole.join().unwrap(), new.join().unwrap()] {
+        for (status, problem) in [checked.join().unwrap(), new.join().unwrap()] {
             assert_eq!(
                 (status, &problem["code"]),
                 (503, &json!("store_unavailable")),
                 "{problem}"
             );
         }
-        let (status, report) = partial.join().unwrap();
-        let read = report["partial"]["read"].as_f64().unwrap_or(1.0);
-        assert!(
-            status == 200 && 0.2 < read && read < 0.95,
-            "{status} {report}"
-        );
     });
     drop(cut);
-    is_found(in_the_end(|| check(&cut_off, 3, false)), 3);
+    is_found(in_the_end(|| check(&cut_off, 3)), 3);
 
     // It is with a primary that most nodes have replaced.
     let side = [network.server(0), primary];
     let cut = network.cut(&side, &network.others(&side));
     scope(|scope| {
-        let whole = scope.spawn(|| check(&cut_off, 1, false));
-        let partial = scope.spawn(|| check(&cut_off, 1, true));
+        let checked = scope.spawn(|| check(&cut_off, 1));
         let new = scope.spawn(|| put(&cut_off, 8));
         assert_eq!(in_the_end(|| put(&other, 4)).0, 201);
-        is_found(in_the_end(|| check(&other, 4, false)), 4);
-        for refused in [whole, partial, new] {
+        is_found(in_the_end(|| check(&other, 4)), 4);
+        for refused in [checked, new] {
             let (status, problem) = refused.join().unwrap();
             assert_eq!(status, 503, "{problem}");
         }
@@ -426,11 +417,11 @@ fn a_server_that_is_cut_off_gives_no_verdict() {
     drop(cut);
     heal(&network.nodes);
     for i in [3, 4, 5] {
-        is_found(in_the_end(|| check(&cut_off, i, false)), i);
+        is_found(in_the_end(|| check(&cut_off, i)), i);
     }
     // What was refused may be repeated.
     for i in [7, 8] {
         assert!(matches!(in_the_end(|| put(&cut_off, i)).0, 200 | 201));
-        is_found(in_the_end(|| check(&other, i, false)), i);
+        is_found(in_the_end(|| check(&other, i)), i);
     }
 }

@@ -95,27 +95,6 @@ fn a_text_is_read_as_it_is_asked_for() {
     }
 }
 
-/// Whoever accepts a partial answer gets a whole one if there is one, and it does not say that it is partial.
-#[test]
-fn an_answer_that_may_be_partial_is_whole() {
-    let server = Running::start();
-    let text = prose(1, 3_000);
-    server
-        .put_text("/v1/libraries/house/books/a", "protected", &text)
-        .expect(201);
-    let whole = server.post("/v1/checks", TEXT, &text).expect(200);
-    assert_has(&whole, json!({ "verdict": "protected" }));
-    assert_eq!(
-        server
-            .post("/v1/checks?partial=true", TEXT, &text)
-            .expect(200),
-        whole
-    );
-    server
-        .post("/v1/checks?partial=true&record=true", TEXT, &text)
-        .problem(400, "bad_query", "'partial'");
-}
-
 /// A report has signs of disguise if there are any, with any recipe, and an example of where they are.
 #[test]
 fn signs_of_disguise_are_in_the_report() {

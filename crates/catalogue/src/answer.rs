@@ -102,8 +102,6 @@ pub struct CheckOptions {
     pub day: Option<Date>,
     /// Whether to accept recipes that some books have no gems of yet.
     pub allow_incomplete: bool,
-    /// Whether to answer even if a part of the index cannot be read. The report then says how much was.
-    pub partial: bool,
     /// File the report under this, if the check is made by an [`Editor`](super::Editor).
     pub record: Option<Case>,
     /// The language of the text, if it is known. Only signatures that stem by it depend on it.
@@ -124,7 +122,6 @@ impl Default for CheckOptions {
             detail: true,
             day: None,
             allow_incomplete: false,
-            partial: false,
             record: None,
             text_language: None,
             hidden: HiddenWords::default(),

@@ -62,9 +62,6 @@ impl Catalogue {
     /// the errors of invalid gems.
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         // Read everything from one snapshot, so that a change of the default recipe is never seen halfway.
-        if options.partial {
-            return self.check_in(&*self.store.partial_snapshot(), query, options);
-        }
         let snapshot = self.store.unconfirmed_snapshot();
         let checked = self.check_in(&*snapshot, query, options);
         match snapshot.confirm() {

@@ -12,7 +12,7 @@ use super::allow::Allowances;
 use super::answer::CheckOptions;
 use super::shown::Shown;
 use super::trust::Deciding;
-use crate::api::{BookRef, Match, Partial, Report};
+use crate::api::{BookRef, Match, Report};
 use lapidary_checking::{
     Alignment, Calibration, Claimed, Covered, Extent, Judged, Judgements, LookedUp, MOST_COMPARED,
     Question, Ranked, Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow, candidates,
@@ -518,14 +518,10 @@ impl Answering<'_> {
         let coverage = self.coverage;
         let too_many =
             (uncompared > 0).then(|| options.language.note_uncompared(uncompared as u64));
-        let notes = notes
+        let notes: Vec<String> = notes
             .chain(self.missed(options.language, coverage))
             .chain(too_many)
-            .chain(left_out);
-        // The last read of the index was before this.
-        let partial = self.checking.snapshot.unread().map(Partial::new);
-        let notes: Vec<String> = notes
-            .chain(partial.map(|partial| unread(options.language, partial)))
+            .chain(left_out)
             .collect();
         let counted = main
             .question
@@ -535,12 +531,11 @@ impl Answering<'_> {
             .count();
         Ok(Report {
             verdict,
-            reason: self.reason([total, informing], partial.is_some(), common_of),
+            reason: self.reason([total, informing], common_of),
             covered: covering.share(),
             recipe: main.asked.recipe.name().clone(),
             recipes: self.names(0..self.deciding),
             coverage,
-            partial,
             gems: kept(main.asked.gems),
             looked_up: main.asked.gems.len() as u32,
             common_gems: common_of(at),
@@ -607,12 +602,7 @@ impl Answering<'_> {
     }
 
     /// `matches`: how many there are, and how many only inform.
-    fn reason(
-        &self,
-        matches: [usize; 2],
-        is_partial: bool,
-        common: impl Fn(usize) -> u32,
-    ) -> Reason {
+    fn reason(&self, matches: [usize; 2], common: impl Fn(usize) -> u32) -> Reason {
         let all = |is: &dyn Fn(usize, &Answered<'_>) -> bool| {
             self.deciding()
                 .iter()
@@ -622,8 +612,6 @@ impl Answering<'_> {
         let [deciding, informing] = matches;
         if deciding > 0 {
             Reason::Match
-        } else if is_partial {
-            Reason::Partial
         } else if all(&|_, of| of.is_empty) {
             if informing > 0 {
                 Reason::NoneDecides
@@ -822,19 +810,6 @@ impl Covering {
             } => Some(covered.share(length)),
         }
     }
-}
-
-/// Warns of what could not be read.
-fn unread(
-    language: Language,
-    Partial {
-        unread_gems,
-        unread_digests,
-        unread_books,
-        ..
-    }: Partial,
-) -> String {
-    language.note_partial((unread_gems + unread_digests) as u64, unread_books as u64)
 }
 
 /// What a matching book claims of the text.

@@ -161,8 +161,6 @@ pub enum Reason {
     NoneDecides,
     /// No book matches.
     NoMatch,
-    /// No book matches, but a part of the index could not be read.
-    Partial,
     /// The text is too short for a match: it has fewer gems than a match needs.
     TooShort,
     /// Most of the text is in so many books that it does not count.
@@ -172,13 +170,12 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Whether the check could have found a match. If it could not, or not everywhere, its finding none says nothing about
-    /// the text.
+    /// Whether the check could have found a match. If it could not, its finding none says nothing about the text.
     #[must_use]
     pub fn is_answer(self) -> bool {
         match self {
             Self::Match | Self::NoneDecides | Self::NoMatch => true,
-            Self::Partial | Self::TooShort | Self::MostlyCommon | Self::NothingToCompare => false,
+            Self::TooShort | Self::MostlyCommon | Self::NothingToCompare => false,
         }
     }
 }

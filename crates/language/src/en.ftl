@@ -39,9 +39,6 @@ why_nothing_to_compare = the catalogue has nothing to compare it with
 why_too_short = the text is too short to check
 why_mostly_common = most of this text is in too many books to tell
 why_no_match = nothing in the catalogue matches
-why_partial = nothing matches in the part of the catalogue that could be read
-incomplete = { $verdict }; INCOMPLETE: { $read } of what this check needs could be read
-read_in_part = only { $read } of what its check needs could be read
 
 ## What was checked
 
@@ -229,7 +226,6 @@ note_hidden = { $matches } { $matches ->
     [one] match is in a library
    *[other] matches are in libraries
 } that this key may not see
-note_partial = matches may be missing, because a part of the store does not answer; look-ups that failed: { $lookups }; books that may match but could not be read: { $books }
 
 ## On a terminal
 

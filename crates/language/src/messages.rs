@@ -36,9 +36,6 @@ declare! { REPORTS:
     why_too_short();
     why_mostly_common();
     why_no_match();
-    why_partial();
-    incomplete(verdict: &str, read: &str);
-    read_in_part(read: &str);
 
     // What was checked.
     name_text();
@@ -149,7 +146,6 @@ declare! { REPORTS:
     note_left_out(matches: u64, spans: u64, mebibytes: u64);
     note_must_gate();
     note_hidden(matches: u64);
-    note_partial(lookups: u64, books: u64);
 
     // On a terminal.
     not_counted(what: &str);

@@ -11,7 +11,7 @@ use lapidary_store::Rights;
 
 /// The headline: the verdict, and how much of the text it is about or why nothing is known.
 pub(super) fn verdict(language: Language, report: &Report) -> String {
-    let verdict = match report.verdict {
+    match report.verdict {
         Rights::Forbidden => match report.covered {
             Some(covered) => language.verdict_forbidden(&language.percent(covered)),
             None => language.verdict_forbidden_match(),
@@ -26,10 +26,6 @@ pub(super) fn verdict(language: Language, report: &Report) -> String {
             language.verdict_unknown(&why_unknown(language, report))
         }
         Rights::Unknown => language.verdict_not_checked(&why_unknown(language, report)),
-    };
-    match report.partial {
-        Some(partial) => language.incomplete(&verdict, &language.percent(partial.read)),
-        None => verdict,
     }
 }
 
@@ -45,20 +41,13 @@ fn why_unknown(language: Language, report: &Report) -> String {
         Reason::MostlyCommon => language.why_mostly_common(),
         Reason::NoneDecides => language.why_none_decides(),
         Reason::NoMatch => language.why_no_match(),
-        Reason::Partial => language.why_partial(),
     }
 }
 
 /// Why a text counts as not checked, if its report is no answer.
 #[must_use]
 pub fn not_checked(language: Language, report: &Report) -> Option<String> {
-    if report.is_answer() {
-        return None;
-    }
-    Some(match report.partial {
-        Some(partial) => language.read_in_part(&language.percent(partial.read)),
-        None => why_unknown(language, report),
-    })
+    (!report.is_answer()).then(|| why_unknown(language, report))
 }
 
 /// The class of a report's headline.

@@ -19,7 +19,7 @@
 //! what is true now ([`Client::read_now`]) asks all primaries for the epoch too. If most of them know of no election since
 //! the topology was read, the nodes in it were the right ones when the read began.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::sleep;
@@ -42,8 +42,6 @@ const ACKNOWLEDGE: Duration = Duration::from_secs(2);
 const ACKNOWLEDGE_TRIES: u32 = 3;
 /// How long to try again: longer than a replica takes to become the primary, with the usual timeouts of nodes.
 const PATIENCE: Duration = Duration::from_secs(12);
-/// How long to try again if the answer may be partial.
-const LITTLE_PATIENCE: Duration = Duration::from_secs(2);
 /// The pause before the next try, which doubles up to the second.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(200)];
 
@@ -58,9 +56,6 @@ pub(super) struct Client {
     on_disk: bool,
     pub(super) counters: Counters,
 }
-
-/// Nodes that are not waited for any more, as far as is known by their addresses.
-pub(super) type GivenUp = BTreeSet<Option<String>>;
 
 /// Where a command is to be sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -182,47 +177,8 @@ impl Client {
         now: bool,
     ) -> Result<(Vec<Value>, Option<Arc<Topology>>), StoreError> {
         let mut run = Run::new(commands, if now { Purpose::Now } else { Purpose::Loosely });
-        self.try_for(PATIENCE, &mut run)?;
+        self.complete(&mut run)?;
         Ok((run.answers.into_iter().flatten().collect(), run.at_once))
-    }
-
-    /// Reads, like [`Client::read`], for those who can do with less.
-    pub(super) fn read_all(&self, commands: &[Command]) -> Result<Vec<Option<Value>>, StoreError> {
-        Ok(self.read(commands)?.into_iter().map(Some).collect())
-    }
-
-    /// Reads what can be read, like [`Client::read`]. Nodes that do not answer soon are given up: they are not asked again.
-    pub(super) fn read_partly(
-        &self,
-        commands: &[Command],
-        given_up: &mut GivenUp,
-    ) -> Result<Vec<Option<Value>>, StoreError> {
-        let topology = self.topology();
-        let node = |command: &Command| topology.node(command.slot).map(str::to_owned);
-        let (asked, nodes): (Vec<usize>, Vec<Option<String>>) = commands
-            .iter()
-            .map(node)
-            .enumerate()
-            .filter(|(_, node)| !given_up.contains(node))
-            .unzip();
-        let asking: Vec<Command> = asked.iter().map(|at| commands[*at].clone()).collect();
-        let mut run = Run::new(&asking, Purpose::Loosely);
-        match self.try_for(LITTLE_PATIENCE, &mut run) {
-            Ok(()) => {}
-            Err(StoreError::Unavailable { .. }) => {
-                let silent = nodes
-                    .into_iter()
-                    .zip(&run.answers)
-                    .filter(|(_, answer)| answer.is_none());
-                given_up.extend(silent.map(|(node, _)| node));
-            }
-            Err(error) => return Err(error),
-        }
-        let mut answers: Vec<Option<Value>> = commands.iter().map(|_| None).collect();
-        for (at, answer) in asked.into_iter().zip(run.answers) {
-            answers[at] = answer;
-        }
-        Ok(answers)
     }
 
     /// Writes. The answers are returned once the replicas have what was written too, if there are any. Each command must
@@ -292,13 +248,13 @@ impl Client {
 
     fn run(&self, commands: &[Command], purpose: Purpose) -> Result<Vec<Value>, StoreError> {
         let mut run = Run::new(commands, purpose);
-        self.try_for(PATIENCE, &mut run)?;
+        self.complete(&mut run)?;
         Ok(run.answers.into_iter().flatten().collect())
     }
 
     /// Sends commands until all have an answer.
-    fn try_for(&self, patience: Duration, run: &mut Run<'_>) -> Result<(), StoreError> {
-        let until = Instant::now() + patience;
+    fn complete(&self, run: &mut Run<'_>) -> Result<(), StoreError> {
+        let until = Instant::now() + PATIENCE;
         let (mut pause, mut unacknowledged) = (PAUSES[0], 0);
         for tries in 0.. {
             let topology = self.topology();
@@ -350,13 +306,12 @@ impl Client {
             );
         }
         for at in (0..run.commands.len()).filter(|at| run.answers[*at].is_none()) {
-            match (&run.routes[at], topology.node(run.commands[at].slot)) {
+            let slot = run.commands[at].slot;
+            match (&run.routes[at], topology.node(slot)) {
                 (Route::Ask(node), _) => nodes.entry(node.as_str()).or_default().push(at),
                 (Route::Slot, Some(node)) => nodes.entry(node).or_default().push(at),
                 (Route::Slot, None) => {
-                    trouble = Some(Trouble::Again(
-                        "some slots are served by no node".to_owned(),
-                    ))
+                    trouble = Some(Trouble::Again(format!("slot {slot} is served by no node")))
                 }
             }
         }

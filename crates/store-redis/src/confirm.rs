@@ -69,15 +69,15 @@ impl ClusterSnapshot<'_> {
     pub(super) fn read_buckets(
         &self,
         buckets: Vec<Command>,
-    ) -> Result<(Vec<Option<Value>>, bool), StoreError> {
+    ) -> Result<(Vec<Value>, bool), StoreError> {
         let topology = self.shared.client.topology();
         let (count, mut commands) = (buckets.len(), buckets);
         let stamps: Option<BTreeSet<u32>> = super::Shared::stamps_of(&topology, &commands)
             .into_iter()
             .collect();
-        let Some(stamps) = stamps.filter(|_| !self.is_partial()) else {
+        let Some(stamps) = stamps else {
             self.known()?;
-            return Ok((self.read(commands)?, false));
+            return Ok((self.shared.read_stamped(commands)?, false));
         };
         commands.extend(stamps.iter().map(|shard| self.shared.stamp_command(*shard)));
         let (mut answers, nodes) = if self.confirmed.get().is_none() {
@@ -95,7 +95,7 @@ impl ClusterSnapshot<'_> {
             };
             is_before &= version <= self.recipes.version;
         }
-        Ok((answers.into_iter().map(Some).collect(), is_before))
+        Ok((answers, is_before))
     }
 
     /// The sums of all books.

@@ -24,7 +24,6 @@
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
 //! | `confirm` | what a check takes for granted, and how that is confirmed |
 //! | `stamp` | nodes that came back without their data |
-//! | `partial` | reading on without what does not answer |
 
 mod address;
 mod administration;
@@ -42,7 +41,6 @@ mod members;
 mod merge;
 mod meta;
 mod owners;
-mod partial;
 mod pool;
 mod scripts;
 mod search;
@@ -335,10 +333,6 @@ impl Store for ClusterStore {
 
     fn unconfirmed_snapshot(&self) -> Box<dyn Snapshot + '_> {
         Box::new(ClusterSnapshot::unconfirmed(&self.shared))
-    }
-
-    fn partial_snapshot(&self) -> Box<dyn Snapshot + '_> {
-        Box::new(ClusterSnapshot::partial(&self.shared))
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {

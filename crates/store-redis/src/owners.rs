@@ -178,15 +178,6 @@ impl Shared {
         &self,
         books: impl IntoIterator<Item = BookNo>,
     ) -> Result<(), StoreError> {
-        self.learn_owners_by(books, |reads| self.client.read_all(reads))
-    }
-
-    /// Like [`Shared::learn_owners`], with another way to read, which may leave out answers.
-    pub(super) fn learn_owners_by(
-        &self,
-        books: impl IntoIterator<Item = BookNo>,
-        read: impl Fn(&[Command]) -> Result<Vec<Option<Value>>, StoreError>,
-    ) -> Result<(), StoreError> {
         let mut unknown: BTreeSet<u32> = BTreeSet::new();
         let mut libraries = false;
         {
@@ -199,7 +190,9 @@ impl Shared {
             }
         }
         if !unknown.is_empty() {
-            libraries |= self.read_owners(unknown, read)?;
+            let shards: Vec<u32> = unknown.into_iter().collect();
+            let read = self.read_stamped(self.owners_commands(&shards))?;
+            libraries |= self.add_owners(&shards, read)?;
         }
         if libraries {
             self.learn_libraries()
@@ -210,27 +203,25 @@ impl Shared {
 
     /// Reads all owners.
     pub(super) fn learn_all_owners(&self) -> Result<(), StoreError> {
-        self.read_owners(0..SHARDS, |reads| self.client.read_all(reads))?;
+        let shards: Vec<u32> = (0..SHARDS).collect();
+        let read = self.client.read(&self.owners_commands(&shards))?;
+        self.add_owners(&shards, read)?;
         self.learn_libraries()
     }
 
-    /// Reads the owners of some shards. Returns whether there is a library without a known name.
-    fn read_owners(
-        &self,
-        shards: impl IntoIterator<Item = u32>,
-        read: impl Fn(&[Command]) -> Result<Vec<Option<Value>>, StoreError>,
-    ) -> Result<bool, StoreError> {
-        let shards: Vec<u32> = shards.into_iter().collect();
-        let commands: Vec<Command> = shards
+    fn owners_commands(&self, shards: &[u32]) -> Vec<Command> {
+        shards
             .iter()
             .map(|shard| Command::bare("GET", &self.keys.shard(*shard, "owners")))
-            .collect();
-        let values = read(&commands)?;
+            .collect()
+    }
+
+    /// Adds what was read of shards. Returns whether there is a library without a known name.
+    fn add_owners(&self, shards: &[u32], read: Vec<Value>) -> Result<bool, StoreError> {
         let mut owners = self.owners.write().unwrap_or_else(PoisonError::into_inner);
         owners.blocks.resize(SHARDS as usize, Vec::new());
         let mut nameless = false;
-        for (shard, value) in shards.into_iter().zip(values) {
-            let Some(value) = value else { continue };
+        for (shard, value) in shards.iter().zip(read) {
             let bytes: Option<Vec<u8>> = answer(self.address(), value)?;
             let blocks = bytes.unwrap_or_default();
             let blocks: Vec<u32> = blocks
@@ -238,7 +229,7 @@ impl Shared {
                 .map(|owner| owner.iter().fold(0, |n, byte| n << 8 | u32::from(*byte)))
                 .collect();
             nameless |= blocks.iter().any(|owner| owners.name(*owner).is_none());
-            let known = &mut owners.blocks[shard as usize];
+            let known = &mut owners.blocks[*shard as usize];
             if blocks.len() > known.len() {
                 *known = blocks;
             }

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
-use redis::Value;
 use serde::de::DeserializeOwned;
 
 use super::Shared;
@@ -19,13 +18,12 @@ use super::error::{answer, damaged};
 use super::intent::read_member;
 use super::keys::{BookState, NUMBER_BITS, SHARDS, TEXT, fold_field, gem_field, join, split};
 use super::meta::{RecipesThen, Totals};
-use super::partial::{Partial, Sought};
 use super::{search, tally};
 use lapidary_store::gem_list;
 use lapidary_store::recipes::KnownRecipe;
 use lapidary_store::{
     BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, NewBook,
-    Outline, Record, Search, Sizes, Snapshot, StoreError, Tally, Unread,
+    Outline, Record, Search, Sizes, Snapshot, StoreError, Tally,
 };
 
 /// The number of states that a snapshot remembers. One that reads more, such as that of an export, forgets all at the
@@ -44,8 +42,6 @@ pub(super) struct ClusterSnapshot<'a> {
     pub(super) confirmed: OnceLock<Confirmed>,
     pub(super) totals: OnceLock<Totals>,
     seen: Mutex<Seen>,
-    /// If reads may go on without what does not answer.
-    partial: Option<Partial>,
 }
 
 #[derive(Default)]
@@ -87,40 +83,6 @@ impl<'a> ClusterSnapshot<'a> {
             confirmed,
             totals,
             seen: Mutex::default(),
-            partial: None,
-        }
-    }
-
-    /// A snapshot that goes on without what does not answer. Recipes, totals and names of libraries are needed.
-    pub(super) fn partial(shared: &'a Shared) -> Self {
-        Self {
-            partial: Some(Partial::default()),
-            ..Self::new(shared)
-        }
-    }
-
-    pub(super) fn is_partial(&self) -> bool {
-        self.partial.is_some()
-    }
-
-    /// Reads. Only in a partial snapshot, answers may be missing.
-    pub(super) fn read(&self, commands: Vec<Command>) -> Result<Vec<Option<Value>>, StoreError> {
-        let Some(partial) = &self.partial else {
-            return Ok(self
-                .shared
-                .read_stamped(commands)?
-                .into_iter()
-                .map(Some)
-                .collect());
-        };
-        let read = |commands: &[Command]| partial.read(&self.shared.client, commands);
-        Ok(self.shared.read_stamped_by(commands, read)?.answers)
-    }
-
-    /// Notes what was asked for, and whether it was read.
-    pub(super) fn note(&self, sought: impl FnOnce() -> Sought, is_read: bool) {
-        if let Some(partial) = &self.partial {
-            partial.note(sought(), is_read);
         }
     }
 
@@ -178,13 +140,7 @@ impl<'a> ClusterSnapshot<'a> {
             .collect();
         let commands: Vec<Command> = needed.iter().map(command).collect();
         let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
-        for (book, value) in needed.iter().zip(self.read(commands)?) {
-            self.note(|| Sought::Book(*book), value.is_some());
-            let Some(value) = value else {
-                // It stays away, as if it had not been there.
-                self.seen().states.entry(*book).or_insert(None);
-                continue;
-            };
+        for (book, value) in needed.iter().zip(self.shared.read_stamped(commands)?) {
             let mut values: Vec<Option<Vec<u8>>> = answer(self.shared.address(), value)?;
             let generation = values
                 .first()
@@ -445,15 +401,9 @@ impl Snapshot for ClusterSnapshot<'_> {
         let Some(half) = half(digest) else {
             return Ok(Vec::new());
         };
-        let fields = self
-            .read(vec![Command::bare("HKEYS", &self.shared.keys.digest(half))])?
-            .pop()
-            .flatten();
-        self.note(|| Sought::Digest(half.to_owned()), fields.is_some());
-        let Some(fields) = fields else {
-            return Ok(Vec::new());
-        };
-        let fields: Vec<Vec<u8>> = answer(self.shared.address(), fields)?;
+        let command = Command::bare("HKEYS", &self.shared.keys.digest(half));
+        let fields = self.shared.read_stamped(vec![command])?.pop();
+        let fields: Vec<Vec<u8>> = answer(self.shared.address(), fields.unwrap_or_default())?;
         let books: BTreeSet<BookNo> = fields
             .iter()
             .filter_map(|field| {
@@ -706,9 +656,5 @@ impl Snapshot for ClusterSnapshot<'_> {
 
     fn confirm(&self) -> Result<(), StoreError> {
         self.known().map(drop)
-    }
-
-    fn unread(&self) -> Option<Unread> {
-        self.partial.as_ref().and_then(Partial::unread)
     }
 }

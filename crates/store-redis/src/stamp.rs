@@ -15,12 +15,6 @@ use super::keys::{SHARDS, shard_of_slot, slot_of_shard};
 use super::topology::Topology;
 use lapidary_store::StoreError;
 
-/// What was read, and the shards that have lost their stamps.
-pub(super) struct StampedAnswers {
-    pub(super) answers: Vec<Option<Value>>,
-    pub(super) lost: BTreeSet<u32>,
-}
-
 impl Shared {
     /// The command that reads the stamp of a shard.
     pub(super) fn stamp_command(&self, shard: u32) -> Command {
@@ -42,47 +36,25 @@ impl Shared {
     }
 
     /// Reads, from nodes that have their data still.
-    pub(super) fn read_stamped(&self, commands: Vec<Command>) -> Result<Vec<Value>, StoreError> {
-        let read = self.read_stamped_by(commands, |commands| self.client.read_all(commands))?;
-        if let Some(shard) = read.lost.first() {
-            return Err(self.lost(*shard));
-        }
-        Ok(read.answers.into_iter().flatten().collect())
-    }
-
-    /// Reads in some way that may leave out answers. Those of nodes that have lost their data are left out.
-    pub(super) fn read_stamped_by(
+    pub(super) fn read_stamped(
         &self,
         mut commands: Vec<Command>,
-        read: impl Fn(&[Command]) -> Result<Vec<Option<Value>>, StoreError>,
-    ) -> Result<StampedAnswers, StoreError> {
+    ) -> Result<Vec<Value>, StoreError> {
         let count = commands.len();
         let stamps = Self::stamps_of(&self.client.topology(), &commands);
+        let mut shards: BTreeSet<u32> = stamps.into_iter().flatten().collect();
         // A catalogue without recipes has no books, and no stamps either.
-        let is_stamped = self.last_recipes().is_stamped();
-        let shards: BTreeSet<u32> = stamps
-            .iter()
-            .flatten()
-            .copied()
-            .filter(|_| is_stamped)
-            .collect();
-        commands.extend(shards.iter().map(|shard| self.stamp_command(*shard)));
-        let mut answers = read(&commands)?;
-        let read_stamps = answers.split_off(count);
-        let lost: BTreeSet<u32> = shards
-            .into_iter()
-            .zip(read_stamps)
-            .filter(|(_, stamp)| *stamp == Some(Value::Nil))
-            .map(|(shard, _)| shard)
-            .collect();
-        for (found, _) in answers
-            .iter_mut()
-            .zip(stamps)
-            .filter(|(_, stamp)| stamp.is_some_and(|stamp| lost.contains(&stamp)))
-        {
-            *found = None;
+        if !self.last_recipes().is_stamped() {
+            shards.clear();
         }
-        Ok(StampedAnswers { answers, lost })
+        commands.extend(shards.iter().map(|shard| self.stamp_command(*shard)));
+        let mut answers = self.client.read(&commands)?;
+        let stamps = answers.split_off(count);
+        let lost = shards
+            .iter()
+            .zip(stamps)
+            .find(|(_, stamp)| *stamp == Value::Nil);
+        lost.map_or(Ok(answers), |(shard, _)| Err(self.lost(*shard)))
     }
 
     /// The error of a shard without its stamp.

@@ -14,7 +14,6 @@ use super::buckets::{Bucket, Listed, place};
 use super::command::{Command, pairs};
 use super::keys::gem_field;
 use super::merge::LONGEST;
-use super::partial::Sought;
 use super::snapshot::ClusterSnapshot;
 use lapidary_store::gem_list;
 use lapidary_store::postings::Unreadable;
@@ -53,9 +52,6 @@ pub(super) fn tally(
 
 /// Number of gems whose lists are read at a time, if they are very many.
 const READ_AT_ONCE: usize = 10_000;
-
-/// The number of no library: of books whose library cannot be read.
-const UNREAD: u32 = u32::MAX;
 
 /// Counts what the lists say of each library, or of one.
 pub(super) fn count(
@@ -100,7 +96,7 @@ fn by_owner(
     let listed = lists
         .iter()
         .flat_map(|(_, listed)| listed.books.iter().chain(&listed.doubtful).copied());
-    shared.learn_owners_by(listed, |reads| snapshot.read(reads.to_vec()))?;
+    shared.learn_owners(listed)?;
     let owner = |book: &BookNo| {
         shared
             .owners
@@ -110,11 +106,9 @@ fn by_owner(
     };
     for (gem, Listed { books, doubtful }) in lists {
         let mut of_libraries: BTreeMap<u32, Listed> = BTreeMap::new();
-        // A number without an owner was never given to a book, unless its owner could not be read.
-        let owner = |book: &BookNo| owner(book).or_else(|| snapshot.is_partial().then_some(UNREAD));
-        let wanted = |book: &BookNo| {
-            owner(book).filter(|library| only.is_none_or(|only| [only, UNREAD].contains(library)))
-        };
+        // A number without an owner was never given to a book.
+        let wanted =
+            |book: &BookNo| owner(book).filter(|library| only.is_none_or(|only| only == *library));
         for (book, library) in books
             .into_iter()
             .filter_map(|book| Some((book, wanted(&book)?)))
@@ -211,9 +205,6 @@ pub(super) fn read_lists(
     let mut lists = Vec::new();
     let (buckets, is_before) = snapshot.read_buckets(reads)?;
     for (gems, fields) in groups.iter().zip(buckets) {
-        gems.iter()
-            .for_each(|gem| snapshot.note(|| Sought::Gem(recipe.number, *gem), fields.is_some()));
-        let Some(fields) = fields else { continue };
         let unreadable = || {
             let key = String::from_utf8_lossy(&key(gems)).into_owned();
             snapshot.damaged(format!(
@@ -304,9 +295,6 @@ pub(super) fn by_library(
     }
     let mut tallies = Vec::new();
     for (((library, mut count), kept), left_out) in counts.into_iter().zip(enough).zip(left_out) {
-        if library == UNREAD {
-            continue;
-        }
         for (gem, _) in count
             .doubtful
             .iter()

@@ -43,7 +43,7 @@ pub use rights::Rights;
 pub use rocks::{CACHE_BYTES, RocksStore, Staged};
 pub use search::{Cursor, Found, Search};
 pub use sharing::{Lease, LeaseEnd, Sharing, Spending, Spent};
-pub use snapshot::{Each, Snapshot, Unread};
+pub use snapshot::{Each, Snapshot};
 pub use standing::bans;
 pub use standing::{NOTE_BYTES, Note, Quarantine, SetBy, Standing, Validity};
 pub use store::Store;

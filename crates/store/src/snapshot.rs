@@ -192,22 +192,4 @@ pub trait Snapshot: Send + Sync {
     fn confirm(&self) -> Result<(), StoreError> {
         Ok(())
     }
-
-    /// What could not be read so far, in a [partial snapshot](super::Store::partial_snapshot). `None` if everything could.
-    fn unread(&self) -> Option<Unread> {
-        None
-    }
-}
-
-/// What a [partial snapshot](super::Store::partial_snapshot) was asked for, and how much of it could not be read.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct Unread {
-    /// Gems, digests and books that were to be read.
-    pub asked: usize,
-    /// Gems that could not be looked up.
-    pub gems: usize,
-    /// Digests that could not be looked up.
-    pub digests: usize,
-    /// Books with enough of the gems, or a digest, that could not be read.
-    pub books: usize,
 }

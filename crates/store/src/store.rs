@@ -151,12 +151,6 @@ pub trait Store: Send + Sync {
         self.snapshot()
     }
 
-    /// Like [`Store::snapshot`], but reads go on without what does not answer. [`Snapshot::unread`] says what that was. In a
-    /// store that is on one machine, everything answers.
-    fn partial_snapshot(&self) -> Box<dyn Snapshot + '_> {
-        self.snapshot()
-    }
-
     /// Returns up to `limit` entries of the audit log, in order. A long log has lost its oldest entries. A snapshot
     /// taken after this has the changes of all of them.
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError>;

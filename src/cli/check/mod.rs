@@ -32,7 +32,7 @@ const AT_ONCE: usize = 16;
 /// Check texts against a catalogue.
 ///
 /// Exit status: 0 no protected or forbidden text was found; 1 such text was found, whatever else happened; 2 something could not be
-/// checked, such as a missing file, a text that is too short, or only in part (--partial); 3 the catalogue or the server failed.
+/// checked, such as a missing file or a text that is too short; 3 the catalogue or the server failed.
 #[derive(Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Check {
@@ -47,9 +47,6 @@ pub(super) struct Check {
     /// Use the recipe even if some books do not have gems of it yet. The report says how many do
     #[arg(long)]
     allow_incomplete: bool,
-    /// Check even if a part of the index cannot be read. The report says how much was read
-    #[arg(long, conflicts_with = "record")]
-    partial: bool,
     #[command(flatten)]
     rule: RuleArguments,
     #[command(flatten)]
@@ -112,7 +109,6 @@ impl Check {
             allow_incomplete: self.allow_incomplete,
             text_language: self.of.language.clone(),
             hidden: HiddenWords::default(),
-            partial: self.partial,
             record: self.record.then(|| Case {
                 name: None,
                 reference: self.case.clone(),

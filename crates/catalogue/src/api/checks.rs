@@ -10,7 +10,7 @@ use super::Problem;
 use lapidary_checking::{Exact, Identity, Informs, Passage, Reason, Relation, Score, Span, exact};
 use lapidary_extract::position::{Located, Locator};
 use lapidary_extract::{HiddenCount, HiddenWords};
-use lapidary_store::{Coverage, Record, Rights, Unread, Validity};
+use lapidary_store::{Coverage, Record, Rights, Validity};
 
 /// A check: exactly one of `text` and `gems`.
 #[derive(Debug, Default, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -68,10 +68,6 @@ pub struct Check {
     /// (`coverage`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow_incomplete: Option<bool>,
-    /// Whether to answer even if a part of the index cannot be read; the report then says how much was read (`partial`).
-    /// Otherwise, the answer is 503. Not with `record`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partial: Option<bool>,
     /// Whether to file the report, so that decisions about it can be recorded. Only in a single check.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub record: bool,
@@ -114,9 +110,6 @@ pub struct CheckParameters {
     /// With a raw body or a form: whether to allow a recipe for which some books do not have gems yet; the report then says how
     /// many have (`coverage`)
     pub allow_incomplete: Option<bool>,
-    /// With a raw body or a form: whether to answer even if a part of the index cannot be read; the report then says how much
-    /// was read (`partial`)
-    pub partial: Option<bool>,
     /// With a raw body or a form: whether to remove print artifacts, such as running heads; the default depends on the recipe
     pub clean: Option<bool>,
     /// With a raw body or a form: the language of the text; only signatures that stem by it depend on it
@@ -145,7 +138,7 @@ pub struct GemsForm {
 pub struct Report {
     /// The strictest rights among the matches; `unknown` if there are none.
     pub verdict: Rights,
-    /// Why the verdict is what it is. With `too_short`, `mostly_common`, `nothing_to_compare` and `partial`, the text was not
+    /// Why the verdict is what it is. With `too_short`, `mostly_common` and `nothing_to_compare`, the text was not
     /// checked: the verdict `unknown` then says nothing about it.
     pub reason: Reason,
     /// The share of the text that lies in protected or forbidden books, from 0 to 1: the passages of all such matches together, by
@@ -163,10 +156,6 @@ pub struct Report {
     /// libraries that only inform are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// How much could be read, if the check was allowed to be `partial` and not everything could. Matches may be missing, and
-    /// the verdict may be too mild.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub partial: Option<Partial>,
     /// Number of distinct gems in the query. For a text, this is the number that a book with the same text would have.
     /// `hardened` looks up more gems than these, so that changed copies are found.
     pub gems: u32,
@@ -226,41 +215,6 @@ pub(super) fn is_zero(number: &usize) -> bool {
     *number == 0
 }
 
-/// How much of the index a check could read.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Partial {
-    /// The share of the look-ups and books that could be read, from 0 to 1.
-    pub read: f64,
-    /// Number of gems that could not be looked up, in all recipes used.
-    pub unread_gems: usize,
-    /// Number of digests of the text that could not be looked up. Identical texts may be missing.
-    pub unread_digests: usize,
-    /// Number of books that may match, but could not be read.
-    pub unread_books: usize,
-}
-
-impl Partial {
-    /// Says what could not be read.
-    #[must_use]
-    pub fn new(
-        Unread {
-            asked,
-            gems,
-            digests,
-            books,
-        }: Unread,
-    ) -> Self {
-        let unread = gems + digests + books;
-        let read = asked.saturating_sub(unread) as f64 / asked.max(1) as f64;
-        Self {
-            read,
-            unread_gems: gems,
-            unread_digests: digests,
-            unread_books: books,
-        }
-    }
-}
-
 /// How many spans of a report get positions for readers.
 const LOCATED: usize = 1_000;
 
@@ -269,7 +223,7 @@ impl Report {
     /// read. What forbids to publish a text is an answer, however little was read.
     #[must_use]
     pub fn is_answer(&self) -> bool {
-        self.verdict.forbids() || (self.partial.is_none() && self.reason.is_answer())
+        self.verdict.forbids() || self.reason.is_answer()
     }
 
     /// Says where readers find the spans and the disguised words, in a text with this locator and in the books. Only the

@@ -28,7 +28,7 @@ pub use books::{
 };
 pub use checks::{
     BookRef, Check, CheckAnswer, CheckParameters, Disguise, DisguisedWord, GemsForm, HiddenText,
-    Match, Partial, Report,
+    Match, Report,
 };
 pub use decisions::{Decision, DecisionPage, Filed, NewDecision, Ruling};
 pub use doctor::{Concern, Finding, Findings};

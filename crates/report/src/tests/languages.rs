@@ -141,7 +141,6 @@ fn nothing_is_left_untranslated() {
     let reasons = [
         Reason::NoneDecides,
         Reason::NoMatch,
-        Reason::Partial,
         Reason::TooShort,
         Reason::MostlyCommon,
         Reason::NothingToCompare,

@@ -80,7 +80,6 @@ fn report(mut matches: Vec<Match>) -> Report {
         recipes: vec!["documented".parse().expect("a name")],
         coverage: None,
         uncompared: 0,
-        partial: None,
         gems: 20,
         looked_up: 20,
         common_gems: 0,
