@@ -3,12 +3,10 @@
 use std::io::Write;
 use std::sync::Arc;
 
-use jiff::SignedDuration;
 use lapidary::server::Settings;
 use lapidary_catalogue::api::{
-    Added, AllowList, Amendment, AuditPage, Decision, DecisionPage, Finding, FoundBooks, Job, Key,
-    LibraryListing, MadeKey, MadeWebhook, NewDecision, NewKey, Page, Record, Report, Stats, Task,
-    Webhook,
+    Added, AllowList, Amendment, AuditPage, Decision, DecisionPage, Finding, FoundBooks, Job,
+    LibraryListing, MadeWebhook, NewDecision, Page, Record, Report, Stats, Task, Webhook,
 };
 use lapidary_catalogue::{
     Allowable, Catalogue, CatalogueError, CheckOptions, NewEntry, Query, Sought, SoughtDecisions,
@@ -62,11 +60,6 @@ pub(super) trait Access: Sync {
     fn set_trust(&self, library: &Library, trusted: bool) -> Result<(), Failure>;
     fn stats(&self) -> Result<Stats, Failure>;
     fn diagnose(&self) -> Result<Vec<Finding>, Failure>;
-    fn keys(&self) -> Result<Vec<Key>, Failure>;
-    fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure>;
-    fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure>;
-    /// Returns whether the key existed.
-    fn revoke_key(&self, name: &str) -> Result<bool, Failure>;
     fn webhooks(&self) -> Result<Vec<Webhook>, Failure>;
     fn set_webhook(&self, library: Library, url: String) -> Result<MadeWebhook, Failure>;
     /// Returns whether the webhook existed.
@@ -186,24 +179,6 @@ impl Access for Arc<Catalogue> {
 
     fn diagnose(&self) -> Result<Vec<Finding>, Failure> {
         Ok(Catalogue::diagnose(self, Settings::default().min_free)?)
-    }
-
-    fn keys(&self) -> Result<Vec<Key>, Failure> {
-        Ok(Catalogue::keys(self)?)
-    }
-
-    fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure> {
-        Ok(self.by(Actor::Local).add_key(new)?)
-    }
-
-    fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure> {
-        Ok(self
-            .by(Actor::Local)
-            .rotate_key(name, SignedDuration::from_secs(overlap_seconds.into()))?)
-    }
-
-    fn revoke_key(&self, name: &str) -> Result<bool, Failure> {
-        Ok(self.by(Actor::Local).revoke_key(name)?)
     }
 
     fn webhooks(&self) -> Result<Vec<Webhook>, Failure> {

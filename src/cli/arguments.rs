@@ -17,7 +17,7 @@ use lapidary_store::{Actor, BookId, Rights, Validity};
 use lapidary_store_redis::{BadAddress, ClusterAddress};
 use serde::{Deserialize, Serialize};
 
-use super::access::Access;
+use super::client::Client;
 use super::failure::{Failure, Status};
 use super::remote::Remote;
 use super::terminal::{out, tell};
@@ -166,16 +166,16 @@ impl Target {
     }
 
     /// Opens an existing catalogue.
-    pub(super) fn open(&self) -> Result<Box<dyn Access>, Failure> {
+    pub(super) fn open(&self) -> Result<Client, Failure> {
         self.open_with(None)
     }
 
     /// Opens a catalogue, or creates one in the folder.
-    pub(super) fn open_or_create(&self) -> Result<Box<dyn Access>, Failure> {
+    pub(super) fn open_or_create(&self) -> Result<Client, Failure> {
         if self.server.is_some() {
             self.open()
         } else {
-            Ok(Box::new(Arc::new(self.open_here()?)))
+            Ok(Client::Local(Arc::new(self.open_here()?)))
         }
     }
 
@@ -199,21 +199,21 @@ impl Target {
     }
 
     /// Like [`Target::open`], but checks apply this rule instead of the default.
-    pub(super) fn open_with(&self, rule: Option<RuleChanges>) -> Result<Box<dyn Access>, Failure> {
+    pub(super) fn open_with(&self, rule: Option<RuleChanges>) -> Result<Client, Failure> {
         match (self.place()?, rule) {
             (Place::Server(_), Some(_)) => {
                 let sentence =
                     "a server applies its own rule: give these options to `serve` instead";
                 return Err(Failure::Input(sentence.to_owned()));
             }
-            (Place::Server(url), None) => return Ok(Box::new(Remote::new(&url)?)),
+            (Place::Server(url), None) => return Ok(Client::Remote(Remote::new(&url)?)),
             _ => {}
         }
         let catalogue = self
             .open_existing()?
             .with_rule(rule.unwrap_or_default())
             .with_backups(Backups::Anywhere);
-        Ok(Box::new(Arc::new(catalogue)))
+        Ok(Client::Local(Arc::new(catalogue)))
     }
 }
 

@@ -6,7 +6,8 @@ use std::process::ExitCode;
 
 use lapidary_catalogue::CatalogueError;
 use lapidary_catalogue::api::Report;
-use lapidary_common::error::{Classified as _, ErrorCode};
+use lapidary_common::error::{Classified as _, ErrorCode, ErrorKind};
+use lapidary_operations::OperationError;
 
 use super::demo::DemoError;
 
@@ -30,6 +31,8 @@ impl From<Status> for ExitCode {
 pub(super) enum Failure {
     /// Wrong usage or input.
     Input(String),
+    /// What the command is about does not exist.
+    Missing(String),
     /// The input was right, but something failed.
     Failed(String),
     /// A book was refused because others match it.
@@ -44,7 +47,7 @@ pub(super) enum Failure {
 impl Failure {
     pub(super) fn status(&self) -> Status {
         match self {
-            Self::Input(_) => Status::WrongInput,
+            Self::Input(_) | Self::Missing(_) => Status::WrongInput,
             Self::Failed(_) => Status::Failed,
             Self::Matches { .. } => Status::Found,
             Self::ReaderGone => Status::Done,
@@ -56,6 +59,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input(sentence)
+            | Self::Missing(sentence)
             | Self::Failed(sentence)
             | Self::Matches {
                 message: sentence, ..
@@ -80,10 +84,10 @@ impl Failure {
         if let Some(advice) = advice(code) {
             message = format!("{message}; {advice}");
         }
-        if code.kind().is_input() {
-            Self::Input(message)
-        } else {
-            Self::Failed(message)
+        match code.kind() {
+            ErrorKind::Missing => Self::Missing(message),
+            kind if kind.is_input() => Self::Input(message),
+            _ => Self::Failed(message),
         }
     }
 }
@@ -117,6 +121,15 @@ impl From<CatalogueError> for Failure {
                 let message = CatalogueError::Matches(report.clone()).to_string();
                 Self::Matches { message, report }
             }
+            error => Self::new(error.code(), error.to_string()),
+        }
+    }
+}
+
+impl From<OperationError> for Failure {
+    fn from(error: OperationError) -> Self {
+        match error {
+            OperationError::Catalogue(error) => error.into(),
             error => Self::new(error.code(), error.to_string()),
         }
     }

@@ -7,8 +7,9 @@ use clap::{Args, Subcommand};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
-use lapidary_catalogue::api::{Key, MadeKey, NewKey};
+use lapidary_catalogue::api::{Key, MadeKey, NewKey, Rotation};
 use lapidary_catalogue::permission::{Rate, Role, Unless};
+use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey};
 use lapidary_store::Library;
 
 use super::arguments::{Listing, Target};
@@ -87,24 +88,25 @@ struct Add {
 impl Keys {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            KeysCommand::Add(add) => told(&add.target.open_or_create()?.add_key(add.key())?),
-            KeysCommand::List(Listing { target, json }) => list(&target.open()?.keys()?, json),
+            KeysCommand::Add(add) => {
+                let catalogue = add.target.open_or_create()?;
+                told(&catalogue.call::<MakeKey>((), add.key())?)
+            }
+            KeysCommand::List(Listing { target, json }) => {
+                list(&target.open()?.call::<ListKeys>((), ())?.keys, json)
+            }
             KeysCommand::Rotate {
                 target,
                 overlap,
                 name,
             } => {
-                let seconds = u32::try_from(overlap.as_secs());
-                let seconds = seconds
+                let overlap_seconds = u32::try_from(overlap.as_secs())
                     .map_err(|_| Failure::Input("--overlap: give a shorter time".to_owned()))?;
-                told(&target.open()?.rotate_key(&name, seconds)?)
+                let rotation = Rotation { overlap_seconds };
+                told(&target.open()?.call::<RotateKey>(name, rotation)?)
             }
             KeysCommand::Revoke { target, name } => {
-                if !target.open()?.revoke_key(&name)? {
-                    return Err(Failure::Input(format!(
-                        "there is no key named {name:?}; `lapidary keys list` shows all"
-                    )));
-                }
+                target.open()?.call::<RevokeKey>(name, ())?;
                 Ok(Status::Done)
             }
         }

@@ -11,6 +11,7 @@ mod backup;
 mod books;
 mod boundaries;
 mod check;
+mod client;
 mod compare;
 mod copy;
 mod decisions;

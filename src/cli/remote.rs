@@ -7,9 +7,9 @@ use std::{env, thread};
 
 use lapidary_catalogue::api::{
     Added, AllowList, AllowLists, Amendment, AuditPage, Check, Decision, DecisionPage, Finding,
-    Findings, FoundBooks, Imported, Job, Jobs, Key, Keys, Libraries, LibraryListing, LibraryTrust,
-    MadeKey, MadeWebhook, NewBook, NewDecision, NewKey, NewWebhook, Page, Problem, RecipeList,
-    Record, Recut, Report, Rotation, Stats, Task, ToAllow, Webhook, Webhooks,
+    Findings, FoundBooks, Imported, Job, Jobs, Libraries, LibraryListing, LibraryTrust,
+    MadeWebhook, NewBook, NewDecision, NewWebhook, Page, Problem, RecipeList, Record, Recut,
+    Report, Stats, Task, ToAllow, Webhook, Webhooks,
 };
 use lapidary_catalogue::client::unanswered;
 use lapidary_catalogue::{
@@ -19,11 +19,12 @@ use lapidary_catalogue::{
 use lapidary_common::description::Description;
 use lapidary_common::error::ErrorCode;
 use lapidary_gems::{Recipe, RecipeName, WrittenGem};
+use lapidary_operations::{self as operations, Answer as _, Operation};
 use lapidary_store::{AuditFrom, BookId, BookKey, Library, Watch};
 use percent_encoding::{NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use ureq::http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, HeaderValue, RETRY_AFTER};
+use ureq::http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use ureq::http::{Request, StatusCode};
 use ureq::middleware::MiddlewareNext;
 use ureq::unversioned::resolver::DefaultResolver;
@@ -100,6 +101,40 @@ impl Remote {
         let sent = request.send(SendBody::from_reader(&mut { export }));
         let Imported { books } = self.parsed(self.read(sent)?)?;
         Ok(books)
+    }
+
+    /// Calls an operation.
+    pub(super) fn call<O: Operation>(
+        &self,
+        path: &O::Path,
+        input: &O::Input,
+    ) -> Result<O::Answer, Failure> {
+        let operations::Request {
+            method,
+            target,
+            body,
+        } = operations::Request::of::<O>(path, input);
+        let request = Request::builder().method(method).uri(self.at(&target));
+        let sent = match body {
+            Some(json) => {
+                let request = request.header(CONTENT_TYPE, "application/json").body(json);
+                request
+                    .map_err(Into::into)
+                    .and_then(|request| self.agent.run(request))
+            }
+            None => {
+                let request = request.body(());
+                request
+                    .map_err(Into::into)
+                    .and_then(|request| self.agent.run(request))
+            }
+        };
+        let (status, body) = self.read(sent)?;
+        if status.is_success() {
+            let answer = O::Answer::of_response(status.as_u16(), body.as_bytes());
+            return answer.map_err(|_| self.unreadable());
+        }
+        Err(self.refused(status, &body))
     }
 
     fn at(&self, path: &str) -> String {
@@ -187,41 +222,46 @@ impl Remote {
         (status, body): (StatusCode, String),
     ) -> Result<T, Failure> {
         if status.is_success() {
-            let parsed = serde_json::from_str(&body);
-            return parsed.map_err(|_| {
-                Failure::Failed(format!(
-                    "{} does not answer like a Lapidary server of this version",
-                    self.url
-                ))
-            });
+            return serde_json::from_str(&body).map_err(|_| self.unreadable());
         }
-        let problem: Option<Problem> = serde_json::from_str(&body).ok();
-        if status == StatusCode::UNAUTHORIZED {
-            return Err(Failure::Input(self.unauthorized(
-                problem.as_ref().map_or("", |problem| &problem.code),
-            )));
-        }
-        if let Some(Problem {
-            report: Some(report),
+        Err(self.refused(status, &body))
+    }
+
+    fn unreadable(&self) -> Failure {
+        Failure::Failed(format!(
+            "{} does not answer like a Lapidary server of this version",
+            self.url
+        ))
+    }
+
+    /// Why the server refused a request.
+    fn refused(&self, status: StatusCode, body: &str) -> Failure {
+        let Ok(problem) = serde_json::from_str::<Problem>(body) else {
+            return match status {
+                StatusCode::UNAUTHORIZED => Failure::Input(self.unauthorized("")),
+                StatusCode::NOT_FOUND => Failure::Missing(status.to_string()),
+                _ if status.is_client_error() => Failure::Input(status.to_string()),
+                _ => Failure::Failed(status.to_string()),
+            };
+        };
+        let Problem {
+            code,
             detail,
+            report,
             ..
-        }) = problem
-        {
-            return Err(Failure::Matches {
+        } = problem;
+        if status == StatusCode::UNAUTHORIZED {
+            return Failure::Input(self.unauthorized(&code));
+        }
+        match (report, ErrorCode::named(&code)) {
+            (Some(report), _) => Failure::Matches {
                 message: detail,
                 report,
-            });
-        }
-        let detail = problem
-            .as_ref()
-            .map_or_else(|| status.to_string(), |problem| problem.detail.clone());
-        Err(
-            match problem.and_then(|problem| ErrorCode::named(&problem.code)) {
-                Some(code) => Failure::new(code, detail),
-                None if status.is_client_error() => Failure::Input(detail),
-                None => Failure::Failed(detail),
             },
-        )
+            (None, Some(code)) => Failure::new(code, detail),
+            (None, None) if status.is_client_error() => Failure::Input(detail),
+            (None, None) => Failure::Failed(detail),
+        }
     }
 
     /// Why the server refused access. The server's own message is about headers, which users of this command do not set.
@@ -293,10 +333,6 @@ fn book_path(BookKey { library, id }: &BookKey) -> String {
 
 fn allow_path(name: &BookId) -> String {
     format!("/v1/allow/{}", encoded(name.as_str()))
-}
-
-fn key_path(name: &str) -> String {
-    format!("/v1/keys/{}", encoded(name))
 }
 
 /// The fields of a body that say what a content is: text, whether it is cleaned, gems and their recipe.
@@ -580,23 +616,6 @@ impl Access for Remote {
             &LibraryTrust { trusted },
         )?;
         Ok(())
-    }
-
-    fn keys(&self) -> Result<Vec<Key>, Failure> {
-        let Keys { keys } = self.get("/v1/keys")?;
-        Ok(keys)
-    }
-
-    fn add_key(&self, new: NewKey) -> Result<MadeKey, Failure> {
-        self.post("/v1/keys", &new)
-    }
-
-    fn rotate_key(&self, name: &str, overlap_seconds: u32) -> Result<MadeKey, Failure> {
-        self.post(&(key_path(name) + "/rotate"), &Rotation { overlap_seconds })
-    }
-
-    fn revoke_key(&self, name: &str) -> Result<bool, Failure> {
-        self.delete(&key_path(name))
     }
 
     fn webhooks(&self) -> Result<Vec<Webhook>, Failure> {

@@ -306,7 +306,7 @@ async fn add(
         [("rights", rights), ("keep_text", &keep.to_string())],
     );
     let call = Call::new(Method::POST, &asked).passing(&request, payload.into_inner());
-    let answer = visitor.call(call).await?;
+    let answer = visitor.perform(call).await?;
     let lines = answer
         .body
         .split(|byte| *byte == b'\n')

@@ -167,7 +167,7 @@ async fn check(
             &visitor,
             name,
             visitor
-                .call(call)
+                .perform(call)
                 .await
                 .and_then(|answer| visitor.read(&answer)),
         )),
@@ -176,7 +176,7 @@ async fn check(
 
 /// Makes a check and shows its report.
 pub(super) async fn result(visitor: &Visitor, call: Call<'_>) -> Result<HttpResponse, Failure> {
-    let Answer { body, filed } = visitor.call(call.for_a_page()).await?;
+    let Answer { body, filed, .. } = visitor.perform(call.for_a_page()).await?;
     let report = String::from_utf8_lossy(&body).into_owned();
     let mut response = frame(
         visitor,

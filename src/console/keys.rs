@@ -3,17 +3,18 @@
 use std::collections::BTreeSet;
 
 use actix_web::HttpResponse;
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::StatusCode;
 use actix_web::web::{self, Form, Path, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout::{Here, Page, button_to, form_to, role, see_other, table, terms, time};
 use super::visitor::{Failure, Visitor, path, problem};
-use lapidary_catalogue::api::{Keys, MadeKey, NewKey, Rotation};
+use lapidary_catalogue::api::{Keys, NewKey, Rotation};
 use lapidary_catalogue::permission::{Rate, Role, Unless};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
+use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey};
 use lapidary_report::clean;
 use lapidary_store::Library;
 
@@ -33,7 +34,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
 
 async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Keys { keys } = visitor.get("/v1/keys").await?;
+    let Keys { keys } = visitor.call::<ListKeys>((), ()).await?;
     let heads = [
         language.c_name(),
         language.c_role(),
@@ -206,7 +207,7 @@ async fn make(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure>
         .inside()
         .is_open_to(visitor.request())
         .unwrap_or_default();
-    let made: MadeKey = visitor.send(Method::POST, "/v1/keys", &new).await?;
+    let made = visitor.call::<MakeKey>((), new).await?;
     let shown = secret(visitor.language(), &made.key.name, &made.secret);
     if !was_open {
         return show(&visitor, &shown).await;
@@ -228,12 +229,8 @@ async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Fa
     let rotation = Rotation {
         overlap_seconds: OVERLAP_SECONDS,
     };
-    let made: MadeKey = visitor
-        .send(
-            Method::POST,
-            &path("/v1/keys", [&name, "rotate"]),
-            &rotation,
-        )
+    let made = visitor
+        .call::<RotateKey>(name.into_inner(), rotation)
         .await?;
     show(
         &visitor,
@@ -243,6 +240,6 @@ async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Fa
 }
 
 async fn revoke(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
-    visitor.delete(&path("/v1/keys", [&name])).await?;
+    visitor.call::<RevokeKey>(name.into_inner(), ()).await?;
     Ok(see_other("/console/keys"))
 }

@@ -32,6 +32,7 @@ use lapidary_catalogue::permission::Role;
 use lapidary_catalogue::{Catalogue, CatalogueError, Key};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
+use lapidary_operations::{Answer as _, Operation, Request};
 
 /// The header by which htmx makes itself known.
 const HTMX: HeaderName = HeaderName::from_static("hx-request");
@@ -209,9 +210,29 @@ impl Visitor {
         }
     }
 
+    /// Calls an operation.
+    pub(super) async fn call<O: Operation>(
+        &self,
+        path: O::Path,
+        input: O::Input,
+    ) -> Result<O::Answer, Failure> {
+        let Request {
+            method,
+            target,
+            body,
+        } = Request::of::<O>(&path, &input);
+        let method = Method::from_bytes(method.as_bytes()).unwrap_or_default();
+        let mut call = Call::new(method, &target);
+        if let Some(json) = body {
+            call = call.with(HeaderValue::from_static("application/json"), json.into());
+        }
+        let Answer { status, body, .. } = self.perform(call).await?;
+        O::Answer::of_response(status, &body).map_err(|error| self.unreadable(&error))
+    }
+
     /// Makes a call that reads.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        let answer = self.call(Call::new(Method::GET, path)).await?;
+        let answer = self.perform(Call::new(Method::GET, path)).await?;
         self.read(&answer)
     }
 
@@ -225,21 +246,23 @@ impl Visitor {
         let json = serde_json::to_vec(body).unwrap_or_default();
         let kind = HeaderValue::from_static("application/json");
         let answer = self
-            .call(Call::new(method, path).with(kind, Bytes::from(json)))
+            .perform(Call::new(method, path).with(kind, Bytes::from(json)))
             .await?;
         self.read(&answer)
     }
 
     /// Makes a call without a body whose answer does not matter.
     pub(super) async fn delete(&self, path: &str) -> Result<(), Failure> {
-        self.call(Call::new(Method::DELETE, path)).await.map(drop)
+        self.perform(Call::new(Method::DELETE, path))
+            .await
+            .map(drop)
     }
 
     /// Makes a call.
     ///
     /// # Errors
     /// The problem that the API answers with, or the way to sign in again if the session has ended.
-    pub(super) async fn call(&self, call: Call<'_>) -> Result<Answer, Failure> {
+    pub(super) async fn perform(&self, call: Call<'_>) -> Result<Answer, Failure> {
         let Inner {
             request,
             inside,
@@ -306,7 +329,12 @@ impl Visitor {
             let filed = filed
                 .and_then(|place| place.rsplit('/').next())
                 .map(ToOwned::to_owned);
-            return Ok(Answer { body, filed });
+            let status = head.status().as_u16();
+            return Ok(Answer {
+                status,
+                body,
+                filed,
+            });
         }
         let told = serde_json::from_slice::<api::Problem>(&body);
         Err(self.failed(
@@ -315,14 +343,16 @@ impl Visitor {
     }
 
     pub(super) fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, Failure> {
-        serde_json::from_slice(&answer.body).map_err(|error| {
-            tracing::error!("the console cannot read an answer of the API: {error}");
-            self.failed(problem(
-                ErrorCode::Internal,
-                StatusCode::INTERNAL_SERVER_ERROR,
-                String::new(),
-            ))
-        })
+        serde_json::from_slice(&answer.body).map_err(|error| self.unreadable(&error))
+    }
+
+    fn unreadable(&self, error: &serde_json::Error) -> Failure {
+        tracing::error!("the console cannot read an answer of the API: {error}");
+        self.failed(problem(
+            ErrorCode::Internal,
+            StatusCode::INTERNAL_SERVER_ERROR,
+            String::new(),
+        ))
     }
 }
 
@@ -391,6 +421,7 @@ impl<'a> Call<'a> {
 
 /// The answer of a call.
 pub(super) struct Answer {
+    status: u16,
     pub(super) body: Bytes,
     /// The id of the filed check.
     pub(super) filed: Option<String>,

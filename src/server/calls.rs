@@ -3,15 +3,17 @@
 
 use actix_web::{FromRequest, Handler, Responder, Route, web};
 use serde_json::{Value, json};
-use utoipa::openapi::example::ExampleBuilder;
 use utoipa::openapi::path::{HttpMethod, Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::{RequestBody, RequestBodyBuilder};
 use utoipa::openapi::schema::{ArrayBuilder, KnownFormat, ObjectBuilder, SchemaFormat, Type};
-use utoipa::openapi::{Content, Header, Ref, RefOr, Required, ResponseBuilder, Schema};
+use utoipa::openapi::{Header, RefOr, Required, ResponseBuilder, Schema};
 use utoipa::{IntoParams, ToSchema};
 
-use super::access::Needs;
 use super::forms::{FIELD, FORM_DATA, MOST_FILES};
+use super::operations::handle;
+use lapidary_catalogue::api::Problem;
+use lapidary_operations::{Answer as _, Endpoint, Input as _, SentAs};
+pub(super) use lapidary_operations::{Body, Needs, json, text};
 use lapidary_store::NAME_BYTES;
 
 /// The pattern of a library's name, a book's id, or the name of an allow-list.
@@ -83,6 +85,30 @@ impl Call {
         call
     }
 
+    /// The call of a declared operation.
+    pub(super) fn of<O: lapidary_operations::Operation>() -> Self {
+        let Endpoint {
+            method,
+            path,
+            needs,
+            id,
+            summary,
+            about,
+            answers,
+        } = O::ENDPOINT;
+        let mut call = Self::new(method, path, needs, handle::<O>).named(id, summary);
+        call.operation.description = about.map(ToOwned::to_owned);
+        call = match O::Input::sent_as() {
+            SentAs::Nothing => call,
+            SentAs::Query { parameters, .. } => call.with_parameters(parameters),
+            SentAs::Json(bodies) => call.takes(bodies),
+        };
+        for (status, description) in answers {
+            call = call.answers(*status, description, O::Answer::body());
+        }
+        call
+    }
+
     /// The path as clients know it.
     pub(super) fn public_path(&self) -> String {
         self.path.replace(":.*", "")
@@ -102,15 +128,19 @@ impl Call {
     }
 
     /// The call takes these query parameters.
-    pub(super) fn query<P: IntoParams>(mut self) -> Self {
-        for parameter in P::into_params(|| Some(ParameterIn::Query)) {
+    pub(super) fn query<P: IntoParams>(self) -> Self {
+        self.with_parameters(P::into_params(|| Some(ParameterIn::Query)))
+    }
+
+    fn with_parameters(mut self, parameters: Vec<Parameter>) -> Self {
+        for parameter in parameters {
             self.parameter(parameter);
         }
         self
     }
 
     /// The call takes a body of one of these types.
-    pub(super) fn takes<const N: usize>(mut self, bodies: [Body; N]) -> Self {
+    pub(super) fn takes(mut self, bodies: impl IntoIterator<Item = Body>) -> Self {
         let mut body = RequestBodyBuilder::new().required(Some(Required::True));
         for Body {
             kind,
@@ -130,11 +160,11 @@ impl Call {
     }
 
     /// The call answers with this status and one of these bodies, if any.
-    pub(super) fn answers<const N: usize>(
+    pub(super) fn answers(
         mut self,
         status: u16,
         description: &str,
-        bodies: [Body; N],
+        bodies: impl IntoIterator<Item = Body>,
     ) -> Self {
         let mut response = ResponseBuilder::new().description(description);
         for Body {
@@ -175,7 +205,7 @@ impl Call {
                 response.headers.insert("ETag".to_owned(), RefOr::T(tag));
             }
         }
-        let problem = described::<lapidary_catalogue::api::Problem>("application/problem+json");
+        let problem = json::<Problem>().with_type("application/problem+json");
         let call = Self {
             conditional: true,
             ..self
@@ -247,36 +277,14 @@ fn placeholder_of(placeholder: &str) -> Parameter {
         .build()
 }
 
-/// A body of a request or an answer: its content type and its schema.
-pub(super) struct Body {
-    pub(super) kind: &'static str,
-    pub(super) content: Content,
-    pub(super) schemas: Schemas,
-}
-
-/// JSON.
-pub(super) fn json<T: ToSchema>() -> Body {
-    described::<T>("application/json")
-}
-
 /// JSON Lines; the schema is that of a line.
 pub(super) fn lines<T: ToSchema>() -> Body {
-    described::<T>("application/x-ndjson")
+    json::<T>().with_type("application/x-ndjson")
 }
 
 /// The fields of a form.
 pub(super) fn form<T: ToSchema>() -> Body {
-    described::<T>("application/x-www-form-urlencoded")
-}
-
-/// Text of this type.
-pub(super) fn text(kind: &'static str) -> Body {
-    let schema = ObjectBuilder::new().schema_type(Type::String);
-    Body {
-        kind,
-        content: Content::new(Some(schema)),
-        schemas: Vec::new(),
-    }
+    json::<T>().with_type("application/x-www-form-urlencoded")
 }
 
 /// The content type by which the description names all files.
@@ -284,11 +292,7 @@ const ANY_FILE: &str = "application/octet-stream";
 
 /// The raw bytes of a file.
 pub(super) fn file() -> Body {
-    Body {
-        kind: ANY_FILE,
-        content: Content::new(Some(binary())),
-        schemas: Vec::new(),
-    }
+    Body::of(ANY_FILE, binary())
 }
 
 /// A form with a file.
@@ -307,12 +311,7 @@ pub(super) fn form_of_files() -> Body {
 
 fn form_of(files: impl Into<RefOr<Schema>>, example: &Value) -> Body {
     let schema = ObjectBuilder::new().property(FIELD, files).required(FIELD);
-    let body = Body {
-        kind: FORM_DATA,
-        content: Content::new(Some(schema)),
-        schemas: Vec::new(),
-    };
-    body.example(json!({ FIELD: example }))
+    Body::of(FORM_DATA, schema).example(json!({ FIELD: example }))
 }
 
 fn binary() -> ObjectBuilder {
@@ -325,41 +324,5 @@ fn binary() -> ObjectBuilder {
 /// Any JSON object.
 pub(super) fn object() -> Body {
     let schema = ObjectBuilder::new().schema_type(Type::Object);
-    Body {
-        kind: "application/json",
-        content: Content::new(Some(schema)),
-        schemas: Vec::new(),
-    }
-}
-
-fn described<T: ToSchema>(kind: &'static str) -> Body {
-    let mut schemas = vec![(T::name().into_owned(), T::schema())];
-    T::schemas(&mut schemas);
-    Body {
-        kind,
-        content: Content::new(Some(Ref::from_schema_name(T::name()))),
-        schemas,
-    }
-}
-
-impl Body {
-    /// With an example that the call takes.
-    pub(super) fn example(mut self, example: impl Into<Value>) -> Self {
-        self.content.example = Some(example.into());
-        self
-    }
-
-    /// With several examples by name. A client shows the first in alphabetical order first.
-    pub(super) fn examples<const N: usize>(mut self, examples: [(&str, Value); N]) -> Self {
-        let example = |value| RefOr::T(ExampleBuilder::new().value(Some(value)).build());
-        self.content.examples = examples
-            .map(|(name, value)| (name.to_owned(), example(value)))
-            .into();
-        self
-    }
-
-    /// The same body under another content type.
-    pub(super) fn with_type(self, kind: &'static str) -> Self {
-        Self { kind, ..self }
-    }
+    Body::of("application/json", schema)
 }

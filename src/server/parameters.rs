@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::problem::{Problem, excerpt};
 use lapidary_catalogue::parse;
 use lapidary_common::error::ErrorCode;
+use lapidary_operations::Endpoint;
 use lapidary_store::{BookKey, Library};
 
 /// The maximum number of books or matches in one response.
@@ -25,6 +26,13 @@ pub(super) fn book(request: &HttpRequest) -> Result<BookKey, Problem> {
         library: library(request)?,
         id: segment(request, 5)?.into_owned().try_into()?,
     })
+}
+
+/// The decoded segments of the path that the placeholders of a declared call stand for.
+pub(super) fn segments(request: &HttpRequest, endpoint: &Endpoint) -> Result<Vec<String>, Problem> {
+    let segments = endpoint.segments(request.uri().path()).into_iter();
+    let decoded = segments.map(|segment| decoded(segment).map(Cow::into_owned));
+    decoded.collect()
 }
 
 /// A decoded segment of `/v1/libraries/{library}/books/{id}`; the last segment is the rest of the path with its

@@ -9,14 +9,12 @@ use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use lapidary_catalogue::CatalogueError;
 use lapidary_catalogue::api::{self, Report};
 use lapidary_common::error::{Classified, ErrorCode, ErrorKind};
+pub(super) use lapidary_operations::excerpt;
 
 /// The request id, in both directions.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The retry delay, in seconds.
 const RETRY_SECONDS: &str = "1";
-
-/// How many characters of a client's input a response repeats.
-const EXCERPT: usize = 200;
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
@@ -186,14 +184,6 @@ fn of_cluster(code: ErrorCode) -> Option<&'static str> {
             "the catalogue is full, and the change may not have been made; send it again when the administrator has made room",
         ),
         _ => None,
-    }
-}
-
-/// The beginning of a client's input, short enough to repeat in a response.
-pub(super) fn excerpt(sent: &str) -> String {
-    match sent.char_indices().nth(EXCERPT) {
-        Some((end, _)) => format!("{}…", &sent[..end]),
-        None => sent.to_owned(),
     }
 }
 

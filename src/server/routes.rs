@@ -16,9 +16,8 @@ use super::{
     allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, history,
     import, index,
 };
-use super::{
-    jobs, keys, libraries, metrics, openapi, problem, recipes, sources, stats, texts, webhooks,
-};
+use super::{jobs, libraries, metrics, openapi, problem, recipes, sources, stats, texts, webhooks};
+use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey};
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -73,7 +72,16 @@ pub(super) fn all() -> [Section; 9] {
             vec![webhooks::calls()],
         ),
         section("jobs", "Long-running operations", vec![jobs::calls()]),
-        section("keys", "API keys", vec![keys::calls()]),
+        section(
+            "keys",
+            "API keys",
+            vec![vec![
+                Call::of::<ListKeys>(),
+                Call::of::<MakeKey>(),
+                Call::of::<RotateKey>(),
+                Call::of::<RevokeKey>(),
+            ]],
+        ),
         section(
             "server",
             "Server status and administration",

@@ -21,6 +21,7 @@ use super::{State, language};
 use lapidary_catalogue::{Catalogue, Editor};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
+use lapidary_operations::{Answer as _, Operation};
 use lapidary_store::Actor;
 
 /// A response, already serialized off the event loop.
@@ -58,6 +59,20 @@ impl Answer {
         let json = serde_json::to_vec(shown)
             .map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
         Ok(Self::of(status, Some((ContentType::json(), json))))
+    }
+
+    /// The answer of a declared operation.
+    pub(super) fn of_operation<O: Operation>(answer: &O::Answer) -> Result<Self, Problem> {
+        let usual = O::ENDPOINT.answers.first().map(|(status, _)| *status);
+        let status = answer
+            .status()
+            .or(usual)
+            .and_then(|status| StatusCode::from_u16(status).ok());
+        let json = answer
+            .to_json()
+            .map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
+        let shown = json.map(|json| (ContentType::json(), json));
+        Ok(Self::of(status.unwrap_or_default(), shown))
     }
 
     /// A problem that may be long, because it has a report.

@@ -142,7 +142,10 @@ impl Check {
         let finished = checked.and_then(|()| shown.finish());
         match (finished, shown.status()) {
             // Protected text was found, whatever failed later.
-            (Err(failure @ (Failure::Input(_) | Failure::Failed(_))), Status::Found) => {
+            (
+                Err(failure @ (Failure::Input(_) | Failure::Missing(_) | Failure::Failed(_))),
+                Status::Found,
+            ) => {
                 tell(format_args!("lapidary: {failure}"));
                 Ok(Status::Found)
             }

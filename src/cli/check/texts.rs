@@ -130,7 +130,7 @@ fn kept(catalogue: &dyn Access, library: &str, id: &str) -> Result<Option<Whole>
             text,
             ..Whole::default()
         })),
-        Err(Failure::Input(_)) => Ok(None),
+        Err(Failure::Input(_) | Failure::Missing(_)) => Ok(None),
         Err(error) => Err(error.to_string()),
     }
 }

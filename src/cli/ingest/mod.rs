@@ -312,7 +312,9 @@ impl Ingest {
                         for (name, entry) in job.load(name, self.input.text.reading) {
                             let added = match entry.map(|entry| server.add(entry)) {
                                 Ok(Err(
-                                    refused @ (Failure::Input(_) | Failure::Matches { .. }),
+                                    refused @ (Failure::Input(_)
+                                    | Failure::Missing(_)
+                                    | Failure::Matches { .. }),
                                 )) => Err(refused),
                                 Err(why) => Err(Failure::Input(why)),
                                 Ok(added) => Ok(added?),

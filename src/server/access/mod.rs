@@ -39,33 +39,13 @@ use super::{State, conditions};
 use lapidary_catalogue::permission::{Rate, Role};
 use lapidary_catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Usage};
 use lapidary_common::error::ErrorCode;
+pub(super) use lapidary_operations::Needs;
 use lapidary_store::Library;
 
 /// The header for clients that cannot send `Authorization`.
 const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
 /// The challenge sent with a refusal (RFC 6750).
 const CHALLENGE: &str = "Bearer realm=\"lapidary\"";
-
-/// What a call needs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Needs {
-    /// Nothing: the call is public.
-    Nothing,
-    /// Any valid key.
-    AnyKey,
-    /// A key that can check.
-    Check,
-    /// The same, unless the settings open it to all: existing clients send no key.
-    CheckUnlessOpen,
-    /// A key that can read the kept texts of the library in the path.
-    Texts,
-    /// A key that can ingest into the library in the path.
-    Ingest,
-    /// A key that can ingest. The call shows only what is [`Visible`] to it.
-    AnyIngest,
-    /// An administrator's key.
-    Admin,
-}
 
 /// What a call is admitted by.
 #[derive(Debug, Clone, Copy)]

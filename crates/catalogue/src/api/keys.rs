@@ -44,6 +44,24 @@ pub struct NewKey {
     pub expires: Option<Timestamp>,
 }
 
+impl NewKey {
+    /// A key with this role, and without any limits.
+    #[must_use]
+    pub fn new(name: &str, role: Role) -> Self {
+        Self {
+            name: name.to_owned(),
+            role,
+            libraries: BTreeSet::new(),
+            trusted: None,
+            may_forbid: false,
+            must_gate: None,
+            rate: None,
+            quota: None,
+            expires: None,
+        }
+    }
+}
+
 /// A key, without its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Key {

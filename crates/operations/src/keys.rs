@@ -1,0 +1,101 @@
+//! Keys: created, listed, rotated, revoked.
+
+use jiff::SignedDuration;
+use lapidary_catalogue::CatalogueError;
+use lapidary_catalogue::api::{Keys, MadeKey, NewKey, Rotation};
+use serde_json::json;
+
+use crate::{Done, Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, excerpt};
+
+/// Lists all keys.
+pub struct ListKeys;
+
+impl Operation for ListKeys {
+    type Path = ();
+    type Input = ();
+    type Answer = Keys;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/keys", Needs::Admin)
+        .named("keys", "List all keys, without their secrets")
+        .answers(&[(200, "The keys")]);
+
+    fn run(session: &Session<'_>, (): (), (): ()) -> Result<Keys, OperationError> {
+        let keys = session.keys()?;
+        Ok(Keys { keys })
+    }
+}
+
+/// Creates a key.
+pub struct MakeKey;
+
+impl Input for NewKey {
+    fn sent_as() -> SentAs {
+        SentAs::json::<Self>(json!({ "name": "me", "role": "admin" }))
+    }
+}
+
+impl Operation for MakeKey {
+    type Path = ();
+    type Input = NewKey;
+    type Answer = MadeKey;
+    const ENDPOINT: Endpoint = Endpoint::post("/v1/keys", Needs::Admin)
+        .named("make_key", "Create a key")
+        .about(
+            "The role is check, texts or ingest (these with `libraries`), or admin. The secret is shown only once. From the first \
+             key on, every call needs one: make an admin's key first.",
+        )
+        .answers(&[(201, "The key and its secret")]);
+
+    fn run(session: &Session<'_>, (): (), new: NewKey) -> Result<MadeKey, OperationError> {
+        Ok(session.add_key(new)?)
+    }
+}
+
+/// Gives a key a new secret. The former one stays valid for some time.
+pub struct RotateKey;
+
+impl Input for Rotation {
+    fn sent_as() -> SentAs {
+        SentAs::json::<Self>(json!({ "overlap_seconds": 86_400 }))
+    }
+}
+
+impl Operation for RotateKey {
+    type Path = String;
+    type Input = Rotation;
+    type Answer = MadeKey;
+    const ENDPOINT: Endpoint = Endpoint::post("/v1/keys/{name}/rotate", Needs::Admin)
+        .named("rotate_key", "Rotate a key: create a new secret")
+        .answers(&[(201, "The key and its new secret")]);
+
+    fn run(
+        session: &Session<'_>,
+        name: String,
+        rotation: Rotation,
+    ) -> Result<MadeKey, OperationError> {
+        let overlap = SignedDuration::from_secs(rotation.overlap_seconds.into());
+        Ok(session.rotate_key(&name, overlap)?)
+    }
+}
+
+/// Revokes a key immediately.
+pub struct RevokeKey;
+
+impl Operation for RevokeKey {
+    type Path = String;
+    type Input = ();
+    type Answer = Done;
+    const ENDPOINT: Endpoint = Endpoint::delete("/v1/keys/{name}", Needs::Admin)
+        .named("revoke_key", "Revoke a key immediately")
+        .about(
+            "If that cannot be written, the answer is 507 `revoked_in_memory`: this server refuses the key from now on, and tries again \
+             to write that. Until then, other servers of a cluster may accept the key, and so does this one if it is restarted.",
+        )
+        .answers(&[(204, "The key was revoked, and that is on disk")]);
+
+    fn run(session: &Session<'_>, name: String, (): ()) -> Result<Done, OperationError> {
+        if session.host.revoke_key(session, &name)? {
+            return Ok(Done);
+        }
+        Err(CatalogueError::NoSuchKey(excerpt(&name)).into())
+    }
+}

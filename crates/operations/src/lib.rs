@@ -1,0 +1,65 @@
+//! Every operation on a catalogue, declared once: its method and path, who may call it, what it takes, what it answers, its
+//! documentation, and what it does.
+//!
+//! The server mounts operations and describes them in `docs/openapi.json`, the command line calls them in this process or
+//! through a server, and the console calls them in the server's own process. There is a file for each resource.
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use lapidary_catalogue::Catalogue;
+//! use lapidary_catalogue::api::NewKey;
+//! use lapidary_catalogue::permission::Role;
+//! use lapidary_operations::keys::{ListKeys, MakeKey};
+//! use lapidary_operations::{CommandLine, Operation, Request, Session};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! let catalogue = Arc::new(Catalogue::open_or_create(folder.path())?);
+//! let session = Session::local(&catalogue, &CommandLine);
+//! let made = MakeKey::run(&session, (), NewKey::new("me", Role::Admin))?;
+//! assert_eq!(ListKeys::run(&session, (), ())?.keys, [made.key]);
+//!
+//! // The same call, for a server.
+//! let request = Request::of::<ListKeys>(&(), &());
+//! assert_eq!((request.method, &*request.target), ("GET", "/v1/keys"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod keys;
+
+mod answer;
+mod body;
+mod endpoint;
+mod error;
+mod input;
+mod path;
+mod request;
+mod session;
+
+pub use answer::{Answer, Done, Upserted};
+pub use body::{Body, json, text};
+pub use endpoint::{Endpoint, Needs};
+pub use error::{OperationError, excerpt};
+pub use input::{Input, SentAs, page_limit};
+pub use path::{JobNumber, PathParameters};
+pub use request::Request;
+pub use session::{CommandLine, Host, Session};
+
+/// An operation on a catalogue.
+pub trait Operation: 'static {
+    /// What the placeholders of its path stand for.
+    type Path: PathParameters;
+    /// What it takes besides: a query or a JSON body.
+    type Input: Input;
+    /// What it answers.
+    type Answer: Answer;
+    /// Where it is, who may call it, and what there is to know about it.
+    const ENDPOINT: Endpoint;
+
+    /// Does it.
+    fn run(
+        session: &Session<'_>,
+        path: Self::Path,
+        input: Self::Input,
+    ) -> Result<Self::Answer, OperationError>;
+}

@@ -1,0 +1,91 @@
+//! An operation as a request over HTTP.
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use utoipa::openapi::path::HttpMethod;
+
+use crate::{Endpoint, Input, Operation, PathParameters, SentAs};
+
+/// An operation as a request over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Request {
+    /// The method.
+    pub method: &'static str,
+    /// The path and the query.
+    pub target: String,
+    /// The JSON body.
+    pub body: Option<Vec<u8>>,
+}
+
+impl Request {
+    /// The request that calls an operation.
+    #[must_use]
+    pub fn of<O: Operation>(path: &O::Path, input: &O::Input) -> Self {
+        let endpoint = O::ENDPOINT;
+        let (mut target, mut body) = (endpoint.filled(path), None);
+        match O::Input::sent_as() {
+            SentAs::Nothing => {}
+            // Flat structures of strings and numbers always serialize.
+            SentAs::Query { .. } => {
+                let query = serde_urlencoded::to_string(input).unwrap_or_default();
+                if !query.is_empty() {
+                    target = format!("{target}?{query}");
+                }
+            }
+            SentAs::Json(_) => body = Some(serde_json::to_vec(input).unwrap_or_default()),
+        }
+        Self {
+            method: endpoint.method_name(),
+            target,
+            body,
+        }
+    }
+}
+
+impl Endpoint {
+    /// The path with these values in place of the placeholders.
+    #[must_use]
+    pub fn filled(&self, path: &impl PathParameters) -> String {
+        let mut values = path.segments().into_iter();
+        let mut filled = String::new();
+        for part in self.path.split('/').skip(1) {
+            filled.push('/');
+            if part.starts_with('{') {
+                let value = values.next().unwrap_or_default();
+                filled.extend(utf8_percent_encode(&value, NON_ALPHANUMERIC));
+            } else {
+                filled.push_str(part);
+            }
+        }
+        filled
+    }
+
+    /// The name of its method.
+    #[must_use]
+    pub fn method_name(&self) -> &'static str {
+        match self.method {
+            HttpMethod::Post => "POST",
+            HttpMethod::Put => "PUT",
+            HttpMethod::Patch => "PATCH",
+            HttpMethod::Delete => "DELETE",
+            _ => "GET",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lapidary_store::BookKey;
+
+    use crate::{Endpoint, Needs};
+
+    #[test]
+    fn names_are_encoded_as_a_whole() {
+        let endpoint = Endpoint::get("/v1/libraries/{library}/books/{id:.*}", Needs::Ingest);
+        let key = BookKey {
+            library: "a/b".parse().unwrap(),
+            id: "../ж?".parse().unwrap(),
+        };
+        let expected = "/v1/libraries/a%2Fb/books/%2E%2E%2F%D0%B6%3F";
+        assert_eq!(endpoint.filled(&key), expected);
+    }
+}

@@ -1,0 +1,67 @@
+//! On what, for whom and where an operation runs.
+
+use std::collections::BTreeSet;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use lapidary_catalogue::{Catalogue, CatalogueError, Editor};
+use lapidary_store::{Actor, Library};
+
+/// A catalogue, and for whom an operation works on it.
+pub struct Session<'c> {
+    /// The catalogue, for what may outlive the operation.
+    pub catalogue: &'c Arc<Catalogue>,
+    /// The libraries that the caller may see; `None` for all.
+    pub libraries: Option<BTreeSet<Library>>,
+    /// The process in which it runs.
+    pub host: &'c dyn Host,
+    editor: Editor<'c>,
+}
+
+impl<'c> Session<'c> {
+    /// For a caller who may see these libraries; `None` for all.
+    #[must_use]
+    pub fn new(
+        catalogue: &'c Arc<Catalogue>,
+        actor: Actor,
+        libraries: Option<BTreeSet<Library>>,
+        host: &'c dyn Host,
+    ) -> Self {
+        Self {
+            catalogue,
+            libraries,
+            host,
+            editor: catalogue.by(actor),
+        }
+    }
+
+    /// For whoever can change the catalogue's folder as well.
+    #[must_use]
+    pub fn local(catalogue: &'c Arc<Catalogue>, host: &'c dyn Host) -> Self {
+        Self::new(catalogue, Actor::Local, None, host)
+    }
+}
+
+impl<'c> Deref for Session<'c> {
+    type Target = Editor<'c>;
+
+    fn deref(&self) -> &Editor<'c> {
+        &self.editor
+    }
+}
+
+/// The process in which operations run.
+pub trait Host: Send + Sync {
+    /// Revokes a key immediately. Returns whether it existed.
+    fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError>;
+}
+
+/// A command that works on a catalogue without a server.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CommandLine;
+
+impl Host for CommandLine {
+    fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError> {
+        editor.revoke_key(name)
+    }
+}

@@ -1,0 +1,87 @@
+//! The one handler of all declared operations.
+
+use actix_web::web::{Data, Payload};
+use actix_web::{HttpRequest, HttpResponse};
+use lapidary_catalogue::{CatalogueError, Editor};
+use lapidary_operations::{Endpoint, Host, Input, Operation, PathParameters, SentAs, Session};
+use utoipa::openapi::path::HttpMethod;
+
+use super::access::{Needs, Visible};
+use super::body::{self, Sent, WORDS};
+use super::memory::Room;
+use super::problem::Problem;
+use super::turns::Lane;
+use super::work::{Answer, work_shared};
+use super::{State, parameters, requests};
+
+/// Reads a request, does what it asks for, and answers.
+pub(super) async fn handle<O: Operation>(
+    request: HttpRequest,
+    payload: Payload,
+    state: Data<State>,
+) -> Result<HttpResponse, Problem> {
+    let endpoint = O::ENDPOINT;
+    let path = O::Path::of_segments(parameters::segments(&request, &endpoint)?)?;
+    if waits_for_the_disk(&endpoint) {
+        requests::is_work_of(Lane::Changes);
+    }
+    let input = Received::<O::Input>::of(&request, payload, &state).await?;
+    let libraries = Visible::to(&request);
+    let host = Data::clone(&state);
+    work_shared(&state, move |catalogue, actor| {
+        let (input, mut room) = input.parsed()?;
+        room.grow_for(input.text(), catalogue)?;
+        let session = Session::new(catalogue, actor, libraries, &**host);
+        Answer::of_operation::<O>(&O::run(&session, path, input)?)
+    })
+    .await
+}
+
+/// Whether a call of those who may only check changes something.
+fn waits_for_the_disk(endpoint: &Endpoint) -> bool {
+    endpoint.needs == Needs::Check && endpoint.method != HttpMethod::Get
+}
+
+/// The input of an operation, before it costs any work.
+enum Received<I> {
+    Parsed(I, Room),
+    Json(Sent),
+}
+
+impl<I: Input> Received<I> {
+    async fn of(request: &HttpRequest, payload: Payload, state: &State) -> Result<Self, Problem> {
+        let query = request.query_string();
+        let parsed = match I::sent_as() {
+            SentAs::Nothing => parameters::query("", "")?,
+            SentAs::Query { known, .. } => parameters::query(query, known)?,
+            SentAs::Json(_) => {
+                parameters::none(query)?;
+                let limit = if I::IS_LARGE { state.max_body } else { WORDS };
+                let sent = body::body_of(body::JSON, request, payload, state, limit).await?;
+                return Ok(Self::Json(sent));
+            }
+        };
+        Ok(Self::Parsed(parsed, state.memory.room()))
+    }
+
+    /// The input, with the memory that is reserved for it.
+    fn parsed(self) -> Result<(I, Room), Problem> {
+        match self {
+            Self::Parsed(input, room) => Ok((input, room)),
+            Self::Json(sent) => sent.json(),
+        }
+    }
+}
+
+impl Host for State {
+    fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError> {
+        let revoked = editor.revoke_key_at_once(name);
+        if matches!(
+            revoked,
+            Ok(true) | Err(CatalogueError::RevokedInMemory { .. })
+        ) {
+            self.access.forget(name);
+        }
+        revoked
+    }
+}
