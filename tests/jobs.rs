@@ -10,7 +10,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use crate::common::watched::{Call, Stop, Watched};
-use crate::common::{Folder, Server, database, prose, run, set_earlier_hardened};
+use crate::common::{Folder, Server, database, prose, run};
 use lapidary_catalogue::{Catalogue, Content, NewEntry};
 use lapidary_gems::Recipe;
 use lapidary_store::{Actor, BookKey, Rights, RocksStore};
@@ -1242,104 +1242,30 @@ fn what_is_no_whole_export_creates_nothing() {
     }
 }
 
-/// Gems of `hardened` as it was before its first release are left out.
+/// Such as one with `hardened` as it was before the first release.
 #[test]
-fn an_export_with_an_earlier_definition_is_imported_without_its_gems() {
+fn an_export_with_a_recipe_that_nobody_knows_is_refused() {
     let folder = Folder::new();
     folder.file("books/one.txt", prose(1, 3_000));
     run(
-        "ingest --library l --rights protected --keep-folds --data {} {}",
+        "ingest --library l --rights protected --data {} {}",
         &[folder.data(), folder.path("books")],
     )
     .expect(0);
     let export = folder.path("export.ndjson");
     run("export --data {} {}", &[folder.data(), export.clone()]).expect(0);
     let written = fs::read_to_string(&export).expect("an export");
-    let earlier = written
-        .replacen("\"window\":184,\"bits\":48", "\"window\":110", 1)
-        .replace("\"sounds\":", "\"hardened\":");
+    let earlier = written.replacen("\"window\":184,\"bits\":48", "\"window\":110", 1);
     assert_ne!(earlier, written);
     fs::write(&export, earlier).expect("it can be written");
     let data = folder.path("imported");
-    let imported = run("import --data {} {}", &[data.clone(), export]).expect(0);
+    let refused = run("import --data {} {}", &[data.clone(), export]).expect(2);
     assert!(
-        imported
-            .err
-            .contains("'hardened' in this export are by an earlier definition"),
+        refused.err.contains("line 1: ") && refused.err.contains("hardened"),
         "{}",
-        imported.err
+        refused.err
     );
-    run("verify --data {}", &[&data]).expect(0);
-    let stats = run("stats --data {}", &[&data]).expect(0).out;
-    assert!(
-        stats.contains("recipe hardened (incomplete): 0 books, 0 gems"),
-        "{stats}"
-    );
-    assert!(
-        stats.contains("recipe released (default): 1 book, "),
-        "{stats}"
-    );
-    run(
-        "reindex --data {} --recipe hardened --from sources {}",
-        &[data.clone(), folder.path("books")],
-    )
-    .expect(0);
-    run("check --data {} {}", &[data, folder.path("books/one.txt")]).expect(1);
-}
-
-/// A folder with such gems says what to do: when it is opened first, in each report, and in the diagnosis.
-#[test]
-fn a_folder_with_an_earlier_definition_says_how_to_compute_the_gems_anew() {
-    for recipes in ["--recipe hardened", ""] {
-        let folder = Folder::new();
-        let text = prose(1, 3_000);
-        folder.file("books/one.txt", &text);
-        // Only `hardened` sees through it.
-        let copy = folder.file(
-            "copy.txt",
-            text.replace('p', "р").replace('k', "к").replace('m', "м"),
-        );
-        let data = folder.data();
-        run(
-            &format!("ingest {recipes} --library l --rights protected --data {{}} {{}}"),
-            &[&data, &folder.path("books")],
-        )
-        .expect(0);
-        let check = |status| run("check --data {} {}", &[&data, &copy]).expect(status);
-        assert!(check(1).out.starts_with("PROTECTED"), "{recipes}");
-        set_earlier_hardened(&data);
-        // Without another recipe, there is nothing to compare with.
-        let missed = if recipes.is_empty() { 0 } else { 2 };
-        let first = check(missed);
-        let command = format!(
-            "lapidary reindex --data {} --recipe hardened --from sources PATH",
-            data.display()
-        );
-        assert!(first.err.contains(&command), "{}", first.err);
-        let (again, advice) = (
-            check(missed),
-            "the gems must be computed: `lapidary doctor` shows the command",
-        );
-        let words = again.out.split_whitespace().collect::<Vec<_>>().join(" ");
-        let cause = if recipes.is_empty() {
-            "no book has gems of recipe 'hardened', so this check did without it"
-        } else {
-            "1 of 1 books have no gems of recipe 'hardened', so this check could not find them"
-        };
-        assert!(
-            words.contains(&format!("note: {cause}; {advice} ")),
-            "{words}"
-        );
-        assert!(again.err.is_empty(), "{}", again.err);
-        let doctor = run("doctor --data {}", &[&data]).expect(1).out;
-        assert!(doctor.contains(&command), "{doctor}");
-        run(
-            "reindex --data {} --recipe hardened --from sources {}",
-            &[&data, &folder.path("books")],
-        )
-        .expect(0);
-        assert!(!check(1).out.contains("note:"), "{recipes}");
-    }
+    assert!(!data.exists());
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
-use rocksdb::{DB, IteratorMode, Options};
+use rocksdb::{DB, Options};
 use serde_json::Value;
 
 /// The program under test.
@@ -69,26 +69,6 @@ pub fn database(data: &Path) -> DB {
 /// The column families in the folder of a catalogue.
 pub fn families(data: &Path) -> Vec<String> {
     DB::list_cf(&Options::default(), data).expect("column families")
-}
-
-/// Gives a catalogue with the recipe `hardened` the definition that it had before its first release.
-pub fn set_earlier_hardened(data: &Path) {
-    let db = database(data);
-    let meta = db.cf_handle("meta").expect("a family");
-    let entries = db
-        .iterator_cf(meta, IteratorMode::Start)
-        .map(|entry| entry.expect("an entry"));
-    let is_hardened = |key: &[u8], value: &[u8]| {
-        key.starts_with(b"recipe\0")
-            && str::from_utf8(value).is_ok_and(|value| value.contains("\"hardened\""))
-    };
-    let keys: Vec<_> = entries
-        .filter(|(key, value)| is_hardened(key, value))
-        .map(|(key, _)| key)
-        .collect();
-    assert_eq!(keys.len(), 1);
-    db.put_cf(meta, &keys[0], r#"{"name":"hardened","window":110}"#)
-        .expect("it can be written");
 }
 
 /// The result of running the program.

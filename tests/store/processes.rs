@@ -11,9 +11,7 @@ use std::time::{Duration, Instant};
 use lapidary_store::{Actor, Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
 use tempfile::tempdir;
 
-use crate::store::support::{
-    copy, create, keeping, key, raw, raw_keys, refusal, set_version, simple,
-};
+use crate::store::support::{copy, create, keeping, key, raw, refusal, simple};
 
 /// This program again, in one of the roles of [`child_process`].
 fn child(role: &str, dir: &Path) -> Command {
@@ -56,7 +54,6 @@ fn child_process() {
                 println!("\nput {i}");
             }
         }
-        "upgrade" => drop(RocksStore::open(dir).unwrap()),
         "fill" => fill(dir),
         role => panic!("{role} is no role"),
     }
@@ -120,42 +117,6 @@ fn a_killed_process_loses_nothing_it_acknowledged() {
                 .unwrap()
                 .is_some(),
             "book {i} of {last} is lost"
-        );
-    }
-}
-
-#[test]
-fn an_upgrade_that_is_killed_is_completed_later() {
-    let dir = tempdir().unwrap();
-    let store = create(dir.path());
-    let books: Vec<_> = (0..5_000)
-        .map(|i| simple("lib", &i.to_string(), []))
-        .collect();
-    store.put(&Actor::Local, books).unwrap();
-    drop(store);
-    let all = raw_keys(dir.path(), "terms");
-    for milliseconds in [0, 20, 40, 60, 80, 120, 160, 200] {
-        // As version 8 left it.
-        raw(dir.path(), |db| {
-            all.iter()
-                .for_each(|key| db.delete_cf(db.cf_handle("terms").unwrap(), key).unwrap())
-        });
-        set_version(dir.path(), 8);
-        fs::remove_file(dir.path().join("lapidary.version")).unwrap();
-        let mut upgrading = child("upgrade", dir.path())
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap();
-        std::thread::sleep(Duration::from_millis(milliseconds));
-        upgrading.kill().unwrap();
-        upgrading.wait().unwrap();
-        let store = RocksStore::open(dir.path()).unwrap();
-        assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
-        drop(store);
-        assert_eq!(
-            raw_keys(dir.path(), "terms"),
-            all,
-            "killed after {milliseconds} ms"
         );
     }
 }

@@ -269,44 +269,6 @@ fn line(recipes: &[Recipe], book: NewBook) -> ExportBook {
 const LONGEST_HEADER: usize = 64 << 20;
 /// How many times its length reading the first line takes.
 const HEADER_PARSED: usize = 24;
-/// The fold of the recipes with an earlier definition.
-const FORMER_FOLD: &str = "hardened";
-
-/// The header of an export, in which recipes may have an earlier definition.
-#[derive(Deserialize)]
-#[serde(try_from = "serde_json::Value")]
-struct Renewed {
-    /// The header with the present definitions. The renewed recipes are incomplete.
-    header: ExportHeader,
-    former: Vec<RecipeName>,
-}
-
-impl TryFrom<serde_json::Value> for Renewed {
-    type Error = serde_json::Error;
-
-    fn try_from(mut header: serde_json::Value) -> serde_json::Result<Self> {
-        let mut former = Vec::new();
-        for recipe in header
-            .get_mut("recipes")
-            .and_then(|recipes| recipes.as_array_mut())
-            .into_iter()
-            .flatten()
-        {
-            if let Some(renewed) = Recipe::renewed(recipe.to_string().as_bytes()) {
-                former.push(renewed.name().clone());
-                *recipe = serde_json::to_value(renewed)?;
-            }
-        }
-        let mut header: ExportHeader = serde_json::from_value(header)?;
-        // The first one becomes the default, and should have gems.
-        header
-            .recipes
-            .sort_by_key(|recipe| former.contains(recipe.name()));
-        header.incomplete.retain(|name| !former.contains(name));
-        header.incomplete.extend(former.iter().cloned());
-        Ok(Self { header, former })
-    }
-}
 
 /// An export being read.
 struct Reading<'a> {
@@ -321,16 +283,13 @@ struct Reading<'a> {
     held: usize,
     /// Whether the current line is the first decision.
     decides: bool,
-    /// The recipes whose gems are by an earlier definition, and are left out.
-    former: Vec<RecipeName>,
 }
 
 impl<'a> Reading<'a> {
     fn new(input: &'a mut dyn BufRead, longest: u64, account: Account<'a>) -> Self {
-        let (line, former) = (Vec::new(), Vec::new());
         Self {
             input,
-            line,
+            line: Vec::new(),
             longest,
             number: 0,
             books: 0,
@@ -338,7 +297,6 @@ impl<'a> Reading<'a> {
             account,
             held: 0,
             decides: false,
-            former,
         }
     }
 
@@ -405,15 +363,7 @@ impl<'a> Reading<'a> {
             Ok(1..=VERSION) if self.line.len() > LONGEST_HEADER => Err(self.bad("the line is too long")),
             Ok(1..=VERSION) => {
                 self.take(HEADER_PARSED * self.line.len())?;
-                let Renewed { header, former } = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
-                for recipe in &former {
-                    tracing::warn!(
-                        "the gems of '{recipe}' in this export are by an earlier definition and are left out; to compute new \
-                         ones: lapidary reindex --recipe {recipe} --from sources PATH…"
-                    );
-                }
-                self.former = former;
-                Ok(header)
+                parse::json(&self.line).map_err(|wrong| self.bad(wrong))
             }
             Ok(newer) => Err(self
                 .bad(format!("the export has version {newer}, but this program supports up to {VERSION}; update it"))),
@@ -475,16 +425,11 @@ impl<'a> Reading<'a> {
         self.take(2 * self.line.len() + lists * size_of::<PlacedGem>())?;
         let line = parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
         let ExportBook {
-            mut book,
-            mut gems,
-            mut folds,
+            book,
+            gems,
+            folds,
             text,
         } = line;
-        for former in &self.former {
-            book.gems.remove(former);
-            gems.remove(former);
-        }
-        folds.remove(FORMER_FOLD);
         let book = Record::from(book);
         book.within_bounds().map_err(|e| self.bad(e.to_string()))?;
         let gems = gems

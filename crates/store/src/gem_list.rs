@@ -28,8 +28,7 @@ use lapidary_gems::{Gem, Place, PlacedGem};
 
 use super::bits::{Numbers, pack, word};
 
-/// What a list begins with: the number 0 in two bytes. Lists written before format 11 begin with their count, in as few
-/// bytes as possible.
+/// What a list begins with, so that no other value is taken for one.
 const MARK: [u8; 2] = [0x80, 0];
 /// The maximum number of zeros in unary.
 const FAR: u64 = 24;
@@ -132,9 +131,7 @@ fn take_similar(bytes: &mut &[u8], count: usize) -> Option<Vec<u64>> {
 /// Decodes gems of `width` bytes. Returns `None` if the bytes are not a list of gems.
 #[must_use]
 pub fn decode(bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
-    let Some(mut bytes) = bytes.strip_prefix(&MARK) else {
-        return decode_former(bytes, width);
-    };
+    let mut bytes = bytes.strip_prefix(&MARK)?;
     let (mut list, placed) = take_gems(&mut bytes, width)?;
     let count = placed.iter().map(|byte| byte.count_ones() as usize).sum();
     let gaps = take_similar(&mut bytes, count)?;
@@ -142,19 +139,6 @@ pub fn decode(bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
     let mut pairs = gaps.into_iter().zip(lengths);
     place(&mut list, placed, || pairs.next())?;
     (bytes.is_empty() && pairs.next().is_none()).then_some(list)
-}
-
-/// Decodes a list written before format 11, in which two varints for each placed gem follow the bits: gap, zigzag, and
-/// length.
-fn decode_former(mut bytes: &[u8], width: usize) -> Option<Vec<PlacedGem>> {
-    let (mut list, placed) = take_gems(&mut bytes, width)?;
-    place(&mut list, placed, || {
-        Some((
-            varint::unzigzag(varint::take(&mut bytes)?),
-            varint::take(&mut bytes)?,
-        ))
-    })?;
-    bytes.is_empty().then_some(list)
 }
 
 /// Takes gems from the front of `bytes`, and the bits that say which have a place.
@@ -265,32 +249,6 @@ mod tests {
             |i| 30 + i * 104_729 % 20,
         );
         assert!(size(&far) < size(&varied) + 16);
-    }
-
-    #[test]
-    fn lists_of_earlier_folders_are_read() {
-        let list = [
-            PlacedGem {
-                gem: Gem(0x0102_0304),
-                place: Some(Place { start: 5, end: 305 }),
-            },
-            PlacedGem {
-                gem: Gem(7),
-                place: None,
-            },
-            PlacedGem {
-                gem: Gem(8),
-                place: Some(Place {
-                    start: 304,
-                    end: 306,
-                }),
-            },
-        ];
-        let bytes = [
-            3, 4, 3, 2, 1, 7, 0, 0, 0, 8, 0, 0, 0, 0b101, 10, 0xac, 2, 1, 2,
-        ];
-        assert_eq!(decode(&bytes, 4), Some(list.to_vec()));
-        assert_eq!(decode(&[0], 4), Some(Vec::new()));
     }
 
     #[test]

@@ -4,9 +4,6 @@ use lapidary_gems::{Gem, PlacedGem, Recipe, RecipeName, WrittenGem};
 
 use super::StoreError;
 
-/// The size of gems by an earlier definition, in bits.
-pub const FORMER_GEM_BITS: u32 = 64;
-
 /// A recipe of this store.
 #[derive(Debug, Clone)]
 pub struct KnownRecipe {
@@ -18,9 +15,7 @@ pub struct KnownRecipe {
     pub leaving: bool,
     /// Whether checks can use the recipe without explicitly accepting missing books.
     pub ready: bool,
-    /// Whether the gems in the store are by an earlier definition.
-    pub former: bool,
-    /// The size of the gems in the store, in bits.
+    /// The size of a gem, in bits.
     pub gem_bits: u32,
     /// The upper bits of a gem that number its bucket, in an engine where recipes differ in them.
     pub bucket_bits: u32,
@@ -39,7 +34,6 @@ impl KnownRecipe {
             recipe,
             leaving: false,
             ready,
-            former: false,
             gem_bits,
             bucket_bits: BUCKET_BITS,
         }

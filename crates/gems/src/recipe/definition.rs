@@ -110,18 +110,3 @@ impl TryFrom<Definition> for Recipe {
         }
     }
 }
-
-impl Recipe {
-    /// The recipe of a stored definition in an earlier form, which this version cannot compute: the recipe of the same name
-    /// has other gems now.
-    #[must_use]
-    pub fn renewed(definition: &[u8]) -> Option<Self> {
-        let definition: Definition = serde_json::from_slice(definition).ok()?;
-        let Definition::Hardened { name, .. } = &definition else {
-            return None;
-        };
-        let present =
-            Self::built_in().find(|recipe| recipe.name == *name && recipe.reads_clean())?;
-        (Definition::from(present.clone()) != definition).then_some(present)
-    }
-}

@@ -17,9 +17,7 @@ use super::schema::{self, Family, MetaKey};
 use super::{RocksStore, audit};
 use crate::postings::{Reader, Unreadable};
 use crate::recipes::KnownRecipe;
-use crate::{
-    Action, Actor, BookNo, Library, LibrarySummary, Snapshot, StoreError, UNWATCHED, Watch,
-};
+use crate::{Action, Actor, BookNo, Library, LibrarySummary, Snapshot, StoreError, Watch};
 
 /// Number of records rewritten in one batch.
 const BATCH: usize = 1000;
@@ -39,30 +37,6 @@ pub(super) fn drop_recipe(
     };
     strip_all(store, name, watch)?;
     erase(store, &recipe, watch)
-}
-
-/// Removes the gems of recipes that were changed before they were released, because this version cannot compute such gems.
-/// The recipes stay, with their present definition, and checks refuse them until all books have gems of them again.
-pub(super) fn renew(store: &RocksStore) -> Result<(), StoreError> {
-    let former: Vec<KnownRecipe> = store
-        .view()
-        .known()
-        .0
-        .iter()
-        .filter(|known| known.former)
-        .cloned()
-        .collect();
-    for recipe in former {
-        tracing::warn!(
-            "{0}: the gems of '{1}' are by an earlier definition and are removed; give the books new ones: lapidary reindex \
-             --data {0} --recipe {1} --from sources PATH…",
-            store.dir.display(),
-            recipe.name()
-        );
-        strip_all(store, recipe.name(), UNWATCHED)?;
-        erase(store, &recipe, UNWATCHED)?;
-    }
-    Ok(())
 }
 
 /// Removes the name from all records.
@@ -171,8 +145,7 @@ fn strip(
     Ok(last)
 }
 
-/// Deletes everything that is left, except for the definition of a recipe to renew. No book has the recipe any more, so without
-/// its changes in the delta, its postings stay as they are, and can be counted while others write.
+/// Deletes everything that is left. No book has the recipe any more, so without its changes in the delta, its postings stay as they are, and can be counted while others write.
 fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(), StoreError> {
     let mut from = recipe.number.to_be_bytes().to_vec();
     while erase_changes(store, recipe, &mut from, CHANGES)? {
@@ -199,13 +172,6 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(
     for key in MetaKey::of_recipe(recipe.number) {
         batch.delete_cf(meta, key.bytes());
     }
-    if recipe.former {
-        batch.put_cf(
-            meta,
-            MetaKey::Recipe(recipe.number).bytes(),
-            schema::json(&recipe.recipe),
-        );
-    }
     batch.put_cf(meta, MetaKey::Postings.bytes(), counts.write());
     let mut recipes = store
         .recipes
@@ -213,16 +179,7 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(
         .unwrap_or_else(PoisonError::into_inner);
     durably(store, batch)?;
     let mut left = (**recipes).clone();
-    left.0
-        .retain(|known| recipe.former || known.number != recipe.number);
-    for known in left
-        .0
-        .iter_mut()
-        .filter(|known| known.number == recipe.number)
-    {
-        (known.former, known.ready) = (false, false);
-        known.gem_bits = known.recipe.gem_bits();
-    }
+    left.0.retain(|known| known.number != recipe.number);
     *recipes = Arc::new(left);
     Ok(())
 }
@@ -317,7 +274,7 @@ mod tests {
 
     use super::super::verify::verify;
     use super::*;
-    use crate::{BookKey, NewBook, Record, Rights, Standing, Store as _};
+    use crate::{BookKey, NewBook, Record, Rights, Standing, Store as _, UNWATCHED};
     use lapidary_common::description::Description;
 
     fn book(id: u8, recipes: &[&Recipe]) -> NewBook {

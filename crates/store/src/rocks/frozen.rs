@@ -13,7 +13,8 @@ use std::time::Duration;
 use tempfile::{Builder, TempDir};
 
 use super::error::{from_io, show};
-use super::open::{self, CURRENT, LOCK_FILE, VERSION_FILE};
+use super::open::{self, CURRENT, LOCK_FILE};
+use super::version::{self, VERSION_FILE};
 use super::{RocksStore, acknowledged};
 use crate::StoreError;
 
@@ -31,7 +32,7 @@ pub(super) fn open(dir: &Path) -> Result<RocksStore, StoreError> {
     if !open::is_ours(dir)? {
         return Err(StoreError::Foreign(show(dir)));
     }
-    if !open::is_of_today(dir) {
+    if !version::is_of_today(dir) {
         // An older format is brought up to date first. A server has done so.
         drop(RocksStore::open(dir)?);
     }

@@ -14,7 +14,7 @@
 //! | `gem_list`, `postings`, `varint` | encodings: a book's gems, posting lists, numbers |
 //! | `recipes` | recipes and their numbers |
 //! | `owners` | which library each book number belongs to |
-//! | `open` | find, create, lock and check a folder |
+//! | `open`, `version` | find, create, lock and check a folder; its format version |
 //! | `read`, `search` | a snapshot; finding books by their terms |
 //! | `lists`, `tally` | posting lists with their changes; counting a check's gems |
 //! | `write`, `change`, `merge` | the changes; the batch of a change; merging the delta into the main index |
@@ -57,6 +57,7 @@ mod schema;
 mod search;
 mod tally;
 mod verify;
+mod version;
 mod vitals;
 mod write;
 
@@ -270,6 +271,12 @@ impl RocksStore {
             let (key, value) = entry.map_err(|e| self.failed(&e))?;
             Ok((key.into_vec(), value.into_vec()))
         })
+    }
+
+    /// A value of [`Family::Meta`].
+    fn meta_value(&self, key: MetaKey<'_>) -> Result<Option<Vec<u8>>, StoreError> {
+        let value = self.db.get_cf(self.family(Family::Meta), key.bytes());
+        value.map_err(|e| self.failed(&e))
     }
 
     /// Sets the part of the blob files of texts, the oldest first, that a compaction rewrites without removed texts.

@@ -77,9 +77,6 @@ pub(super) fn postings(
         MetaKey::Postings.bytes(),
         counts.write(),
     );
-    rebuild
-        .batch
-        .delete_cf(store.family(Family::Meta), MetaKey::Rebuild.bytes());
     durably(store, rebuild.batch)
 }
 

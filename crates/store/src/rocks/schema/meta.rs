@@ -18,8 +18,6 @@ pub(in crate::rocks) enum MetaKey<'a> {
     Default,
     /// Folds are kept.
     Folds,
-    /// The postings must be rebuilt.
-    Rebuild,
     /// A recipe's definition.
     Recipe(u16),
     /// A recipe's sizes.
@@ -38,14 +36,13 @@ pub(in crate::rocks) enum MetaKey<'a> {
 
 impl<'a> MetaKey<'a> {
     /// The keys without a variable part.
-    const FIXED: [Self; 7] = [
+    const FIXED: [Self; 6] = [
         Self::Version,
         Self::Next,
         Self::Audited,
         Self::Postings,
         Self::Default,
         Self::Folds,
-        Self::Rebuild,
     ];
     /// The keys of a recipe, as made from its number.
     const OF_RECIPE: [fn(u16) -> Self; 4] = [Self::Recipe, Self::Sizes, Self::Leaving, Self::Ready];
@@ -80,7 +77,6 @@ impl<'a> MetaKey<'a> {
             Self::Postings => b"postings",
             Self::Default => b"default",
             Self::Folds => b"folds",
-            Self::Rebuild => b"rebuild",
             Self::Recipe(_) => b"recipe\0",
             Self::Sizes(_) => b"sizes\0",
             Self::Leaving(_) => b"leaving\0",

@@ -18,8 +18,6 @@ use crate::{BookKey, BookNo, Field, Library, Term};
 
 /// The version of everything in this module. Any change of a key, a value or an encoding needs a new version.
 pub(super) const FORMAT_VERSION: u32 = 11;
-/// The oldest version that is migrated when it is opened ([`super::open`]).
-pub(super) const OLDEST_VERSION: u32 = 2;
 
 /// A column family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,8 +37,6 @@ pub(super) enum Family {
     /// │ "default"          │ → the default recipe, u16 (absent: the recipe with the lowest number)
     /// ├────────────────────┤
     /// │ "folds"            │ → nothing; present if folds of added books are kept
-    /// ├────────────────────┤
-    /// │ "rebuild"          │ → nothing; present while the postings are those of an older version
     /// ├────────────┬───────┤
     /// │ "recipe\0" │recipe │ → the recipe's definition, JSON; its number, u16, represents it in keys
     /// │            │ u16   │
@@ -183,7 +179,7 @@ pub(super) enum Family {
 }
 
 impl Family {
-    /// All families. Those that a folder lacks are created when it is opened.
+    /// All families. A folder without one of them is damaged.
     pub(super) const ALL: [Self; 15] = [
         Self::Meta,
         Self::Books,
@@ -200,16 +196,6 @@ impl Family {
         Self::Keys,
         Self::Decisions,
         Self::Audit,
-    ];
-    /// The families that every folder has had since the oldest version. A folder without one of them is damaged.
-    pub(super) const OLDEST: [Self; 7] = [
-        Self::Meta,
-        Self::Books,
-        Self::Ids,
-        Self::Gems,
-        Self::Postings,
-        Self::Lists,
-        Self::Delta,
     ];
 
     /// The name in `RocksDB`.
