@@ -9,7 +9,7 @@
 //! ```
 //!
 //! [`read`] reads files of every format in [`Format`], alone or in archives, and detects the format from the content
-//! (`sniff`). Each format has a source file of its own. Files that cost too much, are encrypted or damaged are
+//! (`sniff`). Each format has a source file of its own in `formats`. Files that cost too much, are encrypted or damaged are
 //! refused with the reason ([`Limits`]). Parsers can run in separate processes (`worker`). [`text`] reads only plain
 //! text: it refuses known formats by name, and data that is not text in any encoding, because that would fill an
 //! index with noise.
@@ -17,61 +17,45 @@
 //! Text that is already a `String` needs none of this.
 
 mod archive;
+mod book_files;
 mod bytes;
 mod colour;
 mod cp855;
 mod cyrillic;
 mod detect;
-mod doc;
-mod docx;
-mod docx_format;
 mod encoding;
-mod epub;
-mod fb2;
-mod fb3;
-mod format;
+mod formats;
 mod headings;
 mod hidden;
-mod html;
 mod latin;
 mod limits;
+mod magic;
 mod main_text;
-mod mobi;
-mod named;
 mod noise;
-mod odt;
-mod odt_format;
-mod office;
-mod pdf;
 mod pieces;
-mod plain;
 pub mod position;
 mod prose;
 mod read;
-mod rtf;
 mod sniff;
 mod style;
-mod tei;
 mod utf32;
 mod wide;
 pub mod worker;
 mod xml;
-
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use lapidary_common::description::Description;
 use lapidary_common::error::{Classified, ErrorCode};
 
+pub use book_files::{ending, is_book, rank, why_no_book};
 pub use bytes::Bytes;
 pub use encoding::{Encoding, UnknownEncoding};
+pub use formats::Format;
 pub use headings::{Heading, headings_in};
 pub use hidden::{HiddenCount, HiddenWords, Hiding};
 pub use limits::{Limit, Limits, Met};
 pub use main_text::{BadSelector, MainText};
-pub use named::{ending, is_book};
-pub use named::{rank, why_no_book};
 pub use pieces::Pieces;
 pub use read::{reads_apart, takes_encoding};
 pub use worker::Readers;
@@ -86,77 +70,6 @@ pub struct File {
     pub name: Option<String>,
     /// The encoding of its text; `None` uses the encoding that the file declares, or else detects it.
     pub encoding: Option<Encoding>,
-}
-
-/// A supported format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Format {
-    /// Plain text.
-    Text,
-    /// HTML and XHTML.
-    Html,
-    /// FictionBook 2.
-    Fb2,
-    /// FictionBook 3.
-    Fb3,
-    /// EPUB 2 and 3.
-    Epub,
-    /// Office Open XML.
-    Docx,
-    /// Word 6 to 2003.
-    Doc,
-    /// OpenDocument, and StarOffice's SXW.
-    Odt,
-    /// Rich Text Format.
-    Rtf,
-    /// PDF.
-    Pdf,
-    /// MOBI, AZW and AZW3.
-    Mobi,
-    /// TEI XML.
-    Tei,
-}
-
-impl Format {
-    /// Its name in one word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Html => "html",
-            Self::Fb2 => "fb2",
-            Self::Fb3 => "fb3",
-            Self::Epub => "epub",
-            Self::Docx => "docx",
-            Self::Doc => "doc",
-            Self::Odt => "odt",
-            Self::Rtf => "rtf",
-            Self::Pdf => "pdf",
-            Self::Mobi => "mobi",
-            Self::Tei => "tei",
-        }
-    }
-}
-
-/// For people, with an article.
-impl fmt::Display for Format {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Text => "a plain text",
-            Self::Html => "an HTML page",
-            Self::Fb2 => "an FB2 e-book",
-            Self::Fb3 => "an FB3 e-book",
-            Self::Epub => "an EPUB e-book",
-            Self::Docx => "an Office Open XML document",
-            Self::Doc => "a Word document",
-            Self::Odt => "an OpenDocument text",
-            Self::Rtf => "an RTF document",
-            Self::Pdf => "a PDF document",
-            Self::Mobi => "a MOBI e-book",
-            Self::Tei => "a TEI document",
-        })
-    }
 }
 
 /// The content of a book.
@@ -307,7 +220,7 @@ pub const START: usize = sniff::START;
 /// Whether the start of a file identifies its format. It does for all supported formats except plain text.
 #[must_use]
 pub fn is_marked(start: &[u8]) -> bool {
-    sniff::kind(start, None) != sniff::FileKind::Plain
+    !sniff::kind(start, None).is_plain()
 }
 
 /// Reads a file: a single book, or all books of an archive.
@@ -444,5 +357,5 @@ pub fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
 /// [`ExtractError::NotText`] for known formats that are not text and for noise, with or without `encoding`;
 /// [`ExtractError::Undecodable`] only with `encoding`.
 pub fn text(bytes: Vec<u8>, encoding: Option<Encoding>) -> Result<Text, ExtractError> {
-    plain::text(bytes.into(), encoding)
+    formats::plain::text(bytes.into(), encoding)
 }

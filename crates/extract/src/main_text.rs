@@ -93,8 +93,9 @@ impl MainText {
 
 #[cfg(test)]
 mod tests {
+    use super::super::formats::{BookFile, html};
     use super::super::limits::{Budget, Limits};
-    use super::super::{ExtractError, html};
+    use super::super::{ExtractError, Extracted};
     use super::MainText;
 
     const PAGE: &str = "<html lang='en'><head><title>The title</title></head><body><nav>All books</nav><div class='menu'>Buy, sell</div>\
@@ -102,9 +103,7 @@ mod tests {
         <div class='advert'>Cheap!</div><div class='text'>The end.</div></body></html>";
 
     fn read(page: &str, main: &str) -> Result<String, ExtractError> {
-        let main: MainText = main.parse().expect("a main text");
-        let mut budget = Budget::new(Limits::default(), page.len() as u64)?;
-        html::read(page.as_bytes().to_vec(), None, Some(&main), &mut budget).map(|read| {
+        read_page(page, main).map(|read| {
             assert_eq!(
                 read.metadata.title.as_deref(),
                 Some("The title"),
@@ -112,6 +111,19 @@ mod tests {
             );
             read.text
         })
+    }
+
+    fn read_page(page: &str, main: &str) -> Result<Extracted, ExtractError> {
+        let main: MainText = main.parse().expect("a main text");
+        let file = BookFile {
+            bytes: page.as_bytes().to_vec().into(),
+            encoding: None,
+            main: Some(&main),
+        };
+        html::read(
+            file,
+            &mut Budget::new(Limits::default(), page.len() as u64)?,
+        )
     }
 
     #[test]
@@ -189,13 +201,7 @@ mod tests {
         let sentence = "Once upon a time. He went on to say that it was so, and that nobody had ever seen the like of it. ";
         let long = page.replacen("There was a page.", &sentence.repeat(20), 1);
         for main in [".text", "readability"] {
-            let read = html::read(
-                long.as_bytes().to_vec(),
-                None,
-                Some(&main.parse().expect("a main text")),
-                &mut Budget::new(Limits::default(), long.len() as u64).expect("small"),
-            );
-            let read = read.unwrap_or_else(|why| panic!("{main}: {why}"));
+            let read = read_page(&long, main).unwrap_or_else(|why| panic!("{main}: {why}"));
             assert!(
                 !read.text.contains("junk") && read.text.contains("Once upon a time."),
                 "{main}: {}",

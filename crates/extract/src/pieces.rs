@@ -6,8 +6,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::detect::PIECE;
 use super::encoding::Encoding;
-use super::sniff::{self, FileKind};
-use super::{noise, plain};
+use super::formats::plain;
+use super::{noise, sniff};
 
 /// How much is read beyond a piece's length, to find its end.
 const MARGIN: usize = 4 << 10;
@@ -59,7 +59,7 @@ impl<R: Read + Seek> Pieces<R> {
                 .map(|_| part)
         };
         let (head, middle) = (part(0)?, part(length / 2)?);
-        if sniff::kind(&head, name) != FileKind::Plain || !plain::is_utf8(&head, &middle) {
+        if !sniff::kind(&head, name).is_plain() || !plain::is_utf8(&head, &middle) {
             return Ok(None);
         }
         source.rewind()?;
@@ -141,8 +141,8 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::{Bytes, plain};
-    use super::Pieces;
+    use super::super::Bytes;
+    use super::{Pieces, plain};
 
     /// A piece may end behind any full stop.
     fn end(bytes: &[u8], from: usize) -> Option<usize> {

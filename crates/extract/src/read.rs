@@ -2,11 +2,10 @@
 
 use super::archive::{Archive, gunzip};
 use super::encoding::Encoding;
-use super::hidden::HiddenWords;
+use super::formats::BookFile;
 use super::limits::{Budget, Limit, Limits, Met};
-use super::sniff::{self, FileKind, Packed};
-use super::{Book, ExtractError, Extracted, File, Format, MainText};
-use super::{doc, docx, epub, fb2, fb3, format, html, mobi, odt, pdf, plain, rtf, tei};
+use super::sniff::{self, FileKind};
+use super::{Book, ExtractError, Extracted, File, Format, MainText, magic};
 use lapidary_common::description::Description;
 
 /// Files that packers add.
@@ -22,21 +21,19 @@ pub(super) fn read(
     books(file, main, &mut budget, 0)
 }
 
-/// Whether it is one of the formats that need no third-party parser.
-pub(super) fn is_plain(file: &File) -> bool {
-    !reads_apart(&file.bytes, file.name.as_deref())
-}
-
 /// Whether a file is read in a separate process.
 #[must_use]
 pub fn reads_apart(bytes: &[u8], name: Option<&str>) -> bool {
-    sniff::kind(bytes, name) != FileKind::Plain
+    !sniff::kind(bytes, name).is_plain()
 }
 
 /// Whether what the caller says of the encoding of a file counts, because the file may not say it itself: it is plain text or HTML.
 #[must_use]
 pub fn takes_encoding(bytes: &[u8], name: Option<&str>) -> bool {
-    matches!(sniff::kind(bytes, name), FileKind::Plain | FileKind::Html)
+    matches!(
+        sniff::kind(bytes, name),
+        FileKind::Book(Format::Text | Format::Html, _)
+    )
 }
 
 fn books(
@@ -74,37 +71,28 @@ fn books(
                 depth + 1,
             );
         }
-        FileKind::Rtf => rtf::read(&bytes, budget),
-        FileKind::Pdf => pdf::read(&bytes, budget),
-        FileKind::Ole => doc::read(&bytes, budget.limits),
-        FileKind::Palm => mobi::read(&bytes, budget),
-        FileKind::Html => html::read(bytes.into_vec(), encoding, main, budget),
-        FileKind::Fb2 => fb2::read(&bytes, encoding, budget),
-        FileKind::Tei => tei::read(&bytes, encoding, budget),
-        FileKind::Plain => plain::text(bytes, encoding).map(|read| Extracted {
-            format: Format::Text,
-            text: read.text,
-            headings: Vec::new(),
-            hidden: HiddenWords::default(),
-            metadata: Description::default(),
-            encoding: Some(read.encoding),
-        }),
+        FileKind::Book(_, read) => {
+            let file = BookFile {
+                bytes,
+                encoding,
+                main,
+            };
+            read(file, budget)
+        }
     };
-    Ok(vec![Book {
-        name: None,
-        read: Ok(with_text(read?)?),
-    }])
+    single(read?)
 }
 
-/// A book without text, such as a picture book, is an error. Plain text may be empty.
-fn with_text(read: Extracted) -> Result<Extracted, ExtractError> {
+/// A file that is a book itself. One without text, such as a picture book, is an error; plain text may be empty.
+fn single(read: Extracted) -> Result<Vec<Book>, ExtractError> {
     if read.format != Format::Text && !read.text.contains(char::is_alphanumeric) {
         return Err(ExtractError::NoText(read.format));
     }
-    Ok(Extracted {
-        metadata: bounded(read.metadata),
-        ..read
-    })
+    let metadata = bounded(read.metadata);
+    Ok(vec![Book {
+        name: None,
+        read: Ok(Extracted { metadata, ..read }),
+    }])
 }
 
 /// Limits the metadata of a file to the size of a record, because a file may have a title of any length. Long values are
@@ -148,17 +136,10 @@ fn zip(
     depth: u64,
 ) -> Result<Vec<Book>, ExtractError> {
     let mut archive = Archive::open(bytes, budget)?;
-    let read = match sniff::in_zip(archive.names()) {
-        Some(Packed::Epub) => epub::read(&mut archive, budget),
-        Some(Packed::Office) => docx::read(&mut archive, budget),
-        Some(Packed::Fb3) => fb3::read(&mut archive, budget),
-        Some(Packed::OpenDocument) => odt::read(&mut archive, budget),
-        None => return members(&mut archive, encoding, budget, depth),
-    };
-    Ok(vec![Book {
-        name: None,
-        read: Ok(with_text(read?)?),
-    }])
+    match sniff::in_zip(archive.names()) {
+        Some(read) => single(read(&mut archive, budget)?),
+        None => members(&mut archive, encoding, budget, depth),
+    }
 }
 
 /// The books in an archive, without pictures and the files that packers add.
@@ -178,7 +159,7 @@ fn members(
             continue;
         }
         let bytes = match archive.read_at(place, budget) {
-            Ok(bytes) if format::is_picture(&bytes) => continue,
+            Ok(bytes) if magic::is_picture(&bytes) => continue,
             bytes => bytes,
         };
         let file = |bytes: Vec<u8>| File {

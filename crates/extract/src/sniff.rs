@@ -1,139 +1,155 @@
 //! Decides from a file's content how to read it.
 
 use super::encoding::Encoding;
+use super::formats::{Format, FormatReader, FormatSign, ReadFile, ReadZip, plain};
 
 /// How many bytes of a file are examined.
 pub(super) const START: usize = 8 << 10;
 
 /// How a file is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum FileKind {
     Zip,
     Gzip,
-    Rtf,
-    Pdf,
-    Ole,
-    Palm,
-    Html,
-    Fb2,
-    Tei,
-    /// Plain text, or an unsupported file.
-    Plain,
+    /// Plain text is also what an unsupported file is taken for.
+    Book(Format, ReadFile),
+}
+
+impl FileKind {
+    pub(super) fn is_plain(self) -> bool {
+        matches!(self, Self::Book(Format::Text, _))
+    }
 }
 
 /// The kind of a file. `name` is used only where the content is ambiguous: whether markup without a root is HTML.
 pub(super) fn kind(bytes: &[u8], name: Option<&str>) -> FileKind {
+    if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
+        return FileKind::Zip;
+    }
+    if bytes.starts_with(b"\x1f\x8b\x08") {
+        return FileKind::Gzip;
+    }
+    let (format, read) = by_bytes(bytes)
+        .or_else(|| by_markup(bytes, name))
+        .unwrap_or((Format::Text, plain::read_book));
+    FileKind::Book(format, read)
+}
+
+/// The format that a file shows by bytes at a certain offset.
+pub(super) fn by_bytes(bytes: &[u8]) -> Option<(Format, ReadFile)> {
     let trimmed = bytes
         .strip_prefix(b"\xef\xbb\xbf")
         .unwrap_or(bytes)
         .trim_ascii_start();
-    if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
-        FileKind::Zip
-    } else if bytes.starts_with(b"\x1f\x8b\x08") {
-        FileKind::Gzip
-    } else if trimmed.starts_with(b"{\\rtf") {
-        FileKind::Rtf
-    } else if trimmed.starts_with(b"%PDF-") {
-        FileKind::Pdf
-    } else if bytes.starts_with(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1") {
-        FileKind::Ole
-    } else if bytes.get(60..68) == Some(b"BOOKMOBI") {
-        FileKind::Palm
-    } else {
-        markup(&bytes[..bytes.len().min(START)], name)
-    }
+    with_sign(|sign| match sign {
+        FormatSign::Start(start) => trimmed.starts_with(start),
+        FormatSign::At(offset, mark) => bytes
+            .get(*offset..)
+            .is_some_and(|rest| rest.starts_with(mark)),
+        FormatSign::Markup(_) => false,
+    })
 }
 
-fn markup(start: &[u8], name: Option<&str>) -> FileKind {
+fn by_markup(bytes: &[u8], name: Option<&str>) -> Option<(Format, ReadFile)> {
+    let start = &bytes[..bytes.len().min(START)];
     let text = match Encoding::of_mark(start) {
-        Some((encoding, mark)) => encoding.decode_part(&start[mark..]).into_owned(),
-        None if !start.contains(&b'<') => return FileKind::Plain,
-        None => String::from_utf8_lossy(start).into_owned(),
+        Some((encoding, mark)) => encoding.decode_part(&start[mark..]),
+        None if !start.contains(&b'<') => return None,
+        None => String::from_utf8_lossy(start),
     };
-    let mut rest = text.trim_start();
-    let is_xml = rest.starts_with("<?xml");
-    loop {
-        let end = if rest.starts_with("<?") {
-            "?>"
-        } else if rest.starts_with("<!--") {
-            "-->"
-        } else if rest.starts_with("<!") {
-            let doctype = rest
-                .get(2..)
-                .unwrap_or_default()
-                .split_ascii_whitespace()
-                .take(2)
-                .collect::<Vec<_>>();
-            if let [keyword, root] = doctype[..]
-                && keyword.eq_ignore_ascii_case("doctype")
-                && root.trim_end_matches('>').eq_ignore_ascii_case("html")
-            {
-                return FileKind::Html;
+    let markup = Markup::at_start_of(&text, name)?;
+    with_sign(|sign| matches!(sign, FormatSign::Markup(is) if is(&markup)))
+}
+
+fn with_sign(shows: impl Fn(&FormatSign) -> bool) -> Option<(Format, ReadFile)> {
+    Format::ALL
+        .iter()
+        .find_map(|&format| match format.spec().reader {
+            FormatReader::File(signs, read) => signs.iter().any(&shows).then_some((format, read)),
+            FormatReader::Zip(..) => None,
+        })
+}
+
+/// How a ZIP archive with these entries is read; `None` for an archive of files.
+pub(super) fn in_zip(names: &[String]) -> Option<ReadZip> {
+    let has = |name: &&str| names.iter().any(|other| other.eq_ignore_ascii_case(name));
+    Format::ALL
+        .iter()
+        .find_map(|format| match format.spec().reader {
+            FormatReader::Zip(lists, read) => lists
+                .iter()
+                .any(|entries| entries.iter().all(has))
+                .then_some(read),
+            FormatReader::File(..) => None,
+        })
+}
+
+/// The beginning of a page or of an XML document.
+pub(super) struct Markup<'a> {
+    /// The name of the root element without a prefix, unless its document type says what it is.
+    pub(super) root: &'a str,
+    /// Whether its document type is HTML.
+    pub(super) is_html: bool,
+    pub(super) is_xml: bool,
+    /// The name of the file.
+    pub(super) file_name: Option<&'a str>,
+}
+
+impl<'a> Markup<'a> {
+    fn at_start_of(text: &'a str, file_name: Option<&'a str>) -> Option<Self> {
+        let mut rest = text.trim_start();
+        let is_xml = rest.starts_with("<?xml");
+        while let Some(end) = end_of_prolog(rest) {
+            if is_html_type(rest) {
+                return Some(Self {
+                    root: "",
+                    is_html: true,
+                    is_xml,
+                    file_name,
+                });
             }
-            // Definitions internal to the document are in brackets.
-            let subset = rest
-                .find('[')
-                .is_some_and(|open| rest.find('>').is_some_and(|close| open < close));
-            if subset { "]>" } else { ">" }
-        } else {
-            break;
-        };
-        let Some(at) = rest.find(end) else {
-            return FileKind::Plain;
-        };
-        rest = rest[at + end.len()..].trim_start();
-    }
-    let Some(root) = rest.strip_prefix('<') else {
-        return FileKind::Plain;
-    };
-    let root = root
-        .split(|char: char| char.is_whitespace() || matches!(char, '>' | '/'))
-        .next()
-        .unwrap_or_default();
-    match root.rsplit(':').next().unwrap_or_default() {
-        "FictionBook" => FileKind::Fb2,
-        "TEI" | "TEI.2" | "teiCorpus" => FileKind::Tei,
-        root if ["html", "head", "body"]
-            .iter()
-            .any(|name| root.eq_ignore_ascii_case(name)) =>
-        {
-            FileKind::Html
+            let at = rest.find(end)?;
+            rest = rest[at + end.len()..].trim_start();
         }
-        _ if !is_xml && name.is_some_and(is_name_of_html) => FileKind::Html,
-        _ => FileKind::Plain,
+        let root = rest
+            .strip_prefix('<')?
+            .split(|char: char| char.is_whitespace() || matches!(char, '>' | '/'))
+            .next()?;
+        Some(Self {
+            root: root.rsplit(':').next()?,
+            is_html: false,
+            is_xml,
+            file_name,
+        })
     }
 }
 
-fn is_name_of_html(name: &str) -> bool {
-    let ending = name
-        .rsplit_once('.')
-        .map_or("", |(_, ending)| ending)
-        .to_ascii_lowercase();
-    matches!(ending.as_str(), "html" | "htm" | "xhtml")
-}
-
-/// A book format that is a ZIP archive itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Packed {
-    Epub,
-    Fb3,
-    /// Office Open XML, which includes other documents than texts.
-    Office,
-    OpenDocument,
-}
-
-/// What a ZIP archive with these entries is; `None` for an archive of files.
-pub(super) fn in_zip(names: &[String]) -> Option<Packed> {
-    let has = |name: &str| names.iter().any(|other| other.eq_ignore_ascii_case(name));
-    if has("META-INF/container.xml") {
-        Some(Packed::Epub)
-    } else if has(super::fb3::BODY) {
-        Some(Packed::Fb3)
-    } else if has("[Content_Types].xml") && has(super::docx::RELATIONS) {
-        Some(Packed::Office)
-    } else if has("META-INF/manifest.xml") && (has("content.xml") || has("mimetype")) {
-        Some(Packed::OpenDocument)
-    } else {
-        None
+/// What ends the instruction, comment or definition that begins here, if one does.
+fn end_of_prolog(rest: &str) -> Option<&'static str> {
+    if rest.starts_with("<?") {
+        return Some("?>");
     }
+    if rest.starts_with("<!--") {
+        return Some("-->");
+    }
+    // Definitions internal to the document are in brackets.
+    let has_subset = || {
+        rest.find('[')
+            .is_some_and(|open| rest.find('>').is_some_and(|close| open < close))
+    };
+    rest.starts_with("<!")
+        .then(|| if has_subset() { "]>" } else { ">" })
+}
+
+/// Whether this is the document type of HTML.
+fn is_html_type(rest: &str) -> bool {
+    let mut words = rest
+        .strip_prefix("<!")
+        .unwrap_or_default()
+        .split_ascii_whitespace();
+    let (Some(keyword), Some(root)) = (words.next(), words.next()) else {
+        return false;
+    };
+    keyword.eq_ignore_ascii_case("doctype")
+        && root.trim_end_matches('>').eq_ignore_ascii_case("html")
 }

@@ -54,9 +54,14 @@ pub fn best(copies: &[Copy<'_>]) -> Option<(usize, Merit)> {
         .filter(|i| is_complete(&copies[*i]))
         .collect();
     let merits = |i: &usize| {
+        let Copy {
+            format,
+            description,
+            ..
+        } = copies[*i];
         (
-            Reverse(rank(copies[*i].format)),
-            fields(copies[*i].description),
+            Reverse(format.map_or(Format::Text.loss(), Format::loss)),
+            fields(description),
         )
     };
     // Of equal ones, the first.
@@ -73,19 +78,6 @@ pub fn best(copies: &[Copy<'_>]) -> Option<(usize, Merit)> {
         Merit::First
     };
     Some((best, merit))
-}
-
-/// How much of a book a format keeps: structure, notes, pictures and metadata first, a bare text last.
-fn rank(format: Option<Format>) -> u8 {
-    match format {
-        Some(Format::Epub | Format::Fb3) => 0,
-        Some(Format::Fb2 | Format::Tei) => 1,
-        Some(Format::Docx | Format::Odt | Format::Mobi) => 2,
-        Some(Format::Html) => 3,
-        Some(Format::Rtf | Format::Doc) => 4,
-        Some(Format::Pdf) => 5,
-        Some(Format::Text) | None => 6,
-    }
 }
 
 /// Number of filled fields.

@@ -8,8 +8,8 @@ use super::look::{Element, Look};
 use super::selector::Selector;
 use super::sheet::Sheets;
 use crate::ExtractError;
+use crate::formats::html::{self, Reader};
 use crate::hidden::{HiddenWords, Hiding};
-use crate::html::{self, Reader};
 use crate::limits::Budget;
 
 /// An element whose text is being read.

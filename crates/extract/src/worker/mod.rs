@@ -105,7 +105,7 @@ pub(super) fn read_apart(
     charge: Charge<'_>,
 ) -> Result<Vec<Book>, ExtractError> {
     match POOL.get() {
-        Some(pool) if !read::is_plain(&file) => pool.read(&file, None, limits, charge, None),
+        Some(pool) if needs_worker(&file) => pool.read(&file, None, limits, charge, None),
         _ => {
             let size = file.bytes.len() as u64;
             let is_utf8 =
@@ -114,6 +114,11 @@ pub(super) fn read_apart(
             read_here(file, None, limits)
         }
     }
+}
+
+/// Whether it is of a format that needs a third-party parser.
+fn needs_worker(file: &File) -> bool {
+    read::reads_apart(&file.bytes, file.name.as_deref())
 }
 
 fn read_here(
@@ -211,7 +216,7 @@ impl Readers {
         limits: Limits,
     ) -> Result<Vec<Book>, ExtractError> {
         match POOL.get() {
-            Some(pool) if !read::is_plain(&file) => {
+            Some(pool) if needs_worker(&file) => {
                 pool.read(&file, main, limits, &mut |_| Ok(()), Some(self))
             }
             _ => read_here(file, main, limits),

@@ -3,10 +3,10 @@
 use hashbrown::HashMap;
 use quick_xml::events::BytesStart;
 
-use super::colour::Colour;
-use super::hidden::Hiding;
 use super::office::{Formatting, Inherits, inherit};
-use super::xml::{Visitor, attribute};
+use crate::colour::Colour;
+use crate::hidden::Hiding;
+use crate::xml::{Visitor, attribute};
 
 /// Letters of at most this size or width, in half points, are not seen.
 const SMALLEST: u32 = 3;
@@ -697,7 +697,7 @@ impl Formatting for DocxFormat {
             "del" | "moveFrom" | "delText" => self.deleted = self.deleted.saturating_sub(1),
             "ins" => self.inserted = self.inserted.saturating_sub(1),
             "anchor" | "inline" | "shape" | "rect" | "roundrect" | "oval" => {
-                drop(self.drawings.pop())
+                self.drawings.pop();
             }
             "posOffset" => self.is_offset = false,
             _ => {}

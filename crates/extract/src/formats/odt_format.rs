@@ -3,10 +3,10 @@
 use hashbrown::{HashMap, HashSet};
 use quick_xml::events::BytesStart;
 
-use super::colour::Colour;
-use super::hidden::Hiding;
 use super::office::{Formatting, Inherits, inherit};
-use super::xml::{Visitor, attribute};
+use crate::colour::Colour;
+use crate::hidden::Hiding;
+use crate::xml::{Visitor, attribute};
 
 /// Letters of at most this size or width, in points, are not seen; that of text without a style.
 const SMALLEST: f32 = 1.5;

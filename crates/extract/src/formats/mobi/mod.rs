@@ -9,10 +9,11 @@ use std::ops::Range;
 use std::rc::Rc;
 
 use self::huffman::Huffman;
-use super::encoding::Encoding;
-use super::limits::Budget;
-use super::prose::phrase;
-use super::{ExtractError, Extracted, Format, html};
+use super::{BookFile, FormatReader, FormatSign, FormatSpec, html};
+use crate::encoding::Encoding;
+use crate::limits::Budget;
+use crate::prose::phrase;
+use crate::{ExtractError, Extracted, Format};
 use lapidary_common::description::Description;
 
 /// The offset of the record list, and the length of its entries.
@@ -26,11 +27,27 @@ const UTF_8: u32 = 65_001;
 /// This bit in the header indicates a block of metadata.
 const HAS_EXTH: u32 = 0x40;
 
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "mobi",
+    title: "a MOBI e-book",
+    extensions: &["mobi", "prc", "azw", "azw3"],
+    media_types: &[
+        "application/x-mobi",
+        "application/vnd.amazon",
+        "application/mobi",
+        "application/azw",
+    ],
+    loss: 2,
+    reader: FormatReader::File(&[FormatSign::At(60, b"BOOKMOBI")], read),
+};
+
 /// Reads a MOBI file without DRM.
-pub(super) fn read(bytes: &[u8], budget: &mut Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+    let bytes = file.bytes;
     let palm = Palm {
-        bytes,
-        count: usize::from(short(bytes, 76)?),
+        bytes: &bytes,
+        count: usize::from(short(&bytes, 76)?),
     };
     let head = palm.record(0)?;
     let (packing, records) = (short(head, 0)?, usize::from(short(head, 8)?));

@@ -20,9 +20,10 @@ use pdf_extract::{Dictionary, Document, Object, ObjectId, decode_text_string, ou
 
 use self::eye::Eye;
 use self::mend::{Mended, Shared, Unread};
-use super::limits::{Budget, Limit, Met};
-use super::prose::phrase;
-use super::{ExtractError, Extracted, Format, HiddenWords};
+use super::{BookFile, FormatReader, FormatSign, FormatSpec};
+use crate::limits::{Budget, Limit, Met};
+use crate::prose::phrase;
+use crate::{ExtractError, Extracted, Format, HiddenWords};
 use lapidary_common::description::Description;
 
 /// One page in this many may be unreadable; if more were allowed, half of a book might go unseen.
@@ -31,9 +32,20 @@ const MOST_LOST: usize = 10;
 /// The last line of a paragraph is shorter than the longest line by more than one part in this many.
 const SHORTER: usize = 4;
 
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "pdf",
+    title: "a PDF document",
+    extensions: &["pdf"],
+    media_types: &["application/pdf", "application/x-pdf"],
+    loss: 5,
+    reader: FormatReader::File(&[FormatSign::Start(b"%PDF-")], read),
+};
+
 /// Reads a PDF file.
-pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
-    let mut document = password::open(bytes)?;
+pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+    let bytes = file.bytes;
+    let mut document = password::open(&bytes)?;
     let (room, met) = budget.room();
     let numbers = document.get_pages();
     let (mut pages, mut lost, mut size) = (Vec::new(), Vec::new(), 0);

@@ -2,12 +2,13 @@
 
 use quick_xml::events::BytesStart;
 
-use super::archive::Archive;
 use super::docx_format::{Behind, DocxFormat, Settings, Styles};
-use super::limits::Budget;
 use super::office::{Body, Elements, about};
-use super::xml::{self, Visitor, attribute};
-use super::{ExtractError, Extracted, Format};
+use super::{FormatReader, FormatSpec};
+use crate::archive::Archive;
+use crate::limits::Budget;
+use crate::xml::{self, Visitor, attribute};
+use crate::{ExtractError, Extracted, Format};
 
 /// The file that says which part is the document.
 pub(super) const RELATIONS: &str = "_rels/.rels";
@@ -21,6 +22,19 @@ const ELEMENTS: Elements = Elements {
     skipped: &["Fallback", "moveFrom"],
     notes: &[],
     headings: &[],
+};
+
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "docx",
+    title: "an Office Open XML document",
+    extensions: &["docx"],
+    media_types: &[
+        "application/vnd.openxmlformats-officedocument.wordprocessingml",
+        "application/docx",
+    ],
+    loss: 2,
+    reader: FormatReader::Zip(&[&["[Content_Types].xml", RELATIONS]], read),
 };
 
 /// Reads a DOCX file.

@@ -3,12 +3,13 @@
 use encoding_rs::WINDOWS_1252;
 use hashbrown::{HashMap, HashSet};
 
-use super::colour::Colour;
-use super::encoding::code_page;
-use super::hidden::Hiding;
-use super::limits::Budget;
-use super::prose::{Prose, phrase};
-use super::{ExtractError, Extracted, Format};
+use super::{BookFile, FormatReader, FormatSign, FormatSpec};
+use crate::colour::Colour;
+use crate::encoding::code_page;
+use crate::hidden::Hiding;
+use crate::limits::Budget;
+use crate::prose::{Prose, phrase};
+use crate::{ExtractError, Extracted, Format};
 use lapidary_common::description::Description;
 
 /// Destinations whose text is not part of the document's text.
@@ -170,8 +171,24 @@ struct Reader<'a> {
     author: String,
 }
 
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "rtf",
+    title: "an RTF document",
+    extensions: &["rtf"],
+    media_types: &[
+        "application/rtf",
+        "text/rtf",
+        "application/x-rtf",
+        "text/richtext",
+    ],
+    loss: 4,
+    reader: FormatReader::File(&[FormatSign::Start(b"{\\rtf")], read),
+};
+
 /// Reads an RTF file.
-pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
+pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+    let bytes = file.bytes;
     let group = Group {
         place: Place::Text,
         encoding: WINDOWS_1252,
@@ -183,7 +200,7 @@ pub(super) fn read(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractEr
         hiding: None,
     };
     let mut reader = Reader {
-        bytes,
+        bytes: &bytes,
         at: 0,
         group,
         groups: Vec::new(),

@@ -2,8 +2,8 @@
 
 use pdf_extract::{Dictionary, Document, Error, IncrementalDocument, Object, StringFormat};
 
-use super::super::ExtractError;
 use super::damaged;
+use crate::ExtractError;
 
 /// The length of keys in bits, if a document with crypt filters does not say it.
 const KEY: i64 = 128;

@@ -2,9 +2,9 @@
 
 use pdf_extract::{MediaBox, OutputDev, OutputError, PlainTextOutput, Transform};
 
-use super::super::hidden::{HiddenWords, Hiding};
 use super::area::{Matrix, Point};
 use super::scene::{Letter, Measured, Scene, Unseen};
+use crate::hidden::{HiddenWords, Hiding};
 
 /// How many times unseen text may follow visible text on a page on which the unseen text is that of a picture.
 /// Hidden words that break up a text follow it much more often; stamps on scanned pages are few.

@@ -3,11 +3,11 @@
 
 use quick_xml::events::BytesStart;
 
-use super::encoding::Encoding;
-use super::limits::Budget;
-use super::prose::{Prose, phrase};
-use super::xml::{self, Visitor, attribute};
-use super::{ExtractError, Extracted, Format};
+use super::{BookFile, FormatReader, FormatSign, FormatSpec};
+use crate::limits::Budget;
+use crate::prose::{Prose, phrase};
+use crate::xml::{self, Visitor, attribute};
+use crate::{ExtractError, Extracted, Format};
 use lapidary_common::description::{Description, Published};
 
 /// Elements that begin and end a line, but not a paragraph.
@@ -41,14 +41,31 @@ struct Reader {
     date: Option<Published>,
 }
 
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "fb2",
+    title: "an FB2 e-book",
+    extensions: &["fb2"],
+    media_types: &[
+        "application/x-fictionbook",
+        "application/fb2",
+        "text/fb2",
+        "application/x-zip-compressed-fb2",
+    ],
+    loss: 1,
+    reader: FormatReader::File(
+        &[FormatSign::Markup(|markup| markup.root == "FictionBook")],
+        read,
+    ),
+};
+
 /// Reads an FB2 file.
-pub(super) fn read(
-    bytes: &[u8],
-    encoding: Option<Encoding>,
-    budget: &Budget,
-) -> Result<Extracted, ExtractError> {
+pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+    let BookFile {
+        bytes, encoding, ..
+    } = file;
     let mut reader = Reader::default();
-    xml::walk(&xml::decode(bytes, encoding), budget, &mut reader)?;
+    xml::walk(&xml::decode(&bytes, encoding), budget, &mut reader)?;
     Ok(Extracted {
         metadata: reader.metadata,
         ..reader.prose.finish(Format::Fb2)

@@ -7,11 +7,12 @@ use hashbrown::HashMap;
 use percent_encoding::percent_decode_str;
 use quick_xml::events::BytesStart;
 
-use super::archive::Archive;
-use super::limits::Budget;
-use super::prose::phrase;
-use super::xml::{self, Visitor, attribute};
-use super::{ExtractError, Extracted, Format, HiddenWords, headings, html};
+use super::{FormatReader, FormatSpec, html};
+use crate::archive::Archive;
+use crate::limits::Budget;
+use crate::prose::phrase;
+use crate::xml::{self, Visitor, attribute};
+use crate::{ExtractError, Extracted, Format, HiddenWords, headings};
 use lapidary_common::description::{Description, Published};
 
 const CONTAINER: &str = "META-INF/container.xml";
@@ -27,6 +28,16 @@ const OBFUSCATION: [&str; 2] = [
     "http://www.idpf.org/2008/embedding",
     "http://ns.adobe.com/pdf/enc#RC",
 ];
+
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "epub",
+    title: "an EPUB e-book",
+    extensions: &["epub"],
+    media_types: &["application/epub"],
+    loss: 0,
+    reader: FormatReader::Zip(&[&[CONTAINER]], read),
+};
 
 /// Reads an EPUB file.
 pub(super) fn read(

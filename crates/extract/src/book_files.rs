@@ -4,89 +4,8 @@ use std::fs;
 use std::io::Read as _;
 use std::path::Path;
 
-use super::format;
-
-/// How files of a format are called.
-struct Names {
-    /// How their names end.
-    endings: &'static [&'static str],
-    /// How their media types begin.
-    media_types: &'static [&'static str],
-}
-
-/// The formats that can be read, the best for the text of a book first.
-const NAMES: [Names; 12] = {
-    const fn names(
-        endings: &'static [&'static str],
-        media_types: &'static [&'static str],
-    ) -> Names {
-        Names {
-            endings,
-            media_types,
-        }
-    }
-    [
-        names(&["epub"], &["application/epub"]),
-        names(
-            &["fb2"],
-            &[
-                "application/x-fictionbook",
-                "application/fb2",
-                "text/fb2",
-                "application/x-zip-compressed-fb2",
-            ],
-        ),
-        names(&["fb3"], &["application/fb3", "application/x-fb3"]),
-        names(&["tei"], &["application/tei"]),
-        names(
-            &["html", "htm", "xhtml"],
-            &["application/xhtml", "text/html", "application/html"],
-        ),
-        names(
-            &["txt", "text"],
-            &[
-                "text/plain",
-                "text/markdown",
-                "text/x-markdown",
-                "application/txt",
-            ],
-        ),
-        names(
-            &["docx"],
-            &[
-                "application/vnd.openxmlformats-officedocument.wordprocessingml",
-                "application/docx",
-            ],
-        ),
-        names(
-            &["odt", "sxw"],
-            &[
-                "application/vnd.oasis.opendocument.text",
-                "application/vnd.sun.xml.writer",
-            ],
-        ),
-        names(&["doc"], &["application/msword", "application/doc"]),
-        names(
-            &["rtf"],
-            &[
-                "application/rtf",
-                "text/rtf",
-                "application/x-rtf",
-                "text/richtext",
-            ],
-        ),
-        names(
-            &["mobi", "prc", "azw", "azw3"],
-            &[
-                "application/x-mobi",
-                "application/vnd.amazon",
-                "application/mobi",
-                "application/azw",
-            ],
-        ),
-        names(&["pdf"], &["application/pdf", "application/x-pdf"]),
-    ]
-};
+use super::formats::Format;
+use super::magic;
 
 /// Archives, which may have books of all formats.
 const ARCHIVES: [&str; 2] = ["zip", "gz"];
@@ -126,14 +45,20 @@ pub fn rank(media_type: Option<&str>, address: &str) -> Option<usize> {
     }
     let path = address.split(['?', '#']).next().unwrap_or_default();
     let ending = ending(Path::new(path)).unwrap_or_default();
-    let by_type = NAMES.iter().position(|names| begins(names.media_types));
-    let by_name = || {
-        NAMES
-            .iter()
-            .position(|names| names.endings.contains(&ending.as_str()))
-    };
-    let by_content = || (!OTHER_ENDINGS.contains(&ending.as_str())).then_some(NAMES.len());
-    by_type.or_else(by_name).or_else(by_content)
+    let by_type = Format::ALL
+        .iter()
+        .position(|format| begins(format.spec().media_types));
+    by_type.or_else(|| by_extension(&ending)).or_else(|| {
+        // Its content will say.
+        (!OTHER_ENDINGS.contains(&ending.as_str())).then_some(Format::ALL.len())
+    })
+}
+
+/// The place of the format whose files are called so.
+fn by_extension(ending: &str) -> Option<usize> {
+    Format::ALL
+        .iter()
+        .position(|format| format.spec().extensions.contains(&ending))
 }
 
 /// A name's extension in lower case, if it looks like one: the `2` in `Vol. 2` does not.
@@ -154,8 +79,7 @@ pub fn is_book(path: &Path) -> bool {
 #[must_use]
 pub fn why_no_book(path: &Path) -> Option<String> {
     let ending = ending(path)?;
-    let is_known = |names: &Names| names.endings.contains(&ending.as_str());
-    if ARCHIVES.contains(&ending.as_str()) || NAMES.iter().any(is_known) {
+    if ARCHIVES.contains(&ending.as_str()) || by_extension(&ending).is_some() {
         return None;
     }
     let mut start = Vec::new();
@@ -163,25 +87,25 @@ pub fn why_no_book(path: &Path) -> Option<String> {
     fs::File::open(path)
         .and_then(|file| file.take(super::START as u64).read_to_end(&mut start))
         .ok()?;
-    let named = || {
-        format::name(&start).map_or_else(
-            || format!("no book is called .{ending}"),
-            |what| format!("it is {what}"),
-        )
-    };
-    (!super::is_marked(&start)).then(named)
+    if super::is_marked(&start) {
+        return None;
+    }
+    Some(match magic::name(&start) {
+        Some(what) => format!("it is {what}"),
+        None => format!("no book is called .{ending}"),
+    })
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{NAMES, rank};
+    use super::{Format, rank};
 
     /// What catalogues say of the formats that calibre, COPS and others serve.
     #[test]
     fn media_types_of_books() {
         let format = |media_type: &str, address: &str| {
             let rank = rank(Some(media_type).filter(|given| !given.is_empty()), address)?;
-            Some(NAMES.get(rank).map(|names| names.endings[0]))
+            Some(Format::ALL.get(rank).map(|format| format.as_str()))
         };
         let table = [
             ("application/epub+zip;v=3", "epub"),

@@ -1,4 +1,6 @@
-//! Detects the format of a file from its first bytes.
+//! Names files by their first bytes, also those that are not supported.
+
+use super::sniff;
 
 /// The offset of the type in a Palm database (MOBI, AZW3), and the offsets of marks in tar and bzip2 beyond their
 /// first bytes.
@@ -10,8 +12,6 @@ const TAR_MAGIC: usize = 257;
 const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"PK\x03\x04", "a ZIP archive"),
     (0, b"PK\x05\x06", "a ZIP archive"),
-    (0, b"%PDF-", "a PDF document"),
-    (0, b"{\\rtf", "an RTF document"),
     (
         0,
         b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",
@@ -81,7 +81,9 @@ pub(super) fn name(bytes: &[u8]) -> Option<&'static str> {
             .get(*offset..)
             .is_some_and(|rest| rest.starts_with(magic))
     });
-    found.map(|(_, _, what)| *what)
+    found
+        .map(|(_, _, what)| *what)
+        .or_else(|| sniff::by_bytes(bytes).map(|(format, _)| format.spec().title))
 }
 
 /// Whether it is a picture, such as a cover stored beside a book.

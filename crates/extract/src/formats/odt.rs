@@ -1,13 +1,15 @@
 //! ODT (ISO/IEC 26300), and its predecessor SXW. Footnotes and endnotes follow the text.
 
-use super::archive::Archive;
-use super::limits::Budget;
 use super::odt_format::{HiddenParagraphs, OdtFormat};
 use super::office::{Body, Elements, about};
-use super::xml;
-use super::{ExtractError, Extracted, Format};
+use super::{FormatReader, FormatSpec};
+use crate::archive::Archive;
+use crate::limits::Budget;
+use crate::xml;
+use crate::{ExtractError, Extracted, Format};
 
 const MANIFEST: &str = "META-INF/manifest.xml";
+const CONTENT: &str = "content.xml";
 
 const ELEMENTS: Elements = Elements {
     runs: &[],
@@ -36,6 +38,19 @@ const ELEMENTS: Elements = Elements {
     headings: &["h"],
 };
 
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "odt",
+    title: "an OpenDocument text",
+    extensions: &["odt", "sxw"],
+    media_types: &[
+        "application/vnd.oasis.opendocument.text",
+        "application/vnd.sun.xml.writer",
+    ],
+    loss: 2,
+    reader: FormatReader::Zip(&[&[MANIFEST, CONTENT], &[MANIFEST, "mimetype"]], read),
+};
+
 /// Reads an ODT or SXW file.
 pub(super) fn read(
     archive: &mut Archive<'_>,
@@ -52,7 +67,7 @@ pub(super) fn read(
     if let Some(styles) = archive.read("styles.xml", budget)? {
         xml::walk(&xml::decode(&styles, None), budget, &mut format)?;
     }
-    let content = archive.need("content.xml", budget)?;
+    let content = archive.need(CONTENT, budget)?;
     if memchr::memmem::find(&content, b"hidden-paragraph").is_some() {
         let mut hidden = HiddenParagraphs::default();
         xml::walk(&xml::decode(&content, None), budget, &mut hidden)?;

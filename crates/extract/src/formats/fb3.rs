@@ -2,16 +2,27 @@
 
 use quick_xml::events::BytesStart;
 
-use super::archive::Archive;
-use super::limits::Budget;
-use super::prose::phrase;
-use super::xml::{self, Visitor};
-use super::{ExtractError, Extracted, fb2};
+use super::{FormatReader, FormatSpec, fb2};
+use crate::archive::Archive;
+use crate::limits::Budget;
+use crate::prose::phrase;
+use crate::xml::{self, Visitor};
+use crate::{ExtractError, Extracted};
 use lapidary_common::description::Description;
 
 const DESCRIPTION: &str = "fb3/description.xml";
 /// The name of the body in every FB3 archive; its folder differs.
 pub(super) const BODY: &str = "fb3/body.xml";
+
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "fb3",
+    title: "an FB3 e-book",
+    extensions: &["fb3"],
+    media_types: &["application/fb3", "application/x-fb3"],
+    loss: 0,
+    reader: FormatReader::Zip(&[&[BODY]], read),
+};
 
 /// Reads an FB3 file.
 pub(super) fn read(

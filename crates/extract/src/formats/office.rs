@@ -5,12 +5,12 @@ use std::hash::Hash;
 use hashbrown::{HashMap, HashSet};
 use quick_xml::events::BytesStart;
 
-use super::archive::Archive;
-use super::hidden::Hiding;
-use super::limits::Budget;
-use super::prose::{Prose, phrase};
-use super::xml::{self, Visitor};
-use super::{ExtractError, Extracted, Format};
+use crate::archive::Archive;
+use crate::hidden::Hiding;
+use crate::limits::Budget;
+use crate::prose::{Prose, phrase};
+use crate::xml::{self, Visitor};
+use crate::{ExtractError, Extracted, Format};
 use lapidary_common::description::Description;
 
 /// The meaning of a format's elements.

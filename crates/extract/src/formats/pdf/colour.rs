@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use pdf_extract::{Dictionary, Document, Object};
 
-use super::super::colour::Colour as ScreenColour;
 use super::fonts::{content, resolve};
+use crate::colour::Colour as ScreenColour;
 
 /// The maximum nesting depth of colour spaces and functions.
 const DEEPEST: usize = 8;

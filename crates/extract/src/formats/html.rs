@@ -10,17 +10,19 @@ use html5gum::emitters::callback::{CallbackEmitter, CallbackEvent};
 use html5gum::{Span, Tokenizer};
 use quick_xml::events::BytesStart;
 
-use super::encoding::Encoding;
-use super::hidden::{HiddenWords, Hiding};
-use super::limits::Budget;
-use super::limits::{Limit, Met};
-use super::prose::{Prose, phrase};
-use super::style::{
+use super::{BookFile, FormatReader, FormatSign, FormatSpec, plain};
+use crate::encoding::Encoding;
+use crate::hidden::{HiddenWords, Hiding};
+use crate::limits::Budget;
+use crate::limits::{Limit, Met};
+use crate::prose::{Prose, phrase};
+use crate::sniff::Markup;
+use crate::style::{
     ABOUT, ATTRIBUTES, REPLACED, Sheets, Suspicion, TreeBuilder, applies, read_seen, remove_hidden,
     usual_factor,
 };
-use super::xml::{self, Visitor};
-use super::{ExtractError, Extracted, Format, MainText, plain};
+use crate::xml::{self, Visitor};
+use crate::{ExtractError, Extracted, Format};
 use lapidary_common::description::Description;
 
 /// Elements that are not part of the text.
@@ -54,7 +56,7 @@ const HEADINGS: [&str; 4] = ["h1", "h2", "h3", "h4"];
 
 /// Reads the text of a page, tag by tag.
 #[derive(Default)]
-pub(super) struct Reader {
+pub(crate) struct Reader {
     prose: Prose,
     metadata: Description,
     /// The element being skipped, and its nesting depth.
@@ -276,13 +278,37 @@ struct Meta {
     content: String,
 }
 
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "html",
+    title: "an HTML page",
+    extensions: &["html", "htm", "xhtml"],
+    media_types: &["application/xhtml", "text/html", "application/html"],
+    loss: 3,
+    reader: FormatReader::File(&[FormatSign::Markup(is_page)], read),
+};
+
+/// Whether it is a page, also by its name if it has no root.
+fn is_page(markup: &Markup<'_>) -> bool {
+    let is_named_so = |name: &str| {
+        let (_, extension) = name.rsplit_once('.').unwrap_or_default();
+        let extension = extension.to_ascii_lowercase();
+        FORMAT.extensions.contains(&extension.as_str())
+    };
+    let is_root = |name: &&str| markup.root.eq_ignore_ascii_case(name);
+    markup.is_html
+        || ["html", "head", "body"].iter().any(is_root)
+        || !markup.is_xml && markup.file_name.is_some_and(is_named_so)
+}
+
 /// Reads a page.
-pub(super) fn read(
-    bytes: Vec<u8>,
-    encoding: Option<Encoding>,
-    main: Option<&MainText>,
-    budget: &mut Budget,
-) -> Result<Extracted, ExtractError> {
+pub(crate) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+    let BookFile {
+        bytes,
+        encoding,
+        main,
+    } = file;
+    let bytes = bytes.into_vec();
     let declared = || declared(&bytes).filter(|declared| !xml::is_utf8(&bytes, *declared));
     let given = encoding.or_else(|| {
         if Encoding::of_mark(&bytes).is_some() {
@@ -683,7 +709,7 @@ impl Visitor for XhtmlTree {
 }
 
 /// Whether the text of an element is not part of the page's.
-pub(super) fn is_skipped(name: &str) -> bool {
+pub(crate) fn is_skipped(name: &str) -> bool {
     SKIPPED.contains(&name)
 }
 
@@ -762,7 +788,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn open(&mut self, name: &str) {
+    pub(crate) fn open(&mut self, name: &str) {
         match &mut self.skipped {
             Some((skipped, depth)) => *depth += usize::from(skipped == name),
             None if SKIPPED.contains(&name) => self.skipped = Some((name.to_owned(), 1)),
@@ -777,7 +803,7 @@ impl Reader {
         self.language_next = name == "html";
     }
 
-    pub(super) fn close(&mut self, name: &str) {
+    pub(crate) fn close(&mut self, name: &str) {
         match &mut self.skipped {
             Some((skipped, depth)) => {
                 *depth -= usize::from(skipped == name);
@@ -807,7 +833,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn attribute(&mut self, name: &str, value: &str) {
+    pub(crate) fn attribute(&mut self, name: &str, value: &str) {
         match name {
             "lang" if self.language_next => self.metadata.language = phrase(value),
             "name" => self.meta.name = value.to_ascii_lowercase(),
@@ -817,7 +843,7 @@ impl Reader {
     }
 
     /// The end of a start tag.
-    pub(super) fn meta(&mut self) {
+    pub(crate) fn meta(&mut self) {
         let Meta { name, content, .. } = std::mem::take(&mut self.meta);
         let Some(content) = phrase(&content) else {
             return;
@@ -831,7 +857,7 @@ impl Reader {
     }
 
     /// Characters that no reader sees.
-    pub(super) fn hide(&mut self, how: Hiding, text: &str, leaves_no_gap: bool) {
+    pub(crate) fn hide(&mut self, how: Hiding, text: &str, leaves_no_gap: bool) {
         let is_read = self.skipped.is_none() && self.title.is_none();
         if !is_read || !leaves_no_gap && text.trim().is_empty() {
             return self.characters(text);
@@ -842,7 +868,7 @@ impl Reader {
         }
     }
 
-    pub(super) fn characters(&mut self, text: &str) {
+    pub(crate) fn characters(&mut self, text: &str) {
         match (&self.skipped, &mut self.title) {
             (Some(_), _) => {}
             (None, Some(title)) => title.push_str(text),

@@ -1,11 +1,43 @@
 //! Plain text. Unknown markup is read as plain text.
 
-use super::encoding::Encoding;
-use super::{Bytes, ExtractError, Text, detect, format, noise};
+use super::{BookFile, FormatReader, FormatSpec};
+use crate::encoding::Encoding;
+use crate::hidden::HiddenWords;
+use crate::limits::Budget;
+use crate::{Bytes, ExtractError, Extracted, Format, Text, detect, magic, noise};
+use lapidary_common::description::Description;
 
-/// Reads a plain text; see [`super::text`].
-pub(super) fn text(bytes: Bytes, given: Option<Encoding>) -> Result<Text, ExtractError> {
-    match format::name(&bytes) {
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "text",
+    title: "a plain text",
+    extensions: &["txt", "text"],
+    media_types: &[
+        "text/plain",
+        "text/markdown",
+        "text/x-markdown",
+        "application/txt",
+    ],
+    loss: 6,
+    reader: FormatReader::File(&[], read_book),
+};
+
+/// Reads a plain text as a book.
+pub(crate) fn read_book(file: BookFile<'_>, _: &mut Budget) -> Result<Extracted, ExtractError> {
+    let read = text(file.bytes, file.encoding)?;
+    Ok(Extracted {
+        format: Format::Text,
+        text: read.text,
+        headings: Vec::new(),
+        hidden: HiddenWords::default(),
+        metadata: Description::default(),
+        encoding: Some(read.encoding),
+    })
+}
+
+/// Reads a plain text; see [`crate::text`].
+pub(crate) fn text(bytes: Bytes, given: Option<Encoding>) -> Result<Text, ExtractError> {
+    match magic::name(&bytes) {
         Some(what) => Err(ExtractError::NotText {
             what: what.to_owned(),
         }),
@@ -14,9 +46,9 @@ pub(super) fn text(bytes: Bytes, given: Option<Encoding>) -> Result<Text, Extrac
 }
 
 /// Whether a long file with this start and middle is a plain text in UTF-8 if its bytes are valid in it.
-pub(super) fn is_utf8(head: &[u8], middle: &[u8]) -> bool {
+pub(crate) fn is_utf8(head: &[u8], middle: &[u8]) -> bool {
     let sample = detect::lines_of(head, middle);
-    format::name(head).is_none()
+    magic::name(head).is_none()
         && Encoding::of_mark(head).is_none()
         && detect::other_than_utf8(head, &sample).is_none_or(|other| other == Encoding::UTF_8)
         && noise::complaint(&Encoding::UTF_8.decode_part(&sample), Encoding::UTF_8).is_none()

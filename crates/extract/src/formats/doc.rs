@@ -7,21 +7,36 @@ use office_oxide::doc::DocDocument;
 use office_oxide::options::ParseOptions;
 use office_oxide::{Document, DocumentFormat};
 
-use super::encoding::code_page;
-use super::hidden::{HiddenCount, HiddenWords, Hiding};
-use super::limits::{Limit, Limits, Met};
-use super::prose::{Prose, phrase};
-use super::{ExtractError, Extracted, Format};
+use super::{BookFile, FormatReader, FormatSign, FormatSpec};
+use crate::encoding::code_page;
+use crate::hidden::{HiddenCount, HiddenWords, Hiding};
+use crate::limits::{Budget, Limit, Met};
+use crate::prose::{Prose, phrase};
+use crate::{ExtractError, Extracted, Format};
 use lapidary_common::description::Description;
 
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "doc",
+    title: "a Word document",
+    extensions: &["doc"],
+    media_types: &["application/msword", "application/doc"],
+    loss: 4,
+    reader: FormatReader::File(
+        &[FormatSign::At(0, b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1")],
+        read,
+    ),
+};
+
 /// Reads a Word document in an OLE2 container.
-pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Extracted, ExtractError> {
+pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+    let bytes = file.bytes;
     // The name of a stream, in UTF-16: encrypted documents are wrapped in such a container.
     let encrypted: Vec<u8> = "EncryptedPackage"
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
         .collect();
-    if memchr::memmem::find(bytes, &encrypted).is_some() {
+    if memchr::memmem::find(&bytes, &encrypted).is_some() {
         return Err(ExtractError::Encrypted {
             what: "an Office document that needs a password".to_owned(),
         });
@@ -44,7 +59,7 @@ pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Extracted, ExtractErr
     {
         return Err(Met {
             limit: Limit::Time,
-            at: limits.time,
+            at: budget.limits.time,
         }
         .into());
     }
@@ -54,9 +69,9 @@ pub(super) fn read(bytes: &[u8], limits: Limits) -> Result<Extracted, ExtractErr
         text.text(paragraph);
         text.paragraph();
     }
-    let hidden = left_out(bytes, words(&plain));
+    let hidden = left_out(&bytes, words(&plain));
     Ok(Extracted {
-        metadata: about(&document, bytes),
+        metadata: about(&document, &bytes),
         hidden,
         ..text.finish(Format::Doc)
     })

@@ -5,9 +5,9 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::super::hidden::Hiding;
 use super::area::{Area, Bounds, Clip, Matrix, Point};
 use super::colour::{Blend, Colour, Paint, WHITE, is_lost_on};
+use crate::hidden::Hiding;
 
 /// The maximum number of painted shapes of a page with text.
 const MOST_PAINTED: usize = 200_000;

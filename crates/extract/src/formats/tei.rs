@@ -2,12 +2,12 @@
 
 use quick_xml::events::BytesStart;
 
-use super::encoding::Encoding;
-use super::hidden::Hiding;
-use super::limits::Budget;
-use super::prose::{Prose, phrase};
-use super::xml::{self, Visitor, attribute};
-use super::{ExtractError, Extracted, Format};
+use super::{BookFile, FormatReader, FormatSign, FormatSpec};
+use crate::hidden::Hiding;
+use crate::limits::Budget;
+use crate::prose::{Prose, phrase};
+use crate::xml::{self, Visitor, attribute};
+use crate::{ExtractError, Extracted, Format};
 use lapidary_common::description::Description;
 
 /// Elements that begin and end a line.
@@ -55,6 +55,9 @@ const ALTERNATIVES: &[&str] = &["sic", "orig", "abbr"];
 const SKIPPED: &[&str] = &[DELETED, "fw"];
 const DELETED: &str = "del";
 
+/// The names of the root element.
+const ROOTS: &[&str] = &["TEI", "TEI.2", "teiCorpus"];
+
 #[derive(Default)]
 struct Reader {
     prose: Prose,
@@ -65,14 +68,26 @@ struct Reader {
     captured: String,
 }
 
+/// What there is to know of it.
+pub(super) const FORMAT: FormatSpec = FormatSpec {
+    name: "tei",
+    title: "a TEI document",
+    extensions: &["tei"],
+    media_types: &["application/tei"],
+    loss: 1,
+    reader: FormatReader::File(
+        &[FormatSign::Markup(|markup| ROOTS.contains(&markup.root))],
+        read,
+    ),
+};
+
 /// Reads a TEI file.
-pub(super) fn read(
-    bytes: &[u8],
-    encoding: Option<Encoding>,
-    budget: &Budget,
-) -> Result<Extracted, ExtractError> {
+pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
+    let BookFile {
+        bytes, encoding, ..
+    } = file;
     let mut reader = Reader::default();
-    xml::walk(&xml::decode(bytes, encoding), budget, &mut reader)?;
+    xml::walk(&xml::decode(&bytes, encoding), budget, &mut reader)?;
     Ok(Extracted {
         metadata: reader.metadata,
         ..reader.prose.finish(Format::Tei)
