@@ -4,7 +4,7 @@
 //! text ──text──▶ paragraphs ──sentences──▶ sentences ──words──▶ words that count ──a method──▶ strings ──hash──▶ gems
 //! ```
 //!
-//! `docs/explanation/signatures.md` says what each method is for and where it comes from. All of it is fixed permanently:
+//! `docs/reference/signatures.md` says what each method is and where it comes from. All of it is fixed permanently:
 //! a name always means the same gems.
 
 mod characters;
