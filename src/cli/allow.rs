@@ -4,10 +4,10 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use lapidary_catalogue::api::AllowList;
-use lapidary_catalogue::{Allowable, BookGems, Content};
+use lapidary_catalogue::api::{AllowList, ToAllow};
 use lapidary_common::count::count;
 use lapidary_gems::{RecipeName, WrittenGem};
+use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList};
 use lapidary_report::clean;
 use lapidary_store::{BookId, BookKey, Library};
 
@@ -74,7 +74,9 @@ impl Allow {
             AllowCommand::List(Listing { target, json }) => list(&target, json),
             AllowCommand::Remove(removal) => {
                 let catalogue = removal.target.open()?;
-                removal.each("allow-list", |name| catalogue.disallow(name))
+                removal.each("allow-list", |name| {
+                    catalogue.call::<DeleteAllowList>(name.clone(), ())
+                })
             }
         }
     }
@@ -82,23 +84,28 @@ impl Allow {
 
 impl Add {
     fn run(self) -> Result<Status, Failure> {
-        let what = match (self.text, self.gems, self.library, self.book) {
-            (Some(path), ..) => Allowable::Gems(Content::Text {
-                text: read(self.input.reading, &path)?,
-                clean: self.input.clean,
-            }),
-            (_, Some(gems), ..) => Allowable::Gems(Content::Gems(BookGems {
-                recipe: self.recipe,
-                gems,
-            })),
-            (.., Some(library), Some(id)) => Allowable::Book(BookKey { library, id }),
+        let mut list = ToAllow {
+            note: self.note,
+            ..ToAllow::default()
+        };
+        match (self.text, self.gems, self.library, self.book) {
+            (Some(path), ..) => {
+                list.text = Some(read(self.input.reading, &path)?);
+                list.clean = self.input.clean;
+            }
+            (_, Some(gems), ..) => {
+                list.gems = Some(gems);
+                list.recipe = self.recipe.map(Into::into);
+            }
+            (.., Some(library), Some(id)) => list.book = Some(BookKey { library, id }),
             _ => {
                 return Err(Failure::Input(
                     "give --text, --gems, or --library and --book".to_owned(),
                 ));
             }
-        };
-        let list = self.target.open()?.allow(self.name, what, self.note)?;
+        }
+        let catalogue = self.target.open()?;
+        let list = catalogue.call::<PutAllowList>(self.name, list)?.item;
         writeln!(out(false), "{}", line(&list))?;
         Ok(Status::Done)
     }
@@ -106,7 +113,12 @@ impl Add {
 
 fn list(target: &Target, json: bool) -> Result<Status, Failure> {
     let mut out = out(json);
-    lines(&mut out, json, &target.open()?.allow_lists()?, line)?;
+    lines(
+        &mut out,
+        json,
+        &target.open()?.call::<ListAllowLists>((), ())?.allow,
+        line,
+    )?;
     Ok(Status::Done)
 }
 

@@ -13,12 +13,13 @@ use lapidary_checking::RuleChanges;
 use lapidary_common::shell::quoted;
 use lapidary_gems::{Boundaries, Lexicon, Recipe};
 use lapidary_language::Language;
+use lapidary_operations::Done;
 use lapidary_store::{Actor, BookId, Rights, Validity};
 use lapidary_store_redis::{BadAddress, ClusterAddress};
 use serde::{Deserialize, Serialize};
 
 use super::client::Client;
-use super::failure::{Failure, Status};
+use super::failure::{Failure, Status, if_there};
 use super::remote::Remote;
 use super::terminal::{out, tell};
 
@@ -66,11 +67,11 @@ impl Removal {
     pub(super) fn each(
         &self,
         kind: &str,
-        mut remove: impl FnMut(&BookId) -> Result<bool, Failure>,
+        mut remove: impl FnMut(&BookId) -> Result<Done, Failure>,
     ) -> Result<Status, Failure> {
         let mut status = Status::Done;
         for name in &self.names {
-            if remove(name)? {
+            if if_there(remove(name))?.is_some() {
                 writeln!(out(false), "removed {name}")?;
             } else {
                 tell(format_args!(

@@ -6,8 +6,9 @@ use clap::Args;
 use jiff::{SignedDuration, Timestamp};
 use lapidary_catalogue::api::AuditEntry;
 use lapidary_common::count::count;
+use lapidary_operations::audit::{AuditQuery, ShowAudit};
 use lapidary_report::clean;
-use lapidary_store::{Action, Amended, AuditFrom};
+use lapidary_store::{Action, Amended};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
@@ -33,9 +34,13 @@ impl Audit {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         let mut out = io::BufWriter::new(out(self.json));
-        let mut from = self.since.map_or(AuditFrom::Behind(0), AuditFrom::Time);
+        let mut query = AuditQuery {
+            since: self.since,
+            limit: Some(PAGE),
+            ..AuditQuery::default()
+        };
         loop {
-            let page = catalogue.audit(from, PAGE)?;
+            let page = catalogue.call::<ShowAudit>((), query.clone())?;
             for entry in &page.entries {
                 if self.json {
                     json_line(&mut out, entry)?;
@@ -54,8 +59,10 @@ impl Audit {
                     )?;
                 }
             }
-            let Some(next) = page.next else { break };
-            from = AuditFrom::Behind(next);
+            if page.next.is_none() {
+                break;
+            }
+            (query.after, query.since) = (page.next, None);
         }
         out.flush()?;
         Ok(Status::Done)

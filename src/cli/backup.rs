@@ -62,7 +62,7 @@ impl Backup {
             to
         };
         let result = perform(
-            &*self.target.open()?,
+            &self.target.open()?,
             Task::Backup {
                 to,
                 keep: self.keep,

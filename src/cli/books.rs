@@ -3,14 +3,16 @@
 use std::io::{self, Write as _, stdout};
 
 use clap::{ArgGroup, Args, Subcommand};
-use lapidary_catalogue::Sought;
 use lapidary_catalogue::api::{Amendment, Record};
 use lapidary_common::description::Description;
+use lapidary_operations::books::{AmendBook, DeleteBook, ShowBook};
+use lapidary_operations::find::{FindBooks, FindQuery};
+use lapidary_operations::status::ShowStats;
 use lapidary_report::clean;
 use lapidary_store::{BookId, BookKey, Library, Quarantine, Rights, Standing, Validity};
 
 use super::arguments::{Days, Target};
-use super::failure::{Failure, Status};
+use super::failure::{Failure, Status, if_there};
 use super::terminal::{json_line, lines, out, tell};
 
 /// How many records to read at a time.
@@ -160,11 +162,13 @@ impl Books {
                 json,
             } => find(
                 &target,
-                &Sought {
+                FindQuery {
                     identifier,
                     title,
                     author,
-                    library,
+                    library: library.map(Into::into),
+                    cursor: None,
+                    limit: Some(PAGE),
                 },
                 json,
             ),
@@ -181,7 +185,7 @@ impl Books {
             } => text(&target, &BookKey { library, id }),
             BooksCommand::Disable { books, note } => books.amend(
                 "disabled",
-                &Amendment {
+                Amendment {
                     disabled: Some(true),
                     note,
                     ..Amendment::default()
@@ -189,21 +193,21 @@ impl Books {
             ),
             BooksCommand::Enable { books } => books.amend(
                 "enabled",
-                &Amendment {
+                Amendment {
                     disabled: Some(false),
                     ..Amendment::default()
                 },
             ),
             BooksCommand::Confirm { books } => books.amend(
                 "confirmed",
-                &Amendment {
+                Amendment {
                     confirmed: Some(true),
                     ..Amendment::default()
                 },
             ),
             BooksCommand::Note { books, note } => books.amend(
                 "noted",
-                &Amendment {
+                Amendment {
                     note: Some(note),
                     ..Amendment::default()
                 },
@@ -223,7 +227,7 @@ impl Books {
                 let validity = given.then(|| days.into());
                 books.amend(
                     "changed",
-                    &Amendment {
+                    Amendment {
                         rights,
                         validity,
                         ..Amendment::default()
@@ -243,7 +247,7 @@ impl Books {
 }
 
 impl Named {
-    fn amend(self, done: &str, amendment: &Amendment) -> Result<Status, Failure> {
+    fn amend(self, done: &str, amendment: Amendment) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         let mut status = Status::Done;
         for id in self.ids {
@@ -251,7 +255,8 @@ impl Named {
                 library: self.library.clone(),
                 id,
             };
-            if catalogue.amend(&key, amendment)?.is_some() {
+            let amended = catalogue.call::<AmendBook>(key.clone(), amendment.clone());
+            if if_there(amended)?.is_some() {
                 writeln!(out(false), "{done} {key}")?;
             } else {
                 tell(format_args!("lapidary: {}", missing(&key)));
@@ -272,7 +277,7 @@ fn list(
     let libraries = match library {
         Some(library) => vec![library],
         None => catalogue
-            .stats()?
+            .call::<ShowStats>((), ())?
             .libraries
             .into_iter()
             .map(|summary| summary.library)
@@ -280,32 +285,25 @@ fn list(
     };
     let mut out = io::BufWriter::new(out(json));
     for library in libraries {
-        let mut cursor = None;
-        loop {
-            let mut page = catalogue.books(&library, cursor.as_ref(), PAGE)?;
-            page.books
-                .retain(|record| !quarantined || record.standing.is_quarantined());
-            lines(&mut out, json, &page.books, line)?;
-            cursor = page.next_cursor;
-            if cursor.is_none() {
-                break;
-            }
-        }
+        catalogue.each_page(&library, |mut books| {
+            books.retain(|record| !quarantined || record.standing.is_quarantined());
+            Ok(lines(&mut out, json, &books, line)?)
+        })?;
     }
     out.flush()?;
     Ok(Status::Done)
 }
 
-fn find(target: &Target, sought: &Sought, json: bool) -> Result<Status, Failure> {
+fn find(target: &Target, mut query: FindQuery, json: bool) -> Result<Status, Failure> {
     let catalogue = target.open()?;
     let mut out = io::BufWriter::new(out(json));
-    let (mut cursor, mut found) = (None, 0);
+    let mut found = 0;
     loop {
-        let page = catalogue.find(sought, cursor.as_deref(), PAGE)?;
+        let page = catalogue.call::<FindBooks>((), query.clone())?;
         lines(&mut out, json, &page.books, line)?;
         found += page.books.len();
-        cursor = page.next_cursor;
-        if cursor.is_none() {
+        query.cursor = page.next_cursor;
+        if query.cursor.is_none() {
             break;
         }
     }
@@ -342,7 +340,8 @@ fn line(record: &Record) -> String {
 }
 
 fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
-    let Some(record) = target.open()?.book(key)? else {
+    let found = target.open()?.call::<ShowBook>(key.clone(), ());
+    let Some(record) = if_there(found)? else {
         return Err(missing(key));
     };
     let mut out = out(json);
@@ -452,7 +451,8 @@ fn remove(target: &Target, library: &Library, ids: Vec<BookId>) -> Result<Status
             library: library.clone(),
             id,
         };
-        if catalogue.remove(&key)? {
+        let removed = catalogue.call::<DeleteBook>(key.clone(), ());
+        if if_there(removed)?.is_some() {
             writeln!(out(false), "removed {key}")?;
         } else {
             tell(format_args!("lapidary: {}", missing(&key)));

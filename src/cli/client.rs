@@ -1,14 +1,20 @@
 //! Calls of operations on a catalogue, in this process or through a running server.
 
-use std::ops::Deref;
+use std::io::Write;
 use std::sync::Arc;
 
-use lapidary_catalogue::Catalogue;
+use lapidary_catalogue::api::{Record, Report};
+use lapidary_catalogue::{Catalogue, CatalogueError, CheckOptions, Query};
+use lapidary_gems::Recipe;
+use lapidary_operations::libraries::{BooksQuery, ListBooks};
 use lapidary_operations::{CommandLine, Operation, Session};
+use lapidary_store::{Actor, BookKey, Library, Watch};
 
-use super::access::Access;
 use super::failure::Failure;
 use super::remote::Remote;
+
+/// How many books to read at a time.
+const PAGE: usize = 1_000;
 
 /// Where operations are called.
 pub(super) enum Client {
@@ -33,15 +39,89 @@ impl Client {
             Self::Remote(server) => server.call::<O>(&path, &input),
         }
     }
-}
 
-impl Deref for Client {
-    type Target = dyn Access;
+    /// Passes on the books of a library, a page at a time.
+    pub(super) fn each_page(
+        &self,
+        library: &Library,
+        mut take: impl FnMut(Vec<Record>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        let mut query = BooksQuery {
+            cursor: None,
+            limit: Some(PAGE),
+        };
+        loop {
+            let page = self.call::<ListBooks>(library.clone(), query.clone())?;
+            take(page.books)?;
+            query.cursor = page.next_cursor.map(Into::into);
+            if query.cursor.is_none() {
+                return Ok(());
+            }
+        }
+    }
 
-    fn deref(&self) -> &Self::Target {
+    /// Checks a text or gems.
+    pub(super) fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
         match self {
-            Self::Local(catalogue) => catalogue,
-            Self::Remote(server) => server,
+            Self::Local(catalogue) => {
+                Ok(catalogue.by(Actor::Local).check_and_file(query, options)?)
+            }
+            Self::Remote(server) => server.check(query, options),
+        }
+    }
+
+    /// Returns the kept text of a book.
+    pub(super) fn text(&self, key: &BookKey) -> Result<String, Failure> {
+        match self {
+            Self::Local(catalogue) => {
+                if catalogue.book(key)?.is_none() {
+                    return Err(CatalogueError::NoSuchBook(key.clone()).into());
+                }
+                let text = catalogue.kept_text(key)?;
+                Ok(text.ok_or_else(|| CatalogueError::NoSuchText(key.clone()))?)
+            }
+            Self::Remote(server) => server.text(key),
+        }
+    }
+
+    /// Adds a recipe, unless it is there.
+    pub(super) fn add_recipe(&self, recipe: &Recipe) -> Result<(), Failure> {
+        match self {
+            Self::Local(catalogue) => {
+                let editor = catalogue.by(Actor::Local);
+                editor.ensure_recipes(std::slice::from_ref(recipe))?;
+                Ok(())
+            }
+            Self::Remote(server) => server.add_recipe(recipe),
+        }
+    }
+
+    /// Computes a book's missing gems from its text.
+    pub(super) fn recut(&self, key: &BookKey, text: &str) -> Result<(), Failure> {
+        match self {
+            Self::Local(catalogue) => {
+                catalogue.by(Actor::Local).recut(key, text)?;
+                Ok(())
+            }
+            Self::Remote(server) => server.recut(key, text),
+        }
+    }
+
+    /// Exports the catalogue to `out`.
+    pub(super) fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<(), Failure> {
+        match self {
+            Self::Local(catalogue) => {
+                catalogue.export(out, watch)?;
+                Ok(())
+            }
+            Self::Remote(server) => server.export(out),
+        }
+    }
+
+    /// Stops the jobs that this process runs for the catalogue. An unfinished job resumes later.
+    pub(super) fn settle(&self) {
+        if let Self::Local(catalogue) = self {
+            catalogue.stop_jobs();
         }
     }
 }

@@ -4,10 +4,10 @@ use std::io::{self, Write as _};
 
 use clap::{Args, Subcommand};
 use jiff::civil::Date;
-use lapidary_catalogue::SoughtDecisions;
 use lapidary_catalogue::api::{Decision, NewDecision, Ruling};
+use lapidary_operations::decisions::{Decide, DecisionsQuery, ListDecisions, ShowDecision};
 use lapidary_report::clean;
-use lapidary_store::{BookId, BookKey, Library};
+use lapidary_store::{BookId, Library};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
@@ -78,13 +78,18 @@ impl Decisions {
                 day,
                 json,
             } => {
-                let book = library
-                    .zip(book)
-                    .map(|(library, id)| BookKey { library, id });
-                list(&target, &SoughtDecisions { digest, book, day }, json)?;
+                let query = DecisionsQuery {
+                    digest,
+                    library: library.map(Into::into),
+                    book: book.map(Into::into),
+                    day,
+                    cursor: None,
+                    limit: Some(PAGE),
+                };
+                list(&target, query, json)?;
             }
             DecisionsCommand::Show { target, id } => {
-                let decision = target.open()?.decision(&id)?;
+                let decision = target.open()?.call::<ShowDecision>(id, ())?;
                 let mut out = out(true);
                 serde_json::to_writer_pretty(&mut out, &decision).map_err(io::Error::from)?;
                 writeln!(out)?;
@@ -95,11 +100,14 @@ impl Decisions {
                 reason,
                 id,
             } => {
-                let made = target.open()?.decide(&NewDecision {
-                    check: id,
-                    ruling,
-                    reason,
-                })?;
+                let made = target.open()?.call::<Decide>(
+                    (),
+                    NewDecision {
+                        check: id,
+                        ruling,
+                        reason,
+                    },
+                )?;
                 writeln!(out(false), "{}", line(&made))?;
             }
         }
@@ -107,15 +115,14 @@ impl Decisions {
     }
 }
 
-fn list(target: &Target, sought: &SoughtDecisions, json: bool) -> Result<(), Failure> {
+fn list(target: &Target, mut query: DecisionsQuery, json: bool) -> Result<(), Failure> {
     let catalogue = target.open()?;
     let mut out = io::BufWriter::new(out(json));
-    let mut cursor = None;
     loop {
-        let page = catalogue.decisions(sought, cursor.as_deref(), PAGE)?;
+        let page = catalogue.call::<ListDecisions>((), query.clone())?;
         lines(&mut out, json, &page.decisions, line)?;
-        cursor = page.next_cursor;
-        if cursor.is_none() {
+        query.cursor = page.next_cursor;
+        if query.cursor.is_none() {
             return Ok(out.flush()?);
         }
     }

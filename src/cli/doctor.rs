@@ -8,6 +8,7 @@ use lapidary_catalogue::api::{Finding, Findings};
 use super::arguments::Target;
 use super::failure::{Failure, Status};
 use super::terminal::{json_line, out};
+use lapidary_operations::status::Diagnose;
 
 /// Report what is unhealthy about a catalogue or a server, why it matters, and the command that fixes it.
 ///
@@ -25,8 +26,9 @@ pub(super) struct Doctor {
 impl Doctor {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let target = self.target.flags();
-        let findings = self.target.open()?.diagnose()?.into_iter();
+        let findings = self.target.open()?.call::<Diagnose>((), ())?.findings;
         let findings: Vec<Finding> = findings
+            .into_iter()
             .map(|finding| Finding {
                 fix: finding.fix.replace("TARGET", &target),
                 ..finding

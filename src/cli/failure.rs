@@ -135,6 +135,14 @@ impl From<OperationError> for Failure {
     }
 }
 
+/// What was found, or `None` if it does not exist.
+pub(super) fn if_there<T>(found: Result<T, Failure>) -> Result<Option<T>, Failure> {
+    match found {
+        Err(Failure::Missing(_)) => Ok(None),
+        found => found.map(Some),
+    }
+}
+
 impl From<DemoError> for Failure {
     fn from(error: DemoError) -> Self {
         match error {

@@ -8,10 +8,12 @@ use clap::{Args, Subcommand};
 use indicatif::{ProgressBar, ProgressStyle};
 use lapidary_catalogue::api::{Job, JobResult, JobState, Task};
 
-use super::access::Access;
 use super::arguments::{Listing, Target};
+use super::client::Client;
 use super::failure::{Failure, Status};
 use super::terminal::{json_line, lines, out};
+use lapidary_operations::JobNumber;
+use lapidary_operations::jobs::{CancelJob, ListJobs, ShowJob, StartJob};
 
 /// How often to poll a job.
 const LOOK: Duration = Duration::from_millis(100);
@@ -47,11 +49,19 @@ impl Jobs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.action {
             Action::List(Listing { target, json }) => {
-                lines(&mut out(json), json, &target.open()?.jobs()?, sentence)?;
+                lines(
+                    &mut out(json),
+                    json,
+                    &target.open()?.call::<ListJobs>((), ())?.jobs,
+                    sentence,
+                )?;
             }
-            Action::Show { target, id } => json_line(&mut out(true), &target.open()?.job(id)?)?,
+            Action::Show { target, id } => {
+                let job = target.open()?.call::<ShowJob>(JobNumber(id), ())?;
+                json_line(&mut out(true), &job)?;
+            }
             Action::Cancel { target, id } => {
-                let job = target.open()?.cancel(id)?;
+                let job = target.open()?.call::<CancelJob>(JobNumber(id), ())?;
                 writeln!(
                     out(false),
                     "cancelling job {} ({})",
@@ -86,19 +96,19 @@ fn sentence(job: &Job) -> String {
 }
 
 /// Starts a job and shows its progress until it succeeds.
-pub(super) fn perform(catalogue: &dyn Access, task: Task) -> Result<JobResult, Failure> {
-    let job = catalogue.start(task)?;
+pub(super) fn perform(catalogue: &Client, task: Task) -> Result<JobResult, Failure> {
+    let job = catalogue.call::<StartJob>((), task)?;
     wait(catalogue, job)
 }
 
 /// Shows a job's progress until it succeeds.
-pub(super) fn wait(catalogue: &dyn Access, mut job: Job) -> Result<JobResult, Failure> {
+pub(super) fn wait(catalogue: &Client, mut job: Job) -> Result<JobResult, Failure> {
     let bar = bar(job.task.kind());
     while job.state == JobState::Running {
         bar.set_length(job.total);
         bar.set_position(job.done);
         sleep(LOOK);
-        job = catalogue.job(job.id)?;
+        job = catalogue.call::<ShowJob>(JobNumber(job.id), ())?;
     }
     bar.finish_and_clear();
     catalogue.settle();

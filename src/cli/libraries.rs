@@ -4,8 +4,9 @@ use std::io::Write as _;
 
 use clap::{Args, Subcommand};
 use indicatif::HumanBytes;
-use lapidary_catalogue::api::LibraryListing;
+use lapidary_catalogue::api::{LibraryListing, LibraryTrust};
 use lapidary_common::count::count;
+use lapidary_operations::libraries::{ListLibraries, TrustLibrary};
 use lapidary_store::Library;
 
 use super::arguments::{Listing, Target};
@@ -45,7 +46,12 @@ impl Libraries {
         match self.command {
             LibrariesCommand::List(Listing { target, json }) => {
                 let mut out = out(json);
-                lines(&mut out, json, &target.open()?.libraries()?, line)?;
+                lines(
+                    &mut out,
+                    json,
+                    &target.open()?.call::<ListLibraries>((), ())?.libraries,
+                    line,
+                )?;
             }
             LibrariesCommand::Trust(named) => named.set_trust(true)?,
             LibrariesCommand::Distrust(named) => named.set_trust(false)?,
@@ -56,7 +62,10 @@ impl Libraries {
 
 impl Named {
     fn set_trust(&self, trusted: bool) -> Result<(), Failure> {
-        self.target.open()?.set_trust(&self.library, trusted)?;
+        let said = LibraryTrust { trusted };
+        self.target
+            .open()?
+            .call::<TrustLibrary>(self.library.clone(), said)?;
         let meaning = if trusted {
             "decide for everybody"
         } else {

@@ -3,7 +3,6 @@
 //! Human output and JSON go to standard output, progress and errors to standard error. Exit status: 0 success, 1 a check
 //! found protected text (whatever else happened) or `doctor` something unhealthy, 2 wrong usage or input, 3 failure.
 
-mod access;
 mod allow;
 mod arguments;
 mod audit;

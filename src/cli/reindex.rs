@@ -10,17 +10,16 @@ use lapidary_catalogue::digests_of;
 use lapidary_common::count::count;
 use lapidary_extract::Extracted;
 use lapidary_gems::RecipeName;
+use lapidary_operations::jobs::StartJob;
+use lapidary_operations::status::ShowStats;
 use lapidary_store::BookKey;
 
-use super::access::Access;
 use super::arguments::{RecipeArguments, Target};
+use super::client::Client;
 use super::failure::{Failure, Status};
 use super::files::{Choice, Reading, Usually, Walk};
 use super::jobs::{bar, other_result, perform, wait};
 use super::terminal::{out, tell};
-
-/// How many records to read at a time.
-const PAGE: usize = 1_000;
 
 /// Give every book gems of another recipe, then switch to it.
 ///
@@ -92,10 +91,10 @@ impl Reindex {
             allow_missing,
         };
         let result = match from {
-            CutFrom::Folds => perform(&*catalogue, task)?,
+            CutFrom::Folds => perform(&catalogue, task)?,
             CutFrom::Sources => {
-                let job = catalogue.start(task)?;
-                let without = self.hand_in(&*catalogue, &name)?;
+                let job = catalogue.call::<StartJob>((), task)?;
+                let without = self.hand_in(&catalogue, &name)?;
                 if without > 0 {
                     catalogue.settle();
                     return Err(Failure::Input(format!(
@@ -106,7 +105,7 @@ impl Reindex {
                         job.id
                     )));
                 }
-                wait(&*catalogue, job)?
+                wait(&catalogue, job)?
             }
         };
         let JobResult::Reindexed(Reindexed {
@@ -132,7 +131,7 @@ impl Reindex {
     }
 
     /// Submits the text of every book that has no gems of the recipe yet. Returns how many texts were not found.
-    fn hand_in(&self, catalogue: &dyn Access, recipe: &RecipeName) -> Result<usize, Failure> {
+    fn hand_in(&self, catalogue: &Client, recipe: &RecipeName) -> Result<usize, Failure> {
         let mut lacking = lacking(catalogue, recipe)?;
         let Walk {
             found: files,
@@ -174,26 +173,20 @@ impl Reindex {
 
 /// The books without gems of a recipe, by the digest of their texts.
 fn lacking(
-    catalogue: &dyn Access,
+    catalogue: &Client,
     recipe: &RecipeName,
 ) -> Result<HashMap<String, Vec<BookKey>>, Failure> {
     let mut lacking: HashMap<String, Vec<BookKey>> = HashMap::new();
-    for library in catalogue.stats()?.libraries {
-        let mut cursor = None;
-        loop {
-            let page = catalogue.books(&library.library, cursor.as_ref(), PAGE)?;
-            for record in page
-                .books
+    for library in catalogue.call::<ShowStats>((), ())?.libraries {
+        catalogue.each_page(&library.library, |books| {
+            let without = books
                 .into_iter()
-                .filter(|record| !record.gems.contains_key(recipe))
-            {
-                lacking.entry(record.digest).or_default().push(record.key);
+                .filter(|book| !book.gems.contains_key(recipe));
+            for book in without {
+                lacking.entry(book.digest).or_default().push(book.key);
             }
-            cursor = page.next_cursor;
-            if cursor.is_none() {
-                break;
-            }
-        }
+            Ok(())
+        })?;
     }
     Ok(lacking)
 }
@@ -202,7 +195,7 @@ impl DropRecipe {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         perform(
-            &*catalogue,
+            &catalogue,
             Task::DropRecipe {
                 recipe: self.recipe.clone(),
             },

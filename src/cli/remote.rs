@@ -6,23 +6,15 @@ use std::time::Duration;
 use std::{env, thread};
 
 use lapidary_catalogue::api::{
-    Added, AllowList, AllowLists, Amendment, AuditPage, Check, Decision, DecisionPage, Finding,
-    Findings, FoundBooks, Imported, Job, Jobs, Libraries, LibraryListing, LibraryTrust,
-    MadeWebhook, NewBook, NewDecision, NewWebhook, Page, Problem, RecipeList, Record, Recut,
-    Report, Stats, Task, ToAllow, Webhook, Webhooks,
+    Added, Check, Imported, NewBook, Problem, RecipeList, Recut, Report,
 };
 use lapidary_catalogue::client::unanswered;
-use lapidary_catalogue::{
-    Allowable, BookGems, CheckOptions, Content, NewEntry, Query, Recipes, Sought, SoughtDecisions,
-    TextGems,
-};
+use lapidary_catalogue::{BookGems, CheckOptions, Content, NewEntry, Query, Recipes, TextGems};
 use lapidary_common::description::Description;
 use lapidary_common::error::ErrorCode;
-use lapidary_gems::{Recipe, RecipeName, WrittenGem};
-use lapidary_operations::{self as operations, Answer as _, Operation};
-use lapidary_store::{AuditFrom, BookId, BookKey, Library, Watch};
-use percent_encoding::{NON_ALPHANUMERIC, PercentEncode, utf8_percent_encode};
-use serde::Serialize;
+use lapidary_gems::{Recipe, WrittenGem};
+use lapidary_operations::{self as operations, Answer as _, Operation, filled};
+use lapidary_store::BookKey;
 use serde::de::DeserializeOwned;
 use ureq::http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use ureq::http::{Request, StatusCode};
@@ -30,7 +22,6 @@ use ureq::middleware::MiddlewareNext;
 use ureq::unversioned::resolver::DefaultResolver;
 use ureq::{Agent, Body, SendBody};
 
-use super::access::Access;
 use super::failure::Failure;
 use super::tls;
 
@@ -141,63 +132,6 @@ impl Remote {
         format!("{}{path}", self.url)
     }
 
-    pub(super) fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        self.parsed(self.read(self.agent.get(self.at(path)).call())?)
-    }
-
-    pub(super) fn post<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T, Failure> {
-        self.parsed(self.read(self.agent.post(self.at(path)).send_json(body))?)
-    }
-
-    pub(super) fn put<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T, Failure> {
-        self.parsed(self.read(self.agent.put(self.at(path)).send_json(body))?)
-    }
-
-    pub(super) fn get_with<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        query: impl IntoIterator<Item = (&'static str, String)>,
-    ) -> Result<T, Failure> {
-        self.parsed(self.read(self.agent.get(self.at(path)).query_pairs(query).call())?)
-    }
-
-    pub(super) fn patch<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T, Failure> {
-        self.parsed(self.read(self.agent.patch(self.at(path)).send_json(body))?)
-    }
-
-    /// Like `put`, with whether it created something.
-    pub(super) fn put_new<T: DeserializeOwned>(
-        &self,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<(T, bool), Failure> {
-        let read = self.read(self.agent.put(self.at(path)).send_json(body))?;
-        let is_new = read.0 == StatusCode::CREATED;
-        Ok((self.parsed(read)?, is_new))
-    }
-
-    /// Returns whether there was something to delete.
-    pub(super) fn delete(&self, path: &str) -> Result<bool, Failure> {
-        let (status, body) = self.read(self.agent.delete(self.at(path)).call())?;
-        match status {
-            StatusCode::NO_CONTENT => Ok(true),
-            StatusCode::NOT_FOUND => Ok(false),
-            _ => self.parsed((status, body)),
-        }
-    }
-
     fn unanswered(&self, error: &ureq::Error) -> Failure {
         let (url, why) = (&self.url, unanswered(error));
         Failure::Failed(format!(
@@ -276,16 +210,6 @@ impl Remote {
             self.url
         )
     }
-
-    /// Like [`Remote::parsed`], with `None` for 404.
-    fn found<T: DeserializeOwned>(&self, answer: Answer) -> Result<Option<T>, Failure> {
-        let read = self.read(answer)?;
-        if read.0 == StatusCode::NOT_FOUND {
-            Ok(None)
-        } else {
-            self.parsed(read).map(Some)
-        }
-    }
 }
 
 /// Sends a request again while the server asks to wait.
@@ -318,23 +242,6 @@ fn retry_after(answer: &ureq::http::Response<Body>) -> Option<Duration> {
     Some(Duration::from_secs(seconds)).filter(|wait| *wait <= LONGEST_WAIT)
 }
 
-/// A name as a segment of a path.
-pub(super) fn encoded(name: &str) -> PercentEncode<'_> {
-    utf8_percent_encode(name, NON_ALPHANUMERIC)
-}
-
-fn library_path(library: &Library) -> String {
-    format!("/v1/libraries/{}", encoded(library.as_str()))
-}
-
-fn book_path(BookKey { library, id }: &BookKey) -> String {
-    format!("{}/books/{}", library_path(library), encoded(id.as_str()))
-}
-
-fn allow_path(name: &BookId) -> String {
-    format!("/v1/allow/{}", encoded(name.as_str()))
-}
-
 /// The fields of a body that say what a content is: text, whether it is cleaned, gems and their recipe.
 fn parts(
     content: Content,
@@ -352,8 +259,8 @@ fn parts(
     }
 }
 
-impl Access for Remote {
-    fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
+impl Remote {
+    pub(super) fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
         let CheckOptions {
             recipes,
             library,
@@ -403,44 +310,7 @@ impl Access for Remote {
         self.parsed(self.read(request.send_json(&check))?)
     }
 
-    fn decision(&self, id: &str) -> Result<Decision, Failure> {
-        self.get(&format!("/v1/decisions/{}", encoded(id)))
-    }
-
-    fn decisions(
-        &self,
-        sought: &SoughtDecisions,
-        cursor: Option<&str>,
-        limit: usize,
-    ) -> Result<DecisionPage, Failure> {
-        let SoughtDecisions { digest, book, day } = sought;
-        let (day, limit) = (day.map(|day| day.to_string()), limit.to_string());
-        let parameters = [
-            ("digest", digest.as_deref()),
-            ("library", book.as_ref().map(|book| book.library.as_str())),
-            ("book", book.as_ref().map(|book| book.id.as_str())),
-            ("day", day.as_deref()),
-            ("cursor", cursor),
-            ("limit", Some(&*limit)),
-        ];
-        let given = parameters
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)));
-        self.parsed(
-            self.read(
-                self.agent
-                    .get(self.at("/v1/decisions"))
-                    .query_pairs(given)
-                    .call(),
-            )?,
-        )
-    }
-
-    fn decide(&self, new: &NewDecision) -> Result<Decision, Failure> {
-        self.post("/v1/decisions", new)
-    }
-
-    fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
+    pub(super) fn add(&self, entry: NewEntry) -> Result<Added, Failure> {
         let NewEntry {
             key,
             rights,
@@ -480,7 +350,7 @@ impl Access for Remote {
             except: Vec::new(),
             id: None,
         };
-        let path = self.at(&book_path(&key));
+        let path = self.at(&filled("/v1/libraries/{library}/books/{id}", &key));
         let put = || {
             let mut request = self.agent.put(&path);
             if let Some(gate) = &gate {
@@ -492,167 +362,15 @@ impl Access for Remote {
         self.parsed(self.read(patiently(put))?)
     }
 
-    fn book(&self, key: &BookKey) -> Result<Option<Record>, Failure> {
-        self.found(self.agent.get(self.at(&book_path(key))).call())
-    }
-
-    fn text(&self, BookKey { library, id }: &BookKey) -> Result<String, Failure> {
-        let path = self.at(&format!(
-            "{}/texts/{}",
-            library_path(library),
-            encoded(id.as_str())
-        ));
+    pub(super) fn text(&self, key: &BookKey) -> Result<String, Failure> {
+        let path = self.at(&filled("/v1/libraries/{library}/texts/{id}", key));
         match self.read(patiently(|| self.agent.get(&path).call()))? {
             (StatusCode::OK, text) => Ok(text),
             refused => self.parsed(refused),
         }
     }
 
-    fn amend(&self, key: &BookKey, amendment: &Amendment) -> Result<Option<Record>, Failure> {
-        self.found(
-            self.agent
-                .patch(self.at(&book_path(key)))
-                .send_json(amendment),
-        )
-    }
-
-    fn allow(
-        &self,
-        name: BookId,
-        what: Allowable,
-        note: Option<String>,
-    ) -> Result<AllowList, Failure> {
-        let asked = match what {
-            Allowable::Book(book) => ToAllow {
-                book: Some(book),
-                note,
-                ..ToAllow::default()
-            },
-            Allowable::Gems(content) => {
-                let (text, clean, gems, recipe) = parts(content);
-                ToAllow {
-                    text,
-                    clean,
-                    gems,
-                    recipe,
-                    note,
-                    book: None,
-                }
-            }
-        };
-        self.put(&allow_path(&name), &asked)
-    }
-
-    fn allow_lists(&self) -> Result<Vec<AllowList>, Failure> {
-        let AllowLists { allow } = self.get("/v1/allow")?;
-        Ok(allow)
-    }
-
-    fn disallow(&self, name: &BookId) -> Result<bool, Failure> {
-        self.delete(&allow_path(name))
-    }
-
-    fn remove(&self, key: &BookKey) -> Result<bool, Failure> {
-        self.delete(&book_path(key))
-    }
-
-    fn books(
-        &self,
-        library: &Library,
-        cursor: Option<&BookId>,
-        limit: usize,
-    ) -> Result<Page, Failure> {
-        let mut request = self
-            .agent
-            .get(self.at(&(library_path(library) + "/books")))
-            .query("limit", limit.to_string());
-        if let Some(cursor) = cursor {
-            request = request.query("cursor", cursor.as_str());
-        }
-        self.parsed(self.read(request.call())?)
-    }
-
-    fn find(
-        &self,
-        sought: &Sought,
-        cursor: Option<&str>,
-        limit: usize,
-    ) -> Result<FoundBooks, Failure> {
-        let Sought {
-            identifier,
-            title,
-            author,
-            library,
-        } = sought;
-        let parameters = [
-            ("identifier", identifier.as_deref()),
-            ("title", title.as_deref()),
-            ("author", author.as_deref()),
-            ("library", library.as_ref().map(Library::as_str)),
-            ("cursor", cursor),
-            ("limit", Some(&*limit.to_string())),
-        ];
-        let given = parameters
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value?)));
-        self.parsed(
-            self.read(
-                self.agent
-                    .get(self.at("/v1/books"))
-                    .query_pairs(given)
-                    .call(),
-            )?,
-        )
-    }
-
-    fn libraries(&self) -> Result<Vec<LibraryListing>, Failure> {
-        let Libraries { libraries } = self.get("/v1/libraries")?;
-        Ok(libraries)
-    }
-
-    fn set_trust(&self, library: &Library, trusted: bool) -> Result<(), Failure> {
-        let LibraryTrust { .. } = self.put(
-            &(library_path(library) + "/trust"),
-            &LibraryTrust { trusted },
-        )?;
-        Ok(())
-    }
-
-    fn webhooks(&self) -> Result<Vec<Webhook>, Failure> {
-        let Webhooks { webhooks } = self.get("/v1/webhooks")?;
-        Ok(webhooks)
-    }
-
-    fn set_webhook(&self, library: Library, url: String) -> Result<MadeWebhook, Failure> {
-        self.put(&(library_path(&library) + "/webhook"), &NewWebhook { url })
-    }
-
-    fn remove_webhook(&self, library: &Library) -> Result<bool, Failure> {
-        self.delete(&(library_path(library) + "/webhook"))
-    }
-
-    fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, Failure> {
-        let request = self
-            .agent
-            .get(self.at("/v1/audit"))
-            .query("limit", limit.to_string());
-        let request = match from {
-            AuditFrom::Behind(number) => request.query("after", number.to_string()),
-            AuditFrom::Time(time) => request.query("since", time.to_string()),
-        };
-        self.parsed(self.read(request.call())?)
-    }
-
-    fn stats(&self) -> Result<Stats, Failure> {
-        self.get("/v1/stats")
-    }
-
-    fn diagnose(&self) -> Result<Vec<Finding>, Failure> {
-        let Findings { findings } = self.get("/v1/doctor")?;
-        Ok(findings)
-    }
-
-    fn add_recipe(&self, recipe: &Recipe) -> Result<(), Failure> {
+    pub(super) fn add_recipe(&self, recipe: &Recipe) -> Result<(), Failure> {
         let lexicon = recipe.lexicon().map_or("", |lexicon| lexicon.written());
         let request = self
             .agent
@@ -665,38 +383,17 @@ impl Access for Remote {
         Ok(())
     }
 
-    fn start(&self, task: Task) -> Result<Job, Failure> {
-        self.post("/v1/jobs", &task)
-    }
-
-    fn jobs(&self) -> Result<Vec<Job>, Failure> {
-        let Jobs { jobs } = self.get("/v1/jobs")?;
-        Ok(jobs)
-    }
-
-    fn job(&self, id: u32) -> Result<Job, Failure> {
-        self.get(&format!("/v1/jobs/{id}"))
-    }
-
-    fn cancel(&self, id: u32) -> Result<Job, Failure> {
-        self.parsed(self.read(self.agent.delete(self.at(&format!("/v1/jobs/{id}"))).call())?)
-    }
-
-    fn recut(
-        &self,
-        BookKey { library, id }: &BookKey,
-        text: &str,
-    ) -> Result<Vec<RecipeName>, Failure> {
-        let path = format!("{}/recut/{}", library_path(library), encoded(id.as_str()));
+    pub(super) fn recut(&self, key: &BookKey, text: &str) -> Result<(), Failure> {
+        let path = self.at(&filled("/v1/libraries/{library}/recut/{id}", key));
         let request = self
             .agent
-            .post(self.at(&path))
+            .post(path)
             .content_type("text/plain; charset=utf-8");
-        let Recut { added } = self.parsed(self.read(request.send(text))?)?;
-        Ok(added)
+        let Recut { .. } = self.parsed(self.read(request.send(text))?)?;
+        Ok(())
     }
 
-    fn export(&self, out: &mut dyn Write, _: Watch<'_>) -> Result<(), Failure> {
+    pub(super) fn export(&self, out: &mut dyn Write) -> Result<(), Failure> {
         let answer = self.agent.get(self.at("/v1/export")).call();
         let mut answer = answer.map_err(|error| self.unanswered(&error))?;
         if !answer.status().is_success() {
@@ -710,6 +407,4 @@ impl Access for Remote {
                 _ => Failure::Failed(format!("the export was interrupted: {e}")),
             })
     }
-
-    fn settle(&self) {}
 }

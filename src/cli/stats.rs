@@ -11,6 +11,7 @@ use super::arguments::{Place, Target};
 use super::failure::{Failure, Status};
 use super::jobs::{other_result, perform};
 use super::terminal::{json_line, out};
+use lapidary_operations::status::ShowStats;
 
 /// Show a catalogue's size, recipes and libraries.
 #[derive(Args)]
@@ -41,7 +42,7 @@ pub(super) struct Compact {
 
 impl Stats {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let stats = self.target.open()?.stats()?;
+        let stats = self.target.open()?.call::<ShowStats>((), ())?;
         let mut out = out(self.json);
         if self.json {
             json_line(&mut out, &stats)?;
@@ -101,7 +102,7 @@ impl Stats {
 
 impl Verify {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let result = perform(&*self.target.open()?, Task::Verify { fix: self.fix })?;
+        let result = perform(&self.target.open()?, Task::Verify { fix: self.fix })?;
         let JobResult::Verified(Verified {
             faults,
             found,
@@ -136,7 +137,7 @@ impl Verify {
 
 impl Compact {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let result = perform(&*self.target.open()?, Task::Compact {})?;
+        let result = perform(&self.target.open()?, Task::Compact {})?;
         let JobResult::Compacted(Compacted {
             bytes,
             bytes_before,

@@ -4,13 +4,14 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use clap::{Args, Subcommand};
-use lapidary_catalogue::api::Webhook;
+use lapidary_catalogue::api::{NewWebhook, Webhook};
 use lapidary_common::count::count;
+use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook};
 use lapidary_store::Library;
 
-use super::access::Access as _;
 use super::arguments::{Listing, Target};
-use super::failure::{Failure, Status};
+use super::client::Client;
+use super::failure::{Failure, Status, if_there};
 use super::terminal::{lines, out};
 
 /// Manage webhooks: notify a URL when a book added to a library matches others.
@@ -60,14 +61,16 @@ impl Webhooks {
                 private_webhooks,
                 url,
             } => {
-                let made = if target.server.is_some() {
-                    target.open()?.set_webhook(library, url)?
+                let catalogue = if target.server.is_some() {
+                    target.open()?
                 } else {
                     let catalogue = target.open_existing()?;
-                    let catalogue =
-                        catalogue.with_private_webhooks(private_webhooks.unwrap_or_default());
-                    Arc::new(catalogue).set_webhook(library, url)?
+                    let private = private_webhooks.unwrap_or_default();
+                    Client::Local(Arc::new(catalogue.with_private_webhooks(private)))
                 };
+                let made = catalogue
+                    .call::<PutWebhook>(library, NewWebhook { url })?
+                    .item;
                 let Webhook { library, url, .. } = made.webhook;
                 writeln!(
                     out(false),
@@ -77,7 +80,9 @@ impl Webhooks {
                 Ok(Status::Done)
             }
             WebhooksCommand::Remove { target, library } => {
-                if target.open()?.remove_webhook(&library)? {
+                let catalogue = target.open()?;
+                let removed = catalogue.call::<DeleteWebhook>(library.clone(), ());
+                if if_there(removed)?.is_some() {
                     writeln!(out(false), "removed the webhook of {library}")?;
                     return Ok(Status::Done);
                 }
@@ -92,7 +97,12 @@ impl Webhooks {
 
 fn list(target: &Target, json: bool) -> Result<Status, Failure> {
     let mut out = out(json);
-    lines(&mut out, json, &target.open()?.webhooks()?, line)?;
+    lines(
+        &mut out,
+        json,
+        &target.open()?.call::<ListWebhooks>((), ())?.webhooks,
+        line,
+    )?;
     Ok(Status::Done)
 }
 

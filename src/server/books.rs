@@ -6,10 +6,10 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
-use utoipa::openapi::path::HttpMethod::{Delete, Get, Patch, Put};
+use utoipa::openapi::path::HttpMethod::Put;
 
 use super::State;
-use super::access::Needs::{self, Ingest};
+use super::access::Needs::Ingest;
 use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, form_of_file, json, text};
 use super::gates::{Asked, Gates};
@@ -17,11 +17,12 @@ use super::memory::Room;
 use super::problem::{Problem, excerpt};
 use super::work::{Answer, work};
 use super::{conditions, parameters};
-use lapidary_catalogue::api::{Added, Amendment, NewBook, Outcome, Record, Report, Unless};
+use lapidary_catalogue::api::{Added, Amendment, NewBook, Outcome, Record, Unless};
 use lapidary_catalogue::{BookGems, CatalogueError, Content, NewEntry};
 use lapidary_common::description::{BadDate, Description, Published};
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::Extracted;
+use lapidary_operations::books::{AmendBook, DeleteBook, ShowBook, ShowMatches, no_such_book};
 use lapidary_store::{BookKey, Rights};
 
 /// Why gems are refused with `keep_text`.
@@ -29,13 +30,9 @@ const KEEPS_GEMS: &str = "'keep_text' applies only to a text; leave it out with 
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
-        Call::new(Get, "/v1/libraries/{library}/books/{id:.*}", Ingest, get).named("book", "Show a book").answers(
-            200,
-            "The book's record",
-            [json::<Record>()],
-        )
-        .conditional()
-        .answers(304, "The client has this version already (`If-None-Match`)", []),
+        Call::handled::<ShowBook, _, _>(get)
+            .conditional()
+            .answers(304, "The client has this version already (`If-None-Match`)", []),
         Call::new(Put, "/v1/libraries/{library}/books/{id:.*}", Ingest, put)
             .named("put_book", "Add or replace a book")
             .about(
@@ -59,25 +56,9 @@ pub(super) fn calls() -> Vec<Call> {
             .conditional()
             .answers(409, "The book was refused (`matches`), or conflicts with what is there", [json::<lapidary_catalogue::api::Problem>()
                 .with_type("application/problem+json")]),
-        Call::new(Patch, "/v1/libraries/{library}/books/{id:.*}", Ingest, amend)
-            .named("amend_book", "Update a book: disable or enable it, set a note, change its rights")
-            .about("Omitted fields keep their values.")
-            .takes([
-                json::<Amendment>().example(json!({ "note": "the translation of 1926" })),
-                json::<Amendment>()
-                    .example(json!({ "disabled": false, "note": "" }))
-                    .with_type("application/merge-patch+json"),
-            ])
-            .answers(200, "The updated record", [json::<Record>()])
-            .conditional(),
-        Call::new(Get, "/v1/libraries/{library}/matches/{id:.*}", Needs::Admin, matches)
-            .named("matches", "Show which other books a book shares passages with")
-            .about("The book is checked against all others, by its gems.")
-            .answers(200, "The report, with spans", [json::<Report>()]),
-        Call::new(Delete, "/v1/libraries/{library}/books/{id:.*}", Ingest, delete)
-            .named("delete_book", "Remove a book")
-            .conditional()
-            .answers(204, "It was removed", []),
+        Call::handled::<AmendBook, _, _>(amend).conditional(),
+        Call::of::<ShowMatches>(),
+        Call::handled::<DeleteBook, _, _>(delete).conditional(),
     ]
 }
 
@@ -159,15 +140,6 @@ async fn amend(
     .await
 }
 
-async fn matches(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
-    let key = parameters::book(&request)?;
-    work(&state, move |catalogue| {
-        let report = catalogue.matches_of(&key)?;
-        Answer::ok(&report.ok_or_else(|| no_such_book(&key))?)
-    })
-    .await
-}
-
 async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let condition = conditions::of(request.headers())?;
@@ -177,7 +149,7 @@ async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
             .as_slice()
         {
             [true] => Ok(Answer::done()),
-            _ => Err(no_such_book(&key)),
+            _ => Err(no_such_book(&key).into()),
         }
     })
     .await
@@ -187,15 +159,6 @@ async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
 fn shown(record: lapidary_store::Record) -> Result<Answer, Problem> {
     let tag = record.tag();
     Ok(Answer::ok(&Record::from(record))?.of_version(tag))
-}
-
-/// The problem for an unknown book.
-pub(super) fn no_such_book(key: &BookKey) -> Problem {
-    let (library, id) = (excerpt(key.library.as_str()), excerpt(key.id.as_str()));
-    Problem::new(
-        ErrorCode::NoSuchBook,
-        format!("library '{library}' has no book '{id}'"),
-    )
 }
 
 /// The query parameters allowed with a JSON body.

@@ -87,6 +87,17 @@ impl Call {
 
     /// The call of a declared operation.
     pub(super) fn of<O: lapidary_operations::Operation>() -> Self {
+        Self::handled::<O, _, _>(handle::<O>)
+    }
+
+    /// The call of a declared operation with a handler of its own.
+    pub(super) fn handled<O, H, A>(handler: H) -> Self
+    where
+        O: lapidary_operations::Operation,
+        H: Handler<A>,
+        A: FromRequest + 'static,
+        H::Output: Responder + 'static,
+    {
         let Endpoint {
             method,
             path,
@@ -96,7 +107,7 @@ impl Call {
             about,
             answers,
         } = O::ENDPOINT;
-        let mut call = Self::new(method, path, needs, handle::<O>).named(id, summary);
+        let mut call = Self::new(method, path, needs, handler).named(id, summary);
         call.operation.description = about.map(ToOwned::to_owned);
         call = match O::Input::sent_as() {
             SentAs::Nothing => call,
@@ -199,7 +210,9 @@ impl Call {
             );
         }
         for response in self.operation.responses.responses.values_mut() {
-            if let RefOr::T(response) = response {
+            if let RefOr::T(response) = response
+                && !response.content.is_empty()
+            {
                 let mut tag = Header::new(ObjectBuilder::new().schema_type(Type::String));
                 tag.description = Some("The version of the book".to_owned());
                 response.headers.insert("ETag".to_owned(), RefOr::T(tag));

@@ -10,8 +10,6 @@
 //! Programs on the same machine can use the [`Catalogue`] directly instead.
 
 mod access;
-mod allow;
-mod audit;
 mod batch;
 mod body;
 mod books;
@@ -19,11 +17,8 @@ mod calls;
 mod checks;
 mod conditions;
 mod connections;
-mod decisions;
-mod doctor;
 mod export;
 mod feed;
-mod find;
 mod forms;
 mod gates;
 mod health;
@@ -31,9 +26,7 @@ mod history;
 mod import;
 mod index;
 pub(crate) mod inside;
-mod jobs;
 pub(crate) mod language;
-mod libraries;
 mod lines;
 mod memory;
 mod metrics;
@@ -45,15 +38,14 @@ mod parameters;
 mod problem;
 mod proxies;
 mod recipes;
+mod recut;
 mod requests;
 mod routes;
 mod settings;
 mod sources;
-mod stats;
 mod texts;
 mod tls;
 mod turns;
-mod webhooks;
 mod work;
 
 pub use openapi::openapi;

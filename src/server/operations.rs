@@ -2,6 +2,7 @@
 
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
+use jiff::Timestamp;
 use lapidary_catalogue::{CatalogueError, Editor};
 use lapidary_operations::{Endpoint, Host, Input, Operation, PathParameters, SentAs, Session};
 use utoipa::openapi::path::HttpMethod;
@@ -21,7 +22,7 @@ pub(super) async fn handle<O: Operation>(
     state: Data<State>,
 ) -> Result<HttpResponse, Problem> {
     let endpoint = O::ENDPOINT;
-    let path = O::Path::of_segments(parameters::segments(&request, &endpoint)?)?;
+    let path = path::<O>(&request)?;
     if waits_for_the_disk(&endpoint) {
         requests::is_work_of(Lane::Changes);
     }
@@ -35,6 +36,12 @@ pub(super) async fn handle<O: Operation>(
         Answer::of_operation::<O>(&O::run(&session, path, input)?)
     })
     .await
+}
+
+/// What the placeholders in the path of an operation stand for.
+pub(super) fn path<O: Operation>(request: &HttpRequest) -> Result<O::Path, Problem> {
+    let segments = parameters::segments(request, &O::ENDPOINT)?;
+    Ok(O::Path::of_segments(segments)?)
 }
 
 /// Whether a call of those who may only check changes something.
@@ -74,6 +81,18 @@ impl<I: Input> Received<I> {
 }
 
 impl Host for State {
+    fn is_server(&self) -> bool {
+        true
+    }
+
+    fn min_free(&self) -> u64 {
+        self.min_free
+    }
+
+    fn certificate_until(&self) -> Option<Timestamp> {
+        self.tls.as_ref().map(|tls| tls.until())
+    }
+
     fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError> {
         let revoked = editor.revoke_key_at_once(name);
         if matches!(

@@ -48,18 +48,6 @@ pub(super) fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str
     )
 }
 
-/// The decoded path from this segment on.
-pub(super) fn rest(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
-    decoded(
-        request
-            .uri()
-            .path()
-            .splitn(which + 1, '/')
-            .nth(which)
-            .unwrap_or_default(),
-    )
-}
-
 fn decoded(raw: &str) -> Result<Cow<'_, str>, Problem> {
     let not_utf8 = |_| {
         Problem::new(

@@ -1,4 +1,4 @@
-//! Recipes: listed and added; the lexicons that some of them weigh words by.
+//! Recipes are added; the lexicons that some of them weigh words by.
 
 use std::sync::Arc;
 
@@ -35,11 +35,6 @@ struct Wanted {
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
-        Call::new(Get, "/v1/recipes", Admin, all).named("recipes", "List all recipes of the catalogue").answers(
-            200,
-            "The recipes, the default first",
-            [json::<RecipeList>()],
-        ),
         Call::new(Post, "/v1/recipes", Admin, add)
             .named("add_recipe", "Add a recipe: a built-in one or a signature")
             .about(
@@ -54,15 +49,6 @@ pub(super) fn calls() -> Vec<Call> {
             .named("lexicon", "Show a lexicon of a recipe, as `lapidary lexicon count` wrote it")
             .answers(200, "The lexicon", [text("text/plain")]),
     ]
-}
-
-async fn all(state: Data<State>) -> Result<HttpResponse, Problem> {
-    work(&state, |catalogue| {
-        Answer::ok(&RecipeList {
-            recipes: catalogue.recipe_list()?,
-        })
-    })
-    .await
 }
 
 async fn add(

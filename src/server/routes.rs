@@ -13,11 +13,24 @@ use utoipa::openapi::path::HttpMethod;
 use super::access::{Rule, guarded};
 use super::calls::Call;
 use super::{
-    allow, audit, batch, books, checks, decisions, doctor, export, feed, find, health, history,
-    import, index,
+    batch, books, checks, export, feed, health, history, import, index, metrics, openapi, problem,
+    recipes, recut, sources, texts,
 };
-use super::{jobs, libraries, metrics, openapi, problem, recipes, sources, stats, texts, webhooks};
+use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList};
+use lapidary_operations::audit::ShowAudit;
+use lapidary_operations::decisions::{Decide, ListDecisions, ShowDecision};
+use lapidary_operations::find::FindBooks;
+use lapidary_operations::jobs::{
+    CancelJob, ListDuplicateGroups, ListDuplicateOverlaps, ListJobs, ShowJob, StartJob,
+};
 use lapidary_operations::keys::{ListKeys, MakeKey, RevokeKey, RotateKey};
+use lapidary_operations::libraries::{ListBooks, ListLibraries, TrustLibrary};
+use lapidary_operations::sources::{
+    ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
+    RunSource, ShowSource, TestSource,
+};
+use lapidary_operations::status::{Diagnose, ListRecipes, ShowStats};
+use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook};
 
 /// Calls on one subject.
 pub(super) struct Section {
@@ -29,23 +42,22 @@ pub(super) struct Section {
 
 /// All calls.
 pub(super) fn all() -> [Section; 9] {
-    let section = |tag, about, calls: Vec<Vec<Call>>| Section {
-        tag,
-        about,
-        calls: calls.into_iter().flatten().collect(),
-    };
     [
         section(
             "checks",
             "May this text be published?",
-            vec![checks::calls(), batch::calls()],
+            [checks::calls(), batch::calls()],
         ),
         section(
             "books",
             "The books in the catalogue",
-            vec![
-                libraries::calls(),
-                find::calls(),
+            [
+                vec![
+                    Call::of::<ListLibraries>(),
+                    Call::of::<ListBooks>(),
+                    Call::of::<TrustLibrary>(),
+                    Call::of::<FindBooks>(),
+                ],
                 feed::calls(),
                 books::calls(),
                 texts::calls(),
@@ -54,28 +66,64 @@ pub(super) fn all() -> [Section; 9] {
         section(
             "decisions",
             "Filed checks, and what was decided about them",
-            vec![decisions::calls()],
+            [vec![
+                Call::of::<ListDecisions>(),
+                Call::of::<Decide>(),
+                Call::of::<ShowDecision>(),
+            ]],
         ),
         section(
             "allow-lists",
             "Content that never blocks publication",
-            vec![allow::calls()],
+            [vec![
+                Call::of::<ListAllowLists>(),
+                Call::of::<PutAllowList>(),
+                Call::of::<DeleteAllowList>(),
+            ]],
         ),
         section(
             "sources",
             "Where books are fetched from",
-            vec![sources::calls()],
+            [vec![
+                Call::of::<ListSources>(),
+                Call::of::<ShowSource>(),
+                Call::of::<PutSource>(),
+                Call::of::<ChangeSource>(),
+                Call::of::<DeleteSource>(),
+                Call::of::<RunSource>(),
+                Call::handled::<TestSource, _, _>(sources::test),
+                Call::of::<ListSourceRuns>(),
+                Call::of::<ListSourceErrors>(),
+            ]],
         ),
         section(
             "webhooks",
             "Notifications about new books that match others",
-            vec![webhooks::calls()],
+            [vec![
+                Call::of::<ListWebhooks>(),
+                Call::of::<PutWebhook>(),
+                Call::of::<DeleteWebhook>(),
+            ]],
         ),
-        section("jobs", "Long-running operations", vec![jobs::calls()]),
+        section(
+            "jobs",
+            "Long-running operations",
+            [
+                vec![
+                    Call::of::<ListJobs>(),
+                    Call::of::<StartJob>(),
+                    Call::of::<ShowJob>(),
+                    Call::of::<CancelJob>(),
+                    Call::of::<ListDuplicateGroups>(),
+                    Call::of::<ListDuplicateOverlaps>(),
+                ],
+                recut::calls(),
+            ],
+        ),
         section(
             "keys",
             "API keys",
-            vec![vec![
+            [vec![
                 Call::of::<ListKeys>(),
                 Call::of::<MakeKey>(),
                 Call::of::<RotateKey>(),
@@ -85,21 +133,30 @@ pub(super) fn all() -> [Section; 9] {
         section(
             "server",
             "Server status and administration",
-            vec![
+            [
                 index::calls(),
-                audit::calls(),
+                vec![Call::of::<ShowAudit>()],
                 export::calls(),
                 import::calls(),
-                stats::calls(),
+                vec![Call::of::<ShowStats>(), Call::of::<ListRecipes>()],
                 recipes::calls(),
                 history::calls(),
-                doctor::calls(),
+                vec![Call::of::<Diagnose>()],
                 health::calls(),
                 metrics::calls(),
                 openapi::calls(),
             ],
         ),
     ]
+}
+
+fn section<const N: usize>(
+    tag: &'static str,
+    about: &'static str,
+    calls: [Vec<Call>; N],
+) -> Section {
+    let calls = calls.into_iter().flatten().collect();
+    Section { tag, about, calls }
 }
 
 /// The routes of all calls.

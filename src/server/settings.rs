@@ -9,6 +9,7 @@ use super::proxies::ProxyNetwork;
 use super::tls::CertificateFiles;
 use lapidary_catalogue::permission::Rate;
 use lapidary_extract::Limits;
+use lapidary_operations::MIN_FREE;
 
 /// The default size limit for request bodies: a text of 64 MiB is about fifty thick novels.
 const MAX_BODY: usize = 64 << 20;
@@ -20,8 +21,6 @@ const JOBS_OF_CORE: usize = 4;
 const QUEUE: usize = 256;
 /// A request that takes longer is logged as a warning.
 const SLOW: Duration = Duration::from_secs(5);
-/// The default minimum of free disk space: room for everything in memory, and the same again to compact it.
-const MIN_FREE: u64 = 256 << 20;
 
 /// How many sources are fetched at once: most of the time, each waits for a server.
 const SOURCES: usize = 8;

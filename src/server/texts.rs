@@ -8,7 +8,6 @@ use utoipa::openapi::path::HttpMethod::Get;
 
 use super::State;
 use super::access::Needs;
-use super::books::no_such_book;
 use super::calls::{Call, text};
 use super::memory::Room;
 use super::parameters;
@@ -19,6 +18,7 @@ use lapidary_catalogue::{Catalogue, CatalogueError, MOST_COMPARED, side_by_side}
 use lapidary_checking::{Passage, memory_to_compare};
 use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
+use lapidary_operations::books::no_such_book;
 use lapidary_store::{BookKey, Library};
 
 /// How many copies of a text exist while it is read.

@@ -36,6 +36,15 @@ impl OperationError {
             detail: detail.into(),
         }
     }
+
+    /// The key of the caller is not for the library in question.
+    #[must_use]
+    pub fn not_your_library() -> Self {
+        Self::refused(
+            ErrorCode::NotYourLibrary,
+            "this key is not for this library",
+        )
+    }
 }
 
 impl From<StoreError> for OperationError {

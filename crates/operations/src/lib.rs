@@ -25,7 +25,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+pub mod allow;
+pub mod audit;
+pub mod books;
+pub mod decisions;
+pub mod find;
+pub mod jobs;
 pub mod keys;
+pub mod libraries;
+pub mod sources;
+pub mod status;
+pub mod webhooks;
 
 mod answer;
 mod body;
@@ -42,8 +52,8 @@ pub use endpoint::{Endpoint, Needs};
 pub use error::{OperationError, excerpt};
 pub use input::{Input, SentAs, page_limit};
 pub use path::{JobNumber, PathParameters};
-pub use request::Request;
-pub use session::{CommandLine, Host, Session};
+pub use request::{Request, filled};
+pub use session::{CommandLine, Host, MIN_FREE, Session};
 
 /// An operation on a catalogue.
 pub trait Operation: 'static {

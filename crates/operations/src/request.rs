@@ -21,7 +21,7 @@ impl Request {
     #[must_use]
     pub fn of<O: Operation>(path: &O::Path, input: &O::Input) -> Self {
         let endpoint = O::ENDPOINT;
-        let (mut target, mut body) = (endpoint.filled(path), None);
+        let (mut target, mut body) = (filled(endpoint.path, path), None);
         match O::Input::sent_as() {
             SentAs::Nothing => {}
             // Flat structures of strings and numbers always serialize.
@@ -41,24 +41,24 @@ impl Request {
     }
 }
 
-impl Endpoint {
-    /// The path with these values in place of the placeholders.
-    #[must_use]
-    pub fn filled(&self, path: &impl PathParameters) -> String {
-        let mut values = path.segments().into_iter();
-        let mut filled = String::new();
-        for part in self.path.split('/').skip(1) {
-            filled.push('/');
-            if part.starts_with('{') {
-                let value = values.next().unwrap_or_default();
-                filled.extend(utf8_percent_encode(&value, NON_ALPHANUMERIC));
-            } else {
-                filled.push_str(part);
-            }
+/// A path with these values in place of its placeholders.
+#[must_use]
+pub fn filled(template: &str, path: &impl PathParameters) -> String {
+    let mut values = path.segments().into_iter();
+    let mut filled = String::new();
+    for part in template.split('/').skip(1) {
+        filled.push('/');
+        if part.starts_with('{') {
+            let value = values.next().unwrap_or_default();
+            filled.extend(utf8_percent_encode(&value, NON_ALPHANUMERIC));
+        } else {
+            filled.push_str(part);
         }
-        filled
     }
+    filled
+}
 
+impl Endpoint {
     /// The name of its method.
     #[must_use]
     pub fn method_name(&self) -> &'static str {
@@ -76,16 +76,18 @@ impl Endpoint {
 mod tests {
     use lapidary_store::BookKey;
 
-    use crate::{Endpoint, Needs};
+    use super::filled;
 
     #[test]
     fn names_are_encoded_as_a_whole() {
-        let endpoint = Endpoint::get("/v1/libraries/{library}/books/{id:.*}", Needs::Ingest);
         let key = BookKey {
             library: "a/b".parse().unwrap(),
             id: "../ж?".parse().unwrap(),
         };
         let expected = "/v1/libraries/a%2Fb/books/%2E%2E%2F%D0%B6%3F";
-        assert_eq!(endpoint.filled(&key), expected);
+        assert_eq!(
+            filled("/v1/libraries/{library}/books/{id:.*}", &key),
+            expected
+        );
     }
 }

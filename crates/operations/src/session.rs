@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use lapidary_catalogue::{Catalogue, CatalogueError, Editor};
 use lapidary_store::{Actor, Library};
 
@@ -15,6 +16,7 @@ pub struct Session<'c> {
     pub libraries: Option<BTreeSet<Library>>,
     /// The process in which it runs.
     pub host: &'c dyn Host,
+    actor: Actor,
     editor: Editor<'c>,
 }
 
@@ -31,7 +33,8 @@ impl<'c> Session<'c> {
             catalogue,
             libraries,
             host,
-            editor: catalogue.by(actor),
+            editor: catalogue.by(actor.clone()),
+            actor,
         }
     }
 
@@ -39,6 +42,18 @@ impl<'c> Session<'c> {
     #[must_use]
     pub fn local(catalogue: &'c Arc<Catalogue>, host: &'c dyn Host) -> Self {
         Self::new(catalogue, Actor::Local, None, host)
+    }
+
+    /// Who works on it.
+    #[must_use]
+    pub fn actor(&self) -> &Actor {
+        &self.actor
+    }
+
+    /// The only actor whose filed checks the caller sees; `None` for all.
+    #[must_use]
+    pub fn only_of(&self) -> Option<&Actor> {
+        self.libraries.as_ref().map(|_| &self.actor)
     }
 }
 
@@ -50,18 +65,34 @@ impl<'c> Deref for Session<'c> {
     }
 }
 
+/// The usual minimum of free disk space, in bytes: room for everything in memory, and the same again to compact it.
+pub const MIN_FREE: u64 = 256 << 20;
+
 /// The process in which operations run.
 pub trait Host: Send + Sync {
+    /// Whether it answers others.
+    fn is_server(&self) -> bool {
+        false
+    }
+
+    /// The free disk space below which a catalogue is unhealthy, in bytes.
+    fn min_free(&self) -> u64 {
+        MIN_FREE
+    }
+
+    /// When its TLS certificate expires, if it has one.
+    fn certificate_until(&self) -> Option<Timestamp> {
+        None
+    }
+
     /// Revokes a key immediately. Returns whether it existed.
-    fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError>;
+    fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError> {
+        editor.revoke_key(name)
+    }
 }
 
 /// A command that works on a catalogue without a server.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CommandLine;
 
-impl Host for CommandLine {
-    fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError> {
-        editor.revoke_key(name)
-    }
-}
+impl Host for CommandLine {}

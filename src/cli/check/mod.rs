@@ -20,8 +20,8 @@ use serde::Serialize;
 
 use self::pages::Pages;
 use self::texts::TextSource;
-use super::access::Access;
 use super::arguments::{BoundariesArgument, LanguageArgument, RuleArguments, Target};
+use super::client::Client;
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, LanguageOfText, Usually, Walk};
 use super::terminal::{json_line, out, tell};
@@ -138,7 +138,7 @@ impl Check {
             pages,
             rows: Vec::new(),
         };
-        let checked = self.check_all(&*catalogue, &files, refused, &options, &mut shown);
+        let checked = self.check_all(&catalogue, &files, refused, &options, &mut shown);
         let finished = checked.and_then(|()| shown.finish());
         match (finished, shown.status()) {
             // Protected text was found, whatever failed later.
@@ -155,7 +155,7 @@ impl Check {
 
     fn check_all(
         &self,
-        catalogue: &dyn Access,
+        catalogue: &Client,
         files: &[PathBuf],
         refused: Vec<(PathBuf, String)>,
         options: &CheckOptions,
@@ -179,7 +179,7 @@ impl Check {
     /// The report on a file with its texts, or why the file cannot be checked. A failed catalogue ends the command.
     fn check(
         &self,
-        catalogue: &dyn Access,
+        catalogue: &Client,
         path: &Path,
         options: &CheckOptions,
     ) -> Result<Result<Found, String>, Failure> {

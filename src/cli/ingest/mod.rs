@@ -22,7 +22,6 @@ use rayon::prelude::*;
 use self::job::{Job, Name, Source};
 use self::metadata::{Known, Metadata};
 use self::progress::Progress;
-use super::access::Access as _;
 use super::arguments::{BoundariesArgument, FoldsArgument, LexiconArgument, Target};
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, Found, Usually, Walk};

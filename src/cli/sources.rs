@@ -1,7 +1,5 @@
 //! `lapidary sources add|list|show|run|test|errors|pause|resume|remove`.
 
-mod access;
-
 use std::io::Write as _;
 use std::path::{Path, absolute};
 use std::thread::sleep;
@@ -19,14 +17,19 @@ use lapidary_common::error::{Classified as _, ErrorCode};
 use lapidary_extract::MainText;
 use lapidary_harvest::{
     Credentials, Every, Gone, Harvest, HarvestError, Kind, Pattern, Reason, Sources as _, Tally,
-    Watched,
+    Watched, clear_source,
+};
+use lapidary_operations::Done;
+use lapidary_operations::sources::{
+    ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
+    RunSource, ShowSource, SourceChanges, SourceErrorsQuery, SourceRunsQuery, TestSource,
 };
 use lapidary_report::clean;
 use lapidary_store::{Actor, BookId, Library, Rights};
 use serde::Serialize;
 
-use self::access::{SourceAccess, opened};
 use super::arguments::{Days, Listing, Place, Removal, Target};
+use super::client::Client;
 use super::failure::{Failure, Status};
 use super::limits::LimitArguments;
 use super::remote::Remote;
@@ -195,17 +198,19 @@ impl From<HarvestError> for Failure {
 
 impl Sources {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let opened = |target: &Target| opened(target, false);
         match self.command {
             SourcesCommand::Add(add) => add.run(),
             SourcesCommand::List(Listing { target, json }) => {
-                lines(&mut out(json), json, &opened(&target)?.sources()?, summary)?;
+                lines(
+                    &mut out(json),
+                    json,
+                    &target.open()?.call::<ListSources>((), ())?.sources,
+                    summary,
+                )?;
                 Ok(Status::Done)
             }
-            SourcesCommand::Show { target, json, name } => show(&*opened(&target)?, &name, json),
-            SourcesCommand::Errors { target, json, name } => {
-                errors(&*opened(&target)?, &name, json)
-            }
+            SourcesCommand::Show { target, json, name } => show(&target.open()?, &name, json),
+            SourcesCommand::Errors { target, json, name } => errors(&target.open()?, name, json),
             SourcesCommand::Run {
                 target,
                 limits,
@@ -229,13 +234,13 @@ impl Sources {
                 })
             }
             SourcesCommand::Test { target, json, name } => {
-                test(opened(&target)?.test_source(&name)?, json)
+                test(target.open()?.call::<TestSource>(name, ())?, json)
             }
-            SourcesCommand::Pause { target, name } => pause(&target, &name, true),
-            SourcesCommand::Resume { target, name } => pause(&target, &name, false),
+            SourcesCommand::Pause { target, name } => pause(&target, name, true),
+            SourcesCommand::Resume { target, name } => pause(&target, name, false),
             SourcesCommand::Remove(removal) => {
-                let catalogue = opened(&removal.target)?;
-                removal.each("source", |name| catalogue.remove_source(name))
+                let catalogue = removal.target.open()?;
+                removal.each("source", |name| remove(&catalogue, name))
             }
         }
     }
@@ -278,13 +283,13 @@ impl Add {
             unless: self.unless,
             paused: false,
         };
-        let replaced = opened(&self.target, true)?.set_source(&self.name, definition)?;
-        writeln!(
-            out(false),
-            "{} {}",
-            if replaced { "replaced" } else { "added" },
-            self.name
-        )?;
+        let catalogue = self.target.open_or_create()?;
+        if let Client::Local(catalogue) = &catalogue {
+            catalogue.by(Actor::Local).ensure_recipes(&[])?;
+        }
+        let set = catalogue.call::<PutSource>(self.name.clone(), definition)?;
+        let what = if set.is_new { "added" } else { "replaced" };
+        writeln!(out(false), "{what} {}", self.name)?;
         Ok(Status::Done)
     }
 }
@@ -426,12 +431,14 @@ struct Shown {
     errors: Vec<SourceError>,
 }
 
-fn show(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Status, Failure> {
-    let source = catalogue.source(name)?;
-    let (runs, errors) = (
-        catalogue.source_runs(name, None, SHOWN)?,
-        catalogue.source_errors(name, None, SHOWN)?,
-    );
+fn show(catalogue: &Client, name: &BookId, json: bool) -> Result<Status, Failure> {
+    let source = catalogue.call::<ShowSource>(name.clone(), ())?;
+    let newest = SourceRunsQuery {
+        before: None,
+        limit: Some(SHOWN),
+    };
+    let runs = catalogue.call::<ListSourceRuns>(name.clone(), newest)?;
+    let errors = catalogue.call::<ListSourceErrors>(name.clone(), first(SHOWN))?;
     if json {
         json_line(
             &mut out(true),
@@ -494,13 +501,21 @@ fn failed(error: &SourceError) -> String {
     format!("{what}\t{}\t{}", clean(&error.address), clean(&error.why))
 }
 
-fn errors(catalogue: &dyn SourceAccess, name: &BookId, json: bool) -> Result<Status, Failure> {
-    let mut cursor: Option<String> = None;
+/// The first errors of a source.
+fn first(limit: usize) -> SourceErrorsQuery {
+    SourceErrorsQuery {
+        cursor: None,
+        limit: Some(limit),
+    }
+}
+
+fn errors(catalogue: &Client, name: BookId, json: bool) -> Result<Status, Failure> {
+    let mut query = first(PAGE);
     loop {
-        let page = catalogue.source_errors(name, cursor.as_deref(), PAGE)?;
+        let page = catalogue.call::<ListSourceErrors>(name.clone(), query.clone())?;
         lines(&mut out(json), json, &page.errors, failed)?;
-        cursor = page.next_cursor;
-        if cursor.is_none() {
+        query.cursor = page.next_cursor;
+        if query.cursor.is_none() {
             return Ok(Status::Done);
         }
     }
@@ -536,16 +551,16 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
     let is_done =
         |run: &SourceRun, before: Option<u64>| run.ended.is_some() && Some(run.number) != before;
     let ended = server
-        .source(name)?
+        .call::<ShowSource>(name, &())?
         .run
         .filter(|run| run.ended.is_some())
         .map(|run| run.number);
-    let mut source = server.run_source(name)?;
+    let mut source = server.call::<RunSource>(name, &())?;
     let bar = ProgressBar::new_spinner();
     loop {
         if let Some(run) = source.run.as_ref().filter(|run| is_done(run, ended)) {
             bar.finish_and_clear();
-            let refused = server.source_errors(name, None, SHOWN)?.errors;
+            let refused = server.call::<ListSourceErrors>(name, &first(SHOWN))?.errors;
             let is_refusal =
                 |error: &&SourceError| error.next_try.is_none() && !error.reason.is_skipped();
             for error in refused
@@ -575,7 +590,7 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
         );
         bar.tick();
         sleep(LOOK);
-        source = server.source(name)?;
+        source = server.call::<ShowSource>(name, &())?;
     }
 }
 
@@ -620,7 +635,21 @@ fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-fn pause(target: &Target, name: &BookId, paused: bool) -> Result<Status, Failure> {
-    opened(target, false)?.pause_source(name, paused)?;
+/// Removes a source, and what is known of it unless a server does that.
+fn remove(catalogue: &Client, name: &BookId) -> Result<Done, Failure> {
+    catalogue.call::<DeleteSource>(name.clone(), ())?;
+    if let Client::Local(catalogue) = catalogue {
+        let editor = catalogue.by(Actor::Local);
+        // A server may be clearing it, too.
+        while !clear_source(&editor, name)? {
+            sleep(Duration::from_millis(1));
+        }
+    }
+    Ok(Done)
+}
+
+fn pause(target: &Target, name: BookId, paused: bool) -> Result<Status, Failure> {
+    let change = SourceChanges::paused(paused);
+    target.open()?.call::<ChangeSource>(name, change)?;
     Ok(Status::Done)
 }

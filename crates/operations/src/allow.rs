@@ -1,0 +1,115 @@
+//! Allow-lists: gems that checks ignore, and books that do not affect the verdict.
+
+use lapidary_catalogue::api::{AllowList, AllowLists, ToAllow};
+use lapidary_catalogue::{Allowable, BookGems, Content};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::BookId;
+use serde_json::json;
+
+use crate::{
+    Done, Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, Upserted, excerpt,
+};
+
+/// Lists all allow-lists.
+pub struct ListAllowLists;
+
+impl Operation for ListAllowLists {
+    type Path = ();
+    type Input = ();
+    type Answer = AllowLists;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/allow", Needs::Admin)
+        .named("allow_lists", "List all allow-lists")
+        .answers(&[(200, "All allow-lists, by name")]);
+
+    fn run(session: &Session<'_>, (): (), (): ()) -> Result<AllowLists, OperationError> {
+        let allow = session.allow_lists()?;
+        Ok(AllowLists { allow })
+    }
+}
+
+/// Adds or replaces an allow-list. Only administrators can: allow-lists weaken every verdict.
+pub struct PutAllowList;
+
+impl Input for ToAllow {
+    const IS_LARGE: bool = true;
+
+    fn sent_as() -> SentAs {
+        SentAs::json::<Self>(json!({
+            "gems": [2_054_203_394, 772_109_542, 3_170_125_001_u32], "note": "the imprint of all our books"
+        }))
+    }
+
+    fn text(&self) -> Option<&str> {
+        self.text.as_deref()
+    }
+}
+
+impl Operation for PutAllowList {
+    type Path = BookId;
+    type Input = ToAllow;
+    type Answer = Upserted<AllowList>;
+    const ENDPOINT: Endpoint = Endpoint::put("/v1/allow/{name:.*}", Needs::Admin)
+        .named(
+            "put_allow_list",
+            "Add or replace an allow-list: a text, gems, or a book",
+        )
+        .about(
+            "Checks ignore gems in an allow-list. A book in an allow-list is still shown as a match, but does not \
+             affect the verdict.",
+        )
+        .answers(&[
+            (200, "It replaced an existing one"),
+            (201, "It was created"),
+        ]);
+
+    fn run(
+        session: &Session<'_>,
+        name: BookId,
+        mut list: ToAllow,
+    ) -> Result<Upserted<AllowList>, OperationError> {
+        let note = list.note.take();
+        let (item, replaced) = session.allow(name, allowable(list)?, note)?;
+        Ok(Upserted {
+            item,
+            is_new: !replaced,
+        })
+    }
+}
+
+fn allowable(list: ToAllow) -> Result<Allowable, OperationError> {
+    let refused = |detail| Err(OperationError::refused(ErrorCode::BadJson, detail));
+    let clean = list.clean;
+    match (list.text, list.gems, list.book, list.recipe) {
+        (Some(text), None, None, None) => Ok(Allowable::Gems(Content::Text { text, clean })),
+        (None, ..) if clean.is_some() => refused("'clean' applies only to a text"),
+        (None, Some(gems), None, recipe) => {
+            let recipe = recipe.map(TryInto::try_into).transpose();
+            let recipe = recipe.map_err(lapidary_catalogue::CatalogueError::from)?;
+            Ok(Allowable::Gems(Content::Gems(BookGems { recipe, gems })))
+        }
+        (None, None, Some(book), None) => Ok(Allowable::Book(book)),
+        _ => {
+            refused("give exactly one of 'text', 'gems' and 'book', and a 'recipe' only with gems")
+        }
+    }
+}
+
+/// Removes an allow-list.
+pub struct DeleteAllowList;
+
+impl Operation for DeleteAllowList {
+    type Path = BookId;
+    type Input = ();
+    type Answer = Done;
+    const ENDPOINT: Endpoint = Endpoint::delete("/v1/allow/{name:.*}", Needs::Admin)
+        .named("delete_allow_list", "Remove an allow-list")
+        .answers(&[(204, "It was removed")]);
+
+    fn run(session: &Session<'_>, name: BookId, (): ()) -> Result<Done, OperationError> {
+        if session.disallow(&name)? {
+            return Ok(Done);
+        }
+        let detail = format!("there is no allow-list '{}'", excerpt(name.as_str()));
+        Err(OperationError::refused(ErrorCode::NoSuchAllowList, detail))
+    }
+}

@@ -1,0 +1,72 @@
+//! The audit log.
+
+use jiff::Timestamp;
+use lapidary_catalogue::api::AuditPage;
+use lapidary_common::error::ErrorCode;
+use lapidary_store::AuditFrom;
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
+
+use crate::{Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, page_limit};
+
+/// Shows a page of the audit log.
+pub struct ShowAudit;
+
+/// Which entries of the audit log.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct AuditQuery {
+    /// Only entries after this number
+    pub after: Option<u64>,
+    /// Only entries from this time on; use instead of `after`
+    pub since: Option<Timestamp>,
+    /// Only entries about books of this library
+    pub library: Option<String>,
+    /// With `library`: only entries about this book, by its id
+    pub book: Option<String>,
+    /// The maximum number of entries, from 1 to 1000
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
+}
+
+impl Input for AuditQuery {
+    fn sent_as() -> SentAs {
+        SentAs::query::<Self>(
+            "after (the 'next' of the previous page) or since (a time such as 2030-01-31T08:00:00Z), library and book (to see entries about it), and limit (a \
+             number)",
+        )
+    }
+}
+
+impl Operation for ShowAudit {
+    type Path = ();
+    type Input = AuditQuery;
+    type Answer = AuditPage;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/audit", Needs::Admin)
+        .named("audit", "Show the audit log: who changed what, and when")
+        .about(
+            "With `library`, a page may have fewer entries than the limit, or none, although more follow: a call reads no \
+             more than 50,000 entries.",
+        )
+        .answers(&[(200, "A page of entries")]);
+
+    fn run(session: &Session<'_>, (): (), query: AuditQuery) -> Result<AuditPage, OperationError> {
+        let from = match (query.after, query.since) {
+            (after, None) => AuditFrom::Behind(after.unwrap_or(0)),
+            (None, Some(time)) => AuditFrom::Time(time),
+            (Some(_), Some(_)) => return Err(bad_query("give one of 'after' and 'since'")),
+        };
+        let limit = page_limit(query.limit)?;
+        match (query.library, query.book) {
+            (None, None) => Ok(session.audit(from, limit)?),
+            (None, Some(_)) => Err(bad_query("'book' needs the 'library' that it is in")),
+            (Some(library), book) => {
+                Ok(session.audit_of(from, &library, book.as_deref(), limit)?)
+            }
+        }
+    }
+}
+
+fn bad_query(detail: &str) -> OperationError {
+    OperationError::refused(ErrorCode::BadQuery, detail)
+}

@@ -1,0 +1,135 @@
+//! Filed checks, and the decisions about them. A key that may only check sees what was filed with it.
+
+use jiff::civil::Date;
+use lapidary_catalogue::SoughtDecisions;
+use lapidary_catalogue::api::{Decision, DecisionPage, NewDecision};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::BookKey;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use utoipa::IntoParams;
+
+use crate::{Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, page_limit};
+
+/// Lists filed checks and decisions.
+pub struct ListDecisions;
+
+/// Which filed checks and decisions.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct DecisionsQuery {
+    /// Only about the text with this digest (BLAKE3 in hexadecimal)
+    pub digest: Option<String>,
+    /// Only about checks that matched this book; requires `book`
+    pub library: Option<String>,
+    /// The book's id in the library
+    pub book: Option<String>,
+    /// Only entries of this day, in UTC
+    pub day: Option<Date>,
+    /// The cursor of the page
+    pub cursor: Option<String>,
+    /// The maximum number of entries, from 1 to 1000
+    #[param(minimum = 1, maximum = 1000)]
+    pub limit: Option<usize>,
+}
+
+impl Input for DecisionsQuery {
+    fn sent_as() -> SentAs {
+        SentAs::query::<Self>(
+            "digest, library and book (together), day (such as 2026-01-31), cursor (the 'next_cursor' of the previous \
+             page) and limit (a number)",
+        )
+    }
+}
+
+impl DecisionsQuery {
+    fn book(&self) -> Result<Option<BookKey>, OperationError> {
+        match (&self.library, &self.book) {
+            (Some(library), Some(id)) => Ok(Some(BookKey {
+                library: library.parse()?,
+                id: id.parse()?,
+            })),
+            (None, None) => Ok(None),
+            _ => Err(OperationError::refused(
+                ErrorCode::BadQuery,
+                "give both of 'library' and 'book', or none",
+            )),
+        }
+    }
+}
+
+impl Operation for ListDecisions {
+    type Path = ();
+    type Input = DecisionsQuery;
+    type Answer = DecisionPage;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/decisions", Needs::Check)
+        .named(
+            "decisions",
+            "List filed checks and the decisions about them",
+        )
+        .about("Entries are listed without their reports, oldest first. A key with the role check sees its own entries.")
+        .answers(&[(200, "A page of entries")]);
+
+    fn run(
+        session: &Session<'_>,
+        (): (),
+        query: DecisionsQuery,
+    ) -> Result<DecisionPage, OperationError> {
+        let book = query.book()?;
+        let limit = page_limit(query.limit)?;
+        let sought = SoughtDecisions {
+            digest: query.digest,
+            book,
+            day: query.day,
+        };
+        let cursor = query.cursor.as_deref();
+        Ok(session.decisions(&sought, session.only_of(), cursor, limit)?)
+    }
+}
+
+/// Records a decision about a filed check.
+pub struct Decide;
+
+impl Input for NewDecision {
+    fn sent_as() -> SentAs {
+        SentAs::json::<Self>(json!({
+            "check": "01890a5d-ac96-774b-bcce-b302099a8057", "ruling": "accepted", "reason": "licensed in 2026"
+        }))
+    }
+}
+
+impl Operation for Decide {
+    type Path = ();
+    type Input = NewDecision;
+    type Answer = Decision;
+    const ENDPOINT: Endpoint = Endpoint::post("/v1/decisions", Needs::Check)
+        .named(
+            "decide",
+            "Record what was decided about a filed check, and why",
+        )
+        .about("A check is filed with `record`. Entries are never changed; a new decision is a new entry.")
+        .answers(&[(201, "It was recorded")]);
+
+    fn run(session: &Session<'_>, (): (), new: NewDecision) -> Result<Decision, OperationError> {
+        Ok(session.decide(&new, session.only_of())?)
+    }
+}
+
+/// Shows a filed check, or a decision.
+pub struct ShowDecision;
+
+impl Operation for ShowDecision {
+    type Path = String;
+    type Input = ();
+    type Answer = Decision;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/decisions/{decision}", Needs::Check)
+        .named(
+            "decision",
+            "Show a filed check with its report, or a decision",
+        )
+        .answers(&[(200, "The entry")]);
+
+    fn run(session: &Session<'_>, id: String, (): ()) -> Result<Decision, OperationError> {
+        Ok(session.decision(&id, session.only_of())?)
+    }
+}

@@ -1,0 +1,73 @@
+//! How the catalogue is: its figures, its recipes, and what is unhealthy about it and the server.
+
+use jiff::Timestamp;
+use lapidary_catalogue::SOON;
+use lapidary_catalogue::api::Concern::ExpiringCertificate;
+use lapidary_catalogue::api::{Finding, Findings, RecipeList, Stats};
+
+use crate::{Endpoint, Needs, Operation, OperationError, Session};
+
+/// Shows statistics of the catalogue.
+pub struct ShowStats;
+
+impl Operation for ShowStats {
+    type Path = ();
+    type Input = ();
+    type Answer = Stats;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/stats", Needs::Admin)
+        .named("stats", "Show catalogue statistics")
+        .answers(&[(200, "The statistics")]);
+
+    fn run(session: &Session<'_>, (): (), (): ()) -> Result<Stats, OperationError> {
+        Ok(session.stats()?)
+    }
+}
+
+/// Lists the recipes of the catalogue.
+pub struct ListRecipes;
+
+impl Operation for ListRecipes {
+    type Path = ();
+    type Input = ();
+    type Answer = RecipeList;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/recipes", Needs::Admin)
+        .named("recipes", "List all recipes of the catalogue")
+        .answers(&[(200, "The recipes, the default first")]);
+
+    fn run(session: &Session<'_>, (): (), (): ()) -> Result<RecipeList, OperationError> {
+        let recipes = session.recipe_list()?;
+        Ok(RecipeList { recipes })
+    }
+}
+
+/// Shows what is unhealthy.
+pub struct Diagnose;
+
+impl Operation for Diagnose {
+    type Path = ();
+    type Input = ();
+    type Answer = Findings;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/doctor", Needs::Admin)
+        .named("doctor", "Show what is unhealthy, and what fixes it")
+        .about("Takes no longer for a large catalogue than for a small one. In a `fix`, `TARGET` stands for `--server URL`.")
+        .answers(&[(200, "What is unhealthy; empty if nothing is")]);
+
+    fn run(session: &Session<'_>, (): (), (): ()) -> Result<Findings, OperationError> {
+        let mut findings = session.diagnose(session.host.min_free())?;
+        let until = session.host.certificate_until();
+        findings.extend(until.and_then(|until| of_certificate(until, Timestamp::now())));
+        Ok(Findings { findings })
+    }
+}
+
+fn of_certificate(until: Timestamp, now: Timestamp) -> Option<Finding> {
+    let verb = if until <= now { "expired" } else { "expires" };
+    (until.duration_since(now) < SOON).then(|| {
+        Finding::new(
+            ExpiringCertificate,
+            format!("the TLS certificate {verb} on {}", until.strftime("%Y-%m-%d")),
+            "clients refuse a server whose certificate has expired",
+            "renew the files of --certificate and --private-key; the server reads them again by itself",
+        )
+    })
+}

@@ -1,0 +1,87 @@
+//! Webhooks: where the events of a library are posted.
+
+use lapidary_catalogue::api::{MadeWebhook, NewWebhook, Webhooks};
+use lapidary_common::error::ErrorCode;
+use lapidary_store::Library;
+use serde_json::json;
+
+use crate::{
+    Done, Endpoint, Input, Needs, Operation, OperationError, SentAs, Session, Upserted, excerpt,
+};
+
+/// Lists all webhooks.
+pub struct ListWebhooks;
+
+impl Operation for ListWebhooks {
+    type Path = ();
+    type Input = ();
+    type Answer = Webhooks;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/webhooks", Needs::Admin)
+        .named("webhooks", "List all webhooks and their delivery status")
+        .answers(&[(200, "All webhooks, by library")]);
+
+    fn run(session: &Session<'_>, (): (), (): ()) -> Result<Webhooks, OperationError> {
+        let webhooks = session.webhooks()?;
+        Ok(Webhooks { webhooks })
+    }
+}
+
+/// Sets the webhook of a library.
+pub struct PutWebhook;
+
+impl Input for NewWebhook {
+    fn sent_as() -> SentAs {
+        SentAs::json::<Self>(json!({ "url": "https://books.example/lapidary" }))
+    }
+}
+
+impl Operation for PutWebhook {
+    type Path = Library;
+    type Input = NewWebhook;
+    type Answer = Upserted<MadeWebhook>;
+    const ENDPOINT: Endpoint = Endpoint::put("/v1/libraries/{library}/webhook", Needs::Admin)
+        .named(
+            "put_webhook",
+            "Set a webhook: post an event when a book added to the library matches others",
+        )
+        .about(
+            "Events are sent for books added from now on. The response contains the secret that events are signed \
+             with (Standard Webhooks). It is shown only once; another PUT creates a new secret.",
+        )
+        .answers(&[
+            (200, "It replaced an existing one"),
+            (201, "It was created"),
+        ]);
+
+    fn run(
+        session: &Session<'_>,
+        library: Library,
+        NewWebhook { url }: NewWebhook,
+    ) -> Result<Upserted<MadeWebhook>, OperationError> {
+        let (made, replaced) = session.set_webhook(library, url)?;
+        Ok(Upserted {
+            item: made,
+            is_new: !replaced,
+        })
+    }
+}
+
+/// Removes the webhook of a library.
+pub struct DeleteWebhook;
+
+impl Operation for DeleteWebhook {
+    type Path = Library;
+    type Input = ();
+    type Answer = Done;
+    const ENDPOINT: Endpoint = Endpoint::delete("/v1/libraries/{library}/webhook", Needs::Admin)
+        .named("delete_webhook", "Remove a library's webhook")
+        .answers(&[(204, "It was removed")]);
+
+    fn run(session: &Session<'_>, library: Library, (): ()) -> Result<Done, OperationError> {
+        if session.remove_webhook(&library)? {
+            return Ok(Done);
+        }
+        let detail = format!("library '{}' has no webhook", excerpt(library.as_str()));
+        Err(OperationError::refused(ErrorCode::NoSuchWebhook, detail))
+    }
+}
