@@ -13,7 +13,9 @@ use lapidary_catalogue::{BookGems, CheckOptions, Content, NewEntry, Query, Recip
 use lapidary_common::description::Description;
 use lapidary_common::error::ErrorCode;
 use lapidary_gems::{Recipe, WrittenGem};
-use lapidary_operations::{self as operations, Answer as _, Operation, filled};
+use lapidary_operations::{
+    self as operations, Answer as _, Operation, PathParameters as _, filled,
+};
 use lapidary_store::BookKey;
 use serde::de::DeserializeOwned;
 use ureq::http::header::{ACCEPT_LANGUAGE, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -104,7 +106,7 @@ impl Remote {
             method,
             target,
             body,
-        } = operations::Request::of::<O>(path, input);
+        } = operations::Request::of::<O>(&path.segments(), input);
         let request = Request::builder().method(method).uri(self.at(&target));
         let sent = match body {
             Some(json) => {
@@ -350,7 +352,10 @@ impl Remote {
             except: Vec::new(),
             id: None,
         };
-        let path = self.at(&filled("/v1/libraries/{library}/books/{id}", &key));
+        let path = self.at(&filled(
+            "/v1/libraries/{library}/books/{id}",
+            &key.segments(),
+        ));
         let put = || {
             let mut request = self.agent.put(&path);
             if let Some(gate) = &gate {
@@ -363,7 +368,10 @@ impl Remote {
     }
 
     pub(super) fn text(&self, key: &BookKey) -> Result<String, Failure> {
-        let path = self.at(&filled("/v1/libraries/{library}/texts/{id}", key));
+        let path = self.at(&filled(
+            "/v1/libraries/{library}/texts/{id}",
+            &key.segments(),
+        ));
         match self.read(patiently(|| self.agent.get(&path).call()))? {
             (StatusCode::OK, text) => Ok(text),
             refused => self.parsed(refused),
@@ -384,7 +392,10 @@ impl Remote {
     }
 
     pub(super) fn recut(&self, key: &BookKey, text: &str) -> Result<(), Failure> {
-        let path = self.at(&filled("/v1/libraries/{library}/recut/{id}", key));
+        let path = self.at(&filled(
+            "/v1/libraries/{library}/recut/{id}",
+            &key.segments(),
+        ));
         let request = self
             .agent
             .post(path)

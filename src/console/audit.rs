@@ -9,6 +9,7 @@ use super::layout::{Here, Page, rights, table, terms, time};
 use super::visitor::{Failure, Visitor, path, with};
 use lapidary_catalogue::api::{AuditEntry, AuditPage};
 use lapidary_language::Language;
+use lapidary_operations::audit::ShowAudit;
 use lapidary_report::clean;
 use lapidary_store::{Action, Amended, AuditedBook};
 
@@ -42,12 +43,14 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
     } else {
         format!("{since}T00:00:00Z")
     };
-    let asked = with(
-        "/v1/audit?limit=100",
-        [("after", from), ("since", &since_midnight)],
-    );
-    let asked = with(&asked, of_book);
-    let AuditPage { entries, next } = visitor.get(&asked).await?;
+    let [of_library, of_id] = of_book;
+    let asked = [
+        ("after", from.as_str()),
+        ("since", &since_midnight),
+        of_library,
+        of_id,
+    ];
+    let AuditPage { entries, next } = visitor.list::<ShowAudit>(&[], &asked).await?;
     let heads = [
         language.head_when(),
         language.c_who(),
@@ -65,7 +68,7 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
         @if entries.is_empty() { p { (language.c_nothing_found()) } }
         @else { (table(&language.c_audit(), &heads, &rows)) }
         @if let Some(next) = next {
-            p { a href=(with(&format!("/console/audit?from={next}"), of_book)) { (language.c_more()) } }
+            p { a href=(with(&format!("/console/audit?from={next}"), &of_book)) { (language.c_more()) } }
         }
         (terms(language, [(language.c_who(), language.c_term_who_is())]))
     }))

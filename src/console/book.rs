@@ -1,6 +1,5 @@
 //! A book: its record, what it shares with others, its history, and what can be changed about it.
 
-use actix_web::http::Method;
 use actix_web::http::StatusCode;
 use actix_web::web::{self, Form, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
@@ -15,9 +14,12 @@ use super::layout::{
     Here, Page, choice_of_rights, form_to, rights, see_other, size, table, terms, time,
 };
 use super::visitor::{Failure, Visitor, path, problem, with};
-use lapidary_catalogue::api::{AllowList, Amendment, AuditPage, Record, Report, ToAllow};
+use lapidary_catalogue::api::{Amendment, AuditPage, Record, ToAllow};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
+use lapidary_operations::allow::PutAllowList;
+use lapidary_operations::audit::ShowAudit;
+use lapidary_operations::books::{AmendBook, ShowBook, ShowMatches};
 use lapidary_report::{Texts, clean, not_checked, report_part};
 use lapidary_store::{Rights, Standing, Validity};
 
@@ -48,9 +50,7 @@ fn book_of(visitor: &Visitor, request: &HttpRequest) -> Result<[String; 2], Fail
 async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let [library, id] = book_of(&visitor, &request)?;
-    let record: Record = visitor
-        .get(&path("/v1/libraries", [&library, "books", &id]))
-        .await?;
+    let record = visitor.call::<ShowBook>(&[&library, &id], ()).await?;
     let matches = path("/console/matches", [&library, &id]);
     let title = record
         .description
@@ -198,7 +198,7 @@ async fn change(
     sent: Form<Change>,
 ) -> Result<HttpResponse, Failure> {
     let [library, id] = book_of(&visitor, &request)?;
-    let book = path("/v1/libraries", [&library, "books", &id]);
+    let book: &[&str] = &[&library, &id];
     let amendment = match sent.what.as_str() {
         "disable" => Amendment {
             disabled: Some(true),
@@ -218,16 +218,11 @@ async fn change(
         },
         "allow" => {
             let what = ToAllow {
-                book: Some(visitor.get::<Record>(&book).await?.key),
+                book: Some(visitor.call::<ShowBook>(book, ()).await?.key),
                 ..ToAllow::default()
             };
-            let _: AllowList = visitor
-                .send(
-                    Method::PUT,
-                    &path("/v1/allow", [&format!("{library}/{id}")]),
-                    &what,
-                )
-                .await?;
+            let name = format!("{library}/{id}");
+            visitor.call::<PutAllowList>(&[&name], what).await?;
             return Ok(see_other("/console/webhooks#allow"));
         }
         "rights" => {
@@ -240,7 +235,7 @@ async fn change(
             };
             let (from, until) = (day(&sent.from)?, day(&sent.until)?);
             // The form does not ask for the rights on other days: they stay.
-            let record: Record = visitor.get(&book).await?;
+            let record = visitor.call::<ShowBook>(book, ()).await?;
             let otherwise = record
                 .standing
                 .validity
@@ -258,7 +253,7 @@ async fn change(
         }
         other => return Err(bad(&visitor, format!("{other:?} is no change of a book"))),
     };
-    let _: Record = visitor.send(Method::PATCH, &book, &amendment).await?;
+    visitor.call::<AmendBook>(book, amendment).await?;
     Ok(see_other(&path("/console/books", [&library, &id])))
 }
 
@@ -274,12 +269,9 @@ fn bad(visitor: &Visitor, detail: String) -> Failure {
 async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let [library, id] = book_of(&visitor, &request)?;
-    let record: Record = visitor
-        .get(&path("/v1/libraries", [&library, "books", &id]))
-        .await?;
-    let report: Report = visitor
-        .get(&path("/v1/libraries", [&library, "matches", &id]))
-        .await?;
+    let book: &[&str] = &[&library, &id];
+    let record = visitor.call::<ShowBook>(book, ()).await?;
+    let report = visitor.call::<ShowMatches>(book, ()).await?;
     let bytes = Some(record.bytes).filter(|bytes| *bytes > 0);
     let name = format!("{library}/{id}");
     let nothing = report.matches.is_empty();
@@ -323,8 +315,8 @@ async fn history(
 ) -> Result<Markup, Failure> {
     let language = visitor.language();
     let of_book = [("library", library), ("book", id)];
-    let asked = with("/v1/audit?limit=100", of_book);
-    let AuditPage { mut entries, next } = visitor.get(&asked).await?;
+    let page = visitor.list::<ShowAudit>(&[], &of_book).await?;
+    let AuditPage { mut entries, next } = page;
     if next.is_some() {
         // The log is long. The record tells when some of its entries were written.
         let Standing {
@@ -340,9 +332,10 @@ async fn history(
             note.as_ref().map(|note| note.since),
         ];
         for since in known.into_iter().flatten() {
-            let asked = with("/v1/audit?limit=1", [("since", &since.to_string())]);
-            let AuditPage { entries: found, .. } = visitor.get(&with(&asked, of_book)).await?;
-            entries.extend(found);
+            let since = since.to_string();
+            let asked = [&of_book[..], &[("since", &since), ("limit", "1")]].concat();
+            let page = visitor.list::<ShowAudit>(&[], &asked).await?;
+            entries.extend(page.entries);
         }
         entries.sort_by_key(|entry| entry.number);
         entries.dedup_by_key(|entry| entry.number);
@@ -360,7 +353,7 @@ async fn history(
             @if entries.is_empty() { p { (language.c_changed()) ": " (time(record.changed)) } }
             @else { (table(&language.c_history(), &heads, &rows)) }
             @if let Some(next) = next {
-                p { a href=(with(&format!("/console/audit?from={next}"), of_book)) {
+                p { a href=(with(&format!("/console/audit?from={next}"), &of_book)) {
                     (language.c_more())
                 } }
             }

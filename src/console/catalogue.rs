@@ -20,6 +20,9 @@ use lapidary_catalogue::api::{
 use lapidary_catalogue::permission::Role;
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
+use lapidary_operations::find::FindBooks;
+use lapidary_operations::jobs::{ListDuplicateGroups, ListDuplicateOverlaps, ListJobs};
+use lapidary_operations::libraries::{ListBooks, ListLibraries, TrustLibrary};
 use lapidary_report::{clean, duplicates_left_out, group_picture, overlap};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -71,12 +74,8 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
     let found = if sought.iter().all(|(_, value)| value.is_empty()) {
         None
     } else {
-        let asked = with(
-            &with("/v1/books?limit=50", sought),
-            [("cursor", &wanted.from)],
-        );
-        let found: FoundBooks = visitor.get(&asked).await?;
-        Some(found)
+        let asked = [&sought[..], &[("limit", "50"), ("cursor", &wanted.from)]].concat();
+        Some(visitor.list::<FindBooks>(&[], &asked).await?)
     };
     let field = |id: &str, label: String, value: &str| {
         html! { div { label for=(id) { (label) } input type="search" id=(id) name=(id) value=(value); } }
@@ -96,7 +95,7 @@ async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
                 @if books.is_empty() && next_cursor.is_none() { p { (language.c_nothing_found()) } }
                 @else { (books_table(language, &language.c_found(), books)) }
                 @if let Some(next) = next_cursor {
-                    p { a href=(with(&with("/console/catalogue", [("from", next)]), sought)) { (language.c_more()) } }
+                    p { a href=(with(&with("/console/catalogue", &[("from", next)]), &sought)) { (language.c_more()) } }
                 }
             }
         }
@@ -139,13 +138,7 @@ async fn set_trust(visitor: Visitor, of: Path<(String, String)>) -> Result<HttpR
     let said = LibraryTrust {
         trusted: choice == "trust",
     };
-    let LibraryTrust { .. } = visitor
-        .send(
-            Method::PUT,
-            &path("/v1/libraries", [&library, "trust"]),
-            &said,
-        )
-        .await?;
+    visitor.call::<TrustLibrary>(&[&library], said).await?;
     Ok(see_other("/console/catalogue"))
 }
 
@@ -162,7 +155,7 @@ async fn libraries(visitor: &Visitor) -> Result<Markup, Failure> {
             }
         });
     }
-    let Libraries { libraries } = visitor.get("/v1/libraries").await?;
+    let Libraries { libraries } = visitor.call::<ListLibraries>(&[], ()).await?;
     let heads = [
         language.c_library(),
         language.c_books(),
@@ -235,16 +228,14 @@ async fn library(
     at: At,
 ) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let asked = with(
-        &path("/v1/libraries", [&library, "books"]),
-        [("limit", "50"), ("cursor", &at.from)],
-    );
-    let lapidary_catalogue::api::Page { books, next_cursor } = visitor.get(&asked).await?;
+    let asked = [("limit", "50"), ("cursor", at.from.as_str())];
+    let page = visitor.list::<ListBooks>(&[&library], &asked).await?;
+    let lapidary_catalogue::api::Page { books, next_cursor } = page;
     let title = language.c_library_of(&clean(&library));
     Ok(Page::new(Here::Catalogue, title.clone(), language.c_library_lead()).show(&visitor, &html! {
         (books_table(language, &title, &books))
         @if let Some(next) = next_cursor {
-            p { a href=(with(&path("/console/libraries", [&library]), [("from", next.as_str())])) { (language.c_more()) } }
+            p { a href=(with(&path("/console/libraries", [&library]), &[("from", next.as_str())])) { (language.c_more()) } }
         }
     }))
 }
@@ -267,7 +258,7 @@ async fn add_form(visitor: Visitor, to: Query<Where>) -> HttpResponse {
     let max = visitor.inside().max_body();
     let place = with(
         "/console/add",
-        [
+        &[
             ("library", library),
             ("rights", rights),
             ("keep", &keep.to_string()),
@@ -300,11 +291,9 @@ async fn add(
         rights,
         keep,
     } = &*to;
-    let books = path("/v1/libraries", [library, "books"]);
-    let asked = with(
-        &books,
-        [("rights", rights), ("keep_text", &keep.to_string())],
-    );
+    let keep = keep.to_string();
+    let options = [("rights", rights.as_str()), ("keep_text", &keep)];
+    let asked = with(&path("/v1/libraries", [library, "books"]), &options);
     let call = Call::new(Method::POST, &asked).passing(&request, payload.into_inner());
     let answer = visitor.perform(call).await?;
     let lines = answer
@@ -361,7 +350,7 @@ fn outcome(language: Language, outcome: &FeedOutcome) -> String {
 
 async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Jobs { jobs } = visitor.get("/v1/jobs").await?;
+    let Jobs { jobs } = visitor.call::<ListJobs>(&[], ()).await?;
     let search = |job: &&Job| matches!(job.task, Task::Duplicates { .. });
     let running = jobs
         .iter()
@@ -371,19 +360,24 @@ async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
         .iter()
         .filter(search)
         .find(|job| job.state == JobState::Done);
-    let groups: Option<DuplicateGroups> = match done {
+    let groups = match done {
         Some(job) => {
-            let groups = format!("/v1/jobs/{}/groups?limit=20", job.id);
-            Some(visitor.get(&with(&groups, [("after", &at.from)])).await?)
+            let asked = [("limit", "20"), ("after", at.from.as_str())];
+            let id = job.id.to_string();
+            Some(visitor.list::<ListDuplicateGroups>(&[&id], &asked).await?)
         }
         None => None,
     };
-    let overlaps: Option<DuplicateOverlaps> = match done.filter(|_| at.from.is_empty()) {
-        Some(job) => Some(
-            visitor
-                .get(&format!("/v1/jobs/{}/overlaps?limit=20", job.id))
-                .await?,
-        ),
+    let overlaps = match done.filter(|_| at.from.is_empty()) {
+        Some(job) => {
+            let id = job.id.to_string();
+            let asked = [("limit", "20")];
+            Some(
+                visitor
+                    .list::<ListDuplicateOverlaps>(&[&id], &asked)
+                    .await?,
+            )
+        }
         None => None,
     };
     let left_out = match done.and_then(|job| job.result.as_ref()) {

@@ -13,9 +13,10 @@ use super::assets;
 use super::layout::{
     Here, Page, form_to, problem_told, see_other, size, table, terms, time, token_field, verdict,
 };
-use super::visitor::{Answer, Call, Failure, Visitor, path, with};
-use lapidary_catalogue::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
+use super::visitor::{Answer, Call, Failure, Visitor, path};
+use lapidary_catalogue::api::{Decision, Filed, NewDecision, Report, Ruling};
 use lapidary_language::Language;
+use lapidary_operations::decisions::{Decide, ListDecisions, ShowDecision};
 use lapidary_report::{Texts, clean, not_checked, report_part};
 
 /// Tells htmx the address of what it shows.
@@ -287,13 +288,12 @@ async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failu
         digest,
         filed,
         ..
-    } = visitor.get(&path("/v1/decisions", [&id])).await?;
+    } = visitor.call::<ShowDecision>(&[&id], ()).await?;
     let Some(Filed { report, .. }) = filed else {
         return Ok(see_other(&path("/console/checks", [&check])));
     };
-    let about: DecisionPage = visitor
-        .get(&with("/v1/decisions?limit=1000", [("digest", &digest)]))
-        .await?;
+    let asked = [("limit", "1000"), ("digest", digest.as_str())];
+    let about = visitor.list::<ListDecisions>(&[], &asked).await?;
     let about: Vec<Decision> = about
         .decisions
         .into_iter()
@@ -349,6 +349,6 @@ async fn decide(
         ruling,
         reason,
     };
-    let _: Decision = visitor.send(Method::POST, "/v1/decisions", &new).await?;
+    visitor.call::<Decide>(&[], new).await?;
     Ok(see_other(&(path("/console/checks", [&id]) + "#decisions")))
 }

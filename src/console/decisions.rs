@@ -9,6 +9,7 @@ use super::check::ruling;
 use super::layout::{Here, Page, table, terms, time, verdict};
 use super::visitor::{Failure, Visitor, path, with};
 use lapidary_catalogue::api::DecisionPage;
+use lapidary_operations::decisions::ListDecisions;
 use lapidary_report::clean;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -40,11 +41,12 @@ async fn list(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
         ("library", library.trim()),
         ("book", book.trim()),
     ];
-    let asked = with(&with("/v1/decisions?limit=100", sought), [("cursor", from)]);
+    let [of_day, of_library, of_book] = sought;
+    let asked = [of_day, of_library, of_book, ("cursor", from)];
     let DecisionPage {
         decisions,
         next_cursor,
-    } = visitor.get(&asked).await?;
+    } = visitor.list::<ListDecisions>(&[], &asked).await?;
     let heads = [
         language.head_when(),
         language.c_who(),
@@ -80,7 +82,7 @@ async fn list(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, F
         @if decisions.is_empty() { p { (language.c_nothing_found()) } }
         @else { (table(&language.c_decisions(), &heads, &rows)) }
         @if let Some(next) = next_cursor {
-            p { a href=(with(&with("/console/decisions", [("from", &next)]), sought)) { (language.c_more()) } }
+            p { a href=(with(&with("/console/decisions", &[("from", &next)]), &sought)) { (language.c_more()) } }
         }
         (terms(language, [
             (language.c_term_filed(), language.c_term_filed_is()),

@@ -10,7 +10,7 @@ use super::check;
 use super::layout::{Here, Page, button_to, choice_of_rights, rights, see_other, table};
 use super::visitor::{Call, Failure, Visitor, path};
 use crate::demo::{LIBRARY, SHELF, STRANGER, Setting, VICTIM};
-use lapidary_catalogue::api::{Added, NewBook};
+use lapidary_catalogue::api::NewBook;
 use lapidary_language::Language;
 use lapidary_store::Rights;
 
@@ -143,12 +143,10 @@ async fn fill(visitor: Visitor) -> Result<HttpResponse, Failure> {
         let Ok(new) = web::block(|| new_book(book)).await else {
             continue;
         };
-        let _: Added = visitor
-            .send(
-                Method::PUT,
-                &path("/v1/libraries", [LIBRARY, "books", book.id]),
-                &new,
-            )
+        let place = path("/v1/libraries", [LIBRARY, "books", book.id]);
+        let json = serde_json::to_vec(&new).unwrap_or_default();
+        visitor
+            .perform(Call::new(Method::PUT, &place).with_json(json))
             .await?;
     }
     Ok(see_other("/console/demo"))

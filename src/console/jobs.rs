@@ -1,17 +1,18 @@
 //! Long-running jobs: listed, started, cancelled.
 
 use actix_web::HttpResponse;
-use actix_web::http::Method;
+use actix_web::http::StatusCode;
 use actix_web::web::{self, Path, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::layout::{Here, Page, button_to, see_other, size, table, terms, time};
-use super::visitor::{Failure, Visitor, path};
+use super::visitor::{Failure, Visitor, problem};
 use lapidary_catalogue::api::{Job, JobResult, JobState, Jobs, Task};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
+use lapidary_operations::jobs::{CancelJob, ListJobs, StartJob};
 use lapidary_report::clean;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -22,7 +23,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 
 async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Jobs { jobs } = visitor.get("/v1/jobs").await?;
+    let Jobs { jobs } = visitor.call::<ListJobs>(&[], ()).await?;
     let runs = jobs.iter().any(|job| job.state == JobState::Running);
     let again = runs.then_some("every 2s");
     let heads = [
@@ -138,13 +139,16 @@ struct Wanted {
 }
 
 async fn start(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
-    let _: Job = visitor
-        .send(Method::POST, "/v1/jobs", &json!({ "kind": wanted.kind }))
-        .await?;
+    let task = serde_json::from_value(json!({ "kind": wanted.kind }));
+    let task = task.map_err(|error| {
+        let status = StatusCode::BAD_REQUEST;
+        visitor.failed(problem(ErrorCode::BadJson, status, error.to_string()))
+    })?;
+    visitor.call::<StartJob>(&[], task).await?;
     Ok(see_other("/console/jobs"))
 }
 
 async fn cancel(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failure> {
-    visitor.delete(&path("/v1/jobs", [&id])).await?;
+    visitor.call::<CancelJob>(&[&id], ()).await?;
     Ok(see_other("/console/jobs"))
 }

@@ -34,7 +34,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
 
 async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Keys { keys } = visitor.call::<ListKeys>((), ()).await?;
+    let Keys { keys } = visitor.call::<ListKeys>(&[], ()).await?;
     let heads = [
         language.c_name(),
         language.c_role(),
@@ -207,7 +207,7 @@ async fn make(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure>
         .inside()
         .is_open_to(visitor.request())
         .unwrap_or_default();
-    let made = visitor.call::<MakeKey>((), new).await?;
+    let made = visitor.call::<MakeKey>(&[], new).await?;
     let shown = secret(visitor.language(), &made.key.name, &made.secret);
     if !was_open {
         return show(&visitor, &shown).await;
@@ -229,9 +229,7 @@ async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Fa
     let rotation = Rotation {
         overlap_seconds: OVERLAP_SECONDS,
     };
-    let made = visitor
-        .call::<RotateKey>(name.into_inner(), rotation)
-        .await?;
+    let made = visitor.call::<RotateKey>(&[&name], rotation).await?;
     show(
         &visitor,
         &secret(visitor.language(), &made.key.name, &made.secret),
@@ -240,6 +238,6 @@ async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Fa
 }
 
 async fn revoke(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
-    visitor.call::<RevokeKey>(name.into_inner(), ()).await?;
+    visitor.call::<RevokeKey>(&[&name], ()).await?;
     Ok(see_other("/console/keys"))
 }

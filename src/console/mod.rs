@@ -41,9 +41,9 @@ use self::links::Links;
 use self::sessions::Sessions;
 use self::visitor::{Failure, Visitor};
 use crate::server::inside::{ClientLimit, Inside};
-use lapidary_catalogue::api::Stats;
 use lapidary_catalogue::permission::Role;
 use lapidary_common::error::ErrorCode;
+use lapidary_operations::status::ShowStats;
 
 /// The largest form without files: a note of the greatest length, each character of it encoded.
 const FORM: usize = 64 << 10;
@@ -143,7 +143,7 @@ async fn first_page(request: &HttpRequest) -> Result<HttpResponse, Failure> {
     let visitor = Visitor::of(request).await?;
     match visitor.role() {
         Role::Ingest => Ok(layout::see_other("/console/catalogue")),
-        Role::Admin if visitor.get::<Stats>("/v1/stats").await?.books == 0 => {
+        Role::Admin if visitor.call::<ShowStats>(&[], ()).await?.books == 0 => {
             Ok(first::page(&visitor))
         }
         _ => Ok(check::page(&visitor)),

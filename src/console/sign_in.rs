@@ -73,7 +73,7 @@ async fn page(request: HttpRequest, query: Query<Next>) -> Result<HttpResponse, 
 }
 
 fn form(language: Language, next: &str, told: Option<&str>) -> HttpResponse {
-    let action = with("/console/sign-in", [("next", here(next))]);
+    let action = with("/console/sign-in", &[("next", here(next))]);
     for_anyone(
         language,
         language.c_sign_in(),

@@ -1,12 +1,11 @@
 //! Sources: where books are fetched from, how far that is, what failed and what helps.
 
 use actix_web::HttpResponse;
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::StatusCode;
 use actix_web::web::{self, Form, Path, ServiceConfig};
 use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
-use serde_json::json;
 
 use super::At;
 use super::layout::{
@@ -19,6 +18,10 @@ use lapidary_catalogue::api::{
 use lapidary_common::error::ErrorCode;
 use lapidary_harvest::{Kind, Reason, SourceLimit};
 use lapidary_language::Language;
+use lapidary_operations::sources::{
+    ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
+    RunSource, ShowSource, SourceChanges, TestSource,
+};
 use lapidary_report::clean;
 use lapidary_store::{BadName, Library, Rights};
 
@@ -32,7 +35,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 
 async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Sources { sources } = visitor.get("/v1/sources").await?;
+    let Sources { sources } = visitor.call::<ListSources>(&[], ()).await?;
     let heads = [
         language.c_name(),
         language.c_kind(),
@@ -150,12 +153,8 @@ async fn add(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> 
         every: given(every),
         ..SourceDefinition::new(kind, address.trim(), library, rights)
     };
-    let _: Source = visitor
-        .send(
-            Method::PUT,
-            &path("/v1/sources", [name.trim()]),
-            &definition,
-        )
+    visitor
+        .call::<PutSource>(&[name.trim()], definition)
         .await?;
     Ok(see_other(&path("/console/sources", [name.trim()])))
 }
@@ -171,15 +170,12 @@ async fn show(
     tested: &Markup,
 ) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let asked = path("/v1/sources", [name]);
-    let source: Source = visitor.get(&asked).await?;
-    let SourceRuns { runs, .. } = visitor.get(&(asked.clone() + "/runs?limit=20")).await?;
-    let errors: SourceErrors = visitor
-        .get(&with(
-            &(asked + "/errors"),
-            [("limit", "50"), ("cursor", from)],
-        ))
-        .await?;
+    let segments = &[name];
+    let source = visitor.call::<ShowSource>(segments, ()).await?;
+    let newest = visitor.list::<ListSourceRuns>(segments, &[("limit", "20")]);
+    let SourceRuns { runs, .. } = newest.await?;
+    let asked = [("limit", "50"), ("cursor", from)];
+    let errors = visitor.list::<ListSourceErrors>(segments, &asked).await?;
     let here = path("/console/sources", [name]);
     let is_busy = matches!(source.state, SourceState::Running | SourceState::Waiting);
     let again = is_busy.then_some(here.as_str());
@@ -319,7 +315,7 @@ fn failed(language: Language, errors: &SourceErrors, here: &str) -> Markup {
             section {
                 h2 { (language.c_refused_or_skipped()) }
                 (table(&language.c_refused_or_skipped(), &heads, &rows))
-                @if let Some(next) = next_cursor { p { a href=(with(here, [("from", next)])) { (language.c_more()) } } }
+                @if let Some(next) = next_cursor { p { a href=(with(here, &[("from", next)])) { (language.c_more()) } } }
             }
         }
     }
@@ -368,13 +364,12 @@ fn state(language: Language, state: SourceState) -> String {
 
 async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let asked = path("/v1/sources", [&name]) + "/test";
     let SourceTest {
         items,
         begins,
         skipped,
         error,
-    } = visitor.send(Method::POST, &asked, &()).await?;
+    } = visitor.call::<TestSource>(&[&name], ()).await?;
     let heads = [
         language.c_source_address(),
         language.c_book(),
@@ -404,14 +399,21 @@ async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Fail
 
 async fn change(visitor: Visitor, to: Path<(String, String)>) -> Result<HttpResponse, Failure> {
     let (name, what) = to.into_inner();
-    let asked = path("/v1/sources", [&name]);
-    let pause = |paused: bool| json!({ "paused": paused });
-    let _: Source = match what.as_str() {
-        "run" => visitor.send(Method::POST, &(asked + "/run"), &()).await?,
-        "pause" => visitor.send(Method::PATCH, &asked, &pause(true)).await?,
-        "resume" => visitor.send(Method::PATCH, &asked, &pause(false)).await?,
+    let segments: &[&str] = &[&name];
+    match what.as_str() {
+        "run" => visitor.call::<RunSource>(segments, ()).await?,
+        "pause" => {
+            visitor
+                .call::<ChangeSource>(segments, SourceChanges::paused(true))
+                .await?
+        }
+        "resume" => {
+            visitor
+                .call::<ChangeSource>(segments, SourceChanges::paused(false))
+                .await?
+        }
         "remove" => {
-            visitor.delete(&asked).await?;
+            visitor.call::<DeleteSource>(segments, ()).await?;
             return Ok(see_other("/console/sources"));
         }
         _ => {

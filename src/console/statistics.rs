@@ -11,6 +11,7 @@ use super::plot::{Line, plot};
 use super::visitor::{Failure, Visitor};
 use lapidary_catalogue::api::{ClusterStats, Concern, Findings, History, Sample, Stats};
 use lapidary_language::Language;
+use lapidary_operations::status::{Diagnose, ShowHistory, ShowStats};
 use lapidary_report::clean;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -26,9 +27,9 @@ struct Wanted {
 async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let of = if wanted.of == "week" { "week" } else { "hour" };
-    let history: History = visitor.get(&format!("/v1/history?of={of}")).await?;
-    let stats: Stats = visitor.get("/v1/stats").await?;
-    let Findings { findings } = visitor.get("/v1/doctor").await?;
+    let history = visitor.list::<ShowHistory>(&[], &[("of", of)]).await?;
+    let stats = visitor.call::<ShowStats>(&[], ()).await?;
+    let Findings { findings } = visitor.call::<Diagnose>(&[], ()).await?;
     let choice = |name: &str, label: String| {
         html! { a href=(format!("/console/statistics?of={name}")) class="button" aria-current=[(of == name).then_some("true")] { (label) } }
     };

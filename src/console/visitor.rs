@@ -20,7 +20,6 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::stream;
 use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::sessions::{Session, Sessions, same, token_of_forms};
@@ -32,7 +31,7 @@ use lapidary_catalogue::permission::Role;
 use lapidary_catalogue::{Catalogue, CatalogueError, Key};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
-use lapidary_operations::{Answer as _, Operation, Request};
+use lapidary_operations::{Answer as _, Operation, Request, filled};
 
 /// The header by which htmx makes itself known.
 const HTMX: HeaderName = HeaderName::from_static("hx-request");
@@ -210,52 +209,40 @@ impl Visitor {
         }
     }
 
-    /// Calls an operation.
+    /// Calls an operation. The segments of its path are words of a form or a page: the API says what is wrong with them.
     pub(super) async fn call<O: Operation>(
         &self,
-        path: O::Path,
+        segments: &[&str],
         input: O::Input,
     ) -> Result<O::Answer, Failure> {
-        let Request {
-            method,
-            target,
-            body,
-        } = Request::of::<O>(&path, &input);
-        let method = Method::from_bytes(method.as_bytes()).unwrap_or_default();
-        let mut call = Call::new(method, &target);
-        if let Some(json) = body {
-            call = call.with(HeaderValue::from_static("application/json"), json.into());
-        }
+        self.answer_to::<O>(Request::of::<O>(segments, &input))
+            .await
+    }
+
+    /// Calls an operation with these parameters of its query, as far as they are given.
+    pub(super) async fn list<O: Operation>(
+        &self,
+        segments: &[&str],
+        parameters: &[(&str, &str)],
+    ) -> Result<O::Answer, Failure> {
+        let endpoint = O::ENDPOINT;
+        let request = Request {
+            method: endpoint.method_name(),
+            target: with(&filled(endpoint.path, segments), parameters),
+            body: None,
+        };
+        self.answer_to::<O>(request).await
+    }
+
+    async fn answer_to<O: Operation>(&self, request: Request) -> Result<O::Answer, Failure> {
+        let method = Method::from_bytes(request.method.as_bytes()).unwrap_or_default();
+        let call = Call::new(method, &request.target);
+        let call = match request.body {
+            Some(json) => call.with_json(json),
+            None => call,
+        };
         let Answer { status, body, .. } = self.perform(call).await?;
         O::Answer::of_response(status, &body).map_err(|error| self.unreadable(&error))
-    }
-
-    /// Makes a call that reads.
-    pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Failure> {
-        let answer = self.perform(Call::new(Method::GET, path)).await?;
-        self.read(&answer)
-    }
-
-    /// Makes a call with a JSON body.
-    pub(super) async fn send<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: &impl Serialize,
-    ) -> Result<T, Failure> {
-        let json = serde_json::to_vec(body).unwrap_or_default();
-        let kind = HeaderValue::from_static("application/json");
-        let answer = self
-            .perform(Call::new(method, path).with(kind, Bytes::from(json)))
-            .await?;
-        self.read(&answer)
-    }
-
-    /// Makes a call without a body whose answer does not matter.
-    pub(super) async fn delete(&self, path: &str) -> Result<(), Failure> {
-        self.perform(Call::new(Method::DELETE, path))
-            .await
-            .map(drop)
     }
 
     /// Makes a call.
@@ -399,6 +386,11 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// With this JSON.
+    pub(super) fn with_json(self, json: Vec<u8>) -> Self {
+        self.with(HeaderValue::from_static("application/json"), json.into())
+    }
+
     /// The report is to be part of a page.
     pub(super) fn for_a_page(self) -> Self {
         Self {
@@ -447,10 +439,8 @@ pub(super) fn path<const N: usize>(first: &str, segments: [&str; N]) -> String {
 }
 
 /// A path with these parameters, as far as they are given.
-pub(super) fn with<const N: usize>(path: &str, parameters: [(&str, &str); N]) -> String {
-    let given = parameters
-        .into_iter()
-        .filter(|(_, value)| !value.is_empty());
+pub(super) fn with(path: &str, parameters: &[(&str, &str)]) -> String {
+    let given = parameters.iter().filter(|(_, value)| !value.is_empty());
     given.fold(path.to_owned(), |path, (name, value)| {
         let joined = if path.contains('?') { '&' } else { '?' };
         format!("{path}{joined}{name}={}", encoded(value))
@@ -539,7 +529,7 @@ impl ResponseError for Failure {
                 has_ended,
             } => {
                 let ended = if *has_ended { "true" } else { "" };
-                let place = with("/console/sign-in", [("next", next), ("ended", ended)]);
+                let place = with("/console/sign-in", &[("next", next), ("ended", ended)]);
                 if *by_script {
                     return HttpResponse::Unauthorized()
                         .insert_header(("hx-redirect", place))

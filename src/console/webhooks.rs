@@ -1,7 +1,6 @@
 //! Webhooks, which tell about new books that match others, and allow-lists.
 
 use actix_web::HttpResponse;
-use actix_web::http::Method;
 use actix_web::web::{self, Form, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -9,7 +8,9 @@ use serde::Deserialize;
 use super::keys::secret;
 use super::layout::{Here, Page, button_to, form_to, see_other, table, terms, time};
 use super::visitor::{Failure, Visitor, path, with};
-use lapidary_catalogue::api::{AllowLists, MadeWebhook, NewWebhook, Webhooks};
+use lapidary_catalogue::api::{AllowLists, NewWebhook, Webhooks};
+use lapidary_operations::allow::{DeleteAllowList, ListAllowLists};
+use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook};
 use lapidary_report::clean;
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -25,7 +26,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
 
 async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Webhooks { webhooks } = visitor.get("/v1/webhooks").await?;
+    let Webhooks { webhooks } = visitor.call::<ListWebhooks>(&[], ()).await?;
     let heads = [
         language.c_library(),
         language.c_url(),
@@ -45,7 +46,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
                     Some(failing) => { (language.c_failing(failing.attempts.into())) " " span lang="en" { (clean(&failing.error)) } }
                     None => (language.c_working()),
                 } }
-                td { (button_to(visitor, &with("/console/webhooks/remove", [("name", one.library.as_str())]),
+                td { (button_to(visitor, &with("/console/webhooks/remove", &[("name", one.library.as_str())]),
                     &language.c_remove(), Some(&language.c_sure_remove(&clean(one.library.as_str()))))) }
             }
         }
@@ -72,7 +73,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
 
 async fn allowed(visitor: &Visitor) -> Result<Markup, Failure> {
     let language = visitor.language();
-    let AllowLists { allow } = visitor.get("/v1/allow").await?;
+    let AllowLists { allow } = visitor.call::<ListAllowLists>(&[], ()).await?;
     let heads = [
         language.c_name(),
         language.c_what(),
@@ -94,7 +95,7 @@ async fn allowed(visitor: &Visitor) -> Result<Markup, Failure> {
                 }
                 td { @if let Some(note) = &list.note { (clean(note)) } }
                 td { (time(list.since)) }
-                td { (button_to(visitor, &with("/console/allow/remove", [("name", list.name.as_str())]),
+                td { (button_to(visitor, &with("/console/allow/remove", &[("name", list.name.as_str())]),
                     &language.c_remove(), Some(&language.c_sure_remove(&clean(list.name.as_str()))))) }
             }
         }
@@ -116,13 +117,8 @@ struct New {
 
 async fn set(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
     let Form(New { library, url }) = new;
-    let made: MadeWebhook = visitor
-        .send(
-            Method::PUT,
-            &path("/v1/libraries", [&library, "webhook"]),
-            &NewWebhook { url },
-        )
-        .await?;
+    let webhook = NewWebhook { url };
+    let made = visitor.call::<PutWebhook>(&[&library], webhook).await?.item;
     show(
         &visitor,
         &secret(visitor.language(), &library, &made.secret),
@@ -136,13 +132,11 @@ struct Of {
 }
 
 async fn remove(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, Failure> {
-    visitor
-        .delete(&path("/v1/libraries", [&of.name, "webhook"]))
-        .await?;
+    visitor.call::<DeleteWebhook>(&[&of.name], ()).await?;
     Ok(see_other("/console/webhooks"))
 }
 
 async fn disallow(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, Failure> {
-    visitor.delete(&path("/v1/allow", [&of.name])).await?;
+    visitor.call::<DeleteAllowList>(&[&of.name], ()).await?;
     Ok(see_other("/console/webhooks#allow"))
 }

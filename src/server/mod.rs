@@ -22,7 +22,6 @@ mod feed;
 mod forms;
 mod gates;
 mod health;
-mod history;
 mod import;
 mod index;
 pub(crate) mod inside;

@@ -3,6 +3,7 @@
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use jiff::Timestamp;
+use lapidary_catalogue::api::{History, Period};
 use lapidary_catalogue::{CatalogueError, Editor};
 use lapidary_operations::{Endpoint, Host, Input, Operation, PathParameters, SentAs, Session};
 use utoipa::openapi::path::HttpMethod;
@@ -91,6 +92,10 @@ impl Host for State {
 
     fn certificate_until(&self) -> Option<Timestamp> {
         self.tls.as_ref().map(|tls| tls.until())
+    }
+
+    fn history(&self, of: Period) -> History {
+        self.history.shown(of == Period::Week)
     }
 
     fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError> {

@@ -13,8 +13,8 @@ use utoipa::openapi::path::HttpMethod;
 use super::access::{Rule, guarded};
 use super::calls::Call;
 use super::{
-    batch, books, checks, export, feed, health, history, import, index, metrics, openapi, problem,
-    recipes, recut, sources, texts,
+    batch, books, checks, export, feed, health, import, index, metrics, openapi, problem, recipes,
+    recut, sources, texts,
 };
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists, PutAllowList};
 use lapidary_operations::audit::ShowAudit;
@@ -29,7 +29,7 @@ use lapidary_operations::sources::{
     ChangeSource, DeleteSource, ListSourceErrors, ListSourceRuns, ListSources, PutSource,
     RunSource, ShowSource, TestSource,
 };
-use lapidary_operations::status::{Diagnose, ListRecipes, ShowStats};
+use lapidary_operations::status::{Diagnose, ListRecipes, ShowHistory, ShowStats};
 use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook};
 
 /// Calls on one subject.
@@ -140,7 +140,7 @@ pub(super) fn all() -> [Section; 9] {
                 import::calls(),
                 vec![Call::of::<ShowStats>(), Call::of::<ListRecipes>()],
                 recipes::calls(),
-                history::calls(),
+                vec![Call::of::<ShowHistory>()],
                 vec![Call::of::<Diagnose>()],
                 health::calls(),
                 metrics::calls(),

@@ -20,7 +20,7 @@
 //! assert_eq!(ListKeys::run(&session, (), ())?.keys, [made.key]);
 //!
 //! // The same call, for a server.
-//! let request = Request::of::<ListKeys>(&(), &());
+//! let request = Request::of::<ListKeys>(&[""; 0], &());
 //! assert_eq!((request.method, &*request.target), ("GET", "/v1/keys"));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -5,6 +5,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use lapidary_catalogue::api::{History, Period};
 use lapidary_catalogue::{Catalogue, CatalogueError, Editor};
 use lapidary_store::{Actor, Library};
 
@@ -83,6 +84,14 @@ pub trait Host: Send + Sync {
     /// When its TLS certificate expires, if it has one.
     fn certificate_until(&self) -> Option<Timestamp> {
         None
+    }
+
+    /// The figures that it keeps in memory, if any.
+    fn history(&self, _: Period) -> History {
+        History {
+            every_seconds: 0,
+            samples: Vec::new(),
+        }
     }
 
     /// Revokes a key immediately. Returns whether it existed.

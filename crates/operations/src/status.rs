@@ -3,9 +3,11 @@
 use jiff::Timestamp;
 use lapidary_catalogue::SOON;
 use lapidary_catalogue::api::Concern::ExpiringCertificate;
-use lapidary_catalogue::api::{Finding, Findings, RecipeList, Stats};
+use lapidary_catalogue::api::{Finding, Findings, History, Period, RecipeList, Stats};
+use serde::{Deserialize, Serialize};
+use utoipa::IntoParams;
 
-use crate::{Endpoint, Needs, Operation, OperationError, Session};
+use crate::{Endpoint, Input, Needs, Operation, OperationError, SentAs, Session};
 
 /// Shows statistics of the catalogue.
 pub struct ShowStats;
@@ -37,6 +39,43 @@ impl Operation for ListRecipes {
     fn run(session: &Session<'_>, (): (), (): ()) -> Result<RecipeList, OperationError> {
         let recipes = session.recipe_list()?;
         Ok(RecipeList { recipes })
+    }
+}
+
+/// Shows figures over time.
+pub struct ShowHistory;
+
+/// Which figures over time.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+pub struct HistoryQuery {
+    /// The last hour, or the last week
+    #[param(inline)]
+    pub of: Option<Period>,
+}
+
+impl Input for HistoryQuery {
+    fn sent_as() -> SentAs {
+        SentAs::query::<Self>("of (hour or week)")
+    }
+}
+
+impl Operation for ShowHistory {
+    type Path = ();
+    type Input = HistoryQuery;
+    type Answer = History;
+    const ENDPOINT: Endpoint = Endpoint::get("/v1/history", Needs::Admin)
+        .named(
+            "history",
+            "Show figures over time: checks, latencies, sizes",
+        )
+        .about(
+            "A server keeps them in memory, so they begin with its start. Each server has its own.",
+        )
+        .answers(&[(200, "The figures at regular intervals")]);
+
+    fn run(session: &Session<'_>, (): (), query: HistoryQuery) -> Result<History, OperationError> {
+        Ok(session.host.history(query.of.unwrap_or(Period::Hour)))
     }
 }
 
