@@ -210,7 +210,7 @@ impl Catalogue {
             match self.store.sharing() {
                 // If another process delivers now, it will send the event again.
                 Some(sharing) => {
-                    drop(sharing.apply_under(DELIVERY, lease, &Actor::Local, &progress, &[])?)
+                    sharing.apply_under(DELIVERY, lease, &Actor::Local, &progress, &[])?;
                 }
                 None => self.store.apply(&Actor::Local, &progress, &[])?,
             }
