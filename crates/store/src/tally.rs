@@ -33,9 +33,10 @@ impl Limits<'_> {
 /// Maximum number of books in the tally of a check, of all libraries together.
 pub const MOST_CANDIDATES: usize = 10_000;
 /// Maximum number besides these, of all libraries whose books are only information.
-const MOST_INFORMING: usize = 1_000;
-/// As many of them a library may have in any case.
+const MOST_INFORMING: usize = 300;
+/// As many books a library may have in any case, if its books decide, and if they are only information.
 const CANDIDATES_OF_ONE: usize = 100;
+const INFORMING_OF_ONE: usize = 1;
 
 /// The result of [`Snapshot::tally`](super::Snapshot::tally): the libraries that have a common gem, or a book with enough of the gems.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
@@ -139,7 +140,7 @@ pub fn keep_most(libraries: &mut [Vec<(BookNo, u32)>], informs: &[bool]) -> Vec<
         .zip(&shares)
         .map(|(need, share)| need - share)
         .collect();
-    let aside = fair_shares(&needs(true), MOST_INFORMING, CANDIDATES_OF_ONE);
+    let aside = fair_shares(&needs(true), MOST_INFORMING, INFORMING_OF_ONE);
     for (books, share) in libraries.iter_mut().zip(
         shares
             .into_iter()

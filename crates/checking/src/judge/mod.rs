@@ -23,7 +23,7 @@ const MOST_COPIES: u32 = 1_000;
 pub const MOST_COMPARED: usize = 300;
 /// Maximum number of books besides these that are only information.
 const MOST_INFORMING: usize = 50;
-/// As many of them a library may have in any case.
+/// As many books a library may have in any case, if its books decide.
 const COMPARED_OF_ONE: usize = 10;
 /// Number of outlines read at a time.
 const READ_AT_ONCE: usize = 1_000;
@@ -277,9 +277,12 @@ pub fn judge(
         deciding.push(decide);
         informing.push(inform);
     }
-    for (undecided, most) in [(deciding, most), (informing, MOST_INFORMING)] {
+    for (undecided, most, of_one) in [
+        (deciding, most, COMPARED_OF_ONE),
+        (informing, MOST_INFORMING, 1),
+    ] {
         let needs: Vec<usize> = undecided.iter().map(Vec::len).collect();
-        let shares = fair_shares(&needs, most, COMPARED_OF_ONE);
+        let shares = fair_shares(&needs, most, of_one);
         for ((query, mut candidates), share) in looked_up.iter().zip(undecided).zip(shares) {
             candidates.sort_unstable_by(Candidate::order);
             for (at, found) in candidates.into_iter().enumerate() {
