@@ -104,6 +104,7 @@ impl Catalogue {
             allowances: &*self.allowances()?,
             deciding: &deciding,
             day: options.day.unwrap_or_else(today),
+            without: &BTreeSet::new(),
             is_left_out: &|_, _| false,
         };
         let disguise = query
@@ -134,6 +135,7 @@ impl Catalogue {
             allowances: &*self.allowances()?,
             deciding: &self.deciding_for(&*snapshot, BTreeSet::new())?,
             day: today(),
+            without: &BTreeSet::new(),
             is_left_out: &|_, _| false,
         };
         checking.matches()
@@ -216,6 +218,7 @@ impl Catalogue {
             allowances: &*self.allowances()?,
             deciding: &deciding,
             day: today(),
+            without: &BTreeSet::new(),
             is_left_out: &|number, _| number == book,
         };
         checking.report(options).map(Some)

@@ -1,6 +1,6 @@
 //! A check in progress: from the gems of a query, in one recipe or several, to the report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
@@ -61,6 +61,8 @@ pub(super) struct Checking<'a> {
     pub(super) allowances: &'a Allowances,
     pub(super) deciding: &'a Deciding<'a>,
     pub(super) day: Date,
+    /// Libraries to leave out. Nothing is read of their books.
+    pub(super) without: &'a BTreeSet<Library>,
     /// Whether to leave out a book, such as the one that is being checked.
     pub(super) is_left_out: &'a dyn Fn(BookNo, &Outline) -> bool,
 }
@@ -269,6 +271,11 @@ impl Checking<'_> {
             .iter()
             .map(|(_, stored, question)| candidates(*stored, question));
         let mut tallies: Vec<Tally> = tallies.collect::<Result<_, _>>()?;
+        for tally in &mut tallies {
+            tally
+                .libraries
+                .retain(|of| !self.without.contains(&of.library));
+        }
         for tally in &mut tallies[deciding..] {
             tally
                 .libraries

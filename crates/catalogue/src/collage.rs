@@ -46,11 +46,9 @@ impl Editor<'_> {
         if asked.is_empty() {
             return Ok(None);
         }
-        let is_left_out = |_: BookNo, outline: &Outline| {
-            key.library == outline.library
-                || own.contains(&outline.library)
-                || deciding.informs(outline).is_some()
-        };
+        let mut without = deciding.informing() | &own;
+        without.insert(key.library.clone());
+        let is_left_out = |_: BookNo, outline: &Outline| deciding.informs(outline).is_some();
         let checking = Checking {
             snapshot: &*snapshot,
             asked: asked
@@ -71,6 +69,7 @@ impl Editor<'_> {
             allowances: &*self.allowances()?,
             deciding: &deciding,
             day: today(),
+            without: &without,
             is_left_out: &is_left_out,
         };
         let passage = |recipe: &Recipe| passages(recipe, has_text).fewest() as usize;

@@ -336,6 +336,7 @@ impl Editor<'_> {
             allowances: &allowances,
             deciding: &deciding,
             day,
+            without: &BTreeSet::new(),
             is_left_out: &is_left_out,
         };
         let verdict = checking.verdict()?;
