@@ -228,11 +228,10 @@ pub(super) async fn json_or_raw(
     }
 }
 
-/// The request is heavy work, however small its body: a check that waits for others to decide about a book, or reads kept
-/// texts.
-pub(super) fn is_heavy() {
+/// The request is work of this lane if its body is small, and heavy work otherwise.
+pub(super) fn is_small_work_of(lane: Lane) {
     if [Lane::Changes, Lane::Reads].contains(&caller().lane) {
-        is_work_of(Lane::Heavy);
+        is_work_of(lane);
     }
 }
 

@@ -15,6 +15,7 @@ use super::calls::{Call, TEXT, file, form_of_file, json, text};
 use super::gates::{Asked, Gates};
 use super::memory::Room;
 use super::problem::{Problem, excerpt};
+use super::turns::Lane;
 use super::work::{Answer, work};
 use super::{conditions, parameters};
 use lapidary_catalogue::api::{Added, Amendment, NewBook, Outcome, Record, Unless};
@@ -76,7 +77,7 @@ async fn put(
     let language = gates.language;
     let gate = gates.gate(asked.unless, asked.except)?;
     if gate.is_some() {
-        body::is_heavy();
+        body::is_small_work_of(Lane::Gates);
     }
     work(&state, move |catalogue| {
         let (entry, mut room) = entry(key, body, &asked.others)?;

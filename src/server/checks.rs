@@ -21,6 +21,7 @@ use super::memory::Room;
 use super::parameters;
 use super::problem::{Problem, excerpt};
 use super::texts;
+use super::turns::Lane;
 use super::work::{Answer, work};
 use lapidary_catalogue::api::{Check, CheckParameters, GemsForm, Report};
 use lapidary_catalogue::{Case, CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes, TextGems};
@@ -77,7 +78,8 @@ async fn check(
             .as_ref()
             .is_none_or(|libraries| !libraries.is_empty());
     if compares {
-        body::is_heavy();
+        // It reads kept texts.
+        body::is_small_work_of(Lane::Heavy);
     }
     work(&state, move |catalogue| {
         let Asked {

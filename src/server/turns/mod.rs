@@ -48,6 +48,8 @@ pub(super) enum Lane {
     Reads,
     /// Small changes: they wait for the disk.
     Changes,
+    /// Small books that pass the gate: they wait for one another.
+    Gates,
     /// Anything that may take long: large bodies, streams.
     Heavy,
     /// Files, each read in a separate process.
@@ -61,6 +63,7 @@ impl Lane {
             Self::Administration => "lapidary-admin",
             Self::Reads => "lapidary-read",
             Self::Changes => "lapidary-change",
+            Self::Gates => "lapidary-gate",
             Self::Heavy => "lapidary-heavy",
             Self::Files => "lapidary-file",
         }
@@ -79,7 +82,7 @@ pub(super) enum Patience {
 type Job = Box<dyn FnOnce() + Send>;
 
 /// The threads and their queues.
-pub(super) struct Turns([Arc<Queue>; 5]);
+pub(super) struct Turns([Arc<Queue>; 6]);
 
 struct Queue {
     waiting: Mutex<Jobs>,
@@ -124,11 +127,12 @@ impl Turns {
             }
             Ok::<_, io::Error>(queue)
         };
-        METRICS.work_threads(ADMINISTRATION_THREADS + 2 * concurrent + heavy + readers());
+        METRICS.work_threads(ADMINISTRATION_THREADS + 3 * concurrent + heavy + readers());
         Ok(Self([
             lane(Lane::Administration, ADMINISTRATION_THREADS)?,
             lane(Lane::Reads, concurrent)?,
             lane(Lane::Changes, concurrent)?,
+            lane(Lane::Gates, concurrent)?,
             lane(Lane::Heavy, heavy)?,
             lane(Lane::Files, readers())?,
         ]))
@@ -320,6 +324,7 @@ mod tests {
             Lane::Files,
             Lane::Reads,
             Lane::Changes,
+            Lane::Gates,
             Lane::Administration,
         ] {
             let address = Client::Address(Ipv4Addr::LOCALHOST.into());
