@@ -26,6 +26,9 @@ use lapidary_common::error::ErrorCode;
 
 /// The maximum number of lines processed at once.
 const AT_ONCE: usize = 64;
+/// How long lines that are processed at once may take, so that others have their turn: after more time, half as many follow,
+/// and after half the time, twice as many.
+const TURN: Duration = Duration::from_millis(100);
 /// The maximum number of bytes processed at once, unless a single line is larger.
 const BYTES_AT_ONCE: usize = 4 << 20;
 /// How long a stream waits before it asks for memory again.
@@ -200,23 +203,29 @@ impl<F> Answering<F> {
             self.work.clone(),
         );
         let job = move || {
+            let begun = Instant::now();
             let room = Mutex::new(room);
             let answers = work(&catalogue.by(actor), some, &room);
             let mut room = room.into_inner().unwrap_or_else(PoisonError::into_inner);
             let bytes = written(&answers);
             drop(answers);
             room.shrink_to(bytes.len());
-            Written {
+            let written = Written {
                 bytes,
                 _room: Some(room),
-            }
+            };
+            (written, begun.elapsed())
         };
-        Some(
-            self.state
-                .turns
-                .take(self.lane, self.by.client.clone(), Patience::Stream, job)
-                .await,
-        )
+        let client = self.by.client.clone();
+        let turn = self
+            .state
+            .turns
+            .take(self.lane, client, Patience::Stream, job);
+        let answered = turn.await.map(|(written, took)| {
+            self.lines.took(took);
+            written
+        });
+        Some(answered)
     }
 }
 
@@ -271,8 +280,9 @@ struct Lines {
     room: Room,
     /// The speed at which the current line arrives.
     pace: Pace,
-    /// How many are processed at once.
+    /// How many are processed at once, and at most.
     at_once: usize,
+    most_at_once: usize,
 }
 
 impl Lines {
@@ -288,7 +298,8 @@ impl Lines {
             ready_bytes: 0,
             room,
             pace: Pace::new(),
-            at_once: AT_ONCE,
+            at_once: 1,
+            most_at_once: AT_ONCE,
         }
     }
 
@@ -309,8 +320,17 @@ impl Lines {
         Self {
             ready,
             ready_bytes,
-            at_once: 1,
+            most_at_once: 1,
             ..Self::new(None, 0, room)
+        }
+    }
+
+    /// Adapts how many are processed at once to how long the last ones took.
+    fn took(&mut self, took: Duration) {
+        if took > TURN {
+            self.at_once = (self.at_once / 2).max(1);
+        } else if took < TURN / 2 {
+            self.at_once = (2 * self.at_once).min(self.most_at_once);
         }
     }
 
