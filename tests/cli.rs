@@ -2107,7 +2107,7 @@ fn a_server_listens_at_all_addresses_of_a_name() {
     let addresses = ["127.0.0.1:0", "127.0.0.2:0", "[2001:db8::1]:0"]
         .map(|address| address.parse().expect("an address"));
     let settings = Settings {
-        listen: addresses.to_vec(),
+        listen: addresses.to_vec().into(),
         ..Settings::default()
     };
     let opening = Opening::bind(settings).expect("two of these are here");

@@ -473,9 +473,14 @@ fn a_server_that_starts_speaks_tls_too() {
     let folder = Folder::new();
     let authority = Authority::new();
     authority.sign(&files(&folder), 4096);
+    let CertificateFiles {
+        certificate,
+        private_key,
+    } = files(&folder);
     let settings = Settings {
-        listen: vec![([127, 0, 0, 1], 0).into()],
-        tls: Some(files(&folder)),
+        listen: vec![([127, 0, 0, 1], 0).into()].into(),
+        certificate: Some(certificate),
+        private_key: Some(private_key),
         ..Settings::default()
     };
     let opening = Opening::bind(settings).expect("an address");

@@ -464,7 +464,7 @@ fn a_store_that_cannot_write_is_not_ready() {
 fn whoever_asks_while_the_catalogue_is_opened_is_told_to_wait() {
     let folder = Folder::new();
     let opening = Opening::bind(Settings {
-        listen: vec!["127.0.0.1:0".parse().unwrap()],
+        listen: vec!["127.0.0.1:0".parse().unwrap()].into(),
         ..Settings::default()
     })
     .unwrap();

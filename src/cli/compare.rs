@@ -5,12 +5,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 use jiff::Timestamp;
+use lapidary::server::settings::RuleArguments;
 use lapidary_catalogue::{Text, compare};
 use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
 use lapidary_report::{Side, html_comparison, print_comparison};
 
-use super::arguments::{LanguageArgument, RecipeArguments, RuleArguments};
+use super::arguments::{LanguageArgument, RecipeArguments};
 use super::failure::{Failure, Status};
 use super::files::TextArguments;
 use super::terminal::{json_line, out};

@@ -9,6 +9,7 @@ use std::{env, fs};
 
 use clap::{ArgGroup, Args};
 use jiff::Timestamp;
+use lapidary::server::settings::RuleArguments;
 use lapidary_catalogue::duplicate_groups::{Copy, LeftOut, Pair, best};
 use lapidary_catalogue::{
     Catalogue, CatalogueError, Content, DuplicateOptions, Duplicates as Found, FoundDuplicates,
@@ -25,7 +26,7 @@ use lapidary_store::{Actor, BookId, BookKey, Library, Record, Rights};
 use lapidary_store_redis::ClusterAddress;
 use serde::Serialize;
 
-use super::arguments::{LanguageArgument, LexiconArgument, RuleArguments, STORE, Target};
+use super::arguments::{LanguageArgument, LexiconArgument, STORE, Target};
 use super::audit::time;
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, Usually, Walk};

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use glob::{MatchOptions, Pattern};
+use lapidary::server::settings::LimitArguments;
 use lapidary_extract::{Book, Bytes, Encoding, File, Whole, ending, is_book};
 use walkdir::{DirEntry, WalkDir};
-
-use super::limits::LimitArguments;
 
 /// How to read a text.
 #[derive(Args, Clone, Copy)]

@@ -4,23 +4,11 @@ use std::backtrace::Backtrace;
 use std::io::{self, IsTerminal as _};
 use std::panic;
 
-use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
+use lapidary::server::settings::LogFormat;
 use tracing_subscriber::EnvFilter;
 
-/// The format of log lines.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Format {
-    /// Human-readable text
-    #[default]
-    Text,
-    /// JSON Lines
-    Json,
-}
-
 /// Starts logging at `level`, unless `RUST_LOG` sets another.
-pub(super) fn begin(format: Format, level: &str) {
+pub(super) fn begin(format: LogFormat, level: &str) {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(level));
     // A log that cannot be written cannot be reported either, and is no reason to stop.
     let log = tracing_subscriber::fmt()
@@ -28,8 +16,8 @@ pub(super) fn begin(format: Format, level: &str) {
         .with_writer(io::stderr)
         .log_internal_errors(false);
     match format {
-        Format::Text => log.with_ansi(io::stderr().is_terminal()).init(),
-        Format::Json => log.json().flatten_event(true).with_span_list(false).init(),
+        LogFormat::Text => log.with_ansi(io::stderr().is_terminal()).init(),
+        LogFormat::Json => log.json().flatten_event(true).with_span_list(false).init(),
     }
 }
 

@@ -27,14 +27,11 @@ mod jobs;
 mod keys;
 mod lexicon;
 mod libraries;
-mod limits;
-mod listen;
 mod log;
 mod manual;
 mod reindex;
 mod remote;
 mod serve;
-mod size;
 mod sources;
 mod stats;
 mod terminal;
@@ -49,6 +46,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Parser, Subcommand};
+use lapidary::server::settings::LogFormat;
 use lapidary_extract::{isolate, worker};
 use lapidary_harvest::read_page;
 
@@ -127,7 +125,7 @@ impl Command {
         });
         // `serve` sets up its log from its settings.
         if !matches!(self.command, Commands::Serve(_)) {
-            log::begin(log::Format::Text, "warn");
+            log::begin(LogFormat::Text, "warn");
         }
         let done = match self.command {
             Commands::Serve(task) => task.run(),

@@ -8,6 +8,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, Subcommand};
 use indicatif::ProgressBar;
+use lapidary::server::settings::LimitArguments;
 use lapidary_catalogue::Catalogue;
 use lapidary_catalogue::api::{
     Source, SourceDefinition, SourceError, SourceItem, SourceRun, SourceState, SourceTest, Unless,
@@ -31,7 +32,6 @@ use serde::Serialize;
 use super::arguments::{Days, Listing, Place, Removal, Target};
 use super::client::Client;
 use super::failure::{Failure, Status};
-use super::limits::LimitArguments;
 use super::remote::Remote;
 use super::terminal::{json_line, lines, out, tell};
 

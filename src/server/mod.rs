@@ -40,7 +40,7 @@ mod recipes;
 mod recut;
 mod requests;
 mod routes;
-mod settings;
+pub mod settings;
 mod sources;
 mod texts;
 mod tls;
@@ -175,7 +175,7 @@ pub fn run(
     open: impl Fn() -> Result<Catalogue, CatalogueError>,
     settings: Settings,
 ) -> Result<(), ServerError> {
-    let (shows, opens) = (settings.console, settings.open);
+    let (shows, opens) = (!settings.no_console, settings.open);
     let opening = Opening::bind(settings)?;
     let console = shows.then(Console::new);
     let mut opens = console.as_ref().filter(|_| opens);
@@ -255,39 +255,27 @@ impl Server {
         }
         // A new catalogue gets its default recipe from the server, not from its first client.
         catalogue.by(Actor::Local).ensure_recipes(&[])?;
-        let Settings {
-            max_body,
-            slow,
-            min_free,
-            keyless_rate,
-            concurrent,
-            queue,
-            body_memory,
-            limits,
-            ..
-        } = *settings;
+        let min_free = settings.min_free.0;
         let health = Health::of(&catalogue, min_free);
-        let access = Access::new(loopback, &settings.allowed_hosts, keyless_rate);
-        let (memory, turns) = (Memory::new(body_memory), Turns::new(concurrent, queue)?);
-        let stopping = AtomicBool::new(false);
+        let access = Access::new(loopback, &settings.allowed_hosts, settings.keyless_rate);
         let state = Data::new(State {
             catalogue,
-            max_body,
-            limits,
-            stopping,
-            slow,
+            max_body: settings.max_body.in_memory(),
+            limits: settings.limits.limits(),
+            stopping: AtomicBool::new(false),
+            slow: settings.slow(),
             min_free,
             health,
             tls: connections.tls.clone(),
             access,
             trusted_proxies: settings.trusted_proxies.clone(),
-            memory,
+            memory: Memory::new(settings.body_memory()),
             transfers: Arc::new(Semaphore::new(TRANSFERS)),
             tests: Arc::default(),
-            turns,
+            turns: Turns::new(settings.concurrent, settings.queue)?,
             history: Recorder::default(),
         });
-        let console = settings.console.then(Console::new);
+        let console = (!settings.no_console).then(Console::new);
         Ok(Self {
             listeners,
             addresses,

@@ -31,8 +31,8 @@ impl Opening {
     /// # Errors
     /// [`ServerError::Bind`], [`ServerError::Certificate`].
     pub fn bind(settings: Settings) -> Result<Self, ServerError> {
-        let tls = settings.tls.clone().map(Tls::load).transpose()?;
-        let (listeners, addresses) = listen(&settings.listen)?;
+        let tls = settings.tls().map(Tls::load).transpose()?;
+        let (listeners, addresses) = listen(&settings.listen.addresses)?;
         let others = addresses.iter().find(|address| !address.ip().is_loopback());
         if let Some(&address) = others.filter(|_| settings.open) {
             return Err(ServerError::OpenToOthers(address));

@@ -74,8 +74,8 @@ impl Running {
 
     fn on(store: Box<dyn Store>, folder: TempDir) -> Self {
         let settings = Settings {
-            listen: vec!["127.0.0.1:0".parse().unwrap()],
-            max_body: MAX_BODY,
+            listen: vec!["127.0.0.1:0".parse().unwrap()].into(),
+            max_body: MAX_BODY.into(),
             ..Settings::default()
         };
         let server = Server::bind(Arc::new(Catalogue::with_store(store)), settings).unwrap();

@@ -390,7 +390,7 @@ fn an_address_in_use_is_named_with_the_way_out() {
     ];
     for (listen, advice) in table {
         let settings = Settings {
-            listen: vec![listen],
+            listen: vec![listen].into(),
             ..Settings::default()
         };
         let error = Server::bind(Arc::clone(&catalogue), settings)

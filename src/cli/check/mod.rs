@@ -8,6 +8,7 @@ use std::io::{Write as _, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use lapidary::server::settings::RuleArguments;
 use lapidary_catalogue::api::Report;
 use lapidary_catalogue::{Case, CheckOptions, Query, Recipes, TextGems};
 use lapidary_extract::position::Locator;
@@ -20,7 +21,7 @@ use serde::Serialize;
 
 use self::pages::Pages;
 use self::texts::TextSource;
-use super::arguments::{BoundariesArgument, LanguageArgument, RuleArguments, Target};
+use super::arguments::{BoundariesArgument, LanguageArgument, Target};
 use super::client::Client;
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, LanguageOfText, Usually, Walk};

@@ -8,9 +8,9 @@ use serde_with::{DeserializeFromStr, SerializeDisplay};
 
 /// A host and a port, with all addresses that they resolve to: `localhost` has an IPv4 and an IPv6 address.
 #[derive(Debug, Clone, PartialEq, Eq, SerializeDisplay, DeserializeFromStr)]
-pub(super) struct Listen {
+pub struct Listen {
     name: String,
-    pub(super) addresses: Vec<SocketAddr>,
+    pub(in crate::server) addresses: Vec<SocketAddr>,
 }
 
 impl FromStr for Listen {
@@ -33,6 +33,15 @@ impl FromStr for Listen {
             name: name.to_owned(),
             addresses,
         })
+    }
+}
+
+impl From<Vec<SocketAddr>> for Listen {
+    fn from(addresses: Vec<SocketAddr>) -> Self {
+        let name = addresses
+            .first()
+            .map_or_else(String::new, SocketAddr::to_string);
+        Self { name, addresses }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Sizes in settings.
 
+use std::fmt;
 use std::str::FromStr;
 
 use bytesize::ByteSize;
@@ -8,11 +9,12 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 /// A number of bytes, parsed with or without a unit: `300MiB`, `1GB`, `4096`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) struct Size(pub(super) u64);
+pub struct Size(pub u64);
 
 impl Size {
     /// The size as a `usize`, capped at its maximum.
-    pub(super) fn in_memory(self) -> usize {
+    #[must_use]
+    pub fn in_memory(self) -> usize {
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
@@ -20,6 +22,20 @@ impl Size {
 impl From<usize> for Size {
     fn from(bytes: usize) -> Self {
         Self(bytes as u64)
+    }
+}
+
+impl fmt::Display for Size {
+    /// With the largest unit of which it is a whole number.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        match units
+            .iter()
+            .find(|(_, unit)| self.0 > 0 && self.0 % unit == 0)
+        {
+            Some((name, unit)) => write!(f, "{}{name}", self.0 / unit),
+            None => write!(f, "{}", self.0),
+        }
     }
 }
 
@@ -40,7 +56,7 @@ impl<'de> Deserialize<'de> for Size {
         impl Visitor<'_> for Bytes {
             type Value = Size;
 
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a number of bytes, or a string with a unit, such as \"300MiB\"")
             }
 
@@ -83,6 +99,7 @@ mod tests {
         ];
         for (text, bytes) in table {
             assert_eq!(text.parse(), Ok(Size(bytes)), "{text}");
+            assert_eq!(Size(bytes).to_string().parse(), Ok(Size(bytes)), "{text}");
         }
         for text in ["", "GB", "-1", "1XB", "1 GB x", "ten"] {
             assert!(text.parse::<Size>().is_err(), "{text}");
