@@ -1,36 +1,53 @@
-# The messages of reports in English.
+# The messages of reports in English. The comment above a message declares its arguments, in the order of its method.
 
 ## General
 
+# $several (String), $last (String)
 and = { $several } and { $last }
+# $name (String)
 quoted = '{ $name }'
+# $number (Number)
 gems = { $number } { $number ->
     [one] gem
    *[other] gems
 }
+# $number (Number)
 bytes = { $number } { $number ->
     [one] byte
    *[other] bytes
 }
+# $number (Decimal)
 millions = { $number } million
+# $number (Decimal)
 billions = { $number } billion
+# $number (Decimal)
 trillions = { $number } trillion
+# $start (Number), $end (Number)
 place_bytes = bytes { $start } to { $end }
+# $start (Number), $end (Number)
 place_gems = gems { $start } to { $end }
+# $from (String), $to (String)
 between = { $from } – { $to }
+# $title (String)
 chapter = “{ $title }”
+# $number (Number)
 page = page { $number }
+# $number (Number)
 paragraph = paragraph { $number }
 
 ## The verdict and its reason
 
+# $covered (String)
 verdict_forbidden = FORBIDDEN: nobody may publish this; { $covered } of this text is in protected or forbidden books
+# $covered (String)
 verdict_protected = PROTECTED: { $covered } of this text is in protected books
 verdict_forbidden_match = FORBIDDEN: nobody may publish this; this text matches a protected or forbidden book
 verdict_protected_match = PROTECTED: this text matches a protected book
 verdict_free = free: this text, or part of it, is in a book that is free to publish
 verdict_public_domain = public domain: this text, or part of it, is in a book in the public domain
+# $why (String)
 verdict_unknown = unknown: { $why }
+# $why (String)
 verdict_not_checked = NOT CHECKED: { $why }
 why_only_allowed = it matches only books on an allow-list
 why_none_decides = it matches only books that do not decide
@@ -44,15 +61,21 @@ why_no_match = nothing in the catalogue matches
 
 name_text = text
 name_gems = gems
+# $number (Number)
 common_gems = { $number } of them in too many books of a library to count
+# $number (Number)
 allowed_gems = { $number } of them allowed
+# $odds (String)
 error_below = measured false-alarm rate: below 1 in { $odds }
 error_unknown = false-alarm rate: unknown, since too few unrelated books were measured
+# $recipe (String)
 error_not_measured = false-alarm rate: not measured for recipe { $recipe }
+# $number (Number)
 disabled_books = { $number } { $number ->
     [one] disabled book
    *[other] disabled books
 } would match
+# $number (Number)
 informing_books = { $number } matching { $number ->
     [one] book that is
    *[other] books that are
@@ -60,32 +83,41 @@ informing_books = { $number } matching { $number ->
 
 ## Signs of disguise
 
+# $tricks (String), $share (String)
 disguised = This text is disguised: { $tricks } in { $share } of the words
+# $trick (String), $place (String), $context (String)
 disguised_word = { $trick }, { $place }: { $context }
+# $number (Number)
 invisible = { $number } { $number ->
     [one] invisible character
    *[other] invisible characters
 }
+# $number (Number)
 look_alikes = { $number } { $number ->
     [one] letter of another script
    *[other] letters of another script
 }
+# $number (Number)
 marks = { $number } { $number ->
     [one] combining mark
    *[other] combining marks
 }
+# $number (Number)
 letter_spaced = { $number } { $number ->
     [one] letter-spaced word
    *[other] letter-spaced words
 }
+# $number (Number)
 digits = { $number } { $number ->
     [one] digit for a letter
    *[other] digits for letters
 }
+# $number (Number)
 hyphens = { $number } { $number ->
     [one] hyphen inside a word
    *[other] hyphens inside words
 }
+# $number (Number), $share (String), $ways (String)
 hidden_words = { $number } { $number ->
     [one] word
    *[other] words
@@ -93,6 +125,7 @@ hidden_words = { $number } { $number ->
     [one] is hidden from its readers and was
    *[other] are hidden from its readers and were
 } left out: { $ways }
+# $how (String), $number (Number)
 hidden_way = { $how } ({ $number })
 hidden_attribute = marked as hidden
 hidden_not_displayed = not displayed
@@ -120,9 +153,13 @@ on_allow_list = on an allow-list: not part of the verdict
 informs_untrusted = only information: its library is not trusted
 is_disputed = disputed: only its gems are known, and a book of another library has this passage too
 informs_quarantined = only information: it may be a collage of other books, and waits for an administrator
+# $day (String)
 valid_from = assigned rights valid from { $day }
+# $day (String)
 valid_until = assigned rights valid until { $day }
+# $number (Number)
 another_edition = another edition of { $number }
+# $common (Number), $text (String), $book (String)
 shares = { $common } { $common ->
     [one] gem
    *[other] gems
@@ -140,11 +177,14 @@ overlap = text and book share passages
 quotations = text and book share only quotations or other short passages
 text = text
 book = book
+# $number (Number)
 passage = Passage { $number }
+# $bytes (Number)
 passage_goes_on = It goes on for { $bytes } { $bytes ->
     [one] byte
    *[other] bytes
 }, not shown here
+# $number (Number)
 more_passages = { $number } { $number ->
     [one] more passage
    *[other] more passages
@@ -159,61 +199,84 @@ aloud_missing = only in the other text:
 aloud_respelled = spelled differently:
 head_passages = Passages, longest first
 head_compared = Compared
+# $name (String)
 head_in = In { $name }
+# $a (String), $b (String)
 comparison_of = { $a } compared with { $b }
+# $share (String)
 at_least = at least { $share }
+# $share (String), $characters (Number)
 identical = { $share } of { $characters } { $characters ->
     [one] character
    *[other] characters
 } are identical
+# $identical (String), $share (String)
 identical_as_read = { $identical }, { $share } apart from case, accents and disguise
 
 ## The method
 
+# $names (String), $number (Number)
 recipe = { $number ->
     [one] recipe
    *[other] recipes
 } { $names }
+# $common (Number)
 rule = a match takes { $common } { $common ->
     [one] gem
    *[other] gems
 } in common
 rule_support = (an isolated one counts half)
+# $share (String)
 rule_share = and { $share } of the text or the book
+# $share (String)
 rule_score = and { $share } of both texts together
+# $few (Number), $share (String)
 rule_share_of_few = ({ $share } with fewer than { $few })
+# $number (Number)
 by_chance_books = by chance alone, about { $number } { $number ->
     [one] unrelated book
    *[other] unrelated books
 } would have as many
+# $odds (String)
 by_chance_once = by chance alone: once in { $odds } checks like this one
 by_chance_never = by chance alone: practically never
+# $evidence (String)
 evidence = evidence { $evidence }
+# $recipes (String), $evidence (String)
 evidence_of = { $recipes }: evidence { $evidence }
+# $evidence (String), $odds (String)
 evidence_rare = { $evidence }; fewer than 1 in { $odds } unrelated books has as much
+# $evidence (String)
 evidence_usual = { $evidence }, as unrelated books have
 
 ## Caveats
 
+# $recipe (String), $characters (Number)
 note_no_gems = no gems with recipe { $recipe }: the text is too short, or not prose, so the check says nothing about it; check at least { $characters } characters
+# $recipe (String), $gems (Number), $fewest (Number), $characters (Number)
 note_few_gems = { $gems } { $gems ->
     [one] gem
    *[other] gems
 } with recipe { $recipe }, but a match needs { $fewest } in common; check at least { $characters } characters
+# $common (Number), $gems (Number), $cap (Number)
 note_boilerplate = { $common } of { $gems } gems were not counted, because each is in more than { $cap } books of a library: this text is mostly boilerplate, or was added very often, so the check says little about it
+# $lacking (Number), $books (Number), $recipes (String), $number (Number)
 note_missed = { $number ->
     [one] { $lacking } of { $books } books have no gems of recipe { $recipes }
    *[other] { $lacking } of { $books } books have no gems of recipes { $recipes }
 }, so this check could not find them
+# $recipes (String), $number (Number)
 note_unused = no book has gems of { $number ->
     [one] recipe { $recipes }, so this check did without it
    *[other] recipes { $recipes }, so this check did without them
 }
+# $books (Number)
 note_uncompared = { $books } { $books ->
     [one] book of a library with very many similar ones was
    *[other] books of libraries with very many similar ones were
 } not compared with this text
 note_reindex = the gems must be computed: `lapidary doctor` shows the command
+# $matches (Number), $spans (Number), $mebibytes (Number)
 note_left_out = { $matches } { $matches ->
     [one] match
    *[other] matches
@@ -222,6 +285,7 @@ note_left_out = { $matches } { $matches ->
    *[other] spans
 } are not shown, because a report has at most { $mebibytes } MiB; ask for fewer matches, or for no spans
 note_must_gate = this key must pass the gate with every book, and nothing is excepted
+# $matches (Number)
 note_hidden = { $matches } { $matches ->
     [one] match is in a library
    *[other] matches are in libraries
@@ -229,17 +293,23 @@ note_hidden = { $matches } { $matches ->
 
 ## On a terminal
 
+# $what (String)
 not_counted = not counted: { $what }
+# $note (String)
 note = note: { $note }
+# $method (String)
 method_in_short = method: { $method }
+# $number (Number)
 not_shown = { $number } { $number ->
     [one] match
    *[other] matches
 }, not shown
+# $number (Number)
 more = … and { $number } more
 
 ## On a page
 
+# $name (String)
 check_of = Check of { $name }
 head_checked = Checked
 head_when = When
@@ -254,9 +324,12 @@ head_hidden = Hidden words
 head_gems = Gems
 head_in_text = In the text
 head_in_book = In the book
+# $when (String), $day (String)
 rights_as_of = { $when }; rights as of { $day }
 map_shows = which parts of the text match which parts of the book
+# $number (Number)
 more_in_map = and { $number } more, all in the map
+# $number (Number)
 more_matches = { $number } { $number ->
     [one] more match
    *[other] more matches
@@ -267,10 +340,12 @@ more_matches = { $number } { $number ->
 head_file = File
 head_verdict = Verdict
 head_covered = In protected books
+# $number (Number)
 files = { $number } { $number ->
     [one] file
    *[other] files
 }
+# $when (String)
 checked_on = Checked on { $when }
 is_forbidden = forbidden
 is_protected = protected
@@ -278,37 +353,51 @@ is_free = free
 is_public_domain = public domain
 is_unknown = unknown
 is_not_checked = not checked
+# $number (Number)
 forbidden_of = { $number } forbidden
+# $number (Number)
 protected_of = { $number } protected
+# $number (Number)
 free_of = { $number } free
+# $number (Number)
 public_domain_of = { $number } public domain
+# $number (Number)
 unknown_of = { $number } unknown
+# $number (Number)
 not_checked_of = { $number } not checked
+# $why (String)
 not_checked = not checked: { $why }
 
 ## A comparison of two texts
 
+# $letter (String), $file (String), $gems (Number)
 compared = { $letter }  { $file }: { $gems } { $gems ->
     [one] gem
    *[other] gems
 }
+# $common (Number), $recipe (String)
 compared_match = { $common } { $common ->
     [one] gem
    *[other] gems
 } in common under { $recipe }: a match
+# $common (Number), $recipe (String)
 compared_no_match = { $common } { $common ->
     [one] gem
    *[other] gems
 } in common under { $recipe }: no match
+# $a (String), $b (String)
 compared_shares = { $a } of A, { $b } of B
+# $common (Number), $a (String), $b (String)
 compared_span = { $common } { $common ->
     [one] gem
    *[other] gems
 }: { $a } of A match { $b } of B
+# $passages (Number), $identity (String)
 compared_exactly = Word for word, in { $passages } { $passages ->
     [one] passage
    *[other] passages
 }: { $identity }
+# $a (String), $b (String), $identity (String)
 compared_passage = { $a } of A, { $b } of B: { $identity }
 compared_same_text = A and B are mostly the same
 compared_part_of_book = most of A is in B
@@ -321,6 +410,7 @@ compared_quotations = A and B share only quotations or other short passages
 head_duplicates = Duplicates
 head_number = #
 head_to_best = Compared with the best
+# $number (Number), $texts (Number)
 duplicates = { $number } { $number ->
     [one] group
    *[other] groups
@@ -335,19 +425,28 @@ best_format = The best: others are as complete, but its format keeps more of a b
 best_metadata = The best: others are as complete, but it has more metadata.
 best_first = The best: others are as good, and it is the first by name.
 to_best_identical = the same text
+# $of_text (String), $of_best (String)
 to_best_same = nearly the same text: { $of_text } of it, { $of_best } of the best
+# $of_text (String), $of_best (String)
 to_best_part = part of the best: { $of_text } of it, { $of_best } of the best
+# $of_text (String), $of_best (String)
 to_best_whole = contains the best: { $of_text } of it, { $of_best } of the best
+# $of_text (String), $of_best (String)
 to_best_overlap = has passages of the best: { $of_text } of it, { $of_best } of the best
 to_best_indirect = nearly the same text as others of the group only
 head_overlaps = Text in common without being the same
+# $groups (String), $overlaps (Number)
 and_overlaps = { $groups }, and { $overlaps } { $overlaps ->
     [one] overlap
    *[other] overlaps
 }
+# $of_a (String), $of_b (String)
 overlap_part = A is part of B: { $of_a } of A, { $of_b } of B
+# $of_a (String), $of_b (String)
 overlap_whole = A contains B: { $of_a } of A, { $of_b } of B
+# $of_a (String), $of_b (String)
 overlap_passages = A and B share passages: { $of_a } of A, { $of_b } of B
+# $texts (Number)
 left_out_many = { $texts } { $texts ->
     [one] text has
    *[other] texts have
@@ -355,10 +454,12 @@ left_out_many = { $texts } { $texts ->
     [one] was
    *[other] were
 } compared only with those that have most in common.
+# $texts (Number)
 left_out_common = { $texts } { $texts ->
     [one] text has
    *[other] texts have
 } passages that too many texts share (see --common-cap). Copies by these passages alone were not looked for.
+# $pairs (Number)
 left_out_pairs = { $pairs } more { $pairs ->
     [one] pair was
    *[other] pairs were
@@ -373,7 +474,9 @@ head_history = Where passages came from
 history_note = The texts of each group in the order of their dates. A passage belongs to the earliest text of the group that has it; texts outside it may be older. Each colour is a source. That a text is earlier here does not prove who copied from whom.
 history_first = The earliest of the group.
 history_none = No passage is in an earlier text.
+# $share (String)
 history_share = { $share } of it is in earlier texts:
+# $start (String), $end (String), $bytes (Number)
 history_place = { $start }–{ $end } % ({ $bytes } bytes)
 head_here = Passage
 head_from = From

@@ -1,10 +1,8 @@
 //! The languages that reports and the console are written in: messages, plurals and numbers.
 //!
-//! A message is declared with its arguments in `messages.rs` or `console.rs`, and worded in one `.ftl` file per language
-//! ([Fluent](https://projectfluent.org)).
+//! A message is declared, with its arguments, where it is worded in English ([Fluent](https://projectfluent.org)). The build
+//! script makes a method of [`Language`] of it.
 
-mod console;
-mod messages;
 #[cfg(test)]
 mod tests;
 
@@ -19,24 +17,7 @@ use lapidary_gems::RecipeName;
 
 use lapidary_common::count::separated;
 
-/// Declares a method of [`Language`] for each message. The compiler finds those that are not used, and the tests compare
-/// names and arguments with the `.ftl` files.
-macro_rules! declare {
-    ($all:ident: $($id:ident($($argument:ident: $kind:ty),*);)*) => {
-        impl Language {
-            $(
-                #[doc = concat!("The message `", stringify!($id), "`.")]
-                #[must_use]
-                pub fn $id(self $(, $argument: $kind)*) -> String {
-                self.say(stringify!($id), &[$((stringify!($argument), FluentValue::from($argument))),*])
-            })*
-        }
-
-        #[cfg(test)]
-        pub(super) const $all: &[(&str, &[&str])] = &[$((stringify!($id), &[$(stringify!($argument)),*])),*];
-    };
-}
-use declare;
+include!(concat!(env!("OUT_DIR"), "/messages.rs"));
 
 /// Messages about problems begin with this.
 const PROBLEM: &str = "p_";

@@ -1,4 +1,4 @@
-# The messages of the console in English.
+# The messages of the console in English. The comment above a message declares its arguments, in the order of its method.
 
 ## Pages
 
@@ -76,6 +76,7 @@ c_anyway = Send it to the server
 c_check_and_file = Check and file
 c_check_only = Check only
 c_progress = Progress
+# $size (String)
 c_too_large = Too large: the server takes at most { $size }.
 c_several = Checked files
 c_export = Export as CSV
@@ -91,6 +92,7 @@ c_checked = checked
 c_accepted = accepted
 c_refused = refused
 c_appealed = appealed
+# $actor (String)
 c_filed_by = Filed by { $actor }
 c_text_not_kept = The text itself is not kept; to see its passages, check it again.
 c_check_another = Check another text
@@ -110,6 +112,7 @@ c_demo = Demo shelf
 c_demo_lead = Six books that nobody wrote, and a disguised copy of one of them, to see what the server finds. They are in the library “demo”.
 c_demo_fill = Add the demo shelf
 c_demo_done = These made-up books are in the catalogue now.
+# $title (String)
 c_demo_copy = A disguised copy of “{ $title }”
 c_demo_copy_is = Its title page and two chapters are gone, vowels are mistyped, short words dropped and added, capitals, accents and quotes changed.
 c_demo_original = The book
@@ -127,12 +130,14 @@ c_way_program_is = Your own system sends each book; the calls are described here
 
 c_library = Library
 c_libraries = Libraries
+# $name (String)
 c_library_of = Library { $name }
 c_library_lead = The books of this library, by id.
 c_rights = Rights
 c_keep = Keep the texts, so that passages can be shown side by side
 c_choose_files = Choose files
 c_add = Add books
+# $library (String)
 c_add_to = Add books to { $library }
 c_add_lead = The names of the files without extensions become the ids; a file of the same name replaces the book.
 c_added_lead = What became of each file.
@@ -149,6 +154,7 @@ c_search = Search
 c_found = Found
 c_book = Book
 c_books = Books
+# $number (Number)
 c_number_of_books = { $number } { $number ->
     [one] book
    *[other] books
@@ -162,6 +168,7 @@ c_trusted = trusted
 c_not_trusted = not trusted
 c_do_trust = Trust it
 c_do_distrust = Distrust it
+# $library (String)
 c_sure_distrust = Distrust library { $library }? Its books will no longer decide what others are told.
 c_term_trust_is = Whose word counts. The books of a library that is not trusted decide only in checks of its own keys; to everybody else they are shown as information.
 c_changed = Changed
@@ -172,6 +179,7 @@ c_find_duplicates = Find duplicates
 c_job_runs = The search is running:
 c_found_at = Found:
 c_no_duplicates = No two books are the same.
+# $number (Number), $size (Number)
 c_group = Group { $number }: { $size } { $size ->
     [one] book
    *[other] books
@@ -219,6 +227,7 @@ c_failed = failed
 c_cancelled = cancelled
 c_cancel = Cancel
 c_sure_cancel = Cancel this job?
+# $number (Number)
 c_faults = { $number } { $number ->
     [one] inconsistency
    *[other] inconsistencies
@@ -237,7 +246,9 @@ c_expires = Expires
 c_never = never
 c_rotate = New secret
 c_revoke = Revoke
+# $name (String)
 c_sure_rotate = Make a new secret for “{ $name }”? The old one works for another day.
+# $name (String)
 c_sure_revoke = Revoke “{ $name }”? It stops working at once.
 c_no_keys = There are no keys: whoever can use this machine may do everything. From the first key on, everybody has to sign in; make it one of an administrator.
 c_first_key = From now on, everybody needs a key. Keep this one: sign in with it.
@@ -251,6 +262,7 @@ c_libraries_of_key = Libraries, separated by commas (for texts and books only)
 c_rate = Requests per second, minute or hour
 c_quota = Requests per day
 c_create = Create
+# $name (String)
 c_secret_of = The secret of { $name }
 c_once = Copy it now: it is not shown again.
 c_copy = Copy
@@ -259,12 +271,14 @@ c_copy = Copy
 
 c_url = URL
 c_behind = Changes behind
+# $number (Number)
 c_failing = failing after { $number } { $number ->
     [one] attempt
    *[other] attempts
 }:
 c_working = working
 c_remove = Remove
+# $name (String)
 c_sure_remove = Remove “{ $name }”?
 c_no_webhooks = There are no webhooks.
 c_new_webhook = New webhook
@@ -345,7 +359,9 @@ c_median = median
 c_slowest = slowest in a hundred
 c_disk = Disk
 c_memory = Memory
+# $number (String)
 c_in_minute = { $number }/min
+# $number (String)
 c_milliseconds = { $number } ms
 c_store = The store
 c_postings = Posting lists
@@ -421,8 +437,11 @@ c_pause = Pause
 c_resume = Resume
 c_test = Test the first ten items
 c_tested = The first items
+# $number (Number)
 c_run_number = Run { $number }
+# $number (Number)
 c_left = { $number } left
+# $number (Number)
 c_minutes = about { $number } min
 c_runs = Runs
 c_no_runs = It has not run yet.
