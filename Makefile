@@ -1,13 +1,16 @@
 # Everything uses one profile, so that RocksDB and the dependencies are compiled once.
 BUILD := scripts/build cargo
 
-.PHONY: demo test lint guides gems wasm console-gems build bench bench-index
+.PHONY: demo test reference lint guides gems wasm console-gems build bench bench-index
 
 demo: build ## Run the demo
 	@$(BUILD) run --release --locked --quiet -- demo
 
 test: ## Run all tests
 	$(BUILD) test --release --locked
+
+reference: ## Write what is generated: docs/openapi.json, docs/reference/{http,command-line,settings}.md and deploy/lapidary.toml
+	UPDATE_OPENAPI=1 UPDATE_REFERENCE=1 $(BUILD) test --release --locked -p lapidary --lib --bin lapidary --test program up_to_date
 
 lint: ## Check formatting, clippy and documentation; warnings are errors
 	cargo fmt --all --check

@@ -19,6 +19,18 @@ use super::text::whole;
 
 /// Compare two texts, as a check of A compares it with B in a catalogue.
 ///
+/// The passages where their gems match are then compared word by word. A word is a run of letters and digits; where a script has no
+/// blanks between words, a character is a word. Characters are the letters and digits of the passages in A. They are identical if B
+/// has the same words in the same order. A second figure, "apart from case, accents and disguise", also counts words that differ only
+/// in case, accents, hyphens or blanks, invisible characters, or letters that look alike.
+///
+/// What neither has a gem in is not compared, so short quotations between long different texts may be missing. Texts that differ for
+/// long stretches, or repeat a few words for ever, are compared with limited effort; then the figure is a lower bound, and `at_least`
+/// is true in JSON.
+///
+/// The page of `--html` shows the passages next to each other, longest first. What differs is marked, and so is what is only spelled
+/// differently; a dot stands for an invisible character. It shows up to 20,000 bytes of each passage, and about 1 MB in all.
+///
 /// A text is looked up by more gems than a book has, so B compared with A may have a few gems more or less in common.
 #[derive(Args)]
 pub(super) struct Compare {

@@ -15,8 +15,16 @@ use super::terminal::out;
 
 /// Copy a catalogue to another place: from a folder to a Redis Cluster, back, or to another of the same kind.
 ///
-/// The source stays in use. If this is interrupted, run it again, and it goes on; until it has finished, the copy cannot be
-/// opened. Run again later, it brings the copy up to date, unless that was changed. In the end, both are read and compared.
+/// The source stays in use. A folder may even be open in a server: it is copied as it was at the start, through links to its files
+/// made inside it (`lapidary.frozen-…`). If this is interrupted, run it again, and it goes on; until it has finished, the copy cannot
+/// be opened. Run again later, it brings the copy up to date, unless that was changed. In the end, both are read and compared.
+///
+/// Recipes, books with their gems, folds and kept texts, decisions, keys, allow-lists, webhooks and settings are copied, and jobs as a
+/// history. The audit log stays behind: that of the copy says when it was made. Webhooks are told of nothing that happened before.
+///
+/// A new copy in a cluster is filled without postings. These are sorted in the temporary folder (`TMPDIR`) and written at the end.
+///
+/// To switch over: copy, stop the changes, and copy again, which takes only what has changed since. Then start the new server.
 #[derive(Args)]
 pub(super) struct Copy {
     /// The catalogue to copy: its folder, or the URL of its cluster

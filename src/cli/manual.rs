@@ -1,5 +1,8 @@
 //! `lapidary completions` and `lapidary man`: shell completions and manual pages.
 
+#[cfg(test)]
+mod tests;
+
 use std::io::{Write as _, stdout};
 use std::path::PathBuf;
 
@@ -7,6 +10,25 @@ use clap::{Args, CommandFactory as _};
 use clap_complete::Shell;
 
 use super::failure::{Failure, Status};
+
+/// What the environment says to more than one command.
+pub(super) const VARIABLES: &str = "\
+Environment variables:
+
+- `LAPIDARY_KEY`: the key of commands with --server. There is no flag, because other users of the machine can read command lines.
+
+- `LAPIDARY_CA`: with --server https://…, and for a cluster at rediss://…, a PEM file of certificates to trust instead of the public \
+authorities: those of the issuing authority, or the server's own.
+
+- `LAPIDARY_STORE_PASSWORD`, `LAPIDARY_STORE_PASSWORD_FILE`: the password of the nodes of a cluster, or the file that has it.
+
+- `LAPIDARY_STORE_ON_DISK`: with 1, a change in a cluster is acknowledged only when it is on disk.
+
+- `LAPIDARY_LIMIT_…`: limits of every command that reads files, as in the settings of serve.
+
+- `RUST_LOG`: the log level of serve, and of warnings of commands, such as info or debug.
+
+- `NO_COLOR`: if set to any value, reports have no colours.";
 
 /// Print a shell completion script.
 #[derive(Args)]

@@ -57,7 +57,7 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// A fingerprint index for books: find which books share text with a file, how much, where, and whether it may be published.
 #[derive(Parser)]
-#[command(name = "lapidary", version, about, max_term_width = 100)]
+#[command(name = "lapidary", version, about, max_term_width = 100, after_long_help = manual::VARIABLES)]
 pub struct Command {
     #[command(subcommand)]
     command: Commands,

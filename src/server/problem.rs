@@ -134,7 +134,7 @@ impl Problem {
 }
 
 /// The HTTP status of a kind of error.
-fn status_of(kind: ErrorKind) -> StatusCode {
+pub(super) fn status_of(kind: ErrorKind) -> StatusCode {
     match kind {
         ErrorKind::Malformed => StatusCode::BAD_REQUEST,
         ErrorKind::Input => StatusCode::UNPROCESSABLE_ENTITY,

@@ -32,6 +32,14 @@ const AT_ONCE: usize = 16;
 
 /// Check texts against a catalogue.
 ///
+/// Reports say where passages are as readers know it: chapter, page, paragraph of the chapter, and percent of the text. Chapters are
+/// the headings of HTML, EPUB, MOBI, FB2, FB3, DOCX, ODT and TEI files; in other texts, short lines between empty ones that begin with
+/// a word such as Chapter or Глава and a number. Pages are those of PDF files, and of texts with form feeds. Of a book in the
+/// catalogue, only the percentage is known, unless its text is kept or given.
+///
+/// Reports are in English, or with `--lang ru` in Russian: on the terminal, in pages, and in the `note` of `--json`. The language of
+/// the system does not matter, so that scripts and filed reports read the same on every machine.
+///
 /// Exit status: 0 no protected or forbidden text was found; 1 such text was found, whatever else happened; 2 something could not be
 /// checked, such as a missing file or a text that is too short; 3 the catalogue or the server failed.
 #[derive(Args)]

@@ -38,7 +38,20 @@ const AT_ONCE: usize = 16;
 
 /// Add files or folders of files to a catalogue.
 ///
-/// Unchanged books are skipped, so an interrupted ingest continues where it stopped.
+/// Folders are read recursively. Files that are not books according to their names and first bytes (`.md`, `.csv`, `.json`,
+/// images) are skipped and counted, unless `--include` names them; a file that is named itself is always taken. A file that cannot be
+/// read does not stop the others; the summary names it and the reason. Unchanged books are skipped, so an interrupted ingest
+/// continues where it stopped.
+///
+/// A line of a metadata file is `{"file": …}` with any of `id`, `library`, `rights`, `title`, `authors`, `language`, `identifiers`,
+/// `published` (1886, 1886-05 or 1886-05-31) and `validity`. `file` is the path relative to the folder, or the file name. Metadata
+/// overrides the command line.
+///
+/// With `--unless protected`, a book is checked and added in one step, only if others may publish it too. Each book is then written on
+/// its own, which is slower.
+///
+/// Kept texts can be read by whoever has the folder, a backup or an export. Through a server, only administrators and keys of the role
+/// `texts` can.
 ///
 /// Exit status: 0 all books are in the catalogue; 1 books were refused by --unless, whatever else happened; 2 some could not be
 /// added; 3 the catalogue or the server failed.
