@@ -263,7 +263,7 @@ mod tests {
     use crate::server::access::Access;
     use crate::server::memory::Memory;
     use crate::server::turns::Turns;
-    use lapidary_catalogue::metrics::Recorder;
+    use lapidary_catalogue::history::Recorder;
     use lapidary_extract::Limits;
 
     fn state(min_free: u64, folder: &std::path::Path) -> State {

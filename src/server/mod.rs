@@ -78,7 +78,7 @@ use self::sources::Tests;
 use self::tls::Tls;
 use self::turns::Turns;
 use crate::console::{self, Console};
-use lapidary_catalogue::metrics::Recorder;
+use lapidary_catalogue::history::Recorder;
 use lapidary_catalogue::{Catalogue, CatalogueError, UnwrittenRevocation};
 use lapidary_extract::Limits;
 use lapidary_harvest::{KeyBounds, Schedule};

@@ -311,7 +311,7 @@ impl Editor<'_> {
             self.store.put(&self.actor, books)?;
         }
         for outcome in outcomes {
-            METRICS.put(outcome);
+            METRICS.changed(outcome.as_str(), 1);
         }
         Ok(())
     }

@@ -114,7 +114,12 @@ impl Catalogue {
             disguise,
             ..checking.report(options)?
         };
-        METRICS.checked(&report, begun.elapsed());
+        let verdict = if report.is_answer() {
+            report.verdict.as_str()
+        } else {
+            "not_checked"
+        };
+        METRICS.checked(verdict, report.gems, report.total, begun.elapsed());
         Ok(report)
     }
 

@@ -342,7 +342,7 @@ impl Editor<'_> {
         let verdict = checking.verdict()?;
         if verdict.rights.forbids() {
             refused();
-            METRICS.refused();
+            METRICS.changed("refused", 1);
             return Err(CatalogueError::Matches(Box::new(gated.report(&checking)?)));
         }
         if let Some(all) = verdict.coverage

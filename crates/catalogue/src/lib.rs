@@ -8,6 +8,7 @@ pub mod addresses;
 pub mod api;
 pub mod client;
 pub mod duplicate_groups;
+pub mod history;
 pub mod id;
 pub mod json;
 pub mod metrics;
@@ -417,10 +418,14 @@ impl Catalogue {
         if let Some(cluster) = self.cluster() {
             METRICS.cluster.set(&cluster);
         }
-        METRICS.store.set(
-            vitals.as_ref(),
-            &Self::recipe_stats(&*self.store.snapshot())?,
-        );
+        for stats in Self::recipe_stats(&*self.store.snapshot())? {
+            METRICS
+                .store
+                .set_recipe(stats.recipe.as_str(), stats.books, stats.gems);
+        }
+        if let Some(vitals) = &vitals {
+            METRICS.store.set(vitals);
+        }
         Ok(vitals)
     }
 
@@ -567,7 +572,8 @@ impl Editor<'_> {
             ..condition.clone()
         };
         let were_there = self.store.remove_if(&self.actor, keys, &condition)?;
-        METRICS.removed(were_there.iter().filter(|there| **there).count() as u64);
+        let removed = were_there.iter().filter(|there| **there).count();
+        METRICS.changed("removed", removed as u64);
         Ok(were_there)
     }
 }

@@ -139,6 +139,18 @@ pub enum Outcome {
     Unchanged,
 }
 
+impl Outcome {
+    /// As it is sent.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Added => "added",
+            Self::Replaced => "replaced",
+            Self::Unchanged => "unchanged",
+        }
+    }
+}
+
 /// The result of adding a book.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Added {

@@ -1,70 +1,37 @@
 //! Metrics of a store on a cluster. All are 0 for a catalogue in a folder.
 
-use prometheus::{IntCounter, IntGauge, register_int_counter, register_int_gauge};
+use prometheus::{IntCounter, IntGauge};
 
 use super::{advance, gauge};
 use lapidary_store::{ClusterVitals, NodeVitals};
 
-/// The metrics of a cluster.
-pub struct ClusterMetrics {
-    round_trips: IntCounter,
-    retries: IntCounter,
-    redirects: IntCounter,
-    failovers: IntCounter,
-    pending: IntGauge,
-    primaries: IntGauge,
-    unreplicated: IntGauge,
-    lag: IntGauge,
-    used: IntGauge,
-    fullest: IntGauge,
+metrics! {
+    /// The metrics of a cluster.
+    pub struct ClusterMetrics {
+        round_trips: IntCounter = "lapidary_cluster_round_trips_total",
+            "Pipelines sent to nodes of the cluster.";
+        retries: IntCounter = "lapidary_cluster_retries_total",
+            "Pipelines sent again, because a node failed or served another slot.";
+        redirects: IntCounter = "lapidary_cluster_redirects_total",
+            "Commands that a node has redirected (MOVED and ASK).";
+        failovers: IntCounter = "lapidary_cluster_failovers_total",
+            "Primaries that were replaced by others, as this process has seen it.";
+        pending: IntGauge = "lapidary_cluster_pending_changes",
+            "Changes of books that are being made, or were left half done.";
+        primaries: IntGauge = "lapidary_cluster_primaries",
+            "Nodes that serve slots and answer.";
+        unreplicated: IntGauge = "lapidary_cluster_unreplicated_primaries",
+            "Nodes that serve slots and have no replica.";
+        lag: IntGauge = "lapidary_cluster_replication_lag_bytes",
+            "Bytes that the slowest replica is behind its primary.";
+        used: IntGauge = "lapidary_cluster_memory_bytes",
+            "Memory used by the primaries, in bytes.";
+        fullest: IntGauge = "lapidary_cluster_fullest_node_percent",
+            "Used memory of the fullest primary, in percent of its maxmemory; 0 if none has one.";
+    }
 }
 
 impl ClusterMetrics {
-    pub(super) fn register() -> prometheus::Result<Self> {
-        Ok(Self {
-            round_trips: register_int_counter!(
-                "lapidary_cluster_round_trips_total",
-                "Pipelines sent to nodes of the cluster."
-            )?,
-            retries: register_int_counter!(
-                "lapidary_cluster_retries_total",
-                "Pipelines sent again, because a node failed or served another slot."
-            )?,
-            redirects: register_int_counter!(
-                "lapidary_cluster_redirects_total",
-                "Commands that a node has redirected (MOVED and ASK)."
-            )?,
-            failovers: register_int_counter!(
-                "lapidary_cluster_failovers_total",
-                "Primaries that were replaced by others, as this process has seen it."
-            )?,
-            pending: register_int_gauge!(
-                "lapidary_cluster_pending_changes",
-                "Changes of books that are being made, or were left half done."
-            )?,
-            primaries: register_int_gauge!(
-                "lapidary_cluster_primaries",
-                "Nodes that serve slots and answer."
-            )?,
-            unreplicated: register_int_gauge!(
-                "lapidary_cluster_unreplicated_primaries",
-                "Nodes that serve slots and have no replica."
-            )?,
-            lag: register_int_gauge!(
-                "lapidary_cluster_replication_lag_bytes",
-                "Bytes that the slowest replica is behind its primary."
-            )?,
-            used: register_int_gauge!(
-                "lapidary_cluster_memory_bytes",
-                "Memory used by the primaries, in bytes."
-            )?,
-            fullest: register_int_gauge!(
-                "lapidary_cluster_fullest_node_percent",
-                "Used memory of the fullest primary, in percent of its maxmemory; 0 if none has one."
-            )?,
-        })
-    }
-
     /// Updates the metrics.
     pub fn set(&self, vitals: &ClusterVitals) {
         let ClusterVitals {

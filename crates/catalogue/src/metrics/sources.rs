@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prometheus::{
-    Histogram, IntCounterVec, IntGauge, register_histogram, register_int_counter_vec,
-    register_int_gauge,
-};
+use prometheus::{Histogram, IntCounterVec, IntGauge};
 
 use super::gauge;
 use crate::sources::{Reason, Tally};
@@ -23,15 +20,24 @@ const RUN_SECONDS: [f64; 9] = [
     2_592_000.0,
 ];
 
-/// The metrics of sources.
-pub struct SourceMetrics {
-    books: IntCounterVec,
-    refused: IntCounterVec,
-    run_seconds: Histogram,
-    queued: IntGauge,
-    dead_letters: IntGauge,
-    running: IntGauge,
-    failing: IntGauge,
+metrics! {
+    /// The metrics of sources.
+    pub struct SourceMetrics {
+        books: IntCounterVec["outcome"] = "lapidary_source_books_total",
+            "Books of sources, by what became of them: fetched, added (or replaced), unchanged, or gone from the source.";
+        refused: IntCounterVec["reason"] = "lapidary_source_refused_total",
+            "Addresses of sources that were refused or skipped, by reason.";
+        run_seconds: Histogram(RUN_SECONDS) = "lapidary_source_run_duration_seconds",
+            "Time from the beginning to the end of a run of a source, with its interruptions.";
+        queued: IntGauge = "lapidary_source_queued",
+            "Addresses in the queues of all sources.";
+        dead_letters: IntGauge = "lapidary_source_dead_letters",
+            "Addresses that the last runs of all sources refused.";
+        running: IntGauge = "lapidary_sources_running",
+            "Sources that are being fetched.";
+        failing: IntGauge = "lapidary_sources_failing",
+            "Sources whose run cannot go on, and is tried again.";
+    }
 }
 
 /// What the sources of a catalogue are doing.
@@ -48,45 +54,12 @@ pub struct SourcesNow {
 }
 
 impl SourceMetrics {
-    pub(super) fn register() -> prometheus::Result<Self> {
-        let metrics = Self {
-            books: register_int_counter_vec!(
-                "lapidary_source_books_total",
-                "Books of sources, by what became of them: fetched, added (or replaced), unchanged, or gone from the source.",
-                &["outcome"]
-            )?,
-            refused: register_int_counter_vec!(
-                "lapidary_source_refused_total",
-                "Addresses of sources that were refused or skipped, by reason.",
-                &["reason"]
-            )?,
-            run_seconds: register_histogram!(
-                "lapidary_source_run_duration_seconds",
-                "Time from the beginning to the end of a run of a source, with its interruptions.",
-                RUN_SECONDS.to_vec()
-            )?,
-            queued: register_int_gauge!(
-                "lapidary_source_queued",
-                "Addresses in the queues of all sources."
-            )?,
-            dead_letters: register_int_gauge!(
-                "lapidary_source_dead_letters",
-                "Addresses that the last runs of all sources refused."
-            )?,
-            running: register_int_gauge!(
-                "lapidary_sources_running",
-                "Sources that are being fetched."
-            )?,
-            failing: register_int_gauge!(
-                "lapidary_sources_failing",
-                "Sources whose run cannot go on, and is tried again."
-            )?,
-        };
+    /// Label values that are known are present from the start, as 0.
+    pub(super) fn begin(&self) {
         for reason in Reason::ALL {
-            metrics.refused.with_label_values(&[reason.as_str()]);
+            self.refused.with_label_values(&[reason.as_str()]);
         }
-        metrics.count(&Tally::default(), &BTreeMap::new());
-        Ok(metrics)
+        self.count(&Tally::default(), &BTreeMap::new());
     }
 
     /// Counts more books and refusals.

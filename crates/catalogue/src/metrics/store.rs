@@ -2,143 +2,66 @@
 
 use prometheus::core::Collector as _;
 use prometheus::proto::MetricFamily;
-use prometheus::{
-    Counter, IntCounter, IntGauge, IntGaugeVec, register_counter, register_int_counter,
-    register_int_gauge, register_int_gauge_vec,
-};
+use prometheus::{Counter, IntCounter, IntGauge, IntGaugeVec};
 
 use super::{advance, gauge};
-use crate::api::RecipeStats;
 use lapidary_store::Vitals;
 
-/// The metrics of the store.
-pub struct StoreMetrics {
-    books: IntGaugeVec,
-    gems: IntGaugeVec,
-    postings: IntGaugeVec,
-    merged_postings: IntCounter,
-    tables: IntGaugeVec,
-    disk_used: IntGauge,
-    disk_free: IntGauge,
-    disk_size: IntGauge,
-    memtables: IntGauge,
-    cache_capacity: IntGauge,
-    cache_used: IntGauge,
-    cache_pinned: IntGauge,
-    cache_hits: IntCounter,
-    cache_misses: IntCounter,
-    compactions: IntGauge,
-    flushes: IntGauge,
-    compaction_pending: IntGauge,
-    compaction_read: IntCounter,
-    compaction_written: IntCounter,
-    flush_written: IntCounter,
-    stalled: Counter,
-    write_stopped: IntGauge,
-    background_errors: IntCounter,
+metrics! {
+    /// The metrics of the store.
+    pub struct StoreMetrics {
+        books: IntGaugeVec["recipe"] = "lapidary_books",
+            "Books with gems of a recipe.";
+        gems: IntGaugeVec["recipe"] = "lapidary_gems",
+            "Gems of all books under a recipe.";
+        postings: IntGaugeVec["part"] = "lapidary_index_postings",
+            "Postings in the main index, and changes in the delta not merged yet.";
+        merged_postings: IntCounter = "lapidary_index_merged_postings_total",
+            "Postings of the main index that were rewritten to merge the delta into it.";
+        tables: IntGaugeVec["family"] = "lapidary_store_bytes",
+            "Bytes of the store's tables, by column family.";
+        disk_used: IntGauge = "lapidary_store_disk_bytes",
+            "Bytes of all files of the data folder.";
+        disk_free: IntGauge = "lapidary_disk_free_bytes",
+            "Free bytes of the data folder's file system.";
+        disk_size: IntGauge = "lapidary_disk_size_bytes",
+            "Size of the data folder's file system.";
+        memtables: IntGauge = "lapidary_store_memtable_bytes",
+            "Memory for data that is not in tables yet.";
+        cache_capacity: IntGauge = "lapidary_store_cache_capacity_bytes",
+            "Size of the block cache.";
+        cache_used: IntGauge = "lapidary_store_cache_used_bytes",
+            "Bytes of blocks in the cache.";
+        cache_pinned: IntGauge = "lapidary_store_cache_pinned_bytes",
+            "Bytes of pinned blocks in the cache.";
+        cache_hits: IntCounter = "lapidary_store_cache_hits_total",
+            "Blocks found in the cache.";
+        cache_misses: IntCounter = "lapidary_store_cache_misses_total",
+            "Blocks read from a file.";
+        compactions: IntGauge = "lapidary_store_compactions_running",
+            "Running compactions.";
+        flushes: IntGauge = "lapidary_store_flushes_running",
+            "Running flushes.";
+        compaction_pending: IntGauge = "lapidary_store_compaction_pending_bytes",
+            "Bytes that compactions still have to rewrite.";
+        compaction_read: IntCounter = "lapidary_store_compaction_read_bytes_total",
+            "Bytes read by compactions.";
+        compaction_written: IntCounter = "lapidary_store_compaction_written_bytes_total",
+            "Bytes written by compactions.";
+        flush_written: IntCounter = "lapidary_store_flush_written_bytes_total",
+            "Bytes written by flushes.";
+        stalled: Counter = "lapidary_store_stalled_seconds_total",
+            "Total time that writes were stalled, in seconds.";
+        write_stopped: IntGauge = "lapidary_store_write_stopped",
+            "1 while writes are stopped, else 0.";
+        background_errors: IntCounter = "lapidary_store_background_errors_total",
+            "Flushes and compactions that failed.";
+    }
 }
 
 impl StoreMetrics {
-    pub(super) fn register() -> prometheus::Result<Self> {
-        Ok(Self {
-            books: register_int_gauge_vec!(
-                "lapidary_books",
-                "Books with gems of a recipe.",
-                &["recipe"]
-            )?,
-            gems: register_int_gauge_vec!(
-                "lapidary_gems",
-                "Gems of all books under a recipe.",
-                &["recipe"]
-            )?,
-            postings: register_int_gauge_vec!(
-                "lapidary_index_postings",
-                "Postings in the main index, and changes in the delta not merged yet.",
-                &["part"]
-            )?,
-            merged_postings: register_int_counter!(
-                "lapidary_index_merged_postings_total",
-                "Postings of the main index that were rewritten to merge the delta into it."
-            )?,
-            tables: register_int_gauge_vec!(
-                "lapidary_store_bytes",
-                "Bytes of the store's tables, by column family.",
-                &["family"]
-            )?,
-            disk_used: register_int_gauge!(
-                "lapidary_store_disk_bytes",
-                "Bytes of all files of the data folder."
-            )?,
-            disk_free: register_int_gauge!(
-                "lapidary_disk_free_bytes",
-                "Free bytes of the data folder's file system."
-            )?,
-            disk_size: register_int_gauge!(
-                "lapidary_disk_size_bytes",
-                "Size of the data folder's file system."
-            )?,
-            memtables: register_int_gauge!(
-                "lapidary_store_memtable_bytes",
-                "Memory for data that is not in tables yet."
-            )?,
-            cache_capacity: register_int_gauge!(
-                "lapidary_store_cache_capacity_bytes",
-                "Size of the block cache."
-            )?,
-            cache_used: register_int_gauge!(
-                "lapidary_store_cache_used_bytes",
-                "Bytes of blocks in the cache."
-            )?,
-            cache_pinned: register_int_gauge!(
-                "lapidary_store_cache_pinned_bytes",
-                "Bytes of pinned blocks in the cache."
-            )?,
-            cache_hits: register_int_counter!(
-                "lapidary_store_cache_hits_total",
-                "Blocks found in the cache."
-            )?,
-            cache_misses: register_int_counter!(
-                "lapidary_store_cache_misses_total",
-                "Blocks read from a file."
-            )?,
-            compactions: register_int_gauge!(
-                "lapidary_store_compactions_running",
-                "Running compactions."
-            )?,
-            flushes: register_int_gauge!("lapidary_store_flushes_running", "Running flushes.")?,
-            compaction_pending: register_int_gauge!(
-                "lapidary_store_compaction_pending_bytes",
-                "Bytes that compactions still have to rewrite."
-            )?,
-            compaction_read: register_int_counter!(
-                "lapidary_store_compaction_read_bytes_total",
-                "Bytes read by compactions."
-            )?,
-            compaction_written: register_int_counter!(
-                "lapidary_store_compaction_written_bytes_total",
-                "Bytes written by compactions."
-            )?,
-            flush_written: register_int_counter!(
-                "lapidary_store_flush_written_bytes_total",
-                "Bytes written by flushes."
-            )?,
-            stalled: register_counter!(
-                "lapidary_store_stalled_seconds_total",
-                "Total time that writes were stalled, in seconds."
-            )?,
-            write_stopped: register_int_gauge!(
-                "lapidary_store_write_stopped",
-                "1 while writes are stopped, else 0."
-            )?,
-            background_errors: register_int_counter!(
-                "lapidary_store_background_errors_total",
-                "Flushes and compactions that failed."
-            )?,
-        })
-    }
-
     /// The number of books, which all have gems of some recipe.
-    pub(super) fn most_books(&self) -> u64 {
+    pub(crate) fn most_books(&self) -> u64 {
         let families = self.books.collect();
         let counts = families
             .iter()
@@ -148,27 +71,18 @@ impl StoreMetrics {
     }
 
     /// The bytes of all files.
-    pub(super) fn disk_bytes(&self) -> u64 {
+    pub(crate) fn disk_bytes(&self) -> u64 {
         self.disk_used.get().try_into().unwrap_or_default()
     }
 
+    /// Updates how many books have gems of a recipe, and how many gems.
+    pub fn set_recipe(&self, recipe: &str, books: u64, gems: u64) {
+        self.books.with_label_values(&[recipe]).set(gauge(books));
+        self.gems.with_label_values(&[recipe]).set(gauge(gems));
+    }
+
     /// Updates the metrics from the store's current state.
-    pub fn set(&self, vitals: Option<&Vitals>, recipes: &[RecipeStats]) {
-        for RecipeStats {
-            recipe,
-            books,
-            gems,
-            ..
-        } in recipes
-        {
-            self.books
-                .with_label_values(&[recipe.as_str()])
-                .set(gauge(*books));
-            self.gems
-                .with_label_values(&[recipe.as_str()])
-                .set(gauge(*gems));
-        }
-        let Some(vitals) = vitals else { return };
+    pub fn set(&self, vitals: &Vitals) {
         let Vitals {
             tables,
             postings,

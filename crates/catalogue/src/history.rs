@@ -5,11 +5,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use prometheus::core::Collector;
-use prometheus::proto::Metric;
 
-use super::Metrics;
 use crate::api::{History, Sample};
+use crate::metrics::{Metrics, resident};
 use lapidary_store::Rights;
 
 /// How often figures are taken for the last hour, and for the last week.
@@ -114,7 +112,7 @@ impl Recorder {
         let now = Instant::now();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|series| series.is_due(now)) {
-            let (counted, state) = (metrics.counted(), metrics.state());
+            let (counted, state) = (Counted::of(metrics), state(metrics));
             all.iter_mut()
                 .for_each(|series| series.take(now, &counted, &state));
         }
@@ -126,53 +124,31 @@ impl Recorder {
     }
 }
 
-impl Metrics {
-    fn counted(&self) -> Counted {
+impl Counted {
+    fn of(metrics: &Metrics) -> Self {
         let checks = Rights::ALL.map(|verdict| {
-            (
-                verdict.as_str().to_owned(),
-                self.checks.with_label_values(&[verdict.as_str()]).get(),
-            )
+            let verdict = verdict.as_str();
+            (verdict.to_owned(), metrics.checks_with(verdict))
         });
-        let collected = self.check_seconds.collect();
-        let histogram = collected
-            .first()
-            .and_then(|family| family.get_metric().first())
-            .map(Metric::get_histogram);
-        let latencies = histogram
-            .iter()
-            .flat_map(|histogram| histogram.get_bucket());
-        Counted {
+        Self {
             checks: checks.into(),
-            latencies: latencies
-                .map(|bucket| (bucket.upper_bound(), bucket.cumulative_count()))
-                .collect(),
-            answered: self.check_seconds.get_sample_count(),
-        }
-    }
-
-    /// The figures that are not counted.
-    fn state(&self) -> Sample {
-        Sample {
-            at: Timestamp::now(),
-            checks: BTreeMap::new(),
-            median_ms: None,
-            p99_ms: None,
-            books: self.store.most_books(),
-            disk_bytes: self.store.disk_bytes(),
-            memory_bytes: resident(),
+            latencies: metrics.check_durations(),
+            answered: metrics.checks_answered(),
         }
     }
 }
 
-/// The memory of this process, as the Prometheus library knows it.
-fn resident() -> u64 {
-    let families = prometheus::gather();
-    let family = families
-        .iter()
-        .find(|family| family.name() == "process_resident_memory_bytes");
-    let metric = family.and_then(|family| family.get_metric().first());
-    metric.map_or(0, |metric| metric.get_gauge().get_value() as u64)
+/// The figures that are not counted.
+fn state(metrics: &Metrics) -> Sample {
+    Sample {
+        at: Timestamp::now(),
+        checks: BTreeMap::new(),
+        median_ms: None,
+        p99_ms: None,
+        books: metrics.store.most_books(),
+        disk_bytes: metrics.store.disk_bytes(),
+        memory_bytes: resident(),
+    }
 }
 
 #[cfg(test)]
