@@ -1,7 +1,7 @@
 //! Compares three ways to store posting lists in RocksDB: their size and the speed of loading, reading and updating.
 //!
 //! `cargo bench --bench layouts [-- POSTINGS]` uses 10 million random postings by default, 200 per book.
-//! `docs/lab/posting-lists.md` describes the choice made from it.
+//! `docs/lab/README.md` describes the choice made from it.
 
 use std::path::Path;
 use std::time::Instant;
