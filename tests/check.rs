@@ -180,6 +180,7 @@ fn answered(case: &Case) -> Result<Report, CatalogueError> {
         let entry = NewEntry::new(key.clone(), rights, content);
         catalogue
             .by(Actor::Local)
+            .books()
             .add(NewEntry { validity, ..entry })
             .expect("added");
         let amendment = Amendment {
@@ -188,6 +189,7 @@ fn answered(case: &Case) -> Result<Report, CatalogueError> {
         };
         catalogue
             .by(Actor::Local)
+            .books()
             .amend(&key, &amendment)
             .expect("amended");
     }
@@ -198,7 +200,8 @@ fn answered(case: &Case) -> Result<Report, CatalogueError> {
         }));
         catalogue
             .by(Actor::Local)
-            .allow("gems".parse().expect("a name"), list, None)
+            .allow_lists()
+            .put("gems".parse().expect("a name"), list, None)
             .expect("allowed");
     }
     if let Some(book) = case
@@ -207,7 +210,8 @@ fn answered(case: &Case) -> Result<Report, CatalogueError> {
     {
         catalogue
             .by(Actor::Local)
-            .allow(
+            .allow_lists()
+            .put(
                 "book".parse().expect("a name"),
                 Allowable::Book(key(book.0, book.1)),
                 None,
@@ -222,7 +226,9 @@ fn answered(case: &Case) -> Result<Report, CatalogueError> {
         library,
         ..CheckOptions::default()
     };
-    catalogue.check(&Query::Gems(gems(&case.query).into()), &options)
+    catalogue
+        .checks()
+        .report(&Query::Gems(gems(&case.query).into()), &options)
 }
 
 proptest! {
@@ -327,6 +333,7 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
         let content = Content::text(text.clone());
         catalogue
             .by(Actor::Local)
+            .books()
             .add(NewEntry::new(
                 key("one", number),
                 Rights::Protected,
@@ -336,7 +343,8 @@ fn a_text_is_told_the_gems_it_has_and_not_those_it_is_looked_up_by() {
     }
     let check = |catalogue: &Catalogue, text: &str| {
         catalogue
-            .check(&Query::text(text.to_owned()), &CheckOptions::default())
+            .checks()
+            .report(&Query::text(text.to_owned()), &CheckOptions::default())
             .expect("a report")
     };
     let report = check(&catalogue, &text);
@@ -390,6 +398,7 @@ fn gems_that_stand_alone_count_half() {
     });
     catalogue
         .by(Actor::Local)
+        .books()
         .add(NewEntry::new(key("one", 0), Rights::Protected, content))
         .expect("added");
     // A text that shares only the gems at these positions. Its other gems occur in no book.
@@ -402,7 +411,8 @@ fn gems_that_stand_alone_count_half() {
             }
         });
         catalogue
-            .check(
+            .checks()
+            .report(
                 &Query::Gems(digits(gems.collect()).into()),
                 &CheckOptions::default(),
             )
@@ -454,6 +464,7 @@ fn boilerplate_of_many_books_names_none() {
             let text = with_boilerplate(2_000 + 2 * number as u64, 500 + 50 * number);
             catalogue
                 .by(Actor::Local)
+                .books()
                 .add(NewEntry::new(
                     key("one", number),
                     Rights::Protected,
@@ -469,7 +480,8 @@ fn boilerplate_of_many_books_names_none() {
             catalogue = catalogue.with_rule(rule);
             let query = Query::text(with_boilerplate(1, 1_000));
             let report = catalogue
-                .check(&query, &CheckOptions::default())
+                .checks()
+                .report(&query, &CheckOptions::default())
                 .expect("a report");
             assert_eq!(report.total, named, "{words} words, cap {common_cap}");
         }
@@ -504,6 +516,7 @@ fn a_passage_that_too_many_books_have_accuses_none_of_them() {
         });
         catalogue
             .by(Actor::Local)
+            .books()
             .add(NewEntry::new(
                 key("one", number as usize),
                 Rights::Protected,
@@ -529,7 +542,8 @@ fn a_passage_that_too_many_books_have_accuses_none_of_them() {
         .collect();
     let check = |catalogue: &Catalogue| {
         catalogue
-            .check(
+            .checks()
+            .report(
                 &Query::Gems(digits(&query).into()),
                 &CheckOptions::default(),
             )
@@ -553,13 +567,15 @@ fn a_passage_that_too_many_books_have_accuses_none_of_them() {
 fn add(catalogue: &Catalogue, number: usize, rights: Rights, content: Content) {
     catalogue
         .by(Actor::Local)
+        .books()
         .add(NewEntry::new(key("one", number), rights, content))
         .expect("added");
 }
 
 fn checked(catalogue: &Catalogue, text: &str, options: &CheckOptions) -> Report {
     catalogue
-        .check(&Query::text(text.to_owned()), options)
+        .checks()
+        .report(&Query::text(text.to_owned()), options)
         .expect("a report")
 }
 
@@ -785,7 +801,8 @@ fn several_recipes_answer_together() {
     // Gems are of the recipe that they are written like.
     for recipe in [&released, &hardened] {
         let report = catalogue
-            .check(
+            .checks()
+            .report(
                 &Query::Gems(gems(recipe, &text).into()),
                 &CheckOptions::default(),
             )
@@ -814,7 +831,8 @@ fn the_gems_that_a_text_is_looked_up_by_find_what_the_text_does() {
     let preface = Allowable::Gems(Content::text(works[0][2_000..6_000].to_owned()));
     catalogue
         .by(Actor::Local)
-        .allow("preface".parse().expect("a name"), preface, None)
+        .allow_lists()
+        .put("preface".parse().expect("a name"), preface, None)
         .expect("allowed");
     let [copied, changed] = [
         works[0][500..15_000].to_owned(),
@@ -848,7 +866,10 @@ fn the_gems_that_a_text_is_looked_up_by_find_what_the_text_does() {
             gems,
             own: Some(own),
         });
-        let mut by_gems = catalogue.check(&query, &options).expect("a report");
+        let mut by_gems = catalogue
+            .checks()
+            .report(&query, &options)
+            .expect("a report");
         let by_text = checked(&catalogue, &text, &options);
         assert!(
             by_text.allowed_gems > 0 && by_text.total == 2,
@@ -893,7 +914,9 @@ fn the_gems_that_a_text_is_looked_up_by_find_what_the_text_does() {
         gems: gems(&[1, 2]),
         own: Some(vec![2]),
     };
-    let refused = catalogue.check(&Query::Gems(beyond), &CheckOptions::default());
+    let refused = catalogue
+        .checks()
+        .report(&Query::Gems(beyond), &CheckOptions::default());
     assert!(
         matches!(
             refused,

@@ -275,6 +275,7 @@ fn agree(texts: &BTreeMap<String, String>) {
             id: id.parse().expect("a name"),
         };
         editor
+            .books()
             .add(NewEntry::new(
                 key,
                 Rights::Protected,
@@ -301,7 +302,8 @@ fn agree(texts: &BTreeMap<String, String>) {
             .par_iter()
             .flat_map_iter(|(id, text)| {
                 let report = catalogue
-                    .check(&Query::text(text.clone()), &options)
+                    .checks()
+                    .report(&Query::text(text.clone()), &options)
                     .expect("a report");
                 let query = Text::new(text, None);
                 let of_book = |found: &Match| {
@@ -570,13 +572,18 @@ impl Collector {
             other.description.authors = vec![row[3].clone()];
             other
         });
-        for added in catalogue.by(Actor::Local).add_some(others.collect()) {
+        for added in catalogue
+            .by(Actor::Local)
+            .books()
+            .add_some(others.collect())
+        {
             added.expect("a book of others");
         }
         let key = json!({ "name": "collector", "role": "ingest", "libraries": ["collector"], "trusted": true });
         catalogue
             .by(Actor::Local)
-            .add_key(serde_json::from_value(key).expect("a key"))
+            .keys()
+            .add(serde_json::from_value(key).expect("a key"))
             .expect("made");
         Self {
             catalogue,
@@ -595,6 +602,7 @@ impl Collector {
         let added = self
             .catalogue
             .by(Actor::Key("collector".to_owned()))
+            .books()
             .add_some(entries);
         let waiting = added
             .into_iter()

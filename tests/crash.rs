@@ -120,7 +120,8 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
     for (&book, versions) in may_be.iter_mut() {
         let id: BookId = book.to_string().parse().expect("a name");
         let record = catalogue
-            .book(&BookKey {
+            .books()
+            .get(&BookKey {
                 library: library.clone(),
                 id: id.clone(),
             })
@@ -135,7 +136,8 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
         let found = |version: u64| {
             let options = CheckOptions::default();
             let report = catalogue
-                .check(&Query::text(text(book, version)), &options)
+                .checks()
+                .report(&Query::text(text(book, version)), &options)
                 .expect("a report");
             report
                 .matches
@@ -166,7 +168,8 @@ fn inspect(folder: &Folder, may_be: &mut BTreeMap<u64, Vec<u64>>) {
 fn in_step(catalogue: &Catalogue) {
     let mut told: BTreeMap<(String, String), String> = BTreeMap::new();
     for entry in catalogue
-        .audit(AuditFrom::Behind(0), usize::MAX - 1)
+        .audit()
+        .page(AuditFrom::Behind(0), usize::MAX - 1)
         .expect("it can be read")
         .entries
     {
@@ -184,9 +187,10 @@ fn in_step(catalogue: &Catalogue) {
         }
     }
     let mut there = BTreeMap::new();
-    for summary in catalogue.libraries().expect("it can be read") {
+    for summary in catalogue.libraries().list().expect("it can be read") {
         for book in catalogue
-            .books(&summary.library, None, usize::MAX - 1)
+            .books()
+            .page(&summary.library, None, usize::MAX - 1)
             .expect("it can be read")
             .books
         {
@@ -531,7 +535,8 @@ fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
     let (mut keys, mut settings) = (BTreeSet::new(), BTreeSet::new());
     let (mut started, mut cancelled) = (BTreeSet::new(), BTreeSet::new());
     for entry in catalogue
-        .audit(AuditFrom::Behind(0), usize::MAX - 1)
+        .audit()
+        .page(AuditFrom::Behind(0), usize::MAX - 1)
         .expect("it can be read")
         .entries
     {
@@ -555,6 +560,7 @@ fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
     }
     let there: BTreeSet<_> = catalogue
         .keys()
+        .list()
         .expect("they can be read")
         .into_iter()
         .map(|key| (key.name, key.id))
@@ -562,6 +568,7 @@ fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
     assert_eq!(there, keys);
     let allowed = catalogue
         .allow_lists()
+        .list()
         .expect("they can be read")
         .into_iter();
     let allowed = allowed.map(|list| ("allow".to_owned(), list.name.to_string()));
@@ -766,7 +773,7 @@ fn a_killed_server_leaves_no_half_of_a_gated_book_or_a_decision() {
         in_step(&catalogue);
         decisions_in_step(&catalogue, &acknowledged);
         let library: Library = "l".parse().expect("a name");
-        let page = catalogue.books(&library, None, usize::MAX - 1);
+        let page = catalogue.books().page(&library, None, usize::MAX - 1);
         let digests: Vec<String> = page
             .map(|page| page.books.into_iter().map(|book| book.digest).collect())
             .unwrap_or_default();
@@ -794,11 +801,13 @@ fn decisions_in_step(catalogue: &Catalogue, acknowledged: &BTreeSet<String>) {
     let mut cursor = None;
     loop {
         let page = catalogue
-            .decisions(&SoughtDecisions::default(), None, cursor.as_deref(), 1_000)
+            .decisions()
+            .page(&SoughtDecisions::default(), None, cursor.as_deref(), 1_000)
             .expect("a page");
         for entry in page.decisions {
             let check = catalogue
-                .decision(&entry.check, None)
+                .decisions()
+                .get(&entry.check, None)
                 .expect("the check of every decision");
             let digest = check.filed.map(|_| check.digest);
             assert_eq!(digest, Some(entry.digest), "{}", entry.id);
@@ -810,7 +819,8 @@ fn decisions_in_step(catalogue: &Catalogue, acknowledged: &BTreeSet<String>) {
         }
     }
     let entries = catalogue
-        .audit(AuditFrom::Behind(0), usize::MAX - 1)
+        .audit()
+        .page(AuditFrom::Behind(0), usize::MAX - 1)
         .expect("it can be read")
         .entries;
     let told: BTreeSet<String> = entries

@@ -1417,6 +1417,7 @@ fn books_are_added_while_a_change_of_the_recipes_waits_for_one() {
         };
         catalogue
             .by(Actor::Local)
+            .books()
             .add(NewEntry::new(key, Rights::Free, Content::text(text(book))))
             .unwrap();
     };

@@ -76,12 +76,14 @@ impl Market {
                     Content::text(text),
                 );
                 entry.description.authors = vec![format!("{kind}ist{number}")];
-                boss.add(entry).expect("a book of others");
+                boss.books().add(entry).expect("a book of others");
             }
         }
-        boss.add_key(key(COLLECTOR, Role::Ingest, &["mine", "second"]))
+        boss.keys()
+            .add(key(COLLECTOR, Role::Ingest, &["mine", "second"]))
             .expect("a key");
-        boss.add_key(key("rival", Role::Ingest, &["rival"]))
+        boss.keys()
+            .add(key("rival", Role::Ingest, &["rival"]))
             .expect("a key");
         Self { folder, catalogue }
     }
@@ -92,6 +94,7 @@ impl Market {
 
     fn put_by(&self, key: &str, at: &str, content: Content) -> Added {
         self.by(key)
+            .books()
             .add(NewEntry::new(book(at), Rights::Protected, content))
             .expect("added")
     }
@@ -103,6 +106,7 @@ impl Market {
     fn amend(&self, at: &str, amendment: &Amendment) {
         self.catalogue
             .by(Actor::Local)
+            .books()
             .amend(&book(at), amendment)
             .expect("amended")
             .expect("a book");
@@ -110,7 +114,8 @@ impl Market {
 
     fn check(&self, text: &str) -> Report {
         self.catalogue
-            .check(&Query::text(text.to_owned()), &CheckOptions::default())
+            .checks()
+            .report(&Query::text(text.to_owned()), &CheckOptions::default())
             .expect("a report")
     }
 }
@@ -143,6 +148,7 @@ fn the_same_numbers_under_another_recipe_are_another_content() {
         |at: &str| NewEntry::new(book(at), Rights::Protected, list(&released, &stolen));
     let prepared = market
         .by(COLLECTOR)
+        .books()
         .prepare(as_released("mine/2"), &[])
         .expect("prepared");
     // What happens between looking and writing changes nothing.
@@ -156,12 +162,14 @@ fn the_same_numbers_under_another_recipe_are_another_content() {
     );
     market
         .by(COLLECTOR)
+        .books()
         .commit(vec![prepared])
         .expect("written");
     let quarantined = |at: &str| {
         let record = market
             .catalogue
-            .book(&book(at))
+            .books()
+            .get(&book(at))
             .expect("read")
             .expect("a book");
         record.standing.is_quarantined()
@@ -181,6 +189,7 @@ fn the_same_numbers_under_another_recipe_are_another_content() {
     // It goes on waiting when only its metadata change.
     market
         .by(COLLECTOR)
+        .books()
         .add(NewEntry {
             rights: Rights::Free,
             ..as_released("mine/1")
@@ -260,6 +269,7 @@ fn many_editions_of_one_work_hide_no_others() {
     for added in market
         .catalogue
         .by(Actor::Local)
+        .books()
         .add_some(editions.collect())
     {
         added.expect("added");
@@ -298,7 +308,7 @@ fn what_was_disabled_stays_disabled_under_another_id() {
             disabled: Some(false),
             ..Amendment::default()
         };
-        let refused = market.by(COLLECTOR).amend(&book(at), &enabled);
+        let refused = market.by(COLLECTOR).books().amend(&book(at), &enabled);
         assert!(
             matches!(
                 refused,
@@ -330,6 +340,7 @@ fn what_was_disabled_stays_disabled_under_another_id() {
     assert!(
         !market
             .by(COLLECTOR)
+            .books()
             .add(renamed)
             .expect("added")
             .book
@@ -341,6 +352,7 @@ fn what_was_disabled_stays_disabled_under_another_id() {
     let by_boss = market
         .catalogue
         .by(Actor::Local)
+        .books()
         .add(entry)
         .expect("added")
         .book;
@@ -361,12 +373,13 @@ fn a_book_that_is_allowed_is_allowed_under_another_id() {
     let put = |at: &str| market.put(at, Content::text(text.clone()));
     put("mine/1");
     let boss = market.catalogue.by(Actor::Local);
-    boss.allow(
-        "licensed".parse().expect("a name"),
-        Allowable::Book(book("mine/1")),
-        None,
-    )
-    .expect("allowed");
+    boss.allow_lists()
+        .put(
+            "licensed".parse().expect("a name"),
+            Allowable::Book(book("mine/1")),
+            None,
+        )
+        .expect("allowed");
     put("mine/9");
     let report = market.check(&text);
     assert_eq!((report.verdict, report.total), (Rights::Unknown, 2));
@@ -389,6 +402,7 @@ fn distrust_survives_export_and_import() {
     market
         .catalogue
         .by(Actor::Local)
+        .libraries()
         .set_trust(&rival, false)
         .expect("distrusted");
     let mut export = Vec::new();
@@ -398,12 +412,13 @@ fn distrust_survives_export_and_import() {
         .expect("exported");
     let verdict = |catalogue: &Catalogue| {
         let report = catalogue
-            .check(&Query::text(text.clone()), &CheckOptions::default())
+            .checks()
+            .report(&Query::text(text.clone()), &CheckOptions::default())
             .expect("a report");
         (report.verdict, report.informing)
     };
     let trusted = |catalogue: &Catalogue, name: &str| {
-        let libraries = catalogue.libraries().expect("libraries");
+        let libraries = catalogue.libraries().list().expect("libraries");
         libraries
             .iter()
             .find(|listed| listed.library.as_str() == name)
@@ -423,13 +438,16 @@ fn distrust_survives_export_and_import() {
     // Into a catalogue with books.
     let other = Catalogue::open_or_create(&market.folder.path("other")).expect("a catalogue");
     let boss = other.by(Actor::Local);
-    boss.add(NewEntry::new(
-        book("mine/1"),
-        Rights::Free,
-        Content::text(prose(10, 3_000)),
-    ))
-    .expect("added");
-    boss.set_trust(&mine, false).expect("distrusted");
+    boss.books()
+        .add(NewEntry::new(
+            book("mine/1"),
+            Rights::Free,
+            Content::text(prose(10, 3_000)),
+        ))
+        .expect("added");
+    boss.libraries()
+        .set_trust(&mine, false)
+        .expect("distrusted");
     other
         .import_more(&mut export.as_slice(), UNWATCHED)
         .expect("imported");
@@ -438,7 +456,7 @@ fn distrust_survives_export_and_import() {
         ((Rights::Unknown, 1), Some(false))
     );
     // An administrator who said that it is trusted knows better.
-    boss.set_trust(&rival, true).expect("trusted");
+    boss.libraries().set_trust(&rival, true).expect("trusted");
     other
         .import_more(&mut export.as_slice(), UNWATCHED)
         .expect("imported");
@@ -458,7 +476,7 @@ fn a_new_key_overwrites_no_distrust() {
         thread::scope(|scope| {
             scope.spawn(|| {
                 both.wait();
-                let made = market.catalogue.by(Actor::Local).add_key(key(
+                let made = market.catalogue.by(Actor::Local).keys().add(key(
                     &format!("key{i}"),
                     Role::Ingest,
                     &[&library],
@@ -473,6 +491,7 @@ fn a_new_key_overwrites_no_distrust() {
             market
                 .catalogue
                 .by(Actor::Local)
+                .libraries()
                 .set_trust(&name, false)
                 .expect("distrusted");
         });
@@ -481,7 +500,12 @@ fn a_new_key_overwrites_no_distrust() {
             Rights::Free,
             Content::text(prose(i, 500)),
         );
-        let added = market.catalogue.by(Actor::Local).add(entry).expect("added");
+        let added = market
+            .catalogue
+            .by(Actor::Local)
+            .books()
+            .add(entry)
+            .expect("added");
         assert_eq!(added.decides, Some(Decides::OwnTenantOnly), "{library}");
     }
 }

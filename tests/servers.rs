@@ -201,7 +201,7 @@ fn a_slow_check_holds_up_no_other_gate_and_misses_no_new_twin() {
             ..NewEntry::new(key, Rights::Protected, Content::text(prose(text, 600)))
         }
     };
-    let add = |book: NewEntry| other.by(Actor::Local).add(book).unwrap().outcome;
+    let add = |book: NewEntry| other.by(Actor::Local).books().add(book).unwrap().outcome;
     assert_eq!(add(book("first", 1, true)), Outcome::Added);
     // While it checks; after that; and in its turn, in which others can add books without a gate.
     for (round, (call, but, gate)) in [
@@ -217,6 +217,7 @@ fn a_slow_check_holds_up_no_other_gate_and_misses_no_new_twin() {
             let name = |what: &str| format!("{what}{texts}");
             let editor = slow.by(Actor::Local);
             let prepared = editor
+                .books()
                 .prepare(
                     book(&name("slow"), texts, true),
                     &editor.ensure_recipes(&[]).unwrap(),
@@ -224,7 +225,7 @@ fn a_slow_check_holds_up_no_other_gate_and_misses_no_new_twin() {
                 .unwrap();
             stop.at(call, but);
             let (added, took) = scope(|scope| {
-                let added = scope.spawn(|| editor.commit(vec![prepared]));
+                let added = scope.spawn(|| editor.books().commit(vec![prepared]));
                 stop.reached();
                 let since = Instant::now();
                 for i in 1..4 {

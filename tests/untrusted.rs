@@ -173,6 +173,7 @@ fn market(catalogue: Catalogue) -> Catalogue {
     {
         let key = book(Writer::Boss, 7 + number as u8);
         editor
+            .books()
             .add(NewEntry::new(key, rights, Content::text(text(number))))
             .unwrap();
     }
@@ -185,7 +186,8 @@ fn market(catalogue: Catalogue) -> Catalogue {
         let (name, may_forbid) = (name.to_owned(), trusted.is_some());
         let (must_gate, rate, quota, expires) = (None, None, None, None);
         editor
-            .add_key(NewKey {
+            .keys()
+            .add(NewKey {
                 name,
                 role,
                 libraries,
@@ -228,6 +230,7 @@ fn write(catalogue: &Catalogue, write: &Write) -> Value {
             let entry = NewEntry::new(key, *rights, content(both, *of));
             told(
                 editor
+                    .books()
                     .add(NewEntry {
                         gate,
                         allow_empty: true,
@@ -243,6 +246,7 @@ fn write(catalogue: &Catalogue, write: &Write) -> Value {
             let entry = NewEntry::new(key, *rights, content(parts, *of));
             told(
                 editor
+                    .books()
                     .add(NewEntry {
                         allow_empty: true,
                         ..entry
@@ -273,7 +277,7 @@ fn write(catalogue: &Catalogue, write: &Write) -> Value {
                 }
             });
             let (disabled, rights, confirmed) = (*disabled, *rights, confirmed.then_some(true));
-            done(editor.amend(
+            done(editor.books().amend(
                 &key,
                 &Amendment {
                     disabled,
@@ -284,28 +288,40 @@ fn write(catalogue: &Catalogue, write: &Write) -> Value {
                 },
             ))
         }
-        What::Remove => done(editor.remove(&[key])),
+        What::Remove => done(editor.books().remove(&[key])),
         What::Rotate => done(
             catalogue
                 .by(Actor::Local)
-                .rotate_key(writer.name(), SignedDuration::ZERO),
+                .keys()
+                .rotate(writer.name(), SignedDuration::ZERO),
         ),
         // Only administrators can, which the server decides.
         What::Allow { .. } | What::Disallow | What::Trust { .. } if *writer != Writer::Boss => {
             json!("not_allowed")
         }
-        What::Allow { text: Some(number) } => {
-            done(editor.allow(list(), Allowable::Gems(Content::text(text(*number))), None))
+        What::Allow { text: Some(number) } => done(editor.allow_lists().put(
+            list(),
+            Allowable::Gems(Content::text(text(*number))),
+            None,
+        )),
+        What::Allow { text: None } => {
+            done(editor.allow_lists().put(list(), Allowable::Book(key), None))
         }
-        What::Allow { text: None } => done(editor.allow(list(), Allowable::Book(key), None)),
-        What::Disallow => done(editor.disallow(&list())),
+        What::Disallow => done(editor.allow_lists().remove(&list())),
         // While its books decide, the tenant writes nothing, and nobody asks.
-        What::Trust { .. } if *library == Writer::Bad => done(
-            [true, false]
-                .into_iter()
-                .try_for_each(|trusted| editor.set_trust(&key.library, trusted).map(|_| ())),
+        What::Trust { .. } if *library == Writer::Bad => {
+            done([true, false].into_iter().try_for_each(|trusted| {
+                editor
+                    .libraries()
+                    .set_trust(&key.library, trusted)
+                    .map(|_| ())
+            }))
+        }
+        What::Trust { trusted } => done(
+            editor
+                .libraries()
+                .set_trust(&book(Writer::Good, 0).library, *trusted),
         ),
-        What::Trust { trusted } => done(editor.set_trust(&book(Writer::Good, 0).library, *trusted)),
     }
 }
 
@@ -434,7 +450,8 @@ fn answers(catalogue: &Catalogue) -> Vec<Value> {
                 };
                 told(
                     catalogue
-                        .check(query, &options)
+                        .checks()
+                        .report(query, &options)
                         .map(|report| deciding(&report)),
                 )
             };
@@ -456,13 +473,14 @@ fn answers(catalogue: &Catalogue) -> Vec<Value> {
         let entry = NewEntry::new(key.clone(), Rights::Unknown, Content::text(text(number)));
         answers.push(told(
             editor
+                .books()
                 .add(NewEntry {
                     gate: Some(Gate::default()),
                     ..entry
                 })
                 .map(added),
         ));
-        editor.remove(&[key]).unwrap();
+        editor.books().remove(&[key]).unwrap();
     }
     answers
 }
@@ -533,6 +551,7 @@ fn a_list_of_the_gems_of_others_accuses_nobody() {
         let (key, rights) = (book(Writer::Boss, 20 + number as u8), Rights::PublicDomain);
         catalogue
             .by(Actor::Local)
+            .books()
             .add(NewEntry::new(key, rights, Content::text(long(number))))
             .unwrap();
         stolen.extend(gems(&recipe, &long(number)).into_iter().skip(20).take(45));
@@ -547,18 +566,21 @@ fn a_list_of_the_gems_of_others_accuses_nobody() {
             recipe: Some(recipe.name().clone()),
             gems: stolen.clone(),
         });
-        bad.add(NewEntry::new(book(Writer::Bad, id), rights, list))
+        bad.books()
+            .add(NewEntry::new(book(Writer::Bad, id), rights, list))
             .unwrap();
     }
-    bad.add(NewEntry::new(
-        book(Writer::Bad, 3),
-        Rights::Protected,
-        Content::text(collage),
-    ))
-    .unwrap();
+    bad.books()
+        .add(NewEntry::new(
+            book(Writer::Bad, 3),
+            Rights::Protected,
+            Content::text(collage),
+        ))
+        .unwrap();
     for number in 0..BOOKS {
         let report = catalogue
-            .check(&Query::text(long(number)), &CheckOptions::default())
+            .checks()
+            .report(&Query::text(long(number)), &CheckOptions::default())
             .unwrap();
         assert_eq!(
             (report.verdict, report.total),
@@ -575,6 +597,7 @@ fn a_list_of_the_gems_of_others_accuses_nobody() {
     );
     catalogue
         .by(Actor::Key("good".to_owned()))
+        .books()
         .add(NewEntry {
             gate: Some(Gate::default()),
             ..entry
@@ -588,16 +611,22 @@ fn gems_of_another_recipe_are_information_only() {
     let folder = Folder::new();
     let catalogue = market(Catalogue::open_or_create(&folder.path("catalogue")).unwrap());
     let query = Query::text(text(0));
-    let ask = || catalogue.check(&query, &CheckOptions::default()).unwrap();
+    let ask = || {
+        catalogue
+            .checks()
+            .report(&query, &CheckOptions::default())
+            .unwrap()
+    };
     let before = ask();
     assert_eq!(before.recipes, [Recipe::hardened().name().clone()]);
     let bad = catalogue.by(Actor::Key("bad".to_owned()));
-    bad.add(NewEntry::new(
-        book(Writer::Bad, 1),
-        Rights::Forbidden,
-        content(text(0), Some(false)),
-    ))
-    .unwrap();
+    bad.books()
+        .add(NewEntry::new(
+            book(Writer::Bad, 1),
+            Rights::Forbidden,
+            content(text(0), Some(false)),
+        ))
+        .unwrap();
     let mut after = ask();
     let list = after.matches.pop().unwrap();
     assert_eq!(
@@ -609,7 +638,8 @@ fn gems_of_another_recipe_are_information_only() {
     // Its own keys are told that it decides.
     let own = bad.own_libraries().unwrap();
     let report = catalogue
-        .check(
+        .checks()
+        .report(
             &query,
             &CheckOptions {
                 own,
@@ -624,7 +654,8 @@ fn gems_of_another_recipe_are_information_only() {
     // Another book is compared with others by the gems that it has.
     assert_eq!(
         catalogue
-            .matches_of(&book(Writer::Bad, 1))
+            .checks()
+            .of_book(&book(Writer::Bad, 1))
             .unwrap()
             .unwrap()
             .verdict,
@@ -647,7 +678,7 @@ fn a_claim_is_disputed_by_a_book_with_the_same_passage() {
                     .unwrap();
             let add = |library, content| {
                 let entry = NewEntry::new(book(library, 1), Rights::Protected, content);
-                catalogue.by(Actor::Local).add(entry).unwrap();
+                catalogue.by(Actor::Local).books().add(entry).unwrap();
             };
             add(
                 Writer::Good,
@@ -664,7 +695,7 @@ fn a_claim_is_disputed_by_a_book_with_the_same_passage() {
                     detail,
                     ..CheckOptions::default()
                 };
-                let report = catalogue.check(&asked, &options).unwrap();
+                let report = catalogue.checks().report(&asked, &options).unwrap();
                 let is_claim = |found: &&Match| found.book.library == "good";
                 let claim = report.matches.iter().find(is_claim);
                 let what = format!("{hardened} {claimed} {known} {limit}: {report:?}");

@@ -220,7 +220,7 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
             library: "books".parse()?,
             id: book.to_string().parse()?,
         };
-        catalogue.by(Actor::Local).add(NewEntry::new(
+        catalogue.by(Actor::Local).books().add(NewEntry::new(
             key,
             Rights::Protected,
             Content::text(text),
@@ -235,7 +235,8 @@ fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Targ
         let trusted = (role == Role::Ingest).then_some(name == "publisher");
         Ok(catalogue
             .by(Actor::Local)
-            .add_key(NewKey {
+            .keys()
+            .add(NewKey {
                 name,
                 role,
                 libraries,

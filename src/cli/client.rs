@@ -63,9 +63,10 @@ impl Client {
     /// Checks a text or gems.
     pub(super) fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, Failure> {
         match self {
-            Self::Local(catalogue) => {
-                Ok(catalogue.by(Actor::Local).check_and_file(query, options)?)
-            }
+            Self::Local(catalogue) => Ok(catalogue
+                .by(Actor::Local)
+                .decisions()
+                .check(query, options)?),
             Self::Remote(server) => server.check(query, options),
         }
     }
@@ -74,10 +75,10 @@ impl Client {
     pub(super) fn text(&self, key: &BookKey) -> Result<String, Failure> {
         match self {
             Self::Local(catalogue) => {
-                if catalogue.book(key)?.is_none() {
+                if catalogue.books().get(key)?.is_none() {
                     return Err(CatalogueError::NoSuchBook(key.clone()).into());
                 }
-                let text = catalogue.kept_text(key)?;
+                let text = catalogue.books().text(key)?;
                 Ok(text.ok_or_else(|| CatalogueError::NoSuchText(key.clone()))?)
             }
             Self::Remote(server) => server.text(key),

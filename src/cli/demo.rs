@@ -105,7 +105,7 @@ impl<'o, W: Write> Demo<'o, W> {
         let start = Instant::now();
         let prepared = entries
             .into_iter()
-            .map(|entry| catalogue.by(Actor::Local).prepare(entry, &recipes));
+            .map(|entry| catalogue.by(Actor::Local).books().prepare(entry, &recipes));
         let prepared = prepared.collect::<Result<Vec<_>, _>>()?;
         let fingerprinted = start.elapsed();
         let mut gems = 0;
@@ -113,7 +113,7 @@ impl<'o, W: Write> Demo<'o, W> {
             gems += self.list(book.record())?;
         }
         let start = Instant::now();
-        catalogue.by(Actor::Local).commit(prepared)?;
+        catalogue.by(Actor::Local).books().commit(prepared)?;
         let committed = start.elapsed();
         let speed = bytes as f64 / 1e6 / fingerprinted.as_secs_f64();
         let sentence = format!(
@@ -183,7 +183,9 @@ impl<'o, W: Write> Demo<'o, W> {
     ) -> Result<Report, DemoError> {
         let bytes = text.len() as u64;
         let start = Instant::now();
-        let report = catalogue.check(&Query::text(text), &CheckOptions::default())?;
+        let report = catalogue
+            .checks()
+            .report(&Query::text(text), &CheckOptions::default())?;
         let took = start.elapsed();
         self.page
             .report(Language::English, name, &report, Some(bytes))?;

@@ -215,7 +215,7 @@ impl Duplicates {
         bar.set_length(found.len() as u64);
         let read = ReadFiles::default();
         let unread = AtomicBool::new(!refused.is_empty());
-        catalogue.by(Actor::Local).add_all(
+        catalogue.by(Actor::Local).books().add_all(
             found.into_iter().enumerate().collect(),
             &recipes,
             |(number, file)| {
@@ -331,7 +331,7 @@ impl Duplicates {
             connected,
         };
         let bar = bar("comparing");
-        let found = catalogue.duplicates(&options, &|done, all| {
+        let found = catalogue.checks().duplicates(&options, &|done, all| {
             bar.set_length(all);
             bar.set_position(done);
             Ok(())

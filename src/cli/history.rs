@@ -77,7 +77,7 @@ pub(super) fn lineage(
     });
     let left_out = order.len().saturating_sub(MOST_TRACED) as u64;
     order.truncate(MOST_TRACED);
-    let passages = catalogue.history(found, &order, options)?;
+    let passages = catalogue.checks().history(found, &order, options)?;
     let places: HashMap<u32, u32> = order.iter().copied().zip(0..).collect();
     let texts = order.iter().map(|book| {
         let (record, (name, _, date)) = (&found.books[*book as usize], &about[*book as usize]);
@@ -89,7 +89,7 @@ pub(super) fn lineage(
             })
             .collect();
         let text = if record.text_kept {
-            catalogue.kept_text(&record.key)?
+            catalogue.books().text(&record.key)?
         } else {
             None
         };

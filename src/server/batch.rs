@@ -127,7 +127,7 @@ async fn check_files(
                 hidden,
                 ..options.clone()
             };
-            let mut report = catalogue.check(&query, &options)?;
+            let mut report = catalogue.checks().report(&query, &options)?;
             locate(&mut report, &query, &headings);
             Ok(report)
         });
@@ -187,7 +187,7 @@ fn checked(catalogue: &Editor<'_>, language: Language, line: &[u8]) -> Result<Re
     let (query, options) = question(body::json(line)?)?;
     let mut options = unfiled(options)?;
     (options.language, options.own) = (language, catalogue.own_libraries()?);
-    let mut report = catalogue.check(&query, &options)?;
+    let mut report = catalogue.checks().report(&query, &options)?;
     locate(&mut report, &query, &[]);
     Ok(report)
 }

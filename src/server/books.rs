@@ -92,7 +92,7 @@ async fn put(
         }
         room.grow_for(entry.content.as_text(), catalogue)?;
         room.grow_beyond(&entry, catalogue)?;
-        match catalogue.add(entry) {
+        match catalogue.books().add(entry) {
             Err(error @ CatalogueError::Matches(_)) => {
                 Ok(Answer::problem(&Problem::of_book(error))?.in_language(language))
             }
@@ -115,7 +115,10 @@ async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, P
     let key = parameters::book(&request)?;
     let condition = conditions::of(request.headers())?;
     work(&state, move |catalogue| {
-        let record = catalogue.book(&key)?.ok_or_else(|| no_such_book(&key))?;
+        let record = catalogue
+            .books()
+            .get(&key)?
+            .ok_or_else(|| no_such_book(&key))?;
         if condition.finds(Some(&record)) && condition.excludes(Some(&record)) {
             return Ok(Answer::not_modified().of_version(record.tag()));
         }
@@ -135,7 +138,7 @@ async fn amend(
     let condition = conditions::of(request.headers())?;
     let amendment: Amendment = body::words(&request, payload, &state).await?;
     work(&state, move |catalogue| {
-        let amended = catalogue.amend_if(&key, &amendment, &condition)?;
+        let amended = catalogue.books().amend_if(&key, &amendment, &condition)?;
         shown(amended.ok_or_else(|| no_such_book(&key))?)
     })
     .await
@@ -146,6 +149,7 @@ async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
     let condition = conditions::of(request.headers())?;
     work(&state, move |catalogue| {
         match catalogue
+            .books()
             .remove_if(std::slice::from_ref(&key), &condition)?
             .as_slice()
         {

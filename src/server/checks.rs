@@ -91,7 +91,7 @@ async fn check(
         } = asked(body, &parameters)?;
         (options.language, options.own) = (language, catalogue.own_libraries()?);
         room.grow_for(query.as_text(), catalogue)?;
-        let mut report = catalogue.check_and_file(&query, &options)?;
+        let mut report = catalogue.decisions().check(&query, &options)?;
         locate(&mut report, &query, &headings);
         if !page {
             return Ok(Answer::ok(&report)?
@@ -197,7 +197,7 @@ async fn check_by_gems(
             language,
             ..CheckOptions::default()
         };
-        let report = as_known_to_existing_clients(catalogue.check(&query, &options)?);
+        let report = as_known_to_existing_clients(catalogue.checks().report(&query, &options)?);
         Ok(Answer::ok(&report)?.in_language(language))
     })
     .await

@@ -192,6 +192,7 @@ async fn add_files(
             };
             room.grow_beyond(&entry, catalogue)?;
             catalogue
+                .books()
                 .add(entry)
                 .map_err(|error| fitting(Problem::of_book(error), memory))
         });
@@ -250,7 +251,7 @@ impl Feed {
                 Err(problem) => refusals.push(Some(problem)),
             }
         }
-        let mut added = catalogue.add_some(entries).into_iter();
+        let mut added = catalogue.books().add_some(entries).into_iter();
         let fates = refusals.into_iter().map(|refusal| match refusal {
             Some(problem) => Err(problem),
             None => match added.next() {

@@ -181,7 +181,7 @@ impl State {
             tracing::error!("cannot save the keys' quota usage: {error}");
         }
         hold_reserve(&self.catalogue);
-        if let Err(error) = self.catalogue.write_revocations() {
+        if let Err(error) = self.catalogue.keys().write_revocations() {
             tracing::warn!(
                 "keys that were revoked are refused, but that is not on disk yet: {error}"
             );

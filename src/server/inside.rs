@@ -169,7 +169,7 @@ impl Inside {
 
     /// The key with this id, while it is valid.
     pub(crate) fn key(&self, id: &str) -> Result<Option<Arc<Key>>, Box<api::Problem>> {
-        self.state.catalogue.good_key(id).map_err(told)
+        self.state.catalogue.keys().valid(id).map_err(told)
     }
 
     /// The key of a secret, or why there is none.
@@ -177,7 +177,7 @@ impl Inside {
         &self,
         secret: &str,
     ) -> Result<Result<Arc<Key>, AccessDenied>, Box<api::Problem>> {
-        self.state.catalogue.key_of(secret).map_err(told)
+        self.state.catalogue.keys().of_secret(secret).map_err(told)
     }
 
     /// Counts what a client does, in all servers together. Returns whether it is within its limit.

@@ -237,7 +237,7 @@ async fn room_for(
 ) -> Result<(), Problem> {
     let mut bytes = 0;
     for line in lines.iter().filter_map(|line| line.content.as_ref().ok()) {
-        bytes += 2 * line.len() + catalogue.memory_for(line)?;
+        bytes += 2 * line.len() + catalogue.books().memory_to_add(line)?;
     }
     let begun = Instant::now();
     loop {

@@ -171,7 +171,7 @@ impl Room {
         catalogue: &Catalogue,
     ) -> Result<(), Problem> {
         match text {
-            Some(text) => self.grow(catalogue.memory_for(text.as_bytes())?),
+            Some(text) => self.grow(catalogue.books().memory_to_add(text.as_bytes())?),
             None => Ok(()),
         }
     }

@@ -249,7 +249,7 @@ impl Server {
         let open = addresses.iter().find(|address| !address.ip().is_loopback());
         let loopback = open.is_none();
         if let Some(&address) = open
-            && catalogue.has_no_keys()?
+            && catalogue.keys().is_empty()?
         {
             return Err(ServerError::Open(address));
         }
@@ -386,7 +386,7 @@ impl Server {
         catalogue.stop_jobs();
         if settled.health.is_reopening() {
             // The catalogue could not be written, which is why it is reopened.
-            return Ok(Ended::Reopening(catalogue.unwritten_revocations()));
+            return Ok(Ended::Reopening(catalogue.keys().unwritten_revocations()));
         }
         noted?;
         flushed?;

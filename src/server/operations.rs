@@ -99,7 +99,7 @@ impl Host for State {
     }
 
     fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError> {
-        let revoked = editor.revoke_key_at_once(name);
+        let revoked = editor.keys().revoke_at_once(name);
         if matches!(
             revoked,
             Ok(true) | Err(CatalogueError::RevokedInMemory { .. })

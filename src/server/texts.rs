@@ -42,9 +42,12 @@ async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, P
     let key = parameters::book(&request)?;
     let mut room = state.memory.room();
     work(&state, move |catalogue| {
-        let record = catalogue.book(&key)?.ok_or_else(|| no_such_book(&key))?;
+        let record = catalogue
+            .books()
+            .get(&key)?
+            .ok_or_else(|| no_such_book(&key))?;
         room.grow(COPIES.saturating_mul(record.bytes as usize))?;
-        let text = catalogue.kept_text(&key)?;
+        let text = catalogue.books().text(&key)?;
         Ok(Answer::text(text.ok_or(CatalogueError::NoSuchText(key))?))
     })
     .await
@@ -94,13 +97,17 @@ fn text_of(
     if readable.is_some_and(|readable| !readable.contains(&key.library)) {
         return Ok(None);
     }
-    let Some(record) = catalogue.book(&key)?.filter(|record| record.text_kept) else {
+    let Some(record) = catalogue
+        .books()
+        .get(&key)?
+        .filter(|record| record.text_kept)
+    else {
         return Ok(None);
     };
     if !fits(room, COPIES.saturating_mul(record.bytes as usize))? {
         return Ok(None);
     }
-    let Some(text) = catalogue.kept_text(&key)? else {
+    let Some(text) = catalogue.books().text(&key)? else {
         return Ok(None);
     };
     Ok(fits(room, memory_to_compare(checked, &text))?.then_some(text))

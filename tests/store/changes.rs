@@ -245,6 +245,7 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
         let entry = NewEntry::new(key.clone(), rights, Content::text(prose(text, 2_000)));
         catalogue
             .by(Actor::Local)
+            .books()
             .prepare(
                 entry,
                 &catalogue.by(Actor::Local).ensure_recipes(&[]).unwrap(),
@@ -254,6 +255,7 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
     let amend = |amendment: Amendment| {
         catalogue
             .by(Actor::Local)
+            .books()
             .amend(&key, &amendment)
             .unwrap()
             .unwrap()
@@ -276,13 +278,18 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
     let amendments = [disabled(true), disabled(false), note, rights];
     catalogue
         .by(Actor::Local)
+        .books()
         .commit(vec![prepared(0, Rights::Protected)])
         .unwrap();
     for (text, amendment) in (1..).zip(amendments) {
         let put = prepared(text, Rights::Protected);
         let amended = amend(amendment.clone());
-        catalogue.by(Actor::Local).commit(vec![put]).unwrap();
-        let now = catalogue.book(&key).unwrap().unwrap();
+        catalogue
+            .by(Actor::Local)
+            .books()
+            .commit(vec![put])
+            .unwrap();
+        let now = catalogue.books().get(&key).unwrap().unwrap();
         assert_ne!(now.digest, amended.digest, "the new text is there");
         assert_eq!(
             (now.rights, &now.standing),
@@ -292,9 +299,10 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
         // A book that is put in afterwards says what its rights are; whether it counts and its note stay.
         catalogue
             .by(Actor::Local)
+            .books()
             .commit(vec![prepared(100 + text, Rights::Protected)])
             .unwrap();
-        let now = catalogue.book(&key).unwrap().unwrap();
+        let now = catalogue.books().get(&key).unwrap().unwrap();
         assert_eq!(
             (now.rights, &now.standing),
             (Rights::Protected, &amended.standing),
@@ -306,10 +314,18 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
         prepared(200, Rights::Free),
         prepared(201, Rights::PublicDomain),
     );
-    catalogue.by(Actor::Local).commit(vec![first]).unwrap();
-    catalogue.by(Actor::Local).commit(vec![second]).unwrap();
+    catalogue
+        .by(Actor::Local)
+        .books()
+        .commit(vec![first])
+        .unwrap();
+    catalogue
+        .by(Actor::Local)
+        .books()
+        .commit(vec![second])
+        .unwrap();
     assert_eq!(
-        catalogue.book(&key).unwrap().unwrap().rights,
+        catalogue.books().get(&key).unwrap().unwrap().rights,
         Rights::PublicDomain
     );
     assert_eq!(catalogue.verify().unwrap(), Vec::<String>::new());

@@ -8,16 +8,15 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::amend::checked;
 use super::checking::Verdict;
-use super::choice::new_catalogue;
 use super::digest::{digest_after, digest_of, digests_of};
 use super::entry::{BookGems, Content, NewEntry};
 use super::gate::Gated;
-use super::given::distinct;
-use super::{CatalogueError, Editor, Text};
+use super::gem_list::distinct;
+use super::{Books, CatalogueError, Editor, Text};
 use crate::api::{Added, Decides, HiddenText, Outcome};
 use crate::metrics::METRICS;
 use crate::permission::Unless;
-use lapidary_store::{BookKey, BookNo, Coverage, NewBook, Record, Snapshot, Standing};
+use lapidary_store::{BookKey, BookNo, NewBook, Record, Snapshot, Standing};
 
 /// A book with its computed gems, ready for [`Editor::commit`](super::Editor::commit).
 #[derive(Debug, Clone)]
@@ -29,7 +28,7 @@ pub struct Prepared {
     gated: Option<Gated>,
 }
 
-impl Editor<'_> {
+impl Books<Editor<'_>> {
     /// Computes a book's gems, unless the catalogue already has the same book. This is the CPU-bound part of adding a
     /// book; it changes nothing.
     ///
@@ -41,7 +40,7 @@ impl Editor<'_> {
     /// the errors of an invalid entry; [`StoreError::OtherVersion`](lapidary_store::StoreError::OtherVersion);
     /// [`StoreError::MayNotForbid`](lapidary_store::StoreError::MayNotForbid) if the actor may not add such a book, or replace the one that is there.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
-        let entry = self.permitted(entry)?;
+        let entry = self.0.permitted(entry)?;
         let text_kept = entry.text_to_keep().is_some();
         let NewEntry {
             key,
@@ -58,12 +57,12 @@ impl Editor<'_> {
         } = entry;
         description.within_bounds()?;
         let validity = validity.map(checked).transpose()?.flatten();
-        let decides = self.decides(&key.library)?;
-        let snapshot = self.store.snapshot();
+        let decides = self.0.libraries().decides(&key.library)?;
+        let snapshot = self.0.store.snapshot();
         let (number, before) = stored(&*snapshot, &key)?;
         // Fail early. The store checks again when it writes.
         condition.holds(&key, before.as_ref())?;
-        let keeps_folds = matches!(content, Content::Text { .. }) && self.keeps_folds()?;
+        let keeps_folds = matches!(content, Content::Text { .. }) && self.0.keeps_folds()?;
         let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
         let (bytes, text, clean) = match &content {
             Content::Text { text, .. } if text.trim().is_empty() => {
@@ -78,12 +77,12 @@ impl Editor<'_> {
                 let both = recipes
                     .iter()
                     .cloned()
-                    .chain(self.recipes().into_iter().filter(had));
+                    .chain(self.0.recipes().into_iter().filter(had));
                 wanted.extend(both.map(|recipe| (recipe.name().clone(), recipe)));
                 (Cow::Borrowed(text.as_bytes()), text.as_str(), *clean)
             }
             Content::Gems(BookGems { recipe, gems }) => {
-                let recipe = self.recipe_named_or_of(recipe.as_ref(), gems)?;
+                let recipe = self.0.recipe_named_or_of(recipe.as_ref(), gems)?;
                 wanted.insert(recipe.name().clone(), recipe);
                 let bytes = gems.iter().flat_map(|&gem| Gem::from(gem).0.to_le_bytes());
                 (Cow::Owned(bytes.collect()), "", None)
@@ -123,7 +122,7 @@ impl Editor<'_> {
         let gated = match (gate, &content) {
             (None, _) => None,
             (Some(gate), Content::Text { .. }) => {
-                Some(Gated::of_text(gate, &text, &hidden, self.recipes()))
+                Some(Gated::of_text(gate, &text, &hidden, self.0.recipes()))
             }
             (Some(gate), Content::Gems(_)) => {
                 let recipe = wanted.values().next().cloned();
@@ -168,13 +167,13 @@ impl Editor<'_> {
             .collect();
         if let Some(before) = before.as_ref().filter(|_| !allow_empty) {
             // Fail early for this book alone. The store checks again when it writes.
-            before.not_emptied_by(&record, self.recipes().iter().map(Recipe::name))?;
+            before.not_emptied_by(&record, self.0.recipes().iter().map(Recipe::name))?;
         }
         if before
             .as_ref()
             .is_none_or(|before| !record.has_content_of(before))
         {
-            record.standing.quarantine = self.quarantine_of(&record, &gems)?;
+            record.standing.quarantine = self.0.quarantine_of(&record, &gems)?;
             self.keep_disabled(&mut record, &digests_of(&bytes), &*snapshot)?;
         }
         let outcome = if before.is_some() {
@@ -216,55 +215,12 @@ fn stored(
     Ok((number, found.and_then(|mut found| found.pop().flatten())))
 }
 
-impl Editor<'_> {
-    /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any, it gets
-    /// `hardened`, the default, and `released`. Returns all recipes of the catalogue; new texts get gems of each of them.
-    ///
-    /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
-    pub fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
-        let known = self.recipes();
-        let recipes = match (recipes, known.is_empty()) {
-            ([], false) => return Ok(known),
-            ([], true) => &new_catalogue(),
-            (named, _) => named,
-        };
-        self.between_feeds(|| {
-            let holds_none = self.store.snapshot().libraries()?.is_empty();
-            for recipe in recipes {
-                self.store.add_recipe(&self.actor, recipe)?;
-                if holds_none {
-                    self.store.make_ready(&self.actor, recipe.name())?;
-                }
-            }
-            Ok(self.recipes())
-        })
-    }
-
-    /// Marks as ready those of these recipes that every book now has gems of. Returns the others.
-    pub fn ready_recipes(
-        &self,
-        recipes: &[Recipe],
-    ) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
-        let snapshot = self.store.snapshot();
-        let mut incomplete = Vec::new();
-        for name in recipes
-            .iter()
-            .map(Recipe::name)
-            .filter(|name| !snapshot.is_ready(name))
-        {
-            match snapshot.coverage(name)? {
-                coverage if coverage.lacking() == 0 => self.store.make_ready(&self.actor, name)?,
-                coverage => incomplete.push((name.clone(), coverage)),
-            }
-        }
-        Ok(incomplete)
-    }
-
+impl Books<Editor<'_>> {
     /// Adds a book. A text gets gems of all recipes of the catalogue; a list of gems stays under its own recipe.
     pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
-        self.ensure_recipes(&[])?;
-        let _feed = self.feed();
-        let prepared = self.prepare(entry, &self.recipes())?;
+        self.0.ensure_recipes(&[])?;
+        let _feed = self.0.feed();
+        let prepared = self.prepare(entry, &self.0.recipes())?;
         self.land(prepared)
     }
 
@@ -272,7 +228,7 @@ impl Editor<'_> {
     pub(super) fn land(&self, mut prepared: Prepared) -> Result<Added, CatalogueError> {
         let added = prepared.added();
         let checked = if let Some(gated) = prepared.gated.take() {
-            self.admit(prepared, &gated)?
+            self.0.admit(prepared, &gated)?
         } else {
             self.write(vec![prepared])?;
             Verdict::default()
@@ -308,7 +264,7 @@ impl Editor<'_> {
             .map(|p| p.book);
         let books: Vec<NewBook> = changed.collect();
         if !books.is_empty() {
-            self.store.put(&self.actor, books)?;
+            self.0.store.put(&self.0.actor, books)?;
         }
         for outcome in outcomes {
             METRICS.changed(outcome.as_str(), 1);

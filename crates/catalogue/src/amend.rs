@@ -2,14 +2,14 @@
 
 use jiff::Timestamp;
 
-use super::{CatalogueError, Editor};
+use super::{Books, CatalogueError, Editor};
 use crate::api::Amendment;
 use lapidary_store::{
     BookKey, Condition, Keeps, Limits, NOTE_BYTES, Note, Outline, Record, Rights, SetBy, Snapshot,
     Standing, StoreError, Validity,
 };
 
-impl Editor<'_> {
+impl Books<Editor<'_>> {
     /// Changes a book's metadata. Returns `None` if there is no such book.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl Editor<'_> {
             return Err(CatalogueError::LongNote);
         }
         let validity = validity.clone().map(checked).transpose()?;
-        let authority = self.authority()?;
+        let authority = self.0.authority()?;
         authority.may_set(
             key,
             rights.unwrap_or(Rights::Unknown),
@@ -61,7 +61,7 @@ impl Editor<'_> {
             ..condition.clone()
         };
         let (by, now) = (authority.as_setter(), Timestamp::now());
-        Ok(self.store.amend(&self.actor, key, &mut |record| {
+        Ok(self.0.store.amend(&self.0.actor, key, &mut |record| {
             condition.holds(key, Some(record))?;
             if let Some(disabled) = disabled {
                 set_disabled(record, *disabled, by, now)?;
@@ -97,7 +97,7 @@ impl Editor<'_> {
             .chain(&record.clean_digest)
             .cloned()
             .collect();
-        for library in &self.own_libraries()? {
+        for library in &self.0.own_libraries()? {
             for digest in &digests {
                 let numbers = snapshot.with_digest(
                     digest,
@@ -131,12 +131,12 @@ impl Editor<'_> {
     /// Disables a book that its source does not have any more, with a note. What an administrator said of it stays, and so does
     /// a ban that the source could not have made.
     pub fn lose(&self, key: &BookKey, note: &str) -> Result<(), CatalogueError> {
-        let (keeps, now) = (self.authority()?.keeps(), Timestamp::now());
+        let (keeps, now) = (self.0.authority()?.keeps(), Timestamp::now());
         let stays = |record: &Record| keeps.ban && record.is_banned() || record.is_disabled();
-        if self.book(key)?.is_none_or(|record| stays(&record)) {
+        if self.get(key)?.is_none_or(|record| stays(&record)) {
             return Ok(());
         }
-        self.store.amend(&self.actor, key, &mut |record| {
+        self.0.store.amend(&self.0.actor, key, &mut |record| {
             if !stays(record) {
                 set_disabled(record, true, SetBy::Library, now)?;
                 if !record.standing.is_noted_by_administrator() {
@@ -170,10 +170,10 @@ impl Editor<'_> {
                 && *disabled_by != Some(SetBy::Administrator)
                 && (says_so || is_noted)
         };
-        if !self.book(key)?.is_some_and(|record| was_lost(&record)) {
+        if !self.get(key)?.is_some_and(|record| was_lost(&record)) {
             return Ok(());
         }
-        self.store.amend(&self.actor, key, &mut |record| {
+        self.0.store.amend(&self.0.actor, key, &mut |record| {
             if was_lost(record) {
                 let standing = &mut record.standing;
                 (standing.disabled_since, standing.disabled_by) = (None, None);

@@ -100,7 +100,7 @@ impl Authority {
 
 impl Catalogue {
     fn authority_of(&self, key: &str) -> Result<Option<Authority>, CatalogueError> {
-        Ok(self.key_named(key)?.map(|key| match key.role {
+        Ok(self.keys().named(key)?.map(|key| match key.role {
             Role::Admin => Authority::Administrator,
             Role::Check | Role::Texts | Role::Ingest => Authority::Tenant(TenantPowers {
                 libraries: key.libraries.clone(),

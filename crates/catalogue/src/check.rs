@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
+use std::ops::Deref;
 use std::time::Instant;
 
 use hashbrown::HashSet;
@@ -12,9 +13,9 @@ use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, Rule, WrittenGem};
 
 use super::answer::{CheckOptions, Comparison, Query, TextGems};
 use super::checking::{Checking, InRecipe};
-use super::choice::{Chosen, reaching_all};
 use super::disguise::signs;
-use super::given::distinct;
+use super::gem_list::distinct;
+use super::recipes::{Chosen, reaching_all};
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
 use crate::metrics::METRICS;
@@ -54,24 +55,30 @@ pub fn compare(recipe: &Recipe, rule: Rule, a: &Text<'_>, b: &Text<'_>) -> Compa
     }
 }
 
-impl Catalogue {
+/// Checks of texts, gems and stored books ([`Catalogue::checks`]).
+#[derive(Debug, Clone)]
+pub struct Checks<C>(pub(super) C);
+
+impl<C: Deref<Target = Catalogue>> Checks<C> {
     /// Checks a text, or its gems, against every book of the catalogue.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::RecipeIncomplete`], [`CatalogueError::NoSuchLibrary`], and
     /// the errors of invalid gems.
-    pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
+    pub fn report(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         // Read everything from one snapshot, so that a change of the default recipe is never seen halfway.
-        let snapshot = self.store.unconfirmed_snapshot();
-        let checked = self.check_in(&*snapshot, query, options);
+        let snapshot = self.0.store.unconfirmed_snapshot();
+        let checked = self.report_in(&*snapshot, query, options);
         match snapshot.confirm() {
             Ok(()) => checked,
-            Err(StoreError::Changed(_)) => self.check_in(&*self.store.snapshot(), query, options),
+            Err(StoreError::Changed(_)) => {
+                self.report_in(&*self.0.store.snapshot(), query, options)
+            }
             Err(error) => Err(error.into()),
         }
     }
 
-    pub(super) fn check_in(
+    pub(super) fn report_in(
         &self,
         snapshot: &dyn Snapshot,
         query: &Query,
@@ -83,8 +90,13 @@ impl Catalogue {
         {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
-        let deciding = self.deciding_for(snapshot, options.own.clone())?;
-        let chosen = self.recipes_for(snapshot, &deciding, query.as_gems(), options)?;
+        let deciding = self
+            .0
+            .libraries()
+            .deciding_for(snapshot, options.own.clone())?;
+        let chosen = self
+            .0
+            .recipes_for(snapshot, &deciding, query.as_gems(), options)?;
         let asked = match query {
             Query::Text { text, clean } => {
                 let read =
@@ -101,7 +113,7 @@ impl Catalogue {
             aside: self.in_recipes(&asked.aside),
             digests: &asked.digests,
             bytes: asked.bytes,
-            allowances: &*self.allowances()?,
+            allowances: &*self.0.allow_lists().combined()?,
             deciding: &deciding,
             day: options.day.unwrap_or_else(today),
             without: &BTreeSet::new(),
@@ -130,15 +142,18 @@ impl Catalogue {
         recipe: &Recipe,
     ) -> Result<Vec<BookKey>, CatalogueError> {
         let asked = Asked::of_text(text.original(), text, vec![recipe.clone()].into());
-        let snapshot = self.store.snapshot();
+        let snapshot = self.0.store.snapshot();
         let checking = Checking {
             snapshot: &*snapshot,
             asked: self.in_recipes(&asked.recipes),
             aside: Vec::new(),
             digests: &asked.digests,
             bytes: asked.bytes,
-            allowances: &*self.allowances()?,
-            deciding: &self.deciding_for(&*snapshot, BTreeSet::new())?,
+            allowances: &*self.0.allow_lists().combined()?,
+            deciding: &self
+                .0
+                .libraries()
+                .deciding_for(&*snapshot, BTreeSet::new())?,
             day: today(),
             without: &BTreeSet::new(),
             is_left_out: &|_, _| false,
@@ -148,15 +163,15 @@ impl Catalogue {
 
     /// Checks a stored book against all others, with spans. Returns `None` if there is no such book, and a report without
     /// matches if it has no gems of the recipes that a check uses.
-    pub fn matches_of(&self, key: &BookKey) -> Result<Option<Report>, CatalogueError> {
-        let snapshot = self.store.snapshot();
+    pub fn of_book(&self, key: &BookKey) -> Result<Option<Report>, CatalogueError> {
+        let snapshot = self.0.store.snapshot();
         let Some(number) = snapshot.find(key)? else {
             return Ok(None);
         };
         let Some(record) = snapshot.fetch(&[number])?.pop().flatten() else {
             return Ok(None);
         };
-        match self.check_book(
+        match self.report_of(
             &*snapshot,
             number,
             &record,
@@ -167,20 +182,23 @@ impl Catalogue {
         )? {
             Some(report) => Ok(Some(report)),
             None => self
-                .check(&Query::Gems(TextGems::default()), &CheckOptions::default())
+                .report(&Query::Gems(TextGems::default()), &CheckOptions::default())
                 .map(Some),
         }
     }
 
     /// Checks a stored book against all others. Returns `None` if it has no gems of the recipes that a check uses.
-    pub(super) fn check_book(
+    pub(super) fn report_of(
         &self,
         snapshot: &dyn Snapshot,
         book: BookNo,
         record: &Record,
         options: &CheckOptions,
     ) -> Result<Option<Report>, CatalogueError> {
-        let deciding = self.deciding_for(snapshot, options.own.clone())?;
+        let deciding = self
+            .0
+            .libraries()
+            .deciding_for(snapshot, options.own.clone())?;
         let Chosen { recipes, aside } = reaching_all(&deciding, snapshot.recipes())?;
         let gems = |recipe: Recipe| -> Result<Option<(Recipe, Vec<Probe>)>, StoreError> {
             let Some(gems) = snapshot.gems(recipe.name(), book)? else {
@@ -220,7 +238,7 @@ impl Catalogue {
             aside: self.in_recipes(&aside),
             digests: &digests,
             bytes: Some(record.bytes).filter(|bytes| *bytes > 0),
-            allowances: &*self.allowances()?,
+            allowances: &*self.0.allow_lists().combined()?,
             deciding: &deciding,
             day: today(),
             without: &BTreeSet::new(),
@@ -236,7 +254,7 @@ impl Catalogue {
     ) -> Vec<InRecipe<'a>> {
         let in_recipe = |(recipe, gems): &'a (Recipe, Vec<Probe>)| InRecipe {
             recipe,
-            rule: self.rule.on(recipe.rule()),
+            rule: self.0.rule.on(recipe.rule()),
             gems,
         };
         asked.into_iter().map(in_recipe).collect()

@@ -8,10 +8,10 @@ use jiff::civil::Date;
 use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
 
 use super::CatalogueError;
-use super::allow::Allowances;
+use super::allow_lists::Allowances;
 use super::answer::CheckOptions;
-use super::shown::Shown;
-use super::trust::Deciding;
+use super::answer_size::Shown;
+use super::libraries::Deciding;
 use crate::api::{BookRef, Match, Report};
 use lapidary_checking::{
     Alignment, Calibration, Claimed, Covered, Extent, Judged, Judgements, LookedUp, MOST_COMPARED,

@@ -11,7 +11,7 @@ use super::add::GemsByRecipe;
 use super::authority::Authority;
 use super::check::today;
 use super::checking::{Checking, InRecipe};
-use super::choice::reaching_all;
+use super::recipes::reaching_all;
 use super::{CatalogueError, Editor};
 use lapidary_checking::is_collage;
 use lapidary_store::{BookNo, Outline, Quarantine, Record};
@@ -37,7 +37,7 @@ impl Editor<'_> {
             authority.own_libraries(),
             self.store.snapshot(),
         );
-        let deciding = self.deciding_for(&*snapshot, BTreeSet::new())?;
+        let deciding = self.libraries().deciding_for(&*snapshot, BTreeSet::new())?;
         let asked = queries(
             reaching_all(&deciding, snapshot.recipes())?.recipes,
             snapshot.recipes(),
@@ -66,7 +66,7 @@ impl Editor<'_> {
             aside: Vec::new(),
             digests: &[],
             bytes: None,
-            allowances: &*self.allowances()?,
+            allowances: &*self.allow_lists().combined()?,
             deciding: &deciding,
             day: today(),
             without: &without,

@@ -15,8 +15,8 @@ use std::time::{Duration, Instant};
 use lapidary_gems::Recipe;
 use serde::{Deserialize, Serialize};
 
-use super::rows::put;
-use super::whole::{Listed, of_little_text};
+use super::books::{Listed, of_little_text};
+use super::settings::put;
 use super::{Catalogue, CatalogueError, VERIFICATION};
 use lapidary_common::count::count;
 use lapidary_store::{
@@ -298,7 +298,7 @@ impl Catalogue {
                     .count() as u64;
                 let mut books: Vec<NewBook> = Vec::new();
                 for some in of_little_text(std::mem::take(fresh)) {
-                    books.extend(self.whole(&*mine, &some)?.into_iter().flatten());
+                    books.extend(self.books().complete(&*mine, &some)?.into_iter().flatten());
                 }
                 done.removed += (removed.len() as u64).saturating_sub(again);
                 done.copied += books.len() as u64;
@@ -413,7 +413,7 @@ impl Catalogue {
         let keys: Vec<BookKey> = books.iter().map(|(_, record)| record.key.clone()).collect();
         let mut whole = Vec::new();
         for some in of_little_text(books) {
-            whole.extend(self.whole(snapshot, &some)?);
+            whole.extend(self.books().complete(snapshot, &some)?);
         }
         Ok(keys.into_iter().zip(whole).collect())
     }

@@ -12,6 +12,7 @@
 //! ```
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
@@ -21,7 +22,7 @@ use uuid::Uuid;
 
 use super::answer::{CheckOptions, Query};
 use super::digest::{digest_of, digest_of_gems};
-use super::rows::put;
+use super::settings::put;
 use super::sharing::SETTINGS;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decision, DecisionPage, Filed, NewDecision, Report, Ruling};
@@ -107,18 +108,18 @@ impl Kept {
     }
 }
 
-impl Editor<'_> {
+/// The register of checks and decisions ([`Catalogue::decisions`]). Who has an [`Editor`] adds to it.
+#[derive(Debug, Clone)]
+pub struct Decisions<C>(pub(super) C);
+
+impl Decisions<Editor<'_>> {
     /// Checks a text or gems, and files the report if the options ask for it. The report names the entry.
     ///
     /// # Errors
     /// Those of [`Catalogue::check`], and [`CatalogueError::TooLong`].
-    pub fn check_and_file(
-        &self,
-        query: &Query,
-        options: &CheckOptions,
-    ) -> Result<Report, CatalogueError> {
+    pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         let Some(Case { name, reference }) = options.record.clone() else {
-            return self.check(query, options);
+            return self.0.checks().report(query, options);
         };
         for (what, said) in [("the name", &name), ("the case", &reference)] {
             within(what, said.as_deref(), REFERENCE_BYTES)?;
@@ -132,16 +133,16 @@ impl Editor<'_> {
             day: Some(options.day.unwrap_or_else(super::check::today)),
             ..options.clone()
         };
-        let snapshot = self.store.snapshot();
+        let snapshot = self.0.store.snapshot();
         let (mut report, state) = (
-            self.check_in(&*snapshot, query, &options)?,
+            self.0.checks().report_in(&*snapshot, query, &options)?,
             self.state(&*snapshot)?,
         );
         let at = Timestamp::now();
         let id = new_id(at);
         report.filed = Some(id.to_string());
-        let catalogue = self.catalogue_id(&self.actor)?;
-        let _changing = self.changing_settings();
+        let catalogue = self.catalogue_id(&self.0.actor)?;
+        let _changing = self.0.changing_settings();
         let filed = Filed {
             report: report.clone(),
             catalogue: catalogue.to_string(),
@@ -154,7 +155,7 @@ impl Editor<'_> {
         };
         let kept = Kept {
             at,
-            actor: self.actor.to_string(),
+            actor: self.0.actor.to_string(),
             ruling: Ruling::Checked,
             check: id.to_string(),
             digest,
@@ -165,7 +166,7 @@ impl Editor<'_> {
             reason: None,
         };
         let changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
-        self.file(id, &kept, &books_of(&filed), changes)?;
+        self.write(id, &kept, &books_of(&filed), changes)?;
         Ok(report)
     }
 
@@ -182,7 +183,7 @@ impl Editor<'_> {
         if new.ruling == Ruling::Checked || new.reason.trim().is_empty() {
             return Err(CatalogueError::BadDecision);
         }
-        let (check, about) = self.kept_decision(&new.check, by)?;
+        let (check, about) = self.entry_of(&new.check, by)?;
         let filed = self
             .filed(check)?
             .filter(|_| about.ruling == Ruling::Checked);
@@ -190,7 +191,7 @@ impl Editor<'_> {
         // After its check, even if the clock was set back.
         let at = Timestamp::now().max(about.at.saturating_add(1.millisecond()).unwrap_or(about.at));
         let id = new_id(at);
-        let (actor, reason) = (self.actor.to_string(), Some(new.reason.clone()));
+        let (actor, reason) = (self.0.actor.to_string(), Some(new.reason.clone()));
         let kept = Kept {
             at,
             actor,
@@ -198,12 +199,12 @@ impl Editor<'_> {
             reason,
             ..about
         };
-        self.file(id, &kept, &books_of(&filed), Vec::new())?;
+        self.write(id, &kept, &books_of(&filed), Vec::new())?;
         Ok(kept.shown(id, None))
     }
 
     /// Writes an entry with its search keys and its audit log entry.
-    fn file(
+    fn write(
         &self,
         id: Uuid,
         kept: &Kept,
@@ -223,11 +224,11 @@ impl Editor<'_> {
             check: kept.check.clone(),
             digest: kept.digest.clone(),
         };
-        Ok(self.store.apply(&self.actor, &changes, &[action])?)
+        Ok(self.0.store.apply(&self.0.actor, &changes, &[action])?)
     }
 
     /// Adds an entry of an export, unless it is there already. Returns `false` if another one with this id is there.
-    pub(super) fn import_decision(&self, decision: Decision) -> Result<bool, CatalogueError> {
+    pub(super) fn import(&self, decision: Decision) -> Result<bool, CatalogueError> {
         let Decision {
             id,
             at,
@@ -263,7 +264,7 @@ impl Editor<'_> {
             case,
             reason,
         };
-        if let Some(known) = self.kept(id)? {
+        if let Some(known) = self.entry(id)? {
             return Ok(known == kept);
         }
         let of_check = if filed.is_none() {
@@ -280,18 +281,18 @@ impl Editor<'_> {
             .iter()
             .map(|filed| put(Table::Decisions, key(b"f", id), filed))
             .collect();
-        self.file(id, &kept, &books, changes)?;
+        self.write(id, &kept, &books, changes)?;
         Ok(true)
     }
 }
 
-impl Catalogue {
+impl<C: Deref<Target = Catalogue>> Decisions<C> {
     /// An entry, with the check if it is one. `by`: only if this actor made it.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchDecision`].
-    pub fn decision(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
-        let (id, kept) = self.kept_decision(id, by)?;
+    pub fn get(&self, id: &str, by: Option<&Actor>) -> Result<Decision, CatalogueError> {
+        let (id, kept) = self.entry_of(id, by)?;
         let filed = self.filed(id)?;
         Ok(kept.shown(id, filed))
     }
@@ -300,7 +301,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::BadCursor`].
-    pub fn decisions(
+    pub fn page(
         &self,
         sought: &SoughtDecisions,
         by: Option<&Actor>,
@@ -332,6 +333,7 @@ impl Catalogue {
         );
         let after = after.map(|after| key(&prefix, after));
         let rows = self
+            .0
             .store
             .page(Table::Decisions, &prefix, after.as_deref(), MOST_READ)?;
         let (mut decisions, mut last, read) = (Vec::new(), None, rows.len());
@@ -351,7 +353,9 @@ impl Catalogue {
                 break;
             }
             last = Some(id);
-            let Some(kept) = self.kept(id)? else { continue };
+            let Some(kept) = self.entry(id)? else {
+                continue;
+            };
             let is_of_book = match of_book {
                 Some(book) => self.is_of_book(book, id)?,
                 None => true,
@@ -370,13 +374,14 @@ impl Catalogue {
     }
 
     /// Passes on all entries, oldest first.
-    pub(super) fn each_decision(
+    pub(super) fn each(
         &self,
         mut each: impl FnMut(Decision) -> Result<(), CatalogueError>,
     ) -> Result<(), CatalogueError> {
         let mut after: Option<Vec<u8>> = None;
         loop {
             let rows = self
+                .0
                 .store
                 .page(Table::Decisions, b"r", after.as_deref(), MOST_READ)?;
             let Some((last, _)) = rows.last() else {
@@ -396,19 +401,19 @@ impl Catalogue {
 
     /// A digest of all that the answer of a check depends on.
     fn state(&self, snapshot: &dyn Snapshot) -> Result<String, CatalogueError> {
-        let allowances = self.allowances()?;
+        let allowances = self.0.allow_lists().combined()?;
         let rules: Vec<_> = snapshot
             .recipes()
             .iter()
-            .map(|recipe| self.rule.on(recipe.rule()))
+            .map(|recipe| self.0.rule.on(recipe.rule()))
             .collect();
-        let (libraries, recipes) = (snapshot.libraries()?, Self::recipe_stats(snapshot)?);
+        let (libraries, recipes) = (snapshot.libraries()?, Catalogue::recipe_stats(snapshot)?);
         let state = (
             libraries,
             recipes,
             allowances.versions(),
             rules,
-            self.trust()?,
+            self.0.libraries().trust()?,
         );
         Ok(digest_of(&serde_json::to_vec(&state).unwrap_or_default()))
     }
@@ -418,7 +423,7 @@ impl Catalogue {
         if let Some(id) = self.known_id()? {
             return Ok(id);
         }
-        let turn = self.turn(&self.changing_settings, SETTINGS)?;
+        let turn = self.0.turn(&self.0.changing_settings, SETTINGS)?;
         // Another server may have been first.
         if let Some(id) = self.known_id()? {
             return Ok(id);
@@ -435,31 +440,34 @@ impl Catalogue {
 
     fn known_id(&self) -> Result<Option<Uuid>, CatalogueError> {
         Ok(self
+            .0
             .row(Table::Decisions, b"i")?
             .and_then(|value| Uuid::from_slice(&value).ok()))
     }
 
-    fn kept(&self, id: Uuid) -> Result<Option<Kept>, CatalogueError> {
-        self.row(Table::Decisions, &key(b"r", id))?
+    fn entry(&self, id: Uuid) -> Result<Option<Kept>, CatalogueError> {
+        self.0
+            .row(Table::Decisions, &key(b"r", id))?
             .map(|value| read(&value, id))
             .transpose()
     }
 
     fn filed(&self, id: Uuid) -> Result<Option<Filed>, CatalogueError> {
-        self.row(Table::Decisions, &key(b"f", id))?
+        self.0
+            .row(Table::Decisions, &key(b"f", id))?
             .map(|value| read(&value, id))
             .transpose()
     }
 
     fn is_of_book(&self, book: &BookKey, id: Uuid) -> Result<bool, CatalogueError> {
         let prefix = book_prefix(book.library.as_str(), book.id.as_str());
-        Ok(self.row(Table::Decisions, &key(&prefix, id))?.is_some())
+        Ok(self.0.row(Table::Decisions, &key(&prefix, id))?.is_some())
     }
 
-    fn kept_decision(&self, id: &str, by: Option<&Actor>) -> Result<(Uuid, Kept), CatalogueError> {
+    fn entry_of(&self, id: &str, by: Option<&Actor>) -> Result<(Uuid, Kept), CatalogueError> {
         let missing = || CatalogueError::NoSuchDecision(id.chars().take(64).collect());
         let id = id.parse::<Uuid>().map_err(|_| missing())?;
-        let kept = self.kept(id)?.filter(|kept| is_made_by(kept, by));
+        let kept = self.entry(id)?.filter(|kept| is_made_by(kept, by));
         Ok((id, kept.ok_or_else(missing)?))
     }
 }

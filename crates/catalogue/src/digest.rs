@@ -78,7 +78,7 @@ mod tests {
         let entry = |content| NewEntry::new(key.clone(), Rights::Free, content);
         let of_text = || entry(Content::text(text.clone()));
         let editor = catalogue.by(Actor::Local);
-        let put = editor.add(of_text()).unwrap().book;
+        let put = editor.books().add(of_text()).unwrap().book;
         assert_eq!(put.digest, digest_of(text.as_bytes()));
 
         let recipe = Recipe::documented();
@@ -103,7 +103,7 @@ mod tests {
             )
             .unwrap();
 
-        let again = editor.add(of_text()).unwrap();
+        let again = editor.books().add(of_text()).unwrap();
         assert_eq!((again.outcome, &again.book), (Outcome::Unchanged, &old));
         assert_eq!(editor.recut(&old.key, &text).unwrap(), []);
         assert!(matches!(
@@ -118,8 +118,9 @@ mod tests {
             description: named,
             ..of_text()
         };
-        assert_eq!(editor.add(renamed).unwrap().book.digest, old.digest);
+        assert_eq!(editor.books().add(renamed).unwrap().book.digest, old.digest);
         let rewritten = editor
+            .books()
             .add(entry(Content::text(text.replace("Granite", "Basalt"))))
             .unwrap();
         assert_eq!(rewritten.outcome, Outcome::Replaced);

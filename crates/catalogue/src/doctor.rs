@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use lapidary_gems::{Recipe, RecipeName, Rule};
 
-use super::trust::Trust;
+use super::libraries::Trust;
 use super::{Backups, Catalogue, CatalogueError};
 use crate::api::Concern::{
     DiskNearlyFull, ExpiredKey, ExpiringKey, FailedJob, FailingWebhook, IncompleteRecipe,
@@ -82,11 +82,11 @@ impl Catalogue {
         if self.files().is_some() && known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
             findings.extend(of_backups(&jobs, &self.backups, now));
         }
-        let (keys, trust) = (self.keys()?, self.trust()?);
+        let (keys, trust) = (self.keys().list()?, self.libraries().trust()?);
         findings.extend(keys.iter().filter_map(|key| of_key(key, &trust, now)));
         findings.extend(of_trust(&keys, &trust));
         findings.extend(of_bans(&*snapshot, &keys, &trust)?);
-        findings.extend(self.libraries()?.iter().filter_map(of_quarantine));
+        findings.extend(self.libraries().list()?.iter().filter_map(of_quarantine));
         findings.extend(of_counts(&snapshot.libraries()?));
         findings.extend(self.webhooks()?.iter().filter_map(of_webhook));
         findings.extend(

@@ -4,6 +4,7 @@
 //! library, and a book is compared with at most [`MOST_COMPARED`] others. What that leaves out is counted ([`LeftOut`]).
 
 use std::cmp::Reverse;
+use std::ops::Deref;
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
@@ -13,7 +14,7 @@ use rayon::prelude::*;
 use super::check::today;
 use super::checking::Stored;
 use super::pages::{Batches, pages};
-use super::{Catalogue, CatalogueError};
+use super::{Catalogue, CatalogueError, Checks};
 use crate::duplicate_groups::{Group, Grouped, Grouping, LeftOut, Pair, Segment, history};
 use lapidary_checking::{LookedUp, Question, Relation, RuleChanges, judge, limits, with_identical};
 use lapidary_store::{
@@ -65,7 +66,7 @@ pub struct Duplicates {
     pub pairs: Vec<Pair<u32>>,
 }
 
-impl Catalogue {
+impl<C: Deref<Target = Catalogue>> Checks<C> {
     /// Finds all books that have text in common: more than quotations, and as much as the rule requires.
     ///
     /// # Errors
@@ -75,7 +76,7 @@ impl Catalogue {
         options: &DuplicateOptions,
         watch: Watch<'_>,
     ) -> Result<FoundDuplicates, CatalogueError> {
-        let snapshot = &*self.store.snapshot();
+        let snapshot = &*self.0.store.snapshot();
         if let Some(library) = &options.library
             && snapshot.library(library)?.is_none()
         {
@@ -138,7 +139,7 @@ impl Catalogue {
         order: &[u32],
         options: &DuplicateOptions,
     ) -> Result<Vec<Vec<Segment>>, CatalogueError> {
-        let snapshot = &*self.store.snapshot();
+        let snapshot = &*self.0.store.snapshot();
         let Some(Wanted { recipe, .. }) = Wanted::new(snapshot, options)? else {
             return Ok(Vec::new());
         };

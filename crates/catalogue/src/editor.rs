@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use super::Catalogue;
+use super::{AllowLists, Audit, Books, Catalogue, Checks, Decisions, Keys, Libraries};
 use lapidary_store::Actor;
 
 /// Changes a catalogue on behalf of an actor, whom the audit log names. Read with the methods of [`Catalogue`].
@@ -16,8 +16,8 @@ use lapidary_store::Actor;
 /// let key = BookKey { library: "mine".parse()?, id: "1".parse()? };
 /// let book = NewEntry::new(key.clone(), Rights::Free, Content::text("Some text.".to_owned()));
 /// let editor = catalogue.by(Actor::Local);
-/// editor.add(book)?;
-/// assert_eq!(editor.remove(&[key])?, [true]);
+/// editor.books().add(book)?;
+/// assert_eq!(editor.books().remove(&[key])?, [true]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
@@ -26,7 +26,7 @@ use lapidary_store::Actor;
 /// ```compile_fail,E0599
 /// # use lapidary_catalogue::Catalogue;
 /// fn forgets_who_asked(catalogue: &Catalogue) {
-///     let _ = catalogue.remove(&[]);
+///     let _ = catalogue.books().remove(&[]);
 /// }
 /// ```
 #[derive(Clone)]
@@ -58,6 +58,41 @@ impl Editor<'_> {
             Actor::Local | Actor::Anonymous => None,
         }
     }
+}
+
+/// Gives a catalogue and its editors access to each of its subjects: with the catalogue one reads them, with an editor one
+/// also changes them.
+macro_rules! subjects {
+    ($($(#[$doc:meta])* $name:ident: $Subject:ident,)*) => {
+        impl Catalogue {
+            $($(#[$doc])* #[must_use] pub fn $name(&self) -> $Subject<&Self> {
+                $Subject(self)
+            })*
+        }
+
+        impl<'c> Editor<'c> {
+            $($(#[$doc])* #[must_use] pub fn $name(&self) -> $Subject<Editor<'c>> {
+                $Subject(self.clone())
+            })*
+        }
+    };
+}
+
+subjects! {
+    /// Its allow-lists.
+    allow_lists: AllowLists,
+    /// Its audit log.
+    audit: Audit,
+    /// Its books.
+    books: Books,
+    /// Checks against its books.
+    checks: Checks,
+    /// Its register of checks and decisions.
+    decisions: Decisions,
+    /// Its keys.
+    keys: Keys,
+    /// Its libraries.
+    libraries: Libraries,
 }
 
 impl Deref for Editor<'_> {

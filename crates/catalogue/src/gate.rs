@@ -14,11 +14,11 @@ use super::add::Prepared;
 use super::answer::{CheckOptions, Recipes};
 use super::check::{Asked, today};
 use super::checking::{Checking, InRecipe, Verdict};
-use super::choice::Chosen;
 use super::disguise::signs;
 use super::gate_queue::{CouldMatch, GatePlace, OfRecipe};
+use super::libraries::Deciding;
+use super::recipes::Chosen;
 use super::sharing::Turn;
-use super::trust::Deciding;
 use super::{BookGems, CatalogueError, Content, Editor, Text};
 use crate::api::{Disguise, Report, Unless};
 use crate::metrics::METRICS;
@@ -225,7 +225,8 @@ impl Editor<'_> {
         if let Some(turn) = &mut turn {
             turn.is_open(true);
         }
-        self.write(vec![prepared.within(turn.as_ref().and_then(Turn::number))])?;
+        self.books()
+            .write(vec![prepared.within(turn.as_ref().and_then(Turn::number))])?;
         if let Some(turn) = &mut turn {
             turn.is_open(false);
         }
@@ -322,8 +323,9 @@ impl Editor<'_> {
                 || !is_banned && gated.gate.excludes(key, &outline.library, &outline.id)
         };
         let (allowances, deciding) = (
-            self.allowances()?,
-            self.deciding_for(&*snapshot, self.own_libraries()?)?,
+            self.allow_lists().combined()?,
+            self.libraries()
+                .deciding_for(&*snapshot, self.own_libraries()?)?,
         );
         let [asked, aside] = self.needed(&*snapshot, &deciding, gated)?;
         let recipes: Vec<RecipeName> = asked.iter().map(|of| of.recipe.name().clone()).collect();
@@ -363,6 +365,7 @@ impl Editor<'_> {
             )
         };
         let recipes = self
+            .checks()
             .in_recipes(&gated.asked.recipes)
             .into_iter()
             .map(of_recipe)
@@ -399,8 +402,8 @@ impl Editor<'_> {
             coverage: Coverage { books: 0, of: 0 },
         })?;
         Ok([
-            self.in_recipes(found),
-            self.in_recipes(aside.iter().filter_map(find)),
+            self.checks().in_recipes(found),
+            self.checks().in_recipes(aside.iter().filter_map(find)),
         ])
     }
 }

@@ -11,7 +11,7 @@ use hashbrown::HashSet;
 use lapidary_gems::Recipe;
 use rayon::prelude::*;
 
-use super::{CatalogueError, Editor, NewEntry, Prepared};
+use super::{Books, CatalogueError, Editor, NewEntry, Prepared};
 use crate::api::Added;
 use lapidary_common::error::Classified as _;
 
@@ -28,17 +28,17 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Number of fingerprinted books that may wait for the writer.
 const WAITING: usize = 128;
 
-impl Editor<'_> {
+impl Books<Editor<'_>> {
     /// Adds books and returns the result for each, in order. The books without a gate are written together. If that fails
     /// they are written one by one, so that one failing book does not affect the others.
     #[must_use]
     pub fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
-        if self.ensure_recipes(&[]).is_err() {
+        if self.0.ensure_recipes(&[]).is_err() {
             // Each returns its own error.
             return entries.into_iter().map(|entry| self.add(entry)).collect();
         }
-        let _feed = self.feed();
-        let recipes = self.recipes();
+        let _feed = self.0.feed();
+        let recipes = self.0.recipes();
         let mut added = Vec::with_capacity(entries.len());
         let mut rest = VecDeque::from(entries);
         while !rest.is_empty() {
@@ -86,7 +86,7 @@ impl Editor<'_> {
         load: impl Fn(J) -> Vec<(N, Result<NewEntry, E>)> + Sync,
         landed: impl FnMut(N, Result<Added, E>) + Send,
     ) -> Result<(), CatalogueError> {
-        let _feed = self.feed();
+        let _feed = self.0.feed();
         let (sender, receiver) = sync_channel(WAITING);
         let failed = AtomicBool::new(false);
         thread::scope(|scope| {

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use super::rows::put;
+use super::libraries::trust_row;
+use super::settings::put;
 use super::sharing::{Read, SETTINGS, Turn};
-use super::trust::trust_row;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{self, MadeKey, NewKey};
 use crate::permission::{Rate, Role, Unit, Unless};
@@ -164,18 +164,22 @@ pub(super) struct Keyring {
 }
 
 impl Keyring {
-    fn unwritten(&self) -> MutexGuard<'_, Vec<UnwrittenRevocation>> {
+    pub(super) fn unwritten(&self) -> MutexGuard<'_, Vec<UnwrittenRevocation>> {
         self.unwritten
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Catalogue {
+/// The keys of a catalogue ([`Catalogue::keys`]). Who has an [`Editor`] makes and revokes them.
+#[derive(Debug, Clone)]
+pub struct Keys<C>(pub(super) C);
+
+impl<C: Deref<Target = Catalogue>> Keys<C> {
     /// All keys, by name.
-    pub fn keys(&self) -> Result<Vec<api::Key>, CatalogueError> {
+    pub fn list(&self) -> Result<Vec<api::Key>, CatalogueError> {
         let mut keys: Vec<api::Key> = self
-            .kept_keys()?
+            .known()?
             .values()
             .map(|kept| (*kept.key).clone().into())
             .collect();
@@ -184,20 +188,20 @@ impl Catalogue {
     }
 
     /// Whether there are no keys at all, not even expired ones.
-    pub fn has_no_keys(&self) -> Result<bool, CatalogueError> {
-        Ok(self.kept_keys()?.is_empty())
+    pub fn is_empty(&self) -> Result<bool, CatalogueError> {
+        Ok(self.known()?.is_empty())
     }
 
     /// Whether requests without a key may do everything. This is so until the first key is created, and never again,
     /// even if all keys are removed.
     pub fn is_open(&self) -> Result<bool, CatalogueError> {
-        let known = self.kept_keys()?;
+        let known = self.known()?;
         Ok(known.is_empty() && !known.had_any)
     }
 
     /// The key with this id, if it is valid now.
-    pub fn good_key(&self, id: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
-        let kept = self.kept_keys()?;
+    pub fn valid(&self, id: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
+        let kept = self.known()?;
         Ok(kept
             .get(id)
             .map(|kept| &kept.key)
@@ -206,8 +210,8 @@ impl Catalogue {
     }
 
     /// The key with this name; if it has several secrets, that of the newest. It may have expired.
-    pub(super) fn key_named(&self, name: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
-        let known = self.kept_keys()?;
+    pub(super) fn named(&self, name: &str) -> Result<Option<Arc<Key>>, CatalogueError> {
+        let known = self.known()?;
         let of_name = known.values().filter(|kept| kept.key.name == name);
         Ok(of_name
             .max_by_key(|kept| kept.key.created)
@@ -218,8 +222,11 @@ impl Catalogue {
     ///
     /// # Errors
     /// The inner error says why the secret was rejected.
-    pub fn key_of(&self, secret: &str) -> Result<Result<Arc<Key>, AccessDenied>, CatalogueError> {
-        let keys = self.kept_keys()?;
+    pub fn of_secret(
+        &self,
+        secret: &str,
+    ) -> Result<Result<Arc<Key>, AccessDenied>, CatalogueError> {
+        let keys = self.known()?;
         let id = secret
             .strip_prefix(PREFIX)
             .and_then(|rest| rest.split('_').next());
@@ -236,8 +243,8 @@ impl Catalogue {
     }
 
     /// The last recorded usage of a key, over all of its secrets.
-    pub fn key_usage(&self, name: &str) -> Result<Option<Usage>, CatalogueError> {
-        let kept = self.kept_keys()?;
+    pub fn usage(&self, name: &str) -> Result<Option<Usage>, CatalogueError> {
+        let kept = self.known()?;
         let used = kept
             .values()
             .filter(|kept| kept.key.name == name)
@@ -248,14 +255,14 @@ impl Catalogue {
     /// Records the usage of keys by name, so that quotas survive a restart. Keys that no longer exist are ignored.
     pub fn note_usage(&self, used: &[(String, Usage)]) -> Result<(), CatalogueError> {
         // Others that share the store may have revoked one since the keys were read, and this would write it again.
-        if self.store.sharing().is_some() {
+        if self.0.store.sharing().is_some() {
             return Ok(());
         }
         // A key is being created or revoked right now: skip this time.
-        let Ok(_changing) = self.keyring.changing.try_lock() else {
+        let Ok(_changing) = self.0.keyring.changing.try_lock() else {
             return Ok(());
         };
-        let kept = self.kept_keys()?;
+        let kept = self.known()?;
         let noted = kept.values().filter_map(|kept| {
             let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
             Some(Kept {
@@ -265,15 +272,16 @@ impl Catalogue {
             })
         });
         let noted = rows(&noted.collect::<Vec<_>>());
-        self.change_keys(noted, |changes| {
-            self.store.apply(&Actor::Local, changes, &[])
+        self.change(noted, |changes| {
+            self.0.store.apply(&Actor::Local, changes, &[])
         })
     }
 
     /// The turn of changing keys, with the keys as they are.
-    fn changing_keys(&self) -> Result<Turn<'_>, CatalogueError> {
-        let turn = self.turn(&self.keyring.changing, SETTINGS)?;
+    fn changing(&self) -> Result<Turn<'_>, CatalogueError> {
+        let turn = self.0.turn(&self.0.keyring.changing, SETTINGS)?;
         *self
+            .0
             .keyring
             .known
             .write()
@@ -282,9 +290,10 @@ impl Catalogue {
     }
 
     /// Reads the keys again, because others may have changed them.
-    pub(super) fn learn_keys(&self) -> Result<(), CatalogueError> {
-        let (now, read) = (Instant::now(), Arc::new(self.read_keys()?));
+    pub(super) fn learn(&self) -> Result<(), CatalogueError> {
+        let (now, read) = (Instant::now(), Arc::new(self.read()?));
         let mut known = self
+            .0
             .keyring
             .known
             .write()
@@ -297,7 +306,7 @@ impl Catalogue {
     }
 
     /// Writes changes of keys, and records that keys have existed. The caller holds the lock since it read them.
-    fn change_keys(
+    fn change(
         &self,
         mut changes: Vec<RowChange>,
         apply: impl FnOnce(&[RowChange]) -> Result<(), StoreError>,
@@ -309,6 +318,7 @@ impl Catalogue {
         let done = apply(&changes);
         // Drop the cache whether or not the write succeeded.
         *self
+            .0
             .keyring
             .known
             .write()
@@ -318,11 +328,11 @@ impl Catalogue {
 
     /// Tries again to write revocations that could not be written.
     pub fn write_revocations(&self) -> Result<(), CatalogueError> {
-        if self.keyring.unwritten().is_empty() {
+        if self.0.keyring.unwritten().is_empty() {
             return Ok(());
         }
-        let turn = self.changing_keys()?;
-        let unwritten = self.keyring.unwritten().clone();
+        let turn = self.changing()?;
+        let unwritten = self.0.keyring.unwritten().clone();
         for revoked in unwritten {
             let changes = revoked
                 .ids
@@ -332,10 +342,10 @@ impl Catalogue {
             let action = Action::KeyRevoked {
                 name: revoked.name.clone(),
             };
-            self.change_keys(changes, |changes| {
+            self.change(changes, |changes| {
                 turn.apply(&revoked.by, changes, &[action])
             })?;
-            self.keyring.unwritten().retain(|other| *other != revoked);
+            self.0.keyring.unwritten().retain(|other| *other != revoked);
         }
         Ok(())
     }
@@ -343,29 +353,23 @@ impl Catalogue {
     /// The revocations that could not be written, for [`Catalogue::with_revocations`].
     #[must_use]
     pub fn unwritten_revocations(&self) -> Vec<UnwrittenRevocation> {
-        self.keyring.unwritten().clone()
+        self.0.keyring.unwritten().clone()
     }
 
-    /// The catalogue, reopened, with revocations that could not be written before.
-    #[must_use]
-    pub fn with_revocations(self, unwritten: Vec<UnwrittenRevocation>) -> Self {
-        *self.keyring.unwritten() = unwritten;
-        self
-    }
-
-    fn read_keys(&self) -> Result<Known, CatalogueError> {
-        let mut keys: BTreeMap<String, Kept> = self.rows(Table::Keys)?;
-        let unwritten = self.keyring.unwritten();
+    fn read(&self) -> Result<Known, CatalogueError> {
+        let mut keys: BTreeMap<String, Kept> = self.0.rows(Table::Keys)?;
+        let unwritten = self.0.keyring.unwritten();
         keys.retain(|id, _| !unwritten.iter().any(|revoked| revoked.ids.contains(id)));
         Ok(Known {
             keys,
-            had_any: !self.store.table(Table::Access)?.is_empty(),
+            had_any: !self.0.store.table(Table::Access)?.is_empty(),
         })
     }
 
-    fn kept_keys(&self) -> Result<Arc<Known>, CatalogueError> {
-        if let Some(known) = self.still_known(
-            self.keyring
+    fn known(&self) -> Result<Arc<Known>, CatalogueError> {
+        if let Some(known) = self.0.still_known(
+            self.0
+                .keyring
                 .known
                 .read()
                 .unwrap_or_else(PoisonError::into_inner)
@@ -374,23 +378,22 @@ impl Catalogue {
             return Ok(known);
         }
         let mut keyring = self
+            .0
             .keyring
             .known
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        Ok(Arc::clone(
-            &keyring.insert((now, Arc::new(self.read_keys()?))).1,
-        ))
+        Ok(Arc::clone(&keyring.insert((now, Arc::new(self.read()?))).1))
     }
 }
 
-impl Editor<'_> {
+impl Keys<Editor<'_>> {
     /// Creates a key.
     ///
     /// # Errors
     /// [`CatalogueError::KeyExists`], [`CatalogueError::BadKey`], [`CatalogueError::TrustStated`].
-    pub fn add_key(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
+    pub fn add(&self, new: NewKey) -> Result<MadeKey, CatalogueError> {
         let bad = |sentence| Err(CatalogueError::BadKey(sentence));
         if new.name.is_empty()
             || new.name.len() > NAME_BYTES
@@ -418,27 +421,23 @@ impl Editor<'_> {
             );
         }
         // Statements about libraries are settings. Whoever takes both locks takes this one first.
-        let _settings = self.changing_settings();
-        let turn = self.changing_keys()?;
-        if self
-            .kept_keys()?
-            .values()
-            .any(|kept| kept.key.name == new.name)
-        {
+        let _settings = self.0.changing_settings();
+        let turn = self.changing()?;
+        if self.known()?.values().any(|kept| kept.key.name == new.name) {
             return Err(CatalogueError::KeyExists(new.name));
         }
         let trust = new.trusted.map_or(Ok(Vec::new()), |trusted| {
-            self.trust_of_new_key(&new.libraries, trusted)
+            self.0.libraries().trust_of_new_key(&new.libraries, trusted)
         })?;
-        let made = self.make_key(&turn, new, Vec::new(), trust);
-        self.forget_trust();
+        let made = self.make(&turn, new, Vec::new(), trust);
+        self.0.libraries().forget();
         made
     }
 
     /// Revokes a key immediately. Returns whether it existed.
-    pub fn revoke_key(&self, name: &str) -> Result<bool, CatalogueError> {
-        let turn = self.changing_keys()?;
-        let kept = self.kept_keys()?;
+    pub fn revoke(&self, name: &str) -> Result<bool, CatalogueError> {
+        let turn = self.changing()?;
+        let kept = self.known()?;
         let revoked = kept.values().filter(|kept| kept.key.name == name);
         let changes: Vec<_> = revoked
             .map(|kept| RowChange::delete(Table::Keys, &kept.key.id))
@@ -448,8 +447,8 @@ impl Editor<'_> {
             let action = Action::KeyRevoked {
                 name: name.to_owned(),
             };
-            self.change_keys(changes, |changes| {
-                turn.apply(&self.actor, changes, &[action])
+            self.change(changes, |changes| {
+                turn.apply(&self.0.actor, changes, &[action])
             })?;
         }
         Ok(was_there)
@@ -460,7 +459,7 @@ impl Editor<'_> {
     ///
     /// # Errors
     /// [`CatalogueError::RevokedInMemory`] as long as it is not written.
-    pub fn revoke_key_at_once(&self, name: &str) -> Result<bool, CatalogueError> {
+    pub fn revoke_at_once(&self, name: &str) -> Result<bool, CatalogueError> {
         let in_memory = |why: CatalogueError| match why {
             CatalogueError::Store(why) => CatalogueError::RevokedInMemory {
                 name: name.to_owned(),
@@ -469,6 +468,7 @@ impl Editor<'_> {
             other => other,
         };
         let was_held = self
+            .0
             .keyring
             .unwritten()
             .iter()
@@ -476,16 +476,18 @@ impl Editor<'_> {
         if was_held {
             self.write_revocations().map_err(in_memory)?;
         }
-        let kept = self.kept_keys()?;
+        let kept = self.known()?;
         let of_name = kept.values().filter(|kept| kept.key.name == name);
         let ids: BTreeSet<String> = of_name.map(|kept| kept.key.id.clone()).collect();
-        match self.revoke_key(name) {
+        match self.revoke(name) {
             Err(CatalogueError::Store(why)) => {
-                let (name, by) = (name.to_owned(), self.actor.clone());
-                self.keyring
+                let (name, by) = (name.to_owned(), self.0.actor.clone());
+                self.0
+                    .keyring
                     .unwritten()
                     .push(UnwrittenRevocation { name, ids, by });
                 *self
+                    .0
                     .keyring
                     .known
                     .write()
@@ -500,13 +502,9 @@ impl Editor<'_> {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchKey`].
-    pub fn rotate_key(
-        &self,
-        name: &str,
-        overlap: SignedDuration,
-    ) -> Result<MadeKey, CatalogueError> {
-        let turn = self.changing_keys()?;
-        let kept = self.kept_keys()?;
+    pub fn rotate(&self, name: &str, overlap: SignedDuration) -> Result<MadeKey, CatalogueError> {
+        let turn = self.changing()?;
+        let kept = self.known()?;
         let of_name = || kept.values().filter(|kept| kept.key.name == name);
         let newest = of_name().max_by_key(|kept| kept.key.created);
         let Some(newest) = newest else {
@@ -550,11 +548,11 @@ impl Editor<'_> {
             quota,
             expires,
         };
-        self.make_key(&turn, new, shortened, Vec::new())
+        self.make(&turn, new, shortened, Vec::new())
     }
 
     /// Makes a key, in the same step as changes of other `keys` and statements about libraries.
-    fn make_key(
+    fn make(
         &self,
         turn: &Turn<'_>,
         new: NewKey,
@@ -605,8 +603,8 @@ impl Editor<'_> {
                 trusted,
             });
         }
-        self.change_keys(changes, |changes| {
-            turn.apply(&self.actor, changes, &actions)
+        self.change(changes, |changes| {
+            turn.apply(&self.0.actor, changes, &actions)
         })?;
         Ok(MadeKey {
             key: key.into(),
@@ -660,12 +658,13 @@ mod tests {
     #[test]
     fn a_secret_opens_until_it_is_revoked_and_is_kept_nowhere() {
         let (folder, catalogue) = catalogue();
-        assert!(catalogue.has_no_keys().unwrap() && catalogue.is_open().unwrap());
+        assert!(catalogue.keys().is_empty().unwrap() && catalogue.keys().is_open().unwrap());
         let made = catalogue
             .by(Actor::Local)
-            .add_key(new("shop", Role::Ingest, &["mine"]))
+            .keys()
+            .add(new("shop", Role::Ingest, &["mine"]))
             .unwrap();
-        let known = catalogue.key_of(&made.secret).unwrap().unwrap();
+        let known = catalogue.keys().of_secret(&made.secret).unwrap().unwrap();
         assert_eq!(api::Key::from((*known).clone()), made.key);
         for wrong in [
             "",
@@ -675,7 +674,7 @@ mod tests {
             &made.secret.replace("lap", "lop"),
         ] {
             assert_eq!(
-                catalogue.key_of(wrong).unwrap(),
+                catalogue.keys().of_secret(wrong).unwrap(),
                 Err(AccessDenied::Unknown),
                 "{wrong}"
             );
@@ -688,12 +687,12 @@ mod tests {
             assert!(memchr::memmem::find(&bytes, random.as_bytes()).is_none());
         }
         let catalogue = Catalogue::open(folder.path()).unwrap();
-        assert_eq!(catalogue.keys().unwrap(), [made.key]);
-        assert!(catalogue.key_of(&made.secret).unwrap().is_ok());
+        assert_eq!(catalogue.keys().list().unwrap(), [made.key]);
+        assert!(catalogue.keys().of_secret(&made.secret).unwrap().is_ok());
         let editor = catalogue.by(Actor::Local);
-        assert!(editor.revoke_key("shop").unwrap() && !editor.revoke_key("shop").unwrap());
+        assert!(editor.keys().revoke("shop").unwrap() && !editor.keys().revoke("shop").unwrap());
         assert_eq!(
-            catalogue.key_of(&made.secret).unwrap(),
+            catalogue.keys().of_secret(&made.secret).unwrap(),
             Err(AccessDenied::Unknown)
         );
     }
@@ -702,42 +701,48 @@ mod tests {
     fn a_rotated_key_has_two_secrets_for_a_while() {
         let (_folder, catalogue) = catalogue();
         let editor = catalogue.by(Actor::Local);
-        let old = editor.add_key(new("a", Role::Check, &[])).unwrap();
+        let old = editor.keys().add(new("a", Role::Check, &[])).unwrap();
         let both = editor
-            .rotate_key("a", SignedDuration::from_hours(1))
+            .keys()
+            .rotate("a", SignedDuration::from_hours(1))
             .unwrap();
         assert!(
-            catalogue.key_of(&old.secret).unwrap().is_ok()
-                && catalogue.key_of(&both.secret).unwrap().is_ok()
+            catalogue.keys().of_secret(&old.secret).unwrap().is_ok()
+                && catalogue.keys().of_secret(&both.secret).unwrap().is_ok()
         );
-        let alone = editor.rotate_key("a", SignedDuration::ZERO).unwrap();
+        let alone = editor.keys().rotate("a", SignedDuration::ZERO).unwrap();
         assert_eq!(
-            catalogue.key_of(&old.secret).unwrap(),
+            catalogue.keys().of_secret(&old.secret).unwrap(),
             Err(AccessDenied::Expired)
         );
         assert_eq!(
-            catalogue.key_of(&both.secret).unwrap(),
+            catalogue.keys().of_secret(&both.secret).unwrap(),
             Err(AccessDenied::Expired)
         );
         assert_eq!(
-            catalogue.key_of(&alone.secret).unwrap().unwrap().expires,
+            catalogue
+                .keys()
+                .of_secret(&alone.secret)
+                .unwrap()
+                .unwrap()
+                .expires,
             None
         );
         assert!(matches!(
-            editor.rotate_key("b", SignedDuration::ZERO),
+            editor.keys().rotate("b", SignedDuration::ZERO),
             Err(CatalogueError::NoSuchKey(_))
         ));
-        assert!(editor.revoke_key("a").unwrap() && catalogue.has_no_keys().unwrap());
-        assert!(!catalogue.is_open().unwrap());
+        assert!(editor.keys().revoke("a").unwrap() && catalogue.keys().is_empty().unwrap());
+        assert!(!catalogue.keys().is_open().unwrap());
     }
 
     #[test]
     fn keys_that_cannot_be() {
         let (_folder, catalogue) = catalogue();
         let editor = catalogue.by(Actor::Local);
-        editor.add_key(new("a", Role::Admin, &[])).unwrap();
+        editor.keys().add(new("a", Role::Admin, &[])).unwrap();
         assert!(matches!(
-            editor.add_key(new("a", Role::Check, &[])),
+            editor.keys().add(new("a", Role::Check, &[])),
             Err(CatalogueError::KeyExists(_))
         ));
         let hourly = NewKey {
@@ -769,7 +774,7 @@ mod tests {
         ];
         for new in bad {
             assert!(matches!(
-                editor.add_key(new),
+                editor.keys().add(new),
                 Err(CatalogueError::BadKey(_))
             ));
         }

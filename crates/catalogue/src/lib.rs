@@ -19,84 +19,83 @@ pub mod permission;
 pub mod sources;
 
 mod add;
-mod allow;
+mod allow_lists;
 mod amend;
 mod answer;
+mod answer_size;
+mod audit;
 mod authority;
+mod books;
 mod check;
 mod checking;
-mod choice;
 mod collage;
 mod copy;
 mod decisions;
 mod digest;
 mod disguise;
 mod doctor;
+mod duplicate_candidates;
 mod duplicates;
 mod editor;
 mod entry;
 mod error;
-mod find;
 mod gate;
 mod gate_queue;
-mod given;
+mod gem_list;
 mod ingest;
 mod jobs;
-mod kept;
 mod keys;
 mod leased;
+mod libraries;
 mod nodes;
 mod pages;
+mod recipes;
 mod restore;
-mod rows;
+mod settings;
 mod sharing;
-mod shown;
-mod suspects;
+mod side_by_side;
 mod text;
 mod transfer;
-mod trust;
 mod webhooks;
-mod whole;
 
 pub use add::Prepared;
-pub use allow::Allowable;
+pub use allow_lists::{AllowLists, Allowable};
 pub use answer::{CheckOptions, Comparison, Query, Recipes, TextGems};
-pub use check::compare;
+pub use audit::Audit;
+pub use books::{Books, Sought};
+pub use check::{Checks, compare};
 pub use copy::Copied;
-pub use decisions::{Case, SoughtDecisions};
+pub use decisions::{Case, Decisions, SoughtDecisions};
 pub use digest::digests_of;
 pub use doctor::SOON;
 pub use duplicates::{DuplicateOptions, Duplicates, FoundDuplicates};
 pub use editor::Editor;
 pub use entry::{BookGems, Content, NewEntry, TextOr};
 pub use error::CatalogueError;
-pub use find::Sought;
 pub use gate::Gate;
-pub use given::MAX_GEMS;
+pub use gem_list::MAX_GEMS;
 pub use jobs::Backups;
-pub use kept::{MOST_COMPARED, side_by_side};
-pub use keys::{AccessDenied, Key, UnwrittenRevocation, Usage};
-use lapidary_gems::{Lexicon, Recipe, RecipeName};
+pub use keys::{AccessDenied, Key, Keys, UnwrittenRevocation, Usage};
+use lapidary_gems::RecipeName;
 pub use leased::{Leased, Stop};
-pub use rows::put;
+pub use libraries::Libraries;
+use recipes::chosen;
+pub use settings::put;
 use sharing::{GATE, Turn};
+pub use side_by_side::{MOST_COMPARED, side_by_side};
 pub use text::Text;
-use text::memory_for;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::sync::{Mutex, RwLock};
 
 use uuid::Uuid;
 
-use crate::api::{AuditEntry, AuditPage, LexiconStats, Page, RecipeStats, Stats};
+use crate::api::Stats;
 use crate::metrics::METRICS;
 use lapidary_checking::RuleChanges;
 use lapidary_store::{
-    Administration, AuditFrom, BookId, BookKey, ClusterVitals, Condition, Library, Record,
-    RocksStore, Snapshot, Store, StoreError, UNWATCHED, Vitals,
+    Administration, ClusterVitals, RocksStore, Store, StoreError, UNWATCHED, Vitals,
 };
 use lapidary_store_redis::{ClusterAddress, ClusterStore};
 
@@ -104,14 +103,6 @@ use lapidary_store_redis::{ClusterAddress, ClusterStore};
 const BACKUPS: &str = "backups";
 const COMPACTION: &str = "compaction";
 const VERIFICATION: &str = "verification";
-/// Number of records fetched at a time while filling a page.
-const READ_AT_ONCE: usize = 100;
-/// How long a change of the recipes looks for a moment in which no books are being added.
-const FEEDS: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_millis(2);
-/// How much of the audit log is read for those entries of it that are about some books.
-const AUDIT_PAGES: usize = 50;
-const AUDIT_PAGE: usize = 1_000;
 
 /// A catalogue of books: a store, plus any changes to the rule that checks use. It can be used from any number of
 /// threads at once.
@@ -120,8 +111,8 @@ pub struct Catalogue {
     rule: RuleChanges,
     jobs: jobs::Jobs,
     keyring: keys::Keyring,
-    allowances: allow::AllowancesRead,
-    trust: trust::TrustRead,
+    allowances: allow_lists::AllowancesRead,
+    trust: libraries::TrustRead,
     backups: Backups,
     webhooks: webhooks::Webhooks,
     client_recipe: Option<RecipeName>,
@@ -182,8 +173,8 @@ impl Catalogue {
             rule: RuleChanges::default(),
             jobs: jobs::Jobs::default(),
             keyring: keys::Keyring::default(),
-            allowances: allow::AllowancesRead::default(),
-            trust: trust::TrustRead::default(),
+            allowances: allow_lists::AllowancesRead::default(),
+            trust: libraries::TrustRead::default(),
             backups: Backups::Nowhere,
             webhooks: webhooks::Webhooks::default(),
             client_recipe: None,
@@ -218,26 +209,11 @@ impl Catalogue {
         }
     }
 
-    /// The recipe assumed for gems that arrive without a recipe name. Such clients know only one recipe, whatever the
-    /// default is now.
-    ///
-    /// It is the recipe that was set with [`Catalogue::with_client_recipe`]; otherwise `released`, which the
-    /// published client computes, or `documented`, whichever is ready first; `None` if neither is. A recipe that is
-    /// still being added therefore changes nothing here until every book has gems of it.
+    /// The catalogue, reopened, with revocations that could not be written before.
     #[must_use]
-    pub fn client_recipe(&self) -> Option<RecipeName> {
-        let snapshot = self.store.snapshot();
-        let exact = [Recipe::released(), Recipe::documented()];
-        let found = exact
-            .iter()
-            .map(Recipe::name)
-            .find(|name| snapshot.is_ready(name));
-        self.client_recipe.as_ref().or(found).cloned()
-    }
-
-    /// The shared lock, held while books are added.
-    fn feed(&self) -> RwLockReadGuard<'_, ()> {
-        self.feeding.read().unwrap_or_else(PoisonError::into_inner)
+    pub fn with_revocations(self, unwritten: Vec<UnwrittenRevocation>) -> Self {
+        *self.keyring.unwritten() = unwritten;
+        self
     }
 
     /// The turn of the gate among all processes that share the store; `None` if this is the only one.
@@ -248,101 +224,11 @@ impl Catalogue {
             .transpose()
     }
 
-    /// Runs a change of the set of recipes while no books are being added.
-    fn between_feeds<T>(&self, change: impl FnOnce() -> T) -> T {
-        let _alone = self.alone_between_feeds();
-        change()
-    }
-
-    /// Waits until no books are being added. Those who begin to add some wait for whoever waits for the lock, as long as the
-    /// longest of those who have begun. So this looks for a moment without any before it waits.
-    fn alone_between_feeds(&self) -> RwLockWriteGuard<'_, ()> {
-        let since = Instant::now();
-        while since.elapsed() < FEEDS {
-            match self.feeding.try_write() {
-                Ok(alone) => return alone,
-                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => sleep(PAUSE),
-            }
-        }
-        self.feeding.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The recipes of the catalogue, the default first.
-    fn recipes(&self) -> Vec<Recipe> {
-        self.store.snapshot().recipes()
-    }
-
-    /// The recipe `asked` for, or the default. The default of a new catalogue is `hardened`.
-    ///
-    /// # Errors
-    /// If the catalogue has no gems of that recipe.
-    pub fn recipe(&self, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
-        chosen(self.recipes(), asked)
-    }
-
-    /// Estimates the most memory that adding a text takes, besides the text itself. The text may be part of a line of
-    /// JSON.
-    pub fn memory_for(&self, text: &[u8]) -> Result<usize, CatalogueError> {
-        let words = self.keeps_folds()? || self.recipes().iter().any(Recipe::is_signature);
-        Ok(memory_for(text, words))
-    }
-
-    /// Returns a book's record.
-    pub fn book(&self, key: &BookKey) -> Result<Option<Record>, CatalogueError> {
-        let snapshot = self.store.snapshot();
-        match snapshot.find(key)? {
-            Some(number) => Ok(snapshot.fetch(&[number])?.pop().flatten()),
-            None => Ok(None),
-        }
-    }
-
-    /// Returns a page of a library: up to `limit` records in order of their ids, starting after `cursor`. A page has
-    /// fewer if the records are long.
-    ///
-    /// # Errors
-    /// [`CatalogueError::NoSuchLibrary`] if the library holds no books.
-    pub fn books(
-        &self,
-        library: &Library,
-        cursor: Option<&BookId>,
-        limit: usize,
-    ) -> Result<Page, CatalogueError> {
-        let snapshot = self.store.snapshot();
-        let mut books: Vec<Record> = Vec::new();
-        // Fetch in small batches: long records can fill the page early.
-        let wanted = limit.saturating_add(1);
-        while books.len() < wanted && shown::fitting(&books) >= books.len() {
-            let after = books.last().map(|record| record.key.id.clone());
-            let some = (wanted - books.len()).min(READ_AT_ONCE);
-            let read = snapshot.walk(library, after.as_ref().or(cursor), some)?;
-            let is_last = read.len() < some;
-            books.extend(read.into_iter().map(|(_, record)| record));
-            if is_last {
-                break;
-            }
-        }
-        if books.is_empty() && snapshot.library(library)?.is_none() {
-            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
-        }
-        let shown = limit.min(shown::fitting(&books));
-        let more = books.len() > shown;
-        books.truncate(shown);
-        let next_cursor = books
-            .last()
-            .filter(|_| more)
-            .map(|record| record.key.id.clone());
-        Ok(Page {
-            books: books.into_iter().map(Into::into).collect(),
-            next_cursor,
-        })
-    }
-
     /// Returns statistics of the catalogue.
     pub fn stats(&self) -> Result<Stats, CatalogueError> {
         let snapshot = self.store.snapshot();
         let recipes = Self::recipe_stats(&*snapshot)?;
-        let libraries = self.listed(snapshot.libraries()?)?;
+        let libraries = self.libraries().listed(snapshot.libraries()?)?;
         let books = libraries.iter().map(|library| library.books).sum();
         let disabled = libraries.iter().map(|library| library.disabled).sum();
         let disk_bytes = self
@@ -366,49 +252,6 @@ impl Catalogue {
             rule,
             cluster,
         })
-    }
-
-    /// Returns the recipes of the catalogue, the default first.
-    pub fn recipe_list(&self) -> Result<Vec<RecipeStats>, CatalogueError> {
-        Self::recipe_stats(&*self.store.snapshot())
-    }
-
-    /// Returns the lexicon of this name, if a recipe has it.
-    #[must_use]
-    pub fn lexicon(&self, name: &str) -> Option<Arc<Lexicon>> {
-        self.recipes()
-            .iter()
-            .filter_map(|recipe| recipe.lexicon())
-            .find(|lexicon| lexicon.name() == name)
-            .cloned()
-    }
-
-    fn recipe_stats(snapshot: &dyn Snapshot) -> Result<Vec<RecipeStats>, CatalogueError> {
-        let recipes = snapshot
-            .recipes()
-            .into_iter()
-            .enumerate()
-            .map(|(i, recipe)| {
-                let classes = snapshot.sizes(recipe.name())?.classes;
-                let books = classes.iter().map(|class| class.books).sum();
-                let gems = classes.iter().map(|class| class.gems).sum();
-                let ready = snapshot.is_ready(recipe.name());
-                let lexicon = recipe.lexicon().map(|lexicon| LexiconStats {
-                    name: lexicon.name().to_owned(),
-                    documents: lexicon.documents(),
-                    words: lexicon.different() as u64,
-                    bytes: lexicon.written().len() as u64,
-                });
-                Ok(RecipeStats {
-                    recipe: recipe.name().clone(),
-                    default: i == 0,
-                    ready,
-                    books,
-                    gems,
-                    lexicon,
-                })
-            });
-        recipes.collect()
     }
 
     /// Returns what an administrator monitors, if the store's engine knows it, and updates this process's metrics. The
@@ -481,57 +324,6 @@ impl Catalogue {
             .is_some_and(Administration::wants_reopening)
     }
 
-    /// Returns a page of the audit log: up to `limit` entries.
-    pub fn audit(&self, from: AuditFrom, limit: usize) -> Result<AuditPage, CatalogueError> {
-        let mut entries = self.store.audit(from, limit.saturating_add(1))?;
-        let more = entries.len() > limit;
-        entries.truncate(limit);
-        let next = entries.last().filter(|_| more).map(|entry| entry.number);
-        Ok(AuditPage {
-            entries: entries.into_iter().map(Into::into).collect(),
-            next,
-        })
-    }
-
-    /// Returns a page of the entries of the audit log about the books of a library, or about one book of it: up to `limit`
-    /// entries, of the next 50,000 of the log.
-    pub fn audit_of(
-        &self,
-        mut from: AuditFrom,
-        library: &str,
-        book: Option<&str>,
-        limit: usize,
-    ) -> Result<AuditPage, CatalogueError> {
-        let is_meant = |entry: &AuditEntry| {
-            let about = entry.action.book();
-            about.is_some_and(|about| {
-                about.library == library && book.is_none_or(|book| about.id == book)
-            })
-        };
-        let mut found = Vec::new();
-        let mut next = None;
-        for _ in 0..AUDIT_PAGES {
-            let page = self.audit(from, AUDIT_PAGE)?;
-            next = page.next;
-            for entry in page.entries.into_iter().filter(is_meant) {
-                found.push(entry);
-                if found.len() == limit {
-                    next = found.last().map(|entry| entry.number);
-                    return Ok(AuditPage {
-                        entries: found,
-                        next,
-                    });
-                }
-            }
-            let Some(last) = next else { break };
-            from = AuditFrom::Behind(last);
-        }
-        Ok(AuditPage {
-            entries: found,
-            next,
-        })
-    }
-
     /// Reads everything and returns the inconsistencies found, one sentence each.
     pub fn verify(&self) -> Result<Vec<String>, CatalogueError> {
         Ok(self.administration(VERIFICATION)?.verify(UNWATCHED)?)
@@ -549,40 +341,4 @@ impl Catalogue {
             .administration()
             .map_or(Ok(()), Administration::flush)?)
     }
-}
-
-impl Editor<'_> {
-    /// Removes books. Returns whether each of them existed.
-    pub fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
-        self.remove_if(keys, &Condition::default())
-    }
-
-    /// Removes books, all or none, if each that exists meets the condition. Returns whether each of them existed.
-    ///
-    /// # Errors
-    /// [`StoreError::OtherVersion`], and [`StoreError::SetByAdministrator`] and [`StoreError::MayNotForbid`] for a book that the
-    /// actor may not remove.
-    pub fn remove_if(
-        &self,
-        keys: &[BookKey],
-        condition: &Condition,
-    ) -> Result<Vec<bool>, CatalogueError> {
-        let condition = Condition {
-            keeps: self.authority()?.keeps_of_removed(),
-            ..condition.clone()
-        };
-        let were_there = self.store.remove_if(&self.actor, keys, &condition)?;
-        let removed = were_there.iter().filter(|there| **there).count();
-        METRICS.changed("removed", removed as u64);
-        Ok(were_there)
-    }
-}
-
-/// The recipe asked for, or the first of `recipes`, or `hardened` if there are none yet.
-fn chosen(recipes: Vec<Recipe>, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
-    let Some(name) = asked else {
-        return Ok(recipes.into_iter().next().unwrap_or_else(Recipe::hardened));
-    };
-    let found = recipes.iter().find(|recipe| recipe.name() == name).cloned();
-    found.ok_or_else(|| CatalogueError::no_such_recipe(name, &recipes))
 }

@@ -227,9 +227,10 @@ impl Catalogue {
             let mut adopted = Instant::now();
             while !catalogue.jobs.are_stopping() {
                 let learned = catalogue
-                    .learn_keys()
-                    .and_then(|()| catalogue.learn_allowances());
-                let learned = learned.and_then(|()| catalogue.learn_trust());
+                    .keys()
+                    .learn()
+                    .and_then(|()| catalogue.allow_lists().learn());
+                let learned = learned.and_then(|()| catalogue.libraries().learn());
                 let due = adopted.elapsed() >= ADOPT;
                 let looked =
                     learned.and_then(|()| if due { catalogue.resume_jobs() } else { Ok(()) });

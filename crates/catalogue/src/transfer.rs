@@ -9,7 +9,7 @@ use base64::prelude::BASE64_STANDARD;
 use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 
-use super::whole::of_little_text;
+use super::books::of_little_text;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader};
 use crate::parse;
@@ -55,7 +55,7 @@ impl Catalogue {
             lapidary_export: VERSION,
             recipes: recipes.clone(),
             incomplete,
-            untrusted: self.trust()?.untrusted().cloned().collect(),
+            untrusted: self.libraries().trust()?.untrusted().cloned().collect(),
             keeps_folds,
             books,
         };
@@ -68,7 +68,12 @@ impl Catalogue {
                 let Some((_, last)) = page.last() else { break };
                 after = Some(last.key.id.clone());
                 for some in of_little_text(page) {
-                    for book in self.whole(&*snapshot, &some)?.into_iter().flatten() {
+                    for book in self
+                        .books()
+                        .complete(&*snapshot, &some)?
+                        .into_iter()
+                        .flatten()
+                    {
                         write_line(out, &line(&recipes, book))?;
                         done += 1;
                     }
@@ -76,7 +81,8 @@ impl Catalogue {
                 watch(done, books)?;
             }
         }
-        self.each_decision(|decision| write_line(out, &ExportDecision { decision }))?;
+        self.decisions()
+            .each(|decision| write_line(out, &ExportDecision { decision }))?;
         write_line(out, &ExportEnd { end: done })?;
         out.flush().map_err(CatalogueError::Output)?;
         Ok(done)
@@ -100,7 +106,10 @@ impl Catalogue {
                 let (store, staged) =
                     RocksStore::stage(folder, &header.recipes, reading.books(header.books, watch))?;
                 let catalogue = Self::with_store(Box::new(store));
-                catalogue.by(Actor::Local).distrust(&header.untrusted)?;
+                catalogue
+                    .by(Actor::Local)
+                    .libraries()
+                    .distrust(&header.untrusted)?;
                 reading.decisions(&catalogue.by(Actor::Local))?;
                 catalogue.by(Actor::Local).keep_folds(header.keeps_folds)?;
                 for name in header.ready() {
@@ -155,7 +164,7 @@ impl Editor<'_> {
     ) -> Result<u64, CatalogueError> {
         let mut reading = Reading::new(input, line, account);
         let header = reading.header()?;
-        self.distrust(&header.untrusted)?;
+        self.libraries().distrust(&header.untrusted)?;
         self.between_feeds(|| self.take_recipes(&header))?;
         loop {
             let mut some = Vec::new();
@@ -389,7 +398,7 @@ impl<'a> Reading<'a> {
             self.take(2 * self.line.len())?;
             let ExportDecision { decision } =
                 parse::json(&self.line).map_err(|wrong| self.bad(wrong))?;
-            if !to.import_decision(decision)? {
+            if !to.decisions().import(decision)? {
                 return Err(self.bad("the catalogue has another decision with this id"));
             }
             if !self.next()? {

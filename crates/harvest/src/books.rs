@@ -150,6 +150,7 @@ impl Harvest<'_> {
         let mut added = self
             .source
             .editor_of_definer(self.editor)
+            .books()
             .add_some(entries)
             .into_iter();
         for (book, ids) in files {
@@ -419,7 +420,7 @@ impl Harvest<'_> {
             library: self.source.library.clone(),
             id: id_of(entry)?,
         };
-        let record = self.editor.book(&key)?;
+        let record = self.editor.books().get(&key)?;
         if record.is_some_and(|record| !record.is_disabled()) {
             self.tally().gone += 1;
             self.disable(key.id.as_str(), true)?;
@@ -450,9 +451,9 @@ impl Harvest<'_> {
         );
         if disabled {
             let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
-            editor.lose(&key, &format!("{lost}{today}"))?;
+            editor.books().lose(&key, &format!("{lost}{today}"))?;
         } else {
-            editor.restore(&key, &lost)?;
+            editor.books().restore(&key, &lost)?;
         }
         Ok(())
     }

@@ -61,7 +61,7 @@ impl Index {
             Ok::<_, EvaluateError>(NewEntry::new(key, Rights::Protected, content))
         };
         let mut refused = None;
-        self.catalogue.by(Actor::Local).add_all(
+        self.catalogue.by(Actor::Local).books().add_all(
             books,
             recipes,
             |book| vec![((), entry(book))],
@@ -94,7 +94,10 @@ impl Index {
             day: Some(Date::constant(2000, 1, 1)),
             ..CheckOptions::default()
         };
-        Ok(self.catalogue.check(&Query::text(text), &options)?)
+        Ok(self
+            .catalogue
+            .checks()
+            .report(&Query::text(text), &options)?)
     }
 }
 
@@ -113,7 +116,7 @@ impl Detector for ByRecipes<'_> {
     fn check(&self, text: &Text<'_>) -> Result<Vec<usize>, EvaluateError> {
         let mut named = Vec::new();
         for recipe in self.recipes {
-            for book in self.index.catalogue.matching(text, recipe)? {
+            for book in self.index.catalogue.checks().matching(text, recipe)? {
                 let number = book.id.as_str().parse();
                 named.push(
                     number.map_err(|e| EvaluateError::Internal(format!("a book's number: {e}")))?,

@@ -22,7 +22,7 @@ impl Operation for ListAllowLists {
         .answers(&[(200, "All allow-lists, by name")]);
 
     fn run(session: &Session<'_>, (): (), (): ()) -> Result<AllowLists, OperationError> {
-        let allow = session.allow_lists()?;
+        let allow = session.allow_lists().list()?;
         Ok(AllowLists { allow })
     }
 }
@@ -68,7 +68,7 @@ impl Operation for PutAllowList {
         mut list: ToAllow,
     ) -> Result<Upserted<AllowList>, OperationError> {
         let note = list.note.take();
-        let (item, replaced) = session.allow(name, allowable(list)?, note)?;
+        let (item, replaced) = session.allow_lists().put(name, allowable(list)?, note)?;
         Ok(Upserted {
             item,
             is_new: !replaced,
@@ -106,7 +106,7 @@ impl Operation for DeleteAllowList {
         .answers(&[(204, "It was removed")]);
 
     fn run(session: &Session<'_>, name: BookId, (): ()) -> Result<Done, OperationError> {
-        if session.disallow(&name)? {
+        if session.allow_lists().remove(&name)? {
             return Ok(Done);
         }
         let detail = format!("there is no allow-list '{}'", excerpt(name.as_str()));

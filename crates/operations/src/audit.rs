@@ -58,10 +58,12 @@ impl Operation for ShowAudit {
         };
         let limit = page_limit(query.limit)?;
         match (query.library, query.book) {
-            (None, None) => Ok(session.audit(from, limit)?),
+            (None, None) => Ok(session.audit().page(from, limit)?),
             (None, Some(_)) => Err(bad_query("'book' needs the 'library' that it is in")),
             (Some(library), book) => {
-                Ok(session.audit_of(from, &library, book.as_deref(), limit)?)
+                Ok(session
+                    .audit()
+                    .page_about(from, &library, book.as_deref(), limit)?)
             }
         }
     }

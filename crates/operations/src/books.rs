@@ -20,7 +20,7 @@ impl Operation for ShowBook {
             .answers(&[(200, "The book's record")]);
 
     fn run(session: &Session<'_>, key: BookKey, (): ()) -> Result<Record, OperationError> {
-        there(session.book(&key)?, &key).map(Into::into)
+        there(session.books().get(&key)?, &key).map(Into::into)
     }
 }
 
@@ -58,7 +58,7 @@ impl Operation for AmendBook {
         key: BookKey,
         amendment: Amendment,
     ) -> Result<Record, OperationError> {
-        there(session.amend(&key, &amendment)?, &key).map(Into::into)
+        there(session.books().amend(&key, &amendment)?, &key).map(Into::into)
     }
 }
 
@@ -79,7 +79,7 @@ impl Operation for ShowMatches {
             .answers(&[(200, "The report, with spans")]);
 
     fn run(session: &Session<'_>, key: BookKey, (): ()) -> Result<Report, OperationError> {
-        there(session.matches_of(&key)?, &key)
+        there(session.checks().of_book(&key)?, &key)
     }
 }
 
@@ -96,7 +96,7 @@ impl Operation for DeleteBook {
             .answers(&[(204, "It was removed")]);
 
     fn run(session: &Session<'_>, key: BookKey, (): ()) -> Result<Done, OperationError> {
-        let removed = session.remove(std::slice::from_ref(&key))?;
+        let removed = session.books().remove(std::slice::from_ref(&key))?;
         there(removed.contains(&true).then_some(Done), &key)
     }
 }

@@ -83,7 +83,9 @@ impl Operation for ListDecisions {
             day: query.day,
         };
         let cursor = query.cursor.as_deref();
-        Ok(session.decisions(&sought, session.only_of(), cursor, limit)?)
+        Ok(session
+            .decisions()
+            .page(&sought, session.only_of(), cursor, limit)?)
     }
 }
 
@@ -111,7 +113,7 @@ impl Operation for Decide {
         .answers(&[(201, "It was recorded")]);
 
     fn run(session: &Session<'_>, (): (), new: NewDecision) -> Result<Decision, OperationError> {
-        Ok(session.decide(&new, session.only_of())?)
+        Ok(session.decisions().decide(&new, session.only_of())?)
     }
 }
 
@@ -130,6 +132,6 @@ impl Operation for ShowDecision {
         .answers(&[(200, "The entry")]);
 
     fn run(session: &Session<'_>, id: String, (): ()) -> Result<Decision, OperationError> {
-        Ok(session.decision(&id, session.only_of())?)
+        Ok(session.decisions().get(&id, session.only_of())?)
     }
 }

@@ -77,6 +77,8 @@ impl Operation for FindBooks {
             author: query.author,
             library,
         };
-        Ok(session.find(&sought, seen, query.cursor.as_deref(), limit)?)
+        Ok(session
+            .books()
+            .find(&sought, seen, query.cursor.as_deref(), limit)?)
     }
 }

@@ -19,7 +19,7 @@ impl Operation for ListKeys {
         .answers(&[(200, "The keys")]);
 
     fn run(session: &Session<'_>, (): (), (): ()) -> Result<Keys, OperationError> {
-        let keys = session.keys()?;
+        let keys = session.keys().list()?;
         Ok(Keys { keys })
     }
 }
@@ -46,7 +46,7 @@ impl Operation for MakeKey {
         .answers(&[(201, "The key and its secret")]);
 
     fn run(session: &Session<'_>, (): (), new: NewKey) -> Result<MadeKey, OperationError> {
-        Ok(session.add_key(new)?)
+        Ok(session.keys().add(new)?)
     }
 }
 
@@ -73,7 +73,7 @@ impl Operation for RotateKey {
         rotation: Rotation,
     ) -> Result<MadeKey, OperationError> {
         let overlap = SignedDuration::from_secs(rotation.overlap_seconds.into());
-        Ok(session.rotate_key(&name, overlap)?)
+        Ok(session.keys().rotate(&name, overlap)?)
     }
 }
 

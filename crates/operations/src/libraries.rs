@@ -20,7 +20,7 @@ impl Operation for ListLibraries {
         .answers(&[(200, "All libraries that have books")]);
 
     fn run(session: &Session<'_>, (): (), (): ()) -> Result<Libraries, OperationError> {
-        let libraries = session.libraries()?;
+        let libraries = session.libraries().list()?;
         Ok(Libraries { libraries })
     }
 }
@@ -67,7 +67,7 @@ impl Operation for ListBooks {
     ) -> Result<Page, OperationError> {
         let cursor: Option<BookId> = query.cursor.map(TryInto::try_into).transpose()?;
         let limit = page_limit(query.limit)?;
-        Ok(session.books(&library, cursor.as_ref(), limit)?)
+        Ok(session.books().page(&library, cursor.as_ref(), limit)?)
     }
 }
 
@@ -97,7 +97,7 @@ impl Operation for TrustLibrary {
         library: Library,
         said: LibraryTrust,
     ) -> Result<LibraryTrust, OperationError> {
-        session.set_trust(&library, said.trusted)?;
+        session.libraries().set_trust(&library, said.trusted)?;
         Ok(said)
     }
 }

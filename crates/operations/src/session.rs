@@ -96,7 +96,7 @@ pub trait Host: Send + Sync {
 
     /// Revokes a key immediately. Returns whether it existed.
     fn revoke_key(&self, editor: &Editor<'_>, name: &str) -> Result<bool, CatalogueError> {
-        editor.revoke_key(name)
+        editor.keys().revoke(name)
     }
 }
 

@@ -338,7 +338,7 @@ impl Ingest {
             }
             Sink::Folder { catalogue, all, .. } => {
                 let mut shown = Ok(());
-                catalogue.by(Actor::Local).add_all(
+                catalogue.by(Actor::Local).books().add_all(
                     jobs,
                     all,
                     |(name, job)| {

@@ -110,7 +110,7 @@ impl Access {
             return Ok(Admitted::Anyone);
         }
         let key = match (insider, presented(request.headers())) {
-            (Some(Insider::Key(id)), _) => catalogue.good_key(&id)?.ok_or_else(|| {
+            (Some(Insider::Key(id)), _) => catalogue.keys().valid(&id)?.ok_or_else(|| {
                 let detail =
                     "the key of this session was revoked or has expired; sign in with another";
                 unauthorized(ErrorCode::BadKey, detail)
@@ -138,7 +138,7 @@ impl Access {
         client: Option<SocketAddr>,
         catalogue: &Catalogue,
     ) -> Result<bool, CatalogueError> {
-        Ok(self.loopback && is_here(client) && catalogue.is_open()?)
+        Ok(self.loopback && is_here(client) && catalogue.keys().is_open()?)
     }
 
     /// Refuses requests without a key that a page of another site may have sent.
@@ -152,9 +152,9 @@ impl Access {
             .as_ref()
             .filter(|_| needs == Needs::CheckUnlessOpen)
         else {
-            let detail = if catalogue.is_open()? {
+            let detail = if catalogue.keys().is_open()? {
                 "this server has no keys, and is open to clients on its own machine only; add a key (lapidary keys add)"
-            } else if catalogue.has_no_keys()? {
+            } else if catalogue.keys().is_empty()? {
                 "the last key was revoked, and this call needs one; stop the server and add a key (lapidary keys add \
                  --data DIR --role admin NAME)"
             } else {
@@ -177,7 +177,11 @@ impl Access {
         if let Some(known) = known.filter(holds) {
             return Ok(known);
         }
-        let new = Arc::new(Meter::new(key, catalogue.key_usage(&key.name)?, catalogue));
+        let new = Arc::new(Meter::new(
+            key,
+            catalogue.keys().usage(&key.name)?,
+            catalogue,
+        ));
         let mut meters = self.meters.write().unwrap_or_else(PoisonError::into_inner);
         let meter = meters
             .entry(key.name.clone())
@@ -197,11 +201,15 @@ impl Access {
         books: usize,
     ) -> Result<bool, CatalogueError> {
         let id = catalogue
-            .keys()?
+            .keys()
+            .list()?
             .into_iter()
             .rfind(|key| key.name == name)
             .map(|key| key.id);
-        let key = id.map(|id| catalogue.good_key(&id)).transpose()?.flatten();
+        let key = id
+            .map(|id| catalogue.keys().valid(&id))
+            .transpose()?
+            .flatten();
         key.map_or(Ok(true), |key| {
             self.meter(catalogue, &key)?.count_books(books)
         })
@@ -226,7 +234,7 @@ impl Access {
         if changed.is_empty() {
             Ok(())
         } else {
-            catalogue.note_usage(&changed)
+            catalogue.keys().note_usage(&changed)
         }
     }
 }
@@ -259,8 +267,8 @@ impl Guest {
     pub(super) fn is_still_let_in(&self, catalogue: &Catalogue) -> Result<(), Problem> {
         let detail = "the key of this stream was revoked or has expired; ask the administrator for a new one";
         let is_good = match self {
-            Self::Key(id) => catalogue.good_key(id)?.is_some(),
-            Self::Anyone => catalogue.is_open()?,
+            Self::Key(id) => catalogue.keys().valid(id)?.is_some(),
+            Self::Anyone => catalogue.keys().is_open()?,
             Self::Local => true,
         };
         if is_good {
@@ -399,7 +407,7 @@ async fn counted(key: &Key, meter: &Meter) -> Result<Box<Allowance>, Refusal> {
 
 /// The key of a secret.
 fn key_of(catalogue: &Catalogue, secret: &str) -> Result<Arc<Key>, Refusal> {
-    match catalogue.key_of(secret)? {
+    match catalogue.keys().of_secret(secret)? {
         Ok(key) => Ok(key),
         Err(AccessDenied::Unknown) => Err(unauthorized(
             ErrorCode::BadKey,

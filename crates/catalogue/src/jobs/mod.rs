@@ -17,7 +17,7 @@ use jiff::Timestamp;
 
 pub use self::job::Backups;
 use self::job::{Job, Outcome, State, Task};
-use super::rows::put;
+use super::settings::put;
 use super::sharing::{LEASE, RENEWAL, SETTINGS};
 use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, Stop, VERIFICATION};
 use crate::api::{self, RecipeChoice};

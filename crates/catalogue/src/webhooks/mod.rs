@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use ureq::http::Uri;
 
 use self::delivery::{Sender, Undelivered, addresses, new_secret};
-use super::rows::put;
+use super::settings::put;
 use super::{Catalogue, CatalogueError, CheckOptions, Editor};
 use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
 use crate::metrics::METRICS;
@@ -295,7 +295,9 @@ impl Catalogue {
             own: [library.clone()].into(),
             ..CheckOptions::default()
         };
-        let report = self.check_book(snapshot, number, &record, &options)?;
+        let report = self
+            .checks()
+            .report_of(snapshot, number, &record, &options)?;
         Ok(report.filter(|report| report.total > 0).map(|report| {
             let book = BookRef::on(report.day, record);
             let data = Matched {

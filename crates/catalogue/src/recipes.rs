@@ -1,16 +1,124 @@
-//! Which recipes a check uses.
+//! The recipes of a catalogue, and which of them a check uses.
 
-use lapidary_gems::{Recipe, RecipeName, WrittenGem};
+use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard, TryLockError};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use lapidary_gems::{Lexicon, Recipe, RecipeName, WrittenGem};
 
 use super::answer::{CheckOptions, Recipes};
-use super::trust::Deciding;
-use super::{Catalogue, CatalogueError};
+use super::libraries::Deciding;
+use super::{Catalogue, CatalogueError, Editor};
+use crate::api::{LexiconStats, RecipeStats};
 use lapidary_store::{Coverage, Snapshot, StoreError};
 
 /// Maximum number of recipes in a check.
 const MOST_RECIPES: usize = 8;
+/// How long a change of the recipes looks for a moment in which no books are being added.
+const FEEDS: Duration = Duration::from_secs(30);
+const PAUSE: Duration = Duration::from_millis(2);
 
 impl Catalogue {
+    /// The recipe assumed for gems that arrive without a recipe name. Such clients know only one recipe, whatever the
+    /// default is now.
+    ///
+    /// It is the recipe that was set with [`Catalogue::with_client_recipe`]; otherwise `released`, which the
+    /// published client computes, or `documented`, whichever is ready first; `None` if neither is. A recipe that is
+    /// still being added therefore changes nothing here until every book has gems of it.
+    #[must_use]
+    pub fn client_recipe(&self) -> Option<RecipeName> {
+        let snapshot = self.store.snapshot();
+        let exact = [Recipe::released(), Recipe::documented()];
+        let found = exact
+            .iter()
+            .map(Recipe::name)
+            .find(|name| snapshot.is_ready(name));
+        self.client_recipe.as_ref().or(found).cloned()
+    }
+
+    /// The shared lock, held while books are added.
+    pub(super) fn feed(&self) -> RwLockReadGuard<'_, ()> {
+        self.feeding.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs a change of the set of recipes while no books are being added.
+    pub(super) fn between_feeds<T>(&self, change: impl FnOnce() -> T) -> T {
+        let _alone = self.alone_between_feeds();
+        change()
+    }
+
+    /// Waits until no books are being added. Those who begin to add some wait for whoever waits for the lock, as long as the
+    /// longest of those who have begun. So this looks for a moment without any before it waits.
+    fn alone_between_feeds(&self) -> RwLockWriteGuard<'_, ()> {
+        let since = Instant::now();
+        while since.elapsed() < FEEDS {
+            match self.feeding.try_write() {
+                Ok(alone) => return alone,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => sleep(PAUSE),
+            }
+        }
+        self.feeding.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The recipes of the catalogue, the default first.
+    pub(super) fn recipes(&self) -> Vec<Recipe> {
+        self.store.snapshot().recipes()
+    }
+
+    /// The recipe `asked` for, or the default. The default of a new catalogue is `hardened`.
+    ///
+    /// # Errors
+    /// If the catalogue has no gems of that recipe.
+    pub fn recipe(&self, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
+        chosen(self.recipes(), asked)
+    }
+
+    /// Returns the recipes of the catalogue, the default first.
+    pub fn recipe_list(&self) -> Result<Vec<RecipeStats>, CatalogueError> {
+        Self::recipe_stats(&*self.store.snapshot())
+    }
+
+    /// Returns the lexicon of this name, if a recipe has it.
+    #[must_use]
+    pub fn lexicon(&self, name: &str) -> Option<Arc<Lexicon>> {
+        self.recipes()
+            .iter()
+            .filter_map(|recipe| recipe.lexicon())
+            .find(|lexicon| lexicon.name() == name)
+            .cloned()
+    }
+
+    pub(super) fn recipe_stats(
+        snapshot: &dyn Snapshot,
+    ) -> Result<Vec<RecipeStats>, CatalogueError> {
+        let recipes = snapshot
+            .recipes()
+            .into_iter()
+            .enumerate()
+            .map(|(i, recipe)| {
+                let classes = snapshot.sizes(recipe.name())?.classes;
+                let books = classes.iter().map(|class| class.books).sum();
+                let gems = classes.iter().map(|class| class.gems).sum();
+                let ready = snapshot.is_ready(recipe.name());
+                let lexicon = recipe.lexicon().map(|lexicon| LexiconStats {
+                    name: lexicon.name().to_owned(),
+                    documents: lexicon.documents(),
+                    words: lexicon.different() as u64,
+                    bytes: lexicon.written().len() as u64,
+                });
+                Ok(RecipeStats {
+                    recipe: recipe.name().clone(),
+                    default: i == 0,
+                    ready,
+                    books,
+                    gems,
+                    lexicon,
+                })
+            });
+        recipes.collect()
+    }
+
     /// The recipe of this name, or else the one that the gems belong to.
     pub(super) fn recipe_named_or_of(
         &self,
@@ -103,6 +211,51 @@ impl Catalogue {
                 }
             }
         }
+    }
+}
+
+impl Editor<'_> {
+    /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any, it gets
+    /// `hardened`, the default, and `released`. Returns all recipes of the catalogue; new texts get gems of each of them.
+    ///
+    /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
+    pub fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
+        let known = self.recipes();
+        let recipes = match (recipes, known.is_empty()) {
+            ([], false) => return Ok(known),
+            ([], true) => &new_catalogue(),
+            (named, _) => named,
+        };
+        self.between_feeds(|| {
+            let holds_none = self.store.snapshot().libraries()?.is_empty();
+            for recipe in recipes {
+                self.store.add_recipe(&self.actor, recipe)?;
+                if holds_none {
+                    self.store.make_ready(&self.actor, recipe.name())?;
+                }
+            }
+            Ok(self.recipes())
+        })
+    }
+
+    /// Marks as ready those of these recipes that every book now has gems of. Returns the others.
+    pub fn ready_recipes(
+        &self,
+        recipes: &[Recipe],
+    ) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
+        let snapshot = self.store.snapshot();
+        let mut incomplete = Vec::new();
+        for name in recipes
+            .iter()
+            .map(Recipe::name)
+            .filter(|name| !snapshot.is_ready(name))
+        {
+            match snapshot.coverage(name)? {
+                coverage if coverage.lacking() == 0 => self.store.make_ready(&self.actor, name)?,
+                coverage => incomplete.push((name.clone(), coverage)),
+            }
+        }
+        Ok(incomplete)
     }
 }
 
@@ -209,4 +362,16 @@ fn may_answer(
         }
     }
     Ok(())
+}
+
+/// The recipe asked for, or the first of `recipes`, or `hardened` if there are none yet.
+pub(super) fn chosen(
+    recipes: Vec<Recipe>,
+    asked: Option<&RecipeName>,
+) -> Result<Recipe, CatalogueError> {
+    let Some(name) = asked else {
+        return Ok(recipes.into_iter().next().unwrap_or_else(Recipe::hardened));
+    };
+    let found = recipes.iter().find(|recipe| recipe.name() == name).cloned();
+    found.ok_or_else(|| CatalogueError::no_such_recipe(name, &recipes))
 }

@@ -5,6 +5,7 @@
 //! everybody else. The statement belongs to the name of the library, not to its books.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -12,7 +13,7 @@ use jiff::Timestamp;
 use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
 
-use super::rows::put;
+use super::settings::put;
 use super::sharing::{Read, SETTINGS};
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decides, LibraryListing};
@@ -114,11 +115,16 @@ impl Deciding<'_> {
     }
 }
 
-impl Catalogue {
+/// The libraries of a catalogue and whose word counts ([`Catalogue::libraries`]). Who has an [`Editor`] says so.
+#[derive(Debug, Clone)]
+pub struct Libraries<C>(pub(super) C);
+
+impl<C: Deref<Target = Catalogue>> Libraries<C> {
     /// What administrators have said of libraries.
     pub(super) fn trust(&self) -> Result<Arc<Trust>, CatalogueError> {
-        if let Some(read) = self.still_known(
-            self.trust
+        if let Some(read) = self.0.still_known(
+            self.0
+                .trust
                 .read()
                 .unwrap_or_else(PoisonError::into_inner)
                 .as_ref(),
@@ -126,16 +132,16 @@ impl Catalogue {
             return Ok(read);
         }
         // The write lock keeps them from changing between reading and caching.
-        let mut known = self.trust.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.trust.write().unwrap_or_else(PoisonError::into_inner);
         let (now, read) = (Instant::now(), Arc::new(self.read_trust()?));
         *known = Some((now, Arc::clone(&read)));
         Ok(read)
     }
 
     /// Reads the statements again, because others may have changed them.
-    pub(super) fn learn_trust(&self) -> Result<(), CatalogueError> {
+    pub(super) fn learn(&self) -> Result<(), CatalogueError> {
         let (now, read) = (Instant::now(), Arc::new(self.read_trust()?));
-        let mut known = self.trust.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.trust.write().unwrap_or_else(PoisonError::into_inner);
         // What was changed here since is read when it is needed.
         if known.as_ref().is_some_and(|(known, _)| *known < now) {
             *known = Some((now, read));
@@ -144,7 +150,7 @@ impl Catalogue {
     }
 
     fn read_trust(&self) -> Result<Trust, CatalogueError> {
-        Ok(Trust(self.rows(Table::Libraries)?))
+        Ok(Trust(self.0.rows(Table::Libraries)?))
     }
 
     /// Which books decide in what whoever has these libraries is told.
@@ -179,8 +185,8 @@ impl Catalogue {
     }
 
     /// Returns every library that holds a book.
-    pub fn libraries(&self) -> Result<Vec<LibraryListing>, CatalogueError> {
-        self.listed(self.store.snapshot().libraries()?)
+    pub fn list(&self) -> Result<Vec<LibraryListing>, CatalogueError> {
+        self.listed(self.0.store.snapshot().libraries()?)
     }
 
     /// Summaries of libraries, with whether these are trusted.
@@ -206,7 +212,7 @@ impl Catalogue {
         libraries: &BTreeSet<Library>,
         trusted: bool,
     ) -> Result<Vec<(Library, bool)>, CatalogueError> {
-        let (known, snapshot) = (self.read_trust()?, self.store.snapshot());
+        let (known, snapshot) = (self.read_trust()?, self.0.store.snapshot());
         let mut stated = Vec::new();
         for library in libraries {
             match known.stated(library) {
@@ -225,12 +231,12 @@ impl Catalogue {
     }
 
     /// Forgets what is known of the statements, because they have changed.
-    pub(super) fn forget_trust(&self) {
-        *self.trust.write().unwrap_or_else(PoisonError::into_inner) = None;
+    pub(super) fn forget(&self) {
+        *self.0.trust.write().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-impl Editor<'_> {
+impl Libraries<Editor<'_>> {
     /// Distrusts libraries that another catalogue distrusts, unless something was said of them here.
     pub(super) fn distrust(&self, libraries: &[Library]) -> Result<(), CatalogueError> {
         let known = self.read_trust()?;
@@ -245,7 +251,7 @@ impl Editor<'_> {
 
     /// Says of a library whether it is trusted. Returns whether that changed.
     pub fn set_trust(&self, library: &Library, trusted: bool) -> Result<bool, CatalogueError> {
-        let turn = self.turn(&self.changing_settings, SETTINGS)?;
+        let turn = self.0.turn(&self.0.changing_settings, SETTINGS)?;
         let was_stated = self.read_trust()?.stated(library);
         if was_stated == Some(trusted) {
             return Ok(false);
@@ -254,8 +260,8 @@ impl Editor<'_> {
             library: library.to_string(),
             trusted,
         };
-        let done = turn.apply(&self.actor, &[trust_row(library, trusted)], &[action]);
-        self.forget_trust();
+        let done = turn.apply(&self.0.actor, &[trust_row(library, trusted)], &[action]);
+        self.forget();
         done?;
         Ok(was_stated.unwrap_or(true) != trusted)
     }

@@ -2,6 +2,7 @@
 //! a licensed quotation never blocks a text.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Deref;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -10,8 +11,8 @@ use jiff::Timestamp;
 use lapidary_gems::{Gem, Recipe, RecipeName, WrittenGem};
 use serde::{Deserialize, Serialize};
 
-use super::given::distinct;
-use super::rows::put;
+use super::gem_list::distinct;
+use super::settings::put;
 use super::sharing::Read;
 use super::{BookGems, Catalogue, CatalogueError, Content, Editor, Text};
 use crate::api::AllowList;
@@ -131,17 +132,22 @@ impl Allowances {
 /// Cache of the combined allow-lists; empty until first needed.
 pub(super) type AllowancesRead = RwLock<Read<Allowances>>;
 
-impl Catalogue {
+/// The allow-lists of a catalogue ([`Catalogue::allow_lists`]). Who has an [`Editor`] changes them.
+#[derive(Debug, Clone)]
+pub struct AllowLists<C>(pub(super) C);
+
+impl<C: Deref<Target = Catalogue>> AllowLists<C> {
     /// All allow-lists, by name.
-    pub fn allow_lists(&self) -> Result<Vec<AllowList>, CatalogueError> {
-        let lists: BTreeMap<String, Kept> = self.rows(Table::AllowLists)?;
+    pub fn list(&self) -> Result<Vec<AllowList>, CatalogueError> {
+        let lists: BTreeMap<String, Kept> = self.0.rows(Table::AllowLists)?;
         Ok(lists.into_values().map(Into::into).collect())
     }
 
     /// All allow-lists combined.
-    pub(super) fn allowances(&self) -> Result<Arc<Allowances>, CatalogueError> {
-        if let Some(read) = self.still_known(
-            self.allowances
+    pub(super) fn combined(&self) -> Result<Arc<Allowances>, CatalogueError> {
+        if let Some(read) = self.0.still_known(
+            self.0
+                .allowances
                 .read()
                 .unwrap_or_else(PoisonError::into_inner)
                 .as_ref(),
@@ -150,24 +156,20 @@ impl Catalogue {
         }
         // The write lock keeps them from changing between reading and caching.
         let mut kept = self
+            .0
             .allowances
             .write()
             .unwrap_or_else(PoisonError::into_inner);
-        let (now, read) = (
-            Instant::now(),
-            Arc::new(Allowances::of(self.allow_lists()?)),
-        );
+        let (now, read) = (Instant::now(), Arc::new(Allowances::of(self.list()?)));
         *kept = Some((now, Arc::clone(&read)));
         Ok(read)
     }
 
     /// Reads the allow-lists again, because others may have changed them.
-    pub(super) fn learn_allowances(&self) -> Result<(), CatalogueError> {
-        let (now, read) = (
-            Instant::now(),
-            Arc::new(Allowances::of(self.allow_lists()?)),
-        );
+    pub(super) fn learn(&self) -> Result<(), CatalogueError> {
+        let (now, read) = (Instant::now(), Arc::new(Allowances::of(self.list()?)));
         let mut kept = self
+            .0
             .allowances
             .write()
             .unwrap_or_else(PoisonError::into_inner);
@@ -179,14 +181,14 @@ impl Catalogue {
     }
 }
 
-impl Editor<'_> {
+impl AllowLists<Editor<'_>> {
     /// Creates an allow-list, or replaces the one of the same name. Returns whether one existed.
     ///
     /// The gems of a text are stored for every recipe that the catalogue has now. The text itself is not stored.
     ///
     /// # Errors
     /// [`CatalogueError::NothingToAllow`] if there are no gems, [`CatalogueError::LongNote`].
-    pub fn allow(
+    pub fn put(
         &self,
         name: BookId,
         what: Allowable,
@@ -208,7 +210,7 @@ impl Editor<'_> {
         };
         // The same content under another id is allowed, too.
         let digest = match &allowed {
-            KeptContent::Book(book) => self.book(book)?.map(|record| record.digest),
+            KeptContent::Book(book) => self.0.books().get(book)?.map(|record| record.digest),
             KeptContent::Gems(_) => None,
         };
         let list = Kept {
@@ -218,18 +220,19 @@ impl Editor<'_> {
             note,
             since: Timestamp::now(),
         };
-        let replaced = self.change_allowances(put(Table::AllowLists, list.name.as_str(), &list))?;
+        let replaced = self.change(put(Table::AllowLists, list.name.as_str(), &list))?;
         Ok((list.into(), replaced))
     }
 
     /// Removes an allow-list. Returns whether it existed.
-    pub fn disallow(&self, name: &BookId) -> Result<bool, CatalogueError> {
-        self.change_allowances(RowChange::delete(Table::AllowLists, name.as_str()))
+    pub fn remove(&self, name: &BookId) -> Result<bool, CatalogueError> {
+        self.change(RowChange::delete(Table::AllowLists, name.as_str()))
     }
 
-    fn change_allowances(&self, change: RowChange) -> Result<bool, CatalogueError> {
-        let changed = self.change_setting(change, None);
+    fn change(&self, change: RowChange) -> Result<bool, CatalogueError> {
+        let changed = self.0.change_setting(change, None);
         *self
+            .0
             .allowances
             .write()
             .unwrap_or_else(PoisonError::into_inner) = None;
@@ -242,7 +245,7 @@ impl Editor<'_> {
     ) -> Result<BTreeMap<RecipeName, Vec<WrittenGem>>, CatalogueError> {
         match content {
             Content::Text { text, clean } => {
-                let recipes = self.ensure_recipes(&[])?;
+                let recipes = self.0.ensure_recipes(&[])?;
                 let text = Text::bounded(&text, clean)?;
                 // All that a check of this text may look up, not only what a book would have.
                 let gems = |recipe: &Recipe| {
@@ -259,7 +262,7 @@ impl Editor<'_> {
                     .collect())
             }
             Content::Gems(BookGems { recipe, gems }) => {
-                let recipe = self.recipe_named_or_of(recipe.as_ref(), &gems)?;
+                let recipe = self.0.recipe_named_or_of(recipe.as_ref(), &gems)?;
                 let gems = distinct(&gems, &recipe)?
                     .into_iter()
                     .map(|gem| recipe.write(gem));

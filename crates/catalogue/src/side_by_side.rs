@@ -1,26 +1,14 @@
-//! Kept texts, and the texts of books next to a text that was checked.
+//! The texts of books next to a text that was checked.
 
 use lapidary_gems::Recipe;
 
-use super::{Catalogue, CatalogueError, Text, compare};
+use super::{Text, compare};
 use crate::api::Match;
 use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
-use lapidary_store::BookKey;
 
 /// The most books of a report whose texts are compared with the text that was checked.
 pub const MOST_COMPARED: usize = 20;
-
-impl Catalogue {
-    /// Returns the text of a book, if it is kept.
-    pub fn kept_text(&self, key: &BookKey) -> Result<Option<String>, CatalogueError> {
-        let snapshot = self.store.snapshot();
-        match snapshot.find(key)? {
-            Some(number) => Ok(snapshot.text(number)?),
-            None => Ok(None),
-        }
-    }
-}
 
 /// Compares a match with the book's text, word by word. The positions of its spans are of the text that was indexed; in any
 /// other version of the text, the gems are looked for again.

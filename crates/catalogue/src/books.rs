@@ -1,0 +1,318 @@
+//! The books of a catalogue: reading, finding and removing them.
+
+use std::collections::BTreeSet;
+use std::ops::Deref;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+
+use lapidary_gems::Recipe;
+
+use super::answer_size::fitting;
+use super::text::memory_for;
+use super::{Catalogue, CatalogueError, Editor};
+use crate::api::{FoundBooks, Page};
+use crate::metrics::METRICS;
+use lapidary_store::{
+    BookId, BookKey, BookNo, Condition, Cursor, Field, Found, Library, MOST_TERMS, NewBook, Record,
+    Search, Snapshot, StoreError, Term,
+};
+
+/// Number of records fetched at a time while filling a page.
+const READ_AT_ONCE: usize = 100;
+/// The length in bytes of texts that are read at a time.
+const TEXTS: u64 = 16 << 20;
+/// How often to read a book that is being changed.
+const TRIES: u32 = 20;
+
+/// A book of a list.
+pub(super) type Listed = (BookNo, Record);
+
+/// What to find. A book must meet all conditions that are given.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Sought {
+    /// An ISBN or another identifier of the book.
+    pub identifier: Option<String>,
+    /// Words of its title.
+    pub title: Option<String>,
+    /// Words of its authors.
+    pub author: Option<String>,
+    /// Its library.
+    pub library: Option<Library>,
+}
+
+/// The books of a catalogue ([`Catalogue::books`]). Who has an [`Editor`] adds, changes and removes them.
+#[derive(Debug, Clone)]
+pub struct Books<C>(pub(super) C);
+
+impl<C: Deref<Target = Catalogue>> Books<C> {
+    /// Returns a book's record.
+    pub fn get(&self, key: &BookKey) -> Result<Option<Record>, CatalogueError> {
+        let snapshot = self.0.store.snapshot();
+        match snapshot.find(key)? {
+            Some(number) => Ok(snapshot.fetch(&[number])?.pop().flatten()),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns a page of a library: up to `limit` records in order of their ids, starting after `cursor`. A page has
+    /// fewer if the records are long.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NoSuchLibrary`] if the library holds no books.
+    pub fn page(
+        &self,
+        library: &Library,
+        cursor: Option<&BookId>,
+        limit: usize,
+    ) -> Result<Page, CatalogueError> {
+        let snapshot = self.0.store.snapshot();
+        let mut books: Vec<Record> = Vec::new();
+        // Fetch in small batches: long records can fill the page early.
+        let wanted = limit.saturating_add(1);
+        while books.len() < wanted && fitting(&books) >= books.len() {
+            let after = books.last().map(|record| record.key.id.clone());
+            let some = (wanted - books.len()).min(READ_AT_ONCE);
+            let read = snapshot.walk(library, after.as_ref().or(cursor), some)?;
+            let is_last = read.len() < some;
+            books.extend(read.into_iter().map(|(_, record)| record));
+            if is_last {
+                break;
+            }
+        }
+        if books.is_empty() && snapshot.library(library)?.is_none() {
+            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
+        }
+        let shown = limit.min(fitting(&books));
+        let more = books.len() > shown;
+        books.truncate(shown);
+        let next_cursor = books
+            .last()
+            .filter(|_| more)
+            .map(|record| record.key.id.clone());
+        Ok(Page {
+            books: books.into_iter().map(Into::into).collect(),
+            next_cursor,
+        })
+    }
+
+    /// Estimates the most memory that adding a text takes, besides the text itself. The text may be part of a line of
+    /// JSON.
+    pub fn memory_to_add(&self, text: &[u8]) -> Result<usize, CatalogueError> {
+        let words = self.0.keeps_folds()? || self.0.recipes().iter().any(Recipe::is_signature);
+        Ok(memory_for(text, words))
+    }
+
+    /// Returns a page of the books of some libraries, or of all, that meet some conditions: up to `limit` records, from
+    /// `cursor` on. They are ordered by library, oldest first, and then in the order in which they were added. A page has
+    /// fewer books, or none, if the records are long or the search takes long; only the last has no cursor.
+    ///
+    /// # Errors
+    /// [`CatalogueError::NothingSought`], [`CatalogueError::TooMuchSought`], [`CatalogueError::BadCursor`], and
+    /// [`CatalogueError::NoSuchLibrary`] if the library asked for holds no books.
+    pub fn find(
+        &self,
+        sought: &Sought,
+        visible: Option<&BTreeSet<Library>>,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<FoundBooks, CatalogueError> {
+        let terms = sought.terms()?;
+        let asked = sought
+            .library
+            .iter()
+            .filter(|library| visible.is_none_or(|visible| visible.contains(*library)));
+        let asked: Option<BTreeSet<Library>> =
+            sought.library.is_some().then(|| asked.cloned().collect());
+        let libraries = asked.as_ref().or(visible);
+        let from = cursor.map(|cursor| read(cursor, libraries)).transpose()?;
+        let snapshot = self.0.store.snapshot();
+        if let Some(library) = &sought.library
+            && snapshot.library(library)?.is_none()
+        {
+            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
+        }
+        let search = |limit| {
+            snapshot.search(&Search {
+                terms: &terms,
+                libraries,
+                from: from.as_ref(),
+                limit,
+            })
+        };
+        let Found { books, mut next } = search(limit)?;
+        let mut records: Vec<Record> = Vec::new();
+        for some in books.chunks(READ_AT_ONCE) {
+            records.extend(snapshot.fetch(some)?.into_iter().flatten());
+            let fitting = fitting(&records);
+            if fitting < records.len() {
+                records.truncate(fitting);
+                next = search(fitting)?.next;
+                break;
+            }
+        }
+        // A damaged index must not show one library's books to another.
+        records.retain(|record| {
+            libraries.is_none_or(|libraries| libraries.contains(&record.key.library))
+        });
+        let next_cursor = next.map(|next| written(&next));
+        Ok(FoundBooks {
+            books: records.into_iter().map(Into::into).collect(),
+            next_cursor,
+        })
+    }
+
+    /// Returns the text of a book, if it is kept.
+    pub fn text(&self, key: &BookKey) -> Result<Option<String>, CatalogueError> {
+        let snapshot = self.0.store.snapshot();
+        match snapshot.find(key)? {
+            Some(number) => Ok(snapshot.text(number)?),
+            None => Ok(None),
+        }
+    }
+
+    /// Reads all of books, each in one state, even if it is being changed; `None` for one that is gone.
+    pub(super) fn complete(
+        &self,
+        snapshot: &dyn Snapshot,
+        books: &[Listed],
+    ) -> Result<Vec<Option<NewBook>>, CatalogueError> {
+        let numbers: Vec<BookNo> = books.iter().map(|(number, _)| *number).collect();
+        let again = |(book, (_, record)): (Option<NewBook>, &Listed)| {
+            book.map_or_else(|| self.complete_one(&record.key), |book| Ok(Some(book)))
+        };
+        match snapshot.whole(&numbers) {
+            Err(StoreError::Changed(_)) => books
+                .iter()
+                .map(|(_, record)| self.complete_one(&record.key))
+                .collect(),
+            // One that is gone may be back, with another number.
+            whole => whole?.into_iter().zip(books).map(again).collect(),
+        }
+    }
+
+    /// Reads all of a book in one state, even if it is being changed.
+    fn complete_one(&self, key: &BookKey) -> Result<Option<NewBook>, CatalogueError> {
+        let mut tries = 0;
+        loop {
+            let snapshot = self.0.store.snapshot();
+            let read = || -> Result<Option<NewBook>, StoreError> {
+                let Some(number) = snapshot.find(key)? else {
+                    return Ok(None);
+                };
+                Ok(snapshot.whole(&[number])?.pop().flatten())
+            };
+            match read() {
+                Err(StoreError::Changed(_)) if tries < TRIES => tries += 1,
+                read => return Ok(read?),
+            }
+        }
+    }
+}
+
+impl Books<Editor<'_>> {
+    /// Removes books. Returns whether each of them existed.
+    pub fn remove(&self, keys: &[BookKey]) -> Result<Vec<bool>, CatalogueError> {
+        self.remove_if(keys, &Condition::default())
+    }
+
+    /// Removes books, all or none, if each that exists meets the condition. Returns whether each of them existed.
+    ///
+    /// # Errors
+    /// [`StoreError::OtherVersion`], and [`StoreError::SetByAdministrator`] and [`StoreError::MayNotForbid`] for a book that the
+    /// actor may not remove.
+    pub fn remove_if(
+        &self,
+        keys: &[BookKey],
+        condition: &Condition,
+    ) -> Result<Vec<bool>, CatalogueError> {
+        let condition = Condition {
+            keeps: self.0.authority()?.keeps_of_removed(),
+            ..condition.clone()
+        };
+        let were_there = self.0.store.remove_if(&self.0.actor, keys, &condition)?;
+        let removed = were_there.iter().filter(|there| **there).count();
+        METRICS.changed("removed", removed as u64);
+        Ok(were_there)
+    }
+}
+
+impl Sought {
+    fn terms(&self) -> Result<BTreeSet<Term>, CatalogueError> {
+        let words = |text, field| -> Vec<Term> { Term::words(field, text).collect() };
+        let conditions = [
+            (
+                "identifier",
+                self.identifier
+                    .as_deref()
+                    .map(|written| Term::identifier(written).into_iter().collect()),
+            ),
+            (
+                "title",
+                self.title.as_deref().map(|text| words(text, Field::Title)),
+            ),
+            (
+                "author",
+                self.author
+                    .as_deref()
+                    .map(|text| words(text, Field::Author)),
+            ),
+        ];
+        let mut terms = BTreeSet::new();
+        for (name, found) in conditions
+            .into_iter()
+            .filter_map(|(name, found)| Some((name, found?)))
+        {
+            if found.is_empty() {
+                return Err(CatalogueError::NothingSought(format!(
+                    "the {name} has no letter or digit"
+                )));
+            }
+            terms.extend(found);
+        }
+        match terms.len() {
+            0 => Err(CatalogueError::NothingSought(
+                "give an identifier, words of a title, or an author".to_owned(),
+            )),
+            1..=MOST_TERMS => Ok(terms),
+            _ => Err(CatalogueError::TooMuchSought),
+        }
+    }
+}
+
+fn written(cursor: &Cursor) -> String {
+    BASE64_URL_SAFE_NO_PAD.encode(format!("{} {}", cursor.passed, cursor.library))
+}
+
+fn read(written: &str, libraries: Option<&BTreeSet<Library>>) -> Result<Cursor, CatalogueError> {
+    let parsed = BASE64_URL_SAFE_NO_PAD
+        .decode(written)
+        .ok()
+        .and_then(|bytes| {
+            let text = String::from_utf8(bytes).ok()?;
+            let (passed, library) = text.split_once(' ')?;
+            Some(Cursor {
+                library: library.parse().ok()?,
+                passed: passed.parse().ok()?,
+            })
+        });
+    let permitted =
+        |cursor: &Cursor| libraries.is_none_or(|libraries| libraries.contains(&cursor.library));
+    parsed.filter(permitted).ok_or(CatalogueError::BadCursor)
+}
+
+/// Groups of books that follow each other, whose texts have at most [`TEXTS`] bytes together, or which are one.
+pub(super) fn of_little_text(books: Vec<Listed>) -> Vec<Vec<Listed>> {
+    let mut groups: Vec<Vec<Listed>> = Vec::new();
+    let mut bytes = 0;
+    for book in books {
+        bytes += book.1.bytes;
+        if let Some(group) = groups.last_mut().filter(|_| bytes <= TEXTS) {
+            group.push(book);
+        } else {
+            bytes = book.1.bytes;
+            groups.push(vec![book]);
+        }
+    }
+    groups
+}
