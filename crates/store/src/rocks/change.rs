@@ -490,7 +490,7 @@ impl<'a> Change<'a> {
 pub(super) fn digest_keys(
     book: BookNo,
     record: &Record,
-) -> impl Iterator<Item = impl AsRef<[u8]> + use<>> {
+) -> impl Iterator<Item = schema::DigestKey> + use<> {
     let digests = [Some(&record.digest), record.clean_digest.as_ref()];
     digests
         .map(|digest| schema::digest_key(digest?, book))

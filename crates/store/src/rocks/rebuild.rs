@@ -6,7 +6,7 @@
 use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
 use super::RocksStore;
-use super::build::Merged;
+use super::build::StoredBucket;
 use super::durable::durably;
 use super::merge::Cursor;
 use super::read::RocksSnapshot;
@@ -64,7 +64,7 @@ pub(super) fn postings(
             |bucket, postings| {
                 counts.main += postings.len() as u64;
                 rebuild.bucket(
-                    &Merged::new(recipe, bucket, postings, snapshot.owners()),
+                    &StoredBucket::new(recipe, bucket, postings, snapshot.owners()),
                     &bucket.end(recipe),
                 )?;
                 watch(read, total.max(read))
@@ -102,7 +102,7 @@ struct Rebuild<'a> {
 impl Rebuild<'_> {
     /// Writes a bucket if it differs, and deletes stale entries before it and in its part of the delta. `end` is
     /// greater than all keys of its gems.
-    fn bucket(&mut self, bucket: &Merged, end: &[u8]) -> Result<(), StoreError> {
+    fn bucket(&mut self, bucket: &StoredBucket, end: &[u8]) -> Result<(), StoreError> {
         let [postings, lists, delta] = [Family::Postings, Family::Lists, Family::Delta]
             .map(|family| self.store.family(family));
         while let Some(key) = self

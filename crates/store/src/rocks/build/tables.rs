@@ -2,91 +2,97 @@
 
 use std::path::{Path, PathBuf};
 
-use rocksdb::{IngestExternalFileOptions, Options, SstFileWriter};
+use rayon::slice::ParallelSliceMut;
+use rocksdb::{Cache, IngestExternalFileOptions, Options, SstFileWriter};
 
 use crate::StoreError;
-use crate::rocks::RocksStore;
 use crate::rocks::schema::Family;
+use crate::rocks::{RocksStore, options};
 
 /// Size at which a table is finished.
 const TABLE_BYTES: u64 = 64 << 20;
 
+/// Where tables are written, and with which options.
+pub(super) struct Workplace<'a> {
+    pub(super) store: &'a RocksStore,
+    /// The folder of the tables until they are ingested.
+    pub(super) place: &'a Path,
+    options: Vec<(Family, Options)>,
+}
+
+impl<'a> Workplace<'a> {
+    pub(super) fn new(store: &'a RocksStore, place: &'a Path) -> Self {
+        let cache = Cache::new_lru_cache(0);
+        let options = { Family::ALL.into_iter() }
+            .map(|family| (family, options::of_family(family, &cache)))
+            .collect();
+        Self {
+            store,
+            place,
+            options,
+        }
+    }
+
+    fn options(&self, family: Family) -> &Options {
+        let mut options = self.options.iter();
+        let of_family = options.find(|(of, _)| *of == family);
+        &of_family.expect("there are options of all families").1
+    }
+}
+
 /// The tables of a column family.
 pub(super) struct Tables<'a> {
-    store: &'a RocksStore,
+    workplace: &'a Workplace<'a>,
     family: Family,
     /// Distinguishes the files from those of other tables of the family.
     number: usize,
-    options: &'a Options,
-    place: &'a Path,
     writer: Option<SstFileWriter<'a>>,
     files: Vec<PathBuf>,
 }
 
 impl<'a> Tables<'a> {
-    /// Creates tables with the options of the family. They stay in `place` until they are ingested.
-    pub(super) fn new(
-        store: &'a RocksStore,
-        family: Family,
-        options: &'a Options,
-        place: &'a Path,
-    ) -> Self {
-        Self::numbered(store, family, 0, options, place)
-    }
-
-    /// Like [`Tables::new`], for one of several parts of a family.
-    pub(super) fn numbered(
-        store: &'a RocksStore,
-        family: Family,
-        number: usize,
-        options: &'a Options,
-        place: &'a Path,
-    ) -> Self {
+    pub(super) fn new(workplace: &'a Workplace<'a>, family: Family, number: usize) -> Self {
         Self {
-            store,
+            workplace,
             family,
             number,
-            options,
-            place,
             writer: None,
             files: Vec::new(),
         }
     }
 
-    /// Adds an entry. Keys must be ascending over all calls.
+    /// Adds an entry. Keys must be ascending from one [`Tables::finish`] to the next.
     pub(super) fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
-        if self
-            .writer
-            .as_ref()
-            .is_some_and(|writer| writer.file_size() >= TABLE_BYTES)
-        {
+        let size = self.writer.as_ref().map_or(0, SstFileWriter::file_size);
+        if size >= TABLE_BYTES {
             self.finish()?;
         }
-        let written = match &mut self.writer {
-            Some(writer) => writer.put(key, value),
-            none => {
-                let file = self.place.join(format!(
-                    "{}-{}-{}.sst",
-                    self.family.name(),
-                    self.number,
-                    self.files.len()
-                ));
-                let writer = SstFileWriter::create(self.options);
-                let opened = writer.open(&file);
-                self.files.push(file);
-                let writer = none.insert(writer);
-                opened.and_then(|()| writer.put(key, value))
-            }
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            None => self.begin()?,
         };
-        written.map_err(|e| self.store.failed(&e))
+        let written = writer.put(key, value);
+        written.map_err(|e| self.workplace.store.failed(&e))
     }
 
+    /// Begins the next table.
+    fn begin(&mut self) -> Result<&mut SstFileWriter<'a>, StoreError> {
+        let (family, count) = (self.family.name(), self.files.len());
+        let name = format!("{family}-{}-{count}.sst", self.number);
+        let file = self.workplace.place.join(name);
+        let writer = SstFileWriter::create(self.workplace.options(self.family));
+        let opened = writer.open(&file);
+        opened.map_err(|e| self.workplace.store.failed(&e))?;
+        self.files.push(file);
+        Ok(self.writer.insert(writer))
+    }
+
+    /// Ends the table that is being written.
     fn finish(&mut self) -> Result<(), StoreError> {
-        let finished = self
-            .writer
-            .take()
-            .map_or(Ok(()), |mut writer| writer.finish());
-        finished.map_err(|e| self.store.failed(&e))
+        match self.writer.take() {
+            Some(mut writer) => writer.finish().map_err(|e| self.workplace.store.failed(&e)),
+            None => Ok(()),
+        }
     }
 
     /// Ingests the tables into the store.
@@ -97,11 +103,88 @@ impl<'a> Tables<'a> {
         }
         let mut options = IngestExternalFileOptions::default();
         options.set_move_files(true);
-        let ingested = self.store.db.ingest_external_file_cf_opts(
-            self.store.family(self.family),
-            &options,
-            self.files,
-        );
-        ingested.map_err(|e| self.store.failed(&e))
+        let store = self.workplace.store;
+        let family = store.family(self.family);
+        let ingested = { &store.db }.ingest_external_file_cf_opts(family, &options, self.files);
+        ingested.map_err(|e| store.failed(&e))
+    }
+}
+
+/// Tables of keys that arrive in no order. They have no values.
+pub(super) struct KeyTables<'a, K> {
+    tables: Tables<'a>,
+    keys: Vec<K>,
+    /// Number of keys that are sorted together.
+    most: usize,
+}
+
+impl<'a, K: AsRef<[u8]> + Ord + Send> KeyTables<'a, K> {
+    pub(super) fn new(tables: Tables<'a>, most: usize) -> Self {
+        Self {
+            tables,
+            keys: Vec::new(),
+            most,
+        }
+    }
+
+    pub(super) fn put(&mut self, keys: impl IntoIterator<Item = K>) -> Result<(), StoreError> {
+        for key in keys {
+            if self.keys.len() == self.most {
+                self.write()?;
+            }
+            self.keys.push(key);
+        }
+        Ok(())
+    }
+
+    /// Writes the keys in memory to tables of their own. The store takes tables whose keys overlap, too.
+    fn write(&mut self) -> Result<(), StoreError> {
+        self.keys.par_sort_unstable();
+        self.keys.dedup();
+        for key in self.keys.drain(..) {
+            self.tables.put(key.as_ref(), &[])?;
+        }
+        self.tables.finish()
+    }
+
+    /// Makes the tables part of the store.
+    pub(super) fn ingest(mut self) -> Result<(), StoreError> {
+        self.write()?;
+        self.tables.ingest()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rocksdb::IteratorMode;
+
+    use super::*;
+
+    fn stored(keys: &[[u8; 16]]) -> Vec<Vec<u8>> {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(&dir.path().join("store")).unwrap();
+        let workplace = Workplace::new(&store, dir.path());
+        let mut tables = KeyTables::new(Tables::new(&workplace, Family::Terms, 0), 10);
+        for some in keys.chunks(7) {
+            tables.put(some.iter().copied()).unwrap();
+        }
+        tables.ingest().unwrap();
+        let entries = { &store.db }.iterator_cf(store.family(Family::Terms), IteratorMode::Start);
+        entries.map(|entry| entry.unwrap().0.into()).collect()
+    }
+
+    /// Each table has keys from the whole range, and some keys are in two tables.
+    #[test]
+    fn keys_in_no_order_are_stored_in_order() {
+        let keys: Vec<[u8; 16]> = (0..100_u32)
+            .map(|i| u128::from(i * 37 % 90).to_be_bytes())
+            .collect();
+        let expected: Vec<Vec<u8>> = (0..90_u128).map(|key| key.to_be_bytes().to_vec()).collect();
+        assert_eq!(stored(&keys), expected);
+    }
+
+    #[test]
+    fn no_keys_are_no_table() {
+        assert_eq!(stored(&[]), Vec::<Vec<u8>>::new());
     }
 }

@@ -259,6 +259,9 @@ pub(super) fn read_fold_key(key: &[u8]) -> Option<(BookNo, &str)> {
 /// Number of bytes of a digest used in keys.
 pub(super) const DIGEST_BYTES: usize = 16;
 
+/// A key of [`Family::Digests`].
+pub(super) type DigestKey = [u8; DIGEST_BYTES + BOOK_BYTES];
+
 /// Key prefix of all books with a text of this digest; `None` if the digest is invalid.
 pub(super) fn digest_prefix(digest: &str) -> Option<[u8; DIGEST_BYTES]> {
     let mut prefix = [0; DIGEST_BYTES];
@@ -266,8 +269,8 @@ pub(super) fn digest_prefix(digest: &str) -> Option<[u8; DIGEST_BYTES]> {
     Some(prefix)
 }
 
-pub(super) fn digest_key(digest: &str, book: BookNo) -> Option<[u8; DIGEST_BYTES + BOOK_BYTES]> {
-    let mut key = [0; DIGEST_BYTES + BOOK_BYTES];
+pub(super) fn digest_key(digest: &str, book: BookNo) -> Option<DigestKey> {
+    let mut key = DigestKey::default();
     key[..DIGEST_BYTES].copy_from_slice(&digest_prefix(digest)?);
     key[DIGEST_BYTES..].copy_from_slice(&book.0.to_be_bytes());
     Some(key)

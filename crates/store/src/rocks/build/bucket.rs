@@ -9,14 +9,14 @@ use crate::rocks::schema::{self, Bucket};
 use crate::runs::Posting;
 
 /// A bucket in stored form.
-pub(in crate::rocks) struct Merged {
+pub(in crate::rocks) struct StoredBucket {
     pub(in crate::rocks) key: Vec<u8>,
     pub(in crate::rocks) value: Option<Vec<u8>>,
     /// Keys and values of the long lists.
     pub(in crate::rocks) lists: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
-impl Merged {
+impl StoredBucket {
     /// Builds the bucket from all of its postings, in ascending order.
     pub(in crate::rocks) fn new(
         recipe: &KnownRecipe,
