@@ -6,7 +6,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use lapidary_gems::{Gem, Recipe, WrittenGem};
-use lapidary_store::{Actor, Administration as _, Library, RocksStore, Store as _, UNWATCHED};
+use lapidary_store::{
+    Actor, Administration as _, Condition, Library, RocksStore, Store as _, UNWATCHED,
+};
 use serde_json::json;
 
 use crate::data::{self, GEMS};
@@ -179,6 +181,6 @@ fn remove_arrivals(folder: &Path) -> Outcome<()> {
         return Ok(());
     }
     let keys: Vec<_> = there.into_iter().map(|(_, record)| record.key).collect();
-    store.remove(&Actor::Local, &keys)?;
+    store.remove(&Actor::Local, &keys, &Condition::default())?;
     Ok(store.compact(UNWATCHED)?)
 }

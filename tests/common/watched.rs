@@ -60,10 +60,6 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         self.0.add_gems(by, recipe, books)
     }
 
-    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
-        self.0.table(table)
-    }
-
     fn page(
         &self,
         table: Table,
@@ -92,13 +88,13 @@ impl<F: Fn(Call) + Send + Sync> Store for Watched<F> {
         self.0.put(by, books)
     }
 
-    fn remove_if(
+    fn remove(
         &self,
         by: &Actor,
         keys: &[BookKey],
         condition: &Condition,
     ) -> Result<Vec<bool>, StoreError> {
-        self.0.remove_if(by, keys, condition)
+        self.0.remove(by, keys, condition)
     }
 
     fn amend(

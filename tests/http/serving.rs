@@ -38,13 +38,13 @@ impl Store for Faulty {
         self.store.put(by, books)
     }
 
-    fn remove_if(
+    fn remove(
         &self,
         by: &Actor,
         keys: &[BookKey],
         condition: &Condition,
     ) -> Result<Vec<bool>, StoreError> {
-        self.store.remove_if(by, keys, condition)
+        self.store.remove(by, keys, condition)
     }
 
     fn amend(
@@ -54,11 +54,6 @@ impl Store for Faulty {
         change: RecordChange<'_>,
     ) -> Result<Option<Record>, StoreError> {
         self.store.amend(by, key, change)
-    }
-
-    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
-        (self.rows)(table);
-        self.store.table(table)
     }
 
     fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
@@ -72,6 +67,7 @@ impl Store for Faulty {
         after: Option<&[u8]>,
         limit: usize,
     ) -> Result<Vec<Row>, StoreError> {
+        (self.rows)(table);
         self.store.page(table, prefix, after, limit)
     }
 

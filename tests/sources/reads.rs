@@ -40,17 +40,13 @@ impl Store for Counting {
         self.0.put(by, books)
     }
 
-    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
-        self.0.remove(by, keys)
-    }
-
-    fn remove_if(
+    fn remove(
         &self,
         by: &Actor,
         keys: &[BookKey],
         condition: &Condition,
     ) -> Result<Vec<bool>, StoreError> {
-        self.0.remove_if(by, keys, condition)
+        self.0.remove(by, keys, condition)
     }
 
     fn amend(
@@ -62,12 +58,6 @@ impl Store for Counting {
         self.0.amend(by, key, change)
     }
 
-    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
-        count(table);
-        ALL_SOURCES.fetch_add(usize::from(table == Table::Sources), Ordering::Relaxed);
-        self.0.table(table)
-    }
-
     fn page(
         &self,
         table: Table,
@@ -76,6 +66,9 @@ impl Store for Counting {
         limit: usize,
     ) -> Result<Vec<Row>, StoreError> {
         count(table);
+        let is_whole = prefix.is_empty() && after.is_none() && limit == usize::MAX;
+        let reads_all = is_whole && table == Table::Sources;
+        ALL_SOURCES.fetch_add(usize::from(reads_all), Ordering::Relaxed);
         self.0.page(table, prefix, after, limit)
     }
 

@@ -4,7 +4,7 @@ use std::fs;
 
 use lapidary_gems::{Gem, PlacedGem};
 use lapidary_store::{
-    Actor, Administration as _, NewBook, RocksStore, Store as _, StoreError, UNWATCHED,
+    Actor, Administration as _, Condition, NewBook, RocksStore, Store as _, StoreError, UNWATCHED,
 };
 use tempfile::tempdir;
 
@@ -64,7 +64,11 @@ fn a_catalogue_built_at_once_is_as_one_fed() {
     fed_store.compact(UNWATCHED).unwrap();
     for store in [&built_store, &fed_store] {
         store
-            .remove(&Actor::Local, &[key("a", "1"), key("lib", "2998")])
+            .remove(
+                &Actor::Local,
+                &[key("a", "1"), key("lib", "2998")],
+                &Condition::default(),
+            )
             .unwrap();
         store
             .put(&Actor::Local, vec![simple("lib", "new", 0..9)])

@@ -7,8 +7,8 @@ use lapidary_catalogue::api::Amendment;
 use lapidary_catalogue::{Catalogue, Content, NewEntry, Prepared};
 use lapidary_gems::{Gem, PlacedGem};
 use lapidary_store::{
-    Action, Actor, Administration as _, BookNo, NewBook, Rights, RocksStore, RowChange, Store as _,
-    StoreError, Table, Tally, UNWATCHED,
+    Action, Actor, Administration as _, BookNo, Condition, NewBook, Rights, RocksStore, RowChange,
+    Store as _, StoreError, Table, Tally, UNWATCHED,
 };
 use tempfile::tempdir;
 
@@ -95,7 +95,11 @@ fn many_may_write_and_read_at_once<E: Engine>() {
                         )
                         .unwrap();
                     store
-                        .remove(&Actor::Local, &[key(library, &(i / 2).to_string())])
+                        .remove(
+                            &Actor::Local,
+                            &[key(library, &(i / 2).to_string())],
+                            &Condition::default(),
+                        )
                         .unwrap();
                 }
             });
@@ -146,7 +150,10 @@ fn folds_go_with_their_books() {
         .unwrap();
     drop(store);
     let store = RocksStore::open(dir.path()).unwrap();
-    assert_eq!(store.table(Table::Folds).unwrap(), [(vec![], vec![])]);
+    assert_eq!(
+        store.page(Table::Folds, b"", None, 9).unwrap(),
+        [(vec![], vec![])]
+    );
     assert_eq!(
         store.snapshot().fold("documented", BookNo(0)).unwrap(),
         Some(fold)
@@ -155,7 +162,9 @@ fn folds_go_with_their_books() {
         store.snapshot().fold("documented", BookNo(1)).unwrap(),
         None
     );
-    store.remove(&Actor::Local, &[key("lib", "1")]).unwrap();
+    store
+        .remove(&Actor::Local, &[key("lib", "1")], &Condition::default())
+        .unwrap();
     assert_eq!(store.verify(UNWATCHED).unwrap(), Vec::<String>::new());
     drop(store);
     assert_eq!(raw_keys(dir.path(), "folds").len(), 0);
@@ -199,7 +208,11 @@ fn texts_go_with_their_books() {
     );
     // Removed, replaced with another text, and replaced without one.
     store
-        .remove(&Actor::Local, &[key("lib", "1"), key("lib", "2")])
+        .remove(
+            &Actor::Local,
+            &[key("lib", "1"), key("lib", "2")],
+            &Condition::default(),
+        )
         .unwrap();
     store
         .put(&Actor::Local, vec![keeping(book(3), text(9)), book(5)])
@@ -229,6 +242,7 @@ fn texts_go_with_their_books() {
         .remove(
             &Actor::Local,
             &[key("lib", "0"), key("lib", "3"), key("lib", "4")],
+            &Condition::default(),
         )
         .unwrap();
     store.compact(UNWATCHED).unwrap();

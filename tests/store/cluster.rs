@@ -3,7 +3,9 @@
 use std::process::Command;
 use std::thread;
 
-use lapidary_store::{Action, Actor, AuditFrom, RowChange, Store as _, StoreError, Table};
+use lapidary_store::{
+    Action, Actor, AuditFrom, Condition, RowChange, Store as _, StoreError, Table,
+};
 use lapidary_store_redis::{ClusterAddress, ClusterStore};
 
 use crate::common::cluster::Nodes;
@@ -36,7 +38,8 @@ fn servers_that_share_a_store_see_each_others_changes() {
         other
             .remove(
                 &Actor::Local,
-                &[key("lib", "1"), key("lib", "1"), key("x", "1")]
+                &[key("lib", "1"), key("lib", "1"), key("x", "1")],
+                &Condition::default()
             )
             .unwrap(),
         [true, true, false]
@@ -207,7 +210,7 @@ fn rows_are_read_in_pages() {
         )
         .unwrap();
     assert_eq!(page("ab", None, 9), ["ab\0", "ab\u{7f}"]);
-    assert_eq!(store.table(Table::Webhooks).unwrap(), []);
+    assert_eq!(store.page(Table::Webhooks, b"", None, 9).unwrap(), []);
     let entries = store.audit(AuditFrom::Behind(0), 9).unwrap();
     assert_eq!((entries.len(), store.last_audited().unwrap()), (1, 1));
     assert_eq!(

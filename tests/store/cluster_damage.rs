@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use lapidary_store::{Actor, Administration as _, UNWATCHED};
+use lapidary_store::{Actor, Administration as _, Condition, UNWATCHED};
 use lapidary_store_redis::ClusterStore;
 
 use crate::store::engine::{Cluster, Engine as _, has_cluster};
@@ -192,7 +192,7 @@ fn changes_that_others_make_are_no_faults() {
                 engine.store().put(&Actor::Local, books.collect()).unwrap();
                 engine
                     .store()
-                    .remove(&Actor::Local, &[key("lib", "3")])
+                    .remove(&Actor::Local, &[key("lib", "3")], &Condition::default())
                     .unwrap();
             }
         });

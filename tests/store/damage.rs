@@ -3,7 +3,7 @@
 use std::fs;
 
 use lapidary_store::{
-    Actor, Administration as _, AuditFrom, RocksStore, Store as _, StoreError, UNWATCHED,
+    Actor, Administration as _, AuditFrom, Condition, RocksStore, Store as _, StoreError, UNWATCHED,
 };
 use tempfile::{TempDir, tempdir};
 
@@ -86,7 +86,7 @@ fn is_found_and_mended((sentence, family, key_bytes, value): Fault) {
     let _ = (
         dump(&store),
         store.put(&Actor::Local, vec![simple("lib", "1", 0..9)]),
-        store.remove(&Actor::Local, &[key("lib", "2")]),
+        store.remove(&Actor::Local, &[key("lib", "2")], &Condition::default()),
     );
 }
 

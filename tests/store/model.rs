@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use lapidary_common::description::Description;
 use lapidary_gems::{Gem, Place, PlacedGem, RecipeName};
 use lapidary_store::{
-    Actor, Administration, BookKey, BookNo, Field, LateGems, Library, LibrarySummary, LibraryTally,
-    Limits, NewBook, Record, RocksStore, Sizes, Snapshot, Store, Term, UNWATCHED,
+    Actor, Administration, BookKey, BookNo, Condition, Field, LateGems, Library, LibrarySummary,
+    LibraryTally, Limits, NewBook, Record, RocksStore, Sizes, Snapshot, Store, Term, UNWATCHED,
 };
 use proptest::prelude::*;
 use tempfile::tempdir;
@@ -610,14 +610,18 @@ fn follow<E: Engine>(steps: Vec<Step>, mut after: impl FnMut(&E)) -> (E, Model) 
             }
             Step::Remove(keys) => {
                 assert_eq!(
-                    engine.store().remove(&Actor::Local, &keys).unwrap(),
+                    engine
+                        .store()
+                        .remove(&Actor::Local, &keys, &Condition::default())
+                        .unwrap(),
                     model.remove(&keys)
                 );
             }
             Step::Flush => engine
                 .store()
                 .administration()
-                .map_or(Ok(()), Administration::flush)
+                .and_then(Administration::folder)
+                .map_or(Ok(()), RocksStore::flush)
                 .unwrap(),
             Step::Compact => engine.compact(),
             Step::Reopen => engine = engine.reopened(),
@@ -729,7 +733,7 @@ proptest! {
                     }
                     store.put(&Actor::Local, books).unwrap();
                 }
-                Change::Remove(keys) => { store.remove(&Actor::Local, &keys).unwrap(); }
+                Change::Remove(keys) => { store.remove(&Actor::Local, &keys, &Condition::default()).unwrap(); }
                 Change::AddRecipe(name) => store.add_recipe(&Actor::Local, &recipe(name)).unwrap(),
                 Change::Reindex(name, gems) if is_known(name) => reindex(&store, name, &gems),
                 Change::DropRecipe(name) if known[0] != recipe_name(name) => {

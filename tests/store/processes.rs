@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
-use lapidary_store::{Actor, Administration as _, RocksStore, Store as _, StoreError, UNWATCHED};
+use lapidary_store::{
+    Actor, Administration as _, Condition, RocksStore, Store as _, StoreError, UNWATCHED,
+};
 use tempfile::tempdir;
 
 use crate::store::support::{copy, create, keeping, key, raw, refusal, simple};
@@ -194,7 +196,9 @@ fn fill(dir: &Path) {
             std::thread::sleep(Duration::from_millis(100));
         }
         println!("wrote again after {:?}", start.elapsed());
-        store.remove(&Actor::Local, &[key("lib", "small")]).unwrap();
+        store
+            .remove(&Actor::Local, &[key("lib", "small")], &Condition::default())
+            .unwrap();
         store
     } else {
         drop(store);

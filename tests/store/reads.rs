@@ -2,7 +2,8 @@
 
 use lapidary_gems::Gem;
 use lapidary_store::{
-    Actor, Administration as _, BookId, Library, LibraryTally, Snapshot, Store as _, UNWATCHED,
+    Actor, Administration as _, BookId, Condition, Library, LibraryTally, Snapshot, Store as _,
+    UNWATCHED,
 };
 use tempfile::tempdir;
 
@@ -54,7 +55,9 @@ fn a_snapshot_sees_no_later_change() {
         [(numbers[0], 5), (numbers[1], 5)]
     );
 
-    store.remove(&Actor::Local, &[key("lib", "1")]).unwrap();
+    store
+        .remove(&Actor::Local, &[key("lib", "1")], &Condition::default())
+        .unwrap();
     store
         .put(
             &Actor::Local,
@@ -192,7 +195,9 @@ fn a_list_may_grow_long_and_short_again<E: Engine>() {
     check(0..1025);
     store.put(&Actor::Local, books(1025..2500)).unwrap();
     check(0..2500);
-    store.remove(&Actor::Local, &keys(1000..2500)).unwrap();
+    store
+        .remove(&Actor::Local, &keys(1000..2500), &Condition::default())
+        .unwrap();
     check(0..1000);
 }
 

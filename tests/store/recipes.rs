@@ -2,8 +2,8 @@
 
 use lapidary_gems::Gem;
 use lapidary_store::{
-    Actor, Administration as _, BookNo, LateGems, RocksStore, Store as _, StoreError, Tally,
-    UNWATCHED,
+    Actor, Administration as _, BookNo, Condition, LateGems, RocksStore, Store as _, StoreError,
+    Tally, UNWATCHED,
 };
 use tempfile::tempdir;
 
@@ -103,7 +103,11 @@ fn a_recipe_that_is_being_dropped_is_gone_for_all_but_verify() {
         )
         .unwrap();
     store
-        .remove(&Actor::Local, &[key("lib", "4"), key("lib", "2001")])
+        .remove(
+            &Actor::Local,
+            &[key("lib", "4"), key("lib", "2001")],
+            &Condition::default(),
+        )
         .unwrap();
     clean(&store);
     drop(store);

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use lapidary_common::description::Description;
 use lapidary_store::{
-    Actor, Administration as _, BookNo, Cursor, Field, Found, Library, NewBook, RocksStore, Search,
-    Snapshot, Store as _, StoreError, Term, UNWATCHED,
+    Actor, Administration as _, BookNo, Condition, Cursor, Field, Found, Library, NewBook,
+    RocksStore, Search, Snapshot, Store as _, StoreError, Term, UNWATCHED,
 };
 use tempfile::tempdir;
 
@@ -96,7 +96,9 @@ fn pages_go_on_where_the_last_one_ended_whatever_was_removed() {
             .into_iter()
             .map(Option::unwrap);
         let keys: Vec<_> = records.map(|record| record.key).collect();
-        store.remove(&Actor::Local, &keys).unwrap();
+        store
+            .remove(&Actor::Local, &keys, &Condition::default())
+            .unwrap();
         ids.extend(keys.into_iter().map(|key| key.id.to_string()));
         from = next;
         if from.is_none() {
@@ -183,7 +185,11 @@ fn books_are_found_after_a_repair() {
     let books = (0..6).map(|i| titled(["a", "b"][i % 2], &i.to_string(), "The sea"));
     store.put(&Actor::Local, books.collect()).unwrap();
     store
-        .remove(&Actor::Local, &[key("a", "0"), key("b", "3")])
+        .remove(
+            &Actor::Local,
+            &[key("a", "0"), key("b", "3")],
+            &Condition::default(),
+        )
         .unwrap();
     let search = |library: &str| {
         let libraries: BTreeSet<Library> = [library.parse().unwrap()].into();

@@ -230,7 +230,7 @@ impl Books<Editor<'_>> {
             keeps: self.0.authority()?.keeps_of_removed(),
             ..condition.clone()
         };
-        let were_there = self.0.store.remove_if(&self.0.actor, keys, &condition)?;
+        let were_there = self.0.store.remove(&self.0.actor, keys, &condition)?;
         let removed = were_there.iter().filter(|there| **there).count();
         METRICS.changed("removed", removed as u64);
         Ok(were_there)

@@ -20,8 +20,8 @@ use super::settings::put;
 use super::{Catalogue, CatalogueError, VERIFICATION};
 use lapidary_common::count::count;
 use lapidary_store::{
-    Action, Actor, AuditEntry, AuditFrom, BookKey, Library, LibrarySummary, NewBook, Row,
-    RowChange, Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, AuditEntry, AuditFrom, BookKey, Condition, Library, LibrarySummary, NewBook,
+    Row, RowChange, Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// Number of books read at a time.
@@ -291,7 +291,9 @@ impl Catalogue {
         let mut carry =
             |stale: &mut Vec<BookKey>, fresh: &mut Vec<Listed>| -> Result<(), CatalogueError> {
                 // Removed, and not replaced: a book that replaces a disabled one would be disabled.
-                let removed = to.store.remove(&Actor::Local, stale)?;
+                let removed = to
+                    .store
+                    .remove(&Actor::Local, stale, &Condition::default())?;
                 let again = stale
                     .iter()
                     .filter(|key| fresh.iter().any(|(_, record)| record.key == **key))

@@ -234,10 +234,10 @@ impl Catalogue {
         let disk_bytes = self
             .store
             .administration()
-            .map_or(Ok(0), Administration::bytes)?;
+            .map_or(Ok(0), <dyn Administration>::bytes)?;
         let posting_bytes = self
             .files()
-            .map(Administration::vitals)
+            .map(RocksStore::vitals)
             .transpose()?
             .map_or(0, |vitals| vitals.disk.postings);
         let rule = self.rule.on(chosen(snapshot.recipes(), None)?.rule());
@@ -257,7 +257,7 @@ impl Catalogue {
     /// Returns what an administrator monitors, if the store's engine knows it, and updates this process's metrics. The
     /// cost does not depend on the size of the catalogue.
     pub fn vitals(&self) -> Result<Option<Vitals>, CatalogueError> {
-        let vitals = self.files().map(Administration::vitals).transpose()?;
+        let vitals = self.files().map(RocksStore::vitals).transpose()?;
         if let Some(cluster) = self.cluster() {
             METRICS.cluster.set(&cluster);
         }
@@ -283,11 +283,9 @@ impl Catalogue {
             })
     }
 
-    /// The administration of a store that has files of its own.
-    fn files(&self) -> Option<&dyn Administration> {
-        self.store
-            .administration()
-            .filter(|store| store.keeps_files())
+    /// The store, if it has files of its own.
+    fn files(&self) -> Option<&RocksStore> {
+        self.store.administration()?.folder()
     }
 
     /// The administration of the store.
@@ -308,20 +306,15 @@ impl Catalogue {
         Ok(self.store.writable()?)
     }
 
-    /// Reserves disk space for when the disk is full; see [`Administration::hold_reserve`].
+    /// Reserves disk space for when the disk is full; see [`RocksStore::hold_reserve`].
     pub fn hold_reserve(&self) -> Result<(), CatalogueError> {
-        Ok(self
-            .store
-            .administration()
-            .map_or(Ok(()), Administration::hold_reserve)?)
+        Ok(self.files().map_or(Ok(()), RocksStore::hold_reserve)?)
     }
 
-    /// Whether reopening the catalogue would make it writable again; see [`Administration::wants_reopening`].
+    /// Whether reopening the catalogue would make it writable again; see [`RocksStore::wants_reopening`].
     #[must_use]
     pub fn wants_reopening(&self) -> bool {
-        self.store
-            .administration()
-            .is_some_and(Administration::wants_reopening)
+        self.files().is_some_and(RocksStore::wants_reopening)
     }
 
     /// Reads everything and returns the inconsistencies found, one sentence each.
@@ -336,9 +329,6 @@ impl Catalogue {
 
     /// Flushes memory to disk, for a clean shutdown.
     pub fn flush(&self) -> Result<(), CatalogueError> {
-        Ok(self
-            .store
-            .administration()
-            .map_or(Ok(()), Administration::flush)?)
+        Ok(self.files().map_or(Ok(()), RocksStore::flush)?)
     }
 }

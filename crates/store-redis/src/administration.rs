@@ -1,22 +1,14 @@
 //! Maintenance of a cluster's catalogue. Files, and backups of them, are left to the cluster.
 
-use std::path::Path;
-
 use super::ClusterStore;
-use lapidary_store::{Administration, Backup, ClusterVitals, StoreError, Vitals, Watch};
+use lapidary_store::{Administration, ClusterVitals, RocksStore, StoreError, Watch};
 
 /// Number of buckets merged at a time.
 const MERGED_AT_ONCE: usize = 500;
-/// What there is none of, as named in an error.
-const FILES: &str = "files of its own";
 
 impl Administration for ClusterStore {
-    fn keeps_files(&self) -> bool {
-        false
-    }
-
-    fn flush(&self) -> Result<(), StoreError> {
-        Ok(())
+    fn folder(&self) -> Option<&RocksStore> {
+        None
     }
 
     /// Merges all changes of postings into the packed lists.
@@ -44,34 +36,7 @@ impl Administration for ClusterStore {
         self.shared.repair(watch)
     }
 
-    fn backup(&self, _: &Path, _: u32, _: Watch<'_>) -> Result<Backup, StoreError> {
-        Err(StoreError::NotOffered(FILES))
-    }
-
-    fn bytes(&self) -> Result<u64, StoreError> {
-        Ok(self
-            .shared
-            .vitals()?
-            .nodes
-            .iter()
-            .filter(|node| node.is_primary)
-            .map(|node| node.used)
-            .sum())
-    }
-
-    fn vitals(&self) -> Result<Vitals, StoreError> {
-        Err(StoreError::NotOffered(FILES))
-    }
-
     fn cluster(&self) -> Result<Option<ClusterVitals>, StoreError> {
         self.shared.vitals().map(Some)
-    }
-
-    fn hold_reserve(&self) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    fn wants_reopening(&self) -> bool {
-        false
     }
 }

@@ -268,10 +268,6 @@ impl Store for ClusterStore {
         self.shared.add_gems(recipe, books)
     }
 
-    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
-        self.shared.page(table, b"", None, usize::MAX)
-    }
-
     fn page(
         &self,
         table: Table,
@@ -309,7 +305,7 @@ impl Store for ClusterStore {
         self.shared.build(watch)
     }
 
-    fn remove_if(
+    fn remove(
         &self,
         by: &Actor,
         keys: &[BookKey],

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
+use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
 use serde::de::DeserializeOwned;
 
 use super::Shared;
@@ -20,7 +20,7 @@ use super::keys::{BookState, NUMBER_BITS, SHARDS, TEXT, fold_field, gem_field, j
 use super::meta::{RecipesThen, Totals};
 use super::{search, tally};
 use lapidary_store::gem_list;
-use lapidary_store::recipes::KnownRecipe;
+use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::{
     BookId, BookKey, BookNo, Coverage, Each, Found, Library, LibrarySummary, Limits, NewBook,
     Outline, Record, Search, Sizes, Snapshot, StoreError, Tally,
@@ -373,8 +373,8 @@ impl<'a> ClusterSnapshot<'a> {
 }
 
 impl Snapshot for ClusterSnapshot<'_> {
-    fn recipes(&self) -> Vec<Recipe> {
-        self.recipes.shown().cloned().collect()
+    fn known_recipes(&self) -> &Recipes {
+        &self.recipes
     }
 
     fn tally(
@@ -623,19 +623,12 @@ impl Snapshot for ClusterSnapshot<'_> {
             .transpose()
     }
 
-    fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
-        Ok(self
-            .libraries()?
-            .into_iter()
-            .find(|summary| summary.library == *library))
-    }
-
-    fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
-        self.shared.summaries(self.totals()?, &self.recipes)
-    }
-
-    fn is_ready(&self, recipe: &RecipeName) -> bool {
-        self.recipes.staying(recipe).is_ok_and(|known| known.ready)
+    fn summaries(&self, only: Option<&Library>) -> Result<Vec<LibrarySummary>, StoreError> {
+        let mut all = self.shared.summaries(self.totals()?, &self.recipes)?;
+        if let Some(library) = only {
+            all.retain(|summary| summary.library == *library);
+        }
+        Ok(all)
     }
 
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError> {
@@ -645,7 +638,8 @@ impl Snapshot for ClusterSnapshot<'_> {
             .iter()
             .map(|class| class.books)
             .sum();
-        let of = self.libraries()?.iter().map(|library| library.books).sum();
+        let libraries = self.summaries(None)?;
+        let of = libraries.iter().map(|library| library.books).sum();
         Ok(Coverage { books, of })
     }
 

@@ -335,7 +335,7 @@ fn no_row_is_read_or_written_without_the_recipes() {
         .unwrap();
     let refused = [
         store.rows(Table::Sources, &keys).map(drop),
-        store.table(Table::Sources).map(drop),
+        store.page(Table::Sources, b"", None, 9).map(drop),
         store.apply(&Actor::Local, &[row("two")], &[]),
         store
             .apply_under("lease", 1, &Actor::Local, &[row("two")], &[])
@@ -544,7 +544,12 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
         // Doubts that are settled leave nothing behind.
         settle(&store);
         assert_eq!(changes_left(&store), 0);
-        assert_eq!(store.remove(&Actor::Local, &[key("1")]).unwrap(), [true]);
+        assert_eq!(
+            store
+                .remove(&Actor::Local, &[key("1")], &Condition::default())
+                .unwrap(),
+            [true]
+        );
         settle(&store);
         assert!(store.shared.bucket_keys(0).unwrap().is_empty());
     }

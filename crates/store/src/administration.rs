@@ -1,20 +1,12 @@
 //! Maintenance of a store.
 
-use std::path::Path;
-
-use super::{ClusterVitals, StoreError, Vitals, Watch};
+use super::{ClusterVitals, RocksStore, StoreError, Watch};
 
 /// Maintenance operations on a store.
 pub trait Administration: Send + Sync {
-    /// Whether the engine has files of its own. Without them, it has no backups and no [`Vitals`]: a database server has
-    /// its own tools for these.
-    fn keeps_files(&self) -> bool;
-
-    /// The space that the store takes, on disk or in memory. Other catalogues of the same server may be counted too.
-    fn bytes(&self) -> Result<u64, StoreError>;
-
-    /// Flushes memory to disk, so that the store opens quickly the next time. No change depends on this.
-    fn flush(&self) -> Result<(), StoreError>;
+    /// The store itself, if it is in a folder. It then has files to flush and to back up, and [`Vitals`](super::Vitals); a
+    /// database server has its own tools for these.
+    fn folder(&self) -> Option<&RocksStore>;
 
     /// Compacts the store into its smallest and fastest form. Reads and writes continue meanwhile.
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError>;
@@ -30,27 +22,22 @@ pub trait Administration: Send + Sync {
     /// repaired and was lost, by book. Reads continue; writes wait.
     fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError>;
 
-    /// Adds a backup to a folder, reads all of it as [`Administration::verify`] does, and keeps the newest `keep`
-    /// backups. Reads and writes continue. The backup contains everything acknowledged before the call. A backup that
-    /// could not be restored is removed again, older ones are kept, and the error says what is wrong.
-    fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError>;
-
-    /// Returns what an administrator monitors. The cost does not depend on the size of the store.
-    fn vitals(&self) -> Result<Vitals, StoreError>;
-
     /// Returns what an administrator monitors of a cluster; `None` if the store is not on one.
     fn cluster(&self) -> Result<Option<ClusterVitals>, StoreError> {
         Ok(None)
     }
+}
 
-    /// Reserves disk space, unless it is already reserved or there is too little. When the disk is full,
-    /// [`Store::apply`](super::Store::apply) can use the reserve once. Books are then refused until there is room to
-    /// reserve space again.
-    fn hold_reserve(&self) -> Result<(), StoreError>;
-
-    /// Whether the store refuses changes that could be written again: its disk was full or unwritable and no longer
-    /// is. The store recovers by itself from most such failures; from the others, when it is reopened.
-    fn wants_reopening(&self) -> bool;
+impl dyn Administration + '_ {
+    /// The space that the store takes, on disk or in memory. Other catalogues of the same server may be counted too.
+    pub fn bytes(&self) -> Result<u64, StoreError> {
+        if let Some(folder) = self.folder() {
+            return folder.bytes();
+        }
+        let nodes = self.cluster()?.map_or(Vec::new(), |cluster| cluster.nodes);
+        let primaries = nodes.iter().filter(|node| node.is_primary);
+        Ok(primaries.map(|node| node.used).sum())
+    }
 }
 
 /// A finished backup.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
+use super::recipes::Recipes;
 use super::{
     BookId, BookKey, BookNo, Coverage, Found, Library, LibrarySummary, Limits, NewBook, Outline,
     Record, Search, Sizes, StoreError, Tally,
@@ -23,10 +24,10 @@ pub type Each<'a> = &'a mut dyn FnMut(Gem, Option<&[BookNo]>);
 /// - **Books are whole.** Whatever is read of a book belongs to one state of it: whether it is there, its number, record,
 ///   outline, gem lists, folds and text, and how many gems a tally counts for it. If the book changes meanwhile, that is its
 ///   state before or after the change. A number is never given to another book.
-/// - **Recipes are fixed.** [`recipes`](Self::recipes), their order and [`is_ready`](Self::is_ready) all belong to the
+/// - **Recipes are fixed.** [`known_recipes`](Self::known_recipes), their order and whether each is ready all belong to the
 ///   state when the snapshot was taken. A recipe made ready stays complete here: books keep their gems of it even if it
 ///   is dropped meanwhile.
-/// - **Totals may run ahead.** [`library`](Self::library), the numbers in [`libraries`](Self::libraries),
+/// - **Totals may run ahead.** The numbers in [`summaries`](Self::summaries),
 ///   [`coverage`](Self::coverage), [`sizes`](Self::sizes), and how many books of a library have a gem
 ///   ([`LibraryTally::holders`](super::LibraryTally::holders), [`LibraryTally::common`](super::LibraryTally::common))
 ///   have every change acknowledged before the snapshot was taken, and may have later ones. They decide weights and
@@ -35,8 +36,8 @@ pub type Each<'a> = &'a mut dyn FnMut(Gem, Option<&[BookNo]>);
 /// Two books may be seen at different moments: no check compares them with each other, and each line of an export is
 /// independent.
 pub trait Snapshot: Send + Sync {
-    /// The recipes that the store holds gems of, the default first. Empty for a new store.
-    fn recipes(&self) -> Vec<Recipe>;
+    /// The recipes that the store holds gems of, the default first, also those that are being dropped. Empty for a new store.
+    fn known_recipes(&self) -> &Recipes;
 
     /// Counts, for every book with enough of `gems`, how many of them have a posting for the book. Duplicates count
     /// once. Under a recipe that posts only some gems ([`Recipe::posted`]), the book may have more of them.
@@ -105,8 +106,8 @@ pub trait Snapshot: Send + Sync {
     /// # Errors
     /// [`StoreError::Changed`] if one was replaced or removed since something else was read of it.
     fn whole(&self, books: &[BookNo]) -> Result<Vec<Option<NewBook>>, StoreError> {
-        let recipes = self.recipes();
-        let bases: BTreeSet<&str> = recipes.iter().map(Recipe::base).collect();
+        let recipes: Vec<&Recipe> = self.known_recipes().shown().collect();
+        let bases: BTreeSet<&str> = recipes.iter().map(|recipe| recipe.base()).collect();
         let whole = |(&number, record): (&BookNo, Option<Record>)| {
             let Some(record) = record else {
                 return Ok(None);
@@ -148,21 +149,52 @@ pub trait Snapshot: Send + Sync {
     /// Returns the text of a book, if it is kept.
     fn text(&self, book: BookNo) -> Result<Option<String>, StoreError>;
 
-    /// Returns the summary of a library, or `None` if it holds no books.
-    fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError>;
-
-    /// Returns every library that holds a book, sorted by name.
-    fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError>;
-
-    /// Whether checks may use a recipe without explicitly accepting missing books. The default is always ready.
-    fn is_ready(&self, recipe: &RecipeName) -> bool;
+    /// Returns every library that holds a book, sorted by name; or only this one, if it does.
+    fn summaries(&self, only: Option<&Library>) -> Result<Vec<LibrarySummary>, StoreError>;
 
     /// Returns how many books have gems of a recipe.
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError>;
 
+    /// Returns the distribution of gem counts under a recipe.
+    fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError>;
+
+    /// Makes sure that the recipes are those of when the snapshot was taken
+    /// ([`Store::unconfirmed_snapshot`](super::Store::unconfirmed_snapshot)).
+    ///
+    /// # Errors
+    /// [`StoreError::Changed`] if they had changed: nothing that was read counts.
+    fn confirm(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl dyn Snapshot + '_ {
+    /// The recipes, the default first.
+    #[must_use]
+    pub fn recipes(&self) -> Vec<Recipe> {
+        self.known_recipes().shown().cloned().collect()
+    }
+
+    /// Whether checks may use a recipe without explicitly accepting missing books. The default is always ready.
+    #[must_use]
+    pub fn is_ready(&self, recipe: &RecipeName) -> bool {
+        let known = self.known_recipes().staying(recipe);
+        known.is_ok_and(|known| known.ready)
+    }
+
+    /// Returns the summary of a library, or `None` if it holds no books.
+    pub fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
+        Ok(self.summaries(Some(library))?.pop())
+    }
+
+    /// Returns every library that holds a book, sorted by name.
+    pub fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
+        self.summaries(None)
+    }
+
     /// Returns how many books have gems of at least one of these recipes. If the catalogue is of an older version that did not
     /// count this, it is the number for the one that covers the most.
-    fn coverage_of_any(&self, recipes: &[RecipeName]) -> Result<Coverage, StoreError> {
+    pub fn coverage_of_any(&self, recipes: &[RecipeName]) -> Result<Coverage, StoreError> {
         let mut widest: Option<Coverage> = None;
         for recipe in recipes {
             let coverage = self.coverage(recipe)?;
@@ -179,17 +211,5 @@ pub trait Snapshot: Send + Sync {
             Coverage::of_libraries(&self.libraries()?, recipes)
         };
         Ok(exact.or(widest).unwrap_or(Coverage { books: 0, of: 0 }))
-    }
-
-    /// Returns the distribution of gem counts under a recipe.
-    fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError>;
-
-    /// Makes sure that the recipes are those of when the snapshot was taken
-    /// ([`Store::unconfirmed_snapshot`](super::Store::unconfirmed_snapshot)).
-    ///
-    /// # Errors
-    /// [`StoreError::Changed`] if they had changed: nothing that was read counts.
-    fn confirm(&self) -> Result<(), StoreError> {
-        Ok(())
     }
 }

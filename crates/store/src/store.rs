@@ -27,7 +27,7 @@ pub trait Store: Send + Sync {
         anyway: bool,
     ) -> Result<u64, StoreError>;
 
-    /// Marks a recipe as ready ([`Snapshot::is_ready`]). It stays ready until it is dropped.
+    /// Marks a recipe as ready: checks may use it without explicitly accepting missing books. It stays ready until it is dropped.
     fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError>;
 
     /// Hides a recipe, the first step of [`Store::drop_recipe`].
@@ -54,9 +54,6 @@ pub trait Store: Send + Sync {
         books: Vec<LateGems>,
     ) -> Result<(), StoreError>;
 
-    /// Returns the rows of a table, sorted by key.
-    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError>;
-
     /// Returns up to `limit` rows of a table whose keys start with `prefix`, sorted by key, starting after the key `after`.
     fn page(
         &self,
@@ -64,14 +61,7 @@ pub trait Store: Send + Sync {
         prefix: &[u8],
         after: Option<&[u8]>,
         limit: usize,
-    ) -> Result<Vec<Row>, StoreError> {
-        let mut rows = self.table(table)?;
-        rows.retain(|(key, _)| {
-            key.starts_with(prefix) && after.is_none_or(|after| key.as_slice() > after)
-        });
-        rows.truncate(limit);
-        Ok(rows)
-    }
+    ) -> Result<Vec<Row>, StoreError>;
 
     /// Returns the values of the rows of a table with these keys, in their order; `None` where there is none. However many they
     /// are, this is one read.
@@ -116,16 +106,11 @@ pub trait Store: Send + Sync {
         Ok(())
     }
 
-    /// Removes books. Returns whether each key existed before the call.
-    fn remove(&self, by: &Actor, keys: &[BookKey]) -> Result<Vec<bool>, StoreError> {
-        self.remove_if(by, keys, &Condition::default())
-    }
-
     /// Removes books, all or none, if each that exists meets the condition. Returns whether each key existed.
     ///
     /// # Errors
     /// [`StoreError::OtherVersion`].
-    fn remove_if(
+    fn remove(
         &self,
         by: &Actor,
         keys: &[BookKey],
@@ -170,5 +155,12 @@ pub trait Store: Send + Sync {
     /// What the processes agree on that share the store, if its engine lets several have it open.
     fn sharing(&self) -> Option<&dyn Sharing> {
         None
+    }
+}
+
+impl dyn Store + '_ {
+    /// Returns the rows of a table, sorted by key.
+    pub fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
+        self.page(table, b"", None, usize::MAX)
     }
 }

@@ -491,7 +491,8 @@ impl Editor<'_> {
                     bytes,
                     kept,
                 } = self
-                    .administration(BACKUPS)?
+                    .files()
+                    .ok_or(StoreError::NotOffered(BACKUPS))?
                     .backup(&folder, *keep, watch)?;
                 Ok(Outcome::BackedUp {
                     backup: number,

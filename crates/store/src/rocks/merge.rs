@@ -348,7 +348,7 @@ mod tests {
                         books.insert(id, gems);
                     }
                     None => {
-                        prop_assert_eq!(store.remove(&Actor::Local, &[key(id)]).unwrap(), [books.remove(&id).is_some()]);
+                        prop_assert_eq!(store.remove(&Actor::Local, &[key(id)], &Condition::default()).unwrap(), [books.remove(&id).is_some()]);
                     }
                 }
                 let before = store.view();

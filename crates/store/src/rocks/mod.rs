@@ -103,7 +103,7 @@ const COLLECTED: &str = "0.25";
 ///
 /// When the disk is full, reads continue. Writes work again some seconds after 32 MiB have been freed. After other
 /// write failures, such as a file size limit, `RocksDB` may refuse to write until the store is reopened
-/// ([`Administration::wants_reopening`]).
+/// ([`RocksStore::wants_reopening`]).
 pub struct RocksStore {
     dir: PathBuf,
     /// Always replaced as a whole, so it is valid even if a thread panicked while holding the lock.
@@ -337,10 +337,6 @@ impl Store for RocksStore {
         write::add_gems(self, by, recipe, books)
     }
 
-    fn table(&self, table: Table) -> Result<Vec<Row>, StoreError> {
-        rows::read(self, table)
-    }
-
     fn page(
         &self,
         table: Table,
@@ -368,7 +364,7 @@ impl Store for RocksStore {
         write::put(self, by, books)
     }
 
-    fn remove_if(
+    fn remove(
         &self,
         by: &Actor,
         keys: &[BookKey],
@@ -407,20 +403,59 @@ impl Store for RocksStore {
     }
 }
 
-impl Administration for RocksStore {
-    fn keeps_files(&self) -> bool {
-        true
-    }
-
-    fn bytes(&self) -> Result<u64, StoreError> {
+/// What only a store with files of its own has.
+impl RocksStore {
+    /// The space that its files take.
+    pub fn bytes(&self) -> Result<u64, StoreError> {
         Ok(vitals::disk(self)?.used)
     }
 
-    fn flush(&self) -> Result<(), StoreError> {
+    /// Flushes memory to disk, so that the store opens quickly the next time. No change depends on this.
+    pub fn flush(&self) -> Result<(), StoreError> {
         let families = Family::ALL.map(|family| self.family(family));
         self.db
             .flush_cfs_opt(&families, &FlushOptions::default())
             .map_err(|e| self.failed(&e))
+    }
+
+    /// Adds a backup to a folder, reads all of it as [`Administration::verify`] does, and keeps the newest `keep`
+    /// backups. Reads and writes continue. The backup contains everything acknowledged before the call. A backup that
+    /// could not be restored is removed again, older ones are kept, and the error says what is wrong.
+    pub fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError> {
+        backup::backup(self, to, keep, watch)
+    }
+
+    /// Returns what an administrator monitors. The cost does not depend on the size of the store.
+    pub fn vitals(&self) -> Result<Vitals, StoreError> {
+        vitals::vitals(self)
+    }
+
+    /// Reserves disk space, unless it is already reserved or there is too little. When the disk is full, [`Store::apply`]
+    /// can use the reserve once. Books are then refused until there is room to reserve space again.
+    pub fn hold_reserve(&self) -> Result<(), StoreError> {
+        let free = vitals::disk(self)?.free;
+        let failed = |e: io::Error| StoreError::Io {
+            path: error::show(&self.dir),
+            detail: e.to_string(),
+        };
+        self.reserve.hold(free).map_err(failed)
+    }
+
+    /// Whether the store refuses changes that could be written again: its disk was full or unwritable and no longer
+    /// is. The store recovers by itself from most such failures; from the others, when it is reopened.
+    #[must_use]
+    pub fn wants_reopening(&self) -> bool {
+        let refused = matches!(
+            self.writable(),
+            Err(StoreError::DiskFull(_) | StoreError::Denied { .. })
+        );
+        refused && reserve::has_room(&self.dir)
+    }
+}
+
+impl Administration for RocksStore {
+    fn folder(&self) -> Option<&RocksStore> {
+        Some(self)
     }
 
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
@@ -462,32 +497,7 @@ impl Administration for RocksStore {
         repair::repair(self, watch)
     }
 
-    fn backup(&self, to: &Path, keep: u32, watch: Watch<'_>) -> Result<Backup, StoreError> {
-        backup::backup(self, to, keep, watch)
-    }
-
     fn stop(&self) {
         self.db.cancel_all_background_work(true);
-    }
-
-    fn vitals(&self) -> Result<Vitals, StoreError> {
-        vitals::vitals(self)
-    }
-
-    fn hold_reserve(&self) -> Result<(), StoreError> {
-        let free = vitals::disk(self)?.free;
-        let failed = |e: io::Error| StoreError::Io {
-            path: error::show(&self.dir),
-            detail: e.to_string(),
-        };
-        self.reserve.hold(free).map_err(failed)
-    }
-
-    fn wants_reopening(&self) -> bool {
-        let refused = matches!(
-            self.writable(),
-            Err(StoreError::DiskFull(_) | StoreError::Denied { .. })
-        );
-        refused && reserve::has_room(&self.dir)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hashbrown::HashMap;
-use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
+use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
 use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch, properties};
 use serde::de::DeserializeOwned;
 
@@ -116,7 +116,8 @@ impl<'a> RocksSnapshot<'a> {
         if books == ever {
             return Ok(Coverage { books, of: books });
         }
-        let of = self.libraries()?.iter().map(|library| library.books).sum();
+        let libraries = self.summaries(None)?;
+        let of = libraries.iter().map(|library| library.books).sum();
         Ok(Coverage { books, of })
     }
 
@@ -375,8 +376,8 @@ impl<'a> RocksSnapshot<'a> {
 }
 
 impl Snapshot for RocksSnapshot<'_> {
-    fn recipes(&self) -> Vec<Recipe> {
-        self.recipes.shown().cloned().collect()
+    fn known_recipes(&self) -> &Recipes {
+        &self.recipes
     }
 
     fn tally(
@@ -556,7 +557,10 @@ impl Snapshot for RocksSnapshot<'_> {
             .map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
     }
 
-    fn libraries(&self) -> Result<Vec<LibrarySummary>, StoreError> {
+    fn summaries(&self, only: Option<&Library>) -> Result<Vec<LibrarySummary>, StoreError> {
+        if let Some(library) = only {
+            return Ok(self.summary(library)?.into_iter().collect());
+        }
         let mut meta = self.iterator(Family::Meta, ReadOptions::default());
         meta.seek(MetaKey::Library(b"").bytes());
         let mut libraries = Vec::new();
@@ -573,16 +577,8 @@ impl Snapshot for RocksSnapshot<'_> {
         Ok(libraries)
     }
 
-    fn is_ready(&self, recipe: &RecipeName) -> bool {
-        self.recipes.staying(recipe).is_ok_and(|known| known.ready)
-    }
-
     fn coverage(&self, recipe: &RecipeName) -> Result<Coverage, StoreError> {
         self.coverage_of(self.recipes.staying(recipe)?)
-    }
-
-    fn library(&self, library: &Library) -> Result<Option<LibrarySummary>, StoreError> {
-        self.summary(library)
     }
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {

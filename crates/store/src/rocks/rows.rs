@@ -36,10 +36,6 @@ fn place(table: Table) -> (Family, Vec<u8>) {
     }
 }
 
-pub(super) fn read(store: &RocksStore, table: Table) -> Result<Vec<Row>, StoreError> {
-    page(store, table, b"", None, usize::MAX)
-}
-
 /// Reads up to `limit` rows whose keys start with `prefix`, after the key `after`.
 pub(super) fn page(
     store: &RocksStore,

@@ -27,9 +27,7 @@ use super::owners::Owners;
 use super::schema::{self, Family, MetaKey, Postings};
 use super::{RocksStore, audit, error};
 use crate::recipes::Recipes;
-use crate::{
-    Action, Actor, Administration as _, BookNo, Library, LibrarySummary, NewBook, Store, StoreError,
-};
+use crate::{Action, Actor, BookNo, Library, LibrarySummary, NewBook, Store, StoreError};
 
 /// A catalogue next to the folder that it is for. It is deleted if this is dropped.
 #[derive(Debug)]
