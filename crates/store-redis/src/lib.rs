@@ -22,7 +22,7 @@
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
 //! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
 //! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
-//! | `confirm` | what a check takes for granted, and how that is confirmed |
+//! | `confirmation` | what a check takes for granted, and how that is confirmed |
 //! | `stamp` | nodes that came back without their data |
 
 mod address;
@@ -32,7 +32,7 @@ mod build;
 mod change;
 mod client;
 mod command;
-mod confirm;
+mod confirmation;
 mod error;
 mod intent;
 mod keys;

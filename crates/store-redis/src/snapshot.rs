@@ -13,7 +13,7 @@ use serde::de::DeserializeOwned;
 use super::Shared;
 use super::buckets::half;
 use super::command::Command;
-use super::confirm::Confirmed;
+use super::confirmation::Confirmed;
 use super::error::{answer, damaged};
 use super::intent::read_member;
 use super::keys::{BookState, NUMBER_BITS, SHARDS, TEXT, fold_field, gem_field, join, split};

@@ -8,7 +8,7 @@ use lapidary_gems::{PackedFold, PlacedGem, RecipeName};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::standing::bans;
+use super::moderation::bans;
 use super::{BookId, BookKey, BookNo, Condition, Library, Rights, Standing, StoreError};
 use lapidary_common::description::Description;
 

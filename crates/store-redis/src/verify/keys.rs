@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::command::Command;
 use super::super::error::answer;
 use super::super::keys::{Name, split};
-use super::doubt::Doubt;
+use super::suspicion::Doubt;
 use super::{Check, PAGE, Reference, is_there};
 use lapidary_store::{BookNo, StoreError};
 

@@ -8,7 +8,7 @@ use super::super::buckets::{Bucket, Posting, place, posting};
 use super::super::command::Command;
 use super::super::error::answer;
 use super::super::keys::Name;
-use super::doubt::Doubt;
+use super::suspicion::Doubt;
 use super::{Check, PAGE};
 use lapidary_store::faults::Sum;
 use lapidary_store::recipes::KnownRecipe;

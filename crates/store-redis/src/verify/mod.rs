@@ -5,13 +5,13 @@
 //! are each reduced to checksums, one for each group of buckets (`lists`). Only where these differ is every posting
 //! compared.
 //!
-//! Other servers change books meanwhile, in several steps. So whatever seems wrong is looked at again (`doubt`), and counts
+//! Other servers change books meanwhile, in several steps. So whatever seems wrong is looked at again (`suspicion`), and counts
 //! only if it is still wrong while its book does not change.
 
-mod doubt;
 mod keys;
 mod lists;
 mod repair;
+mod suspicion;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, PoisonError};
@@ -19,8 +19,8 @@ use std::sync::{Arc, PoisonError};
 use hashbrown::HashSet;
 use lapidary_gems::{Gem, PackedFold};
 
-use self::doubt::Doubt;
 use self::lists::Group;
+use self::suspicion::Doubt;
 use super::Shared;
 use super::buckets::{Posts, half};
 use super::command::Command;

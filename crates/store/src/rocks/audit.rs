@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use rocksdb::{ReadOptions, WriteBatch};
 
 use super::RocksStore;
-use super::durable::durably;
 use super::read::RocksSnapshot;
 use super::schema::{self, Family, MetaKey};
+use super::sync::durably;
 use crate::audit::Audited;
 use crate::{Action, Actor, AuditEntry, AuditFrom, StoreError};
 

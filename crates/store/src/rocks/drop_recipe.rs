@@ -11,9 +11,9 @@ use std::sync::{Arc, PoisonError};
 use lapidary_gems::RecipeName;
 use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
-use super::durable::durably;
 use super::read::RocksSnapshot;
 use super::schema::{self, Family, MetaKey};
+use super::sync::durably;
 use super::{RocksStore, audit};
 use crate::postings::{Reader, Unreadable};
 use crate::recipes::KnownRecipe;

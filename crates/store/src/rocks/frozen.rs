@@ -15,7 +15,7 @@ use tempfile::{Builder, TempDir};
 use super::error::{from_io, show};
 use super::open::{self, CURRENT, LOCK_FILE};
 use super::version::{self, VERSION_FILE};
-use super::{RocksStore, acknowledged};
+use super::{RocksStore, sequence};
 use crate::StoreError;
 
 /// What the names of the folders with the links start with.
@@ -70,7 +70,7 @@ fn freeze(dir: &Path) -> Result<TempDir, StoreError> {
     let copy = |name: &str| fs::copy(dir.join(name), links.path().join(name));
     copy(VERSION_FILE).map_err(failed)?;
     // Before the changes themselves: the copy must have all of those acknowledged until now.
-    copy(acknowledged::FILE).map(drop).or_else(|e| {
+    copy(sequence::FILE).map(drop).or_else(|e| {
         if e.kind() == ErrorKind::NotFound {
             Ok(())
         } else {

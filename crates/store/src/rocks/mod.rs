@@ -19,8 +19,8 @@
 //! | `lists`, `tally` | posting lists with their changes; counting a check's gems |
 //! | `write`, `change`, `merge` | the changes; the batch of a change; merging the delta into the main index |
 //! | `frozen` | the state of a folder that another process has open |
-//! | `durable` | writing a batch to disk |
-//! | `audit`, `acknowledged` | the audit log; detecting lost changes |
+//! | `sync` | writing a batch to disk |
+//! | `audit`, `sequence` | the audit log; detecting lost changes |
 //! | `rows` | tables of small records |
 //! | `drop_recipe` | dropping a recipe with everything that belongs to it |
 //! | `rebuild` | rebuilding the postings from the gem lists |
@@ -31,13 +31,11 @@
 //! | `vitals` | monitoring: sizes, the cache, background work |
 //! | `error` | errors of `RocksDB` and the file system |
 
-mod acknowledged;
 mod audit;
 mod backup;
 mod build;
 mod change;
 mod drop_recipe;
-mod durable;
 mod error;
 mod frozen;
 mod lists;
@@ -55,6 +53,8 @@ mod reserve;
 mod rows;
 mod schema;
 mod search;
+mod sequence;
+mod sync;
 mod tally;
 mod verify;
 mod version;
@@ -76,13 +76,13 @@ use rocksdb::{
 };
 use tempfile::TempDir;
 
-use self::acknowledged::Acknowledged;
 pub use self::build::Staged;
 pub(super) use self::error::from_io;
 use self::owners::Owners;
 use self::read::RocksSnapshot;
 use self::reserve::Reserve;
 use self::schema::{Family, MetaKey};
+use self::sequence::Acknowledged;
 use crate::recipes::Recipes;
 use crate::{
     Action, Actor, Administration, AuditEntry, AuditFrom, Backup, BookKey, Condition, LateGems,

@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, RwLock};
 
 use rocksdb::{Cache, DB, IteratorMode, Options};
 
-use super::acknowledged::Acknowledged;
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::owners::Owners;
 use super::reserve::Reserve;
 use super::schema::{self, Family, MetaKey};
+use super::sequence::Acknowledged;
 use super::{RocksStore, options, version};
 use crate::StoreError;
 use crate::recipes::{KnownRecipe, Recipes};

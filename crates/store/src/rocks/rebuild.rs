@@ -7,10 +7,10 @@ use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
 use super::RocksStore;
 use super::build::StoredBucket;
-use super::durable::durably;
 use super::merge::Cursor;
 use super::read::RocksSnapshot;
 use super::schema::{self, Bucket, Family, MetaKey, Postings};
+use super::sync::durably;
 use crate::gem_list;
 use crate::recipes::KnownRecipe;
 use crate::runs::Runs;

@@ -10,11 +10,11 @@ use lapidary_gems::PlacedGem;
 use rocksdb::{ReadOptions, WriteBatch};
 
 use super::change::digest_keys;
-use super::durable::durably;
 use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::schema::{self, Family, MetaKey};
 use super::search::{is_of_a_book, term_keys};
+use super::sync::durably;
 use super::{RocksStore, audit, rebuild};
 use crate::change::make_distinct;
 use crate::gem_list;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use rocksdb::{DB, WriteBatch};
 
-use super::durable::durably;
 use super::error::{damaged, from_io, from_rocksdb, show};
 use super::open::CURRENT;
 use super::schema::{FORMAT_VERSION, Family, MetaKey};
+use super::sync::durably;
 use super::{RocksStore, options};
 use crate::StoreError;
 
