@@ -107,6 +107,38 @@ impl<'a> Run<'a> {
     }
 }
 
+impl Run<'_> {
+    /// Notes the epoch in the answer to `CLUSTER INFO`.
+    fn note_epoch(&mut self, info: Option<Value>) {
+        let info = info.and_then(read::<String>);
+        if let Some(epoch) = info.and_then(|info| current_epoch(&info)) {
+            self.epoch = (self.epoch.0.max(epoch), self.epoch.1 + 1);
+        }
+    }
+
+    /// Whether most primaries know of no later election. Otherwise, no answer counts, and all are asked at the next try.
+    fn confirm_nodes(&mut self, topology: &Topology) -> bool {
+        let (epoch, voters) = self.epoch;
+        if epoch > topology.epoch || 2 * voters <= topology.primaries().count() {
+            self.answers.fill_with(|| None);
+            self.asks_all = true;
+            return false;
+        }
+        // Whichever node answers the rest has all that was acknowledged when this began.
+        self.purpose = Purpose::Loosely;
+        true
+    }
+}
+
+/// What a node answered.
+struct Received {
+    /// The answers that are no errors, and to which commands.
+    answers: Vec<(usize, Value)>,
+    /// The answer to what confirms them.
+    last: Option<Value>,
+    trouble: Option<Trouble>,
+}
+
 /// Commands for one node.
 struct Pipeline {
     connection: Connection,
@@ -295,49 +327,13 @@ impl Client {
 
     /// Sends all commands that have no answer yet. Returns `None` if all have one then.
     fn round(&self, run: &mut Run<'_>, topology: &Topology) -> Option<Trouble> {
-        let mut trouble = None;
-        let mut nodes: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        if run.purpose == Purpose::Now {
-            run.epoch = (0, 0);
-            nodes.extend(
-                self.pool
-                    .voters(topology, run.asks_all)
-                    .map(|node| (node, Vec::new())),
-            );
-        }
-        for at in (0..run.commands.len()).filter(|at| run.answers[*at].is_none()) {
-            let slot = run.commands[at].slot;
-            match (&run.routes[at], topology.node(slot)) {
-                (Route::Ask(node), _) => nodes.entry(node.as_str()).or_default().push(at),
-                (Route::Slot, Some(node)) => nodes.entry(node).or_default().push(at),
-                (Route::Slot, None) => {
-                    trouble = Some(Trouble::Again(format!("slot {slot} is served by no node")))
-                }
-            }
-        }
-        let nodes: Vec<(String, Vec<usize>)> = nodes
-            .into_iter()
-            .map(|(node, chosen)| (node.to_owned(), chosen))
-            .collect();
-        let mut sent = Vec::new();
+        let (nodes, mut trouble) = self.assign(run, topology);
         Counters::count(&self.counters.round_trips, nodes.len());
-        for (node, chosen) in nodes {
-            let fewest = usize::from(self.replicated.load(Ordering::Relaxed));
-            let replicas = topology.replicas(&node).max(fewest);
-            match self.send(&node, run, &chosen, replicas) {
-                Ok(connection) => sent.push((
-                    node,
-                    Pipeline {
-                        connection,
-                        commands: chosen,
-                        replicas,
-                    },
-                )),
-                Err(why) => {
-                    self.start_again(&node, &chosen, &mut run.routes);
-                    self.pool.hush(&node);
-                    trouble = Some(Trouble::Again(why));
-                }
+        let mut sent = Vec::new();
+        for (node, commands) in nodes {
+            match self.send(&node, run, commands, topology) {
+                Ok(pipeline) => sent.push((node, pipeline)),
+                Err(why) => trouble = Some(Trouble::Again(why)),
             }
         }
         // Who only votes comes last, and does not hold up the others.
@@ -348,31 +344,82 @@ impl Client {
                 trouble = met.or(trouble);
             }
         }
-        if run.purpose == Purpose::Now && !matches!(trouble, Some(Trouble::Final(_))) {
-            let (epoch, voters) = run.epoch;
-            if epoch > topology.epoch || 2 * voters <= topology.primaries().count() {
-                run.answers.fill_with(|| None);
-                run.asks_all = true;
-                return Some(Trouble::Again(
-                    "most primaries do not confirm which nodes serve".to_owned(),
-                ));
-            }
-            // Whichever node answers the rest has all that was acknowledged when this began.
-            run.purpose = Purpose::Loosely;
+        if matches!(trouble, Some(Trouble::Final(_))) {
+            return trouble;
         }
-        trouble.filter(|trouble| {
-            matches!(trouble, Trouble::Final(_)) || run.answers.iter().any(Option::is_none)
-        })
+        if run.purpose == Purpose::Now && !run.confirm_nodes(topology) {
+            return Some(Trouble::Again(
+                "most primaries do not confirm which nodes serve".to_owned(),
+            ));
+        }
+        trouble.filter(|_| run.answers.iter().any(Option::is_none))
     }
 
-    /// Sends commands to a node.
+    /// The nodes to ask, and which commands each gets: those that have no answer yet.
+    fn assign(
+        &self,
+        run: &mut Run<'_>,
+        topology: &Topology,
+    ) -> (BTreeMap<String, Vec<usize>>, Option<Trouble>) {
+        let mut trouble = None;
+        let mut nodes: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        if run.purpose == Purpose::Now {
+            run.epoch = (0, 0);
+            let voters = self.pool.voters(topology, run.asks_all);
+            nodes.extend(voters.map(|node| (node.to_owned(), Vec::new())));
+        }
+        for at in (0..run.commands.len()).filter(|at| run.answers[*at].is_none()) {
+            let slot = run.commands[at].slot;
+            let node = match &run.routes[at] {
+                Route::Ask(node) => Some(node.as_str()),
+                Route::Slot => topology.node(slot),
+            };
+            let Some(node) = node else {
+                let why = format!("slot {slot} is served by no node");
+                trouble = Some(Trouble::Again(why));
+                continue;
+            };
+            match nodes.get_mut(node) {
+                Some(commands) => commands.push(at),
+                None => drop(nodes.insert(node.to_owned(), vec![at])),
+            }
+        }
+        (nodes, trouble)
+    }
+
+    /// Sends commands to a node. If that fails, they begin anew at the next try.
     fn send(
         &self,
         node: &str,
-        run: &Run<'_>,
-        chosen: &[usize],
-        replicas: usize,
-    ) -> Result<Connection, String> {
+        run: &mut Run<'_>,
+        commands: Vec<usize>,
+        topology: &Topology,
+    ) -> Result<Pipeline, String> {
+        let fewest = usize::from(self.replicated.load(Ordering::Relaxed));
+        let replicas = topology.replicas(node).max(fewest);
+        let bytes = self.packed(run, &commands, replicas);
+        match self.send_bytes(node, &bytes) {
+            Ok(connection) => Ok(Pipeline {
+                connection,
+                commands,
+                replicas,
+            }),
+            Err(why) => {
+                self.start_again(node, &commands, &mut run.routes);
+                Err(why)
+            }
+        }
+    }
+
+    fn send_bytes(&self, node: &str, bytes: &[u8]) -> Result<Connection, String> {
+        let mut connection = self.pool.take(node)?;
+        let sent = connection.send_packed_command(bytes);
+        sent.map_err(|why| format!("{node}: {why}"))?;
+        Ok(connection)
+    }
+
+    /// Commands to a node as they are sent, with what confirms them.
+    fn packed(&self, run: &Run<'_>, chosen: &[usize], replicas: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(
             chosen
                 .iter()
@@ -406,11 +453,7 @@ impl Client {
                 }
             }
         }
-        let mut connection = self.pool.take(node)?;
-        connection
-            .send_packed_command(&bytes)
-            .map_err(|why| format!("{node}: {why}"))?;
-        Ok(connection)
+        bytes
     }
 
     /// Receives the answers of a node. Says where commands that it does not serve are to be sent instead.
@@ -420,53 +463,18 @@ impl Client {
             commands,
             replicas,
         } = pipeline;
-        let mut got = Vec::with_capacity(commands.len());
-        let mut trouble = None;
         let only_votes = commands.is_empty();
         if only_votes && connection.set_read_timeout(Some(VOTE)).is_err() {
             return None;
         }
-        let mut next = || {
-            connection
-                .recv_response()
-                .map_err(|why| format!("{node}: {why}"))
-        };
-        let mut receive_all = || {
-            for at in &commands {
-                let asked = std::mem::take(&mut run.routes[*at]) != Route::Slot;
-                if asked {
-                    next()?;
-                }
-                match next()? {
-                    Value::ServerError(error) => match self.judge(node, &error) {
-                        Ok(route) => {
-                            let is_redirected = ["ASK", "MOVED"].contains(&error.code());
-                            Counters::count(&self.counters.redirects, usize::from(is_redirected));
-                            run.routes[*at] = route;
-                            trouble.get_or_insert(Trouble::Again(format!(
-                                "{node}: {}",
-                                shown(&error)
-                            )));
-                        }
-                        Err(error) => trouble = Some(Trouble::Final(error)),
-                    },
-                    answer => got.push((*at, answer)),
-                }
-            }
-            if run.purpose == Purpose::Write && self.on_disk {
-                next()?;
-            }
-            if run.purpose == Purpose::Loosely {
-                Ok(None)
-            } else {
-                next().map(Some)
-            }
-        };
-        let last = match receive_all() {
-            Ok(last) => last,
+        let Received {
+            answers,
+            last,
+            trouble,
+        } = match self.receive_all(node, &mut connection, &commands, run) {
+            Ok(received) => received,
             Err(why) => {
                 self.start_again(node, &commands, &mut run.routes);
-                self.pool.hush(node);
                 return Some(Trouble::Again(why));
             }
         };
@@ -475,33 +483,76 @@ impl Client {
         }
         match run.purpose {
             Purpose::Loosely => {}
-            Purpose::Now => {
-                if let Some(epoch) = last
-                    .and_then(read::<String>)
-                    .and_then(|info| current_epoch(&info))
-                {
-                    run.epoch = (run.epoch.0.max(epoch), run.epoch.1 + 1);
-                }
-            }
+            Purpose::Now => run.note_epoch(last),
             Purpose::Write => {
-                let acknowledged = if self.on_disk {
-                    last.and_then(read::<(usize, usize)>)
-                        .is_some_and(|(own, others)| own > 0 && others >= replicas)
-                } else {
-                    last.and_then(read::<usize>)
-                        .is_some_and(|others| others >= replicas)
-                };
-                if !acknowledged && !got.is_empty() {
+                if !self.is_acknowledged(last, replicas) && !answers.is_empty() {
                     return trouble
                         .filter(|trouble| matches!(trouble, Trouble::Final(_)))
                         .or(Some(Trouble::NotReplicated(node.to_owned())));
                 }
             }
         }
-        for (at, answer) in got {
+        for (at, answer) in answers {
             run.answers[at] = Some(answer);
         }
         trouble
+    }
+
+    /// Receives the answer to each command, and to what confirms them.
+    fn receive_all(
+        &self,
+        node: &str,
+        connection: &mut Connection,
+        commands: &[usize],
+        run: &mut Run<'_>,
+    ) -> Result<Received, String> {
+        let mut next = || {
+            let answer = connection.recv_response();
+            answer.map_err(|why| format!("{node}: {why}"))
+        };
+        let (mut answers, mut trouble) = (Vec::with_capacity(commands.len()), None);
+        for at in commands {
+            if std::mem::take(&mut run.routes[*at]) != Route::Slot {
+                // That to ASKING.
+                next()?;
+            }
+            match next()? {
+                Value::ServerError(error) => match self.judge(node, &error) {
+                    Ok(route) => {
+                        run.routes[*at] = route;
+                        let why = format!("{node}: {}", shown(&error));
+                        trouble.get_or_insert(Trouble::Again(why));
+                    }
+                    Err(error) => trouble = Some(Trouble::Final(error)),
+                },
+                answer => answers.push((*at, answer)),
+            }
+        }
+        if run.purpose == Purpose::Write && self.on_disk {
+            // That to WAIT, which WAITAOF follows.
+            next()?;
+        }
+        let last = if run.purpose == Purpose::Loosely {
+            None
+        } else {
+            Some(next()?)
+        };
+        Ok(Received {
+            answers,
+            last,
+            trouble,
+        })
+    }
+
+    /// Whether a write is on enough replicas, and on disk if it must be, by the answer to `WAIT` or `WAITAOF`.
+    fn is_acknowledged(&self, last: Option<Value>, replicas: usize) -> bool {
+        if self.on_disk {
+            last.and_then(read::<(usize, usize)>)
+                .is_some_and(|(own, others)| own > 0 && others >= replicas)
+        } else {
+            last.and_then(read::<usize>)
+                .is_some_and(|others| others >= replicas)
+        }
     }
 
     /// Sends commands to the nodes of their slots at the next try, because this node has failed.
@@ -510,11 +561,14 @@ impl Client {
             routes[*at] = Route::Slot;
         }
         self.pool.forget(node);
+        self.pool.hush(node);
     }
 
     /// What to do after an error: where to send the command.
     fn judge(&self, node: &str, error: &ServerError) -> Result<Route, StoreError> {
         let asked = || error.details()?.split(' ').nth(1).map(str::to_owned);
+        let is_redirected = ["ASK", "MOVED"].contains(&error.code());
+        Counters::count(&self.counters.redirects, usize::from(is_redirected));
         match error.code() {
             "ASK" => Ok(asked().map_or(Route::Slot, Route::Ask)),
             "MOVED" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY"

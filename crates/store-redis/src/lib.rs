@@ -21,7 +21,7 @@
 //! | `sharing` | leases, and what of their former holders is refused |
 //! | `intent`, `change`, `write` | the steps of a change; making it, and what others have left; what each change needs |
 //! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
-//! | `snapshot`, `tally`, `search` | reading; counting a check's gems; finding books by their terms |
+//! | `snapshot`, `library_ids`, `tally`, `search` | reading; the ids of a library; counting a check's gems; finding books by their terms |
 //! | `confirmation` | what a check takes for granted, and how that is confirmed |
 //! | `stamp` | nodes that came back without their data |
 
@@ -36,6 +36,7 @@ mod confirmation;
 mod error;
 mod intent;
 mod keys;
+mod library_ids;
 mod login;
 mod members;
 mod merge;

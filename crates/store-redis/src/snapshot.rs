@@ -15,8 +15,8 @@ use super::buckets::half;
 use super::command::Command;
 use super::confirmation::Confirmed;
 use super::error::{answer, damaged};
-use super::intent::read_member;
 use super::keys::{BookState, NUMBER_BITS, SHARDS, TEXT, fold_field, gem_field, join, split};
+use super::library_ids::LibraryIds;
 use super::meta::{RecipesThen, Totals};
 use super::{search, tally};
 use lapidary_store::gem_list;
@@ -290,86 +290,6 @@ impl<'a> ClusterSnapshot<'a> {
             )))
         }
     }
-
-    /// The members of a library in its shards, sorted by id, up to `limit` of them.
-    fn members(
-        &self,
-        library: u32,
-        after: Option<&str>,
-        limit: usize,
-    ) -> Result<Vec<(String, BookNo)>, StoreError> {
-        let at_once = (limit / SHARDS as usize)
-            .saturating_mul(2)
-            .saturating_add(4)
-            .min(AT_ONCE);
-        let mut from: Vec<Option<Vec<u8>>> =
-            vec![
-                Some(after.map_or(b"-".to_vec(), |id| [b"[", id.as_bytes(), b"\x01"].concat()));
-                SHARDS as usize
-            ];
-        let mut found: Vec<(String, BookNo)> = Vec::new();
-        // Ids up to this one are all known.
-        let mut complete: Option<String> = Some(String::new());
-        while let Some(known) = &complete
-            && found.iter().filter(|(id, _)| id <= known).count() < limit
-        {
-            // Each shard that may have an id before those that are known.
-            let open: Vec<u32> = (0..SHARDS)
-                .filter(|shard| from[*shard as usize].is_some())
-                .collect();
-            let open: Vec<u32> = open
-                .into_iter()
-                .filter(|shard| {
-                    known.is_empty()
-                        || from[*shard as usize].as_ref().is_some_and(|from| {
-                            from[1..].starts_with(known.as_bytes())
-                                || from[1..] <= *known.as_bytes()
-                        })
-                })
-                .collect();
-            let command = |shard: &u32| {
-                let from = from[*shard as usize].clone().unwrap_or_default();
-                let range: [&[u8]; 5] = [
-                    &from,
-                    b"+",
-                    b"LIMIT",
-                    b"0",
-                    &at_once.to_string().into_bytes(),
-                ];
-                Command::new(
-                    "ZRANGEBYLEX",
-                    &self.shared.keys.ids(*shard, library),
-                    &range[..],
-                )
-            };
-            let commands: Vec<Command> = open.iter().map(command).collect();
-            let pages = self.shared.read_stamped(commands)?;
-            for (shard, page) in open.iter().zip(pages) {
-                let page: Vec<Vec<u8>> = answer(self.shared.address(), page)?;
-                let more = page.len() == at_once;
-                from[*shard as usize] = page
-                    .last()
-                    .filter(|_| more)
-                    .map(|last| [b"(", last.as_slice()].concat());
-                for member in page {
-                    let (id, number) =
-                        read_member(&member).ok_or_else(|| self.damaged("an id cannot be read"))?;
-                    found.push((id.to_owned(), number));
-                }
-            }
-            let ends = from
-                .iter()
-                .flatten()
-                .filter_map(|from| Some(read_member(&from[1..])?.0.to_owned()));
-            complete = ends.min();
-        }
-        found.sort_unstable();
-        if let Some(known) = complete {
-            found.retain(|(id, _)| *id <= known);
-        }
-        found.truncate(limit);
-        Ok(found)
-    }
 }
 
 impl Snapshot for ClusterSnapshot<'_> {
@@ -544,7 +464,9 @@ impl Snapshot for ClusterSnapshot<'_> {
         let mut found: Vec<(BookNo, Record)> = Vec::new();
         // Books that are removed meanwhile leave gaps, but only the last page may be short.
         while found.len() < limit {
-            let members = self.members(number, after.as_deref(), limit - found.len())?;
+            let more = limit - found.len();
+            let ids = LibraryIds::after(self.shared, number, after.as_deref(), more);
+            let members = ids.read(more)?;
             let Some((last, _)) = members.last() else {
                 break;
             };

@@ -19,7 +19,7 @@ use lapidary_store::gem_list;
 use lapidary_store::postings::Unreadable;
 use lapidary_store::recipes::KnownRecipe;
 use lapidary_store::tally::keep_most;
-use lapidary_store::{BookNo, Each, LibraryTally, Limits, StoreError, Tally};
+use lapidary_store::{BookNo, Each, Library, LibraryTally, Limits, StoreError, Tally};
 
 /// What the buckets say of a library.
 #[derive(Default)]
@@ -244,35 +244,80 @@ pub(super) fn by_library(
     limits: Limits<'_>,
     is_before: bool,
 ) -> Result<Tally, StoreError> {
+    let candidates = candidates(snapshot, &counts, limits);
+    let books: Vec<BookNo> = { candidates.iter() }
+        .flat_map(|candidates| candidates.books.iter().copied())
+        .collect();
     let asked: HashSet<Gem> = gems.iter().copied().collect();
-    let Limits {
-        fewest, informing, ..
-    } = limits;
-    let enough = |count: &Count| {
-        count
-            .books
-            .iter()
-            .filter(|(_, n)| **n >= fewest)
-            .map(|(book, n)| (*book, *n))
-            .collect::<Vec<_>>()
-    };
-    let mut enough: Vec<Vec<(BookNo, u32)>> = counts.values().map(enough).collect();
-    let informs = |library: &u32| {
-        let owners = snapshot
-            .shared
-            .owners
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        owners
-            .name(*library)
-            .is_some_and(|library| informing.contains(library))
-    };
-    let left_out = keep_most(&mut enough, &counts.keys().map(informs).collect::<Vec<_>>());
-    let candidates: Vec<BookNo> = enough.iter().flatten().map(|(book, _)| *book).collect();
-    let states = snapshot.states(&candidates, &[gem_field(recipe.number)])?;
+    let present = present_gems(snapshot, recipe, &asked, &books, is_before)?;
+    let mut libraries = Vec::new();
+    for ((library, mut count), candidates) in counts.into_iter().zip(candidates) {
+        count.add_doubtful(&present);
+        let counted = |book| Some((book, count.counted(present.get(&book)?, limits.fewest)?));
+        let books: Vec<(BookNo, u32)> = { candidates.books.into_iter() }
+            .filter_map(counted)
+            .collect();
+        if books.is_empty() && count.common.is_empty() {
+            continue;
+        }
+        libraries.push(LibraryTally {
+            library: library_name(snapshot, library)?,
+            books,
+            common: count.common_of(gems),
+            holders: count.holders,
+            left_out: candidates.left_out,
+        });
+    }
+    Ok(Tally { libraries })
+}
+
+/// The books of a library that are compared, and how many are not.
+struct Candidates {
+    books: Vec<BookNo>,
+    left_out: usize,
+}
+
+/// The books of each library with enough gems, as far as they are not too many.
+fn candidates(
+    snapshot: &ClusterSnapshot<'_>,
+    counts: &BTreeMap<u32, Count>,
+    limits: Limits<'_>,
+) -> Vec<Candidates> {
+    let mut enough: Vec<Vec<(BookNo, u32)>> = { counts.values() }
+        .map(|count| count.with_enough(limits.fewest))
+        .collect();
+    let owners = snapshot.shared.owners.read();
+    let owners = owners.unwrap_or_else(PoisonError::into_inner);
+    let informs: Vec<bool> = { counts.keys() }
+        .map(|library| owners.name(*library))
+        .map(|name| name.is_some_and(|name| limits.informing.contains(name)))
+        .collect();
+    let left_out = keep_most(&mut enough, &informs);
+    let with_enough = enough.into_iter().zip(left_out);
+    with_enough
+        .map(|(books, left_out)| Candidates {
+            books: books.into_iter().map(|(book, _)| book).collect(),
+            left_out,
+        })
+        .collect()
+}
+
+/// Which gems that are asked for the books have now.
+type PresentGems = HashMap<BookNo, HashSet<Gem>>;
+
+/// # Errors
+/// [`StoreError::Changed`] if the recipe is being dropped.
+fn present_gems(
+    snapshot: &ClusterSnapshot<'_>,
+    recipe: &KnownRecipe,
+    asked: &HashSet<Gem>,
+    books: &[BookNo],
+    is_before: bool,
+) -> Result<PresentGems, StoreError> {
+    let states = snapshot.states(books, &[gem_field(recipe.number)])?;
     let there = states.iter().flatten().count();
-    let mut present: HashMap<BookNo, HashSet<Gem>> = HashMap::new();
-    for (book, state) in candidates.iter().zip(states) {
+    let mut present = PresentGems::new();
+    for (book, state) in books.iter().zip(states) {
         let Some(bytes) = state.and_then(|(_, values)| values.into_iter().next().flatten()) else {
             continue;
         };
@@ -280,65 +325,56 @@ pub(super) fn by_library(
         let list = list.ok_or_else(|| {
             snapshot.damaged(format!("the gems of book {} cannot be read", book.0))
         })?;
-        present.insert(
-            *book,
-            recipe
-                .posted(&list)
-                .filter(|gem| asked.contains(gem))
-                .collect(),
-        );
+        let posted = recipe.posted(&list);
+        present.insert(*book, posted.filter(|gem| asked.contains(gem)).collect());
     }
     // All books lose a recipe before the first of its buckets is dropped. So if one has it still, and none has lost it, that
     // has not begun, and the recipes need not be read again.
     if present.len() < there || present.is_empty() && !is_before {
         snapshot.still_has(recipe)?;
     }
-    let mut tallies = Vec::new();
-    for (((library, mut count), kept), left_out) in counts.into_iter().zip(enough).zip(left_out) {
-        for (gem, _) in count
-            .doubtful
-            .iter()
-            .filter(|(gem, book)| present.get(book).is_some_and(|gems| gems.contains(gem)))
-        {
-            match count.holders.binary_search_by_key(gem, |(gem, _)| *gem) {
-                Ok(at) => count.holders[at].1 += 1,
-                Err(at) => count.holders.insert(at, (*gem, 1)),
+    Ok(present)
+}
+
+fn library_name(snapshot: &ClusterSnapshot<'_>, library: u32) -> Result<Library, StoreError> {
+    let owners = snapshot.shared.owners.read();
+    let owners = owners.unwrap_or_else(PoisonError::into_inner);
+    let name = owners.name(library).cloned();
+    name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))
+}
+
+impl Count {
+    fn with_enough(&self, fewest: u32) -> Vec<(BookNo, u32)> {
+        let books = self.books.iter().filter(|(_, gems)| **gems >= fewest);
+        books.map(|(book, gems)| (*book, *gems)).collect()
+    }
+
+    /// Adds the books to the holders of a gem that may have lost it, and have it still.
+    fn add_doubtful(&mut self, present: &PresentGems) {
+        for (gem, book) in &self.doubtful {
+            if !present.get(book).is_some_and(|gems| gems.contains(gem)) {
+                continue;
+            }
+            match self.holders.binary_search_by_key(gem, |(gem, _)| *gem) {
+                Ok(at) => self.holders[at].1 += 1,
+                Err(at) => self.holders.insert(at, (*gem, 1)),
             }
         }
-        let has = |book: BookNo| {
-            let gems = present.get(&book)?;
-            let counted = gems
-                .iter()
-                .filter(|gem| !count.common.contains(*gem))
-                .count() as u32;
-            (counted > 0 && counted >= fewest).then_some((book, counted))
-        };
-        let books: Vec<(BookNo, u32)> = kept.iter().filter_map(|(book, _)| has(*book)).collect();
-        if books.is_empty() && count.common.is_empty() {
-            continue;
-        }
-        let owners = snapshot
-            .shared
-            .owners
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        let name = owners.name(library).cloned();
-        let library =
-            name.ok_or_else(|| snapshot.damaged(format!("the name of library {library} is lost")))?;
-        let mut named = HashSet::new();
-        // Each gem where it first occurs in the query.
-        let common = gems
-            .iter()
-            .copied()
-            .filter(|gem| count.common.contains(gem) && named.insert(*gem))
-            .collect();
-        tallies.push(LibraryTally {
-            library,
-            books,
-            common,
-            holders: count.holders,
-            left_out,
-        });
     }
-    Ok(Tally { libraries: tallies })
+
+    /// How many of a book's gems count in this library, if they are enough.
+    fn counted(&self, gems: &HashSet<Gem>, fewest: u32) -> Option<u32> {
+        let counted = gems.iter().filter(|gem| !self.common.contains(*gem));
+        let counted = counted.count() as u32;
+        (counted > 0 && counted >= fewest).then_some(counted)
+    }
+
+    /// The common gems of the query, each where it first occurs.
+    fn common_of(&self, gems: &[Gem]) -> Vec<Gem> {
+        let mut named = HashSet::new();
+        let common = gems.iter().copied();
+        common
+            .filter(|gem| self.common.contains(gem) && named.insert(*gem))
+            .collect()
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::MutexGuard;
 
 use hashbrown::HashSet;
 use jiff::Timestamp;
-use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
+use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use rocksdb::{ReadOptions, WriteBatch};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use super::search::term_keys;
 use super::{RocksStore, audit, error};
 use crate::change::{audited, keep_amendments, make_distinct};
 use crate::gem_list;
-use crate::recipes::KnownRecipe;
+use crate::recipes::Recipes;
 use crate::{
     Action, Actor, BookKey, BookNo, Condition, LateGems, Library, LibrarySummary, NewBook, Record,
     Sizes, Snapshot, StoreError,
@@ -66,88 +66,78 @@ impl<'a> Change<'a> {
         }
     }
 
-    pub(super) fn put(&mut self, book: NewBook) -> Result<(), StoreError> {
-        let known = self.before.known();
-        book.has_all(
-            known
-                .0
-                .iter()
-                .filter(|known| !known.leaving)
-                .map(KnownRecipe::name),
-        )?;
+    pub(super) fn put(&mut self, mut book: NewBook) -> Result<(), StoreError> {
+        self.prepare(&mut book)?;
         let NewBook {
             mut record,
-            mut gems,
+            gems,
             folds,
             text,
-            allow_empty,
-            complete: _,
-            turn: _,
-            condition,
+            ..
         } = book;
-        // The gems may have been computed before dropping the recipe started.
-        gems.retain(|name, _| known.named(name).map_or(true, |recipe| !recipe.leaving));
-        for (name, gems) in &mut gems {
-            make_distinct(self.before.known().named(name)?, &record.key, gems)?;
-        }
-        record.gems = gems
-            .iter()
-            .map(|(name, gems)| (name.clone(), gems.len() as u32))
-            .collect();
-        record.text_kept = text.is_some();
-
-        let present = self.present(&record.key)?;
-        let number = match &present {
-            Some(present) => present.number,
-            None => self.take_number(&record.key.library)?,
+        let (number, old) = match self.present(&record.key)? {
+            Some(present) => (present.number, Some(present.record)),
+            None => (self.take_number(&record.key.library)?, None),
         };
-        let old = present.map(|present| present.record);
-        condition.holds(&record.key, old.as_ref())?;
-        if let Some(old) = old.as_ref().filter(|_| !allow_empty) {
-            let staying = self.before.known().0.iter().filter(|known| !known.leaving);
-            old.not_emptied_by(&record, staying.map(KnownRecipe::name))?;
+        let old = old.as_ref();
+        book.condition.holds(&record.key, old)?;
+        if let Some(old) = old.filter(|_| !book.allow_empty) {
+            old.not_emptied_by(&record, staying(self.before.known()))?;
         }
-        let had = old.as_ref().map(|old| &old.gems);
-        let recipes: BTreeSet<&RecipeName> = had
-            .into_iter()
-            .flat_map(BTreeMap::keys)
-            .chain(gems.keys())
-            .collect();
+        let had = old.map(|old| old.gems.keys());
+        let recipes: BTreeSet<&RecipeName> = had.into_iter().flatten().chain(gems.keys()).collect();
         for recipe in recipes {
-            self.change_gems(
-                recipe,
-                number,
-                old.as_ref(),
-                gems.get(recipe).map(Vec::as_slice),
-            )?;
+            let new = gems.get(recipe).map(Vec::as_slice);
+            self.change_gems(recipe, number, old, new)?;
         }
-        if let Some(old) = &old {
-            self.uncount(old)?;
-            self.remove_folds(number)?;
-            self.remove_digests(number, old);
-            keep_amendments(&mut record, old);
-        } else {
-            self.batch.put_cf(
-                self.store.family(Family::Ids),
-                schema::id_key(&record.key),
-                schema::book_key(number),
-            );
+        match old {
+            Some(old) => {
+                self.uncount(old)?;
+                self.remove_folds(number)?;
+                self.remove_digests(number, old);
+                keep_amendments(&mut record, old);
+            }
+            None => self.put_id(&record.key, number),
         }
         for fold in folds {
             self.put_fold(number, &fold);
         }
-        self.change_text(number, old.as_ref(), text.as_deref());
+        self.change_text(number, old, text.as_deref());
         self.put_digests(number, &record);
-        self.change_terms(number, old.as_ref(), Some(&record));
+        self.change_terms(number, old, Some(&record));
         self.count(&record)?;
-        let told = audited(&record);
-        self.audit.push(if old.is_some() {
-            Action::Replaced(told)
+        let action = if old.is_some() {
+            Action::Replaced
         } else {
-            Action::Added(told)
-        });
+            Action::Added
+        };
+        self.audit.push(action(audited(&record)));
         self.put_json(Family::Books, schema::book_key(number), &record);
         Ok(())
+    }
+
+    /// Makes the gems of a book those of the recipes there are, and its record tell what is stored with it.
+    fn prepare(&self, book: &mut NewBook) -> Result<(), StoreError> {
+        let known = self.before.known();
+        book.has_all(staying(known))?;
+        // The gems may have been computed before dropping the recipe started.
+        book.gems
+            .retain(|name, _| !known.named(name).is_ok_and(|of| of.leaving));
+        for (name, gems) in &mut book.gems {
+            make_distinct(known.named(name)?, &book.record.key, gems)?;
+        }
+        let gems = book.gems.iter();
+        book.record.gems = gems
+            .map(|(name, gems)| (name.clone(), gems.len() as u32))
+            .collect();
+        book.record.text_kept = book.text.is_some();
+        Ok(())
+    }
+
+    fn put_id(&mut self, key: &BookKey, book: BookNo) {
+        let ids = self.store.family(Family::Ids);
+        self.batch
+            .put_cf(ids, schema::id_key(key), schema::book_key(book));
     }
 
     pub(super) fn add_gems(&mut self, name: &RecipeName, late: LateGems) -> Result<(), StoreError> {
@@ -484,6 +474,11 @@ impl<'a> Change<'a> {
         }
         audit::commit(self.store, by, self.batch, self.audit)
     }
+}
+
+/// The names of the recipes that are not being dropped.
+fn staying(recipes: &Recipes) -> impl Iterator<Item = &RecipeName> {
+    recipes.shown().map(Recipe::name)
 }
 
 /// The keys of a book's digests.
