@@ -66,22 +66,22 @@ impl FromArgMatches for GivenSettings {
     }
 }
 
-/// The values of a table that come from a flag or a variable. Flags of limits have a prefix.
+/// The values of a table that a flag or a variable gives. Flags of limits have a prefix.
 fn given(table: Table, prefix: &str, matches: &ArgMatches) -> Table {
     let mut given_values = Table::new();
     for (key, value) in table {
         let id = format!("{prefix}{key}").replace('-', "_");
-        let source = match value {
-            Value::Table(rule_or_limits) => {
+        match value {
+            Value::Table(inner) => {
                 let prefix = if key == "limits" { "limit_" } else { "" };
-                let inner = given(rule_or_limits, prefix, matches);
-                given_values.insert(key, Value::Table(inner));
-                continue;
+                given_values.insert(key, Value::Table(given(inner, prefix, matches)));
             }
-            _ => matches.value_source(&id),
-        };
-        if source.is_some_and(|source| source != ValueSource::DefaultValue) {
-            given_values.insert(key, value);
+            value => {
+                let source = matches.value_source(&id);
+                if source.is_some_and(|source| source != ValueSource::DefaultValue) {
+                    given_values.insert(key, value);
+                }
+            }
         }
     }
     given_values
