@@ -27,7 +27,7 @@ pub(super) struct Allow {
 #[derive(Subcommand)]
 enum AllowCommand {
     /// Create an allow-list, or replace the one with this name
-    Add(Box<Add>),
+    AllowArguments(Box<AllowArguments>),
     /// List all allow-lists
     List(Listing),
     /// Remove allow-lists
@@ -35,7 +35,7 @@ enum AllowCommand {
 }
 
 #[derive(Args)]
-struct Add {
+struct AllowArguments {
     #[command(flatten)]
     target: Target,
     /// Ignore the gems of this text in checks. The text is not kept
@@ -70,7 +70,7 @@ struct Add {
 impl Allow {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            AllowCommand::Add(add) => add.run(),
+            AllowCommand::AllowArguments(add) => add.run(),
             AllowCommand::List(Listing { target, json }) => list(&target, json),
             AllowCommand::Remove(removal) => {
                 let catalogue = removal.target.open()?;
@@ -82,7 +82,7 @@ impl Allow {
     }
 }
 
-impl Add {
+impl AllowArguments {
     fn run(self) -> Result<Status, Failure> {
         let mut list = ToAllow {
             note: self.note,

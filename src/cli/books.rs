@@ -88,7 +88,7 @@ enum BooksCommand {
     /// Disable books: they are kept, but checks ignore them
     Disable {
         #[command(flatten)]
-        books: Named,
+        books: NamedBooks,
         /// Why, stored as the books' note
         #[arg(long, value_name = "WORDS")]
         note: Option<String>,
@@ -96,17 +96,17 @@ enum BooksCommand {
     /// Enable disabled books again
     Enable {
         #[command(flatten)]
-        books: Named,
+        books: NamedBooks,
     },
     /// Confirm books in quarantine: from now on they decide for others
     Confirm {
         #[command(flatten)]
-        books: Named,
+        books: NamedBooks,
     },
     /// Set a note on books; without --text, remove it
     Note {
         #[command(flatten)]
-        books: Named,
+        books: NamedBooks,
         /// The note
         #[arg(long = "text", value_name = "WORDS", default_value = "")]
         note: String,
@@ -114,7 +114,7 @@ enum BooksCommand {
     /// Change the rights of books, or the days on which they are valid
     Rights {
         #[command(flatten)]
-        books: Named,
+        books: NamedBooks,
         /// The rights: forbidden, protected, free, `public_domain` or unknown
         #[arg(long)]
         rights: Option<Rights>,
@@ -127,13 +127,13 @@ enum BooksCommand {
     /// Remove books
     Remove {
         #[command(flatten)]
-        books: Named,
+        books: NamedBooks,
     },
 }
 
 /// Books of one library.
 #[derive(Args)]
-struct Named {
+struct NamedBooks {
     #[command(flatten)]
     target: Target,
     /// The library
@@ -236,7 +236,7 @@ impl Books {
             }
             BooksCommand::Remove {
                 books:
-                    Named {
+                    NamedBooks {
                         target,
                         library,
                         ids,
@@ -246,7 +246,7 @@ impl Books {
     }
 }
 
-impl Named {
+impl NamedBooks {
     fn amend(self, done: &str, amendment: Amendment) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         let mut status = Status::Done;

@@ -37,12 +37,12 @@ struct Drifted {
     new_lexicon: String,
     new_documents: u64,
     new_different_words: u64,
-    recipes: Vec<OfRecipe>,
+    recipes: Vec<RecipeDrift>,
 }
 
 /// What changed of the signatures of a method.
 #[derive(Serialize)]
-struct OfRecipe {
+struct RecipeDrift {
     recipe: String,
     /// The number of texts.
     texts: u64,
@@ -105,7 +105,7 @@ impl Drift {
     }
 
     /// Compares the signatures of every text that can be read.
-    fn compared(&self, pairs: &[(Recipe, Recipe)]) -> Result<Vec<OfRecipe>, Failure> {
+    fn compared(&self, pairs: &[(Recipe, Recipe)]) -> Result<Vec<RecipeDrift>, Failure> {
         let none = || vec![(0, 0, 0); pairs.len()];
         let add = |mut sums: Vec<(u64, u64, u64)>, more: Vec<(u64, u64, u64)>| {
             for (sum, more) in sums.iter_mut().zip(more) {
@@ -131,7 +131,7 @@ impl Drift {
             .each("comparing", none, of_text, add, |_, _| {})?
             .0;
         let named = pairs.iter().map(|(_, old)| old.name().to_string());
-        let of = |(recipe, (texts, changed, replaced))| OfRecipe {
+        let of = |(recipe, (texts, changed, replaced))| RecipeDrift {
             recipe,
             texts,
             changed,
@@ -164,7 +164,7 @@ impl Drift {
             "these files ({new_lexicon}): {new_documents} documents, {new_different_words} words"
         )?;
         writeln!(out, "recipe\ttexts\tchanged\tnothing in common")?;
-        for OfRecipe {
+        for RecipeDrift {
             recipe,
             texts,
             changed,

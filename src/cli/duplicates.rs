@@ -118,7 +118,7 @@ pub(super) struct Duplicates {
 
 /// What is known of a text besides its record.
 #[derive(Clone)]
-struct Known {
+struct KnownBooks {
     /// The name of the file, with the name of the book in it if it is an archive; of a book, its library and id.
     name: String,
     /// Its format, if known.
@@ -128,7 +128,7 @@ struct Known {
 }
 
 /// What was read of files, by their ids in the temporary catalogue: names are too long for ids.
-type ReadFiles = Mutex<BTreeMap<BookId, Known>>;
+type ReadFiles = Mutex<BTreeMap<BookId, KnownBooks>>;
 
 /// A group, as JSON.
 #[derive(Serialize)]
@@ -176,7 +176,7 @@ impl Duplicates {
                 store: self.store.clone(),
                 server: None,
             };
-            let known_of = |record: &Record| Known::book(record);
+            let known_of = |record: &Record| KnownBooks::book(record);
             if self.lexicon.lexicon.is_some() {
                 return Err(Failure::Input(
                     "--lexicon is for files: a catalogue has its lexicons".to_owned(),
@@ -239,7 +239,7 @@ impl Duplicates {
                         name.clone(),
                         self.entry(
                             &id,
-                            Known {
+                            KnownBooks {
                                 name,
                                 format: None,
                                 changed,
@@ -264,7 +264,7 @@ impl Duplicates {
             names
                 .get(&record.key.id)
                 .cloned()
-                .unwrap_or_else(|| Known::book(record))
+                .unwrap_or_else(|| KnownBooks::book(record))
         };
         let found = self.found(&catalogue, Some(name), known_of)?;
         Ok((
@@ -281,7 +281,7 @@ impl Duplicates {
     fn entry(
         &self,
         id: &str,
-        known: Known,
+        known: KnownBooks,
         book: Book,
         read: &ReadFiles,
     ) -> Result<NewEntry, Failure> {
@@ -292,7 +292,7 @@ impl Duplicates {
             ..
         } = book.read.map_err(|e| Failure::Input(e.to_string()))?;
         let id: BookId = id.parse().map_err(CatalogueError::from)?;
-        let known = Known {
+        let known = KnownBooks {
             format: Some(format),
             ..known
         };
@@ -319,7 +319,7 @@ impl Duplicates {
         &self,
         catalogue: &Catalogue,
         recipe: Option<RecipeName>,
-        known_of: impl Fn(&Record) -> Known,
+        known_of: impl Fn(&Record) -> KnownBooks,
     ) -> Result<DuplicatesReport, Failure> {
         let (rule, library) = (self.rule.changes(), self.library.clone());
         let connected = self.history.is_some();
@@ -397,7 +397,7 @@ impl Duplicates {
         catalogue: &Catalogue,
         options: &DuplicateOptions,
         found: &[Found],
-        known_of: impl Fn(&Record) -> Known,
+        known_of: impl Fn(&Record) -> KnownBooks,
     ) -> Result<(), Failure> {
         let Some(file) = &self.history else {
             return Ok(());
@@ -409,7 +409,7 @@ impl Duplicates {
             .transpose()?
             .unwrap_or_default();
         let about = |record: &Record| {
-            let Known { name, changed, .. } = known_of(record);
+            let KnownBooks { name, changed, .. } = known_of(record);
             let (at, written) = dates.of(&name, record.description.published, changed);
             (name, at, written)
         };
@@ -481,7 +481,7 @@ impl Duplicates {
     }
 }
 
-impl Known {
+impl KnownBooks {
     fn book(record: &Record) -> Self {
         Self {
             name: record.key.to_string(),

@@ -116,13 +116,13 @@ impl FileArguments {
 
 /// A file to work on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct InputFile {
     pub(super) path: PathBuf,
     /// Its path relative to the folder on the command line, or its name if the file itself was given.
     pub(super) relative: PathBuf,
 }
 
-impl Found {
+impl InputFile {
     /// The first folder of its relative path, for books sorted by language; `-` if there is none.
     pub(super) fn language(&self) -> String {
         let mut parts = self.relative.iter();
@@ -182,7 +182,7 @@ pub(super) enum Usually {
 #[derive(Default)]
 pub(super) struct Walk {
     /// In the order of the paths, then by name.
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<InputFile>,
     /// Paths that cannot be read, with the reason.
     pub(super) refused: Vec<(PathBuf, String)>,
     /// How many files in folders are not books, by extension.
@@ -255,7 +255,7 @@ impl Walk {
                         || choice.takes(&relative)
                             && (usually == Usually::All || is_book(entry.path()))
                     {
-                        self.found.push(Found {
+                        self.found.push(InputFile {
                             relative,
                             path: entry.into_path(),
                         });

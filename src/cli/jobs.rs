@@ -22,11 +22,11 @@ const LOOK: Duration = Duration::from_millis(100);
 #[derive(Args)]
 pub(super) struct Jobs {
     #[command(subcommand)]
-    action: Action,
+    action: JobsCommand,
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum JobsCommand {
     /// List running and recent jobs, newest first
     List(Listing),
     /// Show a job as JSON
@@ -48,7 +48,7 @@ enum Action {
 impl Jobs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.action {
-            Action::List(Listing { target, json }) => {
+            JobsCommand::List(Listing { target, json }) => {
                 lines(
                     &mut out(json),
                     json,
@@ -56,11 +56,11 @@ impl Jobs {
                     sentence,
                 )?;
             }
-            Action::Show { target, id } => {
+            JobsCommand::Show { target, id } => {
                 let job = target.open()?.call::<ShowJob>(JobNumber(id), ())?;
                 json_line(&mut out(true), &job)?;
             }
-            Action::Cancel { target, id } => {
+            JobsCommand::Cancel { target, id } => {
                 let job = target.open()?.call::<CancelJob>(JobNumber(id), ())?;
                 writeln!(
                     out(false),

@@ -26,7 +26,7 @@ pub(super) struct Keys {
 #[derive(Subcommand)]
 enum KeysCommand {
     /// Create a key and print its secret, which is shown only once
-    Add(Box<Add>),
+    NewKeyArguments(Box<NewKeyArguments>),
     /// List all keys
     List(Listing),
     /// Create a new secret for a key and print it. The old one stays valid for the overlap time
@@ -49,7 +49,7 @@ enum KeysCommand {
 }
 
 #[derive(Args)]
-struct Add {
+struct NewKeyArguments {
     #[command(flatten)]
     target: Target,
     /// What the key permits: check; texts, which also reads the kept texts of its libraries; ingest; or admin
@@ -88,7 +88,7 @@ struct Add {
 impl Keys {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            KeysCommand::Add(add) => {
+            KeysCommand::NewKeyArguments(add) => {
                 let catalogue = add.target.open_or_create()?;
                 told(&catalogue.call::<MakeKey>((), add.key())?)
             }
@@ -113,7 +113,7 @@ impl Keys {
     }
 }
 
-impl Add {
+impl NewKeyArguments {
     fn key(&self) -> NewKey {
         NewKey {
             name: self.name.clone(),

@@ -28,13 +28,13 @@ enum LibrariesCommand {
     /// List all libraries that have books
     List(Listing),
     /// Trust a library: its books decide for everybody
-    Trust(Named),
+    Trust(NamedLibrary),
     /// Distrust a library: its books decide only for its own keys
-    Distrust(Named),
+    Distrust(NamedLibrary),
 }
 
 #[derive(Args)]
-struct Named {
+struct NamedLibrary {
     #[command(flatten)]
     target: Target,
     /// The library. It may have no books yet
@@ -60,7 +60,7 @@ impl Libraries {
     }
 }
 
-impl Named {
+impl NamedLibrary {
     fn set_trust(&self, trusted: bool) -> Result<(), Failure> {
         let said = LibraryTrust { trusted };
         self.target

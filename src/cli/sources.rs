@@ -54,7 +54,7 @@ pub(super) struct Sources {
 #[derive(Subcommand)]
 enum SourcesCommand {
     /// Add a source, or replace the definition of the one with this name. Nothing is fetched yet
-    Add(Box<Add>),
+    SourceArguments(Box<SourceArguments>),
     /// List all sources
     List(Listing),
     /// Show a source: its runs, its queue, and what was refused
@@ -119,7 +119,7 @@ enum SourcesCommand {
 }
 
 #[derive(Args)]
-struct Add {
+struct SourceArguments {
     #[command(flatten)]
     target: Target,
     /// The source's name
@@ -199,7 +199,7 @@ impl From<HarvestError> for Failure {
 impl Sources {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            SourcesCommand::Add(add) => add.run(),
+            SourcesCommand::SourceArguments(add) => add.run(),
             SourcesCommand::List(Listing { target, json }) => {
                 lines(
                     &mut out(json),
@@ -246,7 +246,7 @@ impl Sources {
     }
 }
 
-impl Add {
+impl SourceArguments {
     fn run(self) -> Result<Status, Failure> {
         let kind = self.kind;
         let here = !matches!(self.target.place()?, Place::Server(_));
@@ -424,7 +424,7 @@ fn not_taken(run: &SourceRun) -> Vec<String> {
 
 /// A source with its last runs, and some of the addresses that failed.
 #[derive(Serialize)]
-struct Shown {
+struct SourceDetails {
     #[serde(flatten)]
     source: Source,
     runs: Vec<SourceRun>,
@@ -442,7 +442,7 @@ fn show(catalogue: &Client, name: &BookId, json: bool) -> Result<Status, Failure
     if json {
         json_line(
             &mut out(true),
-            &Shown {
+            &SourceDetails {
                 source,
                 runs: runs.runs,
                 errors: errors.errors,

@@ -18,7 +18,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct AuditSearch {
     #[serde(default)]
     from: String,
     #[serde(default)]
@@ -29,9 +29,9 @@ struct Wanted {
     book: String,
 }
 
-async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
+async fn page(visitor: Visitor, wanted: Query<AuditSearch>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Wanted {
+    let AuditSearch {
         from,
         since,
         library,

@@ -181,7 +181,7 @@ fn changes(visitor: &Visitor, record: &Record) -> Markup {
 }
 
 #[derive(Deserialize)]
-struct Change {
+struct BookChange {
     what: String,
     #[serde(default)]
     note: String,
@@ -195,7 +195,7 @@ struct Change {
 async fn change(
     visitor: Visitor,
     request: HttpRequest,
-    sent: Form<Change>,
+    sent: Form<BookChange>,
 ) -> Result<HttpResponse, Failure> {
     let [library, id] = book_of(&visitor, &request)?;
     let book: &[&str] = &[&library, &id];

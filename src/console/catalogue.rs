@@ -11,7 +11,7 @@ use super::first::where_to;
 use super::layout::{
     Here, Page, button_to, problem_told, rights, see_other, size, table, terms, time, token_field,
 };
-use super::visitor::{Call, Failure, Visitor, Who, path, problem, with};
+use super::visitor::{ApiCall, Failure, Visitor, Who, path, problem, with};
 use lapidary_catalogue::api::{
     BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlaps, FeedAnswer, FeedOutcome,
     FoundBooks, Job, JobResult, JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record,
@@ -38,7 +38,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct CatalogueSearch {
     #[serde(default)]
     title: String,
     #[serde(default)]
@@ -49,7 +49,7 @@ struct Wanted {
     from: String,
 }
 
-impl Wanted {
+impl CatalogueSearch {
     fn sought(&self) -> [(&str, &str); 3] {
         [
             ("title", &self.title),
@@ -60,7 +60,7 @@ impl Wanted {
     }
 }
 
-async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
+async fn page(visitor: Visitor, wanted: Query<CatalogueSearch>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     if !matches!(visitor.role(), Role::Ingest | Role::Admin) {
         let detail = language.c_not_for_role();
@@ -294,7 +294,7 @@ async fn add(
     let keep = keep.to_string();
     let options = [("rights", rights.as_str()), ("keep_text", &keep)];
     let asked = with(&path("/v1/libraries", [library, "books"]), &options);
-    let call = Call::new(Method::POST, &asked).passing(&request, payload.into_inner());
+    let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
     let answer = visitor.perform(call).await?;
     let lines = answer
         .body

@@ -13,7 +13,7 @@ use super::assets;
 use super::layout::{
     Here, Page, form_to, problem_told, see_other, size, table, terms, time, token_field, verdict,
 };
-use super::visitor::{Answer, Call, Failure, Visitor, path};
+use super::visitor::{ApiAnswer, ApiCall, Failure, Visitor, path};
 use lapidary_catalogue::api::{Decision, Filed, NewDecision, Report, Ruling};
 use lapidary_language::Language;
 use lapidary_operations::decisions::{Decide, ListDecisions, ShowDecision};
@@ -143,7 +143,7 @@ fn heads(language: Language) -> [String; 5] {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct CheckForm {
     /// Whether to file the check.
     #[serde(default)]
     record: bool,
@@ -154,14 +154,14 @@ struct Wanted {
 async fn check(
     visitor: Visitor,
     request: HttpRequest,
-    wanted: Query<Wanted>,
+    wanted: Query<CheckForm>,
     payload: Payload,
 ) -> Result<HttpResponse, Failure> {
     // What the page sends in place of a text says itself what is asked.
     let is_json = request.content_type() == "application/json";
     let options = format!("?detail={}&record={}", wanted.row.is_none(), wanted.record);
     let asked = format!("/v1/checks{}", if is_json { "" } else { &options });
-    let call = Call::new(Method::POST, &asked).passing(&request, payload.into_inner());
+    let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
     match &wanted.row {
         None => result(&visitor, call).await,
         Some(name) => Ok(row(
@@ -176,8 +176,8 @@ async fn check(
 }
 
 /// Makes a check and shows its report.
-pub(super) async fn result(visitor: &Visitor, call: Call<'_>) -> Result<HttpResponse, Failure> {
-    let Answer { body, filed, .. } = visitor.perform(call.for_a_page()).await?;
+pub(super) async fn result(visitor: &Visitor, call: ApiCall<'_>) -> Result<HttpResponse, Failure> {
+    let ApiAnswer { body, filed, .. } = visitor.perform(call.for_a_page()).await?;
     let report = String::from_utf8_lossy(&body).into_owned();
     let mut response = frame(
         visitor,

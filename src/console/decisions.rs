@@ -17,7 +17,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct DecisionSearch {
     #[serde(default)]
     day: String,
     #[serde(default)]
@@ -28,9 +28,9 @@ struct Wanted {
     from: String,
 }
 
-async fn list(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
+async fn list(visitor: Visitor, wanted: Query<DecisionSearch>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
-    let Wanted {
+    let DecisionSearch {
         day,
         library,
         book,

@@ -8,7 +8,7 @@ use maud::{Markup, PreEscaped, html};
 
 use super::check;
 use super::layout::{Here, Page, button_to, choice_of_rights, rights, see_other, table};
-use super::visitor::{Call, Failure, Visitor, path};
+use super::visitor::{ApiCall, Failure, Visitor, path};
 use crate::demo::{LIBRARY, SHELF, STRANGER, Setting, VICTIM};
 use lapidary_catalogue::api::NewBook;
 use lapidary_language::Language;
@@ -146,7 +146,7 @@ async fn fill(visitor: Visitor) -> Result<HttpResponse, Failure> {
         let place = path("/v1/libraries", [LIBRARY, "books", book.id]);
         let json = serde_json::to_vec(&new).unwrap_or_default();
         visitor
-            .perform(Call::new(Method::PUT, &place).with_json(json))
+            .perform(ApiCall::new(Method::PUT, &place).with_json(json))
             .await?;
     }
     Ok(see_other("/console/demo"))
@@ -190,7 +190,7 @@ async fn check_text(
 ) -> Result<HttpResponse, Failure> {
     let text = web::block(text).await.unwrap_or_default();
     let asked = format!("/v1/checks?detail=true&record=true&name={name}");
-    let call = Call::new(Method::POST, &asked)
+    let call = ApiCall::new(Method::POST, &asked)
         .with(HeaderValue::from_static("text/plain"), Bytes::from(text));
     check::result(visitor, call).await
 }

@@ -134,11 +134,11 @@ fn told(language: Language, result: &JobResult) -> Markup {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct JobToStart {
     kind: String,
 }
 
-async fn start(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
+async fn start(visitor: Visitor, wanted: Query<JobToStart>) -> Result<HttpResponse, Failure> {
     let task = serde_json::from_value(json!({ "kind": wanted.kind }));
     let task = task.map_err(|error| {
         let status = StatusCode::BAD_REQUEST;

@@ -133,7 +133,7 @@ pub(super) fn secret(language: Language, name: &str, secret: &str) -> Markup {
 }
 
 #[derive(Deserialize)]
-struct New {
+struct KeyForm {
     name: String,
     role: Role,
     #[serde(default)]
@@ -150,7 +150,7 @@ struct New {
     quota: String,
 }
 
-async fn make(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
+async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, Failure> {
     let bad = |detail: String| {
         visitor.failed(problem(
             ErrorCode::BadKeyRequest,
@@ -158,7 +158,7 @@ async fn make(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure>
             detail,
         ))
     };
-    let Form(New {
+    let Form(KeyForm {
         name,
         role,
         libraries,

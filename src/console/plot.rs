@@ -10,7 +10,7 @@ const LEFT: f64 = 6.0;
 const TOP: f64 = 16.0;
 
 /// A line of a plot.
-pub(super) struct Line {
+pub(super) struct PlotLine {
     /// Its name in the legend.
     pub(super) name: String,
     /// Its class in the stylesheet.
@@ -23,7 +23,7 @@ pub(super) struct Line {
 pub(super) fn plot(
     title: &str,
     times: &[Timestamp],
-    lines: &[Line],
+    lines: &[PlotLine],
     shown: impl Fn(f64) -> String,
 ) -> Markup {
     let highest = lines
@@ -70,7 +70,7 @@ pub(super) fn plot(
 }
 
 /// The name of a line with its last value.
-fn now(line: &Line, shown: &impl Fn(f64) -> String) -> String {
+fn now(line: &PlotLine, shown: &impl Fn(f64) -> String) -> String {
     match line.values.iter().rev().flatten().next() {
         Some(value) => format!("{} {}", line.name, shown(*value)),
         None => line.name.clone(),
@@ -114,7 +114,7 @@ mod tests {
         let times: Vec<Timestamp> = (0..4)
             .filter_map(|at| Timestamp::from_second(at * 60).ok())
             .collect();
-        let line = Line {
+        let line = PlotLine {
             name: "checks".to_owned(),
             class: "a",
             values,

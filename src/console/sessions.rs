@@ -93,23 +93,23 @@ fn token_of(cookie: &str) -> String {
 
 /// What a server knows of the sessions, by the digests of what their cookies say.
 #[derive(Default)]
-pub(super) struct Sessions(Mutex<HashMap<String, Known>>);
+pub(super) struct Sessions(Mutex<HashMap<String, KnownSessions>>);
 
 #[derive(Clone)]
-struct Known {
+struct KnownSessions {
     session: Session,
     /// When it was read from the store; `None` if only this server has it.
     read: Option<Instant>,
 }
 
-impl Known {
+impl KnownSessions {
     fn is_current(&self) -> bool {
         self.read.is_none_or(|read| read.elapsed() < FRESH)
     }
 }
 
 impl Sessions {
-    fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+    fn known(&self) -> MutexGuard<'_, HashMap<String, KnownSessions>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -148,7 +148,7 @@ impl Sessions {
         }
         let read = (is_for_all && kept.is_ok()).then(Instant::now);
         let mut known = self.known();
-        let alone = |known: &Known| known.read.is_none() && known.session.by == session.by;
+        let alone = |known: &KnownSessions| known.read.is_none() && known.session.by == session.by;
         if known.values().filter(|known| alone(known)).count() >= MOST_OF_ONE {
             let oldest = known
                 .iter()
@@ -157,7 +157,7 @@ impl Sessions {
             let oldest = oldest.map(|(digest, _)| digest.clone()).unwrap_or_default();
             known.remove(&oldest);
         }
-        known.insert(digest, Known { session, read });
+        known.insert(digest, KnownSessions { session, read });
         cookie
     }
 
@@ -211,7 +211,7 @@ impl Sessions {
                 token: token_of(cookie),
                 ..session
             });
-            session.map(|session| Known {
+            session.map(|session| KnownSessions {
                 session,
                 read: Some(Instant::now()),
             })

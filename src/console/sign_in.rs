@@ -52,14 +52,14 @@ pub(super) fn cookie(request: &HttpRequest, has_tls: bool) -> Option<&str> {
 }
 
 #[derive(Deserialize)]
-struct Next {
+struct NextPage {
     #[serde(default)]
     next: String,
     #[serde(default)]
     ended: bool,
 }
 
-async fn page(request: HttpRequest, query: Query<Next>) -> Result<HttpResponse, Failure> {
+async fn page(request: HttpRequest, query: Query<NextPage>) -> Result<HttpResponse, Failure> {
     let (_, inside) = shared(&request);
     if inside
         .is_open_to(&request)
@@ -107,7 +107,7 @@ struct Given {
 
 async fn sign_in(
     request: HttpRequest,
-    query: Query<Next>,
+    query: Query<NextPage>,
     given: Form<Given>,
 ) -> Result<HttpResponse, Failure> {
     let ((console, inside), language) = (shared(&request), preferred(&request));
@@ -149,11 +149,11 @@ async fn sign_in(
 }
 
 #[derive(Deserialize)]
-struct Link {
+struct SignInLink {
     link: String,
 }
 
-async fn open(request: HttpRequest, link: Query<Link>) -> Result<HttpResponse, Failure> {
+async fn open(request: HttpRequest, link: Query<SignInLink>) -> Result<HttpResponse, Failure> {
     let ((console, inside), language) = (shared(&request), preferred(&request));
     let failed = |problem| Failure::problem_of(&request, problem);
     inside.approve(request.headers()).map_err(failed)?;

@@ -106,7 +106,7 @@ fn form(visitor: &Visitor) -> Markup {
 }
 
 #[derive(Deserialize)]
-struct New {
+struct SourceForm {
     name: String,
     kind: Kind,
     address: String,
@@ -122,8 +122,8 @@ struct New {
     every: String,
 }
 
-async fn add(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
-    let Form(New {
+async fn add(visitor: Visitor, new: Form<SourceForm>) -> Result<HttpResponse, Failure> {
+    let Form(SourceForm {
         name,
         kind,
         address,

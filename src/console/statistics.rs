@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::layout::{Here, Page, size, table, terms};
-use super::plot::{Line, plot};
+use super::plot::{PlotLine, plot};
 use super::visitor::{Failure, Visitor};
 use lapidary_catalogue::api::{ClusterStats, Concern, Findings, History, Sample, Stats};
 use lapidary_language::Language;
@@ -19,12 +19,12 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 #[derive(Deserialize)]
-struct Wanted {
+struct StatisticsPeriod {
     #[serde(default)]
     of: String,
 }
 
-async fn page(visitor: Visitor, wanted: Query<Wanted>) -> Result<HttpResponse, Failure> {
+async fn page(visitor: Visitor, wanted: Query<StatisticsPeriod>) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let of = if wanted.of == "week" { "week" } else { "hour" };
     let history = visitor.list::<ShowHistory>(&[], &[("of", of)]).await?;
@@ -106,7 +106,7 @@ fn plots(language: Language, history: &History) -> Markup {
         every_seconds,
     } = history;
     let times: Vec<Timestamp> = samples.iter().map(|sample| sample.at).collect();
-    let line = |name: String, class, of: &dyn Fn(&Sample) -> Option<f64>| Line {
+    let line = |name: String, class, of: &dyn Fn(&Sample) -> Option<f64>| PlotLine {
         name,
         class,
         values: samples.iter().map(of).collect(),

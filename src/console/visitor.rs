@@ -24,7 +24,7 @@ use serde::de::DeserializeOwned;
 
 use super::sessions::{Session, Sessions, same, token_of_forms};
 use super::{Console, layout, sign_in, tokens};
-use crate::server::inside::{Asked, Inside, Insider, is_from_own_page};
+use crate::server::inside::{Inside, InsideCall, Insider, is_from_own_page};
 use crate::server::language::preferred;
 use lapidary_catalogue::api;
 use lapidary_catalogue::permission::Role;
@@ -236,12 +236,12 @@ impl Visitor {
 
     async fn answer_to<O: Operation>(&self, request: Request) -> Result<O::Answer, Failure> {
         let method = Method::from_bytes(request.method.as_bytes()).unwrap_or_default();
-        let call = Call::new(method, &request.target);
+        let call = ApiCall::new(method, &request.target);
         let call = match request.body {
             Some(json) => call.with_json(json),
             None => call,
         };
-        let Answer { status, body, .. } = self.perform(call).await?;
+        let ApiAnswer { status, body, .. } = self.perform(call).await?;
         O::Answer::of_response(status, &body).map_err(|error| self.unreadable(&error))
     }
 
@@ -249,7 +249,7 @@ impl Visitor {
     ///
     /// # Errors
     /// The problem that the API answers with, or the way to sign in again if the session has ended.
-    pub(super) async fn perform(&self, call: Call<'_>) -> Result<Answer, Failure> {
+    pub(super) async fn perform(&self, call: ApiCall<'_>) -> Result<ApiAnswer, Failure> {
         let Inner {
             request,
             inside,
@@ -289,7 +289,7 @@ impl Visitor {
         };
         let uri: Uri = call.path.parse().map_err(|_| no_path())?;
         let peer = request.peer_addr();
-        let asked = Asked {
+        let asked = InsideCall {
             method: call.method,
             uri,
             headers,
@@ -317,7 +317,7 @@ impl Visitor {
                 .and_then(|place| place.rsplit('/').next())
                 .map(ToOwned::to_owned);
             let status = head.status().as_u16();
-            return Ok(Answer {
+            return Ok(ApiAnswer {
                 status,
                 body,
                 filed,
@@ -329,7 +329,7 @@ impl Visitor {
         ))
     }
 
-    pub(super) fn read<T: DeserializeOwned>(&self, answer: &Answer) -> Result<T, Failure> {
+    pub(super) fn read<T: DeserializeOwned>(&self, answer: &ApiAnswer) -> Result<T, Failure> {
         serde_json::from_slice(&answer.body).map_err(|error| self.unreadable(&error))
     }
 
@@ -354,7 +354,7 @@ impl FromRequest for Visitor {
 }
 
 /// A call of the API.
-pub(super) struct Call<'a> {
+pub(super) struct ApiCall<'a> {
     method: Method,
     path: &'a str,
     kind: Option<HeaderValue>,
@@ -363,7 +363,7 @@ pub(super) struct Call<'a> {
     as_part: bool,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ApiCall<'a> {
     pub(super) fn new(method: Method, path: &'a str) -> Self {
         Self {
             method,
@@ -412,7 +412,7 @@ impl<'a> Call<'a> {
 }
 
 /// The answer of a call.
-pub(super) struct Answer {
+pub(super) struct ApiAnswer {
     status: u16,
     pub(super) body: Bytes,
     /// The id of the filed check.

@@ -110,13 +110,13 @@ async fn allowed(visitor: &Visitor) -> Result<Markup, Failure> {
 }
 
 #[derive(Deserialize)]
-struct New {
+struct WebhookForm {
     library: String,
     url: String,
 }
 
-async fn set(visitor: Visitor, new: Form<New>) -> Result<HttpResponse, Failure> {
-    let Form(New { library, url }) = new;
+async fn set(visitor: Visitor, new: Form<WebhookForm>) -> Result<HttpResponse, Failure> {
+    let Form(WebhookForm { library, url }) = new;
     let webhook = NewWebhook { url };
     let made = visitor.call::<PutWebhook>(&[&library], webhook).await?.item;
     show(

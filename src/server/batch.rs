@@ -18,7 +18,7 @@ use super::checks::{locate, options_in, question, unfiled};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::Problem;
-use super::{State, body, forms, language, parameters};
+use super::{ServerState, body, forms, language, parameters};
 use lapidary_catalogue::api::{Check, CheckAnswer, CheckParameters, Report};
 use lapidary_catalogue::{CheckOptions, Editor, Query};
 use lapidary_common::error::ErrorCode;
@@ -31,9 +31,9 @@ const MOST_CHECKS: u64 = 10_000;
 const REF_BYTES: usize = 1_000;
 
 /// A line of the request, for the API description.
-pub(super) struct Question;
+pub(super) struct BatchQuestion;
 
-impl PartialSchema for Question {
+impl PartialSchema for BatchQuestion {
     fn schema() -> RefOr<Schema> {
         let mark = "A value of the client's choice, repeated in the answer.";
         let mark = ObjectBuilder::new()
@@ -48,7 +48,7 @@ impl PartialSchema for Question {
     }
 }
 
-impl ToSchema for Question {
+impl ToSchema for BatchQuestion {
     fn schemas(all: &mut Vec<(String, RefOr<Schema>)>) {
         Check::schemas(all);
     }
@@ -66,7 +66,7 @@ pub(super) fn calls() -> Vec<Call> {
             )
             .query::<CheckParameters>()
             .takes([
-                json_lines::<Question>().example(format!(
+                json_lines::<BatchQuestion>().example(format!(
                     "{}\n{}\n",
                     json!({ "ref": "upload 1", "text": TEXT }),
                     json!({ "ref": "upload 2", "gems": [2_054_203_394, 772_109_542, 3_170_125_001_u32] })
@@ -80,7 +80,7 @@ pub(super) fn calls() -> Vec<Call> {
 async fn check(
     request: HttpRequest,
     payload: Payload,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let language = language::preferred(&request);
     if forms::is_form(&request) {
@@ -101,7 +101,7 @@ async fn check(
 async fn check_files(
     request: &HttpRequest,
     payload: Payload,
-    state: &Data<State>,
+    state: &Data<ServerState>,
     language: Language,
 ) -> Result<HttpResponse, Problem> {
     let (options, clean) = options_in(request.query_string())?;

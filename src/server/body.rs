@@ -10,7 +10,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 
-use super::State;
+use super::ServerState;
 use super::forms::{self, FORM_DATA, Form, Part};
 use super::memory::Room;
 use super::problem::{Problem, excerpt};
@@ -185,7 +185,7 @@ impl Raw {
 pub(super) async fn json_or_raw(
     request: &HttpRequest,
     payload: Payload,
-    state: &State,
+    state: &ServerState,
 ) -> Result<Body, Problem> {
     // A type that is malformed says nothing about a file.
     let (kind, charset) = content_type(request).unwrap_or_default();
@@ -239,7 +239,7 @@ pub(super) fn is_small_work_of(lane: Lane) {
 async fn form_of_files(
     request: &HttpRequest,
     payload: Payload,
-    state: &State,
+    state: &ServerState,
 ) -> Result<Form, Problem> {
     let boundary = forms::boundary(request)?;
     let sent = read(request, payload, state, state.max_body).await?;
@@ -251,7 +251,7 @@ async fn form_of_files(
 pub(super) async fn files(
     request: &HttpRequest,
     payload: Payload,
-    state: &State,
+    state: &ServerState,
 ) -> Result<(Vec<Part>, Room), Problem> {
     in_turn(
         form_of_files(request, payload, state).await?,
@@ -264,7 +264,7 @@ pub(super) async fn files(
 /// Takes a form apart on a thread for such work.
 async fn in_turn<T: Send + 'static>(
     form: Form,
-    state: &State,
+    state: &ServerState,
     read: fn(Form) -> Result<T, Problem>,
 ) -> Result<T, Problem> {
     let by = caller();
@@ -278,7 +278,7 @@ async fn in_turn<T: Send + 'static>(
 pub(super) async fn words<T: DeserializeOwned>(
     request: &HttpRequest,
     payload: Payload,
-    state: &State,
+    state: &ServerState,
 ) -> Result<T, Problem> {
     json(&body_of(JSON, request, payload, state, WORDS).await?.bytes)
 }
@@ -293,7 +293,7 @@ pub(super) async fn body_of(
     kinds: &[&str],
     request: &HttpRequest,
     payload: Payload,
-    state: &State,
+    state: &ServerState,
     limit: usize,
 ) -> Result<Sent, Problem> {
     match content_type(request)?.0.as_str() {
@@ -382,7 +382,7 @@ fn encoding(charset: &str) -> Result<Encoding, Problem> {
 async fn read(
     request: &HttpRequest,
     mut payload: Payload,
-    state: &State,
+    state: &ServerState,
     limit: usize,
 ) -> Result<Sent, Problem> {
     refuse_compressed(request)?;

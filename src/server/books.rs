@@ -8,11 +8,11 @@ use serde_json::json;
 use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::Put;
 
-use super::State;
+use super::ServerState;
 use super::access::Needs::Ingest;
 use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, form_of_file, json, text};
-use super::gates::{Asked, Gates};
+use super::gates::{GateRequest, Gates};
 use super::memory::Room;
 use super::problem::{Problem, excerpt};
 use super::turns::Lane;
@@ -66,13 +66,13 @@ pub(super) fn calls() -> Vec<Call> {
 async fn put(
     request: HttpRequest,
     payload: Payload,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let condition = conditions::of(request.headers())?;
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
-    let asked = Asked::in_query(&parameters)?;
+    let asked = GateRequest::in_query(&parameters)?;
     let gates = Gates::of(&request);
     let language = gates.language;
     let gate = gates.gate(asked.unless, asked.except)?;
@@ -111,7 +111,7 @@ async fn put(
     .await
 }
 
-async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn get(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let condition = conditions::of(request.headers())?;
     work(&state, move |catalogue| {
@@ -131,7 +131,7 @@ async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, P
 async fn amend(
     request: HttpRequest,
     payload: Payload,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     parameters::none(request.query_string())?;
@@ -144,7 +144,7 @@ async fn amend(
     .await
 }
 
-async fn delete(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn delete(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let condition = conditions::of(request.headers())?;
     work(&state, move |catalogue| {

@@ -11,7 +11,7 @@ use lapidary_gems::{RecipeName, WrittenGem};
 use serde_json::json;
 use utoipa::openapi::path::HttpMethod::Post;
 
-use super::State;
+use super::ServerState;
 use super::access::{Needs, Visible};
 use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, form, form_of_file, json, text};
@@ -66,7 +66,7 @@ pub(super) fn calls() -> Vec<Call> {
 async fn check(
     request: HttpRequest,
     payload: Payload,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
@@ -82,7 +82,7 @@ async fn check(
         body::is_small_work_of(Lane::Heavy);
     }
     work(&state, move |catalogue| {
-        let Asked {
+        let CheckRequest {
             name,
             query,
             headings,
@@ -181,7 +181,7 @@ pub(super) fn wants_page(request: &HttpRequest) -> bool {
 async fn check_by_gems(
     request: HttpRequest,
     payload: Payload,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let sent = body::body_of(body::URL_ENCODED, &request, payload, &state, body::FORM).await?;
     let language = language::preferred(&request);
@@ -204,7 +204,7 @@ async fn check_by_gems(
 }
 
 /// What a request asks to check.
-struct Asked {
+struct CheckRequest {
     name: Option<String>,
     query: Query,
     /// The headings of the text.
@@ -214,7 +214,7 @@ struct Asked {
     room: Room,
 }
 
-fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
+fn asked(body: Body, parameters: &str) -> Result<CheckRequest, Problem> {
     match body {
         Body::Json(sent) => {
             parameters::none(parameters)?;
@@ -226,7 +226,7 @@ fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
                 ));
             }
             let (query, options) = question(asked)?;
-            Ok(Asked {
+            Ok(CheckRequest {
                 name: None,
                 query,
                 headings: Vec::new(),
@@ -250,7 +250,7 @@ fn asked(body: Body, parameters: &str) -> Result<Asked, Problem> {
                 room,
             ) = raw.text()?;
             options.hidden = hidden;
-            Ok(Asked {
+            Ok(CheckRequest {
                 name,
                 query: Query::Text { text, clean },
                 headings,

@@ -13,7 +13,7 @@ use tokio::runtime::Handle;
 use tokio::sync::mpsc::{Sender, channel};
 use utoipa::openapi::path::HttpMethod::Get;
 
-use super::State;
+use super::ServerState;
 use super::access::Guest;
 use super::access::Needs::Admin;
 use super::body::{PATIENCE, Pace};
@@ -39,7 +39,7 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn export(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
     let transfer = transfer
         .map_err(|_| overloaded("too many exports and imports are running; try again later"))?;
@@ -53,7 +53,7 @@ async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
     let done = Arc::clone(&is_whole);
     rt::task::spawn_blocking(move || {
         let _transfer = transfer;
-        let pieces = Pieces {
+        let pieces = ExportPieces {
             sender,
             client,
             pace: Pace::new(),
@@ -86,7 +86,7 @@ async fn export(request: HttpRequest, state: Data<State>) -> Result<HttpResponse
 }
 
 /// Sends what is written to it, as long as the client reads it and is still authorized.
-struct Pieces {
+struct ExportPieces {
     sender: Sender<Bytes>,
     client: Handle,
     pace: Pace,
@@ -94,7 +94,7 @@ struct Pieces {
     catalogue: Arc<Catalogue>,
 }
 
-impl Pieces {
+impl ExportPieces {
     fn send(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         self.guest.is_still_let_in(&self.catalogue)?;
         let begun = Instant::now();
@@ -108,7 +108,7 @@ impl Pieces {
     }
 }
 
-impl Write for Pieces {
+impl Write for ExportPieces {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let some = &bytes[..bytes.len().min(PIECE)];
         self.send(some)

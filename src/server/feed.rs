@@ -16,11 +16,11 @@ use super::access::Needs::Ingest;
 use super::books::{AddingParameters, entry_of};
 use super::calls::{Call, TEXT, form_of_files, lines as json_lines};
 use super::forms::{self, FormFile};
-use super::gates::{Asked, Gates};
+use super::gates::{GateRequest, Gates};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
 use super::problem::{Problem, excerpt};
-use super::{State, body, language, parameters};
+use super::{ServerState, body, language, parameters};
 use lapidary_catalogue::api::{Added, FeedAnswer, FeedOutcome, NewBook, Outcome};
 use lapidary_catalogue::{Content, Editor, Gate, NewEntry};
 use lapidary_common::error::ErrorCode;
@@ -106,15 +106,15 @@ struct AboutFiles {
 async fn add(
     request: HttpRequest,
     payload: Payload,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let library = parameters::library(&request)?;
-    let Asked {
+    let GateRequest {
         unless,
         except,
         keep_text,
         others,
-    } = Asked::in_query(request.query_string())?;
+    } = GateRequest::in_query(request.query_string())?;
     let gates = Gates::of(&request);
     let all = gates.of_line(unless, except)?;
     let language = gates.language;
@@ -151,7 +151,7 @@ struct Feed {
 async fn add_files(
     request: &HttpRequest,
     payload: Payload,
-    state: &Data<State>,
+    state: &Data<ServerState>,
     feed: Feed,
     parameters: &str,
 ) -> Result<HttpResponse, Problem> {
@@ -276,7 +276,7 @@ impl Feed {
         room: &Mutex<Room>,
     ) -> (u64, Option<String>, Result<NewEntry, Problem>) {
         #[derive(Deserialize)]
-        struct Named {
+        struct NamedFile {
             id: String,
         }
         let bytes = match line.content {
@@ -284,7 +284,7 @@ impl Feed {
             Err(problem) => return (line.number, None, Err(problem)),
         };
         // Even if the rest of the line is invalid.
-        let named = serde_json::from_slice::<Named>(&bytes)
+        let named = serde_json::from_slice::<NamedFile>(&bytes)
             .ok()
             .map(|named| named.id);
         let entry = || {

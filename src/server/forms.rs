@@ -12,7 +12,7 @@ use memchr::memmem;
 use multer::{Field, Multipart};
 use serde::Serialize;
 
-use super::State;
+use super::ServerState;
 use super::body::{self, Declared, Raw};
 use super::lines::{self, StreamLine};
 use super::memory::Room;
@@ -73,7 +73,7 @@ impl FormFile {
 pub(super) async fn answer<A: Serialize + 'static>(
     request: &HttpRequest,
     payload: Payload,
-    state: &Data<State>,
+    state: &Data<ServerState>,
     work: impl Fn(&Editor<'_>, FormFile, &Mutex<Room>) -> A + Clone + Send + 'static,
 ) -> Result<HttpResponse, Problem> {
     let (parts, room) = body::files(request, payload, state).await?;

@@ -18,7 +18,7 @@ use lapidary_store::Library;
 const MATCHES_OF_A_LINE: usize = 10;
 
 /// The parameters that all calls that add books take, and the others.
-pub(super) struct Asked {
+pub(super) struct GateRequest {
     pub(super) unless: Option<Unless>,
     pub(super) except: Vec<String>,
     pub(super) keep_text: bool,
@@ -26,7 +26,7 @@ pub(super) struct Asked {
     pub(super) others: String,
 }
 
-impl Asked {
+impl GateRequest {
     pub(super) fn in_query(query: &str) -> Result<Self, Problem> {
         let is_of_all = |pair: &&str| {
             ["unless=", "except=", "keep_text="]

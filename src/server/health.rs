@@ -14,7 +14,7 @@ use utoipa::openapi::path::HttpMethod::Get;
 use super::access::Needs::Nothing;
 use super::calls::{Call, json};
 use super::problem::Problem;
-use super::{SHUTDOWN_SECONDS, State};
+use super::{SHUTDOWN_SECONDS, ServerState};
 use lapidary_catalogue::api;
 use lapidary_catalogue::metrics::METRICS;
 use lapidary_catalogue::{Catalogue, CatalogueError};
@@ -45,7 +45,7 @@ pub(super) async fn alive() -> HttpResponse {
     HttpResponse::Ok().json(api::Health::of("ok"))
 }
 
-pub(super) async fn ready(state: Data<State>) -> Result<HttpResponse, Problem> {
+pub(super) async fn ready(state: Data<ServerState>) -> Result<HttpResponse, Problem> {
     match state.fault() {
         None => Ok(HttpResponse::Ok().json(api::Health::of("ready"))),
         Some(fault) => Err(fault.into()),
@@ -54,12 +54,12 @@ pub(super) async fn ready(state: Data<State>) -> Result<HttpResponse, Problem> {
 
 /// The response to every request while the catalogue is being opened.
 pub(super) async fn starting() -> Result<HttpResponse, Problem> {
-    Err(Fault::Starting.into())
+    Err(HealthFault::Starting.into())
 }
 
 /// Why a server is not ready.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fault {
+pub(super) enum HealthFault {
     Starting,
     Stopping,
     Silent,
@@ -69,39 +69,39 @@ pub(super) enum Fault {
     DiskNearlyFull,
 }
 
-impl From<Fault> for Problem {
-    fn from(fault: Fault) -> Self {
+impl From<HealthFault> for Problem {
+    fn from(fault: HealthFault) -> Self {
         // These messages are public, so none of them names a folder.
         let (code, detail, seconds) = match fault {
-            Fault::Starting => (
+            HealthFault::Starting => (
                 ErrorCode::Starting,
                 "the catalogue is being opened; ask again in a moment",
                 RETRY_SECONDS,
             ),
-            Fault::Stopping => {
+            HealthFault::Stopping => {
                 let detail =
                     "the server is stopping; try again after it has restarted, or use another";
                 (ErrorCode::Stopping, detail, SHUTDOWN_SECONDS)
             }
-            Fault::Silent => (
+            HealthFault::Silent => (
                 ErrorCode::StoreSilent,
                 "the catalogue's disk does not respond; check the disk",
                 RETRY_SECONDS,
             ),
-            Fault::ReadOnly => {
+            HealthFault::ReadOnly => {
                 let detail = "the catalogue's folder is not writable; remount it or fix its permissions, and the \
                               server recovers by itself";
                 (ErrorCode::ReadOnly, detail, RETRY_SECONDS)
             }
-            Fault::DiskFull => {
+            HealthFault::DiskFull => {
                 let detail = "the catalogue's disk is full; free some space, and the server recovers by itself";
                 (ErrorCode::NoDiskSpace, detail, RETRY_SECONDS)
             }
-            Fault::StoreFailed => {
+            HealthFault::StoreFailed => {
                 let detail = "the catalogue cannot be changed; see the server's log, fix the cause, then restart the server";
                 (ErrorCode::NotWritable, detail, RETRY_SECONDS)
             }
-            Fault::DiskNearlyFull => {
+            HealthFault::DiskNearlyFull => {
                 let detail = "the catalogue's disk is nearly full; free some space (serve --min-free sets the limit)";
                 (ErrorCode::DiskNearlyFull, detail, RETRY_SECONDS)
             }
@@ -112,7 +112,7 @@ impl From<Fault> for Problem {
 
 /// The results of the catalogue checks.
 pub(super) struct Health {
-    last: RwLock<(Instant, Option<Fault>)>,
+    last: RwLock<(Instant, Option<HealthFault>)>,
     /// The time since which the store has refused changes although its folder is writable.
     refusing: Mutex<Option<Instant>>,
     /// Whether the catalogue is to be reopened; `reopen` waits for this.
@@ -132,7 +132,7 @@ impl Health {
         }
     }
 
-    fn last(&self) -> (Instant, Option<Fault>) {
+    fn last(&self) -> (Instant, Option<HealthFault>) {
         *self.last.read().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -159,15 +159,15 @@ impl Health {
     }
 }
 
-impl State {
+impl ServerState {
     /// Why the server is not ready, if it is not.
-    pub(super) fn fault(&self) -> Option<Fault> {
+    pub(super) fn fault(&self) -> Option<HealthFault> {
         if self.stopping.load(Ordering::Relaxed) {
-            return Some(Fault::Stopping);
+            return Some(HealthFault::Stopping);
         }
         let (at, found) = self.health.last();
         if at.elapsed() > PATIENCE {
-            Some(Fault::Silent)
+            Some(HealthFault::Silent)
         } else {
             found
         }
@@ -207,7 +207,7 @@ impl State {
 
 /// Checks the catalogue periodically, for `/readyz` and for the metrics. Both respond at once, however often they are
 /// called and however busy the server and its disk are.
-pub(super) async fn watch(state: Data<State>) {
+pub(super) async fn watch(state: Data<ServerState>) {
     loop {
         rt::time::sleep(INTERVAL).await;
         let state = state.clone();
@@ -225,11 +225,11 @@ pub(super) fn hold_reserve(catalogue: &Catalogue) {
     }
 }
 
-fn look(catalogue: &Catalogue, min_free: u64) -> Option<Fault> {
+fn look(catalogue: &Catalogue, min_free: u64) -> Option<HealthFault> {
     let failed = |error: &CatalogueError| match error {
-        CatalogueError::Store(StoreError::DiskFull(_)) => Fault::DiskFull,
-        CatalogueError::Store(StoreError::Denied { .. }) => Fault::ReadOnly,
-        _ => Fault::StoreFailed,
+        CatalogueError::Store(StoreError::DiskFull(_)) => HealthFault::DiskFull,
+        CatalogueError::Store(StoreError::Denied { .. }) => HealthFault::ReadOnly,
+        _ => HealthFault::StoreFailed,
     };
     let disk = match catalogue.vitals() {
         Ok(vitals) => vitals.map(|vitals| vitals.disk),
@@ -239,14 +239,14 @@ fn look(catalogue: &Catalogue, min_free: u64) -> Option<Fault> {
         }
     };
     if disk.is_some_and(|disk| disk.read_only) {
-        return Some(Fault::ReadOnly);
+        return Some(HealthFault::ReadOnly);
     }
     if let Err(error) = catalogue.writable() {
         tracing::error!("{error}");
         return Some(failed(&error));
     }
     disk.is_some_and(|disk| disk.free < min_free)
-        .then_some(Fault::DiskNearlyFull)
+        .then_some(HealthFault::DiskNearlyFull)
 }
 
 #[cfg(test)]
@@ -266,11 +266,11 @@ mod tests {
     use lapidary_catalogue::history::Recorder;
     use lapidary_extract::Limits;
 
-    fn state(min_free: u64, folder: &std::path::Path) -> State {
+    fn state(min_free: u64, folder: &std::path::Path) -> ServerState {
         let catalogue = Arc::new(Catalogue::open_or_create(folder).unwrap());
         let health = Health::of(&catalogue, min_free);
         let stopping = false.into();
-        State {
+        ServerState {
             catalogue,
             max_body: 0,
             limits: Limits::default(),
@@ -309,7 +309,7 @@ mod tests {
         let state = state(0, folder.path());
         state.health.last.write().unwrap().0 =
             Instant::now().checked_sub(PATIENCE + INTERVAL).unwrap();
-        assert_eq!(state.fault(), Some(Fault::Silent));
+        assert_eq!(state.fault(), Some(HealthFault::Silent));
         state.look();
         assert_eq!(state.fault(), None);
     }
@@ -318,9 +318,9 @@ mod tests {
     fn too_little_space_and_a_lost_folder_are_seen() {
         let folder = tempfile::tempdir().unwrap();
         let state = state(u64::MAX, folder.path());
-        assert_eq!(state.fault(), Some(Fault::DiskNearlyFull));
+        assert_eq!(state.fault(), Some(HealthFault::DiskNearlyFull));
         std::fs::remove_dir_all(folder.path()).unwrap();
         state.look();
-        assert_eq!(state.fault(), Some(Fault::StoreFailed));
+        assert_eq!(state.fault(), Some(HealthFault::StoreFailed));
     }
 }

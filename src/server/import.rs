@@ -16,7 +16,7 @@ use super::access::Needs::Admin;
 use super::body::{self, Pace};
 use super::calls::{Call, json, lines};
 use super::problem::{Problem, overloaded};
-use super::{State, requests};
+use super::{ServerState, requests};
 use lapidary_catalogue::api::{ExportLine, Imported};
 use lapidary_common::error::ErrorCode;
 use lapidary_store::UNWATCHED;
@@ -44,7 +44,7 @@ pub(super) fn calls() -> Vec<Call> {
 async fn import(
     request: HttpRequest,
     mut payload: Payload,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     body::refuse_other_than_lines(&request)?;
     let transfer = Arc::clone(&state.transfers).try_acquire_owned();
@@ -59,7 +59,7 @@ async fn import(
     let room = state.memory.room();
     let taken = rt::task::spawn_blocking(move || {
         let _transfer = transfer;
-        let mut input = BufReader::new(Pieces {
+        let mut input = BufReader::new(ImportPieces {
             receiver,
             rest: Bytes::new(),
         });
@@ -100,12 +100,12 @@ async fn import(
 }
 
 /// The received pieces, as a reader.
-struct Pieces {
+struct ImportPieces {
     receiver: Receiver<Bytes>,
     rest: Bytes,
 }
 
-impl Read for Pieces {
+impl Read for ImportPieces {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.rest.is_empty() {
             match self.receiver.blocking_recv() {

@@ -24,14 +24,14 @@ use super::outgoing::{Outgoing, PIECE};
 use super::problem::Problem;
 pub(crate) use super::requests::of_address;
 pub(crate) use super::turns::Client;
-use super::{State, requests, routes};
+use super::{ServerState, requests, routes};
 use lapidary_catalogue::api;
 use lapidary_catalogue::{AccessDenied, Catalogue, CatalogueError, Key};
 use lapidary_common::error::{Classified as _, ErrorCode};
 
 /// The application of the API, which each worker has once for its connections and once for calls from within.
 pub(super) fn app(
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> App<
     impl ServiceFactory<
         ServiceRequest,
@@ -60,7 +60,7 @@ pub(crate) enum Insider {
 }
 
 /// A call from within.
-pub(crate) struct Asked {
+pub(crate) struct InsideCall {
     pub(crate) method: Method,
     pub(crate) uri: Uri,
     pub(crate) headers: HeaderMap,
@@ -79,12 +79,12 @@ type Answering = LocalBoxFuture<'static, Result<ServiceResponse, Error>>;
 
 /// The API of one worker, for calls from within.
 pub(crate) struct Inside {
-    state: Data<State>,
+    state: Data<ServerState>,
     service: OnceCell<Box<dyn Fn(Request) -> Answering>>,
 }
 
 impl Inside {
-    pub(super) fn new(state: Data<State>) -> Rc<Self> {
+    pub(super) fn new(state: Data<ServerState>) -> Rc<Self> {
         Rc::new(Self {
             state,
             service: OnceCell::new(),
@@ -92,7 +92,7 @@ impl Inside {
     }
 
     /// Makes a call.
-    pub(crate) async fn call(&self, asked: Asked) -> HttpResponse {
+    pub(crate) async fn call(&self, asked: InsideCall) -> HttpResponse {
         let service = self.service.get_or_init(|| async {
             let service = app(self.state.clone())
                 .into_factory()
@@ -103,7 +103,7 @@ impl Inside {
             };
             Box::new(move |request| -> Answering { Box::pin(service.call(request)) }) as Box<_>
         });
-        let Asked {
+        let InsideCall {
             method,
             uri,
             headers,

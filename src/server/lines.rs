@@ -20,7 +20,7 @@ use super::outgoing::{PIECE, Taken};
 use super::problem::Problem;
 use super::requests::Caller;
 use super::turns::{Lane, Patience};
-use super::{State, requests};
+use super::{ServerState, requests};
 use lapidary_catalogue::{Catalogue, Editor};
 use lapidary_common::error::ErrorCode;
 
@@ -76,7 +76,7 @@ impl<A, F> Work<A> for F where
 pub(super) fn answer<A: Serialize + 'static>(
     request: &HttpRequest,
     payload: Payload,
-    state: &Data<State>,
+    state: &Data<ServerState>,
     work: impl Work<A>,
 ) -> Result<HttpResponse, Problem> {
     body::refuse_other_than_lines(request)?;
@@ -87,7 +87,7 @@ pub(super) fn answer<A: Serialize + 'static>(
 /// Like [`answer`], one file of a form at a time. `room` is the memory reserved for the files.
 pub(super) fn answer_files<A: Serialize + 'static>(
     request: &HttpRequest,
-    state: &Data<State>,
+    state: &Data<ServerState>,
     files: impl Iterator<Item = Bytes>,
     room: Room,
     work: impl Work<A>,
@@ -97,16 +97,16 @@ pub(super) fn answer_files<A: Serialize + 'static>(
 
 fn stream_of_answers<A: Serialize + 'static>(
     request: &HttpRequest,
-    state: &Data<State>,
+    state: &Data<ServerState>,
     lane: Lane,
     lines: Lines,
     work: impl Work<A>,
 ) -> HttpResponse {
     let meter = Meter::of(request);
-    let answering = Answering {
+    let answering = LineAnswers {
         lines,
         lane,
-        written: Written::default(),
+        written: WrittenLines::default(),
         taken: Taken::new(),
         by: requests::caller(),
         guest: Guest::of(request),
@@ -124,34 +124,34 @@ fn stream_of_answers<A: Serialize + 'static>(
 }
 
 /// A stream of lines in progress.
-struct Answering<F> {
+struct LineAnswers<F> {
     lines: Lines,
     lane: Lane,
-    written: Written,
+    written: WrittenLines,
     taken: Taken,
     by: Caller,
     guest: Guest,
     meter: Option<Arc<Meter>>,
     began: bool,
-    state: Data<State>,
+    state: Data<ServerState>,
     work: F,
 }
 
 /// Serialized results, with the memory reserved for them.
 #[derive(Default)]
-struct Written {
+struct WrittenLines {
     bytes: Bytes,
     _room: Option<Room>,
 }
 
-impl<F> Answering<F> {
+impl<F> LineAnswers<F> {
     /// The next piece of the response; `None` at the end.
     async fn next<A: Serialize + 'static>(&mut self) -> Option<Result<Bytes, Problem>>
     where
         F: Work<A>,
     {
         if self.written.bytes.is_empty() {
-            self.written = Written::default();
+            self.written = WrittenLines::default();
             self.taken.rest();
             match self.answered().await? {
                 Ok(written) => self.written = written,
@@ -166,7 +166,7 @@ impl<F> Answering<F> {
         Some(self.taken.next(piece.len()).map(|()| piece))
     }
 
-    async fn answered<A: Serialize + 'static>(&mut self) -> Option<Result<Written, Problem>>
+    async fn answered<A: Serialize + 'static>(&mut self) -> Option<Result<WrittenLines, Problem>>
     where
         F: Work<A>,
     {
@@ -210,7 +210,7 @@ impl<F> Answering<F> {
             let bytes = written(&answers);
             drop(answers);
             room.shrink_to(bytes.len());
-            let written = Written {
+            let written = WrittenLines {
                 bytes,
                 _room: Some(room),
             };

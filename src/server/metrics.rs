@@ -5,7 +5,7 @@ use actix_web::http::header::CONTENT_TYPE;
 use actix_web::web::Data;
 use utoipa::openapi::path::HttpMethod::Get;
 
-use super::State;
+use super::ServerState;
 use super::access::Needs::AnyKey;
 use super::calls::{Call, text};
 use super::problem::Problem;
@@ -21,7 +21,7 @@ pub(super) fn calls() -> Vec<Call> {
 }
 
 /// `GET /metrics`. The store's values are updated periodically by [`super::health`], so a scrape is cheap.
-async fn show(state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn show(state: Data<ServerState>) -> Result<HttpResponse, Problem> {
     let text = METRICS
         .text_format(state.fault().is_none())
         .map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;

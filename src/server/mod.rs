@@ -147,7 +147,7 @@ fn remedy(error: &io::Error) -> &'static str {
 }
 
 /// The state shared by all handlers.
-struct State {
+struct ServerState {
     catalogue: Arc<Catalogue>,
     max_body: usize,
     limits: Limits,
@@ -201,15 +201,15 @@ pub fn run(
         }
         let tls = server.state.tls.clone();
         match server.serve(told_to_stop(tls))? {
-            Ended::Stopped => return Ok(()),
-            Ended::Reopening(unwritten) => revocations = unwritten,
+            ServerEnd::Stopped => return Ok(()),
+            ServerEnd::Reopening(unwritten) => revocations = unwritten,
         }
     }
 }
 
 /// Why a server ended.
 #[derive(Debug, PartialEq, Eq)]
-enum Ended {
+enum ServerEnd {
     /// It was told to stop.
     Stopped,
     /// The catalogue is to be reopened, with these revocations.
@@ -220,7 +220,7 @@ enum Ended {
 pub struct Server {
     listeners: Vec<TcpListener>,
     addresses: Vec<SocketAddr>,
-    state: Data<State>,
+    state: Data<ServerState>,
     console: Option<Data<Console>>,
     connections: Connections,
     /// How many sources run at once.
@@ -258,7 +258,7 @@ impl Server {
         let min_free = settings.min_free.0;
         let health = Health::of(&catalogue, min_free);
         let access = Access::new(loopback, &settings.allowed_hosts, settings.keyless_rate);
-        let state = Data::new(State {
+        let state = Data::new(ServerState {
             catalogue,
             max_body: settings.max_body.in_memory(),
             limits: settings.limits.limits(),
@@ -313,7 +313,7 @@ impl Server {
         self.serve(stop).map(|_| ())
     }
 
-    fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<Ended, ServerError> {
+    fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<ServerEnd, ServerError> {
         let Self {
             listeners,
             state,
@@ -386,11 +386,11 @@ impl Server {
         catalogue.stop_jobs();
         if settled.health.is_reopening() {
             // The catalogue could not be written, which is why it is reopened.
-            return Ok(Ended::Reopening(catalogue.keys().unwritten_revocations()));
+            return Ok(ServerEnd::Reopening(catalogue.keys().unwritten_revocations()));
         }
         noted?;
         flushed?;
-        Ok(Ended::Stopped)
+        Ok(ServerEnd::Stopped)
     }
 }
 

@@ -14,13 +14,13 @@ use super::memory::Room;
 use super::problem::Problem;
 use super::turns::Lane;
 use super::work::{Answer, work_shared};
-use super::{State, parameters, requests};
+use super::{ServerState, parameters, requests};
 
 /// Reads a request, does what it asks for, and answers.
 pub(super) async fn handle<O: Operation>(
     request: HttpRequest,
     payload: Payload,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let endpoint = O::ENDPOINT;
     let path = path::<O>(&request)?;
@@ -57,7 +57,11 @@ enum Received<I> {
 }
 
 impl<I: Input> Received<I> {
-    async fn of(request: &HttpRequest, payload: Payload, state: &State) -> Result<Self, Problem> {
+    async fn of(
+        request: &HttpRequest,
+        payload: Payload,
+        state: &ServerState,
+    ) -> Result<Self, Problem> {
         let query = request.query_string();
         let parsed = match I::sent_as() {
             SentAs::Nothing => parameters::query("", "")?,
@@ -81,7 +85,7 @@ impl<I: Input> Received<I> {
     }
 }
 
-impl Host for State {
+impl Host for ServerState {
     fn is_server(&self) -> bool {
         true
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::{Get, Post};
 
-use super::State;
+use super::ServerState;
 use super::access::Needs::Admin;
 use super::calls::{Call, json, text};
 use super::problem::{Problem, excerpt};
@@ -27,7 +27,7 @@ const EXAMPLE: &str = "lapidary-lexicon 1\ndocuments 3\nwords 7\nstem none\nstop
 
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
-struct Wanted {
+struct RecipeQuery {
     /// The recipe's name, without `@` and the name of the lexicon if it has one
     #[param(example = "tf-idf", min_length = 1, max_length = 255)]
     recipe: String,
@@ -41,7 +41,7 @@ pub(super) fn calls() -> Vec<Call> {
                 "Books added from now on get gems of it; a job of the kind `reindex` gives them to the others, and makes it \
                  the default. The body is the lexicon of a signature that weighs words, or empty.",
             )
-            .query::<Wanted>()
+            .query::<RecipeQuery>()
             .takes([text("text/plain").example(EXAMPLE)])
             .answers(200, "It was there before", [json::<RecipeList>()])
             .answers(201, "It was added", [json::<RecipeList>()]),
@@ -54,9 +54,9 @@ pub(super) fn calls() -> Vec<Call> {
 async fn add(
     request: HttpRequest,
     payload: Payload,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
-    let Wanted { recipe: name } = parameters::query(request.query_string(), "recipe")?;
+    let RecipeQuery { recipe: name } = parameters::query(request.query_string(), "recipe")?;
     let mut sent = body::body_of(body::PLAIN, &request, payload, &state, MOST).await?;
     work(&state, move |catalogue| {
         sent.room.grow(SIZE.saturating_mul(sent.bytes.len()))?;
@@ -96,7 +96,7 @@ async fn add(
     .await
 }
 
-async fn lexicon(name: Path<String>, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn lexicon(name: Path<String>, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
     let name = name.into_inner();
     work(&state, move |catalogue| {
         let missing = || {

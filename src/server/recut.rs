@@ -4,7 +4,7 @@ use actix_web::web::{Data, Payload};
 use actix_web::{HttpRequest, HttpResponse};
 use utoipa::openapi::path::HttpMethod::Post;
 
-use super::State;
+use super::ServerState;
 use super::access::Needs::Ingest;
 use super::body::{self, Body};
 use super::calls::{Call, TEXT, file, json, text};
@@ -31,7 +31,7 @@ pub(super) fn calls() -> Vec<Call> {
 async fn recut(
     request: HttpRequest,
     payload: Payload,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let Body::Raw(raw) = body::json_or_raw(&request, payload, &state).await? else {

@@ -21,7 +21,7 @@ use tracing::{Instrument, Span};
 use super::problem::{Problem, REQUEST_ID};
 use super::turns::{Client, Lane};
 use super::work::ProblemCode;
-use super::{State, proxies};
+use super::{ServerState, proxies};
 use lapidary_catalogue::id::new_id;
 use lapidary_catalogue::metrics::METRICS;
 use lapidary_store::Actor;
@@ -40,7 +40,7 @@ pub(super) async fn observe(
 ) -> Result<ServiceResponse, Error> {
     let client = request.peer_addr().and_then(|peer| {
         let trusted = request
-            .app_data::<Data<State>>()
+            .app_data::<Data<ServerState>>()
             .map_or(&[][..], |state| &state.trusted_proxies);
         proxies::client(trusted, peer, request.headers())
     });
@@ -199,7 +199,7 @@ impl AccessLine {
             span: tracing::error_span!("request", id),
             begun: Instant::now(),
             slow: request
-                .app_data::<Data<State>>()
+                .app_data::<Data<ServerState>>()
                 .map_or(Duration::MAX, |state| state.slow),
             method: known(request.method()),
             // The tail of a path is shown as a name, without its pattern.

@@ -10,7 +10,7 @@ use actix_web::web::{self, ServiceConfig};
 use actix_web::{HttpRequest, HttpResponse};
 use utoipa::openapi::path::HttpMethod;
 
-use super::access::{Rule, guarded};
+use super::access::{AccessRule, guarded};
 use super::calls::Call;
 use super::{
     batch, books, checks, export, feed, health, import, index, metrics, openapi, problem, recipes,
@@ -207,7 +207,7 @@ fn resource(path: &str, calls: Vec<Call>) -> impl HttpServiceFactory + use<> {
         if method == Method::GET {
             allowed.push(Method::HEAD.to_string());
         }
-        rules.push((method.clone(), Rule { needs, conditional }));
+        rules.push((method.clone(), AccessRule { needs, conditional }));
         resource = resource.route(route.method(method));
     }
     let allowed = allowed.join(", ");

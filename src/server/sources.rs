@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, rt};
 
-use super::State;
+use super::ServerState;
 use super::access::{Guest, Visible};
 use super::operations::path;
 use super::problem::{Problem, overloaded};
@@ -61,7 +61,7 @@ impl Drop for Testing {
 /// Tests a source on none of the threads that requests share.
 pub(super) async fn test(
     request: HttpRequest,
-    state: Data<State>,
+    state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let name = path::<TestSource>(&request)?;
     let testing = state.tests.begin(Guest::of(&request))?;

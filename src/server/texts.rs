@@ -6,7 +6,7 @@ use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse};
 use utoipa::openapi::path::HttpMethod::Get;
 
-use super::State;
+use super::ServerState;
 use super::access::Needs;
 use super::calls::{Call, text};
 use super::memory::Room;
@@ -38,7 +38,7 @@ pub(super) fn calls() -> Vec<Call> {
     ]
 }
 
-async fn get(request: HttpRequest, state: Data<State>) -> Result<HttpResponse, Problem> {
+async fn get(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
     let mut room = state.memory.room();
     work(&state, move |catalogue| {

@@ -17,7 +17,7 @@ use super::outgoing::{Outgoing, PIECE};
 use super::problem::Problem;
 use super::requests;
 use super::turns::Patience;
-use super::{State, language};
+use super::{ServerState, language};
 use lapidary_catalogue::{Catalogue, Editor};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -141,7 +141,7 @@ impl Answer {
 
 /// Runs `job` when its turn comes, on a thread that can block, with the catalogue that its caller may change. If it panics,
 /// only this request fails.
-pub(super) async fn work<F>(state: &Data<State>, job: F) -> Result<HttpResponse, Problem>
+pub(super) async fn work<F>(state: &Data<ServerState>, job: F) -> Result<HttpResponse, Problem>
 where
     F: FnOnce(&Editor<'_>) -> Result<Answer, Problem> + Send + 'static,
 {
@@ -149,7 +149,10 @@ where
 }
 
 /// Like [`work`], for jobs that may outlive the request.
-pub(super) async fn work_shared<F>(state: &Data<State>, job: F) -> Result<HttpResponse, Problem>
+pub(super) async fn work_shared<F>(
+    state: &Data<ServerState>,
+    job: F,
+) -> Result<HttpResponse, Problem>
 where
     F: FnOnce(&Arc<Catalogue>, Actor) -> Result<Answer, Problem> + Send + 'static,
 {

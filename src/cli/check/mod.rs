@@ -191,7 +191,7 @@ impl Check {
         catalogue: &Client,
         path: &Path,
         options: &CheckOptions,
-    ) -> Result<Result<Found, String>, Failure> {
+    ) -> Result<Result<CheckedFile, String>, Failure> {
         let Whole {
             text,
             headings,
@@ -247,7 +247,7 @@ impl Check {
                 self.input.text.reading,
             )
         });
-        Ok(Ok(Found {
+        Ok(Ok(CheckedFile {
             report,
             text,
             books: books.unwrap_or_default(),
@@ -256,7 +256,7 @@ impl Check {
 }
 
 /// The report on a text, and the texts of the books that match, as far as they are known.
-struct Found {
+struct CheckedFile {
     report: Report,
     text: String,
     books: Vec<Option<String>>,
@@ -271,7 +271,7 @@ struct Output {
 }
 
 impl Output {
-    fn show(&mut self, path: &Path, checked: Result<Found, String>) -> Result<(), Failure> {
+    fn show(&mut self, path: &Path, checked: Result<CheckedFile, String>) -> Result<(), Failure> {
         let mut out = stdout().lock();
         let file = path.display().to_string();
         if let Err(why) = &checked {
@@ -295,7 +295,7 @@ impl Output {
                 error: error.map(String::as_str),
             };
             json_line(&mut out, &line)?;
-        } else if let Ok(Found {
+        } else if let Ok(CheckedFile {
             report,
             text,
             books,

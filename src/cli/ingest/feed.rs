@@ -15,7 +15,7 @@ use lapidary_store::{BookId, BookKey, Library, Rights, Validity};
 use serde::Deserialize;
 
 use super::super::failure::Failure;
-use super::super::files::Found;
+use super::super::files::InputFile;
 use super::{Job, Source};
 
 /// How many lines are ingested at a time: up to this number, or to this number of bytes.
@@ -111,7 +111,7 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
         }
         (Some(text), None, None, None) => Source::Text(text),
         (None, Some(gems), None, recipe) => Source::Gems { recipe, gems },
-        (None, None, Some(file), None) => Source::File(Found {
+        (None, None, Some(file), None) => Source::File(InputFile {
             path: folder.join(&file),
             relative: file,
         }),

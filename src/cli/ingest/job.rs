@@ -9,7 +9,7 @@ use lapidary_extract::{Book, Format};
 use lapidary_gems::{RecipeName, WrittenGem};
 use lapidary_store::{BadName, BookId, BookKey, Rights, Validity};
 
-use super::super::files::{Found, Reading};
+use super::super::files::{InputFile, Reading};
 
 /// A source of one or more books, with their metadata.
 pub(super) struct Job {
@@ -30,7 +30,7 @@ pub(super) struct Job {
 
 /// Where a book's content is.
 pub(super) enum Source {
-    File(Found),
+    File(InputFile),
     Text(String),
     Gems {
         recipe: Option<RecipeName>,

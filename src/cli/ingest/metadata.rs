@@ -12,19 +12,19 @@ use lapidary_store::{BookId, Library, Rights, Validity};
 use serde::Deserialize;
 
 use super::super::failure::Failure;
-use super::super::files::Found;
+use super::super::files::InputFile;
 
 /// Metadata by file.
 #[derive(Default)]
 pub(super) struct Metadata {
     /// The metadata file.
     path: String,
-    entries: HashMap<String, Entry>,
+    entries: HashMap<String, MetadataEntry>,
 }
 
 /// What is known about a book from sources other than its file.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known {
+pub(super) struct KnownMetadata {
     pub(super) id: Option<BookId>,
     pub(super) library: Option<Library>,
     pub(super) rights: Option<Rights>,
@@ -47,10 +47,10 @@ described! {
     }
 }
 
-struct Entry {
+struct MetadataEntry {
     /// The line, starting at 1.
     line: usize,
-    known: Known,
+    known: KnownMetadata,
     used: bool,
 }
 
@@ -58,7 +58,7 @@ impl Metadata {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
         let wrong = |why: String| Failure::Input(format!("{}{why}", path.display()));
         let text = fs::read_to_string(path).map_err(|e| wrong(format!(": {e}")))?;
-        let mut entries: HashMap<String, Entry> = HashMap::new();
+        let mut entries: HashMap<String, MetadataEntry> = HashMap::new();
         for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
             if line.trim().is_empty() {
                 continue;
@@ -74,12 +74,12 @@ impl Metadata {
                 validity,
                 ..
             } = line;
-            if let Some(Entry { line: first, .. }) = entries.get(&file) {
+            if let Some(MetadataEntry { line: first, .. }) = entries.get(&file) {
                 return Err(wrong(format!(
                     ", line {number}: {file:?} is already in line {first}"
                 )));
             }
-            let known = Known {
+            let known = KnownMetadata {
                 id,
                 library,
                 rights,
@@ -88,7 +88,7 @@ impl Metadata {
             };
             entries.insert(
                 file,
-                Entry {
+                MetadataEntry {
                     line: number,
                     known,
                     used: false,
@@ -102,7 +102,7 @@ impl Metadata {
     }
 
     /// The metadata of a file, looked up by path, then by name. Empty if no line names the file.
-    pub(super) fn of(&mut self, file: &Found) -> Result<Known, String> {
+    pub(super) fn of(&mut self, file: &InputFile) -> Result<KnownMetadata, String> {
         let path = file.relative.to_str().unwrap_or_default();
         let name = file
             .path
@@ -115,7 +115,7 @@ impl Metadata {
             name
         };
         let Some(entry) = self.entries.get_mut(key) else {
-            return Ok(Known::default());
+            return Ok(KnownMetadata::default());
         };
         if entry.used {
             return Err(format!(

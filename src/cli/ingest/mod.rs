@@ -20,11 +20,11 @@ use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
 use self::job::{Job, Name, Source};
-use self::metadata::{Known, Metadata};
+use self::metadata::{KnownMetadata, Metadata};
 use self::progress::Progress;
 use super::arguments::{BoundariesArgument, FoldsArgument, LexiconArgument, Target};
 use super::failure::{Failure, Status};
-use super::files::{FileArguments, Found, Usually, Walk};
+use super::files::{FileArguments, InputFile, Usually, Walk};
 use super::remote::Remote;
 use super::terminal::tell;
 
@@ -153,7 +153,7 @@ impl Ingest {
         for (path, why) in unreadable {
             progress.landed(Name::of(&path), Err(Failure::Input(why)))?;
         }
-        let found: Vec<(Found, Result<Known, String>)> = match &self.onix {
+        let found: Vec<(InputFile, Result<KnownMetadata, String>)> = match &self.onix {
             Some(feed) => {
                 let (found, refused) = onix::matched(feed, self.territory.as_ref(), found)?;
                 progress
@@ -215,7 +215,7 @@ impl Ingest {
     }
 
     /// Combines what is known about a file: its metadata first, then the command line, then its name.
-    fn job(&self, file: Found, known: Known) -> Result<Job, String> {
+    fn job(&self, file: InputFile, known: KnownMetadata) -> Result<Job, String> {
         let id = match (known.id, self.id) {
             (Some(id), _) => id,
             (None, Id::Name) => parsed(
@@ -247,7 +247,7 @@ impl Ingest {
         let (clean, allow_empty, keep_text) =
             (self.input.text.clean, self.allow_empty, self.keep_texts);
         let gate = self.gate().map_err(|e| e.to_string())?;
-        let Known {
+        let KnownMetadata {
             description,
             validity,
             ..

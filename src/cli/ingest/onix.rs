@@ -9,9 +9,9 @@ use lapidary_catalogue::onix::{Product, Products, Territory};
 use lapidary_common::isbn::{Isbn, bad_isbns_in, isbns_in};
 
 use super::super::failure::Failure;
-use super::super::files::Found;
+use super::super::files::InputFile;
 use super::super::terminal::tell;
-use super::metadata::Known;
+use super::metadata::KnownMetadata;
 
 /// Why an apparent ISBN is refused.
 const WRONG_DIGIT: &str = "its check digit is wrong, or digits are missing; correct it";
@@ -20,20 +20,20 @@ const WRONG_DIGIT: &str = "its check digit is wrong, or digits are missing; corr
 pub(super) type Refused = (String, String);
 
 /// The files that have a record, with their metadata; and what is refused.
-pub(super) type Matched = (Vec<(Found, Known)>, Vec<Refused>);
+pub(super) type Matched = (Vec<(InputFile, KnownMetadata)>, Vec<Refused>);
 
 /// Streams a feed and finds the file of each product. Only products with a file are kept in memory.
 pub(super) fn matched(
     feed: &Path,
     territory: Option<&Territory>,
-    files: Vec<Found>,
+    files: Vec<InputFile>,
 ) -> Result<Matched, Failure> {
     let wrong = |why: String| Failure::Input(format!("{}, {why}", feed.display()));
     let opened =
         File::open(feed).map_err(|e| Failure::Input(format!("{}: {e}", feed.display())))?;
     let mut of_isbn: HashMap<Isbn, usize> = HashMap::new();
     let mut refused = Vec::new();
-    let mut known: Vec<Option<Known>> = vec![None; files.len()];
+    let mut known: Vec<Option<KnownMetadata>> = vec![None; files.len()];
     let mut twice = vec![false; files.len()];
     for (i, file) in files.iter().enumerate() {
         let name = file.path.file_stem().unwrap_or_default().to_string_lossy();
@@ -108,7 +108,7 @@ pub(super) fn matched(
     Ok((found, refused))
 }
 
-fn without_record(file: &Found) -> String {
+fn without_record(file: &InputFile) -> String {
     let name = file.path.file_stem().unwrap_or_default().to_string_lossy();
     match bad_isbns_in(&name).as_slice() {
         [] => "no record of the feed has its ISBN".to_owned(),
@@ -119,15 +119,15 @@ fn without_record(file: &Found) -> String {
     }
 }
 
-fn of(product: &Product, territory: Option<&Territory>) -> Result<Known, String> {
+fn of(product: &Product, territory: Option<&Territory>) -> Result<KnownMetadata, String> {
     let id = product.id();
     let id = id
         .parse()
         .map_err(|error| format!("record {}: {error}", product.reference))?;
-    Ok(Known {
+    Ok(KnownMetadata {
         id: Some(id),
         rights: product.rights(territory),
         description: product.description.clone(),
-        ..Known::default()
+        ..KnownMetadata::default()
     })
 }

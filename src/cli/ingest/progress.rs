@@ -24,11 +24,11 @@ pub(super) struct Progress {
     begun: Instant,
     /// How many files in folders were skipped as not being books, by extension.
     skipped: BTreeMap<String, u64>,
-    counts: Mutex<Counts>,
+    counts: Mutex<IngestCounts>,
 }
 
 #[derive(Default)]
-struct Counts {
+struct IngestCounts {
     added: u64,
     replaced: u64,
     unchanged: u64,
@@ -134,7 +134,7 @@ impl Progress {
 
     pub(super) fn finish(self) -> Result<Status, Failure> {
         self.bar.finish_and_clear();
-        let Counts {
+        let IngestCounts {
             added,
             replaced,
             unchanged,

@@ -35,7 +35,7 @@ use super::parameters;
 use super::problem::Problem;
 use super::requests::{caller, is_work_of, made_by};
 use super::turns::{Client, Lane};
-use super::{State, conditions};
+use super::{ServerState, conditions};
 use lapidary_catalogue::permission::{Rate, Role};
 use lapidary_catalogue::{AccessDenied, Catalogue, CatalogueError, Key, Usage};
 use lapidary_common::error::ErrorCode;
@@ -49,7 +49,7 @@ const CHALLENGE: &str = "Bearer realm=\"lapidary\"";
 
 /// What a call is admitted by.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Rule {
+pub(super) struct AccessRule {
     pub(super) needs: Needs,
     /// Whether it takes `If-Match` and `If-None-Match`.
     pub(super) conditional: bool,
@@ -93,7 +93,7 @@ impl Access {
         catalogue: &Arc<Catalogue>,
         request: &ServiceRequest,
         needs: Needs,
-    ) -> Result<Admitted<'_>, Refusal> {
+    ) -> Result<Admitted<'_>, AccessRefusal> {
         if needs == Needs::Nothing {
             return Ok(Admitted::Anyone);
         }
@@ -146,7 +146,11 @@ impl Access {
         self.hosts.approve(headers)
     }
 
-    fn without_key(&self, catalogue: &Catalogue, needs: Needs) -> Result<Admitted<'_>, Refusal> {
+    fn without_key(
+        &self,
+        catalogue: &Catalogue,
+        needs: Needs,
+    ) -> Result<Admitted<'_>, AccessRefusal> {
         let Some(limit) = self
             .keyless
             .as_ref()
@@ -297,12 +301,12 @@ impl Visible {
 pub(super) struct GateRequired;
 
 /// Why a request was refused.
-struct Refusal {
+struct AccessRefusal {
     problem: Box<Problem>,
     allowance: Option<Box<Allowance>>,
 }
 
-impl<P: Into<Problem>> From<P> for Refusal {
+impl<P: Into<Problem>> From<P> for AccessRefusal {
     fn from(problem: P) -> Self {
         Self {
             problem: Box::new(problem.into()),
@@ -312,8 +316,11 @@ impl<P: Into<Problem>> From<P> for Refusal {
 }
 
 /// A resource with the access that its calls need. The resource itself refuses methods that are not listed.
-pub(super) fn guarded(resource: Resource, rules: Vec<(Method, Rule)>) -> impl HttpServiceFactory {
-    let rules: Arc<[(Method, Rule)]> = rules.into();
+pub(super) fn guarded(
+    resource: Resource,
+    rules: Vec<(Method, AccessRule)>,
+) -> impl HttpServiceFactory {
+    let rules: Arc<[(Method, AccessRule)]> = rules.into();
     resource.wrap(from_fn(
         move |request: ServiceRequest, next: Next<BoxBody>| {
             let found = rules
@@ -326,7 +333,10 @@ pub(super) fn guarded(resource: Resource, rules: Vec<(Method, Rule)>) -> impl Ht
 }
 
 /// Counts a request without a key, if it is within the limit of its address.
-async fn count_keyless(limit: &ClientLimit, catalogue: &Arc<Catalogue>) -> Result<(), Refusal> {
+async fn count_keyless(
+    limit: &ClientLimit,
+    catalogue: &Arc<Catalogue>,
+) -> Result<(), AccessRefusal> {
     let Some(wait) = limit.count(catalogue, &caller().client).await? else {
         return Ok(());
     };
@@ -340,10 +350,10 @@ async fn count_keyless(limit: &ClientLimit, catalogue: &Arc<Catalogue>) -> Resul
 async fn enter(
     request: ServiceRequest,
     next: Next<BoxBody>,
-    rule: Option<Rule>,
+    rule: Option<AccessRule>,
 ) -> Result<ServiceResponse, Error> {
-    let (Some(Rule { needs, conditional }), Some(state)) =
-        (rule, request.app_data::<Data<State>>().cloned())
+    let (Some(AccessRule { needs, conditional }), Some(state)) =
+        (rule, request.app_data::<Data<ServerState>>().cloned())
     else {
         return next.call(request).await;
     };
@@ -376,7 +386,7 @@ async fn enter(
             made_by(Client::Key(key.name.clone()));
             (next.call(request).await?, Some(allowance))
         }
-        Err(Refusal { problem, allowance }) => (request.error_response(*problem), allowance),
+        Err(AccessRefusal { problem, allowance }) => (request.error_response(*problem), allowance),
     };
     if let Some(allowance) = allowance {
         allowance.tell(response.headers_mut());
@@ -385,7 +395,7 @@ async fn enter(
 }
 
 /// Counts a request of a key, if it is within its limits.
-async fn counted(key: &Key, meter: &Meter) -> Result<Box<Allowance>, Refusal> {
+async fn counted(key: &Key, meter: &Meter) -> Result<Box<Allowance>, AccessRefusal> {
     let allowance = Box::new(meter.count().await?);
     let Some(wait) = allowance.refused_for else {
         return Ok(allowance);
@@ -399,14 +409,14 @@ async fn counted(key: &Key, meter: &Meter) -> Result<Box<Allowance>, Refusal> {
         "{what} of the key '{}' is used up ({}); wait, or ask the administrator for more",
         key.name, allowance.limit
     );
-    Err(Refusal {
+    Err(AccessRefusal {
         problem: Box::new(too_many(&detail, wait)),
         allowance: Some(allowance),
     })
 }
 
 /// The key of a secret.
-fn key_of(catalogue: &Catalogue, secret: &str) -> Result<Arc<Key>, Refusal> {
+fn key_of(catalogue: &Catalogue, secret: &str) -> Result<Arc<Key>, AccessRefusal> {
     match catalogue.keys().of_secret(secret)? {
         Ok(key) => Ok(key),
         Err(AccessDenied::Unknown) => Err(unauthorized(

@@ -85,12 +85,12 @@ type Job = Box<dyn FnOnce() + Send>;
 pub(super) struct Turns([Arc<Queue>; 6]);
 
 struct Queue {
-    waiting: Mutex<Jobs>,
+    waiting: Mutex<JobQueue>,
     /// Signals a new job, or the end.
     changed: Condvar,
 }
 
-struct Jobs {
+struct JobQueue {
     fair: Fair<Client, Job>,
     closed: bool,
 }
@@ -106,7 +106,7 @@ impl Turns {
         let lane = |lane: Lane, threads: usize| {
             // A quarter is always left for others.
             let of_one = (threads - threads.div_ceil(4)).max(1);
-            let jobs = Jobs {
+            let jobs = JobQueue {
                 fair: Fair::new(queue, of_one),
                 closed: false,
             };
@@ -158,7 +158,7 @@ impl Turns {
             drop(running);
             let _ = answer.send(done);
         });
-        let _place = Place::take(&self.0[lane as usize], client, patience, job);
+        let _place = QueuePlace::take(&self.0[lane as usize], client, patience, job);
         match answered.await {
             Ok(Ok(done)) => Ok(done),
             Ok(Err(_)) => Err(Problem::failed(
@@ -180,7 +180,7 @@ impl Drop for Turns {
 }
 
 impl Queue {
-    fn jobs(&self) -> MutexGuard<'_, Jobs> {
+    fn jobs(&self) -> MutexGuard<'_, JobQueue> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -211,13 +211,13 @@ impl Queue {
 }
 
 /// A job's place in the queue, which is given up when nobody waits for the job any more.
-struct Place<'q> {
+struct QueuePlace<'q> {
     queue: &'q Queue,
     client: Client,
     number: u64,
 }
 
-impl<'q> Place<'q> {
+impl<'q> QueuePlace<'q> {
     fn take(queue: &'q Queue, client: Client, patience: Patience, job: Job) -> Self {
         let (number, refused) =
             queue
@@ -235,7 +235,7 @@ impl<'q> Place<'q> {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for QueuePlace<'_> {
     fn drop(&mut self) {
         let withdrawn = self.queue.jobs().fair.withdraw(&self.client, self.number);
         drop(withdrawn);
