@@ -27,7 +27,7 @@ pub(super) struct Allow {
 #[derive(Subcommand)]
 enum AllowCommand {
     /// Create an allow-list, or replace the one with this name
-    AllowArguments(Box<AllowArguments>),
+    Add(Box<AllowArguments>),
     /// List all allow-lists
     List(Listing),
     /// Remove allow-lists
@@ -70,7 +70,7 @@ struct AllowArguments {
 impl Allow {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            AllowCommand::AllowArguments(add) => add.run(),
+            AllowCommand::Add(add) => add.run(),
             AllowCommand::List(Listing { target, json }) => list(&target, json),
             AllowCommand::Remove(removal) => {
                 let catalogue = removal.target.open()?;

@@ -26,7 +26,7 @@ pub(super) struct Keys {
 #[derive(Subcommand)]
 enum KeysCommand {
     /// Create a key and print its secret, which is shown only once
-    NewKeyArguments(Box<NewKeyArguments>),
+    Add(Box<NewKeyArguments>),
     /// List all keys
     List(Listing),
     /// Create a new secret for a key and print it. The old one stays valid for the overlap time
@@ -88,7 +88,7 @@ struct NewKeyArguments {
 impl Keys {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            KeysCommand::NewKeyArguments(add) => {
+            KeysCommand::Add(add) => {
                 let catalogue = add.target.open_or_create()?;
                 told(&catalogue.call::<MakeKey>((), add.key())?)
             }

@@ -127,7 +127,20 @@ impl Command {
         if !matches!(self.command, Commands::Serve(_)) {
             log::begin(LogFormat::Text, "warn");
         }
-        let done = match self.command {
+        match self.command.run() {
+            Ok(status) => status.into(),
+            Err(Failure::ReaderGone) => Status::Done.into(),
+            Err(failure) => {
+                terminal::tell(format_args!("lapidary: {failure}"));
+                failure.status().into()
+            }
+        }
+    }
+}
+
+impl Commands {
+    fn run(self) -> Result<Status, Failure> {
+        match self {
             Commands::Serve(task) => task.run(),
             Commands::Ingest(task) => task.run(),
             Commands::Check(task) => task.run(),
@@ -165,14 +178,6 @@ impl Command {
             Commands::Demo => demo::run(&mut std::io::stdout().lock())
                 .map(|()| Status::Done)
                 .map_err(Failure::from),
-        };
-        match done {
-            Ok(status) => status.into(),
-            Err(Failure::ReaderGone) => Status::Done.into(),
-            Err(failure) => {
-                terminal::tell(format_args!("lapidary: {failure}"));
-                failure.status().into()
-            }
         }
     }
 }

@@ -54,7 +54,7 @@ pub(super) struct Sources {
 #[derive(Subcommand)]
 enum SourcesCommand {
     /// Add a source, or replace the definition of the one with this name. Nothing is fetched yet
-    SourceArguments(Box<SourceArguments>),
+    Add(Box<SourceArguments>),
     /// List all sources
     List(Listing),
     /// Show a source: its runs, its queue, and what was refused
@@ -199,7 +199,7 @@ impl From<HarvestError> for Failure {
 impl Sources {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
-            SourcesCommand::SourceArguments(add) => add.run(),
+            SourcesCommand::Add(add) => add.run(),
             SourcesCommand::List(Listing { target, json }) => {
                 lines(
                     &mut out(json),

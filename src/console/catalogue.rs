@@ -13,9 +13,8 @@ use super::layout::{
 };
 use super::visitor::{ApiCall, Failure, Visitor, Who, path, problem, with};
 use lapidary_catalogue::api::{
-    BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlaps, FeedAnswer, FeedOutcome,
-    FoundBooks, Job, JobResult, JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record,
-    Task,
+    BookRef, DuplicateGroup, DuplicateGroups, FeedAnswer, FeedOutcome, FoundBooks, Job, JobResult,
+    JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record, Task,
 };
 use lapidary_catalogue::permission::Role;
 use lapidary_common::error::ErrorCode;
@@ -351,38 +350,13 @@ fn outcome(language: Language, outcome: &FeedOutcome) -> String {
 async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let Jobs { jobs } = visitor.call::<ListJobs>(&[], ()).await?;
-    let search = |job: &&Job| matches!(job.task, Task::Duplicates { .. });
-    let running = jobs
-        .iter()
-        .filter(search)
-        .find(|job| job.state == JobState::Running);
-    let done = jobs
-        .iter()
-        .filter(search)
-        .find(|job| job.state == JobState::Done);
-    let groups = match done {
-        Some(job) => {
-            let asked = [("limit", "20"), ("after", at.from.as_str())];
-            let id = job.id.to_string();
-            Some(visitor.list::<ListDuplicateGroups>(&[&id], &asked).await?)
-        }
-        None => None,
-    };
-    let overlaps = match done.filter(|_| at.from.is_empty()) {
-        Some(job) => {
-            let id = job.id.to_string();
-            let asked = [("limit", "20")];
-            Some(
-                visitor
-                    .list::<ListDuplicateOverlaps>(&[&id], &asked)
-                    .await?,
-            )
-        }
-        None => None,
-    };
-    let left_out = match done.and_then(|job| job.result.as_ref()) {
-        Some(JobResult::Grouped(found)) => duplicates_left_out(language, found.left_out.into()),
-        _ => Vec::new(),
+    let (running, done) = (
+        search_that(&jobs, JobState::Running),
+        search_that(&jobs, JobState::Done),
+    );
+    let found = match done {
+        Some(job) => found_by(&visitor, job, &at.from).await?,
+        None => html! {},
     };
     let start = button_to(
         &visitor,
@@ -390,31 +364,66 @@ async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
         &language.c_find_duplicates(),
         None,
     );
-    Ok(Page::new(Here::Catalogue, language.c_duplicates(), language.c_duplicates_lead()).show(&visitor, &html! {
+    let page = Page::new(
+        Here::Catalogue,
+        language.c_duplicates(),
+        language.c_duplicates_lead(),
+    );
+    Ok(page.show(&visitor, &html! {
         @match running {
             Some(job) => p class="notice" {
                 (language.c_job_runs()) " " a href="/console/jobs" { (language.c_jobs()) " " (job.id) }
             },
             None => (start),
         }
-        @if let (Some(job), Some(DuplicateGroups { groups, next })) = (done, &groups) {
-            p { (language.c_found_at()) " " (time(job.ended.unwrap_or(job.started))) }
-            @for sentence in &left_out { p { (sentence) } }
-            @if groups.is_empty() { p { (language.c_no_duplicates()) } }
-            @else { p class="quiet" { (language.duplicates_picture()) } }
-            @for (group, number) in groups.iter().zip(1..) { (one_group(language, group, number)) }
-            @if let Some(next) = next { p { a href=(format!("/console/duplicates?from={next}")) { (language.c_more()) } } }
-            @if let Some(DuplicateOverlaps { overlaps, .. }) = &overlaps && !overlaps.is_empty() {
-                h2 { (language.head_overlaps()) }
-                @for found in overlaps {
-                    p {
-                        "A: " (linked(language, &found.a)) br; "B: " (linked(language, &found.b)) br;
-                        span class="quiet" { (overlap(language, &found.relation, found.share_of_a, found.share_of_b)) }
-                    }
+        (found)
+    }))
+}
+
+/// The newest search for duplicates in this state.
+fn search_that(jobs: &[Job], state: JobState) -> Option<&Job> {
+    jobs.iter()
+        .filter(|job| matches!(job.task, Task::Duplicates { .. }))
+        .find(|job| job.state == state)
+}
+
+/// What a search for duplicates found: a page of groups, and on the first page the overlaps.
+async fn found_by(visitor: &Visitor, job: &Job, from: &str) -> Result<Markup, Failure> {
+    let language = visitor.language();
+    let id = job.id.to_string();
+    let asked = [("limit", "20"), ("after", from)];
+    let page = visitor.list::<ListDuplicateGroups>(&[&id], &asked).await?;
+    let DuplicateGroups { groups, next } = page;
+    let overlaps = if from.is_empty() {
+        let asked = &asked[..1];
+        visitor
+            .list::<ListDuplicateOverlaps>(&[&id], asked)
+            .await?
+            .overlaps
+    } else {
+        Vec::new()
+    };
+    let left_out = match &job.result {
+        Some(JobResult::Grouped(found)) => duplicates_left_out(language, found.left_out.into()),
+        _ => Vec::new(),
+    };
+    Ok(html! {
+        p { (language.c_found_at()) " " (time(job.ended.unwrap_or(job.started))) }
+        @for sentence in &left_out { p { (sentence) } }
+        @if groups.is_empty() { p { (language.c_no_duplicates()) } }
+        @else { p class="quiet" { (language.duplicates_picture()) } }
+        @for (group, number) in groups.iter().zip(1..) { (one_group(language, group, number)) }
+        @if let Some(next) = next { p { a href=(format!("/console/duplicates?from={next}")) { (language.c_more()) } } }
+        @if !overlaps.is_empty() {
+            h2 { (language.head_overlaps()) }
+            @for found in &overlaps {
+                p {
+                    "A: " (linked(language, &found.a)) br; "B: " (linked(language, &found.b)) br;
+                    span class="quiet" { (overlap(language, &found.relation, found.share_of_a, found.share_of_b)) }
                 }
             }
         }
-    }))
+    })
 }
 
 /// A book's title, which leads to it, and its name.

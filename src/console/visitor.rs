@@ -75,48 +75,19 @@ impl Visitor {
     /// If nobody is signed in, or another site may have sent it.
     pub(super) async fn of(request: &HttpRequest) -> Result<Self, Failure> {
         let (console, inside) = shared(request);
-        let language = preferred(request);
         let failed = |problem: Box<api::Problem>| Failure::problem_of(request, problem);
         let who = if inside.is_open_to(request).map_err(failed)? {
             inside.approve(request.headers()).map_err(failed)?;
             Who::Anyone
         } else {
-            let session = sign_in::cookie(request, inside.has_tls());
-            let is_used = request.method() != Method::GET || !request.headers().contains_key(HTMX);
-            let Some(cookie) = session.map(ToOwned::to_owned) else {
-                return Err(Failure::sign_in(request, false));
-            };
-            let all = console.clone();
-            let found = inside.ask(move |catalogue| {
-                all.sessions
-                    .of(catalogue, &cookie, is_used, Timestamp::now())
-            });
-            let Some(session) = found.await.map_err(failed)? else {
-                return Err(Failure::sign_in(request, false));
-            };
-            match &session.by {
-                Insider::Local => Who::Local(session),
-                Insider::Anyone => return Err(Failure::sign_in(request, false)),
-                Insider::Key(id) => {
-                    let Some(key) = inside.key(id).map_err(failed)? else {
-                        let (all, by) = (console.clone(), session.by.clone());
-                        let ended = inside.ask(move |catalogue| {
-                            all.sessions.end(catalogue, |other| other.by == by)
-                        });
-                        ended.await.map_err(failed)?;
-                        return Err(Failure::sign_in(request, true));
-                    };
-                    Who::Key(key, session)
-                }
-            }
+            signed_in(request, &console, &inside).await?
         };
         let token = match &who {
             Who::Anyone => {
-                let shared = inside
-                    .ask(|catalogue| Ok(token_of_forms(catalogue)))
-                    .await
-                    .map_err(failed)?;
-                shared.unwrap_or_else(|| console.token.clone())
+                let shared = inside.ask(|catalogue| Ok(token_of_forms(catalogue))).await;
+                shared
+                    .map_err(failed)?
+                    .unwrap_or_else(|| console.token.clone())
             }
             Who::Local(session) | Who::Key(_, session) => session.token.clone(),
         };
@@ -124,7 +95,7 @@ impl Visitor {
             request: request.clone(),
             console,
             inside,
-            language,
+            language: preferred(request),
             who,
             token,
         }));
@@ -256,77 +227,42 @@ impl Visitor {
             who,
             ..
         } = &*self.0;
-        let mut headers = HeaderMap::new();
-        for name in [HOST, ORIGIN, FETCH_SITE, REQUEST_ID, ACCEPT_LANGUAGE] {
-            if let Some(value) = request.headers().get(&name) {
-                headers.insert(name, value.clone());
-            }
-        }
-        headers.insert(
-            ACCEPT,
-            HeaderValue::from_static(if call.as_part {
-                "text/html"
-            } else {
-                "application/json"
-            }),
-        );
-        for (name, value) in [(CONTENT_TYPE, call.kind), (CONTENT_LENGTH, call.length)] {
-            if let Some(value) = value {
-                headers.insert(name, value);
-            }
-        }
+        let no_path = |_| self.problem(ErrorCode::BadPath, StatusCode::BAD_REQUEST, call.path);
+        let uri: Uri = call.path.parse().map_err(no_path)?;
         let by = match who {
             Who::Anyone => Insider::Anyone,
             Who::Local(_) => Insider::Local,
             Who::Key(key, _) => Insider::Key(key.id.clone()),
         };
-        let no_path = || {
-            self.failed(problem(
-                ErrorCode::BadPath,
-                StatusCode::BAD_REQUEST,
-                call.path.to_owned(),
-            ))
-        };
-        let uri: Uri = call.path.parse().map_err(|_| no_path())?;
-        let peer = request.peer_addr();
         let asked = InsideCall {
             method: call.method,
             uri,
-            headers,
+            headers: headers_of(request, call.as_part, call.kind, call.length),
             payload: call.payload,
-            peer,
+            peer: request.peer_addr(),
             by,
             as_part: call.as_part,
         };
-        let response = inside.call(asked).await;
-        let (head, body) = response.into_parts();
-        let broken = |_| {
-            self.failed(problem(
-                ErrorCode::Internal,
-                StatusCode::BAD_GATEWAY,
-                String::new(),
-            ))
-        };
+        let (head, body) = inside.call(asked).await.into_parts();
+        let broken = |_| self.problem(ErrorCode::Internal, StatusCode::BAD_GATEWAY, "");
         let body = to_bytes(body).await.map_err(broken)?;
         if head.status().is_success() {
-            let filed = head
-                .headers()
-                .get(CONTENT_LOCATION)
-                .and_then(|place| place.to_str().ok());
-            let filed = filed
-                .and_then(|place| place.rsplit('/').next())
-                .map(ToOwned::to_owned);
-            let status = head.status().as_u16();
             return Ok(ApiAnswer {
-                status,
+                status: head.status().as_u16(),
                 body,
-                filed,
+                filed: filed(head.headers()),
             });
         }
         let told = serde_json::from_slice::<api::Problem>(&body);
-        Err(self.failed(
-            told.unwrap_or_else(|_| problem(ErrorCode::Internal, head.status(), String::new())),
-        ))
+        Err(match told {
+            Ok(told) => self.failed(told),
+            Err(_) => self.problem(ErrorCode::Internal, head.status(), ""),
+        })
+    }
+
+    /// The failure of a call that the console finds itself.
+    fn problem(&self, code: ErrorCode, status: StatusCode, detail: &str) -> Failure {
+        self.failed(problem(code, status, detail.to_owned()))
     }
 
     pub(super) fn read<T: DeserializeOwned>(&self, answer: &ApiAnswer) -> Result<T, Failure> {
@@ -341,6 +277,72 @@ impl Visitor {
             String::new(),
         ))
     }
+}
+
+/// The headers of a call that is made for a request.
+fn headers_of(
+    request: &HttpRequest,
+    as_part: bool,
+    kind: Option<HeaderValue>,
+    length: Option<HeaderValue>,
+) -> HeaderMap {
+    let mut headers = HeaderMap::new();
+    for name in [HOST, ORIGIN, FETCH_SITE, REQUEST_ID, ACCEPT_LANGUAGE] {
+        if let Some(value) = request.headers().get(&name) {
+            headers.insert(name, value.clone());
+        }
+    }
+    let accepted = if as_part {
+        "text/html"
+    } else {
+        "application/json"
+    };
+    headers.insert(ACCEPT, HeaderValue::from_static(accepted));
+    for (name, value) in [(CONTENT_TYPE, kind), (CONTENT_LENGTH, length)] {
+        if let Some(value) = value {
+            headers.insert(name, value);
+        }
+    }
+    headers
+}
+
+/// The id of the filed check that an answer names.
+fn filed(headers: &HeaderMap) -> Option<String> {
+    let place = headers.get(CONTENT_LOCATION)?.to_str().ok()?;
+    place.rsplit('/').next().map(ToOwned::to_owned)
+}
+
+/// Whose session a request belongs to.
+async fn signed_in(
+    request: &HttpRequest,
+    console: &Data<Console>,
+    inside: &Inside,
+) -> Result<Who, Failure> {
+    let failed = |problem: Box<api::Problem>| Failure::problem_of(request, problem);
+    let is_used = request.method() != Method::GET || !request.headers().contains_key(HTMX);
+    let Some(cookie) = sign_in::cookie(request, inside.has_tls()).map(ToOwned::to_owned) else {
+        return Err(Failure::sign_in(request, false));
+    };
+    let all = console.clone();
+    let found = inside.ask(move |catalogue| {
+        all.sessions
+            .of(catalogue, &cookie, is_used, Timestamp::now())
+    });
+    let Some(session) = found.await.map_err(failed)? else {
+        return Err(Failure::sign_in(request, false));
+    };
+    let id = match &session.by {
+        Insider::Local => return Ok(Who::Local(session)),
+        Insider::Anyone => return Err(Failure::sign_in(request, false)),
+        Insider::Key(id) => id,
+    };
+    if let Some(key) = inside.key(id).map_err(failed)? {
+        return Ok(Who::Key(key, session));
+    }
+    let (all, by) = (console.clone(), session.by.clone());
+    let ended = inside.ask(move |catalogue| all.sessions.end(catalogue, |other| other.by == by));
+    ended.await.map_err(failed)?;
+    Err(Failure::sign_in(request, true))
 }
 
 impl FromRequest for Visitor {

@@ -1,57 +1,49 @@
-//! The HTTP API of a catalogue: one file per resource, without logic of its own.
+//! The HTTP API of a catalogue, without logic of its own.
 //!
-//! Each file declares its calls (`calls`), whose bodies are the types of [`api`](lapidary_catalogue::api). From these declarations
-//! follow the routes and the API description (`openapi`).
+//! Operations are declared in [`lapidary_operations`] and mounted by one handler (`operations`). Calls with streams, forms,
+//! files or conditions have handlers of their own, in one file for each resource. From all declarations follow the routes
+//! and the API description (`routes`, `openapi`).
 //!
-//! A handler parses the request with `body` and `parameters` and passes the result to `work`, which calls the
-//! catalogue off the event loop. Every error becomes a `problem`. `requests` logs and counts each request, `health`
-//! monitors the catalogue, and `opening` responds until the catalogue is open.
+//! A handler parses the `request` and passes the result to `work`, which calls the catalogue off the event loop. Every error
+//! becomes a `problem`. `requests` logs and counts each request, `health` monitors the catalogue, and `opening` responds
+//! until the catalogue is open.
 //!
 //! Programs on the same machine can use the [`Catalogue`] directly instead.
 
 mod access;
+mod answer;
 mod batch;
-mod body;
 mod books;
 mod calls;
 mod checks;
-mod conditions;
-mod connections;
+mod connection;
 mod export;
 mod feed;
-mod forms;
 mod gates;
 mod health;
 mod import;
 mod index;
 pub(crate) mod inside;
-pub(crate) mod language;
-mod lines;
 mod memory;
 mod metrics;
 mod openapi;
-mod opening;
 mod operations;
-mod outgoing;
-mod parameters;
-mod problem;
-mod proxies;
 mod recipes;
 mod recut;
+mod request;
 mod requests;
 mod routes;
 pub mod settings;
 mod sources;
 mod texts;
-mod tls;
 mod turns;
-mod work;
 
+pub use self::connection::opening::Opening;
+pub use self::connection::proxies::{BadNetwork, ProxyNetwork};
+pub use self::connection::tls::{CertificateError, CertificateFiles};
+pub(crate) use self::request::language;
 pub use openapi::openapi;
-pub use opening::Opening;
-pub use proxies::{BadNetwork, ProxyNetwork};
 pub use settings::Settings;
-pub use tls::{CertificateError, CertificateFiles};
 
 use std::future::pending;
 use std::io;
@@ -70,10 +62,13 @@ use futures_util::future::select;
 use tokio::sync::Semaphore;
 
 use self::access::Access;
+use self::answer::{outgoing, problem, work};
+use self::connection::{connections, opening, proxies, tls};
 use self::connections::Connections;
 use self::health::Health;
 use self::inside::Inside;
 use self::memory::Memory;
+use self::request::{body, conditions, forms, lines, parameters};
 use self::sources::Tests;
 use self::tls::Tls;
 use self::turns::Turns;
@@ -313,7 +308,10 @@ impl Server {
         self.serve(stop).map(|_| ())
     }
 
-    fn serve(self, stop: impl Future<Output = ()> + Send + 'static) -> Result<ServerEnd, ServerError> {
+    fn serve(
+        self,
+        stop: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<ServerEnd, ServerError> {
         let Self {
             listeners,
             state,
@@ -386,7 +384,9 @@ impl Server {
         catalogue.stop_jobs();
         if settled.health.is_reopening() {
             // The catalogue could not be written, which is why it is reopened.
-            return Ok(ServerEnd::Reopening(catalogue.keys().unwritten_revocations()));
+            return Ok(ServerEnd::Reopening(
+                catalogue.keys().unwritten_revocations(),
+            ));
         }
         noted?;
         flushed?;

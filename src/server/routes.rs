@@ -52,12 +52,7 @@ pub(super) fn all() -> [Section; 9] {
             "books",
             "The books in the catalogue",
             [
-                vec![
-                    Call::of::<ListLibraries>(),
-                    Call::of::<ListBooks>(),
-                    Call::of::<TrustLibrary>(),
-                    Call::of::<FindBooks>(),
-                ],
+                of_libraries(),
                 feed::calls(),
                 books::calls(),
                 texts::calls(),
@@ -66,70 +61,25 @@ pub(super) fn all() -> [Section; 9] {
         section(
             "decisions",
             "Filed checks, and what was decided about them",
-            [vec![
-                Call::of::<ListDecisions>(),
-                Call::of::<Decide>(),
-                Call::of::<ShowDecision>(),
-            ]],
+            [of_decisions()],
         ),
         section(
             "allow-lists",
             "Content that never blocks publication",
-            [vec![
-                Call::of::<ListAllowLists>(),
-                Call::of::<PutAllowList>(),
-                Call::of::<DeleteAllowList>(),
-            ]],
+            [of_allow_lists()],
         ),
-        section(
-            "sources",
-            "Where books are fetched from",
-            [vec![
-                Call::of::<ListSources>(),
-                Call::of::<ShowSource>(),
-                Call::of::<PutSource>(),
-                Call::of::<ChangeSource>(),
-                Call::of::<DeleteSource>(),
-                Call::of::<RunSource>(),
-                Call::handled::<TestSource, _, _>(sources::test),
-                Call::of::<ListSourceRuns>(),
-                Call::of::<ListSourceErrors>(),
-            ]],
-        ),
+        section("sources", "Where books are fetched from", [of_sources()]),
         section(
             "webhooks",
             "Notifications about new books that match others",
-            [vec![
-                Call::of::<ListWebhooks>(),
-                Call::of::<PutWebhook>(),
-                Call::of::<DeleteWebhook>(),
-            ]],
+            [of_webhooks()],
         ),
         section(
             "jobs",
             "Long-running operations",
-            [
-                vec![
-                    Call::of::<ListJobs>(),
-                    Call::of::<StartJob>(),
-                    Call::of::<ShowJob>(),
-                    Call::of::<CancelJob>(),
-                    Call::of::<ListDuplicateGroups>(),
-                    Call::of::<ListDuplicateOverlaps>(),
-                ],
-                recut::calls(),
-            ],
+            [of_jobs(), recut::calls()],
         ),
-        section(
-            "keys",
-            "API keys",
-            [vec![
-                Call::of::<ListKeys>(),
-                Call::of::<MakeKey>(),
-                Call::of::<RotateKey>(),
-                Call::of::<RevokeKey>(),
-            ]],
-        ),
+        section("keys", "API keys", [of_keys()]),
         section(
             "server",
             "Server status and administration",
@@ -140,13 +90,79 @@ pub(super) fn all() -> [Section; 9] {
                 import::calls(),
                 vec![Call::of::<ShowStats>(), Call::of::<ListRecipes>()],
                 recipes::calls(),
-                vec![Call::of::<ShowHistory>()],
-                vec![Call::of::<Diagnose>()],
+                vec![Call::of::<ShowHistory>(), Call::of::<Diagnose>()],
                 health::calls(),
                 metrics::calls(),
                 openapi::calls(),
             ],
         ),
+    ]
+}
+
+fn of_libraries() -> Vec<Call> {
+    vec![
+        Call::of::<ListLibraries>(),
+        Call::of::<ListBooks>(),
+        Call::of::<TrustLibrary>(),
+        Call::of::<FindBooks>(),
+    ]
+}
+
+fn of_decisions() -> Vec<Call> {
+    vec![
+        Call::of::<ListDecisions>(),
+        Call::of::<Decide>(),
+        Call::of::<ShowDecision>(),
+    ]
+}
+
+fn of_allow_lists() -> Vec<Call> {
+    vec![
+        Call::of::<ListAllowLists>(),
+        Call::of::<PutAllowList>(),
+        Call::of::<DeleteAllowList>(),
+    ]
+}
+
+fn of_sources() -> Vec<Call> {
+    vec![
+        Call::of::<ListSources>(),
+        Call::of::<ShowSource>(),
+        Call::of::<PutSource>(),
+        Call::of::<ChangeSource>(),
+        Call::of::<DeleteSource>(),
+        Call::of::<RunSource>(),
+        Call::handled::<TestSource, _, _>(sources::test),
+        Call::of::<ListSourceRuns>(),
+        Call::of::<ListSourceErrors>(),
+    ]
+}
+
+fn of_webhooks() -> Vec<Call> {
+    vec![
+        Call::of::<ListWebhooks>(),
+        Call::of::<PutWebhook>(),
+        Call::of::<DeleteWebhook>(),
+    ]
+}
+
+fn of_jobs() -> Vec<Call> {
+    vec![
+        Call::of::<ListJobs>(),
+        Call::of::<StartJob>(),
+        Call::of::<ShowJob>(),
+        Call::of::<CancelJob>(),
+        Call::of::<ListDuplicateGroups>(),
+        Call::of::<ListDuplicateOverlaps>(),
+    ]
+}
+
+fn of_keys() -> Vec<Call> {
+    vec![
+        Call::of::<ListKeys>(),
+        Call::of::<MakeKey>(),
+        Call::of::<RotateKey>(),
+        Call::of::<RevokeKey>(),
     ]
 }
 

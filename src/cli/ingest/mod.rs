@@ -126,6 +126,9 @@ enum Id {
     Path,
 }
 
+/// A file, and what is known of its book or why that cannot be used.
+type DescribedFile = (InputFile, Result<KnownMetadata, String>);
+
 impl Ingest {
     pub(super) fn run(self) -> Result<Status, Failure> {
         if let Some(feed) = &self.feed {
@@ -153,48 +156,55 @@ impl Ingest {
         for (path, why) in unreadable {
             progress.landed(Name::of(&path), Err(Failure::Input(why)))?;
         }
-        let found: Vec<(InputFile, Result<KnownMetadata, String>)> = match &self.onix {
-            Some(feed) => {
-                let (found, refused) = onix::matched(feed, self.territory.as_ref(), found)?;
-                progress
-                    .bar
-                    .set_length((found.len() + refused.len()) as u64);
-                for (name, why) in refused {
-                    progress.landed(Name::from(name), Err(Failure::Input(why)))?;
-                }
-                found
-                    .into_iter()
-                    .map(|(file, known)| (file, Ok(known)))
-                    .collect()
-            }
-            None => found
-                .into_iter()
-                .map(|file| {
-                    let known = metadata.of(&file);
-                    (file, known)
-                })
-                .collect(),
+        let found = self.with_metadata(found, &mut metadata, &progress)?;
+        let jobs = self.jobs(found, &progress)?;
+        for (file, why) in metadata.unused() {
+            progress.landed(Name::from(file), Err(Failure::Input(why)))?;
+        }
+        let sink = self.sink()?;
+        sink.keep_busy(|| self.add(&sink, jobs, &progress))?;
+        sink.finish()?;
+        progress.finish()
+    }
+
+    /// The files with what the metadata or the feed says of each.
+    fn with_metadata(
+        &self,
+        files: Vec<InputFile>,
+        metadata: &mut Metadata,
+        progress: &Progress,
+    ) -> Result<Vec<DescribedFile>, Failure> {
+        let Some(feed) = &self.onix else {
+            let described = files.into_iter().map(|file| {
+                let known = metadata.of(&file);
+                (file, known)
+            });
+            return Ok(described.collect());
         };
-        let mut jobs = Vec::with_capacity(found.len());
+        let (found, refused) = onix::matched(feed, self.territory.as_ref(), files)?;
+        let all = found.len() + refused.len();
+        progress.bar.set_length(all as u64);
+        for (name, why) in refused {
+            progress.landed(Name::from(name), Err(Failure::Input(why)))?;
+        }
+        let described = found.into_iter().map(|(file, known)| (file, Ok(known)));
+        Ok(described.collect())
+    }
+
+    /// A job for each file, with the name by which it is shown. Files that cannot be added are refused.
+    fn jobs(
+        &self,
+        files: Vec<DescribedFile>,
+        progress: &Progress,
+    ) -> Result<Vec<(String, Job)>, Failure> {
+        let mut jobs = Vec::with_capacity(files.len());
         let mut first_of: HashMap<BookKey, PathBuf> = HashMap::new();
-        for (file, known) in found {
+        for (file, known) in files {
             let path = file.path.clone();
             let job = known
                 .and_then(|known| self.job(file, known))
                 .and_then(|job| match first_of.get(&job.key) {
-                    Some(first) => {
-                        let advice = match self.id {
-                            Id::Name => {
-                                "give --id path, to use paths as ids, or an id in the metadata"
-                            }
-                            Id::Path => "give it an id in the metadata",
-                        };
-                        Err(format!(
-                            "the id {:?} is already used by {}; {advice}",
-                            job.key.id.as_str(),
-                            first.display()
-                        ))
-                    }
+                    Some(first) => Err(self.twice(&job.key, first)),
                     None => Ok(job),
                 });
             match job {
@@ -205,13 +215,20 @@ impl Ingest {
                 Err(why) => progress.landed(Name::of(&path), Err(Failure::Input(why)))?,
             }
         }
-        for (file, why) in metadata.unused() {
-            progress.landed(Name::from(file), Err(Failure::Input(why)))?;
-        }
-        let sink = self.sink()?;
-        sink.keep_busy(|| self.add(&sink, jobs, &progress))?;
-        sink.finish()?;
-        progress.finish()
+        Ok(jobs)
+    }
+
+    /// Why a second file with the id of another is refused.
+    fn twice(&self, key: &BookKey, first: &Path) -> String {
+        let advice = match self.id {
+            Id::Name => "give --id path, to use paths as ids, or an id in the metadata",
+            Id::Path => "give it an id in the metadata",
+        };
+        format!(
+            "the id {:?} is already used by {}; {advice}",
+            key.id.as_str(),
+            first.display()
+        )
     }
 
     /// Combines what is known about a file: its metadata first, then the command line, then its name.

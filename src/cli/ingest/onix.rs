@@ -1,5 +1,6 @@
 //! Metadata for the books of an ingest from an ONIX feed, matched to files by the ISBN in their names.
 
+use std::fmt;
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
@@ -28,70 +29,23 @@ pub(super) fn matched(
     territory: Option<&Territory>,
     files: Vec<InputFile>,
 ) -> Result<Matched, Failure> {
-    let wrong = |why: String| Failure::Input(format!("{}, {why}", feed.display()));
     let opened =
         File::open(feed).map_err(|e| Failure::Input(format!("{}: {e}", feed.display())))?;
-    let mut of_isbn: HashMap<Isbn, usize> = HashMap::new();
+    let (of_isbn, twice) = by_isbn(&files);
     let mut refused = Vec::new();
     let mut known: Vec<Option<KnownMetadata>> = vec![None; files.len()];
-    let mut twice = vec![false; files.len()];
-    for (i, file) in files.iter().enumerate() {
-        let name = file.path.file_stem().unwrap_or_default().to_string_lossy();
-        for isbn in isbns_in(&name) {
-            twice[i] |= of_isbn
-                .try_insert(isbn, i)
-                .is_err_and(|taken| *taken.entry.get() != i);
-        }
-    }
     for product in Products::new(BufReader::new(opened)) {
-        let product = product.map_err(|error| wrong(error.to_string()))?;
-        let record = || format!("record {}", product.reference);
-        for unknown in product.unknown_territories() {
-            tell(format_args!(
-                "lapidary: {}, {}: {unknown:?} is not an ONIX territory: its sales rights are taken to apply anywhere",
-                feed.display(),
-                record()
-            ));
-        }
-        for isbn in product
-            .bad_isbns
-            .iter()
-            .filter(|_| !product.isbns.is_empty())
-        {
-            tell(format_args!(
-                "lapidary: {}, {}: {isbn:?} is not an ISBN: {WRONG_DIGIT}",
-                feed.display(),
-                record()
-            ));
-        }
+        let product = product.map_err(|error| wrong(feed, &error))?;
+        warn_of(feed, &product);
         let file = product.isbns.iter().find_map(|isbn| of_isbn.get(isbn));
         match file {
-            _ if product.deleted => refused.push((
-                record(),
-                "the record is a deletion: see `lapidary books disable` and `remove`".to_owned(),
-            )),
-            None if product.isbns.is_empty() => {
-                let why = match product.bad_isbns.as_slice() {
-                    [] => "it has no ISBN, so no file can be found for it".to_owned(),
-                    bad => format!("{} is not an ISBN: {WRONG_DIGIT}", bad.join(", ")),
-                };
-                refused.push((record(), why));
+            Some(i) if !product.deleted && known[*i].is_none() => {
+                known[*i] = Some(of(&product, territory).map_err(|why| wrong(feed, &why))?);
             }
-            None => {
-                let isbns: Vec<String> = product.isbns.iter().map(ToString::to_string).collect();
-                refused.push((
-                    record(),
-                    format!("no file's name has its ISBN {}", isbns.join(" or ")),
-                ));
+            _ => {
+                let file = file.map(|i| &files[*i]);
+                refused.push((record(&product), why_unused(&product, file)));
             }
-            Some(i) if known[*i].is_some() => {
-                let file = files[*i].path.display();
-                refused.push((
-                    record(),
-                    format!("{file} already belongs to another record"),
-                ));
-            }
-            Some(i) => known[*i] = Some(of(&product, territory).map_err(wrong)?),
         }
     }
     let mut found = Vec::new();
@@ -106,6 +60,65 @@ pub(super) fn matched(
         }
     }
     Ok((found, refused))
+}
+
+fn wrong(feed: &Path, why: &dyn fmt::Display) -> Failure {
+    Failure::Input(format!("{}, {why}", feed.display()))
+}
+
+fn record(product: &Product) -> String {
+    format!("record {}", product.reference)
+}
+
+/// The files by the ISBNs in their names, and which of them have one of another file.
+fn by_isbn(files: &[InputFile]) -> (HashMap<Isbn, usize>, Vec<bool>) {
+    let mut of_isbn: HashMap<Isbn, usize> = HashMap::new();
+    let mut twice = vec![false; files.len()];
+    for (i, file) in files.iter().enumerate() {
+        let name = file.path.file_stem().unwrap_or_default().to_string_lossy();
+        for isbn in isbns_in(&name) {
+            twice[i] |= of_isbn
+                .try_insert(isbn, i)
+                .is_err_and(|taken| *taken.entry.get() != i);
+        }
+    }
+    (of_isbn, twice)
+}
+
+/// Says what in a product is ignored.
+fn warn_of(feed: &Path, product: &Product) {
+    let place = format!("lapidary: {}, {}", feed.display(), record(product));
+    for unknown in product.unknown_territories() {
+        tell(format_args!(
+            "{place}: {unknown:?} is not an ONIX territory: its sales rights are taken to apply anywhere"
+        ));
+    }
+    if !product.isbns.is_empty() {
+        for isbn in &product.bad_isbns {
+            tell(format_args!(
+                "{place}: {isbn:?} is not an ISBN: {WRONG_DIGIT}"
+            ));
+        }
+    }
+}
+
+/// Why a product is not used, which has this file.
+fn why_unused(product: &Product, file: Option<&InputFile>) -> String {
+    if product.deleted {
+        return "the record is a deletion: see `lapidary books disable` and `remove`".to_owned();
+    }
+    if let Some(file) = file {
+        let file = file.path.display();
+        return format!("{file} already belongs to another record");
+    }
+    if !product.isbns.is_empty() {
+        let isbns: Vec<String> = product.isbns.iter().map(ToString::to_string).collect();
+        return format!("no file's name has its ISBN {}", isbns.join(" or "));
+    }
+    match product.bad_isbns.as_slice() {
+        [] => "it has no ISBN, so no file can be found for it".to_owned(),
+        bad => format!("{} is not an ISBN: {WRONG_DIGIT}", bad.join(", ")),
+    }
 }
 
 fn without_record(file: &InputFile) -> String {

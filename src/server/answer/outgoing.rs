@@ -12,15 +12,15 @@ use std::time::Instant;
 use actix_web::body::{BodySize, MessageBody};
 use bytes::Bytes;
 
-use super::body::{PATIENCE, Pace};
-use super::memory::Room;
-use super::problem::Problem;
+use crate::server::body::{PATIENCE, Pace};
+use crate::server::memory::Room;
+use crate::server::problem::Problem;
 
 /// The maximum size of a piece.
-pub(super) const PIECE: usize = 64 << 10;
+pub(crate) const PIECE: usize = 64 << 10;
 
 /// Makes the system close connections over which nothing could be sent for [`PATIENCE`].
-pub(super) fn give_up(listener: &TcpListener) {
+pub(crate) fn give_up(listener: &TcpListener) {
     // Accepted connections inherit this from the listener.
     #[cfg(target_os = "linux")]
     if let Err(error) = socket2::SockRef::from(listener).set_tcp_user_timeout(Some(PATIENCE)) {
@@ -31,14 +31,14 @@ pub(super) fn give_up(listener: &TcpListener) {
 }
 
 /// How fast the client reads.
-pub(super) struct Taken {
+pub(crate) struct Taken {
     pace: Pace,
     /// When the last piece was handed over.
     last: Option<Instant>,
 }
 
 impl Taken {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             pace: Pace::new(),
             last: None,
@@ -49,26 +49,26 @@ impl Taken {
     ///
     /// # Errors
     /// If that took too long.
-    pub(super) fn next(&mut self, bytes: usize) -> Result<(), Problem> {
+    pub(crate) fn next(&mut self, bytes: usize) -> Result<(), Problem> {
         let waited = self.last.replace(Instant::now()).map(|last| last.elapsed());
         self.pace.took(waited.unwrap_or_default(), bytes)
     }
 
     /// Records that nothing is waiting to be sent.
-    pub(super) fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         self.last = None;
     }
 }
 
 /// A response body, with the memory reserved for it.
-pub(super) struct Outgoing {
+pub(crate) struct Outgoing {
     bytes: Bytes,
     taken: Taken,
     _room: Room,
 }
 
 impl Outgoing {
-    pub(super) fn new(bytes: Vec<u8>, room: Room) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>, room: Room) -> Self {
         Self {
             bytes: bytes.into(),
             taken: Taken::new(),

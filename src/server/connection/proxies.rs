@@ -56,14 +56,14 @@ impl std::fmt::Display for ProxyNetwork {
 }
 
 /// Whether one of the proxies has this address.
-pub(super) fn is_trusted(trusted: &[ProxyNetwork], address: IpAddr) -> bool {
+pub(crate) fn is_trusted(trusted: &[ProxyNetwork], address: IpAddr) -> bool {
     trusted
         .iter()
         .any(|network| network.0.contains(&address.to_canonical()))
 }
 
 /// The address of whoever sent a request, as far as it is known.
-pub(super) fn client(
+pub(crate) fn client(
     trusted: &[ProxyNetwork],
     peer: SocketAddr,
     headers: &HeaderMap,

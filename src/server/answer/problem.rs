@@ -9,16 +9,16 @@ use actix_web::{HttpRequest, HttpResponse, ResponseError};
 use lapidary_catalogue::CatalogueError;
 use lapidary_catalogue::api::{self, Report};
 use lapidary_common::error::{Classified, ErrorCode, ErrorKind};
-pub(super) use lapidary_operations::excerpt;
+pub(crate) use lapidary_operations::excerpt;
 
 /// The request id, in both directions.
-pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+pub(crate) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The retry delay, in seconds.
 const RETRY_SECONDS: &str = "1";
 
 /// Why a request failed.
 #[derive(Debug, Clone)]
-pub(super) struct Problem {
+pub(crate) struct Problem {
     code: ErrorCode,
     detail: String,
     header: Option<Box<(HeaderName, String)>>,
@@ -30,7 +30,7 @@ pub(super) struct Problem {
 
 impl Problem {
     /// A problem. `detail` is a sentence that says what to do, and repeats only an [`excerpt`] of the request.
-    pub(super) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
+    pub(crate) fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self {
             code,
             detail: detail.into(),
@@ -41,7 +41,7 @@ impl Problem {
     }
 
     /// A server failure that the client cannot fix: the reason goes to the log.
-    pub(super) fn failed(code: ErrorCode, reason: &dyn fmt::Display) -> Self {
+    pub(crate) fn failed(code: ErrorCode, reason: &dyn fmt::Display) -> Self {
         tracing::error!("{reason}");
         Self::new(
             code,
@@ -50,7 +50,7 @@ impl Problem {
     }
 
     /// Why a book was not added. If others match it, the problem has the report.
-    pub(super) fn of_book(error: CatalogueError) -> Self {
+    pub(crate) fn of_book(error: CatalogueError) -> Self {
         match error {
             CatalogueError::Matches(report) => {
                 let detail = CatalogueError::Matches(report.clone()).to_string();
@@ -64,14 +64,14 @@ impl Problem {
     }
 
     /// The size of its report, in bytes of JSON.
-    pub(super) fn report_length(&self) -> usize {
+    pub(crate) fn report_length(&self) -> usize {
         self.report
             .as_deref()
             .map_or(0, lapidary_catalogue::json::length)
     }
 
     /// The same problem, without its report.
-    pub(super) fn without_report(self) -> Self {
+    pub(crate) fn without_report(self) -> Self {
         Self {
             report: None,
             ..self
@@ -79,7 +79,7 @@ impl Problem {
     }
 
     /// The details sent to the client.
-    pub(super) fn details(&self) -> api::Problem {
+    pub(crate) fn details(&self) -> api::Problem {
         api::Problem {
             about: "about:blank".to_owned(),
             title: self
@@ -96,7 +96,7 @@ impl Problem {
     }
 
     /// Adds a header.
-    pub(super) fn with(self, name: HeaderName, value: impl Into<String>) -> Self {
+    pub(crate) fn with(self, name: HeaderName, value: impl Into<String>) -> Self {
         Self {
             header: Some(Box::new((name, value.into()))),
             ..self
@@ -104,7 +104,7 @@ impl Problem {
     }
 
     /// Sets the request id.
-    pub(super) fn of_request(&self, id: &str) -> Self {
+    pub(crate) fn of_request(&self, id: &str) -> Self {
         Self {
             request: Some(id.to_owned()),
             ..self.clone()
@@ -112,29 +112,29 @@ impl Problem {
     }
 
     /// The HTTP status.
-    pub(super) fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         status_of(self.code.kind())
     }
 
     /// Whether the server is overloaded.
-    pub(super) fn is_overload(&self) -> bool {
+    pub(crate) fn is_overload(&self) -> bool {
         self.code.kind() == ErrorKind::Busy
     }
 
     /// The code for programs.
-    pub(super) fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> &'static str {
         self.code.as_str()
     }
 
     /// The problem as JSON.
-    pub(super) fn body(&self) -> String {
+    pub(crate) fn body(&self) -> String {
         // Text and a number always serialize.
         serde_json::to_string(&self.details()).unwrap_or_default()
     }
 }
 
 /// The HTTP status of a kind of error.
-pub(super) fn status_of(kind: ErrorKind) -> StatusCode {
+pub(crate) fn status_of(kind: ErrorKind) -> StatusCode {
     match kind {
         ErrorKind::Malformed => StatusCode::BAD_REQUEST,
         ErrorKind::Input => StatusCode::UNPROCESSABLE_ENTITY,
@@ -188,7 +188,7 @@ fn of_cluster(code: ErrorCode) -> Option<&'static str> {
 }
 
 /// The response to an unknown path. `calls` lists the available paths without parameters.
-pub(super) fn nothing_here(request: &HttpRequest, calls: &str) -> Problem {
+pub(crate) fn nothing_here(request: &HttpRequest, calls: &str) -> Problem {
     let path = excerpt(request.path());
     let detail = format!(
         "there is nothing at {path}; available paths: {calls}, and those with parameters in /openapi.json"
@@ -197,12 +197,12 @@ pub(super) fn nothing_here(request: &HttpRequest, calls: &str) -> Problem {
 }
 
 /// The server is overloaded.
-pub(super) fn overloaded(detail: &str) -> Problem {
+pub(crate) fn overloaded(detail: &str) -> Problem {
     Problem::new(ErrorCode::Overloaded, detail).with(RETRY_AFTER, RETRY_SECONDS)
 }
 
 /// The response to a method that a path does not support.
-pub(super) fn wrong_method(allowed: &str) -> Problem {
+pub(crate) fn wrong_method(allowed: &str) -> Problem {
     let detail = format!("this path takes {allowed} only");
     Problem::new(ErrorCode::MethodNotAllowed, detail).with(ALLOW, allowed)
 }
@@ -278,7 +278,7 @@ mod tests {
 
     /// The codes in the table of the reference, with their statuses.
     fn documented() -> HashMap<&'static str, Vec<u16>> {
-        let text = include_str!("../../docs/reference/api.md");
+        let text = include_str!("../../../docs/reference/api.md");
         let rows = text
             .lines()
             .skip_while(|line| *line != "| status | codes |")

@@ -3,12 +3,12 @@
 
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 
-use super::problem::Problem;
+use crate::server::problem::Problem;
 use lapidary_common::error::ErrorCode;
 use lapidary_store::{Condition, Keeps, Versions};
 
 /// The condition in the headers of a request.
-pub(super) fn of(headers: &HeaderMap) -> Result<Condition, Problem> {
+pub(crate) fn of(headers: &HeaderMap) -> Result<Condition, Problem> {
     // A weak tag says that two versions are as good as equal, which is not enough to change one of them.
     let among = versions(headers, &IF_MATCH, |tag| !tag.is_weak)?;
     let not_among = versions(headers, &IF_NONE_MATCH, |_| true)?;
@@ -20,7 +20,7 @@ pub(super) fn of(headers: &HeaderMap) -> Result<Condition, Problem> {
 }
 
 /// Refuses a condition.
-pub(super) fn none(headers: &HeaderMap) -> Result<(), Problem> {
+pub(crate) fn none(headers: &HeaderMap) -> Result<(), Problem> {
     let Some(name) = [IF_MATCH, IF_NONE_MATCH]
         .into_iter()
         .find(|name| headers.contains_key(name))

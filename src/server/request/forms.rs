@@ -12,56 +12,56 @@ use memchr::memmem;
 use multer::{Field, Multipart};
 use serde::Serialize;
 
-use super::ServerState;
-use super::body::{self, Declared, Raw};
-use super::lines::{self, StreamLine};
-use super::memory::Room;
-use super::problem::{Problem, excerpt};
+use crate::server::ServerState;
+use crate::server::body::{self, Declared, Raw};
+use crate::server::lines::{self, StreamLine};
+use crate::server::memory::Room;
+use crate::server::problem::{Problem, excerpt};
 use lapidary_catalogue::Editor;
 use lapidary_common::error::ErrorCode;
 
 /// The content type.
-pub(super) const FORM_DATA: &str = "multipart/form-data";
+pub(crate) const FORM_DATA: &str = "multipart/form-data";
 /// The name of the fields that hold files.
-pub(super) const FIELD: &str = "file";
+pub(crate) const FIELD: &str = "file";
 /// The maximum number of files.
-pub(super) const MOST_FILES: usize = 100;
+pub(crate) const MOST_FILES: usize = 100;
 /// The maximum size of the headers of a part.
 const HEAD_BYTES: usize = 8 << 10;
 
 /// A form as it was sent.
-pub(super) struct Form {
+pub(crate) struct Form {
     boundary: String,
     sent: body::Sent,
 }
 
 /// A file of a form.
-pub(super) struct Part {
+pub(crate) struct Part {
     /// Its name, without folders.
-    pub(super) name: Option<String>,
+    pub(crate) name: Option<String>,
     /// What the form says of it.
-    pub(super) declared: Declared,
-    pub(super) bytes: Bytes,
+    pub(crate) declared: Declared,
+    pub(crate) bytes: Bytes,
 }
 
 /// A file of a form that gets its own answer.
-pub(super) struct FormFile {
+pub(crate) struct FormFile {
     /// Its number, starting at 1.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// The names of all files of the form.
     names: Arc<[Option<String>]>,
     /// Its content, or why it is refused.
-    pub(super) raw: Result<Raw, Problem>,
+    pub(crate) raw: Result<Raw, Problem>,
 }
 
 impl FormFile {
     /// Its name.
-    pub(super) fn name(&self) -> Option<&str> {
+    pub(crate) fn name(&self) -> Option<&str> {
         self.names[self.number as usize - 1].as_deref()
     }
 
     /// The names of the files before it.
-    pub(super) fn before(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn before(&self) -> impl Iterator<Item = &str> {
         self.names[..self.number as usize - 1]
             .iter()
             .flatten()
@@ -70,7 +70,7 @@ impl FormFile {
 }
 
 /// Responds to a form with a line for each file. `work` processes one file at a time; memory is reserved for the results.
-pub(super) async fn answer<A: Serialize + 'static>(
+pub(crate) async fn answer<A: Serialize + 'static>(
     request: &HttpRequest,
     payload: Payload,
     state: &Data<ServerState>,
@@ -121,7 +121,7 @@ pub(super) async fn answer<A: Serialize + 'static>(
 }
 
 /// Whether the body is a form.
-pub(super) fn is_form(request: &HttpRequest) -> bool {
+pub(crate) fn is_form(request: &HttpRequest) -> bool {
     let kind = request
         .headers()
         .get(CONTENT_TYPE)
@@ -132,7 +132,7 @@ pub(super) fn is_form(request: &HttpRequest) -> bool {
 }
 
 /// What separates the parts of the form.
-pub(super) fn boundary(request: &HttpRequest) -> Result<String, Problem> {
+pub(crate) fn boundary(request: &HttpRequest) -> Result<String, Problem> {
     let kind = request
         .headers()
         .get(CONTENT_TYPE)
@@ -144,12 +144,12 @@ pub(super) fn boundary(request: &HttpRequest) -> Result<String, Problem> {
 }
 
 impl Form {
-    pub(super) fn new(boundary: String, sent: body::Sent) -> Self {
+    pub(crate) fn new(boundary: String, sent: body::Sent) -> Self {
         Self { boundary, sent }
     }
 
     /// Its files, at least one, with the memory reserved for them.
-    pub(super) fn files(self) -> Result<(Vec<Part>, Room), Problem> {
+    pub(crate) fn files(self) -> Result<(Vec<Part>, Room), Problem> {
         let body::Sent { bytes, mut room } = self.sent;
         // While the form is read, it exists twice.
         room.grow(bytes.len())?;
@@ -159,7 +159,7 @@ impl Form {
     }
 
     /// Its only file.
-    pub(super) fn only_file(self) -> Result<(Part, Room), Problem> {
+    pub(crate) fn only_file(self) -> Result<(Part, Room), Problem> {
         let (files, room) = self.files()?;
         let number = files.len();
         match <[Part; 1]>::try_from(files) {

@@ -21,8 +21,8 @@ use actix_web::{Error, rt};
 use proxy_header::{ParseConfig, ProxyHeader};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
 
-use super::proxies::{ProxyNetwork, is_trusted};
-use super::tls::Tls;
+use crate::server::proxies::{ProxyNetwork, is_trusted};
+use crate::server::tls::Tls;
 
 /// The maximum time to receive the head of a request.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
@@ -39,16 +39,16 @@ const LONGEST: u16 = 4_096;
 
 /// How connections are served.
 #[derive(Clone)]
-pub(super) struct Connections {
-    pub(super) tls: Option<Arc<Tls>>,
+pub(crate) struct Connections {
+    pub(crate) tls: Option<Arc<Tls>>,
     /// The proxies whose connections begin with a header of the PROXY protocol.
-    pub(super) proxies: Arc<[ProxyNetwork]>,
-    pub(super) keep_alive: KeepAlive,
+    pub(crate) proxies: Arc<[ProxyNetwork]>,
+    pub(crate) keep_alive: KeepAlive,
 }
 
 impl Connections {
     /// Serves an application on a listener.
-    pub(super) fn listen<F, I, S>(
+    pub(crate) fn listen<F, I, S>(
         self,
         server: ServerBuilder,
         listener: TcpListener,

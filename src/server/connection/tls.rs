@@ -185,7 +185,7 @@ impl Loaded {
 }
 
 /// The certificate being served.
-pub(super) struct Tls {
+pub(crate) struct Tls {
     paths: CertificateFiles,
     current: RwLock<Current>,
 }
@@ -200,7 +200,7 @@ struct Current {
 
 impl Tls {
     /// Loads the certificate. An expired one is served too, with a warning in the log.
-    pub(super) fn load(paths: CertificateFiles) -> Result<Arc<Self>, CertificateError> {
+    pub(crate) fn load(paths: CertificateFiles) -> Result<Arc<Self>, CertificateError> {
         let files = paths.read()?;
         let loaded = Loaded::new(&paths, &files)?;
         loaded.tell(&paths);
@@ -214,7 +214,7 @@ impl Tls {
 
     /// Serves the current content of the files. Unusable content, such as two files of which only one has been
     /// renewed so far, does not replace a working certificate.
-    pub(super) fn renew(&self) {
+    pub(crate) fn renew(&self) {
         let found = self.paths.read().map_err(|error| error.to_string());
         if found
             == self
@@ -239,7 +239,7 @@ impl Tls {
     }
 
     /// When the certificate being served expires.
-    pub(super) fn until(&self) -> Timestamp {
+    pub(crate) fn until(&self) -> Timestamp {
         self.current
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -247,7 +247,7 @@ impl Tls {
     }
 
     /// The TLS configuration for this certificate.
-    pub(super) fn config(self: &Arc<Self>) -> ServerConfig {
+    pub(crate) fn config(self: &Arc<Self>) -> ServerConfig {
         let versions = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
             .expect("ring has what TLS 1.2 and 1.3 need");

@@ -13,11 +13,11 @@ use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde::Serialize;
 use tracing::Span;
 
-use super::outgoing::{Outgoing, PIECE};
-use super::problem::Problem;
-use super::requests;
-use super::turns::Patience;
-use super::{ServerState, language};
+use crate::server::outgoing::{Outgoing, PIECE};
+use crate::server::problem::Problem;
+use crate::server::requests;
+use crate::server::turns::Patience;
+use crate::server::{ServerState, language};
 use lapidary_catalogue::{Catalogue, Editor};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -25,7 +25,7 @@ use lapidary_operations::{Answer as _, Operation};
 use lapidary_store::Actor;
 
 /// A response, already serialized off the event loop.
-pub(super) struct Answer {
+pub(crate) struct Answer {
     status: StatusCode,
     /// The content and its type, if any.
     shown: Option<(ContentType, Vec<u8>)>,
@@ -40,7 +40,7 @@ pub(super) struct Answer {
 }
 
 /// The code of a problem, for the log.
-pub(super) struct ProblemCode(pub(super) &'static str);
+pub(crate) struct ProblemCode(pub(crate) &'static str);
 
 impl Answer {
     fn of(status: StatusCode, shown: Option<(ContentType, Vec<u8>)>) -> Self {
@@ -55,14 +55,14 @@ impl Answer {
     }
 
     /// A JSON response.
-    pub(super) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
+    pub(crate) fn json(status: StatusCode, shown: &impl Serialize) -> Result<Self, Problem> {
         let json = serde_json::to_vec(shown)
             .map_err(|error| Problem::failed(ErrorCode::Internal, &error))?;
         Ok(Self::of(status, Some((ContentType::json(), json))))
     }
 
     /// The answer of a declared operation.
-    pub(super) fn of_operation<O: Operation>(answer: &O::Answer) -> Result<Self, Problem> {
+    pub(crate) fn of_operation<O: Operation>(answer: &O::Answer) -> Result<Self, Problem> {
         let usual = O::ENDPOINT.answers.first().map(|(status, _)| *status);
         let status = answer
             .status()
@@ -76,7 +76,7 @@ impl Answer {
     }
 
     /// A problem that may be long, because it has a report.
-    pub(super) fn problem(problem: &Problem) -> Result<Self, Problem> {
+    pub(crate) fn problem(problem: &Problem) -> Result<Self, Problem> {
         let kind = "application/problem+json"
             .parse()
             .map_or_else(|_| ContentType::json(), ContentType);
@@ -89,7 +89,7 @@ impl Answer {
     }
 
     /// An HTML response.
-    pub(super) fn page(page: String) -> Self {
+    pub(crate) fn page(page: String) -> Self {
         Self::of(
             StatusCode::OK,
             Some((ContentType::html(), page.into_bytes())),
@@ -97,33 +97,33 @@ impl Answer {
     }
 
     /// A plain text.
-    pub(super) fn text(text: String) -> Self {
+    pub(crate) fn text(text: String) -> Self {
         let kind = ContentType(mime::TEXT_PLAIN_UTF_8);
         Self::of(StatusCode::OK, Some((kind, text.into_bytes())))
     }
 
     /// A JSON response with status 200.
-    pub(super) fn ok(shown: &impl Serialize) -> Result<Self, Problem> {
+    pub(crate) fn ok(shown: &impl Serialize) -> Result<Self, Problem> {
         Self::json(StatusCode::OK, shown)
     }
 
     /// An empty response with status 204.
-    pub(super) fn done() -> Self {
+    pub(crate) fn done() -> Self {
         Self::of(StatusCode::NO_CONTENT, None)
     }
 
     /// Says where the check was filed, if it was.
-    pub(super) fn filed(self, filed: Option<String>) -> Self {
+    pub(crate) fn filed(self, filed: Option<String>) -> Self {
         Self { filed, ..self }
     }
 
     /// The client has this version already.
-    pub(super) fn not_modified() -> Self {
+    pub(crate) fn not_modified() -> Self {
         Self::of(StatusCode::NOT_MODIFIED, None)
     }
 
     /// Says which version of a book it shows.
-    pub(super) fn of_version(self, tag: String) -> Self {
+    pub(crate) fn of_version(self, tag: String) -> Self {
         Self {
             version: Some(tag),
             ..self
@@ -131,7 +131,7 @@ impl Answer {
     }
 
     /// Says in which language its sentences are.
-    pub(super) fn in_language(self, language: Language) -> Self {
+    pub(crate) fn in_language(self, language: Language) -> Self {
         Self {
             language: Some(language),
             ..self
@@ -141,7 +141,7 @@ impl Answer {
 
 /// Runs `job` when its turn comes, on a thread that can block, with the catalogue that its caller may change. If it panics,
 /// only this request fails.
-pub(super) async fn work<F>(state: &Data<ServerState>, job: F) -> Result<HttpResponse, Problem>
+pub(crate) async fn work<F>(state: &Data<ServerState>, job: F) -> Result<HttpResponse, Problem>
 where
     F: FnOnce(&Editor<'_>) -> Result<Answer, Problem> + Send + 'static,
 {
@@ -149,7 +149,7 @@ where
 }
 
 /// Like [`work`], for jobs that may outlive the request.
-pub(super) async fn work_shared<F>(
+pub(crate) async fn work_shared<F>(
     state: &Data<ServerState>,
     job: F,
 ) -> Result<HttpResponse, Problem>

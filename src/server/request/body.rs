@@ -10,12 +10,12 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 
-use super::ServerState;
-use super::forms::{self, FORM_DATA, Form, Part};
-use super::memory::Room;
-use super::problem::{Problem, excerpt};
-use super::requests::{caller, is_work_of};
-use super::turns::{Lane, Patience};
+use crate::server::ServerState;
+use crate::server::forms::{self, FORM_DATA, Form, Part};
+use crate::server::memory::Room;
+use crate::server::problem::{Problem, excerpt};
+use crate::server::requests::{caller, is_work_of};
+use crate::server::turns::{Lane, Patience};
 use lapidary_catalogue::json::{self, Excess};
 use lapidary_catalogue::metrics::METRICS;
 use lapidary_catalogue::parse;
@@ -23,7 +23,7 @@ use lapidary_common::error::ErrorCode;
 use lapidary_extract::{Book, Encoding, ExtractError, Extracted, File, Heading, Limits, Whole};
 
 /// How long a client may pause in the middle of a body.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 /// The minimum average speed of a body in bytes per second, after the patience has run out.
 const SLOWEST: usize = 8 << 10;
 /// The largest body, in bytes, that is not heavy work: whatever it contains, it takes a few milliseconds at most.
@@ -42,19 +42,19 @@ const LINES: [&str; 4] = [
 ];
 const MIB: f64 = (1 << 20) as f64;
 /// The largest body of a short JSON call, such as one that creates a key.
-pub(super) const WORDS: usize = 256 << 10;
+pub(crate) const WORDS: usize = 256 << 10;
 /// The largest form: the gems of the largest query, each at its maximum length.
-pub(super) const FORM: usize = 2 << 20;
+pub(crate) const FORM: usize = 2 << 20;
 
 /// The received bytes, with the memory reserved for them.
-pub(super) struct Sent {
-    pub(super) bytes: Vec<u8>,
-    pub(super) room: Room,
+pub(crate) struct Sent {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) room: Room,
 }
 
 impl Sent {
     /// Parses a JSON object. Afterwards it keeps as much memory as its strings may take.
-    pub(super) fn json<T: DeserializeOwned>(mut self) -> Result<(T, Room), Problem> {
+    pub(crate) fn json<T: DeserializeOwned>(mut self) -> Result<(T, Room), Problem> {
         self.room.grow(self.bytes.len())?;
         let parsed = json(&self.bytes)?;
         self.room.shrink_to(self.bytes.len());
@@ -63,7 +63,7 @@ impl Sent {
 }
 
 /// A complete request body.
-pub(super) enum Body {
+pub(crate) enum Body {
     /// JSON.
     Json(Sent),
     /// A text or a file.
@@ -72,16 +72,16 @@ pub(super) enum Body {
 
 /// What a client says of a file. It counts only where the content does not tell.
 #[derive(Debug, Clone)]
-pub(super) struct Declared {
+pub(crate) struct Declared {
     /// The encoding of its text, or why that is unknown.
-    pub(super) encoding: Result<Option<Encoding>, Problem>,
+    pub(crate) encoding: Result<Option<Encoding>, Problem>,
     /// Whether markup without a root is HTML.
     is_html: bool,
 }
 
 impl Declared {
     /// By its content type, and the charset in that.
-    pub(super) fn new(kind: &str, charset: Option<&str>) -> Self {
+    pub(crate) fn new(kind: &str, charset: Option<&str>) -> Self {
         let is_html = ["text/html", "application/xhtml+xml"].contains(&kind);
         Self {
             encoding: charset.map(encoding).transpose(),
@@ -96,7 +96,7 @@ impl Declared {
 }
 
 /// A text or a file.
-pub(super) struct Raw {
+pub(crate) struct Raw {
     sent: Sent,
     name: Option<String>,
     declared: Declared,
@@ -105,7 +105,7 @@ pub(super) struct Raw {
 
 impl Raw {
     /// A file of a form.
-    pub(super) fn of_form(part: Part, room: Room, limits: Limits) -> Self {
+    pub(crate) fn of_form(part: Part, room: Room, limits: Limits) -> Self {
         let Part {
             name,
             declared,
@@ -123,19 +123,19 @@ impl Raw {
     }
 
     /// Its name, if it has one.
-    pub(super) fn name(&self) -> Option<&str> {
+    pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
     /// Its text, with the memory reserved for it. For an archive, the text of all books in it.
-    pub(super) fn text(self) -> Result<(Whole, Room), Problem> {
+    pub(crate) fn text(self) -> Result<(Whole, Room), Problem> {
         let (whole, mut room) = self.read_by(lapidary_extract::whole)?;
         room.shrink_to(whole.text.len() + whole.headings.iter().map(Heading::size).sum::<usize>());
         Ok((whole, room))
     }
 
     /// The book in it, with the memory reserved for its text.
-    pub(super) fn book(self) -> Result<(Extracted, Room), Problem> {
+    pub(crate) fn book(self) -> Result<(Extracted, Room), Problem> {
         let (book, mut room) = self.read_by(lapidary_extract::one)?;
         room.shrink_to(book.text.len());
         Ok((book, room))
@@ -182,7 +182,7 @@ impl Raw {
 }
 
 /// Reads a body that is JSON, a text or a file, or a form with a file.
-pub(super) async fn json_or_raw(
+pub(crate) async fn json_or_raw(
     request: &HttpRequest,
     payload: Payload,
     state: &ServerState,
@@ -229,7 +229,7 @@ pub(super) async fn json_or_raw(
 }
 
 /// The request is work of this lane if its body is small, and heavy work otherwise.
-pub(super) fn is_small_work_of(lane: Lane) {
+pub(crate) fn is_small_work_of(lane: Lane) {
     if [Lane::Changes, Lane::Reads].contains(&caller().lane) {
         is_work_of(lane);
     }
@@ -248,7 +248,7 @@ async fn form_of_files(
 }
 
 /// The files of a form.
-pub(super) async fn files(
+pub(crate) async fn files(
     request: &HttpRequest,
     payload: Payload,
     state: &ServerState,
@@ -275,7 +275,7 @@ async fn in_turn<T: Send + 'static>(
 }
 
 /// Reads a short JSON body.
-pub(super) async fn words<T: DeserializeOwned>(
+pub(crate) async fn words<T: DeserializeOwned>(
     request: &HttpRequest,
     payload: Payload,
     state: &ServerState,
@@ -284,12 +284,12 @@ pub(super) async fn words<T: DeserializeOwned>(
 }
 
 /// The content types of a JSON body, of a text and of a form; the first is the one to send.
-pub(super) const JSON: &[&str] = &["application/json", "application/merge-patch+json"];
-pub(super) const PLAIN: &[&str] = &["text/plain", ""];
-pub(super) const URL_ENCODED: &[&str] = &["application/x-www-form-urlencoded", ""];
+pub(crate) const JSON: &[&str] = &["application/json", "application/merge-patch+json"];
+pub(crate) const PLAIN: &[&str] = &["text/plain", ""];
+pub(crate) const URL_ENCODED: &[&str] = &["application/x-www-form-urlencoded", ""];
 
 /// Reads a body of one of these content types.
-pub(super) async fn body_of(
+pub(crate) async fn body_of(
     kinds: &[&str],
     request: &HttpRequest,
     payload: Payload,
@@ -303,7 +303,7 @@ pub(super) async fn body_of(
 }
 
 /// Parses a JSON object, after checking that it costs little more memory than its strings.
-pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub(crate) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     measure(bytes)?;
     // Serde would accept a list of the values as an object.
     if bytes.trim_ascii_start().starts_with(b"[") {
@@ -321,7 +321,7 @@ pub(super) fn json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
 }
 
 /// Refuses JSON that costs more than any valid request.
-pub(super) fn measure(bytes: &[u8]) -> Result<(), Problem> {
+pub(crate) fn measure(bytes: &[u8]) -> Result<(), Problem> {
     json::measure(bytes).map_err(|excess| {
         let code = match excess {
             Excess::Depth | Excess::Name => ErrorCode::BadJson,
@@ -333,7 +333,7 @@ pub(super) fn measure(bytes: &[u8]) -> Result<(), Problem> {
 }
 
 /// Refuses a body that is not JSON lines.
-pub(super) fn refuse_other_than_lines(request: &HttpRequest) -> Result<(), Problem> {
+pub(crate) fn refuse_other_than_lines(request: &HttpRequest) -> Result<(), Problem> {
     refuse_compressed(request)?;
     match content_type(request)?.0.as_str() {
         kind if LINES.contains(&kind) => Ok(()),
@@ -426,13 +426,13 @@ async fn read(
 }
 
 /// The transfer speed to or from a client. Only the time spent waiting for the client counts.
-pub(super) struct Pace {
+pub(crate) struct Pace {
     waited: Duration,
     bytes: usize,
 }
 
 impl Pace {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             waited: Duration::ZERO,
             bytes: 0,
@@ -443,7 +443,7 @@ impl Pace {
     ///
     /// # Errors
     /// If that is too slow.
-    pub(super) fn took(&mut self, waited: Duration, bytes: usize) -> Result<(), Problem> {
+    pub(crate) fn took(&mut self, waited: Duration, bytes: usize) -> Result<(), Problem> {
         self.waited += waited;
         self.bytes += bytes;
         let patience = PATIENCE + Duration::from_secs((self.bytes / SLOWEST) as u64);
@@ -458,7 +458,7 @@ impl Pace {
     ///
     /// # Errors
     /// If nothing arrives, or the body arrives too slowly.
-    pub(super) async fn next(
+    pub(crate) async fn next(
         &mut self,
         payload: &mut Payload,
     ) -> Result<Option<Result<Bytes, PayloadError>>, Problem> {
@@ -487,7 +487,7 @@ fn refuse_compressed(request: &HttpRequest) -> Result<(), Problem> {
 }
 
 /// The refusal of a body, or of a line of a stream, that is larger than its limit, which may be the setting `max-body`.
-pub(super) fn too_large(what: &str, limit: usize, is_max_body: bool) -> Problem {
+pub(crate) fn too_large(what: &str, limit: usize, is_max_body: bool) -> Problem {
     let raise = if is_max_body {
         ", or ask the administrator to raise max-body"
     } else {
@@ -500,7 +500,7 @@ pub(super) fn too_large(what: &str, limit: usize, is_max_body: bool) -> Problem 
     Problem::new(ErrorCode::BodyTooLarge, detail)
 }
 
-pub(super) fn stalled() -> Problem {
+pub(crate) fn stalled() -> Problem {
     let seconds = PATIENCE.as_secs();
     let detail = format!(
         "the body was sent too slowly, or nothing came for {seconds} seconds; send it again"

@@ -9,9 +9,9 @@ use actix_http::KeepAlive;
 use actix_web::{App, rt, web};
 use rustix::io::Errno;
 
-use super::connections::Connections;
-use super::tls::Tls;
-use super::{Server, ServerError, Settings, health};
+use crate::server::connections::Connections;
+use crate::server::tls::Tls;
+use crate::server::{Server, ServerError, Settings, health};
 use lapidary_catalogue::{Catalogue, CatalogueError};
 
 /// How long the last requests may take to be answered.
@@ -52,7 +52,7 @@ impl Opening {
     }
 
     /// A duplicate, for reopening the catalogue later.
-    pub(super) fn try_clone(&self) -> io::Result<Self> {
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
         let Self {
             listeners,
             addresses,
@@ -100,7 +100,7 @@ impl Opening {
         self.serve(Arc::new(catalogue?))
     }
 
-    pub(super) fn serve(self, catalogue: Arc<Catalogue>) -> Result<Server, ServerError> {
+    pub(crate) fn serve(self, catalogue: Arc<Catalogue>) -> Result<Server, ServerError> {
         let connections = self.connections();
         Server::new(
             self.listeners,
@@ -132,7 +132,7 @@ impl Opening {
 
 /// A stream of SIGHUP signals. Once it has been requested, the signal no longer ends the process.
 #[cfg(unix)]
-pub(super) fn hangups() -> Option<rt::signal::unix::Signal> {
+pub(crate) fn hangups() -> Option<rt::signal::unix::Signal> {
     rt::signal::unix::signal(rt::signal::unix::SignalKind::hangup()).ok()
 }
 

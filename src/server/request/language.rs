@@ -25,7 +25,7 @@ pub(crate) fn preferred(request: &HttpRequest) -> Language {
 }
 
 /// Says that the client chose the language.
-pub(super) fn say(language: Language, headers: &mut HeaderMap) {
+pub(crate) fn say(language: Language, headers: &mut HeaderMap) {
     headers.insert(CONTENT_LANGUAGE, HeaderValue::from_static(language.tag()));
     headers.insert(VARY, HeaderValue::from_static("accept, accept-language"));
 }

@@ -13,14 +13,14 @@ use serde::Serialize;
 use utoipa::PartialSchema;
 use utoipa::openapi::{Object, RefOr, Schema};
 
-use super::access::{Guest, Meter};
-use super::body::{self, PATIENCE, Pace};
-use super::memory::Room;
-use super::outgoing::{PIECE, Taken};
-use super::problem::Problem;
-use super::requests::Caller;
-use super::turns::{Lane, Patience};
-use super::{ServerState, requests};
+use crate::server::access::{Guest, Meter};
+use crate::server::body::{self, PATIENCE, Pace};
+use crate::server::memory::Room;
+use crate::server::outgoing::{PIECE, Taken};
+use crate::server::problem::Problem;
+use crate::server::requests::Caller;
+use crate::server::turns::{Lane, Patience};
+use crate::server::{ServerState, requests};
 use lapidary_catalogue::{Catalogue, Editor};
 use lapidary_common::error::ErrorCode;
 
@@ -34,11 +34,11 @@ const BYTES_AT_ONCE: usize = 4 << 20;
 /// How long a stream waits before it asks for memory again.
 const RETRY: Duration = Duration::from_millis(50);
 /// The content type of the responses.
-pub(super) const NDJSON: &str = "application/x-ndjson";
+pub(crate) const NDJSON: &str = "application/x-ndjson";
 
 /// The schema of `T` with an additional field. The schema allows no unnamed fields, so it cannot be combined with
 /// another one.
-pub(super) fn with_field<T: PartialSchema>(
+pub(crate) fn with_field<T: PartialSchema>(
     description: &str,
     name: &str,
     field: impl Into<Schema>,
@@ -54,15 +54,15 @@ pub(super) fn with_field<T: PartialSchema>(
 }
 
 /// A line of a body.
-pub(super) struct StreamLine {
+pub(crate) struct StreamLine {
     /// Its number, starting at 1; blank lines count.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// Its content, or why it was not read.
-    pub(super) content: Result<Bytes, Problem>,
+    pub(crate) content: Result<Bytes, Problem>,
 }
 
 /// Processes some lines and returns one result for each. Memory is reserved for the results.
-pub(super) trait Work<A>:
+pub(crate) trait Work<A>:
     Fn(&Editor<'_>, Vec<StreamLine>, &Mutex<Room>) -> Vec<A> + Clone + Send + 'static
 {
 }
@@ -73,7 +73,7 @@ impl<A, F> Work<A> for F where
 }
 
 /// Responds to a body of lines. `work` processes several lines at a time.
-pub(super) fn answer<A: Serialize + 'static>(
+pub(crate) fn answer<A: Serialize + 'static>(
     request: &HttpRequest,
     payload: Payload,
     state: &Data<ServerState>,
@@ -85,7 +85,7 @@ pub(super) fn answer<A: Serialize + 'static>(
 }
 
 /// Like [`answer`], one file of a form at a time. `room` is the memory reserved for the files.
-pub(super) fn answer_files<A: Serialize + 'static>(
+pub(crate) fn answer_files<A: Serialize + 'static>(
     request: &HttpRequest,
     state: &Data<ServerState>,
     files: impl Iterator<Item = Bytes>,

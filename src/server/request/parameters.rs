@@ -6,7 +6,7 @@ use actix_web::HttpRequest;
 use percent_encoding::percent_decode_str;
 use serde::de::DeserializeOwned;
 
-use super::problem::{Problem, excerpt};
+use crate::server::problem::{Problem, excerpt};
 use lapidary_catalogue::parse;
 use lapidary_common::error::ErrorCode;
 use lapidary_operations::Endpoint;
@@ -16,12 +16,12 @@ use lapidary_store::{BookKey, Library};
 const MAX_LIMIT: usize = 1_000;
 
 /// The library in the path.
-pub(super) fn library(request: &HttpRequest) -> Result<Library, Problem> {
+pub(crate) fn library(request: &HttpRequest) -> Result<Library, Problem> {
     Ok(segment(request, 3)?.into_owned().try_into()?)
 }
 
 /// The book in the path.
-pub(super) fn book(request: &HttpRequest) -> Result<BookKey, Problem> {
+pub(crate) fn book(request: &HttpRequest) -> Result<BookKey, Problem> {
     Ok(BookKey {
         library: library(request)?,
         id: segment(request, 5)?.into_owned().try_into()?,
@@ -29,7 +29,7 @@ pub(super) fn book(request: &HttpRequest) -> Result<BookKey, Problem> {
 }
 
 /// The decoded segments of the path that the placeholders of a declared call stand for.
-pub(super) fn segments(request: &HttpRequest, endpoint: &Endpoint) -> Result<Vec<String>, Problem> {
+pub(crate) fn segments(request: &HttpRequest, endpoint: &Endpoint) -> Result<Vec<String>, Problem> {
     let segments = endpoint.segments(request.uri().path()).into_iter();
     let decoded = segments.map(|segment| decoded(segment).map(Cow::into_owned));
     decoded.collect()
@@ -37,7 +37,7 @@ pub(super) fn segments(request: &HttpRequest, endpoint: &Endpoint) -> Result<Vec
 
 /// A decoded segment of `/v1/libraries/{library}/books/{id}`; the last segment is the rest of the path with its
 /// slashes. Taken from the raw path, because the one used for routing is already partly decoded.
-pub(super) fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
+pub(crate) fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str>, Problem> {
     decoded(
         request
             .uri()
@@ -59,7 +59,7 @@ fn decoded(raw: &str) -> Result<Cow<'_, str>, Problem> {
 }
 
 /// Parses a query or a form; `known` lists the allowed parameters for the error message.
-pub(super) fn query<T: DeserializeOwned>(query: &str, known: &str) -> Result<T, Problem> {
+pub(crate) fn query<T: DeserializeOwned>(query: &str, known: &str) -> Result<T, Problem> {
     let bad = |reason: &str| {
         Problem::new(
             ErrorCode::BadQuery,
@@ -74,7 +74,7 @@ pub(super) fn query<T: DeserializeOwned>(query: &str, known: &str) -> Result<T, 
 }
 
 /// A limit of at least `least`.
-pub(super) fn limit(limit: usize, least: usize) -> Result<usize, Problem> {
+pub(crate) fn limit(limit: usize, least: usize) -> Result<usize, Problem> {
     if (least..=MAX_LIMIT).contains(&limit) {
         Ok(limit)
     } else {
@@ -86,7 +86,7 @@ pub(super) fn limit(limit: usize, least: usize) -> Result<usize, Problem> {
 }
 
 /// Refuses a query where all parameters belong in the body.
-pub(super) fn none(query: &str) -> Result<(), Problem> {
+pub(crate) fn none(query: &str) -> Result<(), Problem> {
     if query.is_empty() {
         Ok(())
     } else {
