@@ -32,8 +32,8 @@ pub(super) struct Reindex {
     #[command(flatten)]
     recipe: RecipeArguments,
     /// Compute gems from the stored folds (--keep-folds), or from source files with the books' texts
-    #[arg(long, value_enum, default_value_t = TextSource::Folds)]
-    from: TextSource,
+    #[arg(long, value_enum, default_value_t = GemsFrom::Folds)]
+    from: GemsFrom,
     /// Drop the old recipe at the end
     #[arg(long)]
     drop_old: bool,
@@ -48,7 +48,7 @@ pub(super) struct Reindex {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum TextSource {
+enum GemsFrom {
     Folds,
     Sources,
 }
@@ -66,13 +66,13 @@ impl Reindex {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe = self.recipe.recipe()?;
         let from = match self.from {
-            TextSource::Folds if !self.paths.is_empty() => {
+            GemsFrom::Folds if !self.paths.is_empty() => {
                 return Err(Failure::Input(
                     "files can only be given with --from sources".to_owned(),
                 ));
             }
-            TextSource::Folds => CutFrom::Folds,
-            TextSource::Sources => CutFrom::Sources,
+            GemsFrom::Folds => CutFrom::Folds,
+            GemsFrom::Sources => CutFrom::Sources,
         };
         let (drop_old, allow_missing) = (self.drop_old, self.allow_missing);
         let name = recipe.name().clone();

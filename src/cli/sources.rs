@@ -456,26 +456,7 @@ fn show(catalogue: &Client, name: &BookId, json: bool) -> Result<Status, Failure
         writeln!(out, "{}", clean(error))?;
     }
     for run in &runs.runs {
-        let ended = run
-            .ended
-            .map_or_else(|| "not ended".to_owned(), |ended| format!("to {ended:.0}"));
-        let reasons: Vec<String> = run
-            .refused_by
-            .iter()
-            .map(|(why, count)| format!("{count} {}", why.as_str()))
-            .collect();
-        let reasons = if reasons.is_empty() {
-            String::new()
-        } else {
-            format!(" ({})", reasons.join(", "))
-        };
-        writeln!(
-            out,
-            "run {} from {:.0} {ended}: {}{reasons}",
-            run.number,
-            run.begun,
-            words(&tally(run))
-        )?;
+        writeln!(out, "{}", run_line(run))?;
         for line in not_taken(run) {
             writeln!(out, "    {line}")?;
         }
@@ -487,6 +468,27 @@ fn show(catalogue: &Client, name: &BookId, json: bool) -> Result<Status, Failure
         writeln!(out, "and more: `lapidary sources errors` lists all")?;
     }
     Ok(Status::Done)
+}
+
+fn run_line(run: &SourceRun) -> String {
+    let ended = run
+        .ended
+        .map_or_else(|| "not ended".to_owned(), |ended| format!("to {ended:.0}"));
+    let reasons: Vec<String> = run
+        .refused_by
+        .iter()
+        .map(|(why, count)| format!("{count} {}", why.as_str()))
+        .collect();
+    let reasons = if reasons.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", reasons.join(", "))
+    };
+    let what = words(&tally(run));
+    format!(
+        "run {} from {:.0} {ended}: {what}{reasons}",
+        run.number, run.begun
+    )
 }
 
 fn failed(error: &SourceError) -> String {

@@ -76,18 +76,8 @@ async fn page(visitor: Visitor, wanted: Query<CatalogueSearch>) -> Result<HttpRe
         let asked = [&sought[..], &[("limit", "50"), ("cursor", &wanted.from)]].concat();
         Some(visitor.list::<FindBooks>(&[], &asked).await?)
     };
-    let field = |id: &str, label: String, value: &str| {
-        html! { div { label for=(id) { (label) } input type="search" id=(id) name=(id) value=(value); } }
-    };
     let body = html! {
-        form method="get" action="/console/catalogue" class="card search" role="search" hx-get="/console/catalogue"
-            hx-trigger="submit, input changed delay:400ms" hx-target="#found" hx-select="#found" hx-swap="outerHTML"
-            hx-push-url="true" {
-            (field("title", language.c_title(), &wanted.title))
-            (field("author", language.c_author(), &wanted.author))
-            (field("identifier", language.c_identifier(), &wanted.identifier))
-            button type="submit" class="main" { (language.c_search()) }
-        }
+        (search_form(language, &wanted))
         section id="found" aria-live="polite" {
             @if let Some(FoundBooks { books, next_cursor }) = &found {
                 h2 { (language.c_found()) }
@@ -113,6 +103,23 @@ async fn page(visitor: Visitor, wanted: Query<CatalogueSearch>) -> Result<HttpRe
         language.c_catalogue_lead(),
     )
     .show(&visitor, &body))
+}
+
+fn search_form(language: Language, wanted: &CatalogueSearch) -> Markup {
+    html! {
+        form method="get" action="/console/catalogue" class="card search" role="search" hx-get="/console/catalogue"
+            hx-trigger="submit, input changed delay:400ms" hx-target="#found" hx-select="#found" hx-swap="outerHTML"
+            hx-push-url="true" {
+            (search_field("title", &language.c_title(), &wanted.title))
+            (search_field("author", &language.c_author(), &wanted.author))
+            (search_field("identifier", &language.c_identifier(), &wanted.identifier))
+            button type="submit" class="main" { (language.c_search()) }
+        }
+    }
+}
+
+fn search_field(id: &str, label: &str, value: &str) -> Markup {
+    html! { div { label for=(id) { (label) } input type="search" id=(id) name=(id) value=(value); } }
 }
 
 /// Whether a library is trusted, and a button to change that.

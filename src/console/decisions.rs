@@ -2,13 +2,14 @@
 
 use actix_web::HttpResponse;
 use actix_web::web::{self, Query, ServiceConfig};
-use maud::html;
+use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::check::ruling;
 use super::layout::{Here, Page, table, terms, time, verdict};
 use super::visitor::{Failure, Visitor, path, with};
-use lapidary_catalogue::api::DecisionPage;
+use lapidary_catalogue::api::{Decision, DecisionPage};
+use lapidary_language::Language;
 use lapidary_operations::decisions::ListDecisions;
 use lapidary_report::clean;
 
@@ -47,6 +48,27 @@ async fn list(visitor: Visitor, wanted: Query<DecisionSearch>) -> Result<HttpRes
         decisions,
         next_cursor,
     } = visitor.list::<ListDecisions>(&[], &asked).await?;
+    Ok(Page::new(Here::Decisions, language.c_decisions(), language.c_decisions_lead()).show(&visitor, &html! {
+        form method="get" class="card search" {
+            div { label for="day" { (language.c_day()) } input type="date" id="day" name="day" value=(day); }
+            div { label for="library" { (language.c_library()) } input type="search" id="library" name="library" value=(library); }
+            div { label for="book" { (language.c_book()) } input type="search" id="book" name="book" value=(book); }
+            button type="submit" class="main" { (language.c_search()) }
+        }
+        @if decisions.is_empty() { p { (language.c_nothing_found()) } }
+        @else { (decisions_table(language, &decisions)) }
+        @if let Some(next) = next_cursor {
+            p { a href=(with(&with("/console/decisions", &[("from", &next)]), &sought)) { (language.c_more()) } }
+        }
+        (terms(language, [
+            (language.c_term_filed(), language.c_term_filed_is()),
+            (language.c_appealed(), language.c_term_appealed_is()),
+        ]))
+    }))
+}
+
+/// The entries of a page as a table.
+fn decisions_table(language: Language, decisions: &[Decision]) -> Markup {
     let heads = [
         language.head_when(),
         language.c_who(),
@@ -56,7 +78,7 @@ async fn list(visitor: Visitor, wanted: Query<DecisionSearch>) -> Result<HttpRes
         language.c_reason(),
     ];
     let rows = html! {
-        @for one in &decisions {
+        @for one in decisions {
             tr {
                 td { (time(one.at)) }
                 td { (clean(&one.actor)) }
@@ -72,21 +94,5 @@ async fn list(visitor: Visitor, wanted: Query<DecisionSearch>) -> Result<HttpRes
             }
         }
     };
-    Ok(Page::new(Here::Decisions, language.c_decisions(), language.c_decisions_lead()).show(&visitor, &html! {
-        form method="get" class="card search" {
-            div { label for="day" { (language.c_day()) } input type="date" id="day" name="day" value=(day); }
-            div { label for="library" { (language.c_library()) } input type="search" id="library" name="library" value=(library); }
-            div { label for="book" { (language.c_book()) } input type="search" id="book" name="book" value=(book); }
-            button type="submit" class="main" { (language.c_search()) }
-        }
-        @if decisions.is_empty() { p { (language.c_nothing_found()) } }
-        @else { (table(&language.c_decisions(), &heads, &rows)) }
-        @if let Some(next) = next_cursor {
-            p { a href=(with(&with("/console/decisions", &[("from", &next)]), &sought)) { (language.c_more()) } }
-        }
-        (terms(language, [
-            (language.c_term_filed(), language.c_term_filed_is()),
-            (language.c_appealed(), language.c_term_appealed_is()),
-        ]))
-    }))
+    table(&language.c_decisions(), &heads, &rows)
 }

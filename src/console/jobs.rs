@@ -35,25 +35,8 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
         language.c_result(),
         language.c_actions(),
     ];
-    let no_backups = visitor.inside().why_no_backups();
-    let start = |kind: &str, name: String| {
-        button_to(&visitor, &format!("/console/jobs?kind={kind}"), &name, None)
-    };
     Ok(Page::new(Here::Jobs, language.c_jobs(), language.c_jobs_lead()).show(&visitor, &html! {
-        section class="card" {
-            h2 { (language.c_start_job()) }
-            div class="buttons" {
-                (start("duplicates", language.c_find_duplicates()))
-                (start("verify", language.c_verify()))
-                (start("compact", language.c_compact()))
-                @if no_backups.is_none() { (start("backup", language.c_backup())) }
-            }
-            @match no_backups {
-                None => {}
-                Some(ErrorCode::NotOffered) => p class="quiet" { (language.c_no_backups_of_cluster()) " " code { "lapidary export --server URL" } }
-                Some(_) => p class="quiet" { (language.c_no_backups()) " " code { "backups = \"/var/backups/lapidary\"" } }
-            }
-        }
+        (start_card(&visitor))
         section id="jobs" hx-get=[again.map(|_| "/console/jobs")] hx-trigger=[again] hx-select=[again.map(|_| "#jobs")]
             hx-swap=[again.map(|_| "outerHTML")] {
             h2 { (language.c_jobs()) }
@@ -67,6 +50,32 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
             (language.c_backup(), language.c_term_backup_is()),
         ]))
     }))
+}
+
+/// What to start a job with.
+fn start_card(visitor: &Visitor) -> Markup {
+    let language = visitor.language();
+    let no_backups = visitor.inside().why_no_backups();
+    html! {
+        section class="card" {
+            h2 { (language.c_start_job()) }
+            div class="buttons" {
+                (start_button(visitor, "duplicates", &language.c_find_duplicates()))
+                (start_button(visitor, "verify", &language.c_verify()))
+                (start_button(visitor, "compact", &language.c_compact()))
+                @if no_backups.is_none() { (start_button(visitor, "backup", &language.c_backup())) }
+            }
+            @match no_backups {
+                None => {}
+                Some(ErrorCode::NotOffered) => p class="quiet" { (language.c_no_backups_of_cluster()) " " code { "lapidary export --server URL" } }
+                Some(_) => p class="quiet" { (language.c_no_backups()) " " code { "backups = \"/var/backups/lapidary\"" } }
+            }
+        }
+    }
+}
+
+fn start_button(visitor: &Visitor, kind: &str, name: &str) -> Markup {
+    button_to(visitor, &format!("/console/jobs?kind={kind}"), name, None)
 }
 
 fn row(visitor: &Visitor, job: &Job) -> Markup {

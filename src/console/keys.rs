@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::layout::{Here, Page, button_to, form_to, role, see_other, table, terms, time};
 use super::visitor::{Failure, Visitor, path, problem};
-use lapidary_catalogue::api::{Keys, NewKey, Rotation};
+use lapidary_catalogue::api::{Key, Keys, NewKey, Rotation};
 use lapidary_catalogue::permission::{Rate, Role, Unless};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -35,6 +35,28 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
 async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let Keys { keys } = visitor.call::<ListKeys>(&[], ()).await?;
+    Ok(
+        Page::new(Here::Keys, language.c_keys(), language.c_keys_lead()).show(
+            visitor,
+            &html! {
+                (made)
+                @if keys.is_empty() { p class="notice" { (language.c_no_keys()) } }
+                @else { (keys_table(visitor, &keys)) }
+                (form(visitor))
+                (terms(language, [
+                    (language.c_role(), language.c_term_role_is()),
+                    (language.c_trust(), language.c_term_trust_is()),
+                    (language.c_limits(), language.c_term_limits_is()),
+                    (language.c_rotate(), language.c_term_rotate_is()),
+                ]))
+            },
+        ),
+    )
+}
+
+/// The keys as a table.
+fn keys_table(visitor: &Visitor, keys: &[Key]) -> Markup {
+    let language = visitor.language();
     let heads = [
         language.c_name(),
         language.c_role(),
@@ -45,7 +67,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
         language.c_actions(),
     ];
     let rows = html! {
-        @for key in &keys {
+        @for key in keys {
             tr {
                 td { (clean(&key.name)) }
                 td {
@@ -66,23 +88,7 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
             }
         }
     };
-    Ok(
-        Page::new(Here::Keys, language.c_keys(), language.c_keys_lead()).show(
-            visitor,
-            &html! {
-                (made)
-                @if keys.is_empty() { p class="notice" { (language.c_no_keys()) } }
-                @else { (table(&language.c_keys(), &heads, &rows)) }
-                (form(visitor))
-                (terms(language, [
-                    (language.c_role(), language.c_term_role_is()),
-                    (language.c_trust(), language.c_term_trust_is()),
-                    (language.c_limits(), language.c_term_limits_is()),
-                    (language.c_rotate(), language.c_term_rotate_is()),
-                ]))
-            },
-        ),
-    )
+    table(&language.c_keys(), &heads, &rows)
 }
 
 fn form(visitor: &Visitor) -> Markup {

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::keys::secret;
 use super::layout::{Here, Page, button_to, form_to, see_other, table, terms, time};
 use super::visitor::{Failure, Visitor, path, with};
-use lapidary_catalogue::api::{AllowLists, NewWebhook, Webhooks};
+use lapidary_catalogue::api::{AllowLists, NewWebhook, Webhook, Webhooks};
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists};
 use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook};
 use lapidary_report::clean;
@@ -27,34 +27,10 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
 async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure> {
     let language = visitor.language();
     let Webhooks { webhooks } = visitor.call::<ListWebhooks>(&[], ()).await?;
-    let heads = [
-        language.c_library(),
-        language.c_url(),
-        language.c_since(),
-        language.c_behind(),
-        language.c_state(),
-        language.c_actions(),
-    ];
-    let rows = html! {
-        @for one in &webhooks {
-            tr {
-                td { (clean(one.library.as_str())) }
-                td { (clean(&one.url)) }
-                td { (time(one.since)) }
-                td { (language.number(one.behind)) }
-                td { @match &one.failing {
-                    Some(failing) => { (language.c_failing(failing.attempts.into())) " " span lang="en" { (clean(&failing.error)) } }
-                    None => (language.c_working()),
-                } }
-                td { (button_to(visitor, &with("/console/webhooks/remove", &[("name", one.library.as_str())]),
-                    &language.c_remove(), Some(&language.c_sure_remove(&clean(one.library.as_str()))))) }
-            }
-        }
-    };
     Ok(Page::new(Here::Webhooks, language.c_webhooks(), language.c_webhooks_lead()).show(visitor, &html! {
         (made)
         @if webhooks.is_empty() { p { (language.c_no_webhooks()) } }
-        @else { (table(&language.c_webhooks(), &heads, &rows)) }
+        @else { (webhooks_table(visitor, &webhooks)) }
         (form_to(visitor, "/console/webhooks", "card narrow", &html! {
             h2 { (language.c_new_webhook()) }
             label for="library" { (language.c_library()) }
@@ -69,6 +45,36 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure>
             (language.c_allow_lists(), language.c_term_allow_is()),
         ]))
     }))
+}
+
+/// The webhooks as a table.
+fn webhooks_table(visitor: &Visitor, webhooks: &[Webhook]) -> Markup {
+    let language = visitor.language();
+    let heads = [
+        language.c_library(),
+        language.c_url(),
+        language.c_since(),
+        language.c_behind(),
+        language.c_state(),
+        language.c_actions(),
+    ];
+    let rows = html! {
+        @for one in webhooks {
+            tr {
+                td { (clean(one.library.as_str())) }
+                td { (clean(&one.url)) }
+                td { (time(one.since)) }
+                td { (language.number(one.behind)) }
+                td { @match &one.failing {
+                    Some(failing) => { (language.c_failing(failing.attempts.into())) " " span lang="en" { (clean(&failing.error)) } }
+                    None => (language.c_working()),
+                } }
+                td { (button_to(visitor, &with("/console/webhooks/remove", &[("name", one.library.as_str())]),
+                    &language.c_remove(), Some(&language.c_sure_remove(&clean(one.library.as_str()))))) }
+            }
+        }
+    };
+    table(&language.c_webhooks(), &heads, &rows)
 }
 
 async fn allowed(visitor: &Visitor) -> Result<Markup, Failure> {
