@@ -13,8 +13,7 @@ use quick_xml::events::BytesStart;
 use super::{BookFile, FormatReader, FormatSign, FormatSpec, plain};
 use crate::encoding::Encoding;
 use crate::hidden::{HiddenWords, Hiding};
-use crate::limits::Budget;
-use crate::limits::{Limit, Met};
+use crate::limits::{Budget, Limit};
 use crate::prose::{Prose, phrase};
 use crate::sniff::Markup;
 use crate::style::{
@@ -56,7 +55,7 @@ const HEADINGS: [&str; 4] = ["h1", "h2", "h3", "h4"];
 
 /// Reads the text of a page, tag by tag.
 #[derive(Default)]
-pub(crate) struct Reader {
+pub(crate) struct PageReader {
     prose: Prose,
     metadata: Description,
     /// The element being skipped, and its nesting depth.
@@ -68,7 +67,7 @@ pub(crate) struct Reader {
     is_xhtml: bool,
     /// The name of the tag being read, in XHTML.
     tag: String,
-    styles: Styles,
+    styles: PageStyles,
 }
 
 /// A style sheet of a page.
@@ -89,7 +88,7 @@ enum Written {
 
 /// The styles of a page.
 #[derive(Default)]
-struct Styles {
+struct PageStyles {
     sources: Vec<StyleSource>,
     /// What styles there are outside of sheets.
     suspicion: Suspicion,
@@ -125,7 +124,7 @@ struct Link {
     sheet: String,
 }
 
-impl Styles {
+impl PageStyles {
     fn open(&mut self, name: &str) {
         if !VOID.contains(&name) {
             self.depth_of_all += 1;
@@ -148,7 +147,7 @@ impl Styles {
                     is_style: true,
                     is_sheet: true,
                     ..Link::default()
-                })
+                });
             }
             "img" | "image" => self.has_picture = true,
             "dialog" => self.suspicion.confirm(),
@@ -394,7 +393,11 @@ impl<'a> Linked<'a> {
     }
 
     /// The rules of the sheets of a page.
-    fn sheets(&mut self, styles: &Styles, budget: &mut Budget) -> Result<Rc<Sheets>, ExtractError> {
+    fn sheets(
+        &mut self,
+        styles: &PageStyles,
+        budget: &mut Budget,
+    ) -> Result<Rc<Sheets>, ExtractError> {
         let mut found: Vec<(Rc<str>, Option<&str>)> = Vec::new();
         let is_book = self.is_book;
         for source in styles
@@ -477,7 +480,7 @@ pub(super) fn page(
     match hiding_sheets(&reader, linked, budget)? {
         None => Ok(reader.finish()),
         Some(sheets) => {
-            let mut seen = Reader::default();
+            let mut seen = PageReader::default();
             read_seen(&tree(document, budget)?, &sheets, budget, &mut seen)?;
             let (has_picture, seen) = (reader.styles.has_picture, seen.finish());
             Ok(if has_picture && is_scan(&seen) {
@@ -512,11 +515,11 @@ fn seen(
 
 /// The style sheets of a page, if any style may hide text.
 fn hiding_sheets(
-    reader: &Reader,
+    reader: &PageReader,
     linked: &mut Linked<'_>,
     budget: &mut Budget,
 ) -> Result<Option<Rc<Sheets>>, ExtractError> {
-    let Styles {
+    let PageStyles {
         suspicion,
         deepest,
         deepest_of_all,
@@ -524,23 +527,14 @@ fn hiding_sheets(
     } = &reader.styles;
     let sheets = linked.sheets(&reader.styles, budget)?;
     if sheets.is_cut {
-        return Err(Met {
-            limit: Limit::Time,
-            at: budget.limits.time,
-        }
-        .into());
+        return Err(budget.limits.met(Limit::Time).into());
     }
     if !sheets.may_hide(suspicion, *deepest_of_all) {
         return Ok(None);
     }
-    let at = budget.limits.depth;
     // The parser of HTML is slow in very deep trees; unclosed elements make many pages deeper than they look.
-    if *deepest as u64 > UNCLOSED * at {
-        return Err(Met {
-            limit: Limit::Depth,
-            at,
-        }
-        .into());
+    if *deepest as u64 > UNCLOSED * budget.limits.depth {
+        return Err(budget.limits.met(Limit::Depth).into());
     }
     Ok(Some(sheets))
 }
@@ -555,8 +549,8 @@ fn is_xhtml(document: &str) -> bool {
 }
 
 /// Reads a page as if all of it were seen.
-fn first_reading(document: &str, budget: &Budget) -> Result<Reader, ExtractError> {
-    let mut reader = Reader::default();
+fn first_reading(document: &str, budget: &Budget) -> Result<PageReader, ExtractError> {
+    let mut reader = PageReader::default();
     let is_xhtml = is_xhtml(document);
     if is_xhtml {
         match xml::walk(document, budget, &mut reader) {
@@ -564,9 +558,9 @@ fn first_reading(document: &str, budget: &Budget) -> Result<Reader, ExtractError
             Err(error @ ExtractError::OverLimit(_)) => return Err(error),
             // Like many pages, it is not what it claims to be.
             Err(_) => {
-                reader = Reader {
+                reader = PageReader {
                     is_xhtml,
-                    ..Reader::default()
+                    ..PageReader::default()
                 }
             }
         }
@@ -613,10 +607,7 @@ fn tree(document: &str, budget: &Budget) -> Result<Document, ExtractError> {
         attributes: Vec::new(),
         is_cut: false,
     };
-    let too_many = || Met {
-        limit: Limit::Time,
-        at: budget.limits.time,
-    };
+    let too_many = || budget.limits.met(Limit::Time);
     if xml::walk(document, budget, &mut builder).is_ok() {
         return if builder.is_cut {
             Err(too_many().into())
@@ -666,7 +657,7 @@ impl XhtmlTree {
         match event {
             CallbackEvent::OpenStartTag { name } => self.name = text(name),
             CallbackEvent::AttributeName { name } => {
-                self.attributes.push((text(name), String::new()))
+                self.attributes.push((text(name), String::new()));
             }
             CallbackEvent::AttributeValue { value } => {
                 if let Some((_, last)) = self.attributes.last_mut() {
@@ -731,7 +722,7 @@ fn declared(bytes: &[u8]) -> Option<Encoding> {
         .filter(|encoding| !encoding.is_wide())
 }
 
-impl Reader {
+impl PageReader {
     fn finish(self) -> Extracted {
         Extracted {
             metadata: self.metadata,
@@ -877,7 +868,7 @@ impl Reader {
     }
 }
 
-impl Visitor for Reader {
+impl Visitor for PageReader {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.meta = Meta::default();
         self.styles.open(name);

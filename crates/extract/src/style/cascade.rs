@@ -6,13 +6,13 @@ use cssparser::{ParseError, Parser, Token};
 use dom_query::NodeRef;
 use hashbrown::HashMap;
 
-use super::declaration::{
-    Declaration, PROPERTIES, Property, Says, Setting, declarations, longhands, wide,
-};
+use super::declaration::{Declaration, Says, declarations, wide};
+use super::property::{PROPERTIES, Property, declared};
 use super::selector::{Key, Selector};
+use super::setting::Setting;
 use super::sheet::{Sheets, in_style, of_attribute};
 use crate::ExtractError;
-use crate::limits::{Limit, Limits, Met};
+use crate::limits::{Limit, Limits};
 
 /// What a comparison of a selector with an element costs besides its depth, and what all of a page may cost. A page that
 /// costs more takes several seconds.
@@ -35,7 +35,17 @@ pub(super) type Variables = Rc<HashMap<String, Rc<str>>>;
 
 /// Which of two declarations holds: the important one, that of a `style` attribute, that of the stronger layer, the more
 /// specific one, the later one.
-type Weight = (bool, bool, u64, u32, usize);
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Weight {
+    is_important: bool,
+    is_attribute: bool,
+    layer: u64,
+    specificity: u32,
+    place: usize,
+}
+
+/// A declaration that is made for an element.
+type Weighed<'a> = (Weight, &'a Declaration);
 
 impl Settings {
     pub(super) fn get(&self, property: Property) -> Option<Setting> {
@@ -44,160 +54,200 @@ impl Settings {
             .filter(|setting| *setting != Setting::Revert)
     }
 
+    /// Whether a property that only does something, or not, does it.
+    pub(super) fn is(&self, property: Property) -> bool {
+        self.get(property) == Some(Setting::Is(true))
+    }
+
+    /// A length, in letters of this size.
+    pub(super) fn pixels(&self, property: Property, size: f32) -> Option<f32> {
+        match self.get(property) {
+            Some(Setting::Length(length)) => Some(length.pixels(size)),
+            _ => None,
+        }
+    }
+
     fn set(&mut self, property: Property, setting: Setting, weight: Weight) {
         let slot = &mut self.all[property as usize];
         if slot.is_none_or(|(other, _)| other <= weight) {
             *slot = Some((weight, setting));
         }
     }
+
+    /// Sets what a value with variables says. What turns out not to be valid is as if nothing were said, here and by
+    /// weaker declarations.
+    fn set_later(&mut self, name: &str, value: Option<&str>, weight: Weight, is_quirky: bool) {
+        let properties = declared(name).map_or(&[][..], |(properties, _)| properties);
+        for property in properties {
+            self.set(*property, wide(*property, "unset"), weight);
+        }
+        for declaration in value.map_or(Vec::new(), |value| declarations(name, value, is_quirky)) {
+            if let Says::Set(property, setting) = declaration.says {
+                self.set(property, setting, weight);
+            }
+        }
+    }
 }
 
-/// The work that a page may cost.
-#[derive(Debug, Default)]
-pub(super) struct Work(u64);
+/// What an element says of itself.
+struct OwnStyle {
+    /// What selectors find it by.
+    keys: Vec<Key>,
+    /// In its `style` attribute.
+    style: Vec<Declaration>,
+    /// In the attributes of old HTML.
+    hints: Vec<Declaration>,
+}
 
-impl Work {
-    pub(super) fn add(&mut self, steps: u64, limits: &Limits) -> Result<(), ExtractError> {
-        self.0 = self.0.saturating_add(steps);
-        if self.0 > MOST {
-            Err(Met {
-                limit: Limit::Time,
-                at: limits.time,
+impl OwnStyle {
+    fn of(node: &NodeRef<'_>, is_quirky: bool) -> Option<Self> {
+        let element = node.element_ref()?;
+        let tag: &str = &element.name.local;
+        let mut own = Self {
+            keys: vec![Key::Any, Key::Tag(tag.to_owned())],
+            style: Vec::new(),
+            hints: Vec::new(),
+        };
+        for attribute in &element.attrs {
+            let value: &str = &attribute.value;
+            match &*attribute.name.local {
+                "id" => own.keys.push(Key::Id(value.to_owned())),
+                "class" => {
+                    let classes = value.split_ascii_whitespace();
+                    own.keys
+                        .extend(classes.map(|class| Key::Class(class.to_owned())));
+                }
+                "style" => own.style = in_style(value, is_quirky),
+                name => own.hints.extend(of_attribute(tag, name, value)),
             }
-            .into())
+        }
+        Some(own)
+    }
+}
+
+/// Finds which declarations hold for the elements of a page.
+pub(super) struct Cascade<'a> {
+    sheets: &'a Sheets,
+    /// How many elements and texts the page has.
+    size: usize,
+    limits: &'a Limits,
+    /// What it has cost so far.
+    work: u64,
+}
+
+impl<'a> Cascade<'a> {
+    pub(super) fn new(sheets: &'a Sheets, size: usize, limits: &'a Limits) -> Self {
+        Self {
+            sheets,
+            size,
+            limits,
+            work: 0,
+        }
+    }
+
+    fn spend(&mut self, steps: u64) -> Result<(), ExtractError> {
+        self.work = self.work.saturating_add(steps);
+        if self.work > MOST {
+            Err(self.limits.met(Limit::Time).into())
         } else {
             Ok(())
         }
     }
-}
 
-/// The settings of an element at this depth, in one with these variables. `matches` compares it with a selector.
-pub(super) fn settings(
-    sheets: &Sheets,
-    node: &NodeRef<'_>,
-    around: &Variables,
-    (depth, size): (usize, usize),
-    (work, limits): (&mut Work, &Limits),
-    matches: &mut dyn FnMut(&Selector) -> bool,
-) -> Result<Settings, ExtractError> {
-    let mut settings = Settings {
-        all: [None; PROPERTIES],
-        variables: around.clone(),
-    };
-    let Some(element) = node.element_ref() else {
-        return Ok(settings);
-    };
-    let mut keys = vec![Key::Any, Key::Tag(element.name.local.to_string())];
-    let (mut style, mut hints) = (Vec::new(), Vec::new());
-    for attribute in &element.attrs {
-        let value: &str = &attribute.value;
-        match &*attribute.name.local {
-            "id" => keys.push(Key::Id(value.to_owned())),
-            "class" => keys.extend(
-                value
-                    .split_ascii_whitespace()
-                    .map(|class| Key::Class(class.to_owned())),
-            ),
-            "style" => style = in_style(value, sheets.is_quirky),
-            name => hints.extend(of_attribute(&element.name.local, name, value)),
-        }
-    }
-    drop(element);
-    let mut all: Vec<(Weight, &Declaration)> = hints
-        .iter()
-        .map(|hint| ((false, false, 0, 0, 0), hint))
-        .collect();
-    for rule in keys
-        .iter()
-        .filter_map(|key| sheets.by_key.get(key))
-        .flatten()
-    {
-        let found = &sheets.rules[*rule];
-        let inside = if found.selector.looks_inside {
-            size as u64
-        } else {
-            0
+    /// The settings of an element at this depth, in one with these variables. `matches` compares it with a selector.
+    pub(super) fn settings(
+        &mut self,
+        node: &NodeRef<'_>,
+        depth: usize,
+        around: &Variables,
+        matches: &mut dyn FnMut(&Selector) -> bool,
+    ) -> Result<Settings, ExtractError> {
+        let mut settings = Settings {
+            all: [None; PROPERTIES],
+            variables: around.clone(),
         };
-        work.add(COMPARISON + depth as u64 + inside, limits)?;
-        if matches(&found.selector) {
-            for declaration in &sheets.declarations[found.declarations] {
-                let is_important = declaration.is_important;
-                let layer = if is_important {
-                    !found.layer
-                } else {
-                    found.layer
-                };
-                all.push((
-                    (
-                        is_important,
-                        false,
-                        layer,
-                        found.selector.specificity,
-                        *rule + 1,
-                    ),
-                    declaration,
-                ));
-            }
-        }
-    }
-    all.extend(
-        style
+        let is_quirky = self.sheets.is_quirky;
+        let Some(own) = OwnStyle::of(node, is_quirky) else {
+            return Ok(settings);
+        };
+        let mut all: Vec<Weighed<'_>> = own
+            .hints
             .iter()
-            .map(|declaration| ((declaration.is_important, true, 0, 0, 0), declaration)),
-    );
-    let mut values = Values {
-        around,
-        own: HashMap::new(),
-        known: HashMap::new(),
-        is_over: false,
-        work: 0,
-    };
-    let mut weights: HashMap<&str, Weight> = HashMap::new();
-    for (weight, declaration) in &all {
-        if let Says::Variable(name, value) = &declaration.says
-            && weights
-                .get(name.as_str())
-                .is_none_or(|other| other <= weight)
-        {
-            weights.insert(name, *weight);
-            values.own.insert(name, value);
+            .map(|hint| (Weight::default(), hint))
+            .collect();
+        self.add_rules(&own.keys, depth, matches, &mut all)?;
+        all.extend(own.style.iter().map(|declaration| {
+            let weight = Weight {
+                is_important: declaration.is_important,
+                is_attribute: true,
+                ..Weight::default()
+            };
+            (weight, declaration)
+        }));
+        let mut values = VariableValues::of(&all, around);
+        if !values.own.is_empty() {
+            settings.variables = values.all();
         }
-    }
-    if !values.own.is_empty() {
-        settings.variables = values.all();
-    }
-    for (weight, declaration) in all {
-        match &declaration.says {
-            Says::Set(property, setting) => settings.set(*property, *setting, weight),
-            Says::Later(name, value) => {
-                let value = values.filled(value, DEPTH);
-                let found = value
-                    .map(|value| declarations(name, &value, sheets.is_quirky))
-                    .unwrap_or_default();
-                // What turns out not to be valid is as if nothing were said, here and by weaker declarations.
-                for property in longhands(name) {
-                    settings.set(*property, wide(*property, "unset"), weight);
+        for (weight, declaration) in all {
+            match &declaration.says {
+                Says::Set(property, setting) => settings.set(*property, *setting, weight),
+                Says::Later(name, value) => {
+                    let value = values.filled(value, DEPTH);
+                    settings.set_later(name, value.as_deref(), weight, is_quirky);
                 }
-                for declaration in found {
-                    if let Says::Set(property, setting) = declaration.says {
-                        settings.set(property, setting, weight);
-                    }
-                }
+                Says::Variable(..) => {}
             }
-            Says::Variable(..) => {}
         }
+        self.spend(if values.is_over { MOST } else { values.work })?;
+        Ok(settings)
     }
-    let Values {
-        is_over,
-        work: steps,
-        ..
-    } = values;
-    work.add(if is_over { MOST } else { steps }, limits)?;
-    Ok(settings)
+
+    /// Adds the declarations of the rules for an element with these keys.
+    fn add_rules<'d>(
+        &mut self,
+        keys: &[Key],
+        depth: usize,
+        matches: &mut dyn FnMut(&Selector) -> bool,
+        all: &mut Vec<Weighed<'d>>,
+    ) -> Result<(), ExtractError>
+    where
+        'a: 'd,
+    {
+        let sheets = self.sheets;
+        let places = keys.iter().filter_map(|key| sheets.by_key.get(key));
+        for &place in places.flatten() {
+            let rule = &sheets.rules[place];
+            let inside = if rule.selector.looks_inside {
+                self.size as u64
+            } else {
+                0
+            };
+            self.spend(COMPARISON + depth as u64 + inside)?;
+            if !matches(&rule.selector) {
+                continue;
+            }
+            for declaration in &sheets.declarations[rule.declarations] {
+                let is_important = declaration.is_important;
+                let weight = Weight {
+                    is_important,
+                    is_attribute: false,
+                    layer: if is_important {
+                        !rule.layer
+                    } else {
+                        rule.layer
+                    },
+                    specificity: rule.selector.specificity,
+                    place: place + 1,
+                };
+                all.push((weight, declaration));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The values of variables.
-struct Values<'a> {
+struct VariableValues<'a> {
     around: &'a Variables,
     /// As the element itself declares them.
     own: HashMap<&'a str, &'a str>,
@@ -206,7 +256,30 @@ struct Values<'a> {
     work: u64,
 }
 
-impl Values<'_> {
+impl<'a> VariableValues<'a> {
+    fn of(all: &[Weighed<'a>], around: &'a Variables) -> Self {
+        let mut heaviest: HashMap<&str, (Weight, &str)> = HashMap::new();
+        for (weight, declaration) in all {
+            if let Says::Variable(name, value) = &declaration.says
+                && heaviest
+                    .get(name.as_str())
+                    .is_none_or(|(other, _)| other <= weight)
+            {
+                heaviest.insert(name, (*weight, value));
+            }
+        }
+        Self {
+            around,
+            own: heaviest
+                .into_iter()
+                .map(|(name, (_, value))| (name, value))
+                .collect(),
+            known: HashMap::new(),
+            is_over: false,
+            work: 0,
+        }
+    }
+
     /// All variables of the element.
     fn all(&mut self) -> Variables {
         let mut all = HashMap::clone(self.around);

@@ -2,7 +2,8 @@
 
 use cssparser::{ParseError, Parser, Token};
 
-use super::declaration::{declarations, longhands};
+use super::declaration::declarations;
+use super::property::declared;
 use super::selector;
 use super::value::{HEIGHT, Length, USUAL_SIZE, WIDTH, Word, words};
 
@@ -183,37 +184,35 @@ fn feature(function: &str, text: &str) -> Truth {
         ([], [Word::Delim(':'), value @ ..], Known::Number(actual)) => {
             compare(actual, limit, number(value)?)
         }
-        (before, after, Known::Number(actual)) if limit == "=" => {
-            let (sign, value) = split(after);
-            let behind = if after.is_empty() {
-                Some(true)
-            } else {
-                compare(actual, &sign, number(value)?)
-            };
-            if before.is_empty() {
-                return behind;
-            }
-            let reversed: Vec<Word> = before.iter().rev().cloned().collect();
-            let (sign, value) = split(&reversed);
-            // `1px <= width`, of which the sign is reversed: `=<`.
-            let sign: String = sign
-                .chars()
-                .rev()
-                .map(|c| {
-                    if c == '<' {
-                        '>'
-                    } else if c == '>' {
-                        '<'
-                    } else {
-                        c
-                    }
-                })
-                .collect();
-            let value: Vec<Word> = value.iter().rev().cloned().collect();
-            both(compare(actual, &sign, number(&value)?), behind)
-        }
+        (before, after, Known::Number(actual)) if limit == "=" => range(before, actual, after),
         _ => None,
     }
+}
+
+/// Whether a comparison holds with what is before or behind the feature, or with both.
+fn range(before: &[Word], actual: f32, after: &[Word]) -> Truth {
+    let count = after.iter().take_while(|word| is_sign(word)).count();
+    let (sign, value) = after.split_at(count);
+    let behind = if after.is_empty() {
+        Some(true)
+    } else {
+        compare(actual, &written(sign), number(value)?)
+    };
+    if before.is_empty() {
+        return behind;
+    }
+    let count = before.iter().rev().take_while(|word| is_sign(word)).count();
+    let (value, sign) = before.split_at(before.len() - count);
+    // `1px <= width` is `width >= 1px`.
+    let sign = match written(sign).as_str() {
+        "<" => ">",
+        "<=" => ">=",
+        ">" => "<",
+        ">=" => "<=",
+        "=" => "=",
+        _ => "",
+    };
+    both(compare(actual, sign, number(value)?), behind)
 }
 
 /// A name without `min-` or `max-`, and how it is compared.
@@ -226,23 +225,18 @@ fn limited(name: &str) -> (&str, &'static str) {
     (name, "=")
 }
 
-/// The sign at the start of a comparison, and what follows.
-fn split(words: &[Word]) -> (String, &[Word]) {
-    let count = words
-        .iter()
-        .take_while(|word| matches!(word, Word::Delim('<' | '>' | '=')))
-        .count();
-    let sign = words[..count]
-        .iter()
-        .map(|word| {
-            if let Word::Delim(sign) = word {
-                *sign
-            } else {
-                ' '
-            }
+fn is_sign(word: &Word) -> bool {
+    matches!(word, Word::Delim('<' | '>' | '='))
+}
+
+/// The sign of a comparison.
+fn written(sign: &[Word]) -> String {
+    sign.iter()
+        .filter_map(|word| match word {
+            Word::Delim(char) => Some(*char),
+            _ => None,
         })
-        .collect();
-    (sign, &words[count..])
+        .collect()
 }
 
 fn number(words: &[Word]) -> Option<f32> {
@@ -295,7 +289,7 @@ fn support(function: &str, text: &str) -> Truth {
         "" => {
             let (name, value) = text.split_once(':')?;
             let (name, value) = (name.trim().to_ascii_lowercase(), value.trim());
-            if name.starts_with("--") || !longhands(&name).is_empty() {
+            if name.starts_with("--") || declared(&name).is_some() {
                 return Some(!declarations(&name, value, false).is_empty());
             }
             let (_, values) = SUPPORTED.iter().find(|(supported, _)| *supported == name)?;

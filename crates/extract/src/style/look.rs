@@ -1,8 +1,10 @@
 //! What an element looks like, as far as it can hide its text.
 
 use super::cascade::{Settings, Variables};
-use super::declaration::{Display, Position, Property, Setting, is_far};
 use super::paint::Paint;
+use super::property::Property;
+use super::setting::{Display, Positioning, Setting};
+use super::shape::is_far;
 use super::value::{HEIGHT, USUAL_SIZE, WIDTH};
 use super::{FAINTEST, SMALLEST_BOX, SMALLEST_LETTERS};
 use crate::colour::Colour;
@@ -82,9 +84,9 @@ pub(super) struct Look {
     leaves_no_gap: bool,
     /// Whether it is in a box that is clipped away, and whether that box holds what is placed elsewhere.
     clipped: Option<bool>,
-    place: Place,
+    place: BoxPlace,
     /// Where the nearest box is that is placed itself.
-    base: Option<Place>,
+    base: Option<BoxPlace>,
     is_invisible: bool,
     opacity: f32,
     letters: Paint,
@@ -112,7 +114,7 @@ pub(super) struct Look {
 
 /// Where something is, from where it would be.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct BoxPlace {
     /// To the right and down, in pixels.
     x: f32,
     y: f32,
@@ -121,7 +123,7 @@ struct Place {
     leaves_no_gap: bool,
 }
 
-impl Place {
+impl BoxPlace {
     fn is_off_page(self) -> bool {
         is_far(self.x) || is_far(self.y.min(0.0)) || self.is_short
     }
@@ -133,7 +135,7 @@ impl Default for Look {
             all: None,
             leaves_no_gap: false,
             clipped: None,
-            place: Place::default(),
+            place: BoxPlace::default(),
             base: None,
             is_invisible: false,
             opacity: 1.0,
@@ -236,14 +238,7 @@ impl Look {
         look.variables = settings.variables.clone();
         look.inherit(element, settings);
         look.is_drawing = name == "svg" || look.is_drawing && name != "foreignObject";
-        let display = match settings.get(Property::Display) {
-            Some(Setting::Display(Display::None)) if element.is_note => Display::Block,
-            Some(Setting::Display(display)) => display,
-            None if element.is_hidden => Display::None,
-            _ if BOXES.contains(&name) => Display::Block,
-            _ if TABLES.contains(&name) => Display::Table,
-            _ => Display::Inline,
-        };
+        let display = display(element, settings);
         if display == Display::None {
             let by_attribute = element.is_hidden && settings.get(Property::Display).is_none();
             look.all = Some(if by_attribute {
@@ -263,31 +258,38 @@ impl Look {
 
     /// What an element takes over from the one around it, unless its own settings say otherwise.
     fn inherit(&mut self, element: &Element<'_>, settings: &Settings) {
-        let name = element.name;
         match settings.get(Property::FontSize) {
             Some(Setting::Size(size)) => self.size = size.size(self.size).clamp(0.0, 10_000.0),
             Some(_) => {}
-            None => self.size *= usual_factor(name),
+            None => self.size *= usual_factor(element.name),
         }
         if let Some(Setting::Is(hides)) = settings.get(Property::Visibility) {
             self.is_invisible = hides;
         }
-        if let Some(Setting::Length(indent)) = settings.get(Property::Indent) {
-            self.indent = indent.pixels(self.size);
+        if let Some(indent) = settings.pixels(Property::Indent, self.size) {
+            self.indent = indent;
         }
         if let Some(Setting::Is(ends_right)) = settings.get(Property::Align) {
             self.ends_right = ends_right;
         }
+        self.inherit_colours(element, settings);
+        if let Some(width) = settings.pixels(Property::StrokeWidth, self.size) {
+            self.stroke_width = width;
+        }
+    }
+
+    fn inherit_colours(&mut self, element: &Element<'_>, settings: &Settings) {
         if let Some(Setting::Paint(paint)) = settings.get(Property::Links) {
             self.links = paint;
         }
-        let own = COLOURED.iter().find(|(coloured, ..)| *coloured == name);
         match settings.get(Property::Colour) {
             Some(Setting::Paint(paint)) if paint != Paint::Current => self.letters = paint,
             Some(_) => {}
             None if element.is_link => self.letters = self.links,
             None => {
-                self.letters = own.map_or(self.letters, |(_, letters, _)| Paint::of_hex(letters))
+                if let Some((letters, _)) = own_colours(element.name) {
+                    self.letters = letters;
+                }
             }
         }
         match settings.get(Property::Fill) {
@@ -295,21 +297,18 @@ impl Look {
             Some(Setting::Paint(paint)) => self.fill = Some(paint),
             _ => {}
         }
-        for (property, place) in [
+        for (property, painted) in [
             (Property::Shadow, &mut self.shadow),
             (Property::Stroke, &mut self.stroke),
         ] {
             if let Some(Setting::Paint(paint)) = settings.get(property) {
                 // A shadow has the colour that letters have here, also where it is inherited.
-                *place = if paint == Paint::Current {
+                *painted = if paint == Paint::Current {
                     self.letters
                 } else {
                     paint
                 };
             }
-        }
-        if let Some(Setting::Length(width)) = settings.get(Property::StrokeWidth) {
-            self.stroke_width = width.pixels(self.size);
         }
     }
 
@@ -330,103 +329,77 @@ impl Look {
         if let Some(Setting::Number(zoom)) = settings.get(Property::Zoom) {
             self.scale *= zoom;
         }
-        let is = |property| settings.get(property) == Some(Setting::Is(true));
         let placed = match settings.get(Property::Position) {
             Some(Setting::Position(position)) => position,
-            _ => Position::Static,
+            _ => Positioning::Static,
         };
-        let is_out = matches!(placed, Position::Absolute | Position::Fixed);
-        let is_box = is_out || is(Property::Float) || display != Display::Inline;
+        let is_out = matches!(placed, Positioning::Absolute | Positioning::Fixed);
+        let is_box = is_out || settings.is(Property::Float) || display != Display::Inline;
         if display == Display::Flex {
-            self.flexible = Some(is(Property::Column));
+            self.flexible = Some(settings.is(Property::Column));
         }
         // What is placed elsewhere leaves a box that clips what is in it, unless that box is placed itself.
         if is_out
             && self
                 .clipped
-                .is_some_and(|holds| !holds || placed == Position::Fixed)
+                .is_some_and(|holds| !holds || placed == Positioning::Fixed)
         {
             self.clipped = None;
         }
-        let shape = self.move_box(element, (placed, is_box), settings);
-        if is(Property::ClipPath) || is_out && is(Property::Clip) || shape < 0.001 {
+        let scale = self.move_box(element, (placed, is_box), settings);
+        let is_clipped = settings.is(Property::ClipPath) || is_out && settings.is(Property::Clip);
+        if is_clipped || scale < 0.001 {
             self.all = Some(Hiding::Clipped);
             self.leaves_no_gap = is_out;
-        } else if is_box && is(Property::ContentVisibility) {
+        } else if is_box && settings.is(Property::ContentVisibility) {
             self.all = Some(Hiding::DisplayNone);
             self.leaves_no_gap = is_out;
         } else if is_box
             && display != Display::Table
-            && is(Property::Overflow)
-            && self.has_no_size(settings, flexible)
+            && settings.is(Property::Overflow)
+            && [ACROSS, DOWN]
+                .iter()
+                .any(|side| self.has_no_size(side, settings, flexible))
         {
-            self.clipped = Some(placed != Position::Static || self.clipped == Some(true));
+            self.clipped = Some(placed != Positioning::Static || self.clipped == Some(true));
         }
     }
 
     /// Whether a box has no width or no height.
-    fn has_no_size(&self, settings: &Settings, flexible: Option<bool>) -> bool {
-        use Property as P;
-        let length = |property| match settings.get(property) {
-            Some(Setting::Length(length)) => Some(length.pixels(self.size)),
-            _ => None,
+    fn has_no_size(&self, side: &Side, settings: &Settings, flexible: Option<bool>) -> bool {
+        let length = |property| settings.pixels(property, self.size);
+        let is_flexed = flexible == Some(side.is_down);
+        if is_flexed
+            && matches!(settings.get(Property::Grow), Some(Setting::Number(grow)) if grow > 0.0)
+        {
+            return false;
+        }
+        let has_basis = settings
+            .get(Property::Basis)
+            .is_some_and(|basis| basis != Setting::Usual);
+        let given = if is_flexed && has_basis {
+            length(Property::Basis)
+        } else {
+            length(side.size)
         };
-        let is_set = |property| {
-            settings
-                .get(property)
-                .is_some_and(|setting| setting != Setting::Usual)
+        let most = length(side.most);
+        let Some(actual) = given.into_iter().chain(most).reduce(f32::min) else {
+            return false;
         };
-        let grows = matches!(settings.get(P::Grow), Some(Setting::Number(grow)) if grow > 0.0);
-        let is_small = |of: P, least: P, most: P, sides: [P; 2], is_column: bool| {
-            let is_flexed = flexible == Some(is_column);
-            if is_flexed && grows {
-                return false;
-            }
-            let given = if is_flexed && is_set(P::Basis) {
-                length(P::Basis)
-            } else {
-                length(of)
-            };
-            let size = match (given, length(most)) {
-                (Some(given), Some(most)) => given.min(most),
-                (Some(given), None) => given,
-                (None, Some(most)) => most,
-                (None, None) => return false,
-            };
-            let padding: f32 = sides.into_iter().filter_map(length).sum();
-            size.max(length(least).unwrap_or(0.0)) + padding < SMALLEST_BOX
-        };
-        is_small(
-            P::Width,
-            P::MinWidth,
-            P::MaxWidth,
-            [P::PaddingLeft, P::PaddingRight],
-            false,
-        ) || is_small(
-            P::Height,
-            P::MinHeight,
-            P::MaxHeight,
-            [P::PaddingTop, P::PaddingBottom],
-            true,
-        )
+        let padding: f32 = side.padding.into_iter().filter_map(length).sum();
+        actual.max(length(side.least).unwrap_or(0.0)) + padding < SMALLEST_BOX
     }
 
     /// Paints the background of a box.
     fn paint_background(&mut self, name: &str, settings: &Settings) {
-        let is = |property| settings.get(property) == Some(Setting::Is(true));
-        let own = COLOURED.iter().find(|(coloured, ..)| *coloured == name);
         let paint = match settings.get(Property::Background) {
+            _ if settings.is(Property::BackgroundImage) => Paint::Unknown,
             Some(Setting::Paint(Paint::Current)) => self.letters,
             Some(Setting::Paint(paint)) => paint,
             Some(_) => Paint::NONE,
-            None => own.map_or(Paint::NONE, |(.., background)| Paint::of_hex(background)),
+            None => own_colours(name).map_or(Paint::NONE, |(_, background)| background),
         };
-        let paint = if is(Property::BackgroundImage) {
-            Paint::Unknown
-        } else {
-            paint
-        };
-        if is(Property::BackgroundClip) {
+        if settings.is(Property::BackgroundClip) {
             self.within = paint;
         } else if paint != Paint::NONE {
             self.within = Paint::NONE;
@@ -438,81 +411,148 @@ impl Look {
     fn move_box(
         &mut self,
         element: &mut Element<'_>,
-        (placed, is_box): (Position, bool),
+        (placed, is_box): (Positioning, bool),
         settings: &Settings,
     ) -> f32 {
-        use Property as P;
-        let size = self.size;
-        let length = |property| match settings.get(property) {
-            Some(Setting::Length(length)) => Some(length.pixels(size)),
-            _ => None,
-        };
-        let is_out = matches!(placed, Position::Absolute | Position::Fixed);
+        let is_out = matches!(placed, Positioning::Absolute | Positioning::Fixed);
         let before = self.place;
-        let (left, right, top, bottom) = (
-            length(P::Left),
-            length(P::Right),
-            length(P::Top),
-            length(P::Bottom),
-        );
-        let mut place = before;
-        if is_out {
-            let base = self.base.filter(|_| placed == Position::Absolute);
-            // How far the other side of the box around it is, at most.
-            let height = if base.is_some() { 4.0 * HEIGHT } else { HEIGHT };
-            let beyond = |side: f32, all: f32| {
-                if side >= all {
-                    -2.0 * WIDTH - side
-                } else {
-                    0.0
-                }
-            };
-            if left.or(right).is_some() {
-                place.x = base.unwrap_or_default().x;
-                place.x += left.unwrap_or_else(|| beyond(right.unwrap_or(0.0), WIDTH));
-            }
-            if top.or(bottom).is_some() {
-                place.y = base.unwrap_or_default().y;
-                place.y += top.unwrap_or_else(|| beyond(bottom.unwrap_or(0.0), height));
-            }
-        } else if placed == Position::Relative {
-            place.x += left.unwrap_or_else(|| -right.unwrap_or(0.0));
-            place.y += top.unwrap_or_else(|| -bottom.unwrap_or(0.0));
-        }
-        let (mut shape, mut is_shaped) = (1.0, false);
+        let mut place = self.placed(placed, settings);
+        let shape = if is_box { shape(settings) } else { None };
+        let (scale, right, down) = shape.unwrap_or((1.0, 0.0, 0.0));
         if is_box {
-            let is_centred = settings.get(P::MarginLeft) == Some(Setting::Usual);
-            let width = length(P::Width)
-                .or(length(P::MaxWidth))
-                .filter(|_| is_centred);
-            let margin =
-                length(P::MarginLeft).filter(|margin| *margin > 0.0 || !self.ends_right || is_out);
-            place.x += width.map_or(0.0, |width| ((WIDTH - width) / 2.0).max(0.0));
-            place.x += margin.unwrap_or(0.0) + length(P::PaddingLeft).unwrap_or(0.0);
-            place.y += length(P::MarginTop).unwrap_or(0.0) + length(P::PaddingTop).unwrap_or(0.0);
-            for property in [P::Transform, P::Scale, P::Translate, P::Rotate] {
-                if let Some(Setting::Shape { scale, x, y }) = settings.get(property) {
-                    (shape, is_shaped) = (shape * scale, true);
-                    (place.x, place.y) = (place.x + x, place.y + y);
-                }
-            }
-            let shift = place.x
-                + if self.ends_right {
-                    0.0
-                } else {
-                    self.indent.min(0.0)
-                };
+            place.x += self.margin(is_out, settings) + right;
+            place.y += settings
+                .pixels(Property::MarginTop, self.size)
+                .unwrap_or(0.0)
+                + settings
+                    .pixels(Property::PaddingTop, self.size)
+                    .unwrap_or(0.0)
+                + down;
+            let shift = if self.ends_right {
+                place.x
+            } else {
+                place.x + self.indent.min(0.0)
+            };
             place.is_short = shift < FAR_FOR_SHORT
                 && (element.is_short)((-shift / LETTER).min(LONGEST) as usize);
-            self.scale *= shape;
+            self.scale *= scale;
         }
         place.leaves_no_gap = is_out || before.leaves_no_gap && before.is_off_page();
         self.place = place;
-        if placed != Position::Static || is_shaped {
+        if placed != Positioning::Static || shape.is_some() {
             self.base = Some(place);
         }
-        shape
+        scale
     }
+
+    /// Where a box is that is placed so, without its margins.
+    fn placed(&self, placed: Positioning, settings: &Settings) -> BoxPlace {
+        let side = |property| settings.pixels(property, self.size);
+        let (left, right) = (side(Property::Left), side(Property::Right));
+        let (top, bottom) = (side(Property::Top), side(Property::Bottom));
+        let mut place = self.place;
+        match placed {
+            Positioning::Static => {}
+            Positioning::Relative => {
+                place.x += left.unwrap_or_else(|| -right.unwrap_or(0.0));
+                place.y += top.unwrap_or_else(|| -bottom.unwrap_or(0.0));
+            }
+            Positioning::Absolute | Positioning::Fixed => {
+                let base = self.base.filter(|_| placed == Positioning::Absolute);
+                // How far the other side of the box around it is, at most.
+                let height = if base.is_some() { 4.0 * HEIGHT } else { HEIGHT };
+                let base = base.unwrap_or_default();
+                if let Some(x) = left.or_else(|| Some(beyond(right?, WIDTH))) {
+                    place.x = base.x + x;
+                }
+                if let Some(y) = top.or_else(|| Some(beyond(bottom?, height))) {
+                    place.y = base.y + y;
+                }
+            }
+        }
+        place
+    }
+
+    /// How far the margin and the padding of a box move it to the right.
+    fn margin(&self, is_out: bool, settings: &Settings) -> f32 {
+        let length = |property| settings.pixels(property, self.size);
+        let is_centred = settings.get(Property::MarginLeft) == Some(Setting::Usual);
+        let width = length(Property::Width)
+            .or(length(Property::MaxWidth))
+            .filter(|_| is_centred);
+        let margin = length(Property::MarginLeft)
+            .filter(|margin| *margin > 0.0 || !self.ends_right || is_out);
+        width.map_or(0.0, |width| ((WIDTH - width) / 2.0).max(0.0))
+            + margin.unwrap_or(0.0)
+            + length(Property::PaddingLeft).unwrap_or(0.0)
+    }
+}
+
+/// The properties of the size of a box in one direction.
+struct Side {
+    size: Property,
+    least: Property,
+    most: Property,
+    padding: [Property; 2],
+    is_down: bool,
+}
+
+const ACROSS: Side = Side {
+    size: Property::Width,
+    least: Property::MinWidth,
+    most: Property::MaxWidth,
+    padding: [Property::PaddingLeft, Property::PaddingRight],
+    is_down: false,
+};
+const DOWN: Side = Side {
+    size: Property::Height,
+    least: Property::MinHeight,
+    most: Property::MaxHeight,
+    padding: [Property::PaddingTop, Property::PaddingBottom],
+    is_down: true,
+};
+
+fn display(element: &Element<'_>, settings: &Settings) -> Display {
+    match settings.get(Property::Display) {
+        Some(Setting::Display(Display::None)) if element.is_note => Display::Block,
+        Some(Setting::Display(display)) => display,
+        None if element.is_hidden => Display::None,
+        _ if BOXES.contains(&element.name) => Display::Block,
+        _ if TABLES.contains(&element.name) => Display::Table,
+        _ => Display::Inline,
+    }
+}
+
+/// The letters and the background of an element that has colours of its own.
+fn own_colours(name: &str) -> Option<(Paint, Paint)> {
+    let (_, letters, background) = COLOURED.iter().find(|(coloured, ..)| *coloured == name)?;
+    Some((Paint::of_hex(letters), Paint::of_hex(background)))
+}
+
+/// Where something is that is this far from the other side of a box of such a size.
+fn beyond(side: f32, all: f32) -> f32 {
+    if side >= all {
+        -2.0 * WIDTH - side
+    } else {
+        0.0
+    }
+}
+
+/// How many times larger transformations make a box, and by how many pixels they move it, if there are any.
+fn shape(settings: &Settings) -> Option<(f32, f32, f32)> {
+    let mut all = None;
+    for property in [
+        Property::Transform,
+        Property::Scale,
+        Property::Translate,
+        Property::Rotate,
+    ] {
+        if let Some(Setting::Shape { scale, x, y }) = settings.get(property) {
+            let (scale_before, x_before, y_before) = all.unwrap_or((1.0, 0.0, 0.0));
+            all = Some((scale_before * scale, x_before + x, y_before + y));
+        }
+    }
+    all
 }
 
 /// How many times larger the letters of an element are than those around it, without any style.

@@ -1,5 +1,7 @@
 //! What letters and boxes are painted with.
 
+use color::ColorSpaceTag;
+
 use super::super::colour::Colour;
 use super::value::Word;
 
@@ -14,18 +16,31 @@ pub(super) enum Paint {
     Unknown,
 }
 
-/// The whole of each part of a colour, by the function that makes it.
-const FUNCTIONS: &[(&str, [f32; 3])] = &[
-    ("rgb", [255.0, 255.0, 255.0]),
-    ("rgba", [255.0, 255.0, 255.0]),
-    ("hsl", [360.0, 100.0, 100.0]),
-    ("hsla", [360.0, 100.0, 100.0]),
-    ("hwb", [360.0, 100.0, 100.0]),
-    ("lab", [100.0, 125.0, 125.0]),
-    ("lch", [100.0, 150.0, 360.0]),
-    ("oklab", [1.0, 0.4, 0.4]),
-    ("oklch", [1.0, 0.4, 360.0]),
-    ("color", [1.0, 1.0, 1.0]),
+/// The functions that make colours, the whole of each part, and the space that they are in.
+const FUNCTIONS: &[(&str, [f32; 3], ColorSpaceTag)] = &[
+    ("rgb", [255.0, 255.0, 255.0], ColorSpaceTag::Srgb),
+    ("rgba", [255.0, 255.0, 255.0], ColorSpaceTag::Srgb),
+    ("hsl", [360.0, 100.0, 100.0], ColorSpaceTag::Hsl),
+    ("hsla", [360.0, 100.0, 100.0], ColorSpaceTag::Hsl),
+    ("hwb", [360.0, 100.0, 100.0], ColorSpaceTag::Hwb),
+    ("lab", [100.0, 125.0, 125.0], ColorSpaceTag::Lab),
+    ("lch", [100.0, 150.0, 360.0], ColorSpaceTag::Lch),
+    ("oklab", [1.0, 0.4, 0.4], ColorSpaceTag::Oklab),
+    ("oklch", [1.0, 0.4, 360.0], ColorSpaceTag::Oklch),
+    ("color", [1.0, 1.0, 1.0], ColorSpaceTag::Srgb),
+];
+
+/// The spaces of `color(…)`.
+const SPACES: &[(&str, ColorSpaceTag)] = &[
+    ("srgb", ColorSpaceTag::Srgb),
+    ("srgb-linear", ColorSpaceTag::LinearSrgb),
+    ("display-p3", ColorSpaceTag::DisplayP3),
+    ("a98-rgb", ColorSpaceTag::A98Rgb),
+    ("prophoto-rgb", ColorSpaceTag::ProphotoRgb),
+    ("rec2020", ColorSpaceTag::Rec2020),
+    ("xyz", ColorSpaceTag::XyzD65),
+    ("xyz-d65", ColorSpaceTag::XyzD65),
+    ("xyz-d50", ColorSpaceTag::XyzD50),
 ];
 
 /// The colours of a browser's own parts, as they usually are.
@@ -95,10 +110,7 @@ impl Paint {
             Word::Function(name, inner) => match name.as_str() {
                 "color-mix" => mixture(inner),
                 "light-dark" => Self::of(inner.first()?),
-                name => {
-                    let (_, wholes) = FUNCTIONS.iter().find(|(function, _)| *function == name)?;
-                    of_parts(name, *wholes, inner)
-                }
+                name => of_parts(name, inner),
             },
             _ => None,
         }
@@ -142,53 +154,64 @@ impl Paint {
 }
 
 /// A colour by its parts.
-fn of_parts(function: &str, wholes: [f32; 3], words: &[Word]) -> Option<Paint> {
+fn of_parts(function: &str, words: &[Word]) -> Option<Paint> {
+    let &(_, wholes, usual) = FUNCTIONS.iter().find(|(name, ..)| *name == function)?;
     let (space, words) = match words {
         [Word::Ident(first), ..] if first == "from" => return Some(Paint::Unknown),
-        [Word::Ident(space), rest @ ..] if function == "color" => (space.as_str(), rest),
-        words => (function, words),
+        [Word::Ident(name), rest @ ..] if function == "color" => {
+            let known = SPACES.iter().find(|(space, _)| space == name);
+            // Others differ little in what can be seen.
+            (known.map_or(usual, |(_, space)| *space), rest)
+        }
+        words => (usual, words),
     };
     let parts: Vec<&Word> = words
         .iter()
         .filter(|word| !matches!(word, Word::Delim(',' | '/')))
         .collect();
-    if parts.len() != 3 && parts.len() != 4 {
-        return None;
-    }
     if parts.iter().any(|word| matches!(word, Word::Function(..))) {
-        return Some(Paint::Unknown);
+        return matches!(parts.len(), 3 | 4).then_some(Paint::Unknown);
     }
-    let number = |word: &Word, whole: f32| match word {
+    let (&[first, second, third], alpha) = parts.split_first_chunk()?;
+    let alpha = match *alpha {
+        [] => 1.0,
+        [alpha] => part(alpha, 1.0)?,
+        _ => return None,
+    };
+    let mut parts = [
+        part(first, wholes[0])?,
+        part(second, wholes[1])?,
+        part(third, wholes[2])?,
+    ];
+    match (space, &mut parts) {
+        (ColorSpaceTag::Srgb, parts) => (0..3).for_each(|place| parts[place] /= wholes[place]),
+        (ColorSpaceTag::Hsl | ColorSpaceTag::Hwb, [_, second, third]) => {
+            (*second, *third) = (second.clamp(0.0, 100.0), third.clamp(0.0, 100.0));
+        }
+        _ => {}
+    }
+    let colour = on_screen(space, parts);
+    Some(Paint::Colour(colour, alpha.clamp(0.0, 1.0)))
+}
+
+/// A colour of some space, as a screen shows it.
+fn on_screen(space: ColorSpaceTag, parts: [f32; 3]) -> Colour {
+    of_bytes(
+        space
+            .convert(ColorSpaceTag::Srgb, parts)
+            .map(|part| 255.0 * part),
+    )
+}
+
+/// A part of a colour, as a number.
+fn part(word: &Word, whole: f32) -> Option<f32> {
+    match word {
         Word::Number(number) => Some(*number),
         Word::Percent(share) => Some(share * whole),
         Word::Angle(degrees) if whole > 255.0 => Some(*degrees),
         Word::Ident(name) if name == "none" => Some(0.0),
         _ => None,
-    };
-    let [a, b, c] = [0, 1, 2].map(|i| number(parts[i], wholes[i]));
-    let (a, b, c) = (a?, b?, c?);
-    let alpha = parts.get(3).map_or(Some(1.0), |word| number(word, 1.0))?;
-    let colour = match space {
-        "rgb" | "rgba" => of_bytes([a, b, c]),
-        "hsl" | "hsla" => of_bytes(hsl(a, b, c).map(|part| part * 255.0)),
-        "hwb" => {
-            let (white, black) = (b.max(0.0) / 100.0, c.max(0.0) / 100.0);
-            let both = (white + black).max(1.0);
-            of_bytes(
-                hsl(a, 100.0, 50.0)
-                    .map(|part| 255.0 * (part * (1.0 - (white + black) / both) + white / both)),
-            )
-        }
-        "lab" => of_lab(a, b, c),
-        "lch" => of_lab(a, b * c.to_radians().cos(), b * c.to_radians().sin()),
-        "oklab" => of_oklab(a, b, c),
-        "oklch" => of_oklab(a, b * c.to_radians().cos(), b * c.to_radians().sin()),
-        "srgb-linear" => of_linear([a, b, c]),
-        space if space.starts_with("xyz") => of_xyz(a, b, c),
-        // Others differ little in what can be seen.
-        _ => of_bytes([a * 255.0, b * 255.0, c * 255.0]),
-    };
-    Some(Paint::Colour(colour, alpha.clamp(0.0, 1.0)))
+    }
 }
 
 /// A mixture of two colours. In which space they are mixed matters little.
@@ -228,66 +251,6 @@ fn mixture(words: &[Word]) -> Option<Paint> {
 fn of_bytes(parts: [f32; 3]) -> Colour {
     let [red, green, blue] = parts.map(|part| part.round().clamp(0.0, 255.0) as u8);
     Colour { red, green, blue }
-}
-
-/// The parts are from 0 to 1.
-fn hsl(hue: f32, saturation: f32, lightness: f32) -> [f32; 3] {
-    let (saturation, lightness) = (
-        (saturation / 100.0).clamp(0.0, 1.0),
-        (lightness / 100.0).clamp(0.0, 1.0),
-    );
-    [0.0, 8.0, 4.0].map(|n| {
-        let k = (n + hue / 30.0).rem_euclid(12.0);
-        let amount = saturation * lightness.min(1.0 - lightness);
-        lightness - amount * (k - 3.0).min(9.0 - k).clamp(-1.0, 1.0)
-    })
-}
-
-fn of_linear(parts: [f32; 3]) -> Colour {
-    of_bytes(parts.map(|part| {
-        255.0
-            * if part <= 0.003_130_8 {
-                part * 12.92
-            } else {
-                1.055 * part.powf(1.0 / 2.4) - 0.055
-            }
-    }))
-}
-
-fn of_xyz(x: f32, y: f32, z: f32) -> Colour {
-    of_linear([
-        3.2410 * x - 1.5374 * y - 0.4986 * z,
-        -0.9692 * x + 1.8760 * y + 0.0416 * z,
-        0.0556 * x - 0.2040 * y + 1.0570 * z,
-    ])
-}
-
-fn of_lab(lightness: f32, a: f32, b: f32) -> Colour {
-    let y = (lightness + 16.0) / 116.0;
-    let part = |f: f32| {
-        if f > 6.0 / 29.0 {
-            f.powi(3)
-        } else {
-            (116.0 * f - 16.0) / 903.3
-        }
-    };
-    // The white of a screen.
-    of_xyz(
-        0.9505 * part(y + a / 500.0),
-        part(y),
-        1.089 * part(y - b / 200.0),
-    )
-}
-
-fn of_oklab(lightness: f32, a: f32, b: f32) -> Colour {
-    let long = (lightness + 0.396_338 * a + 0.215_804 * b).powi(3);
-    let medium = (lightness - 0.105_561 * a - 0.063_854 * b).powi(3);
-    let short = (lightness - 0.089_484 * a - 1.291_486 * b).powi(3);
-    of_linear([
-        4.076_742 * long - 3.307_712 * medium + 0.230_97 * short,
-        -1.268_438 * long + 2.609_757 * medium - 0.341_319 * short,
-        -0.004_196 * long - 0.703_419 * medium + 1.707_615 * short,
-    ])
 }
 
 #[cfg(test)]

@@ -202,41 +202,15 @@ fn function(parser: &mut Parser<'_>, name: &str, depth: usize) -> Result<String,
     let inner = inner.map_err(|_| Without::End)?;
     match name.as_str() {
         "lang" | "dir" => {
-            let language = |value: &str| {
-                let value: String = value
-                    .chars()
-                    .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
-                    .collect();
-                match (name.as_str(), value.as_str()) {
-                    ("dir", "ltr") => ":not([dir=rtl], [dir=rtl] *)".to_owned(),
-                    ("dir", value) => format!("[dir=\"{value}\"], [dir=\"{value}\"] *"),
-                    (_, value) => format!("[lang|=\"{value}\" i], [lang|=\"{value}\" i] *"),
-                }
-            };
-            Ok(format!(
-                ":is({})",
-                inner.split(',').map(language).collect::<Vec<_>>().join(",")
-            ))
+            let all: Vec<String> = inner
+                .split(',')
+                .map(|value| language(&name, value))
+                .collect();
+            Ok(format!(":is({})", all.join(",")))
         }
         "is" | "where" | "-webkit-any" | "not" | "has" => {
             let depth = depth.checked_sub(1).ok_or(Without::End)?;
-            let forgives = !matches!(name.as_str(), "not" | "has");
-            let mut all = Vec::new();
-            for one in in_list(inner) {
-                let mut known = String::new();
-                match rewrite(&mut Parser::new(one), &mut known, depth) {
-                    Ok(()) => all.push(known),
-                    Err(Without::End) => return Err(Without::End),
-                    Err(_) if forgives => {}
-                    Err(_) => return Err(Without::Meaning),
-                }
-            }
-            let name = if name == "-webkit-any" { "is" } else { &name };
-            Ok(if all.is_empty() {
-                ":not(*)".to_owned()
-            } else {
-                format!(":{name}({})", all.join(","))
-            })
+            rewrite_list(&name, inner, depth)
         }
         name if name.starts_with("nth-") => Ok(format!(":{name}({inner})")),
         // Only our library knows others.
@@ -244,76 +218,137 @@ fn function(parser: &mut Parser<'_>, name: &str, depth: usize) -> Result<String,
     }
 }
 
+/// Writes `:lang(…)` or `:dir(…)` as what it looks for in attributes.
+fn language(name: &str, value: &str) -> String {
+    let value: String = value
+        .chars()
+        .filter(|c| c.is_ascii_alphanumeric() || *c == '-')
+        .collect();
+    match (name, value.as_str()) {
+        ("dir", "ltr") => ":not([dir=rtl], [dir=rtl] *)".to_owned(),
+        ("dir", value) => format!("[dir=\"{value}\"], [dir=\"{value}\"] *"),
+        (_, value) => format!("[lang|=\"{value}\" i], [lang|=\"{value}\" i] *"),
+    }
+}
+
+/// Writes a pseudo-class whose arguments are selectors.
+fn rewrite_list(name: &str, selectors: &str, depth: usize) -> Result<String, Without> {
+    let forgives = !matches!(name, "not" | "has");
+    let mut all = Vec::new();
+    for selector in in_list(selectors) {
+        let mut known = String::new();
+        match rewrite(&mut Parser::new(selector), &mut known, depth) {
+            Ok(()) => all.push(known),
+            Err(Without::End) => return Err(Without::End),
+            Err(_) if forgives => {}
+            Err(_) => return Err(Without::Meaning),
+        }
+    }
+    if all.is_empty() {
+        return Ok(":not(*)".to_owned());
+    }
+    let name = if name == "-webkit-any" { "is" } else { name };
+    Ok(format!(":{name}({})", all.join(",")))
+}
+
 /// The specificity of a selector, and what its last part needs. Of a list: the largest specificity.
 fn anatomy(parser: &mut Parser<'_>) -> (u32, Key) {
+    let mut anatomy = Anatomy {
+        largest: 0,
+        specificity: 0,
+        key: Key::Any,
+        is_new: false,
+        is_list: false,
+    };
+    while let Ok(token) = parser.next_including_whitespace().cloned() {
+        anatomy.add(&token, parser);
+    }
+    let largest = anatomy.largest.max(anatomy.specificity);
+    let key = if anatomy.is_list {
+        Key::Any
+    } else {
+        anatomy.key
+    };
+    (largest, key)
+}
+
+/// What is known of a selector, as far as it is read.
+struct Anatomy {
+    /// The largest specificity of those before it in a list.
+    largest: u32,
+    specificity: u32,
+    key: Key,
+    /// Whether what follows is about another element.
+    is_new: bool,
+    is_list: bool,
+}
+
+impl Anatomy {
     const ID: u32 = 1 << 20;
     const CLASS: u32 = 1 << 10;
-    let (mut largest, mut specificity, mut key, mut is_new, mut is_list) =
-        (0_u32, 0_u32, Key::Any, false, false);
-    while let Ok(token) = parser.next_including_whitespace() {
-        let token = token.clone();
-        if is_new
-            && !matches!(
-                token,
-                Token::WhiteSpace(_) | Token::Delim('>' | '+' | '~' | '|') | Token::Comma
-            )
-        {
-            (key, is_new) = (Key::Any, false);
-        }
-        let more = match token {
+
+    fn add(&mut self, token: &Token<'_>, parser: &mut Parser<'_>) {
+        match token {
+            Token::WhiteSpace(_) | Token::Delim('>' | '+' | '~' | '|') => self.is_new = true,
             Token::Comma => {
-                largest = largest.max(specificity);
-                (specificity, is_new, is_list) = (0, true, true);
-                0
+                self.largest = self.largest.max(self.specificity);
+                (self.specificity, self.is_new, self.is_list) = (0, true, true);
             }
-            Token::WhiteSpace(_) | Token::Delim('>' | '+' | '~' | '|') => {
-                is_new = true;
-                0
+            token => {
+                if std::mem::take(&mut self.is_new) {
+                    self.key = Key::Any;
+                }
+                let more = self.add_part(token, parser);
+                self.specificity = self.specificity.saturating_add(more);
             }
+        }
+    }
+
+    /// Adds what an element must have, and tells how much it weighs.
+    fn add_part(&mut self, token: &Token<'_>, parser: &mut Parser<'_>) -> u32 {
+        match token {
             Token::IDHash(name) | Token::Hash(name) => {
-                key = Key::Id(name.to_string());
-                ID
+                self.key = Key::Id(name.to_string());
+                Self::ID
             }
             Token::Delim('.') => {
                 if let Ok(Token::Ident(name)) = parser.next_including_whitespace()
-                    && !matches!(key, Key::Id(_))
+                    && !matches!(self.key, Key::Id(_))
                 {
-                    key = Key::Class(name.to_string());
+                    self.key = Key::Class(name.to_string());
                 }
-                CLASS
+                Self::CLASS
             }
             Token::Ident(name) => {
-                if key == Key::Any {
-                    key = Key::Tag(name.to_ascii_lowercase());
+                if self.key == Key::Any {
+                    self.key = Key::Tag(name.to_ascii_lowercase());
                 }
                 1
             }
-            Token::SquareBracketBlock => CLASS,
-            Token::Colon => match parser.next_including_whitespace().cloned() {
-                Ok(Token::Function(name)) if name.eq_ignore_ascii_case("where") => 0,
-                Ok(Token::Function(name))
-                    if ["is", "not", "has", "-webkit-any"]
-                        .iter()
-                        .any(|other| name.eq_ignore_ascii_case(other)) =>
-                {
-                    let inner =
-                        parser.parse_nested_block(|inner| Ok::<_, ParseError<()>>(anatomy(inner)));
-                    let (inside, of_inner) = inner.unwrap_or((0, Key::Any));
-                    if key == Key::Any && name.eq_ignore_ascii_case("is") {
-                        key = of_inner;
-                    }
-                    inside
-                }
-                _ => CLASS,
-            },
+            Token::SquareBracketBlock => Self::CLASS,
+            Token::Colon => self.add_pseudo_class(parser),
             _ => 0,
-        };
-        specificity = specificity.saturating_add(more);
+        }
     }
-    (
-        largest.max(specificity),
-        if is_list { Key::Any } else { key },
-    )
+
+    fn add_pseudo_class(&mut self, parser: &mut Parser<'_>) -> u32 {
+        let Ok(Token::Function(name)) = parser.next_including_whitespace().cloned() else {
+            return Self::CLASS;
+        };
+        match name.to_ascii_lowercase().as_str() {
+            "where" => 0,
+            name @ ("is" | "not" | "has" | "-webkit-any") => {
+                let inner =
+                    parser.parse_nested_block(|inner| Ok::<_, ParseError<()>>(anatomy(inner)));
+                let (specificity, key) = inner.unwrap_or((0, Key::Any));
+                if self.key == Key::Any && name == "is" {
+                    self.key = key;
+                }
+                specificity
+            }
+            _ => Self::CLASS,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -7,9 +7,11 @@ use hashbrown::HashMap;
 
 use super::super::colour::Colour;
 use super::condition::{applies, is_supported};
-use super::declaration::{Declaration, Property, Says, Setting, declarations};
+use super::declaration::{Declaration, Says, declarations};
 use super::paint::Paint;
+use super::property::Property;
 use super::selector::{Key, Selector, Without, in_list, nested};
+use super::setting::Setting;
 use super::value::USUAL_SIZE;
 
 /// How deep rules are nested in others, such as `@media`.
@@ -22,7 +24,7 @@ const NESTED: usize = 10_000_000;
 
 /// A selector with its declarations.
 #[derive(Debug)]
-pub(super) struct Rule {
+pub(super) struct StyleRule {
     pub(super) selector: Rc<Selector>,
     pub(super) layer: u64,
     pub(super) declarations: usize,
@@ -31,11 +33,11 @@ pub(super) struct Rule {
 /// The rules of all style sheets of a page, in their order.
 #[derive(Debug, Default)]
 pub(crate) struct Sheets {
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<StyleRule>,
     pub(super) declarations: Vec<Vec<Declaration>>,
     /// The rules by what the last part of their selectors needs.
     pub(super) by_key: HashMap<Key, Vec<usize>>,
-    layers: Layers,
+    layers: CascadeLayers,
     /// How long the selectors of nested rules are, in bytes.
     nested: usize,
     suspicion: Suspicion,
@@ -47,28 +49,28 @@ pub(crate) struct Sheets {
 
 /// The order of layers: rules in a later one win, and rules in none.
 #[derive(Debug, Default)]
-struct Layers {
+struct CascadeLayers {
     names: HashMap<(u64, String), u64>,
     counts: HashMap<u64, u64>,
 }
 
 /// A layer: how deep it is in others, and its place among all.
 #[derive(Debug, Clone, Copy)]
-struct Layer(u32, u64);
+struct CascadeLayer(u32, u64);
 
-impl Layer {
+impl CascadeLayer {
     /// What is in no layer.
     const NONE: Self = Self(0, u64::MAX);
 }
 
-impl Layers {
+impl CascadeLayers {
     /// The layer with a name such as `a.b` in another one. One without a name is always new.
-    fn of(&mut self, around: Layer, name: &str) -> Layer {
+    fn of(&mut self, around: CascadeLayer, name: &str) -> CascadeLayer {
         /// How many bits tell the layers in one from each other: what is deeper than four is not told apart.
         const BITS: u32 = 16;
         let mut layer = around;
         for name in name.split('.') {
-            let Layer(depth, place) = layer;
+            let CascadeLayer(depth, place) = layer;
             let Some(shift) = 48_u32.checked_sub(depth * BITS) else {
                 return layer;
             };
@@ -82,7 +84,7 @@ impl Layers {
                 *count = (*count + 1).min(0xfffe);
                 place & !(0xffff << shift) | *count << shift
             });
-            layer = Layer(depth + 1, inner);
+            layer = CascadeLayer(depth + 1, inner);
         }
         layer
     }
@@ -133,7 +135,7 @@ impl Suspicion {
         };
         match (property, setting) {
             (_, Setting::Size(size)) if size.is_absolute() => {
-                self.smallest = self.smallest.min(size.size(0.0))
+                self.smallest = self.smallest.min(size.size(0.0));
             }
             (_, Setting::Size(size)) => self.shrink(size.size(USUAL_SIZE) / USUAL_SIZE),
             (Property::Zoom, Setting::Number(factor)) => self.shrink(factor),
@@ -290,12 +292,12 @@ fn font_size(value: &str) -> Vec<Declaration> {
 
 /// What is around a rule.
 #[derive(Clone)]
-struct Around {
+struct RuleContext {
     /// The selectors of the rule that it is nested in.
     selectors: Option<Vec<String>>,
     /// What its elements must match too.
     scope: String,
-    layer: Layer,
+    layer: CascadeLayer,
     depth: usize,
     /// Imports come before all rules.
     may_import: bool,
@@ -307,10 +309,10 @@ type Imported<'a> = &'a mut dyn FnMut(&str) -> Option<String>;
 impl Sheets {
     /// Adds a style sheet. `imported` finds those that it imports.
     pub(crate) fn add(&mut self, sheet: &str, imported: Imported<'_>) {
-        let around = Around {
+        let around = RuleContext {
             selectors: None,
             scope: String::new(),
-            layer: Layer::NONE,
+            layer: CascadeLayer::NONE,
             depth: DEPTH,
             may_import: true,
         };
@@ -323,7 +325,7 @@ impl Sheets {
     }
 
     /// Adds the rules of a sheet or of a block, and the declarations of a block.
-    fn add_rules(&mut self, parser: &mut Parser<'_>, imported: Imported<'_>, around: &Around) {
+    fn add_rules(&mut self, parser: &mut Parser<'_>, imported: Imported<'_>, around: &RuleContext) {
         let mut declared = Vec::new();
         let mut around = around.clone();
         loop {
@@ -360,7 +362,7 @@ impl Sheets {
             let prelude = parser.slice_from(from).trim();
             if matches!(parser.next(), Ok(Token::CurlyBracketBlock)) {
                 self.add_rule(&around, std::mem::take(&mut declared));
-                let inner = Around {
+                let inner = RuleContext {
                     selectors: Some(self.selectors(prelude, &around)),
                     ..around.clone()
                 };
@@ -371,7 +373,7 @@ impl Sheets {
     }
 
     /// The selectors of a rule, which may be nested in another one.
-    fn selectors(&mut self, prelude: &str, around: &Around) -> Vec<String> {
+    fn selectors(&mut self, prelude: &str, around: &RuleContext) -> Vec<String> {
         let Some(others) = &around.selectors else {
             return in_list(prelude).into_iter().map(str::to_owned).collect();
         };
@@ -387,7 +389,12 @@ impl Sheets {
         all
     }
 
-    fn add_block(&mut self, parser: &mut Parser<'_>, imported: Imported<'_>, mut around: Around) {
+    fn add_block(
+        &mut self,
+        parser: &mut Parser<'_>,
+        imported: Imported<'_>,
+        mut around: RuleContext,
+    ) {
         around.may_import = false;
         if self.enters(&mut around) {
             let _ = parser.parse_nested_block(|inner| {
@@ -398,7 +405,7 @@ impl Sheets {
     }
 
     /// Whether there may be rules one deeper.
-    fn enters(&mut self, around: &mut Around) -> bool {
+    fn enters(&mut self, around: &mut RuleContext) -> bool {
         let depth = around.depth.checked_sub(1);
         around.depth = depth.unwrap_or_default();
         self.is_cut |= depth.is_none();
@@ -411,7 +418,7 @@ impl Sheets {
         name: &str,
         parser: &mut Parser<'_>,
         imported: Imported<'_>,
-        around: &Around,
+        around: &RuleContext,
     ) -> bool {
         let from = parser.position();
         skip_to(parser, Delimiter::CurlyBracketBlock | Delimiter::Semicolon);
@@ -453,7 +460,7 @@ impl Sheets {
         name == "layer" && !has_block
     }
 
-    fn add_rule(&mut self, around: &Around, declarations: Vec<Declaration>) {
+    fn add_rule(&mut self, around: &RuleContext, declarations: Vec<Declaration>) {
         let Some(selectors) = around
             .selectors
             .as_ref()
@@ -484,7 +491,7 @@ impl Sheets {
                 .or_default()
                 .push(self.rules.len());
             let declarations = self.declarations.len();
-            self.rules.push(Rule {
+            self.rules.push(StyleRule {
                 selector: Rc::new(selector),
                 layer: around.layer.1,
                 declarations,

@@ -89,39 +89,74 @@ fn function(name: String, parser: &mut Parser<'_>, depth: usize) -> Word {
     Word::Function(name, inner)
 }
 
+/// Units of length, in pixels, and others in sizes of letters.
+const PIXELS: &[(&str, f32)] = &[
+    ("px", 1.0),
+    ("pt", 4.0 / 3.0),
+    ("pc", 16.0),
+    ("in", 96.0),
+    ("cm", 37.8),
+    ("mm", 3.78),
+    ("q", 0.945),
+    ("rem", USUAL_SIZE),
+    ("rlh", 1.2 * USUAL_SIZE),
+    ("rex", 0.5 * USUAL_SIZE),
+    ("rch", 0.5 * USUAL_SIZE),
+];
+const EMS: &[(&str, f32)] = &[
+    ("em", 1.0),
+    ("ic", 1.0),
+    ("ex", 0.5),
+    ("ch", 0.5),
+    ("cap", 0.5),
+    ("lh", 1.2),
+];
+/// The ends of units of a viewport or a container, in pixels.
+const OF_VIEWPORT: &[(&[&str], f32)] = &[
+    (&["vw", "vi", "vmax", "cqw", "cqi", "cqmax"], WIDTH / 100.0),
+    (&["vh", "vb", "vmin", "cqh", "cqb", "cqmin"], HEIGHT / 100.0),
+];
+/// Units of angles in degrees, and of resolutions in dots per pixel.
+const DEGREES: &[(&str, f32)] = &[
+    ("deg", 1.0),
+    ("turn", 360.0),
+    ("rad", 180.0 / std::f32::consts::PI),
+    ("grad", 0.9),
+];
+const DOTS: &[(&str, f32)] = &[
+    ("dppx", 1.0),
+    ("x", 1.0),
+    ("dpi", 1.0 / 96.0),
+    ("dpcm", 1.0 / 37.8),
+];
+
 fn dimension(number: f32, unit: &str) -> Word {
-    let (pixels, em) = match unit.to_ascii_lowercase().as_str() {
-        "em" | "ic" => (0.0, 1.0),
-        "ex" | "ch" | "cap" => (0.0, 0.5),
-        "lh" => (0.0, 1.2),
-        "rem" => (USUAL_SIZE, 0.0),
-        "rlh" => (1.2 * USUAL_SIZE, 0.0),
-        "rex" | "rch" => (0.5 * USUAL_SIZE, 0.0),
-        "px" => (1.0, 0.0),
-        "pt" => (4.0 / 3.0, 0.0),
-        "pc" => (16.0, 0.0),
-        "in" => (96.0, 0.0),
-        "cm" => (37.8, 0.0),
-        "mm" => (3.78, 0.0),
-        "q" => (0.945, 0.0),
-        "deg" => return Word::Angle(number),
-        "turn" => return Word::Angle(number * 360.0),
-        "rad" => return Word::Angle(number.to_degrees()),
-        "grad" => return Word::Angle(number * 0.9),
-        "dppx" | "x" => return Word::Resolution(number),
-        "dpi" => return Word::Resolution(number / 96.0),
-        "dpcm" => return Word::Resolution(number / 37.8),
-        unit if ["vw", "vi", "vmax"].iter().any(|end| unit.ends_with(end)) => (WIDTH / 100.0, 0.0),
-        unit if ["vh", "vb", "vmin"].iter().any(|end| unit.ends_with(end)) => (HEIGHT / 100.0, 0.0),
-        "cqw" | "cqi" | "cqmax" => (WIDTH / 100.0, 0.0),
-        "cqh" | "cqb" | "cqmin" => (HEIGHT / 100.0, 0.0),
-        _ => return Word::Other,
-    };
-    Word::Length(Length {
-        pixels: number * pixels,
-        em: number * em,
-        share: 0.0,
-    })
+    let unit = unit.to_ascii_lowercase();
+    if let Some(factor) = factor(PIXELS, &unit).or_else(|| factor_of_viewport(&unit)) {
+        Word::Length(Length::of_pixels(number * factor))
+    } else if let Some(factor) = factor(EMS, &unit) {
+        Word::Length(Length::of_em(number * factor))
+    } else if let Some(factor) = factor(DEGREES, &unit) {
+        Word::Angle(number * factor)
+    } else if let Some(factor) = factor(DOTS, &unit) {
+        Word::Resolution(number * factor)
+    } else {
+        Word::Other
+    }
+}
+
+fn factor(units: &[(&str, f32)], unit: &str) -> Option<f32> {
+    units
+        .iter()
+        .find(|(name, _)| *name == unit)
+        .map(|(_, factor)| *factor)
+}
+
+fn factor_of_viewport(unit: &str) -> Option<f32> {
+    OF_VIEWPORT
+        .iter()
+        .find(|(ends, _)| ends.iter().any(|end| unit.ends_with(end)))
+        .map(|(_, factor)| *factor)
 }
 
 /// The result of `calc(…)`, `min(…)`, `max(…)` or `clamp(…)`.
@@ -131,12 +166,6 @@ fn calculation(name: &str, parser: &mut Parser<'_>) -> Option<Word> {
     }
     let arguments = parser
         .parse_comma_separated(|one| sum(one).ok_or_else(|| one.new_error_for_next_token::<()>()));
-    let size = |word: &Word| match word {
-        Word::Number(number) | Word::Angle(number) => *number,
-        word => Length::of(word).map_or(0.0, |length| length.pixels(USUAL_SIZE)),
-    };
-    let smaller = |a: Word, b: Word| if size(&b) < size(&a) { b } else { a };
-    let larger = |a: Word, b: Word| if size(&b) > size(&a) { b } else { a };
     let mut arguments = arguments.ok()?.into_iter();
     match name {
         "min" => arguments.reduce(smaller),
@@ -147,6 +176,21 @@ fn calculation(name: &str, parser: &mut Parser<'_>) -> Option<Word> {
         }
         _ => arguments.next(),
     }
+}
+
+fn magnitude(word: &Word) -> f32 {
+    match word {
+        Word::Number(number) | Word::Angle(number) => *number,
+        word => Length::of(word).map_or(0.0, |length| length.pixels(USUAL_SIZE)),
+    }
+}
+
+fn smaller(a: Word, b: Word) -> Word {
+    if magnitude(&b) < magnitude(&a) { b } else { a }
+}
+
+fn larger(a: Word, b: Word) -> Word {
+    if magnitude(&b) > magnitude(&a) { b } else { a }
 }
 
 fn sum(parser: &mut Parser<'_>) -> Option<Word> {

@@ -3,12 +3,12 @@
 use dom_query::{Document, NodeData, NodeId, NodeRef};
 use hashbrown::HashSet;
 
-use super::cascade::{Work, settings};
+use super::cascade::Cascade;
 use super::look::{Element, Look};
 use super::selector::Selector;
 use super::sheet::Sheets;
 use crate::ExtractError;
-use crate::formats::html::{self, Reader};
+use crate::formats::html::{self, PageReader};
 use crate::hidden::{HiddenWords, Hiding};
 use crate::limits::Budget;
 
@@ -44,7 +44,7 @@ pub(crate) fn read_seen(
     document: &Document,
     sheets: &Sheets,
     budget: &Budget,
-    reader: &mut Reader,
+    reader: &mut PageReader,
 ) -> Result<(), ExtractError> {
     walk(document, sheets, budget, &mut |event| match event {
         Event::Open(name, node) => {
@@ -119,7 +119,7 @@ fn opened(
             Event::Open(_, node) => open.push(opens(node)),
             Event::Close(_) => drop(open.pop()),
             Event::Text(text) if !text.trim().is_empty() => {
-                found.extend(open.iter().flatten().cloned())
+                found.extend(open.iter().flatten().cloned());
             }
             _ => {}
         },
@@ -142,99 +142,127 @@ fn walk_with(
     document: &Document,
     sheets: &Sheets,
     budget: &Budget,
-    mut notes: HashSet<String>,
+    notes: HashSet<String>,
     told: Told<'_>,
 ) -> Result<(), ExtractError> {
-    let (mut work, limits, size) = (Work::default(), &budget.limits, document.tree.len());
-    let reuses = document
-        .root()
-        .descendants_it()
-        .any(|node| node.has_name("use"));
     // Remembers what selectors that count elements found.
     #[allow(
         clippy::default_trait_access,
         reason = "the crate of its type is used by `dom_query` only"
     )]
     let mut caches = Default::default();
-    let mut open: Vec<OpenElement> = vec![OpenElement {
-        look: Look::default(),
-        name: String::new(),
-        depth: 0,
-        is_read: true,
-    }];
+    let mut walk = Walk {
+        cascade: Cascade::new(sheets, document.tree.len(), &budget.limits),
+        matches: &mut |node, selector| {
+            selector
+                .matcher
+                .match_element_with_caches(node, &mut caches)
+        },
+        notes,
+        reuses: document
+            .root()
+            .descendants_it()
+            .any(|node| node.has_name("use")),
+        open: vec![OpenElement {
+            look: Look::default(),
+            name: String::new(),
+            depth: 0,
+            is_read: true,
+        }],
+    };
     let mut steps: Vec<Step<'_>> = document.root().children_it(true).map(Step::Enter).collect();
     while let Some(step) = steps.pop() {
-        let Step::Enter(node) = step else {
-            if let Some(OpenElement {
-                name,
-                is_read: true,
-                ..
-            }) = open.pop()
-            {
-                told(Event::Close(&name));
+        match step {
+            Step::Leave => walk.leave(told),
+            Step::Enter(node) if walk.enter(&node, told)? => {
+                steps.push(Step::Leave);
+                steps.extend(node.children_it(true).map(Step::Enter));
             }
-            continue;
-        };
-        let Some(around) = open.last() else {
-            return Ok(());
+            Step::Enter(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// A walk through a page.
+struct Walk<'a> {
+    cascade: Cascade<'a>,
+    /// Compares an element with a selector.
+    matches: &'a mut dyn FnMut(&NodeRef<'_>, &Selector) -> bool,
+    notes: HashSet<String>,
+    /// Whether drawings use parts of others.
+    reuses: bool,
+    /// The elements that are open; the first one is the page.
+    open: Vec<OpenElement>,
+}
+
+impl Walk<'_> {
+    fn leave(&mut self, told: Told<'_>) {
+        if let Some(element) = self.open.pop()
+            && element.is_read
+        {
+            told(Event::Close(&element.name));
+        }
+    }
+
+    /// Enters an element, unless it is a text or never shown.
+    fn enter(&mut self, node: &NodeRef<'_>, told: Told<'_>) -> Result<bool, ExtractError> {
+        let Some(around) = self.open.last() else {
+            return Ok(false);
         };
         if node.is_text() {
-            text(&node, around, told);
-            continue;
+            text(node, around, told);
+            return Ok(false);
         }
-        let Some(name) = node
+        let name = node
             .element_ref()
-            .map(|element| element.name.local.to_string())
-        else {
-            continue;
-        };
+            .map(|element| element.name.local.to_string());
         // What is no part of the text is not hidden either.
-        if html::is_skipped(&name) || is_never_shown(&name, around, reuses) {
-            continue;
-        }
-        let depth = around.depth + 1;
+        let Some(name) = name
+            .filter(|name| !html::is_skipped(name) && !is_never_shown(name, around, self.reuses))
+        else {
+            return Ok(false);
+        };
+        let (depth, is_around_read) = (around.depth + 1, around.is_read);
         let look = if around.look.is_gone() || is_about_page(&name) {
             around.look.clone()
         } else {
-            let mut matches = |selector: &Selector| {
-                selector
-                    .matcher
-                    .match_element_with_caches(&node, &mut caches)
-            };
-            let variables = &around.look.variables;
-            let settings = settings(
-                sheets,
-                &node,
-                variables,
-                (depth, size),
-                (&mut work, limits),
-                &mut matches,
-            )?;
-            let is_note = !notes.is_empty() && node.attr("id").is_some_and(|id| notes.remove(&*id));
-            let waits = node.has_attr("popover") || name == "dialog" && !node.has_attr("open");
-            let mut element = Element {
-                name: &name,
-                is_hidden: !is_note && (waits || node.has_attr("hidden")),
-                is_note,
-                is_link: matches!(&*name, "a" | "area") && node.has_attr("href"),
-                is_short: &mut |most| is_shorter(&node, most),
-            };
-            around.look.of_child(&mut element, &settings)
+            self.look(node, &name, depth)?
         };
-        let is_read = around.is_read && !look.is_gone();
+        let is_read = is_around_read && !look.is_gone();
         if is_read {
-            told(Event::Open(&name, &node));
+            told(Event::Open(&name, node));
         }
-        open.push(OpenElement {
+        self.open.push(OpenElement {
             look,
             name,
             depth,
             is_read,
         });
-        steps.push(Step::Leave);
-        steps.extend(node.children_it(true).map(Step::Enter));
+        Ok(true)
     }
-    Ok(())
+
+    /// What an element looks like, in the one that is open.
+    fn look(&mut self, node: &NodeRef<'_>, name: &str, depth: usize) -> Result<Look, ExtractError> {
+        let Some(OpenElement { look: around, .. }) = self.open.last() else {
+            return Ok(Look::default());
+        };
+        let matches = &mut |selector: &Selector| (self.matches)(node, selector);
+        let settings = self
+            .cascade
+            .settings(node, depth, &around.variables, matches)?;
+        let is_note =
+            !self.notes.is_empty() && node.attr("id").is_some_and(|id| self.notes.remove(&*id));
+        let waits = node.has_attr("popover") || name == "dialog" && !node.has_attr("open");
+        let mut element = Element {
+            name,
+            is_hidden: !is_note && (waits || node.has_attr("hidden")),
+            is_note,
+            is_link: matches!(name, "a" | "area") && node.has_attr("href"),
+            is_short: &mut |most| is_shorter(node, most),
+        };
+        Ok(around.of_child(&mut element, &settings))
+    }
 }
 
 fn text(node: &NodeRef<'_>, around: &OpenElement, told: Told<'_>) {
