@@ -53,7 +53,7 @@ const SKIPPED: &[&str] = &[
 
 /// What a destination's characters are for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum Destination {
     Text,
     Note,
     Title,
@@ -69,14 +69,14 @@ enum Place {
 
 /// State that is restored at the end of a group.
 #[derive(Clone, Copy)]
-struct Group {
-    place: Place,
+struct RtfGroup {
+    place: Destination,
     encoding: &'static encoding_rs::Encoding,
     /// How many fallback characters follow a `\u`, for readers that do not know it.
     fallback: usize,
     font: i32,
-    letters: Letters,
-    paragraph: Paragraph,
+    letters: RtfLetters,
+    paragraph: RtfParagraph,
     /// How the shape that the text is in is hidden, if it is.
     shape: Option<Hiding>,
     /// How all of these hide text, if they do.
@@ -85,7 +85,7 @@ struct Group {
 
 /// How letters are formatted.
 #[derive(Clone, Copy)]
-struct Letters {
+struct RtfLetters {
     is_hidden: bool,
     is_deleted: bool,
     is_inserted: bool,
@@ -96,12 +96,12 @@ struct Letters {
     colour: usize,
     /// Of highlighting, and of the shade.
     highlight: usize,
-    shade: Shade,
+    shade: RtfShade,
 }
 
 /// Paper, and a pattern on it: which colours they have, and the share of the pattern, in hundredths of a percent.
 #[derive(Clone, Copy, Default)]
-struct Shade {
+struct RtfShade {
     paper: usize,
     ink: usize,
     share: i64,
@@ -112,7 +112,7 @@ const SMALLEST: i64 = 3;
 /// What is indented or placed farther, in twips, is off the page.
 const FAR: i64 = 15_000;
 
-impl Letters {
+impl RtfLetters {
     const USUAL: Self = Self {
         is_hidden: false,
         is_deleted: false,
@@ -121,7 +121,7 @@ impl Letters {
         width: 100,
         colour: 0,
         highlight: 0,
-        shade: Shade {
+        shade: RtfShade {
             paper: 0,
             ink: 0,
             share: 0,
@@ -129,10 +129,34 @@ impl Letters {
     };
 }
 
+impl RtfLetters {
+    /// A word that says how letters look, if it is one.
+    fn read(&mut self, word: &str, number: Option<i64>, hidden_styles: &HashSet<i64>) -> bool {
+        let value = number.unwrap_or_default();
+        let index = usize::try_from(value).unwrap_or_default();
+        let is_on = number != Some(0);
+        match word {
+            "v" => self.is_hidden = is_on,
+            "cs" => self.is_hidden |= hidden_styles.contains(&value),
+            "deleted" | "mvf" => self.is_deleted = is_on,
+            "revised" => self.is_inserted = is_on,
+            "fs" => self.size = number.unwrap_or(Self::USUAL.size),
+            "cf" => self.colour = index,
+            "charscalex" => self.width = number.filter(|width| *width > 0).unwrap_or(100),
+            "cb" | "highlight" => self.highlight = index,
+            "chcbpat" => self.shade.paper = index,
+            "chcfpat" => self.shade.ink = index,
+            "chshdng" => self.shade.share = value,
+            _ => return false,
+        }
+        true
+    }
+}
+
 /// How a paragraph is formatted.
 #[derive(Clone, Copy, Default)]
-struct Paragraph {
-    shade: Shade,
+struct RtfParagraph {
+    shade: RtfShade,
     is_off_page: bool,
     /// Whether its style hides it.
     is_hidden: bool,
@@ -140,11 +164,11 @@ struct Paragraph {
     is_on_unknown: bool,
 }
 
-struct Reader<'a> {
+struct RtfReader<'a> {
     bytes: &'a [u8],
     at: usize,
-    group: Group,
-    groups: Vec<Group>,
+    group: RtfGroup,
+    groups: Vec<RtfGroup>,
     document: &'static encoding_rs::Encoding,
     fonts: HashMap<i32, &'static encoding_rs::Encoding>,
     /// Bytes that are not decoded yet: a character may have two bytes.
@@ -189,40 +213,9 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 /// Reads an RTF file.
 pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted, ExtractError> {
     let bytes = file.bytes;
-    let group = Group {
-        place: Place::Text,
-        encoding: WINDOWS_1252,
-        fallback: 1,
-        font: -1,
-        letters: Letters::USUAL,
-        paragraph: Paragraph::default(),
-        shape: None,
-        hiding: None,
-    };
-    let mut reader = Reader {
-        bytes: &bytes,
-        at: 0,
-        group,
-        groups: Vec::new(),
-        document: WINDOWS_1252,
-        fonts: HashMap::new(),
-        pending: Vec::new(),
-        high: None,
-        pass: 0,
-        optional: false,
-        colours: Vec::new(),
-        colour: None,
-        hidden_styles: HashSet::new(),
-        style: 0,
-        property: (String::new(), String::new()),
-        has_shades: false,
-        text: Prose::default(),
-        notes: Prose::default(),
-        title: String::new(),
-        author: String::new(),
-    };
+    let mut reader = RtfReader::new(&bytes);
     reader.run(budget)?;
-    let Reader {
+    let RtfReader {
         mut text,
         notes,
         title,
@@ -241,39 +234,53 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
     })
 }
 
-impl Reader<'_> {
+impl<'a> RtfReader<'a> {
+    fn new(bytes: &'a [u8]) -> Self {
+        let group = RtfGroup {
+            place: Destination::Text,
+            encoding: WINDOWS_1252,
+            fallback: 1,
+            font: -1,
+            letters: RtfLetters::USUAL,
+            paragraph: RtfParagraph::default(),
+            shape: None,
+            hiding: None,
+        };
+        Self {
+            bytes,
+            at: 0,
+            group,
+            groups: Vec::new(),
+            document: WINDOWS_1252,
+            fonts: HashMap::new(),
+            pending: Vec::new(),
+            high: None,
+            pass: 0,
+            optional: false,
+            colours: Vec::new(),
+            colour: None,
+            hidden_styles: HashSet::new(),
+            style: 0,
+            property: (String::new(), String::new()),
+            has_shades: false,
+            text: Prose::default(),
+            notes: Prose::default(),
+            title: String::new(),
+            author: String::new(),
+        }
+    }
+
     fn run(&mut self, budget: &Budget) -> Result<(), ExtractError> {
         while let Some(&byte) = self.bytes.get(self.at) {
             self.at += 1;
             match byte {
                 b'{' => {
-                    self.flush();
-                    self.pass = 0;
-                    self.groups.push(self.group);
+                    self.begin_group();
                     budget.depth(self.groups.len())?;
-                    self.optional = false;
-                    self.style = if self.group.place == Place::Styles {
-                        0
-                    } else {
-                        self.style
-                    };
                 }
                 b'}' => {
-                    self.flush();
-                    self.pass = 0;
-                    let place = self.group.place;
-                    let Some(group) = self.groups.pop() else {
-                        continue;
-                    };
-                    self.group = group;
-                    if place == Place::PropertyValue {
-                        self.end_property();
-                    }
-                    if place == Place::Note && group.place != Place::Note {
-                        self.notes.paragraph();
-                    }
-                    if self.groups.is_empty() {
-                        // Anything after the document is ignored.
+                    // Anything after the document is ignored.
+                    if self.end_group() && self.groups.is_empty() {
                         return Ok(());
                     }
                 }
@@ -284,6 +291,34 @@ impl Reader<'_> {
         }
         self.flush();
         Ok(())
+    }
+
+    fn begin_group(&mut self) {
+        self.flush();
+        self.pass = 0;
+        self.groups.push(self.group);
+        self.optional = false;
+        if self.group.place == Destination::Styles {
+            self.style = 0;
+        }
+    }
+
+    /// Ends a group, if one is open.
+    fn end_group(&mut self) -> bool {
+        self.flush();
+        self.pass = 0;
+        let place = self.group.place;
+        let Some(group) = self.groups.pop() else {
+            return false;
+        };
+        self.group = group;
+        if place == Destination::PropertyValue {
+            self.end_property();
+        }
+        if place == Destination::Note && group.place != Destination::Note {
+            self.notes.paragraph();
+        }
+        true
     }
 
     fn control(&mut self) {
@@ -307,17 +342,14 @@ impl Reader<'_> {
             .take(10)
             .take_while(|byte| byte.is_ascii_digit())
             .count();
-        let number = (digits > 0)
-            .then(|| {
-                str::from_utf8(&rest[..sign + digits])
-                    .ok()?
-                    .parse::<i64>()
-                    .ok()
-            })
-            .flatten();
-        if digits > 0 {
+        let number = if digits > 0 {
             self.at += sign + digits;
-        }
+            str::from_utf8(&rest[..sign + digits])
+                .ok()
+                .and_then(|number| number.parse().ok())
+        } else {
+            None
+        };
         if self.bytes.get(self.at) == Some(&b' ') {
             self.at += 1;
         }
@@ -349,17 +381,31 @@ impl Reader<'_> {
 
     fn word(&mut self, word: &str, number: Option<i64>) {
         let optional = std::mem::take(&mut self.optional);
-        let value = number.unwrap_or_default();
+        match word {
+            "par" | "sect" | "page" | "row" | "column" => self.border(Prose::paragraph),
+            "line" => self.border(Prose::line),
+            word => {
+                if let Some(char) = character(word) {
+                    self.char(char);
+                } else if !self.encode(word, number.unwrap_or_default())
+                    && !self.enter(word, optional)
+                {
+                    self.format(word, number);
+                }
+            }
+        }
+    }
+
+    /// A word that says how characters are written, if it is one.
+    fn encode(&mut self, word: &str, value: i64) -> bool {
+        let is_in_fonts = self.group.place == Destination::Fonts;
         match word {
             "bin" => {
                 let length = usize::try_from(value).unwrap_or_default();
                 self.at = self.at.saturating_add(length).min(self.bytes.len());
             }
             "ansicpg" => {
-                self.document = u16::try_from(value)
-                    .ok()
-                    .and_then(code_page)
-                    .unwrap_or(WINDOWS_1252);
+                self.document = page(value).unwrap_or(WINDOWS_1252);
                 self.group.encoding = self.document;
             }
             "mac" => self.group.encoding = encoding_rs::MACINTOSH,
@@ -368,68 +414,64 @@ impl Reader<'_> {
             "f" | "deff" => {
                 self.flush();
                 self.group.font = i32::try_from(value).unwrap_or(-1);
-                if word == "f" && self.group.place != Place::Fonts {
-                    self.group.encoding = self
-                        .fonts
-                        .get(&self.group.font)
-                        .copied()
-                        .unwrap_or(self.document);
+                if word == "f" && !is_in_fonts {
+                    let encoding = self.fonts.get(&self.group.font);
+                    self.group.encoding = encoding.copied().unwrap_or(self.document);
                 }
             }
-            "fcharset" if self.group.place == Place::Fonts => {
-                if let Some(encoding) = charset(value) {
-                    self.fonts.insert(self.group.font, encoding);
-                }
-            }
-            "cpg" if self.group.place == Place::Fonts => {
-                if let Some(encoding) = u16::try_from(value).ok().and_then(code_page) {
+            "fcharset" | "cpg" if is_in_fonts => {
+                let encoding = if word == "cpg" {
+                    page(value)
+                } else {
+                    charset(value)
+                };
+                if let Some(encoding) = encoding {
                     self.fonts.insert(self.group.font, encoding);
                 }
             }
             "plain" => {
                 self.flush();
-                (self.group.encoding, self.group.letters) = (self.document, Letters::USUAL);
+                (self.group.encoding, self.group.letters) = (self.document, RtfLetters::USUAL);
                 self.group.hiding = self.hiding_now();
             }
-            "par" | "sect" | "page" | "row" | "column" => self.border(Prose::paragraph),
-            "line" => self.border(Prose::line),
-            "tab" | "cell" | "nestcell" => self.char('\t'),
-            "emspace" | "enspace" | "qmspace" => self.char(' '),
-            "emdash" => self.char('—'),
-            "endash" => self.char('–'),
-            "lquote" => self.char('‘'),
-            "rquote" => self.char('’'),
-            "ldblquote" => self.char('“'),
-            "rdblquote" => self.char('”'),
-            "bullet" => self.char('•'),
-            // The text of a box is inside a drawing, which is otherwise skipped.
-            "sn" | "sv" if self.group.place == Place::Nowhere => {
-                let (name, value) = &mut self.property;
-                let (text, place) = if word == "sn" {
-                    (name, Place::PropertyName)
-                } else {
-                    (value, Place::PropertyValue)
-                };
-                text.clear();
-                self.group.place = place;
-            }
-            "shptxt" if self.group.place == Place::Nowhere => {
-                (self.group.place, self.group.paragraph.is_on_unknown) = (Place::Text, true);
-                self.group.hiding = self.hiding_now();
-            }
-            "fonttbl" => self.group.place = Place::Fonts,
-            "colortbl" => self.group.place = Place::Colours,
-            "stylesheet" => self.group.place = Place::Styles,
-            "info" => self.group.place = Place::Nowhere,
-            "title" if self.group.place == Place::Nowhere => self.group.place = Place::Title,
-            "author" if self.group.place == Place::Nowhere => self.group.place = Place::Author,
-            "footnote" if self.group.place == Place::Text => self.group.place = Place::Note,
-            _ if optional && self.group.place != Place::Styles || SKIPPED.contains(&word) => {
-                self.flush();
-                self.group.place = Place::Nowhere;
-            }
-            _ => self.format(word, number),
+            _ => return false,
         }
+        true
+    }
+
+    /// A word that begins a destination, if it is one. An `optional` one that is not known is skipped.
+    fn enter(&mut self, word: &str, optional: bool) -> bool {
+        let place = self.group.place;
+        let is_nowhere = place == Destination::Nowhere;
+        self.group.place = match word {
+            "sn" if is_nowhere => {
+                self.property.0.clear();
+                Destination::PropertyName
+            }
+            "sv" if is_nowhere => {
+                self.property.1.clear();
+                Destination::PropertyValue
+            }
+            // The text of a box is inside a drawing, which is otherwise skipped.
+            "shptxt" if is_nowhere => {
+                self.group.paragraph.is_on_unknown = true;
+                self.group.hiding = self.hiding_now();
+                Destination::Text
+            }
+            "fonttbl" => Destination::Fonts,
+            "colortbl" => Destination::Colours,
+            "stylesheet" => Destination::Styles,
+            "info" => Destination::Nowhere,
+            "title" if is_nowhere => Destination::Title,
+            "author" if is_nowhere => Destination::Author,
+            "footnote" if place == Destination::Text => Destination::Note,
+            _ if optional && place != Destination::Styles || SKIPPED.contains(&word) => {
+                self.flush();
+                Destination::Nowhere
+            }
+            _ => return false,
+        };
+        true
     }
 
     /// The end of a property of a shape, of which the group is around the one that is open.
@@ -446,88 +488,106 @@ impl Reader<'_> {
     /// A word that says how text looks.
     fn format(&mut self, word: &str, number: Option<i64>) {
         let value = number.unwrap_or_default();
-        let is_on = number != Some(0);
-        let index = usize::try_from(value).unwrap_or_default();
-        let part = u8::try_from(value).unwrap_or(u8::MAX);
         self.flush();
-        match (self.group.place, word) {
-            (Place::Colours, "red" | "green" | "blue") => {
-                let colour = self.colour.get_or_insert(Colour::BLACK);
-                match word {
-                    "red" => colour.red = part,
-                    "green" => colour.green = part,
-                    _ => colour.blue = part,
+        match self.group.place {
+            Destination::Colours => self.read_colour(word, u8::try_from(value).unwrap_or(u8::MAX)),
+            Destination::Styles => match word {
+                "s" | "cs" | "ds" => self.style = value,
+                "v" if number != Some(0) => _ = self.hidden_styles.insert(self.style),
+                _ => {}
+            },
+            Destination::Nowhere if matches!(word, "shpleft" | "shptop") => {
+                if value.abs() > FAR {
+                    self.group.shape = Some(Hiding::OffPage);
                 }
             }
-            (Place::Styles, "s" | "cs" | "ds") => self.style = value,
-            (Place::Styles, "v") if is_on => drop(self.hidden_styles.insert(self.style)),
-            (Place::Colours | Place::Styles, _) => {}
-            (_, "v") => self.group.letters.is_hidden = is_on,
-            (_, "cs") => self.group.letters.is_hidden |= self.hidden_styles.contains(&value),
-            (_, "s") => self.group.paragraph.is_hidden = self.hidden_styles.contains(&value),
-            (_, "deleted" | "mvf") => self.group.letters.is_deleted = is_on,
-            (_, "revised") => self.group.letters.is_inserted = is_on,
-            (_, "fs") => self.group.letters.size = number.unwrap_or(Letters::USUAL.size),
-            (_, "cf") => self.group.letters.colour = index,
-            (_, "charscalex") => {
-                self.group.letters.width = number.filter(|width| *width > 0).unwrap_or(100)
-            }
-            (_, "cb" | "highlight") => self.group.letters.highlight = index,
-            (_, "chcbpat") => self.group.letters.shade.paper = index,
-            (_, "chcfpat") => self.group.letters.shade.ink = index,
-            (_, "chshdng") => self.group.letters.shade.share = value,
-            (_, "cbpat") => self.group.paragraph.shade.paper = index,
-            (_, "cfpat") => self.group.paragraph.shade.ink = index,
-            (_, "shading") => self.group.paragraph.shade.share = value,
-            (Place::Nowhere, "shpleft" | "shptop") if value.abs() > FAR => {
-                self.group.shape = Some(Hiding::OffPage)
-            }
-            (_, "pard") => {
-                self.group.paragraph = Paragraph {
-                    is_on_unknown: self.group.paragraph.is_on_unknown && !self.has_shades,
-                    ..Paragraph::default()
+            _ => {
+                let is_of_letters = self.group.letters.read(word, number, &self.hidden_styles);
+                if !is_of_letters && !self.format_paragraph(word, value) {
+                    return;
                 }
             }
-            (_, "intbl") => self.group.paragraph.is_on_unknown |= self.has_shades,
-            (_, "trowd") => self.has_shades = false,
-            (_, "clcbpat") => self.has_shades = true,
-            (_, "li" | "lin" | "fi" | "posx" | "posnegx" | "posy" | "posnegy") => {
-                self.group.paragraph.is_off_page |= value.abs() > FAR;
-            }
-            _ => return,
         }
         self.group.hiding = self.hiding_now();
     }
 
+    /// A part of a colour of the table.
+    fn read_colour(&mut self, word: &str, part: u8) {
+        if !matches!(word, "red" | "green" | "blue") {
+            return;
+        }
+        let colour = self.colour.get_or_insert(Colour::BLACK);
+        match word {
+            "red" => colour.red = part,
+            "green" => colour.green = part,
+            _ => colour.blue = part,
+        }
+    }
+
+    /// A word that says how a paragraph looks, if it is one.
+    fn format_paragraph(&mut self, word: &str, value: i64) -> bool {
+        let index = usize::try_from(value).unwrap_or_default();
+        let paragraph = &mut self.group.paragraph;
+        match word {
+            "s" => paragraph.is_hidden = self.hidden_styles.contains(&value),
+            "cbpat" => paragraph.shade.paper = index,
+            "cfpat" => paragraph.shade.ink = index,
+            "shading" => paragraph.shade.share = value,
+            "pard" => {
+                *paragraph = RtfParagraph {
+                    is_on_unknown: paragraph.is_on_unknown && !self.has_shades,
+                    ..RtfParagraph::default()
+                }
+            }
+            "intbl" => paragraph.is_on_unknown |= self.has_shades,
+            "trowd" => self.has_shades = false,
+            "clcbpat" => self.has_shades = true,
+            "li" | "lin" | "fi" | "posx" | "posnegx" | "posy" | "posnegy" => {
+                paragraph.is_off_page |= value.abs() > FAR;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// A colour of the table, of which the first is the usual one.
+    fn colour_at(&self, index: usize) -> Option<Colour> {
+        *self.colours.get(index).filter(|_| index > 0)?
+    }
+
+    fn colour_of(&self, shade: RtfShade) -> Option<Colour> {
+        let paper = self.colour_at(shade.paper);
+        if shade.share == 0 {
+            return paper;
+        }
+        let ink = self.colour_at(shade.ink).unwrap_or(Colour::BLACK);
+        let paper = paper.unwrap_or(Colour::WHITE);
+        Some(paper.mixed(ink, shade.share as f32 / 10_000.0))
+    }
+
+    /// Whether letters cannot be seen on what is behind them.
+    fn is_lost(&self) -> bool {
+        let RtfGroup {
+            letters, paragraph, ..
+        } = self.group;
+        let background = self
+            .colour_at(letters.highlight)
+            .or_else(|| self.colour_of(letters.shade))
+            .or_else(|| self.colour_of(paragraph.shade))
+            .or_else(|| (!paragraph.is_on_unknown).then_some(Colour::WHITE));
+        self.colour_at(letters.colour)
+            .zip(background)
+            .is_some_and(|(letters, paper)| letters.is_lost_on(paper))
+    }
+
     /// How the text being read is hidden, if it is.
     fn hiding_now(&self) -> Option<Hiding> {
-        let Group {
+        let RtfGroup {
             letters,
             paragraph,
             shape,
             ..
         } = self.group;
-        // The first colour is the usual one.
-        let colour = |index: usize| *self.colours.get(index).filter(|_| index > 0)?;
-        let shade = |Shade { paper, ink, share }: Shade| match share {
-            0 => colour(paper),
-            share => {
-                let (paper, ink) = (
-                    colour(paper).unwrap_or(Colour::WHITE),
-                    colour(ink).unwrap_or(Colour::BLACK),
-                );
-                Some(paper.mixed(ink, share as f32 / 10_000.0))
-            }
-        };
-        let background = colour(letters.highlight)
-            .or_else(|| shade(letters.shade))
-            .or_else(|| shade(paragraph.shade))
-            .or_else(|| (!paragraph.is_on_unknown).then_some(Colour::WHITE));
-        let is_lost = || {
-            colour(letters.colour)
-                .zip(background)
-                .is_some_and(|(letters, paper)| letters.is_lost_on(paper))
-        };
         if letters.is_deleted {
             Some(if letters.is_inserted {
                 Hiding::RejectedInsertion
@@ -540,7 +600,7 @@ impl Reader<'_> {
             Some(Hiding::HiddenAttribute)
         } else if paragraph.is_off_page {
             Some(Hiding::OffPage)
-        } else if is_lost() {
+        } else if self.is_lost() {
             Some(Hiding::SameColour)
         } else {
             (letters.size.saturating_mul(letters.width.min(100)) <= SMALLEST * 100)
@@ -587,8 +647,8 @@ impl Reader<'_> {
     fn border(&mut self, border: impl FnOnce(&mut Prose)) {
         self.flush();
         match self.group.place {
-            Place::Text => border(&mut self.text),
-            Place::Note => border(&mut self.notes),
+            Destination::Text => border(&mut self.text),
+            Destination::Note => border(&mut self.notes),
             _ => {}
         }
     }
@@ -597,14 +657,17 @@ impl Reader<'_> {
         let mut bytes = [0; 4];
         let text = char.encode_utf8(&mut bytes);
         let prose = match self.group.place {
-            Place::Text => &mut self.text,
-            Place::Note => &mut self.notes,
-            Place::Title => return self.title.push(char),
-            Place::Author => return self.author.push(char),
-            Place::PropertyName => return self.property.0.push(char),
-            Place::PropertyValue => return self.property.1.push(char),
-            Place::Colours if char == ';' => return self.colours.push(self.colour.take()),
-            Place::Fonts | Place::Colours | Place::Styles | Place::Nowhere => return,
+            Destination::Text => &mut self.text,
+            Destination::Note => &mut self.notes,
+            Destination::Title => return self.title.push(char),
+            Destination::Author => return self.author.push(char),
+            Destination::PropertyName => return self.property.0.push(char),
+            Destination::PropertyValue => return self.property.1.push(char),
+            Destination::Colours if char == ';' => return self.colours.push(self.colour.take()),
+            Destination::Fonts
+            | Destination::Colours
+            | Destination::Styles
+            | Destination::Nowhere => return,
         };
         match self.group.hiding {
             Some(how) => prose.hide_in_place(how, text),
@@ -622,6 +685,27 @@ impl Reader<'_> {
             self.push(char);
         }
     }
+}
+
+/// The character that a word stands for.
+fn character(word: &str) -> Option<char> {
+    Some(match word {
+        "tab" | "cell" | "nestcell" => '\t',
+        "emspace" | "enspace" | "qmspace" => ' ',
+        "emdash" => '—',
+        "endash" => '–',
+        "lquote" => '‘',
+        "rquote" => '’',
+        "ldblquote" => '“',
+        "rdblquote" => '”',
+        "bullet" => '•',
+        _ => return None,
+    })
+}
+
+/// The encoding of a code page.
+fn page(number: i64) -> Option<&'static encoding_rs::Encoding> {
+    u16::try_from(number).ok().and_then(code_page)
 }
 
 /// The Windows code page of a font's character set.
