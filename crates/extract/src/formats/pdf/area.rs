@@ -105,7 +105,7 @@ impl Bounds {
 
 /// What is inside of a path.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Rule {
+pub(super) enum FillRule {
     NonZero,
     EvenOdd,
     /// The line itself, half as wide as this.
@@ -118,7 +118,7 @@ pub(super) struct Area {
     pub(super) bounds: Bounds,
     /// The lines around it. If there are none, the box is all of it.
     outline: Vec<Vec<Point>>,
-    rule: Rule,
+    rule: FillRule,
 }
 
 impl Area {
@@ -126,7 +126,7 @@ impl Area {
         Self {
             bounds,
             outline: Vec::new(),
-            rule: Rule::NonZero,
+            rule: FillRule::NonZero,
         }
     }
 
@@ -135,7 +135,7 @@ impl Area {
         let (from, to) = (bounds.from, bounds.to);
         let mut path = Path::default();
         path.corners([from, (to.0, from.1), to, (from.0, to.1)].map(|corner| matrix.point(corner)));
-        path.area(Rule::NonZero)
+        path.area(FillRule::NonZero)
             .unwrap_or_else(|| Self::of_box(bounds))
     }
 
@@ -151,7 +151,7 @@ impl Area {
         if self.outline.is_empty() {
             return true;
         }
-        if let Rule::Line(half) = self.rule {
+        if let FillRule::Line(half) = self.rule {
             return self
                 .sides()
                 .any(|(from, to)| distance(point, from, to) <= half);
@@ -170,7 +170,7 @@ impl Area {
                 }
             }
         }
-        if self.rule == Rule::EvenOdd {
+        if self.rule == FillRule::EvenOdd {
             crossings % 2 == 1
         } else {
             winding != 0
@@ -266,8 +266,8 @@ impl Path {
     }
 
     /// What is inside of it; nothing if it has no points.
-    pub(super) fn area(self, rule: Rule) -> Option<Area> {
-        let half = if let Rule::Line(half) = rule {
+    pub(super) fn area(self, rule: FillRule) -> Option<Area> {
+        let half = if let FillRule::Line(half) = rule {
             half
         } else {
             0.0

@@ -7,13 +7,13 @@ use hashbrown::HashMap;
 use pdf_extract::content::Operation;
 use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream};
 
-use super::area::{Area, Bounds, Clip, Matrix, Path, Rule};
-use super::colour::{Blend, Paint, Space};
+use super::area::{Area, Bounds, Clip, FillRule, Matrix, Path};
+use super::colour::{Blend, PdfPaint, Space};
 use super::fonts::resolve;
-use super::layers::Layers;
+use super::layers::PdfLayers;
 use super::mend::sub_dictionary;
-use super::picture::{self, Look};
-use super::scene::{Measured, Metrics, Painted, Scene, Stencil, Style};
+use super::picture::{self, PictureLook};
+use super::scene::{Measured, Metrics, Painted, Scene, Stencil, TextStyle};
 
 /// The maximum number of points in the paths of a page with text.
 const MOST_POINTS: usize = 2_000_000;
@@ -60,7 +60,7 @@ impl Names {
 #[derive(Clone, Debug)]
 struct Ink {
     space: Space,
-    paint: Paint,
+    paint: PdfPaint,
     alpha: f32,
 }
 
@@ -85,12 +85,12 @@ struct GraphicsState {
 /// A page being painted.
 pub(super) struct Canvas {
     scene: Scene,
-    layers: Rc<Layers>,
+    layers: Rc<PdfLayers>,
     state: GraphicsState,
     outer: Vec<GraphicsState>,
     path: Path,
     points: usize,
-    clip: Option<Rule>,
+    clip: Option<FillRule>,
     /// Whether each marked part of the content that is open is hidden.
     marks: Vec<bool>,
     /// How many of them are, and how many forms.
@@ -98,7 +98,7 @@ pub(super) struct Canvas {
     /// Letters of the current text that will be a clip.
     stencil: Option<Stencil>,
     /// Pictures that have been looked at.
-    pictures: HashMap<ObjectId, Look>,
+    pictures: HashMap<ObjectId, PictureLook>,
     /// Whether the next string may have another style than the last one.
     is_changed: bool,
     /// Whether the place of the next string is given.
@@ -106,7 +106,7 @@ pub(super) struct Canvas {
 }
 
 impl Canvas {
-    pub(super) fn new(document: &Document, page: &Dictionary, layers: Rc<Layers>) -> Self {
+    pub(super) fn new(document: &Document, page: &Dictionary, layers: Rc<PdfLayers>) -> Self {
         let ink = Ink {
             space: Space::Gray,
             paint: Space::Gray.initial(),
@@ -235,68 +235,90 @@ impl Canvas {
             .map(f64::from)
             .take(32)
             .collect();
-        match (operation.operator.as_str(), &values[..]) {
+        match operation.operator.as_str() {
+            operator @ ("m" | "l" | "c" | "v" | "y" | "h" | "re") => {
+                return self.extend_path(operator, &values);
+            }
+            "BMC" => return self.mark(false),
+            "BDC" => {
+                let is_hidden = self.is_layer_off(document, operands, names);
+                return self.mark(is_hidden);
+            }
+            "EMC" => return self.end_mark(),
+            "Td" | "TD" | "Tm" | "T*" => {
+                self.is_placed = true;
+                return;
+            }
+            "W" => self.clip = Some(FillRule::NonZero),
+            "W*" => self.clip = Some(FillRule::EvenOdd),
+            operator @ ("f" | "F" | "f*" | "S" | "s" | "B" | "B*" | "b" | "b*" | "n") => {
+                self.paint_path(operator);
+            }
+            "sh" => self.paint_shading(document, operands, names),
+            "BI" => match operands.first() {
+                Some(Object::Stream(picture)) => self.picture(document, None, picture, names),
+                // The parser does not know all of them.
+                _ => self.look(PictureLook::UNKNOWN),
+            },
+            "BT" => (self.stencil, self.is_placed) = (None, true),
+            "ET" => {
+                if let Some(stencil) = self.stencil.take() {
+                    self.state.stencil = Some(stencil);
+                }
+            }
+            _ if self.change_state(document, operation, &values, names) => {}
+            _ => return,
+        }
+        self.is_changed = true;
+    }
+
+    /// Follows an operation that changes the graphics state, if it is one.
+    fn change_state(
+        &mut self,
+        document: &Document,
+        operation: &Operation,
+        values: &[f64],
+        names: &mut Names,
+    ) -> bool {
+        match (operation.operator.as_str(), values) {
             ("cm", values) if let Ok(matrix) = values.try_into() => {
                 self.state.matrix = Matrix(matrix).then(&self.state.matrix);
             }
             ("w", &[width]) => self.state.line_width = width,
             ("Tr", &[mode]) => self.state.mode = mode as i64,
-            ("gs", _) => self.extended(document, operands, names),
+            ("gs", _) => self.extended(document, &operation.operands, names),
             ("g" | "rg" | "k" | "cs" | "sc" | "scn", _) => {
-                set_colour(&mut self.state.fill, document, operation, &values, names);
+                set_colour(&mut self.state.fill, document, operation, values, names);
             }
             ("G" | "RG" | "K" | "CS" | "SC" | "SCN", _) => {
-                set_colour(&mut self.state.line, document, operation, &values, names);
+                set_colour(&mut self.state.line, document, operation, values, names);
             }
-            ("m" | "l" | "c" | "v" | "y" | "h" | "re", _) => {
-                return self.extend_path(&operation.operator, &values);
-            }
-            ("W", _) => self.clip = Some(Rule::NonZero),
-            ("W*", _) => self.clip = Some(Rule::EvenOdd),
-            ("f" | "F" | "f*" | "S" | "s" | "B" | "B*" | "b" | "b*" | "n", _) => {
-                self.paint_path(&operation.operator)
-            }
-            ("sh", _) => {
-                let area = Area::of_box(self.state.clip.bounds);
-                let shading = operands
-                    .first()
-                    .and_then(|name| names.shadings.get(name.as_name().ok()?).ok());
-                let paint = shading.map_or(Paint::Unknown, |object| {
-                    picture::shading(document, object, &names.spaces)
-                });
-                self.paint(area, paint, self.state.fill.alpha, false, true);
-            }
-            ("BI", _) => {
-                match operands.first() {
-                    Some(Object::Stream(picture)) => self.picture(document, None, picture, names),
-                    // The parser does not know all of them.
-                    _ => self.look(Look::UNKNOWN),
-                }
-            }
-            ("BMC", _) => return self.mark(false),
-            ("BDC", _) => {
-                let layer = match operands {
-                    [Object::Name(tag), Object::Name(name)] if tag == b"OC" => {
-                        names.properties.get(name).ok()
-                    }
-                    _ => None,
-                };
-                return self.mark(layer.is_some_and(|layer| self.layers.hides(document, layer)));
-            }
-            ("EMC", _) => return self.end_mark(),
-            ("BT", _) => (self.stencil, self.is_placed) = (None, true),
-            ("ET", _) => {
-                if let Some(stencil) = self.stencil.take() {
-                    self.state.stencil = Some(stencil);
-                }
-            }
-            ("Td" | "TD" | "Tm" | "T*", _) => {
-                self.is_placed = true;
-                return;
-            }
-            _ => return,
+            _ => return false,
         }
-        self.is_changed = true;
+        true
+    }
+
+    /// Whether a marked part of the content is on a layer that is switched off.
+    fn is_layer_off(&self, document: &Document, operands: &[Object], names: &Names) -> bool {
+        let [Object::Name(tag), Object::Name(name)] = operands else {
+            return false;
+        };
+        tag == b"OC"
+            && names
+                .properties
+                .get(name)
+                .is_ok_and(|layer| self.layers.hides(document, layer))
+    }
+
+    fn paint_shading(&mut self, document: &Document, operands: &[Object], names: &Names) {
+        let area = Area::of_box(self.state.clip.bounds);
+        let shading = operands
+            .first()
+            .and_then(|name| names.shadings.get(name.as_name().ok()?).ok());
+        let paint = shading.map_or(PdfPaint::Unknown, |object| {
+            picture::shading(document, object, &names.spaces)
+        });
+        self.paint(area, paint, self.state.fill.alpha, false, true);
     }
 
     fn extended(&mut self, document: &Document, operands: &[Object], names: &Names) {
@@ -337,7 +359,7 @@ impl Canvas {
             ("m", &[x, y]) => path.move_to(point(x, y)),
             ("l", &[x, y]) => path.line_to(point(x, y)),
             ("c", &[x1, y1, x2, y2, x, y]) => {
-                path.curve_to(point(x1, y1), point(x2, y2), point(x, y))
+                path.curve_to(point(x1, y1), point(x2, y2), point(x, y));
             }
             ("v", &[c, d, x, y]) => {
                 let from = path.end().unwrap_or(point(c, d));
@@ -362,9 +384,9 @@ impl Canvas {
     fn paint_path(&mut self, operator: &str) {
         let (path, clip) = (std::mem::take(&mut self.path), self.clip.take());
         let rule = if operator.ends_with('*') {
-            Rule::EvenOdd
+            FillRule::EvenOdd
         } else {
-            Rule::NonZero
+            FillRule::NonZero
         };
         if "fFbB".contains(&operator[..1]) {
             let GraphicsState {
@@ -382,7 +404,7 @@ impl Canvas {
                 ..
             } = self.state;
             let (width, height) = self.state.matrix.scaled(line_width);
-            if let Some(area) = path.clone().area(Rule::Line(width.max(height) / 2.0)) {
+            if let Some(area) = path.clone().area(FillRule::Line(width.max(height) / 2.0)) {
                 self.paint(area, paint, alpha, false, true);
             }
         }
@@ -414,9 +436,13 @@ impl Canvas {
     }
 
     /// Paints what looks like this into the square of one unit.
-    fn look(&mut self, look: Look) {
+    fn look(&mut self, look: PictureLook) {
         let paint = look.paint.unwrap_or(self.state.fill.paint);
-        let paint = if look.is_whole { paint } else { Paint::Unknown };
+        let paint = if look.is_whole {
+            paint
+        } else {
+            PdfPaint::Unknown
+        };
         let unit = Bounds {
             from: (0.0, 0.0),
             to: (1.0, 1.0),
@@ -432,16 +458,16 @@ impl Canvas {
         self.is_changed = true;
     }
 
-    fn paint(&mut self, area: Area, paint: Paint, alpha: f32, is_picture: bool, covers: bool) {
+    fn paint(&mut self, area: Area, paint: PdfPaint, alpha: f32, is_picture: bool, covers: bool) {
         let state = &self.state;
         let is_simple = state.blend == Blend::Normal && !state.is_masked && state.clip.is_exact;
-        let is_lost = matches!(paint, Paint::Colour(colour) if state.blend.ignores(colour));
+        let is_lost = matches!(paint, PdfPaint::Colour(colour) if state.blend.ignores(colour));
         let alpha = alpha * state.group;
-        if self.hidden > 0 || is_lost || alpha <= 0.0 || paint == Paint::Nothing {
+        if self.hidden > 0 || is_lost || alpha <= 0.0 || paint == PdfPaint::Nothing {
             return;
         }
         if let Some(stencil) = &state.stencil {
-            stencil.set(Some(stencil.get().map_or(paint, |_| Paint::Unknown)));
+            stencil.set(Some(stencil.get().map_or(paint, |_| PdfPaint::Unknown)));
             return;
         }
         let mut clip = state.clip.clone();
@@ -449,8 +475,8 @@ impl Canvas {
         if clip.bounds.from.0 > clip.bounds.to.0 || clip.bounds.from.1 > clip.bounds.to.1 {
             return;
         }
-        let covers = covers && is_simple && !state.overprints && paint != Paint::Unknown;
-        let paint = if is_simple { paint } else { Paint::Unknown };
+        let covers = covers && is_simple && !state.overprints && paint != PdfPaint::Unknown;
+        let paint = if is_simple { paint } else { PdfPaint::Unknown };
         self.scene.paint(Painted {
             area,
             clip,
@@ -473,7 +499,7 @@ impl Canvas {
         self.scene.strings += strings;
     }
 
-    fn style(&mut self, metrics: Metrics) -> Style {
+    fn style(&mut self, metrics: Metrics) -> TextStyle {
         let clips = (4..=7).contains(&self.state.mode);
         let stencil = clips.then(|| {
             self.stencil
@@ -493,7 +519,7 @@ impl Canvas {
             (false, true) => Measured::Start,
             (false, false) => Measured::Follows,
         };
-        Style {
+        TextStyle {
             inks,
             stencil,
             blend: state.blend,
@@ -526,7 +552,7 @@ fn set_colour(
         // The name of a pattern.
         (_, Some(Object::Name(name))) => {
             let pattern = names.patterns.get(name).ok();
-            ink.paint = pattern.map_or(Paint::Unknown, |object| {
+            ink.paint = pattern.map_or(PdfPaint::Unknown, |object| {
                 picture::pattern(document, object, &names.spaces)
             });
             return;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use pdf_extract::{Dictionary, Document, Object};
+use pdf_extract::{Dictionary, Document, Object, Stream};
 
 use super::fonts::{content, resolve};
 use crate::colour::Colour as ScreenColour;
@@ -26,7 +26,7 @@ pub(super) fn is_lost_on(letters: Colour, paper: Colour) -> bool {
 
 /// What letters and shapes are painted with.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Paint {
+pub(super) enum PdfPaint {
     Colour(Colour),
     /// No ink at all.
     Nothing,
@@ -44,14 +44,31 @@ pub(super) enum Space {
     Cmyk,
     Lab,
     Indexed(Rc<Space>, Rc<Vec<u8>>),
-    /// Inks, and how they look in another space.
-    Inks {
-        count: usize,
-        are_none: bool,
-        alternate: Rc<Space>,
-        tint: Option<Rc<Function>>,
-    },
+    Inks(Inks),
     Unknown,
+}
+
+/// Inks, and how they look in another space.
+#[derive(Clone, Debug)]
+pub(super) struct Inks {
+    count: usize,
+    are_none: bool,
+    alternate: Rc<Space>,
+    tint: Option<Rc<Function>>,
+}
+
+impl Inks {
+    fn paint(&self, values: &[f32]) -> PdfPaint {
+        match self.tint.as_ref().and_then(|tint| tint.of(values)) {
+            Some(values) => self.alternate.paint(&values),
+            None if values.iter().all(|ink| *ink == 0.0) => PdfPaint::Colour(WHITE),
+            None => PdfPaint::Unknown,
+        }
+    }
+}
+
+fn unit(value: f32) -> f32 {
+    value.clamp(0.0, 1.0)
 }
 
 impl Space {
@@ -83,15 +100,7 @@ impl Space {
             b"DeviceRGB" | b"RGB" | b"CalRGB" => Self::Rgb,
             b"DeviceCMYK" | b"CMYK" => Self::Cmyk,
             b"Lab" => Self::Lab,
-            b"ICCBased" => match part(1)
-                .as_stream()
-                .map(|stream| stream.dict.get(b"N").and_then(Object::as_i64))
-            {
-                Ok(Ok(1)) => Self::Gray,
-                Ok(Ok(3)) => Self::Rgb,
-                Ok(Ok(4)) => Self::Cmyk,
-                _ => Self::Unknown,
-            },
+            b"ICCBased" => Self::of_profile(part(1)),
             b"Indexed" | b"I" => {
                 let table = match part(3) {
                     Object::Stream(stream) => content(stream),
@@ -103,17 +112,29 @@ impl Space {
                 let names = part(1)
                     .as_array()
                     .map_or(std::slice::from_ref(part(1)), Vec::as_slice);
-                let are_none = names
-                    .iter()
-                    .all(|name| resolve(document, name).as_name().ok() == Some(b"None"));
-                let tint = Function::read(document, part(3), depth + 1).map(Rc::new);
-                Self::Inks {
+                let is_none =
+                    |name: &Object| resolve(document, name).as_name().ok() == Some(b"None");
+                Self::Inks(Inks {
                     count: names.len(),
-                    are_none,
+                    are_none: names.iter().all(is_none),
                     alternate: inner(2),
-                    tint,
-                }
+                    tint: Function::read(document, part(3), depth + 1).map(Rc::new),
+                })
             }
+            _ => Self::Unknown,
+        }
+    }
+
+    /// That of an ICC profile, by the number of its parts.
+    fn of_profile(profile: &Object) -> Self {
+        let count = profile
+            .as_stream()
+            .and_then(|stream| stream.dict.get(b"N"))
+            .and_then(Object::as_i64);
+        match count {
+            Ok(1) => Self::Gray,
+            Ok(3) => Self::Rgb,
+            Ok(4) => Self::Cmyk,
             _ => Self::Unknown,
         }
     }
@@ -124,37 +145,36 @@ impl Space {
             Self::Gray | Self::Indexed(..) => 1,
             Self::Rgb | Self::Lab => 3,
             Self::Cmyk => 4,
-            Self::Inks { count, .. } => *count,
+            Self::Inks(inks) => inks.count,
             Self::Unknown => 0,
         }
     }
 
     /// The colour before any is set.
-    pub(super) fn initial(&self) -> Paint {
+    pub(super) fn initial(&self) -> PdfPaint {
         match self {
-            Self::Cmyk => Paint::Colour(BLACK),
-            Self::Inks { count, .. } => self.paint(&vec![1.0; (*count).min(32)]),
+            Self::Cmyk => PdfPaint::Colour(BLACK),
+            Self::Inks(inks) => self.paint(&vec![1.0; inks.count.min(32)]),
             space => self.paint(&vec![0.0; space.parts()]),
         }
     }
 
     /// A colour of this space.
-    pub(super) fn paint(&self, values: &[f32]) -> Paint {
-        let unit = |value: f32| value.clamp(0.0, 1.0);
+    pub(super) fn paint(&self, values: &[f32]) -> PdfPaint {
+        if matches!(self, Self::Inks(inks) if inks.are_none) {
+            return PdfPaint::Nothing;
+        }
+        if values.len() != self.parts() || values.iter().any(|value| value.is_nan()) {
+            return PdfPaint::Unknown;
+        }
         match (self, values) {
-            (Self::Inks { are_none: true, .. }, _) => Paint::Nothing,
-            (_, values)
-                if values.len() != self.parts() || values.iter().any(|value| value.is_nan()) =>
-            {
-                Paint::Unknown
-            }
-            (Self::Gray, &[gray]) => Paint::Colour([unit(gray); 3]),
-            (Self::Rgb, &[red, green, blue]) => Paint::Colour([red, green, blue].map(unit)),
-            (Self::Cmyk, &[cyan, magenta, yellow, black]) => Paint::Colour(
+            (Self::Gray, &[gray]) => PdfPaint::Colour([unit(gray); 3]),
+            (Self::Rgb, &[red, green, blue]) => PdfPaint::Colour([red, green, blue].map(unit)),
+            (Self::Cmyk, &[cyan, magenta, yellow, black]) => PdfPaint::Colour(
                 [cyan, magenta, yellow].map(|ink| (1.0 - unit(ink)) * (1.0 - unit(black))),
             ),
             (Self::Lab, &[light, a, b]) if a.abs() < 4.0 && b.abs() < 4.0 => {
-                Paint::Colour([unit(light / 100.0); 3])
+                PdfPaint::Colour([unit(light / 100.0); 3])
             }
             (Self::Indexed(base, table), &[index]) => {
                 let parts = base.parts();
@@ -163,17 +183,8 @@ impl Space {
                 let values: Vec<f32> = entry.iter().map(|&byte| f32::from(byte) / 255.0).collect();
                 base.paint(&values)
             }
-            (
-                Self::Inks {
-                    alternate, tint, ..
-                },
-                values,
-            ) => match tint.as_ref().and_then(|tint| tint.of(values)) {
-                Some(values) => alternate.paint(&values),
-                None if values.iter().all(|ink| *ink == 0.0) => Paint::Colour(WHITE),
-                None => Paint::Unknown,
-            },
-            _ => Paint::Unknown,
+            (Self::Inks(inks), values) => inks.paint(values),
+            _ => PdfPaint::Unknown,
         }
     }
 }
@@ -181,23 +192,9 @@ impl Space {
 /// A function from inks to colours. Calculations in `PostScript` are not carried out.
 #[derive(Clone, Debug)]
 pub(super) enum Function {
-    Exponential {
-        from: Vec<f32>,
-        to: Vec<f32>,
-        exponent: f32,
-    },
-    Sampled {
-        sizes: Vec<usize>,
-        domain: Vec<f32>,
-        range: Vec<f32>,
-        samples: Vec<u8>,
-    },
-    Stitching {
-        functions: Vec<Function>,
-        bounds: Vec<f32>,
-        domain: Vec<f32>,
-        encode: Vec<f32>,
-    },
+    Exponential(ExponentialFunction),
+    Sampled(SampledFunction),
+    Stitching(StitchingFunction),
 }
 
 fn numbers(document: &Document, dictionary: &Dictionary, key: &[u8]) -> Vec<f32> {
@@ -220,67 +217,17 @@ impl Function {
             .as_dict()
             .or_else(|_| object.as_stream().map(|stream| &stream.dict))
             .ok()?;
-        let numbers = |key: &[u8]| numbers(document, dictionary, key);
         let kind = dictionary
             .get(b"FunctionType")
             .map(|kind| resolve(document, kind))
             .and_then(Object::as_i64);
-        let or = |numbers: Vec<f32>, other: f32| {
-            if numbers.is_empty() {
-                vec![other]
-            } else {
-                numbers
-            }
-        };
         match (kind.ok()?, object.as_stream()) {
-            (2, _) => {
-                let exponent = dictionary
-                    .get(b"N")
-                    .and_then(Object::as_float)
-                    .unwrap_or(1.0);
-                Some(Self::Exponential {
-                    from: or(numbers(b"C0"), 0.0),
-                    to: or(numbers(b"C1"), 1.0),
-                    exponent,
-                })
-            }
-            (0, Ok(stream)) => {
-                if dictionary
-                    .get(b"BitsPerSample")
-                    .and_then(Object::as_i64)
-                    .ok()?
-                    != 8
-                {
-                    return None;
-                }
-                let sizes = numbers(b"Size")
-                    .into_iter()
-                    .map(|size| size.max(1.0) as usize)
-                    .collect();
-                let (domain, range) = (numbers(b"Domain"), numbers(b"Range"));
-                Some(Self::Sampled {
-                    sizes,
-                    domain,
-                    range,
-                    samples: content(stream),
-                })
-            }
+            (0, Ok(stream)) => SampledFunction::read(document, stream).map(Self::Sampled),
+            (2, _) => Some(Self::Exponential(ExponentialFunction::read(
+                document, dictionary,
+            ))),
             (3, _) if depth < DEEPEST => {
-                let functions = dictionary
-                    .get(b"Functions")
-                    .map(|object| resolve(document, object));
-                let functions = functions.and_then(Object::as_array).ok()?.iter().take(32);
-                let functions: Option<Vec<Self>> = functions
-                    .map(|function| Self::read(document, function, depth + 1))
-                    .collect();
-                let (bounds, domain, encode) =
-                    (numbers(b"Bounds"), numbers(b"Domain"), numbers(b"Encode"));
-                Some(Self::Stitching {
-                    functions: functions?,
-                    bounds,
-                    domain,
-                    encode,
-                })
+                StitchingFunction::read(document, dictionary, depth).map(Self::Stitching)
             }
             _ => None,
         }
@@ -288,69 +235,138 @@ impl Function {
 
     pub(super) fn of(&self, values: &[f32]) -> Option<Vec<f32>> {
         match self {
-            Self::Exponential { from, to, exponent } => {
-                let power = values.first()?.powf(*exponent);
-                Some(
-                    from.iter()
-                        .zip(to)
-                        .map(|(from, to)| from + power * (to - from))
-                        .collect(),
-                )
-            }
-            Self::Sampled {
-                sizes,
-                domain,
-                range,
-                samples,
-            } => {
-                let (mut place, mut step) = (0_usize, 1_usize);
-                for ((value, size), domain) in values.iter().zip(sizes).zip(domain.chunks_exact(2))
-                {
-                    let share = ((value - domain[0]) / (domain[1] - domain[0])).clamp(0.0, 1.0);
-                    place = place.checked_add(
-                        step.checked_mul((share * (size - 1) as f32).round() as usize)?,
-                    )?;
-                    step = step.checked_mul(*size)?;
-                }
-                let outputs = range.len() / 2;
-                let start = place.checked_mul(outputs)?;
-                let sample = samples.get(start..start.checked_add(outputs)?)?;
-                let scaled = |(&sample, range): (&u8, &[f32])| {
-                    range[0] + f32::from(sample) / 255.0 * (range[1] - range[0])
-                };
-                Some(
-                    sample
-                        .iter()
-                        .zip(range.chunks_exact(2))
-                        .map(scaled)
-                        .collect(),
-                )
-            }
-            Self::Stitching {
-                functions,
-                bounds,
-                domain,
-                encode,
-            } => {
-                let value = *values.first()?;
-                let place = bounds.iter().take_while(|bound| value >= **bound).count();
-                let from = if place == 0 {
-                    *domain.first()?
-                } else {
-                    *bounds.get(place - 1)?
-                };
-                let to = bounds.get(place).or(domain.get(1)).copied()?;
-                let encode = encode.get(2 * place..2 * place + 2)?;
-                let share = if to > from {
-                    (value - from) / (to - from)
-                } else {
-                    0.0
-                };
-                functions
-                    .get(place)?
-                    .of(&[encode[0] + share * (encode[1] - encode[0])])
-            }
+            Self::Exponential(function) => function.of(values),
+            Self::Sampled(function) => function.of(values),
+            Self::Stitching(function) => function.of(values),
         }
+    }
+}
+
+/// From one colour to another.
+#[derive(Clone, Debug)]
+pub(super) struct ExponentialFunction {
+    from: Vec<f32>,
+    to: Vec<f32>,
+    exponent: f32,
+}
+
+impl ExponentialFunction {
+    fn read(document: &Document, dictionary: &Dictionary) -> Self {
+        let colour = |key: &[u8], usual: f32| {
+            let numbers = numbers(document, dictionary, key);
+            if numbers.is_empty() {
+                vec![usual]
+            } else {
+                numbers
+            }
+        };
+        Self {
+            from: colour(b"C0", 0.0),
+            to: colour(b"C1", 1.0),
+            exponent: dictionary
+                .get(b"N")
+                .and_then(Object::as_float)
+                .unwrap_or(1.0),
+        }
+    }
+
+    fn of(&self, values: &[f32]) -> Option<Vec<f32>> {
+        let power = values.first()?.powf(self.exponent);
+        let pairs = self.from.iter().zip(&self.to);
+        Some(pairs.map(|(from, to)| from + power * (to - from)).collect())
+    }
+}
+
+/// A table of colours.
+#[derive(Clone, Debug)]
+pub(super) struct SampledFunction {
+    sizes: Vec<usize>,
+    domain: Vec<f32>,
+    range: Vec<f32>,
+    samples: Vec<u8>,
+}
+
+impl SampledFunction {
+    fn read(document: &Document, stream: &Stream) -> Option<Self> {
+        let bits = stream.dict.get(b"BitsPerSample").and_then(Object::as_i64);
+        if bits.ok()? != 8 {
+            return None;
+        }
+        let sizes = numbers(document, &stream.dict, b"Size");
+        Some(Self {
+            sizes: sizes
+                .into_iter()
+                .map(|size| size.max(1.0) as usize)
+                .collect(),
+            domain: numbers(document, &stream.dict, b"Domain"),
+            range: numbers(document, &stream.dict, b"Range"),
+            samples: content(stream),
+        })
+    }
+
+    fn of(&self, values: &[f32]) -> Option<Vec<f32>> {
+        let (mut place, mut step) = (0_usize, 1_usize);
+        let domains = self.domain.chunks_exact(2);
+        for ((value, size), domain) in values.iter().zip(&self.sizes).zip(domains) {
+            let share = ((value - domain[0]) / (domain[1] - domain[0])).clamp(0.0, 1.0);
+            let steps = (share * (size - 1) as f32).round() as usize;
+            place = place.checked_add(step.checked_mul(steps)?)?;
+            step = step.checked_mul(*size)?;
+        }
+        let outputs = self.range.len() / 2;
+        let start = place.checked_mul(outputs)?;
+        let sample = self.samples.get(start..start.checked_add(outputs)?)?;
+        let ranges = self.range.chunks_exact(2);
+        let scaled = |(&sample, range): (&u8, &[f32])| {
+            range[0] + f32::from(sample) / 255.0 * (range[1] - range[0])
+        };
+        Some(sample.iter().zip(ranges).map(scaled).collect())
+    }
+}
+
+/// Others, each for a part of the values.
+#[derive(Clone, Debug)]
+pub(super) struct StitchingFunction {
+    functions: Vec<Function>,
+    bounds: Vec<f32>,
+    domain: Vec<f32>,
+    encode: Vec<f32>,
+}
+
+impl StitchingFunction {
+    fn read(document: &Document, dictionary: &Dictionary, depth: usize) -> Option<Self> {
+        let functions = dictionary
+            .get(b"Functions")
+            .map(|object| resolve(document, object));
+        let functions = functions.and_then(Object::as_array).ok()?.iter().take(32);
+        Some(Self {
+            functions: functions
+                .map(|function| Function::read(document, function, depth + 1))
+                .collect::<Option<_>>()?,
+            bounds: numbers(document, dictionary, b"Bounds"),
+            domain: numbers(document, dictionary, b"Domain"),
+            encode: numbers(document, dictionary, b"Encode"),
+        })
+    }
+
+    fn of(&self, values: &[f32]) -> Option<Vec<f32>> {
+        let value = *values.first()?;
+        let bounds = &self.bounds;
+        let place = bounds.iter().take_while(|bound| value >= **bound).count();
+        let from = match place.checked_sub(1) {
+            None => *self.domain.first()?,
+            Some(before) => *bounds.get(before)?,
+        };
+        let to = *bounds.get(place).or(self.domain.get(1))?;
+        let encode = self.encode.get(2 * place..2 * place + 2)?;
+        let share = if to > from {
+            (value - from) / (to - from)
+        } else {
+            0.0
+        };
+        self.functions
+            .get(place)?
+            .of(&[encode[0] + share * (encode[1] - encode[0])])
     }
 }
 

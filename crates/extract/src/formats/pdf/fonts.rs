@@ -21,6 +21,25 @@ pub(super) fn resolve<'a>(document: &'a Document, object: &'a Object) -> &'a Obj
         .map_or(&Object::Null, |(_, object)| object)
 }
 
+/// What a dictionary has under a name.
+pub(super) fn entry<'a>(
+    document: &'a Document,
+    dictionary: &'a Dictionary,
+    key: &[u8],
+) -> Option<&'a Object> {
+    dictionary
+        .get(key)
+        .ok()
+        .map(|object| resolve(document, object))
+}
+
+/// The name that an object is, or an empty one.
+fn name(object: Option<&Object>) -> &[u8] {
+    object
+        .and_then(|object| object.as_name().ok())
+        .unwrap_or_default()
+}
+
 /// The maximum number of widths in a font: more than it can have glyphs.
 const MOST_WIDTHS: usize = 1 << 16;
 /// The default width of glyphs.
@@ -143,72 +162,63 @@ impl InUse {
 impl Font {
     /// Reads a font of the document.
     pub(super) fn read(document: &Document, font: &Dictionary) -> Self {
-        let stated = font
-            .get(b"ToUnicode")
-            .ok()
-            .map(|object| resolve(document, object));
+        let stated = entry(document, font, b"ToUnicode");
         let map = stated
             .and_then(|object| object.as_stream().ok())
-            .map(|stream| CMap::read(&content(stream)));
-        let map = map.filter(|map| !map.characters.is_empty());
+            .map(|stream| CMap::read(&content(stream)).characters)
+            .filter(|characters| !characters.is_empty())
+            .map(Characters::Map);
         let mut dictionary = font.clone();
         dictionary.remove(b"ToUnicode");
         if !font.has(b"BaseFont") {
             dictionary.set("BaseFont", "Unnamed");
         }
-        let subtype = font
-            .get(b"Subtype")
-            .map(|object| resolve(document, object))
-            .and_then(Object::as_name)
-            .ok();
-        if subtype != Some(b"Type0") {
-            let characters = map.map_or(Characters::AsIs, |map| Characters::Map(map.characters));
-            let is_usual = subtype != Some(b"Type3");
-            let metrics = Metrics {
+        let subtype = name(entry(document, font, b"Subtype"));
+        if subtype == b"Type0" {
+            return Self::composite(document, font, dictionary, map);
+        }
+        let is_usual = subtype != b"Type3";
+        Self {
+            dictionary,
+            codes: Vec::new(),
+            characters: map.unwrap_or(Characters::AsIs),
+            metrics: Metrics {
                 has_widths: is_usual,
                 has_size: is_usual,
                 is_vertical: false,
-            };
-            return Self {
-                dictionary,
-                codes: Vec::new(),
-                characters,
-                metrics,
-            };
+            },
         }
+    }
+
+    /// A composite font, with its map to Unicode.
+    fn composite(
+        document: &Document,
+        font: &Dictionary,
+        mut dictionary: Dictionary,
+        map: Option<Characters>,
+    ) -> Self {
         let mut descendant = descendant(document, font);
-        let encoding = font
-            .get(b"Encoding")
-            .ok()
-            .map(|object| resolve(document, object));
-        let name = encoding
-            .and_then(|encoding| encoding.as_name().ok())
-            .unwrap_or_default();
-        let (codes, characters) = match encoding.and_then(|encoding| encoding.as_stream().ok()) {
+        let encoding = entry(document, font, b"Encoding");
+        let encoding_name = name(encoding);
+        let stream = encoding.and_then(|encoding| encoding.as_stream().ok());
+        let (mut codes, known) = match stream {
             Some(stream) => (CMap::read(&content(stream)).codes, None),
-            None => predefined(name),
+            None => predefined(encoding_name),
         };
         let two_bytes = codes.is_empty();
-        let codes = if two_bytes {
-            vec![Codes {
+        if two_bytes {
+            codes.push(Codes {
                 width: 2,
                 first: 0,
                 last: 0xffff,
-            }]
-        } else {
-            codes
-        };
-        let named = stated
-            .and_then(|object| object.as_name().ok())
-            .is_some_and(|name| name.starts_with(b"Identity"));
-        let characters = match (map, characters) {
-            (Some(map), _) => Characters::Map(map.characters),
-            (None, Some(characters)) => characters,
-            (None, None) if named => Characters::Unicode,
-            (None, None) => {
-                glyphs(document, &descendant).map_or(Characters::AsIs, Characters::Glyphs)
+            });
+        }
+        let characters = map.or(known).unwrap_or_else(|| {
+            if name(entry(document, font, b"ToUnicode")).starts_with(b"Identity") {
+                return Characters::Unicode;
             }
-        };
+            glyphs(document, &descendant).map_or(Characters::AsIs, Characters::Glyphs)
+        });
         // Widths are per glyph, and two-byte codes are glyph numbers.
         let widths = if two_bytes {
             widths(document, &descendant)
@@ -216,31 +226,24 @@ impl Font {
             Vec::new()
         };
         // Without widths, all glyphs have the default one.
-        let has_widths = !widths.is_empty() || two_bytes && name.starts_with(b"Identity");
+        let has_widths = !widths.is_empty() || two_bytes && encoding_name.starts_with(b"Identity");
         descendant.set("W", widths);
-        let width = descendant
-            .get(b"DW")
-            .map(|object| resolve(document, object))
-            .and_then(Object::as_float);
+        let width = entry(document, &descendant, b"DW").and_then(|width| width.as_float().ok());
         descendant.set("DW", width.map_or(WIDTH, |width| width as i64));
         descendant.set("FontDescriptor", Dictionary::new());
         dictionary.set("DescendantFonts", vec![descendant.into()]);
-        let is_vertical = name.ends_with(b"V")
-            || encoding.is_some_and(|encoding| {
-                encoding.as_stream().is_ok_and(|stream| {
-                    stream.dict.get(b"WMode").and_then(Object::as_i64).ok() == Some(1)
-                })
-            });
-        let metrics = Metrics {
-            has_widths: has_widths && !is_vertical,
-            has_size: true,
-            is_vertical,
-        };
+        let mode =
+            stream.and_then(|stream| stream.dict.get(b"WMode").and_then(Object::as_i64).ok());
+        let is_vertical = encoding_name.ends_with(b"V") || mode == Some(1);
         Self {
             dictionary,
             codes,
             characters,
-            metrics,
+            metrics: Metrics {
+                has_widths: has_widths && !is_vertical,
+                has_size: true,
+                is_vertical,
+            },
         }
     }
 
@@ -270,13 +273,8 @@ pub(super) fn content(stream: &Stream) -> Vec<u8> {
 
 /// The descendant font of a composite font.
 fn descendant(document: &Document, font: &Dictionary) -> Dictionary {
-    let fonts = font
-        .get(b"DescendantFonts")
-        .map(|object| resolve(document, object))
-        .and_then(Object::as_array);
-    let first = fonts
-        .ok()
-        .and_then(|fonts| resolve(document, fonts.first()?).as_dict().ok());
+    let fonts = entry(document, font, b"DescendantFonts").and_then(|fonts| fonts.as_array().ok());
+    let first = fonts.and_then(|fonts| resolve(document, fonts.first()?).as_dict().ok());
     first.cloned().unwrap_or_default()
 }
 
@@ -329,16 +327,27 @@ fn predefined(name: &[u8]) -> (Vec<Codes>, Option<Characters>) {
 /// The characters of the glyphs of an embedded TrueType font whose codes are glyph numbers, if the font still has
 /// that information.
 fn glyphs(document: &Document, descendant: &Dictionary) -> Option<HashMap<u32, char>> {
-    let get = |dictionary: &Dictionary, key: &[u8]| {
-        Some(resolve(document, dictionary.get(key).ok()?).clone())
+    let descriptor = entry(document, descendant, b"FontDescriptor")?;
+    let file = entry(document, descriptor.as_dict().ok()?, b"FontFile2")?;
+    let of_glyph = characters_of_glyphs(&content(file.as_stream().ok()?))?;
+    let to_glyph = entry(document, descendant, b"CIDToGIDMap").and_then(|map| map.as_stream().ok());
+    let Some(to_glyph) = to_glyph.map(content) else {
+        return Some(of_glyph);
     };
-    let descriptor = get(descendant, b"FontDescriptor")?;
-    let file = get(descriptor.as_dict().ok()?, b"FontFile2")?;
-    let font = content(file.as_stream().ok()?);
-    let face = FontRef::from_index(&font, 0).ok()?;
+    let mut of_code = HashMap::new();
+    for (code, glyph) in (0..).zip(to_glyph.chunks_exact(2)) {
+        let glyph = u16::from_be_bytes([glyph[0], glyph[1]]);
+        if let Some(char) = of_glyph.get(&u32::from(glyph)) {
+            of_code.insert(code, *char);
+        }
+    }
+    Some(of_code)
+}
+
+/// The characters of the glyphs of a TrueType font.
+fn characters_of_glyphs(font: &[u8]) -> Option<HashMap<u32, char>> {
+    let face = FontRef::from_index(font, 0).ok()?;
     let table = face.cmap().ok()?;
-    let to_glyph =
-        get(descendant, b"CIDToGIDMap").and_then(|map| map.as_stream().ok().map(content));
     let mut of_glyph: HashMap<u32, char> = HashMap::new();
     for record in table.encoding_records() {
         let is_unicode = match record.platform_id() {
@@ -356,28 +365,12 @@ fn glyphs(document: &Document, descendant: &Dictionary) -> Option<HashMap<u32, c
             }
         }
     }
-    let Some(to_glyph) = to_glyph else {
-        return Some(of_glyph);
-    };
-    let glyph = |pair: &[u8]| {
-        of_glyph
-            .get(&u32::from(u16::from_be_bytes([pair[0], pair[1]])))
-            .copied()
-    };
-    Some(
-        (0..)
-            .zip(to_glyph.chunks_exact(2))
-            .filter_map(|(code, pair)| Some((code, glyph(pair)?)))
-            .collect(),
-    )
+    Some(of_glyph)
 }
 
 /// The widths of glyphs, listed individually: in a range, the parser mistakes the first glyph for the width.
 fn widths(document: &Document, descendant: &Dictionary) -> Vec<Object> {
-    let stated = descendant
-        .get(b"W")
-        .map(|object| resolve(document, object))
-        .and_then(Object::as_array);
+    let stated = entry(document, descendant, b"W").and_then(|widths| widths.as_array().ok());
     let stated: Vec<&Object> = stated
         .into_iter()
         .flatten()

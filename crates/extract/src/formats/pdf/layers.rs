@@ -3,43 +3,40 @@
 use hashbrown::HashSet;
 use pdf_extract::{Dictionary, Document, Object, ObjectId};
 
-use super::fonts::resolve;
+use super::fonts::{entry, resolve};
 
 /// The maximum nesting depth of expressions.
 const DEEPEST: usize = 16;
 
 /// The layers that are switched off.
 #[derive(Debug, Default)]
-pub(super) struct Layers(HashSet<ObjectId>);
+pub(super) struct PdfLayers(HashSet<ObjectId>);
 
 fn dictionary<'a>(
     document: &'a Document,
     dictionary: &'a Dictionary,
     key: &[u8],
 ) -> Option<&'a Dictionary> {
-    dictionary
-        .get(key)
-        .ok()
-        .and_then(|object| resolve(document, object).as_dict().ok())
+    entry(document, dictionary, key).and_then(|object| object.as_dict().ok())
 }
 
-fn array<'a>(document: &'a Document, dictionary: &'a Dictionary, key: &[u8]) -> &'a [Object] {
-    let array = dictionary
-        .get(key)
-        .ok()
-        .and_then(|object| resolve(document, object).as_array().ok());
-    array.map_or(&[], Vec::as_slice)
+pub(super) fn array<'a>(
+    document: &'a Document,
+    dictionary: &'a Dictionary,
+    key: &[u8],
+) -> &'a [Object] {
+    entry(document, dictionary, key)
+        .and_then(|object| object.as_array().ok())
+        .map_or(&[], Vec::as_slice)
 }
 
 fn name<'a>(document: &'a Document, dictionary: &'a Dictionary, key: &[u8]) -> &'a [u8] {
-    dictionary
-        .get(key)
-        .ok()
-        .and_then(|object| resolve(document, object).as_name().ok())
+    entry(document, dictionary, key)
+        .and_then(|object| object.as_name().ok())
         .unwrap_or_default()
 }
 
-impl Layers {
+impl PdfLayers {
     pub(super) fn of(document: &Document) -> Self {
         let properties = document
             .catalog()

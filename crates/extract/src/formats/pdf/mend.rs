@@ -10,7 +10,7 @@ use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream, dictionary};
 
 use super::canvas::{Canvas, Names};
 use super::fonts::{Font, InUse, content, resolve};
-use super::layers::Layers;
+use super::layers::PdfLayers;
 use super::scene::Scene;
 
 /// The maximum nesting depth of forms and of page trees.
@@ -48,14 +48,14 @@ pub(super) fn sub_dictionary(
 /// What is read of a document once for all pages.
 pub(super) struct Shared {
     fonts: HashMap<ObjectId, Rc<Font>>,
-    layers: Rc<Layers>,
+    layers: Rc<PdfLayers>,
 }
 
 impl Shared {
     pub(super) fn of(document: &Document) -> Self {
         Self {
             fonts: HashMap::new(),
-            layers: Rc::new(Layers::of(document)),
+            layers: Rc::new(PdfLayers::of(document)),
         }
     }
 
@@ -188,23 +188,13 @@ impl<'a> Mended<'a> {
         let forms = sub_dictionary(self.document, resources, b"XObject");
         let mut names = Names::of(self.document, resources);
         let (mut font, mut outer, marks) = (font, Vec::new(), self.canvas.marks());
-        for mut operation in Content::decode(bytes)?.operations {
+        for operation in Content::decode(bytes)?.operations {
             self.canvas.operate(self.document, &operation, &mut names);
             if !is_well_formed(&operation) {
                 continue;
             }
             match operation.operator.as_str() {
-                "Tf" => {
-                    let place = self.font(
-                        operation.operands[0]
-                            .as_name()
-                            .ok()
-                            .and_then(|name| fonts.get(name).ok()),
-                    );
-                    operation.operands[0] = Object::Name(name(self.in_use[place].id));
-                    self.operations.push(operation);
-                    font = Some(place);
-                }
+                "Tf" => font = Some(self.set_font(operation, &fonts)),
                 "q" => {
                     outer.push(font);
                     self.canvas.save();
@@ -221,36 +211,55 @@ impl<'a> Mended<'a> {
                     let form = operation.operands[0]
                         .as_name()
                         .and_then(|name| forms.get(name))
-                        .cloned();
-                    if let Ok(form) = form.and_then(|form| form.as_reference()) {
+                        .and_then(Object::as_reference);
+                    if let Ok(form) = form {
                         self.form(form, resources, &names, font)?;
                     }
                 }
                 "Tj" | "TJ" | "'" | "\"" => {
-                    let (Some(font), Some(shown)) = (font, operation.operands.pop()) else {
-                        continue;
-                    };
-                    let mut strings = 0;
-                    for string in shown
-                        .as_array()
-                        .map_or(std::slice::from_ref(&shown), Vec::as_slice)
-                    {
-                        strings += usize::from(matches!(string, Object::String(..)));
-                        self.in_use[font].show(string.as_str().unwrap_or_default());
+                    if let Some(font) = font {
+                        self.show(font, operation);
                     }
-                    self.canvas.show(strings, self.in_use[font].metrics());
-                    self.operations.extend(shows(operation, shown));
                 }
                 _ => self.operations.push(operation),
             }
         }
-        self.operations
-            .extend(outer.iter().map(|_| Operation::new("Q", Vec::new())));
-        for _ in &outer {
+        for _ in outer {
+            self.operations.push(Operation::new("Q", Vec::new()));
             self.canvas.restore();
         }
         self.canvas.end_marks(marks);
         Ok(())
+    }
+
+    /// Sets one of these fonts, and returns its index.
+    fn set_font(&mut self, mut operation: Operation, fonts: &Dictionary) -> usize {
+        let font = operation.operands[0]
+            .as_name()
+            .and_then(|name| fonts.get(name));
+        let place = self.font(font.ok());
+        operation.operands[0] = Object::Name(name(self.in_use[place].id));
+        self.operations.push(operation);
+        place
+    }
+
+    /// Shows strings in a font.
+    fn show(&mut self, font: usize, mut operation: Operation) {
+        let Some(shown) = operation.operands.pop() else {
+            return;
+        };
+        let strings = shown
+            .as_array()
+            .map_or(std::slice::from_ref(&shown), Vec::as_slice);
+        for string in strings {
+            self.in_use[font].show(string.as_str().unwrap_or_default());
+        }
+        let count = strings
+            .iter()
+            .filter(|string| matches!(string, Object::String(..)))
+            .count();
+        self.canvas.show(count, self.in_use[font].metrics());
+        self.operations.extend(shows(operation, shown));
     }
 
     /// The index of a font, by the object that the resources have under its name; a common font if there is none.

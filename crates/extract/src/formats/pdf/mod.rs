@@ -21,7 +21,7 @@ use pdf_extract::{Dictionary, Document, Object, ObjectId, decode_text_string, ou
 use self::eye::Eye;
 use self::mend::{Mended, Shared, Unread};
 use super::{BookFile, FormatReader, FormatSign, FormatSpec};
-use crate::limits::{Budget, Limit, Met};
+use crate::limits::{Budget, Limit};
 use crate::prose::phrase;
 use crate::{ExtractError, Extracted, Format, HiddenWords};
 use lapidary_common::description::Description;
@@ -58,11 +58,7 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
             }
             Err(Unread::TooMuch) => return Err(met.into()),
             Err(Unread::TooLong) => {
-                return Err(Met {
-                    limit: Limit::Time,
-                    at: budget.limits.time,
-                }
-                .into());
+                return Err(budget.limits.met(Limit::Time).into());
             }
             Err(Unread::Page) => {
                 lost.push(number);

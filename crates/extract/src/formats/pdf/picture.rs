@@ -3,8 +3,9 @@
 use hashbrown::HashSet;
 use pdf_extract::{Dictionary, Document, Object, Stream};
 
-use super::colour::{Function, Paint, Space};
-use super::fonts::{content, resolve};
+use super::colour::{Function, PdfPaint, Space};
+use super::fonts::{self, content, resolve};
+use super::layers::array;
 
 /// Larger pictures, in bytes and in parts of pixels, are not looked into. One colour takes few bytes.
 const MOST_BYTES: usize = 1 << 16;
@@ -16,9 +17,9 @@ const STEPS: u8 = 8;
 
 /// What is seen of a picture.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct PictureLook {
     /// Its colour; `None` if it is a stencil, which has that of the state.
-    pub(super) paint: Option<Paint>,
+    pub(super) paint: Option<PdfPaint>,
     pub(super) alpha: f32,
     /// Whether nothing is free of it.
     pub(super) is_whole: bool,
@@ -26,9 +27,9 @@ pub(super) struct Look {
     pub(super) has_parts: bool,
 }
 
-impl Look {
+impl PictureLook {
     pub(super) const UNKNOWN: Self = Self {
-        paint: Some(Paint::Unknown),
+        paint: Some(PdfPaint::Unknown),
         alpha: 1.0,
         is_whole: false,
         has_parts: true,
@@ -44,41 +45,41 @@ fn entry<'a>(document: &'a Document, picture: &'a Stream, names: [&[u8]; 2]) -> 
 }
 
 /// A picture, with the colour spaces that the resources have under names.
-pub(super) fn look(document: &Document, picture: &Stream, named: &Dictionary) -> Look {
+pub(super) fn look(document: &Document, picture: &Stream, named: &Dictionary) -> PictureLook {
     let is_set = |name: &[u8]| entry(document, picture, [name, name]).is_some();
     let is_stencil =
         entry(document, picture, [b"ImageMask", b"IM"]).and_then(|value| value.as_bool().ok());
     if is_stencil == Some(true) {
         // Ink is where the value is 0.
         return match samples(document, picture, 1, 1).as_deref() {
-            Some([value]) => Look {
+            Some([value]) => PictureLook {
                 paint: None,
                 alpha: 1.0 - f32::from(value[0]),
                 is_whole: true,
                 has_parts: false,
             },
-            _ => Look {
+            _ => PictureLook {
                 paint: None,
-                ..Look::UNKNOWN
+                ..PictureLook::UNKNOWN
             },
         };
     }
     if is_set(b"Mask") || is_set(b"SMaskInData") {
-        return Look::UNKNOWN;
+        return PictureLook::UNKNOWN;
     }
     let alpha = match entry(document, picture, [b"SMask"; 2]).map(Object::as_stream) {
         None => 1.0,
         Some(Ok(mask)) => match one_colour(document, mask, &Space::Gray) {
-            Some(Paint::Colour([alpha, ..])) => alpha,
-            _ => return Look::UNKNOWN,
+            Some(PdfPaint::Colour([alpha, ..])) => alpha,
+            _ => return PictureLook::UNKNOWN,
         },
-        Some(Err(_)) => return Look::UNKNOWN,
+        Some(Err(_)) => return PictureLook::UNKNOWN,
     };
     let space = entry(document, picture, [b"ColorSpace", b"CS"])
         .map(|space| Space::read(document, space, named));
     let paint = space.and_then(|space| one_colour(document, picture, &space));
-    Look {
-        paint: Some(paint.unwrap_or(Paint::Opaque)),
+    PictureLook {
+        paint: Some(paint.unwrap_or(PdfPaint::Opaque)),
         alpha,
         is_whole: true,
         has_parts: paint.is_none(),
@@ -86,7 +87,7 @@ pub(super) fn look(document: &Document, picture: &Stream, named: &Dictionary) ->
 }
 
 /// The colour of a picture that has only one.
-fn one_colour(document: &Document, picture: &Stream, space: &Space) -> Option<Paint> {
+fn one_colour(document: &Document, picture: &Stream, space: &Space) -> Option<PdfPaint> {
     let bits = entry(document, picture, [b"BitsPerComponent", b"BPC"])?
         .as_i64()
         .ok()?;
@@ -99,7 +100,7 @@ fn one_colour(document: &Document, picture: &Stream, space: &Space) -> Option<Pa
             .map(|&part| f32::from(part) / if is_index { 1.0 } else { most })
             .collect();
         if matches!(space, Space::Lab) {
-            Paint::Unknown
+            PdfPaint::Unknown
         } else {
             space.paint(&values)
         }
@@ -107,14 +108,14 @@ fn one_colour(document: &Document, picture: &Stream, space: &Space) -> Option<Pa
 }
 
 /// The first of some colours, if all of them look like it.
-fn alike(paints: impl IntoIterator<Item = Paint>) -> Option<Paint> {
+fn alike(paints: impl IntoIterator<Item = PdfPaint>) -> Option<PdfPaint> {
     let mut paints = paints.into_iter();
     let first = paints.next()?;
-    let Paint::Colour(colour) = first else {
+    let PdfPaint::Colour(colour) = first else {
         return None;
     };
     paints
-        .all(|paint| matches!(paint, Paint::Colour(other) if super::colour::is_lost_on(other, colour)))
+        .all(|paint| matches!(paint, PdfPaint::Colour(other) if super::colour::is_lost_on(other, colour)))
         .then_some(first)
 }
 
@@ -122,41 +123,14 @@ fn alike(paints: impl IntoIterator<Item = Paint>) -> Option<Paint> {
 fn samples(document: &Document, picture: &Stream, parts: usize, bits: i64) -> Option<Vec<Vec<u8>>> {
     let number = |names| usize::try_from(entry(document, picture, names)?.as_i64().ok()?).ok();
     let (width, height) = (number([b"Width", b"W"])?, number([b"Height", b"H"])?);
-    let filters = entry(document, picture, [b"Filter", b"F"]);
-    let filters = filters.map_or(&[][..], |filters| {
-        filters
-            .as_array()
-            .map_or(std::slice::from_ref(filters), Vec::as_slice)
-    });
-    let is_plain = filters.iter().all(|filter| {
-        matches!(
-            resolve(document, filter).as_name(),
-            Ok(b"FlateDecode" | b"LZWDecode" | b"ASCII85Decode")
-        )
-    });
     let size = width
         .checked_mul(height)?
         .checked_mul(parts)
         .filter(|size| (1..=MOST_PARTS).contains(size))?;
-    if !is_plain || picture.content.len() > MOST_BYTES {
+    if picture.content.len() > MOST_BYTES || !is_plain(document, picture) {
         return None;
     }
-    let is_turned = match entry(document, picture, [b"Decode", b"D"]) {
-        None => false,
-        Some(decode) => {
-            let values: Vec<f32> = decode
-                .as_array()
-                .ok()?
-                .iter()
-                .filter_map(|value| value.as_float().ok())
-                .collect();
-            match values[..] {
-                [0.0, 1.0] => false,
-                [1.0, 0.0] if bits == 1 => true,
-                _ => return None,
-            }
-        }
-    };
+    let turned = u8::from(is_turned(document, picture, bits)?);
     let data = content(picture);
     let mut different: HashSet<Vec<u8>> = HashSet::new();
     let mut add = |sample: &[u8]| {
@@ -165,77 +139,109 @@ fn samples(document: &Document, picture: &Stream, parts: usize, bits: i64) -> Op
         }
         different.len() <= MOST_DIFFERENT
     };
+    let row = width.div_ceil(8);
     let is_read = match (bits, parts) {
         (8, _) => data.get(..size)?.chunks_exact(parts).all(&mut add),
         (1, 1) => data
-            .get(..width.div_ceil(8) * height)?
-            .chunks_exact(width.div_ceil(8))
-            .all(|row| {
-                (0..width).all(|place| {
-                    add(&[row[place / 8] >> (7 - place % 8) & 1 ^ u8::from(is_turned)])
-                })
-            }),
+            .get(..row * height)?
+            .chunks_exact(row)
+            .all(|row| (0..width).all(|at| add(&[row[at / 8] >> (7 - at % 8) & 1 ^ turned]))),
         _ => false,
     };
     is_read.then(|| different.into_iter().collect())
 }
 
+/// Whether the pixels of a picture are packed as any data is.
+fn is_plain(document: &Document, picture: &Stream) -> bool {
+    let filters = entry(document, picture, [b"Filter", b"F"]);
+    let filters = filters.map_or(&[][..], |filters| {
+        filters
+            .as_array()
+            .map_or(std::slice::from_ref(filters), Vec::as_slice)
+    });
+    filters.iter().all(|filter| {
+        matches!(
+            resolve(document, filter).as_name(),
+            Ok(b"FlateDecode" | b"LZWDecode" | b"ASCII85Decode")
+        )
+    })
+}
+
+/// Whether black and white are exchanged, if nothing else is done to the colours.
+fn is_turned(document: &Document, picture: &Stream, bits: i64) -> Option<bool> {
+    let Some(decode) = entry(document, picture, [b"Decode", b"D"]) else {
+        return Some(false);
+    };
+    match floats(decode.as_array().ok()?)[..] {
+        [0.0, 1.0] => Some(false),
+        [1.0, 0.0] if bits == 1 => Some(true),
+        _ => None,
+    }
+}
+
+fn floats(objects: &[Object]) -> Vec<f32> {
+    objects
+        .iter()
+        .filter_map(|number| number.as_float().ok())
+        .collect()
+}
+
 /// What a shading paints, if it leaves nothing free.
-pub(super) fn shading(document: &Document, shading: &Object, named: &Dictionary) -> Paint {
+pub(super) fn shading(document: &Document, shading: &Object, named: &Dictionary) -> PdfPaint {
     let Ok(shading) = resolve(document, shading).as_dict() else {
-        return Paint::Unknown;
+        return PdfPaint::Unknown;
     };
-    let get = |key: &[u8]| {
-        shading
-            .get(key)
-            .ok()
-            .map(|object| resolve(document, object))
-    };
-    let array = |key: &[u8]| {
-        get(key)
-            .and_then(|object| object.as_array().ok())
-            .map_or(&[][..], Vec::as_slice)
-    };
-    let extends = array(b"Extend").iter().filter(|end| {
+    if !is_axial(document, shading) || shading.has(b"BBox") {
+        return PdfPaint::Unknown;
+    }
+    shading_colour(document, shading, named).unwrap_or(PdfPaint::Opaque)
+}
+
+/// Whether a shading changes along a line, and goes on beyond its ends.
+fn is_axial(document: &Document, shading: &Dictionary) -> bool {
+    let extends = array(document, shading, b"Extend").iter().filter(|end| {
         resolve(document, end)
             .as_bool()
             .is_ok_and(|extends| extends)
     });
-    let coordinates: Vec<f32> = array(b"Coords")
+    let coordinates: Vec<f32> = array(document, shading, b"Coords")
         .iter()
         .map_while(|number| resolve(document, number).as_float().ok())
         .collect();
     let is_line = matches!(coordinates[..], [a, b, c, d] if (a - c).hypot(b - d) > 0.0);
-    let is_axial = get(b"ShadingType").and_then(|kind| kind.as_i64().ok()) == Some(2);
-    if !is_axial || !is_line || extends.count() != 2 || shading.has(b"BBox") {
-        return Paint::Unknown;
-    }
-    let colours = || {
-        let space = Space::read(document, get(b"ColorSpace")?, named);
-        let function = Function::read(document, get(b"Function")?, 0)?;
-        let domain: Vec<f32> = array(b"Domain")
-            .iter()
-            .map_while(|number| number.as_float().ok())
-            .collect();
-        let (from, to) = if let [from, to] = domain[..] {
-            (from, to)
-        } else {
-            (0.0, 1.0)
-        };
-        alike((0..=STEPS).map(|step| {
-            let values = function.of(&[from + (to - from) * f32::from(step) / f32::from(STEPS)]);
-            values.map_or(Paint::Unknown, |values| space.paint(&values))
-        }))
+    let kind = fonts::entry(document, shading, b"ShadingType").and_then(|kind| kind.as_i64().ok());
+    kind == Some(2) && is_line && extends.count() == 2
+}
+
+/// The colour of a shading that has only one.
+fn shading_colour(
+    document: &Document,
+    shading: &Dictionary,
+    named: &Dictionary,
+) -> Option<PdfPaint> {
+    let space = fonts::entry(document, shading, b"ColorSpace")?;
+    let space = Space::read(document, space, named);
+    let function = Function::read(document, fonts::entry(document, shading, b"Function")?, 0)?;
+    let domain: Vec<f32> = array(document, shading, b"Domain")
+        .iter()
+        .map_while(|number| number.as_float().ok())
+        .collect();
+    let (from, to) = match domain[..] {
+        [from, to] => (from, to),
+        _ => (0.0, 1.0),
     };
-    colours().unwrap_or(Paint::Opaque)
+    alike((0..=STEPS).map(|step| {
+        let values = function.of(&[from + (to - from) * f32::from(step) / f32::from(STEPS)]);
+        values.map_or(PdfPaint::Unknown, |values| space.paint(&values))
+    }))
 }
 
 /// What a pattern paints: as far as it is a shading, and nothing else is to be done with it.
-pub(super) fn pattern(document: &Document, pattern: &Object, named: &Dictionary) -> Paint {
+pub(super) fn pattern(document: &Document, pattern: &Object, named: &Dictionary) -> PdfPaint {
     match resolve(document, pattern).as_dict() {
         Ok(pattern) if !pattern.has(b"ExtGState") => pattern
             .get(b"Shading")
-            .map_or(Paint::Unknown, |object| shading(document, object, named)),
-        _ => Paint::Unknown,
+            .map_or(PdfPaint::Unknown, |object| shading(document, object, named)),
+        _ => PdfPaint::Unknown,
     }
 }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use hashbrown::HashMap;
 
 use super::area::{Area, Bounds, Clip, Matrix, Point};
-use super::colour::{Blend, Colour, Paint, WHITE, is_lost_on};
+use super::colour::{Blend, Colour, PdfPaint, WHITE, is_lost_on};
 use crate::hidden::Hiding;
 
 /// The maximum number of painted shapes of a page with text.
@@ -29,7 +29,7 @@ const OPAQUE: f32 = 0.98;
 pub(super) struct Painted {
     pub(super) area: Area,
     pub(super) clip: Clip,
-    pub(super) paint: Paint,
+    pub(super) paint: PdfPaint,
     pub(super) alpha: f32,
     pub(super) is_picture: bool,
     /// Whether nothing is seen of what is below.
@@ -93,7 +93,7 @@ impl Places {
 }
 
 /// What is painted later through letters that are a clip.
-pub(super) type Stencil = Rc<Cell<Option<Paint>>>;
+pub(super) type Stencil = Rc<Cell<Option<PdfPaint>>>;
 
 /// How much is known of where the letters of a string are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -117,9 +117,9 @@ pub(super) struct Metrics {
 
 /// How strings are shown.
 #[derive(Clone, Debug)]
-pub(super) struct Style {
+pub(super) struct TextStyle {
     /// Fill and stroke, as far as the letters have them, with their opacity.
-    pub(super) inks: [Option<(Paint, f32)>; 2],
+    pub(super) inks: [Option<(PdfPaint, f32)>; 2],
     pub(super) stencil: Option<Stencil>,
     pub(super) blend: Blend,
     pub(super) clip: Clip,
@@ -149,6 +149,25 @@ pub(super) struct Unseen {
     pub(super) is_on_picture: bool,
 }
 
+impl Unseen {
+    fn alone(how: Hiding) -> Self {
+        Self {
+            how,
+            is_of_picture: false,
+            is_on_picture: false,
+        }
+    }
+
+    /// It may be the text of a picture.
+    fn of_picture(how: Hiding, is_on_picture: bool) -> Self {
+        Self {
+            how,
+            is_of_picture: true,
+            is_on_picture,
+        }
+    }
+}
+
 /// A page.
 #[derive(Debug)]
 pub(super) struct Scene {
@@ -159,7 +178,7 @@ pub(super) struct Scene {
     painted: Vec<Painted>,
     places: Places,
     /// Each style, and the number of the first string that has it.
-    styles: Vec<(usize, Style)>,
+    styles: Vec<(usize, TextStyle)>,
     pub(super) strings: usize,
     work: Cell<usize>,
     /// Whether more is painted than is remembered, and whether a letter could not be looked at for that or for the work.
@@ -208,92 +227,87 @@ impl Scene {
     }
 
     /// Strings from here on have this style.
-    pub(super) fn style(&mut self, style: Style) {
+    pub(super) fn style(&mut self, style: TextStyle) {
         self.styles.push((self.strings, style));
     }
 
     /// The styles, in the order of the strings.
-    pub(super) fn styles(&self) -> &[(usize, Style)] {
+    pub(super) fn styles(&self) -> &[(usize, TextStyle)] {
         &self.styles
     }
 
     /// Whether a letter of this style cannot be seen, and why.
-    pub(super) fn unseen(&self, style: &Style, letter: &Letter) -> Option<Unseen> {
-        let points = letter.points(style.measured);
-        let is_finite = points.iter().all(|(x, y)| (x + y).is_finite());
-        let is_placed = style.measured != Measured::Follows && is_finite;
+    pub(super) fn unseen(&self, style: &TextStyle, letter: &Letter) -> Option<Unseen> {
         if self.is_full {
             self.is_over.set(true);
         }
-        let unseen = |how| Unseen {
-            how,
-            is_of_picture: false,
-            is_on_picture: false,
-        };
         if style.is_off {
-            return Some(unseen(Hiding::HiddenLayer));
+            return Some(Unseen::alone(Hiding::HiddenLayer));
         }
-        let on_picture = || {
-            let is_picture =
-                |place: usize| self.painted[place].is_picture && self.is_in(place, points[0]);
-            is_placed && self.places.at(points[0]).any(is_picture)
-        };
-        let scanned = |how| Unseen {
-            how,
-            is_of_picture: true,
-            is_on_picture: on_picture(),
-        };
+        let points = letter.points(style.measured);
+        let is_finite = points.iter().all(|(x, y)| (x + y).is_finite());
+        let is_placed = style.measured != Measured::Follows && is_finite;
         let inks = style.inks();
-        if inks.is_empty() {
-            return Some(scanned(Hiding::InvisibleRendering));
-        }
         if inks.iter().all(|(_, alpha)| *alpha <= TRANSPARENT) {
-            return Some(scanned(Hiding::Transparent));
+            let how = if inks.is_empty() {
+                Hiding::InvisibleRendering
+            } else {
+                Hiding::Transparent
+            };
+            let is_on_picture = is_placed && self.is_on_picture(points[0]);
+            return Some(Unseen::of_picture(how, is_on_picture));
         }
         let (width, height) = letter.matrix.scaled(letter.size * self.unit);
         if style.metrics.has_size && (width < SMALLEST || height < SMALLEST) {
-            return Some(unseen(Hiding::Tiny));
+            return Some(Unseen::alone(Hiding::Tiny));
+        }
+        if is_placed && let Some(unseen) = self.unseen_at(&points, style) {
+            return Some(unseen);
         }
         let is_lost = |point: &Point| self.is_lost(style, &inks, *point);
-        if !is_placed {
-            return self
-                .is_row_lost(style, letter, is_lost)
-                .then(|| unseen(Hiding::SameColour));
-        }
-        if self
+        let is_lost = if is_placed && style.measured == Measured::All {
+            points.iter().all(is_lost)
+        } else {
+            self.is_row_lost(style, letter, is_lost)
+        };
+        is_lost.then(|| Unseen::alone(Hiding::SameColour))
+    }
+
+    /// Whether a letter at these points cannot be seen, whatever its colour.
+    fn unseen_at(&self, points: &[Point], style: &TextStyle) -> Option<Unseen> {
+        let is_off_page = self
             .page
-            .is_some_and(|page| !points.iter().any(|point| page.contains(*point)))
-        {
-            return Some(unseen(Hiding::OffPage));
+            .is_some_and(|page| !points.iter().any(|point| page.contains(*point)));
+        if is_off_page {
+            return Some(Unseen::alone(Hiding::OffPage));
         }
         if self.may(points.len() * style.clip.work())
             && !points.iter().any(|point| style.clip.contains(*point))
         {
-            return Some(unseen(Hiding::Clipped));
+            return Some(Unseen::alone(Hiding::Clipped));
         }
-        let covers: Option<Vec<usize>> = points
+        let covers: Vec<usize> = points
             .iter()
             .map(|point| self.cover(*point, style.painted))
-            .collect();
-        if let Some(covers) = covers {
-            let is_picture = covers.iter().all(|&place| self.painted[place].is_picture);
-            return Some(if is_picture {
-                scanned(Hiding::Covered)
-            } else {
-                unseen(Hiding::Covered)
-            });
-        }
-        let is_lost = match style.measured {
-            Measured::All => points.iter().all(is_lost),
-            _ => self.is_row_lost(style, letter, is_lost),
-        };
-        is_lost.then(|| unseen(Hiding::SameColour))
+            .collect::<Option<_>>()?;
+        let is_picture = covers.iter().all(|&place| self.painted[place].is_picture);
+        Some(if is_picture {
+            Unseen::of_picture(Hiding::Covered, self.is_on_picture(points[0]))
+        } else {
+            Unseen::alone(Hiding::Covered)
+        })
+    }
+
+    fn is_on_picture(&self, point: Point) -> bool {
+        self.places
+            .at(point)
+            .any(|place| self.painted[place].is_picture && self.is_in(place, point))
     }
 
     /// Whether a letter is lost wherever in its row it is.
     fn is_row_lost(
         &self,
-        style: &Style,
+        style: &TextStyle,
         letter: &Letter,
         is_lost: impl Fn(&Point) -> bool,
     ) -> bool {
@@ -333,19 +347,19 @@ impl Scene {
     }
 
     /// Whether letters of these inks cannot be told from what is below at this point.
-    fn is_lost(&self, style: &Style, inks: &[(Paint, f32)], point: Point) -> bool {
+    fn is_lost(&self, style: &TextStyle, inks: &[(PdfPaint, f32)], point: Point) -> bool {
         let Some(below) = self.below(point, style.painted) else {
             return false;
         };
         inks.iter()
             .all(|(paint, alpha)| match (paint, style.blend) {
-                (Paint::Nothing, _) => true,
-                (Paint::Colour(colour), Blend::Normal) => {
+                (PdfPaint::Nothing, _) => true,
+                (PdfPaint::Colour(colour), Blend::Normal) => {
                     let mixed = |part: usize| below[part] + alpha * (colour[part] - below[part]);
                     is_lost_on([mixed(0), mixed(1), mixed(2)], below)
                 }
-                (Paint::Colour(colour), blend) => blend.ignores(*colour),
-                (Paint::Opaque | Paint::Unknown, _) => false,
+                (PdfPaint::Colour(colour), blend) => blend.ignores(*colour),
+                (PdfPaint::Opaque | PdfPaint::Unknown, _) => false,
             })
     }
 
@@ -366,7 +380,7 @@ impl Scene {
                 continue;
             }
             let painted = &self.painted[place];
-            let Paint::Colour(part) = painted.paint else {
+            let PdfPaint::Colour(part) = painted.paint else {
                 return None;
             };
             if !add(part, painted.alpha) {
@@ -378,16 +392,17 @@ impl Scene {
     }
 }
 
-impl Style {
+impl TextStyle {
     /// What the letters are painted with; nothing if they are invisible.
-    fn inks(&self) -> Vec<(Paint, f32)> {
+    fn inks(&self) -> Vec<(PdfPaint, f32)> {
         let stencil = self
             .stencil
             .as_ref()
             .and_then(|stencil| stencil.get())
             .map(|paint| (paint, 1.0));
         let inks = self.inks.into_iter().chain([stencil]).flatten();
-        inks.filter(|(paint, _)| *paint != Paint::Nothing).collect()
+        inks.filter(|(paint, _)| *paint != PdfPaint::Nothing)
+            .collect()
     }
 }
 
