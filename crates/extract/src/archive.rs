@@ -5,7 +5,7 @@ use std::io::{Cursor, Read};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::limits::{Budget, Limit, Met};
+use super::limits::{Budget, Limit};
 use super::{ExtractError, detect};
 
 /// A ZIP archive in memory.
@@ -17,13 +17,8 @@ pub(super) struct Archive<'a> {
 impl<'a> Archive<'a> {
     pub(super) fn open(bytes: &'a [u8], budget: &Budget) -> Result<Self, ExtractError> {
         let zip = ZipArchive::new(Cursor::new(bytes)).map_err(|e| damaged(&e))?;
-        let at = budget.limits.entries;
-        if zip.len() as u64 > at {
-            return Err(Met {
-                limit: Limit::Entries,
-                at,
-            }
-            .into());
+        if zip.len() as u64 > budget.limits.entries {
+            return Err(budget.limits.met(Limit::Entries).into());
         }
         let names = names(zip.file_names_raw());
         Ok(Self { zip, names })

@@ -57,7 +57,7 @@ pub(super) fn knows(encoding: &'static Encoding) -> bool {
 
 /// The guess, or an encoding in which far less of the sample is out of place.
 pub(super) fn refine(sample: &[u8], guess: &'static Encoding) -> &'static Encoding {
-    let bytes = Bytes::count(sample);
+    let bytes = LatinBytes::count(sample);
     let guessed = match CANDIDATES.iter().find(|(encoding, _)| *encoding == guess) {
         Some(candidate) => bytes.misfits(*candidate),
         // Another script, which does not occur next to ASCII letters.
@@ -75,13 +75,13 @@ pub(super) fn refine(sample: &[u8], guess: &'static Encoding) -> &'static Encodi
 }
 
 /// How often each byte occurs, and next to what.
-struct Bytes {
+struct LatinBytes {
     all: [u32; 256],
     beside_letter: [u32; 256],
     after_small: [u32; 256],
 }
 
-impl Bytes {
+impl LatinBytes {
     fn count(sample: &[u8]) -> Self {
         let mut bytes = Self {
             all: [0; 256],

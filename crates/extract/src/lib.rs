@@ -291,56 +291,55 @@ pub struct Whole {
 
 /// The concatenated text of these books.
 pub fn whole(books: Vec<Book>) -> Result<Whole, ExtractError> {
-    let Whole {
-        text: mut whole,
-        headings: mut all,
-        hidden: mut left_out,
-    } = Whole::default();
+    let mut whole = Whole::default();
     let several = books.len() > 1;
     let mut left: usize = books
         .iter()
         .flat_map(|book| &book.read)
-        .map(|read| read.text.len() + 2)
+        .map(|read| read.text.len() + SEPARATOR.len())
         .sum();
     for Book { name, read } in books {
-        let Extracted {
-            text,
-            headings: found,
-            hidden,
-            ..
-        } = match read {
-            Ok(read) => read,
-            Err(why) => {
-                return Err(match name {
-                    None => why,
-                    Some(name) => ExtractError::Member {
-                        name,
-                        why: Box::new(why),
-                    },
+        let book = match (read, name.as_deref()) {
+            (Ok(book), _) => book,
+            (Err(why), None) => return Err(why),
+            (Err(why), Some(name)) => {
+                return Err(ExtractError::Member {
+                    name: name.to_owned(),
+                    why: Box::new(why),
                 });
             }
         };
-        let start = if whole.is_empty() { 0 } else { whole.len() + 2 };
-        if let Some(name) = name.filter(|_| several) {
-            headings::add(&mut all, start, &name);
-        }
-        headings::append(&mut all, start, found);
-        left_out.extend(&hidden);
-        left = left.saturating_sub(text.len() + 2);
-        if whole.is_empty() {
-            whole = text;
-            // Reserved once, so that the texts never exist twice.
-            whole.reserve_exact(left);
+        left = left.saturating_sub(book.text.len() + SEPARATOR.len());
+        whole.push(book, name.as_deref().filter(|_| several), left);
+    }
+    Ok(whole)
+}
+
+/// What is between two books.
+const SEPARATOR: &str = "\n\n";
+
+impl Whole {
+    /// Adds a book, under its name if it has one. So many bytes follow.
+    fn push(&mut self, book: Extracted, name: Option<&str>, left: usize) {
+        let start = if self.text.is_empty() {
+            0
         } else {
-            whole.push_str("\n\n");
-            whole.push_str(&text);
+            self.text.len() + SEPARATOR.len()
+        };
+        if let Some(name) = name {
+            headings::add(&mut self.headings, start, name);
+        }
+        headings::append(&mut self.headings, start, book.headings);
+        self.hidden.extend(&book.hidden);
+        if self.text.is_empty() {
+            self.text = book.text;
+            // Reserved once, so that the texts never exist twice.
+            self.text.reserve_exact(left);
+        } else {
+            self.text.push_str(SEPARATOR);
+            self.text.push_str(&book.text);
         }
     }
-    Ok(Whole {
-        text: whole,
-        headings: all,
-        hidden: left_out,
-    })
 }
 
 /// Reads a plain text: `bytes` is the whole file.

@@ -50,6 +50,21 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// That this limit was exceeded.
+    pub(super) fn met(self, limit: Limit) -> Met {
+        let at = match limit {
+            Limit::Input => self.input,
+            Limit::Unpacked => self.unpacked,
+            Limit::Ratio => self.ratio,
+            Limit::Entries => self.entries,
+            Limit::Depth => self.depth,
+            Limit::Archives => self.archives,
+            Limit::Memory => self.memory,
+            Limit::Time => self.time,
+        };
+        Met { limit, at }
+    }
+
     pub(super) fn seconds(self) -> Duration {
         Duration::from_secs(self.time.max(1))
     }
@@ -127,10 +142,7 @@ pub(super) struct Budget {
 impl Budget {
     pub(super) fn new(limits: Limits, input: u64) -> Result<Self, Met> {
         if input > limits.input {
-            return Err(Met {
-                limit: Limit::Input,
-                at: limits.input,
-            });
+            return Err(limits.met(Limit::Input));
         }
         Ok(Self {
             limits,
@@ -141,22 +153,15 @@ impl Budget {
 
     /// How much more can be unpacked, and the limit that would be exceeded beyond that.
     pub(super) fn room(&self) -> (u64, Met) {
-        let Limits {
-            unpacked, ratio, ..
-        } = self.limits;
-        let by_ratio = self.input.saturating_mul(ratio).max(RATIO_FREE);
-        let met = if by_ratio < unpacked {
-            Met {
-                limit: Limit::Ratio,
-                at: ratio,
-            }
+        let unpacked = self.limits.unpacked;
+        let by_ratio = self.input.saturating_mul(self.limits.ratio).max(RATIO_FREE);
+        let limit = if by_ratio < unpacked {
+            Limit::Ratio
         } else {
-            Met {
-                limit: Limit::Unpacked,
-                at: unpacked,
-            }
+            Limit::Unpacked
         };
-        (unpacked.min(by_ratio).saturating_sub(self.unpacked), met)
+        let room = unpacked.min(by_ratio).saturating_sub(self.unpacked);
+        (room, self.limits.met(limit))
     }
 
     /// Records that `bytes` bytes were unpacked.
@@ -165,12 +170,8 @@ impl Budget {
     }
 
     pub(super) fn depth(&self, depth: usize) -> Result<(), Met> {
-        let at = self.limits.depth;
-        if depth as u64 > at {
-            Err(Met {
-                limit: Limit::Depth,
-                at,
-            })
+        if depth as u64 > self.limits.depth {
+            Err(self.limits.met(Limit::Depth))
         } else {
             Ok(())
         }

@@ -3,7 +3,7 @@
 use super::archive::{Archive, gunzip};
 use super::encoding::Encoding;
 use super::formats::BookFile;
-use super::limits::{Budget, Limit, Limits, Met};
+use super::limits::{Budget, Limit, Limits};
 use super::sniff::{self, FileKind};
 use super::{Book, ExtractError, Extracted, File, Format, MainText, magic};
 use lapidary_common::description::Description;
@@ -47,13 +47,8 @@ fn books(
         name,
         encoding,
     } = file;
-    let at = budget.limits.archives;
-    if depth > at {
-        return Err(Met {
-            limit: Limit::Archives,
-            at,
-        }
-        .into());
+    if depth > budget.limits.archives {
+        return Err(budget.limits.met(Limit::Archives).into());
     }
     let read = match sniff::kind(&bytes, name.as_deref()) {
         FileKind::Zip => return zip(&bytes, encoding, budget, depth),

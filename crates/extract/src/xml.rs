@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use quick_xml::Reader;
 use quick_xml::escape::{resolve_html5_entity, unescape};
-use quick_xml::events::{BytesStart, Event};
+use quick_xml::events::{BytesRef, BytesStart, Event};
 
 use super::encoding::Encoding;
 use super::limits::Budget;
@@ -59,15 +59,7 @@ pub(super) fn walk(
             }
             Ok(Event::Text(text)) => visitor.text(&text.into_inner()),
             Ok(Event::CData(text)) => visitor.text(&text.into_inner()),
-            Ok(Event::GeneralRef(reference)) => match reference.resolve_char_ref() {
-                Ok(Some(char)) => visitor.text(char.encode_utf8(&mut [0; 4])),
-                Ok(None) => {
-                    if let Some(characters) = resolve_html5_entity(&reference.into_inner()) {
-                        visitor.text(characters);
-                    }
-                }
-                Err(_) => {}
-            },
+            Ok(Event::GeneralRef(reference)) => refer(&reference, visitor),
             Ok(Event::Eof) => return Ok(()),
             Ok(Event::PI(instruction)) => visitor.instruction(&instruction.into_inner()),
             Ok(Event::Comment(_) | Event::Decl(_) | Event::DocType(_)) => {}
@@ -78,6 +70,19 @@ pub(super) fn walk(
                 )));
             }
         }
+    }
+}
+
+/// The characters that a reference such as `&amp;` stands for, if it is known.
+fn refer(reference: &BytesRef<'_>, visitor: &mut (impl Visitor + ?Sized)) {
+    match reference.resolve_char_ref() {
+        Ok(Some(char)) => visitor.text(char.encode_utf8(&mut [0; 4])),
+        Ok(None) => {
+            if let Some(characters) = resolve_html5_entity(reference) {
+                visitor.text(characters);
+            }
+        }
+        Err(_) => {}
     }
 }
 

@@ -10,7 +10,7 @@ use office_oxide::{Document, DocumentFormat};
 use super::{BookFile, FormatReader, FormatSign, FormatSpec};
 use crate::encoding::code_page;
 use crate::hidden::{HiddenCount, HiddenWords, Hiding};
-use crate::limits::{Budget, Limit, Met};
+use crate::limits::{Budget, Limit};
 use crate::prose::{Prose, phrase};
 use crate::{ExtractError, Extracted, Format};
 use lapidary_common::description::Description;
@@ -57,11 +57,7 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
         .iter()
         .any(|warning| warning.contains("was not excluded"))
     {
-        return Err(Met {
-            limit: Limit::Time,
-            at: budget.limits.time,
-        }
-        .into());
+        return Err(budget.limits.met(Limit::Time).into());
     }
     let mut text = Prose::default();
     let plain = document.plain_text();

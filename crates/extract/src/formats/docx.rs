@@ -2,7 +2,7 @@
 
 use quick_xml::events::BytesStart;
 
-use super::docx_format::{Behind, DocxFormat, Settings, Styles};
+use super::docx_format::{BehindText, DocxFormat, DocxSettings, DocxStyles};
 use super::office::{Body, Elements, about};
 use super::{FormatReader, FormatSpec};
 use crate::archive::Archive;
@@ -42,50 +42,19 @@ pub(super) fn read(
     archive: &mut Archive<'_>,
     budget: &mut Budget,
 ) -> Result<Extracted, ExtractError> {
-    let main = related(archive, RELATIONS, "/officeDocument", budget)?;
-    let main = main
-        .first()
-        .ok_or_else(|| ExtractError::damaged(format!("{RELATIONS} names no document")))?;
-    let (folder, file) = main.rsplit_once('/').unwrap_or(("", main));
-    if let Some((_, what)) = [("xl", "an Excel"), ("ppt", "a PowerPoint")]
-        .iter()
-        .find(|(other, _)| *other == folder)
-    {
-        return Err(ExtractError::NotText {
-            what: format!("{what} file, which is not supported"),
-        });
-    }
-    let mut notes = Vec::new();
-    let relations = format!("{folder}/_rels/{file}.rels");
-    for kind in ["/footnotes", "/endnotes"] {
-        let related = related(archive, relations.trim_start_matches('/'), kind, budget)?;
-        notes.extend(related.into_iter().map(|part| {
-            format!("{folder}/{part}")
-                .trim_start_matches('/')
-                .to_owned()
-        }));
-    }
-    // Relations can also point to external files: those are never fetched.
-    let mut visit = |kind, visitor: &mut dyn Visitor| {
-        for part in related(archive, relations.trim_start_matches('/'), kind, budget)? {
-            if let Some(bytes) =
-                archive.read(format!("{folder}/{part}").trim_start_matches('/'), budget)?
-            {
-                xml::walk(&xml::decode(&bytes, None), budget, visitor)?;
-            }
-        }
-        Ok::<_, ExtractError>(())
-    };
-    let (mut styles, mut settings) = (Styles::default(), Settings::default());
-    visit("/theme", &mut styles.theme)?;
-    visit("/settings", &mut settings)?;
-    visit("/styles", &mut styles)?;
+    let main = MainPart::find(archive, budget)?;
+    let mut notes = main.related(archive, "/footnotes", budget)?;
+    notes.extend(main.related(archive, "/endnotes", budget)?);
+    let (mut styles, mut settings) = (DocxStyles::default(), DocxSettings::default());
+    main.visit(archive, "/theme", &mut styles.theme, budget)?;
+    main.visit(archive, "/settings", &mut settings, budget)?;
+    main.visit(archive, "/styles", &mut styles, budget)?;
     styles.finish();
     styles.shows_page = settings.shows_page;
     let text = archive
-        .read(main, budget)?
-        .ok_or_else(|| ExtractError::damaged(format!("it has no {main:?}")))?;
-    let mut behind = Behind::default();
+        .read(&main.path, budget)?
+        .ok_or_else(|| ExtractError::damaged(format!("it has no {:?}", main.path)))?;
+    let mut behind = BehindText::default();
     if ["behindDoc", "z-index"]
         .iter()
         .any(|mark| memchr::memmem::find(&text, mark.as_bytes()).is_some())
@@ -104,6 +73,74 @@ pub(super) fn read(
         metadata,
         ..body.finish(Format::Docx)
     })
+}
+
+/// The part that is the document.
+struct MainPart {
+    path: String,
+    folder: String,
+    /// The list of the parts that it refers to.
+    relations: String,
+}
+
+impl MainPart {
+    fn find(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<Self, ExtractError> {
+        let mut documents = related(archive, RELATIONS, "/officeDocument", budget)?.into_iter();
+        let path = documents
+            .next()
+            .ok_or_else(|| ExtractError::damaged(format!("{RELATIONS} names no document")))?;
+        let (folder, file) = path.rsplit_once('/').unwrap_or(("", &path));
+        let what = match folder {
+            "xl" => "an Excel file, which is not supported",
+            "ppt" => "a PowerPoint file, which is not supported",
+            folder => {
+                return Ok(Self {
+                    folder: folder.to_owned(),
+                    relations: in_folder(folder, &format!("_rels/{file}.rels")),
+                    path,
+                });
+            }
+        };
+        Err(ExtractError::NotText {
+            what: what.to_owned(),
+        })
+    }
+
+    /// The parts of a kind. Relations can also point to external files: those are never fetched.
+    fn related(
+        &self,
+        archive: &mut Archive<'_>,
+        kind: &'static str,
+        budget: &mut Budget,
+    ) -> Result<Vec<String>, ExtractError> {
+        let parts = related(archive, &self.relations, kind, budget)?;
+        Ok(parts
+            .iter()
+            .map(|part| in_folder(&self.folder, part))
+            .collect())
+    }
+
+    /// Reads the parts of a kind.
+    fn visit(
+        &self,
+        archive: &mut Archive<'_>,
+        kind: &'static str,
+        visitor: &mut dyn Visitor,
+        budget: &mut Budget,
+    ) -> Result<(), ExtractError> {
+        for part in self.related(archive, kind, budget)? {
+            if let Some(bytes) = archive.read(&part, budget)? {
+                xml::walk(&xml::decode(&bytes, None), budget, visitor)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn in_folder(folder: &str, part: &str) -> String {
+    format!("{folder}/{part}")
+        .trim_start_matches('/')
+        .to_owned()
 }
 
 /// The parts of a kind in a list of relations.

@@ -78,9 +78,13 @@ impl Theme {
         self.read(tag, ["val", "themeColor", "themeShade", "themeTint"])
     }
 
+    fn ink(&self, tag: &BytesStart<'_>) -> Option<Colour> {
+        self.read(tag, ["color", "themeColor", "themeShade", "themeTint"])
+    }
+
     /// A shade: paper, with a pattern in another colour.
     fn shade(&self, tag: &BytesStart<'_>) -> Option<Colour> {
-        let ink = self.read(tag, ["color", "themeColor", "themeShade", "themeTint"]);
+        let ink = self.ink(tag);
         let paper = self.read(
             tag,
             ["fill", "themeFill", "themeFillShade", "themeFillTint"],
@@ -164,14 +168,12 @@ impl RunFormat {
     }
 
     fn read(&mut self, name: &str, tag: &BytesStart<'_>, theme: &Theme) {
-        let number =
-            || attribute(tag, "val").and_then(|value| value.trim_end_matches('%').parse().ok());
         match name {
             "vanish" | "specVanish" => self.vanish = Some(is_on(tag)),
             "color" => self.letters = Some(theme.letters(tag)),
             "shadow" | "emboss" | "imprint" => self.is_drawn = Some(is_on(tag)),
-            "sz" => self.size = number(),
-            "w" => self.width = number(),
+            "sz" => self.size = size(tag),
+            "w" => self.width = size(tag),
             "highlight" => self.highlight = attribute(tag, "val").map(|name| highlight(&name)),
             "shd" => self.shade = Some(theme.shade(tag)),
             _ => {}
@@ -179,18 +181,23 @@ impl RunFormat {
     }
 
     /// An element of the effects that newer versions of Word have.
-    fn read_effect(&mut self, part: Part, name: &str, tag: &BytesStart<'_>, theme: &Theme) {
+    fn read_effect(&mut self, part: DocxPart, name: &str, tag: &BytesStart<'_>, theme: &Theme) {
         let value = || attribute(tag, "val").unwrap_or_default();
         match (part, name) {
-            (Part::Fill, "noFill") => self.transparency = Some(TRANSPARENT),
-            (Part::Fill, "srgbClr") => self.fill = Some(Colour::of_hex(&value())),
-            (Part::Fill, "schemeClr") => self.fill = Some(theme.colour(&value())),
-            (Part::Fill, "gradFill") => self.fill = Some(None),
-            (Part::Fill, "alpha") => self.transparency = value().parse().ok(),
-            (Part::Outline, "solidFill" | "gradFill") => self.is_drawn = Some(true),
+            (DocxPart::Fill, "noFill") => self.transparency = Some(TRANSPARENT),
+            (DocxPart::Fill, "srgbClr") => self.fill = Some(Colour::of_hex(&value())),
+            (DocxPart::Fill, "schemeClr") => self.fill = Some(theme.colour(&value())),
+            (DocxPart::Fill, "gradFill") => self.fill = Some(None),
+            (DocxPart::Fill, "alpha") => self.transparency = value().parse().ok(),
+            (DocxPart::Outline, "solidFill" | "gradFill") => self.is_drawn = Some(true),
             _ => {}
         }
     }
+}
+
+/// In half points, or in percent.
+fn size(tag: &BytesStart<'_>) -> Option<u32> {
+    attribute(tag, "val")?.trim_end_matches('%').parse().ok()
 }
 
 fn is_on(tag: &BytesStart<'_>) -> bool {
@@ -204,6 +211,11 @@ fn is_set(tag: &BytesStart<'_>, name: &str) -> bool {
 
 fn number(tag: &BytesStart<'_>, name: &str) -> Option<i64> {
     attribute(tag, name)?.trim().parse().ok()
+}
+
+fn twips(tag: &BytesStart<'_>, name: &str) -> i64 {
+    let twips = number(tag, name).unwrap_or_default();
+    twips.clamp(-FAR_UNITS, FAR_UNITS)
 }
 
 fn highlight(name: &str) -> Option<Colour> {
@@ -248,18 +260,13 @@ impl ParagraphFormat {
     }
 
     fn read(&mut self, name: &str, tag: &BytesStart<'_>, theme: &Theme) {
-        let number = |name| {
-            number(tag, name)
-                .unwrap_or_default()
-                .clamp(-FAR_UNITS, FAR_UNITS)
-        };
         match name {
             "shd" => self.shade = Some(theme.shade(tag)),
-            "framePr" => self.place = Some(number("x").abs().max(number("y").abs())),
+            "framePr" => self.place = Some(twips(tag, "x").abs().max(twips(tag, "y").abs())),
             "ind" => {
-                self.indent = Some(
-                    number("left") + number("start") + number("firstLine") - number("hanging"),
-                );
+                let [left, start, first, hanging] =
+                    ["left", "start", "firstLine", "hanging"].map(|name| twips(tag, name));
+                self.indent = Some(left + start + first - hanging);
             }
             _ => {}
         }
@@ -275,7 +282,7 @@ impl ParagraphFormat {
 
 /// A style.
 #[derive(Debug, Clone, Default)]
-struct Style {
+struct DocxStyle {
     based_on: Option<String>,
     run: RunFormat,
     paragraph: ParagraphFormat,
@@ -284,7 +291,28 @@ struct Style {
     shades: Vec<Colour>,
 }
 
-impl Inherits<String> for Style {
+impl DocxStyle {
+    /// An element within a part of the style.
+    fn read(&mut self, part: DocxPart, name: &str, tag: &BytesStart<'_>, theme: &Theme) {
+        match part {
+            DocxPart::Run if name == "basedOn" => self.based_on = attribute(tag, "val"),
+            DocxPart::RunProperties => self.run.read(name, tag, theme),
+            DocxPart::Fill | DocxPart::Outline => self.run.read_effect(part, name, tag, theme),
+            DocxPart::Paragraph => self.paragraph.read(name, tag, theme),
+            DocxPart::Cell | DocxPart::Table if name == "shd" => {
+                if let Some(shade) = theme.shade(tag) {
+                    self.cells = Some(Some(shade));
+                }
+            }
+            DocxPart::Conditional if name == "shd" && self.shades.len() < MOST_SHADES => {
+                self.shades.extend(theme.shade(tag));
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Inherits<String> for DocxStyle {
     fn parent(&self, _: &String) -> Option<String> {
         self.based_on.clone()
     }
@@ -300,7 +328,7 @@ impl Inherits<String> for Style {
 
 /// What the properties that are open belong to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Part {
+enum DocxPart {
     /// Text, or properties that do not matter.
     #[default]
     Other,
@@ -320,7 +348,7 @@ enum Part {
     Ignored,
 }
 
-impl Part {
+impl DocxPart {
     /// The part of an element within another.
     fn of(name: &str, within: Self) -> Self {
         match name {
@@ -342,56 +370,39 @@ impl Part {
 
 /// The styles of a document, and what else its formatting refers to.
 #[derive(Debug, Default)]
-pub(super) struct Styles {
+pub(super) struct DocxStyles {
     pub(super) theme: Theme,
     /// Whether the colour of the page is shown.
     pub(super) shows_page: bool,
     defaults: RunFormat,
-    by_id: HashMap<String, Style>,
+    by_id: HashMap<String, DocxStyle>,
     /// The style of paragraphs that name none.
     usual: Option<String>,
     /// The style being read, and the parts that the elements in it belong to.
-    current: Option<(String, Style)>,
-    path: Vec<Part>,
+    current: Option<(String, DocxStyle)>,
+    path: Vec<DocxPart>,
 }
 
-impl Visitor for Styles {
+impl Visitor for DocxStyles {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         let within = self.path.last().copied().unwrap_or_default();
         let part = match (name, within) {
             // As if a style were a run.
-            ("style" | "rPrDefault", _) => Part::Run,
-            ("tblStylePr", _) | (_, Part::Conditional) => Part::Conditional,
-            _ => Part::of(name, within),
+            ("style" | "rPrDefault", _) => DocxPart::Run,
+            ("tblStylePr", _) | (_, DocxPart::Conditional) => DocxPart::Conditional,
+            _ => DocxPart::of(name, within),
         };
         self.path.push(part);
-        let Some((_, style)) = &mut self.current else {
-            if name == "style" {
-                let id = attribute(tag, "styleId").unwrap_or_default();
-                if is_set(tag, "default") && attribute(tag, "type").as_deref() == Some("paragraph")
-                {
-                    self.usual = Some(id.clone());
-                }
-                self.current = Some((id, Style::default()));
-            } else if within == Part::RunProperties {
-                self.defaults.read(name, tag, &self.theme);
+        if let Some((_, style)) = &mut self.current {
+            style.read(within, name, tag, &self.theme);
+        } else if name == "style" {
+            let id = attribute(tag, "styleId").unwrap_or_default();
+            if is_set(tag, "default") && attribute(tag, "type").as_deref() == Some("paragraph") {
+                self.usual = Some(id.clone());
             }
-            return;
-        };
-        match within {
-            Part::Run if name == "basedOn" => style.based_on = attribute(tag, "val"),
-            Part::RunProperties => style.run.read(name, tag, &self.theme),
-            Part::Fill | Part::Outline => style.run.read_effect(within, name, tag, &self.theme),
-            Part::Paragraph => style.paragraph.read(name, tag, &self.theme),
-            Part::Cell | Part::Table if name == "shd" => {
-                style.cells = Some(self.theme.shade(tag))
-                    .filter(Option::is_some)
-                    .or(style.cells);
-            }
-            Part::Conditional if name == "shd" && style.shades.len() < MOST_SHADES => {
-                style.shades.extend(self.theme.shade(tag));
-            }
-            _ => {}
+            self.current = Some((id, DocxStyle::default()));
+        } else if within == DocxPart::RunProperties {
+            self.defaults.read(name, tag, &self.theme);
         }
     }
 
@@ -407,13 +418,13 @@ impl Visitor for Styles {
     fn text(&mut self, _: &str) {}
 }
 
-impl Styles {
+impl DocxStyles {
     /// Gives each style what those say that it is based on.
     pub(super) fn finish(&mut self) {
         inherit(&mut self.by_id);
     }
 
-    fn get(&self, id: Option<&str>) -> Style {
+    fn get(&self, id: Option<&str>) -> DocxStyle {
         id.and_then(|id| self.by_id.get(id))
             .cloned()
             .unwrap_or_default()
@@ -422,11 +433,11 @@ impl Styles {
 
 /// Reads whether the settings of a document show the colour of its pages.
 #[derive(Debug, Default)]
-pub(super) struct Settings {
+pub(super) struct DocxSettings {
     pub(super) shows_page: bool,
 }
 
-impl Visitor for Settings {
+impl Visitor for DocxSettings {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.shows_page |= name == "displayBackgroundShape" && is_on(tag);
     }
@@ -438,12 +449,12 @@ impl Visitor for Settings {
 
 /// Finds drawings that lie behind the text, and are large enough to be behind words.
 #[derive(Debug, Default)]
-pub(super) struct Behind {
+pub(super) struct BehindText {
     is_behind: bool,
     pub(super) found: bool,
 }
 
-impl Visitor for Behind {
+impl Visitor for BehindText {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         let size = |name| number(tag, name).unwrap_or_default();
         match name {
@@ -465,7 +476,7 @@ impl Visitor for Behind {
 
 /// A paragraph that is being read.
 #[derive(Debug, Default)]
-struct Paragraph {
+struct DocxParagraph {
     run: RunFormat,
     style: ParagraphFormat,
     own: ParagraphFormat,
@@ -473,15 +484,38 @@ struct Paragraph {
 
 /// A run that is being read: what it says, and its style.
 #[derive(Debug, Default)]
-struct Run {
+struct DocxRun {
     own: RunFormat,
     style: RunFormat,
 }
 
+impl DocxParagraph {
+    fn read(&mut self, name: &str, tag: &BytesStart<'_>, styles: &DocxStyles) {
+        if name == "pStyle" {
+            let style = styles.get(attribute(tag, "val").as_deref());
+            (self.run, self.style) = (style.run, style.paragraph);
+        } else {
+            self.own.read(name, tag, &styles.theme);
+        }
+    }
+}
+
+impl DocxRun {
+    fn read(&mut self, part: DocxPart, name: &str, tag: &BytesStart<'_>, styles: &DocxStyles) {
+        match (part, name) {
+            (DocxPart::RunProperties, "rStyle") => {
+                self.style = styles.get(attribute(tag, "val").as_deref()).run;
+            }
+            (DocxPart::RunProperties, _) => self.own.read(name, tag, &styles.theme),
+            _ => self.own.read_effect(part, name, tag, &styles.theme),
+        }
+    }
+}
+
 /// What is around a text, and may have a colour.
 #[derive(Debug)]
-enum Around {
-    Table(Style),
+enum DocxEnclosure {
+    Table(DocxStyle),
     Cell(Set),
     /// A box, whose fill is not known.
     Box,
@@ -489,14 +523,14 @@ enum Around {
 
 /// How the text being read is formatted.
 pub(super) struct DocxFormat {
-    styles: Styles,
+    styles: DocxStyles,
     /// The colour of the page, if it is known.
     page: Option<Colour>,
     /// The parts that the open elements belong to.
-    path: Vec<Part>,
-    paragraphs: Vec<Paragraph>,
-    runs: Vec<Run>,
-    around: Vec<Around>,
+    path: Vec<DocxPart>,
+    paragraphs: Vec<DocxParagraph>,
+    runs: Vec<DocxRun>,
+    around: Vec<DocxEnclosure>,
     /// How the drawings around are hidden.
     drawings: Vec<Option<Hiding>>,
     hidden_rows: Vec<bool>,
@@ -507,7 +541,7 @@ pub(super) struct DocxFormat {
 
 impl DocxFormat {
     /// `is_page_known` if nothing is behind the text.
-    pub(super) fn new(styles: Styles, is_page_known: bool) -> Self {
+    pub(super) fn new(styles: DocxStyles, is_page_known: bool) -> Self {
         Self {
             styles,
             page: is_page_known.then_some(Colour::WHITE),
@@ -525,10 +559,7 @@ impl DocxFormat {
 
     /// Whether letters in this colour cannot be seen on what is behind them.
     fn is_lost(&self, letters: Colour, run: &RunFormat) -> bool {
-        let of_paragraph = self
-            .paragraphs
-            .last()
-            .and_then(|paragraph| paragraph.own.or(paragraph.style).shade);
+        let of_paragraph = self.paragraph_format().shade;
         if let Some(known) = run
             .highlight
             .flatten()
@@ -540,11 +571,11 @@ impl DocxFormat {
         let mut cell = None;
         for around in self.around.iter().rev() {
             match around {
-                Around::Box => return false,
-                Around::Cell(Some(Some(shade))) => return letters.is_lost_on(*shade),
-                Around::Cell(shade) => cell = Some(shade),
+                DocxEnclosure::Box => return false,
+                DocxEnclosure::Cell(Some(Some(shade))) => return letters.is_lost_on(*shade),
+                DocxEnclosure::Cell(shade) => cell = Some(shade),
                 // A cell may have any shade of its table, unless it says that it has none.
-                Around::Table(style) if cell.take() == Some(&None) => {
+                DocxEnclosure::Table(style) if cell.take() == Some(&None) => {
                     if !style.shades.iter().all(|shade| letters.is_lost_on(*shade)) {
                         return false;
                     }
@@ -552,7 +583,7 @@ impl DocxFormat {
                         return letters.is_lost_on(shade);
                     }
                 }
-                Around::Table(_) => {}
+                DocxEnclosure::Table(_) => {}
             }
         }
         self.page.is_some_and(|page| letters.is_lost_on(page))
@@ -566,58 +597,82 @@ impl DocxFormat {
     }
 
     /// An element in properties of something.
-    fn property(&mut self, part: Part, name: &str, tag: &BytesStart<'_>) {
-        let Self {
-            styles,
-            paragraphs,
-            runs,
-            around,
-            ..
-        } = self;
-        match (part, name) {
-            (Part::RunProperties, "rStyle") => {
-                if let Some(run) = runs.last_mut() {
-                    run.style = styles.get(attribute(tag, "val").as_deref()).run;
+    fn property(&mut self, part: DocxPart, name: &str, tag: &BytesStart<'_>) {
+        let value = || attribute(tag, "val");
+        match part {
+            DocxPart::RunProperties | DocxPart::Fill | DocxPart::Outline => {
+                if let Some(run) = self.runs.last_mut() {
+                    run.read(part, name, tag, &self.styles);
                 }
             }
-            (Part::RunProperties, _) => {
-                if let Some(run) = runs.last_mut() {
-                    run.own.read(name, tag, &styles.theme);
+            DocxPart::Paragraph => {
+                if let Some(paragraph) = self.paragraphs.last_mut() {
+                    paragraph.read(name, tag, &self.styles);
                 }
             }
-            (Part::Fill | Part::Outline, _) => {
-                if let Some(run) = runs.last_mut() {
-                    run.own.read_effect(part, name, tag, &styles.theme);
+            DocxPart::Cell if name == "shd" => {
+                if let Some(DocxEnclosure::Cell(shade)) = self.around.last_mut() {
+                    *shade = Some(self.styles.theme.shade(tag));
                 }
             }
-            (Part::Paragraph, "pStyle") => {
-                if let Some(paragraph) = paragraphs.last_mut() {
-                    let style = styles.get(attribute(tag, "val").as_deref());
-                    (paragraph.run, paragraph.style) = (style.run, style.paragraph);
-                }
-            }
-            (Part::Paragraph, _) => {
-                if let Some(paragraph) = paragraphs.last_mut() {
-                    paragraph.own.read(name, tag, &styles.theme);
-                }
-            }
-            (Part::Cell, "shd") => {
-                if let Some(Around::Cell(shade)) = around.last_mut() {
-                    *shade = Some(styles.theme.shade(tag));
-                }
-            }
-            (Part::Row, "hidden") => {
+            DocxPart::Row if name == "hidden" => {
                 if let Some(last) = self.hidden_rows.last_mut() {
                     *last = is_on(tag);
                 }
             }
-            (Part::Table, "tblStyle") => {
-                if let Some(Around::Table(style)) = around.last_mut() {
-                    *style = styles.get(attribute(tag, "val").as_deref());
+            DocxPart::Table if name == "tblStyle" => {
+                if let Some(DocxEnclosure::Table(style)) = self.around.last_mut() {
+                    *style = self.styles.get(value().as_deref());
                 }
             }
             _ => {}
         }
+    }
+
+    /// How the current paragraph is formatted.
+    fn paragraph_format(&self) -> ParagraphFormat {
+        self.paragraphs
+            .last()
+            .map(|paragraph| paragraph.own.or(paragraph.style))
+            .unwrap_or_default()
+    }
+
+    /// How the current letters are formatted, and whether that makes them vanish.
+    fn run_format(&self) -> (RunFormat, bool) {
+        let of_paragraph = self.paragraphs.last().map(|paragraph| paragraph.run);
+        let of_paragraph = of_paragraph.unwrap_or_default();
+        let (own, style) = self
+            .runs
+            .last()
+            .map(|run| (run.own, run.style))
+            .unwrap_or_default();
+        let table = self.around.iter().rev().find_map(|around| match around {
+            DocxEnclosure::Table(style) => Some(style.run),
+            _ => None,
+        });
+        let defaults = table.unwrap_or_default().or(self.styles.defaults);
+        // Two styles that hide a text show it: each turns it around.
+        let of_styles = of_paragraph.vanish.unwrap_or(false) ^ style.vanish.unwrap_or(false);
+        let vanishes = own
+            .vanish
+            .unwrap_or(of_styles || defaults.vanish.unwrap_or(false));
+        (own.or(style).or(of_paragraph).or(defaults), vanishes)
+    }
+
+    /// How the look of letters hides them, if it does.
+    fn hiding_of_letters(&self, run: &RunFormat) -> Option<Hiding> {
+        let is_drawn = run.is_drawn.unwrap_or(false);
+        if !is_drawn && run.transparency.is_some_and(|by| by >= TRANSPARENT) {
+            return Some(Hiding::Transparent);
+        }
+        let letters = run.fill.or(run.letters).flatten();
+        if !is_drawn && letters.is_some_and(|letters| self.is_lost(letters, run)) {
+            return Some(Hiding::SameColour);
+        }
+        let size = run.size.unwrap_or(USUAL);
+        let width = run.width.filter(|width| *width > 0).unwrap_or(WIDTH);
+        let is_tiny = size.saturating_mul(width.min(WIDTH)) <= SMALLEST * WIDTH;
+        is_tiny.then_some(Hiding::Tiny)
     }
 }
 
@@ -639,48 +694,42 @@ fn of_shape(style: &str) -> Option<Hiding> {
     }
 }
 
+fn is_flat(tag: &BytesStart<'_>) -> bool {
+    let is_flat = |side| number(tag, side).is_some_and(|size| size <= FLAT);
+    is_flat("cx") || is_flat("cy")
+}
+
 impl Formatting for DocxFormat {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         let within = self.path.last().copied().unwrap_or_default();
-        self.path.push(Part::of(name, within));
+        self.path.push(DocxPart::of(name, within));
         match name {
             "p" => {
                 let style = self.styles.get(self.styles.usual.as_deref());
-                let (run, style) = (style.run, style.paragraph);
-                self.paragraphs.push(Paragraph {
-                    run,
-                    style,
+                self.paragraphs.push(DocxParagraph {
+                    run: style.run,
+                    style: style.paragraph,
                     own: ParagraphFormat::default(),
                 });
             }
-            "r" => self.runs.push(Run::default()),
-            "tbl" => self.around.push(Around::Table(Style::default())),
+            "r" => self.runs.push(DocxRun::default()),
+            "tbl" => self.around.push(DocxEnclosure::Table(DocxStyle::default())),
             "tr" => self.hidden_rows.push(false),
-            "tc" => self.around.push(Around::Cell(None)),
-            "txbxContent" => self.around.push(Around::Box),
+            "tc" => self.around.push(DocxEnclosure::Cell(None)),
+            "txbxContent" => self.around.push(DocxEnclosure::Box),
             "background" if self.styles.shows_page && self.page.is_some() => {
-                let colour = self
-                    .styles
-                    .theme
-                    .read(tag, ["color", "themeColor", "themeShade", "themeTint"]);
-                self.page = colour.or(self.page);
+                self.page = self.styles.theme.ink(tag).or(self.page);
             }
             "del" | "moveFrom" | "delText" => self.deleted += 1,
             "ins" => self.inserted += 1,
             "anchor" | "inline" => self.drawings.push(None),
-            "extent"
-                if ["cx", "cy"]
-                    .iter()
-                    .any(|side| number(tag, side).is_some_and(|size| size <= FLAT)) =>
-            {
-                self.hide_drawing(Hiding::Clipped);
-            }
+            "extent" if is_flat(tag) => self.hide_drawing(Hiding::Clipped),
             "shape" | "rect" | "roundrect" | "oval" => {
                 self.drawings
                     .push(attribute(tag, "style").as_deref().and_then(of_shape));
             }
             "docPr" | "cNvPr" if is_set(tag, "hidden") => {
-                self.hide_drawing(Hiding::HiddenAttribute)
+                self.hide_drawing(Hiding::HiddenAttribute);
             }
             "posOffset" => self.is_offset = true,
             _ => self.property(within, name, tag),
@@ -723,50 +772,16 @@ impl Formatting for DocxFormat {
                 Hiding::Deleted
             });
         }
-        let paragraph = self.paragraphs.last();
         if let Some(how) = self.drawings.iter().find_map(|drawing| *drawing) {
             return Some(how);
         }
-        if paragraph.is_some_and(|paragraph| paragraph.own.or(paragraph.style).is_off_page()) {
+        if self.paragraph_format().is_off_page() {
             return Some(Hiding::OffPage);
         }
-        let of_paragraph = paragraph.map(|paragraph| paragraph.run).unwrap_or_default();
-        let (own, style) = self
-            .runs
-            .last()
-            .map(|run| (run.own, run.style))
-            .unwrap_or_default();
-        // Two styles that hide a text show it: each turns it around.
-        let of_styles = of_paragraph.vanish.unwrap_or(false) ^ style.vanish.unwrap_or(false);
-        let tables = self.around.iter().rev().find_map(|around| match around {
-            Around::Table(style) => Some(style.run),
-            _ => None,
-        });
-        let defaults = tables.unwrap_or_default().or(self.styles.defaults);
-        let vanishes = own
-            .vanish
-            .unwrap_or(of_styles || defaults.vanish.unwrap_or(false));
+        let (run, vanishes) = self.run_format();
         if vanishes || self.hidden_rows.contains(&true) {
             return Some(Hiding::HiddenAttribute);
         }
-        let run = own.or(style).or(of_paragraph).or(defaults);
-        let is_drawn = run.is_drawn.unwrap_or(false);
-        if run
-            .transparency
-            .is_some_and(|transparency| transparency >= TRANSPARENT)
-            && !is_drawn
-        {
-            return Some(Hiding::Transparent);
-        }
-        let letters = run.fill.or(run.letters).flatten();
-        let is_lost = !is_drawn && letters.is_some_and(|letters| self.is_lost(letters, &run));
-        let (size, width) = (
-            run.size.unwrap_or(USUAL),
-            run.width.filter(|width| *width > 0).unwrap_or(WIDTH),
-        );
-        let is_tiny = size.saturating_mul(width.min(WIDTH)) <= SMALLEST * WIDTH;
-        is_lost
-            .then_some(Hiding::SameColour)
-            .or(is_tiny.then_some(Hiding::Tiny))
+        self.hiding_of_letters(&run)
     }
 }

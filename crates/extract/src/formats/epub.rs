@@ -10,9 +10,9 @@ use quick_xml::events::BytesStart;
 use super::{FormatReader, FormatSpec, html};
 use crate::archive::Archive;
 use crate::limits::Budget;
-use crate::prose::phrase;
+use crate::prose::{Prose, phrase};
 use crate::xml::{self, Visitor, attribute};
-use crate::{ExtractError, Extracted, Format, HiddenWords, headings};
+use crate::{ExtractError, Extracted, Format, headings};
 use lapidary_common::description::{Description, Published};
 
 const CONTAINER: &str = "META-INF/container.xml";
@@ -45,25 +45,45 @@ pub(super) fn read(
     budget: &mut Budget,
 ) -> Result<Extracted, ExtractError> {
     refuse_encrypted(archive, budget)?;
-    let mut container = Container::default();
-    let bytes = archive.need(CONTAINER, budget)?;
-    xml::walk(&xml::decode(&bytes, None), budget, &mut container)?;
-    let path = container
-        .0
-        .ok_or_else(|| ExtractError::damaged(format!("{CONTAINER} names no package")))?;
+    let path = package_path(archive, budget)?;
     let mut package = Package::default();
     let bytes = archive.need(&path, budget)?;
     xml::walk(&xml::decode(&bytes, None), budget, &mut package)?;
+    let pages = package
+        .spine
+        .iter()
+        .filter_map(|id| package.manifest.get(id));
+    let read = read_pages(archive, pages.map(|page| resolve(&path, page)), budget)?;
+    Ok(Extracted {
+        metadata: package.metadata,
+        ..read
+    })
+}
 
-    let (mut text, mut headings, mut hidden) = (String::new(), Vec::new(), HiddenWords::default());
+fn package_path(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<String, ExtractError> {
+    let mut container = Container::default();
+    let bytes = archive.need(CONTAINER, budget)?;
+    xml::walk(&xml::decode(&bytes, None), budget, &mut container)?;
+    container
+        .0
+        .ok_or_else(|| ExtractError::damaged(format!("{CONTAINER} names no package")))
+}
+
+/// The pages of these paths, one after the other.
+fn read_pages(
+    archive: &mut Archive<'_>,
+    pages: impl Iterator<Item = String>,
+    budget: &mut Budget,
+) -> Result<Extracted, ExtractError> {
+    let mut all = Prose::default().finish(Format::Epub);
     let (archive, current) = (RefCell::new(archive), RefCell::new(String::new()));
     let mut sheets: HashMap<String, Option<Rc<str>>> = HashMap::new();
     let mut linked = html::Linked::new(Box::new(|address, imported_by, budget| {
         let page = current.borrow();
-        let path = resolve(
-            &imported_by.map_or_else(|| page.clone(), |sheet| resolve(&page, sheet)),
-            address,
-        );
+        let path = match imported_by {
+            Some(sheet) => resolve(&resolve(&page, sheet), address),
+            None => resolve(&page, address),
+        };
         if let Some(sheet) = sheets.get(&path) {
             return Ok(sheet.clone());
         }
@@ -72,31 +92,20 @@ pub(super) fn read(
         sheets.insert(path, sheet.clone());
         Ok(sheet)
     }));
-    for id in &package.spine {
-        let Some(page) = package.manifest.get(id) else {
-            continue;
-        };
-        let page = resolve(&path, page);
+    for page in pages {
         let Some(bytes) = archive.borrow_mut().read(&page, budget)? else {
             continue;
         };
         current.replace(page);
         let page = html::page(&xml::decode(&bytes, None), &mut linked, budget)?;
-        if !text.is_empty() && !page.text.is_empty() {
-            text.push_str("\n\n");
+        if !all.text.is_empty() && !page.text.is_empty() {
+            all.text.push_str("\n\n");
         }
-        headings::append(&mut headings, text.len(), page.headings);
-        text.push_str(&page.text);
-        hidden.extend(&page.hidden);
+        headings::append(&mut all.headings, all.text.len(), page.headings);
+        all.text.push_str(&page.text);
+        all.hidden.extend(&page.hidden);
     }
-    Ok(Extracted {
-        format: Format::Epub,
-        text,
-        headings,
-        hidden,
-        metadata: package.metadata,
-        encoding: None,
-    })
+    Ok(all)
 }
 
 fn refuse_encrypted(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<(), ExtractError> {
@@ -192,7 +201,7 @@ impl Visitor for Package {
         match name {
             "date" => {
                 self.is_of_file =
-                    attribute(tag, "event").is_some_and(|event| event != "publication")
+                    attribute(tag, "event").is_some_and(|event| event != "publication");
             }
             "item" => {
                 if let (Some(id), Some(href)) = (attribute(tag, "id"), attribute(tag, "href")) {

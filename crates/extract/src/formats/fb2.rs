@@ -30,7 +30,7 @@ const INLINE: &[&str] = &[
 ];
 
 #[derive(Default)]
-struct Reader {
+struct Fb2Reader {
     prose: Prose,
     metadata: Description,
     /// The elements from the root on.
@@ -64,7 +64,7 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
     let BookFile {
         bytes, encoding, ..
     } = file;
-    let mut reader = Reader::default();
+    let mut reader = Fb2Reader::default();
     xml::walk(&xml::decode(&bytes, encoding), budget, &mut reader)?;
     Ok(Extracted {
         metadata: reader.metadata,
@@ -74,12 +74,12 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
 
 /// The content of an FB3 file with this body, without metadata.
 pub(super) fn body(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
-    let mut reader = Reader::default();
+    let mut reader = Fb2Reader::default();
     xml::walk(&xml::decode(bytes, None), budget, &mut reader)?;
     Ok(reader.prose.finish(Format::Fb3))
 }
 
-impl Reader {
+impl Fb2Reader {
     /// Whether this is in the description, in a picture or in a style sheet.
     fn is_outside(&self) -> bool {
         !self
@@ -120,7 +120,7 @@ impl Reader {
                 self.metadata.published = self.date.take().or_else(|| Published::of_file(&value));
             }
             "year" if self.metadata.published.is_none() => {
-                self.metadata.published = Published::of_file(&value)
+                self.metadata.published = Published::of_file(&value);
             }
             "first-name" | "middle-name" | "last-name"
                 if self.is_in("title-info") && self.is_in("author") =>
@@ -132,7 +132,7 @@ impl Reader {
     }
 }
 
-impl Visitor for Reader {
+impl Visitor for Fb2Reader {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.path.push(name.to_owned());
         self.captured.clear();

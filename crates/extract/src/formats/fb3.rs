@@ -63,7 +63,7 @@ impl Visitor for DescriptionPart {
         let value = phrase(&std::mem::take(&mut self.captured));
         match (name, value, &mut self.author) {
             ("first-name" | "middle-name" | "last-name", Some(value), Some(author)) => {
-                author.push(value)
+                author.push(value);
             }
             ("subject", _, author) => {
                 self.metadata.authors.extend(
@@ -75,7 +75,7 @@ impl Visitor for DescriptionPart {
             }
             // Persons and series have titles too.
             ("main", Some(value), None) if self.path.len() == 3 => {
-                self.metadata.title = Some(value)
+                self.metadata.title = Some(value);
             }
             ("lang", Some(value), None) => self.metadata.language = Some(value),
             ("isbn", Some(value), None) => self.metadata.identifiers.push(value),

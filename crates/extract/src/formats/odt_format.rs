@@ -33,7 +33,7 @@ enum Backdrop {
 
 /// What a style says.
 #[derive(Debug, Clone, Default)]
-struct Style {
+struct OdtStyle {
     parent: Option<String>,
     is_hidden: Option<bool>,
     letters: Set,
@@ -59,7 +59,7 @@ enum Size {
 /// The family of a style and its name; what holds for all of the family has no name.
 type Key = (String, String);
 
-impl Inherits<Key> for Style {
+impl Inherits<Key> for OdtStyle {
     fn parent(&self, (family, name): &Key) -> Option<Key> {
         let parent = self.parent.clone().filter(|parent| !parent.is_empty());
         (!name.is_empty()).then(|| (family.clone(), parent.unwrap_or_default()))
@@ -83,7 +83,7 @@ impl Inherits<Key> for Style {
     }
 }
 
-impl Style {
+impl OdtStyle {
     fn read(&mut self, tag: &BytesStart<'_>) {
         let mut has_usual_colour = false;
         for found in tag.attributes().with_checks(false).flatten() {
@@ -103,7 +103,7 @@ impl Style {
                 "font-size" => {
                     self.size = share(value)
                         .map(Size::Share)
-                        .or(points(value).map(Size::Points))
+                        .or(points(value).map(Size::Points));
                 }
                 "text-scale" => self.width = share(value),
                 "text-position" => {
@@ -111,7 +111,7 @@ impl Style {
                         .split_whitespace()
                         .nth(1)
                         .and_then(share)
-                        .or(Some(1.0))
+                        .or(Some(1.0));
                 }
                 "margin-left" => self.margin = points(value),
                 _ => {}
@@ -168,7 +168,7 @@ fn points(length: &str) -> Option<f32> {
 
 /// How an element formats its text.
 #[derive(Debug, Clone, Copy)]
-struct Look {
+struct OdtLook {
     all: Option<Hiding>,
     is_hidden: bool,
     letters: Option<Colour>,
@@ -181,7 +181,7 @@ struct Look {
     is_flat: bool,
 }
 
-impl Look {
+impl OdtLook {
     const USUAL: Self = Self {
         all: None,
         is_hidden: false,
@@ -196,6 +196,30 @@ impl Look {
 
     fn hide(&mut self, how: Hiding) {
         self.all = self.all.or(Some(how));
+    }
+
+    /// Begins a frame, or another shape, which may be filled.
+    fn enter_frame(&mut self, is_frame: bool, tag: &BytesStart<'_>) {
+        let length = |name| attribute(tag, name).as_deref().and_then(points);
+        let is_far = |name| length(name).is_some_and(|points| points.abs() > FAR);
+        let is_flat = |name| length(name).is_some_and(|points| points <= FLAT);
+        if is_far("x") || is_far("y") {
+            self.hide(Hiding::OffPage);
+        }
+        self.is_flat = is_frame && (is_flat("width") || is_flat("height"));
+        if !is_frame {
+            self.background = Backdrop::Unknown;
+        }
+    }
+
+    fn enter_box(&mut self, tag: &BytesStart<'_>) {
+        self.background = Backdrop::Unknown;
+        let grows = ["min-width", "min-height"]
+            .iter()
+            .any(|side| attribute(tag, side).is_some());
+        if std::mem::take(&mut self.is_flat) && !grows {
+            self.hide(Hiding::Clipped);
+        }
     }
 }
 
@@ -232,12 +256,12 @@ impl Pages {
 /// How the text being read is formatted. Styles may come before or while it is read.
 #[derive(Default)]
 pub(super) struct OdtFormat {
-    styles: HashMap<Key, Style>,
-    current: Option<(Key, Style)>,
+    styles: HashMap<Key, OdtStyle>,
+    current: Option<(Key, OdtStyle)>,
     pages: Pages,
     /// What is behind the text of the current page, once it is known.
     page: Option<Backdrop>,
-    looks: Vec<Look>,
+    looks: Vec<OdtLook>,
     deletions: usize,
     change_info: usize,
     /// The paragraphs that a field in them hides, by their number, and the number of the current one.
@@ -250,17 +274,17 @@ impl OdtFormat {
         self.hidden_paragraphs = numbers;
     }
 
-    fn look(&self) -> Look {
-        self.looks.last().copied().unwrap_or(Look::USUAL)
+    fn look(&self) -> OdtLook {
+        self.looks.last().copied().unwrap_or(OdtLook::USUAL)
     }
 
-    fn style(&self, family: &str, name: Option<String>) -> Option<&Style> {
+    fn style(&self, family: &str, name: Option<String>) -> Option<&OdtStyle> {
         let usual = || self.styles.get(&(family.to_owned(), String::new()));
         name.and_then(|name| self.styles.get(&(family.to_owned(), name)))
             .or_else(usual)
     }
 
-    fn styled(&mut self, look: &mut Look, family: &str, name: Option<String>) {
+    fn styled(&mut self, look: &mut OdtLook, family: &str, name: Option<String>) {
         let Some(style) = self.style(family, name) else {
             return;
         };
@@ -298,10 +322,10 @@ impl OdtFormat {
                 );
                 self.current = Some((
                     (family, of),
-                    Style {
+                    OdtStyle {
                         parent,
                         master,
-                        ..Style::default()
+                        ..OdtStyle::default()
                     },
                 ));
             }
@@ -334,13 +358,13 @@ impl OdtFormat {
     }
 
     /// Changes the style, or the layout of pages, that is being read.
-    fn set(&mut self, change: impl FnOnce(&mut Style)) {
+    fn set(&mut self, change: impl FnOnce(&mut OdtStyle)) {
         if let Some((_, style)) = &mut self.current {
             change(style);
         } else if let Some(layout) = &self.pages.layout {
-            let mut style = Style {
+            let mut style = OdtStyle {
                 background: self.pages.layouts.get(layout).copied(),
-                ..Style::default()
+                ..OdtStyle::default()
             };
             change(&mut style);
             if let Some(background) = style.background {
@@ -376,6 +400,14 @@ fn is_hidden(tag: &BytesStart<'_>) -> bool {
     holds.unwrap_or(stated)
 }
 
+fn is_hidden_section(tag: &BytesStart<'_>) -> bool {
+    match attribute(tag, "display").as_deref() {
+        Some("none") => true,
+        Some("condition") => is_hidden(tag),
+        _ => false,
+    }
+}
+
 impl Visitor for OdtFormat {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.in_style(name, tag);
@@ -396,12 +428,6 @@ impl Formatting for OdtFormat {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         let mut look = self.look();
         let style = || attribute(tag, "style-name");
-        let is_far = |name| {
-            attribute(tag, name)
-                .as_deref()
-                .and_then(points)
-                .is_some_and(|points| points.abs() > FAR)
-        };
         match name {
             "body" => {
                 inherit(&mut self.styles);
@@ -418,47 +444,19 @@ impl Formatting for OdtFormat {
             "table" | "table-row" | "table-cell" => self.styled(&mut look, name, style()),
             "section" => {
                 self.styled(&mut look, name, style());
-                let is_hidden = match attribute(tag, "display").as_deref() {
-                    Some("none") => true,
-                    Some("condition") => is_hidden(tag),
-                    _ => false,
-                };
-                if is_hidden {
+                if is_hidden_section(tag) {
                     look.hide(Hiding::DisplayNone);
                 }
             }
             "hidden-text" if is_hidden(tag) => look.hide(Hiding::HiddenAttribute),
             "frame" | "custom-shape" | "rect" => {
-                if is_far("x") || is_far("y") {
-                    look.hide(Hiding::OffPage);
-                }
-                let is_flat = |name| {
-                    attribute(tag, name)
-                        .as_deref()
-                        .and_then(points)
-                        .is_some_and(|side| side <= FLAT)
-                };
-                look.is_flat = name == "frame" && (is_flat("width") || is_flat("height"));
-                if self
-                    .style("graphic", style())
-                    .and_then(|style| style.is_behind)
-                    == Some(true)
-                {
+                let graphic = self.style("graphic", style());
+                if graphic.and_then(|style| style.is_behind) == Some(true) {
                     self.page = Some(Backdrop::Unknown);
                 }
-                if name != "frame" {
-                    look.background = Backdrop::Unknown;
-                }
+                look.enter_frame(name == "frame", tag);
             }
-            "text-box" => {
-                look.background = Backdrop::Unknown;
-                let grows = ["min-width", "min-height"]
-                    .iter()
-                    .any(|side| attribute(tag, side).is_some());
-                if std::mem::take(&mut look.is_flat) && !grows {
-                    look.hide(Hiding::Clipped);
-                }
-            }
+            "text-box" => look.enter_box(tag),
             "deletion" => self.deletions += 1,
             "change-info" => self.change_info += 1,
             name => self.in_style(name, tag),

@@ -191,7 +191,7 @@ impl<F: Formatting> Visitor for Body<F> {
         match self.formatting.hiding().filter(|_| is_text) {
             None if is_text && self.skipped == 0 => self.prose().text(text),
             Some(how @ (Hiding::Deleted | Hiding::RejectedInsertion)) => {
-                self.prose().hide_in_place(how, text)
+                self.prose().hide_in_place(how, text);
             }
             Some(how) if self.skipped == 0 => self.prose().hide_in_place(how, text),
             _ => {}

@@ -59,7 +59,7 @@ const DELETED: &str = "del";
 const ROOTS: &[&str] = &["TEI", "TEI.2", "teiCorpus"];
 
 #[derive(Default)]
-struct Reader {
+struct TeiReader {
     prose: Prose,
     metadata: Description,
     path: Vec<String>,
@@ -86,7 +86,7 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
     let BookFile {
         bytes, encoding, ..
     } = file;
-    let mut reader = Reader::default();
+    let mut reader = TeiReader::default();
     xml::walk(&xml::decode(&bytes, encoding), budget, &mut reader)?;
     Ok(Extracted {
         metadata: reader.metadata,
@@ -94,7 +94,7 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
     })
 }
 
-impl Reader {
+impl TeiReader {
     /// Handles the start or end of an element.
     fn border(&mut self, name: &str) {
         if LINES.contains(&name) {
@@ -114,18 +114,18 @@ impl Reader {
         };
         match element {
             "title" if self.is_in("titleStmt") && self.metadata.title.is_none() => {
-                self.metadata.title = Some(value)
+                self.metadata.title = Some(value);
             }
             "author" if self.is_in("titleStmt") => self.metadata.authors.push(value),
             "idno" if value.to_ascii_lowercase().contains("isbn") => {
-                self.metadata.identifiers.push(value)
+                self.metadata.identifiers.push(value);
             }
             _ => {}
         }
     }
 }
 
-impl Visitor for Reader {
+impl Visitor for TeiReader {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         if self.metadata.language.is_none() && (self.path.is_empty() || name == "text") {
             self.metadata.language = attribute(tag, "lang");

@@ -21,17 +21,11 @@ pub fn work(read_page: ReadPage) -> io::Result<()> {
     let mut stdin = io::stdin().lock();
     let mut answer: Option<io::BufWriter<_>> = None;
     while !stdin.fill_buf()?.is_empty() {
-        let mut length = [0; 8];
-        stdin.read_exact(&mut length)?;
-        let mut order = Vec::new();
-        (&mut stdin)
-            .take(u64::from_le_bytes(length))
-            .read_to_end(&mut order)?;
         let Order {
             what,
             bytes,
             limits,
-        } = serde_json::from_slice(&order)?;
+        } = read_order(&mut stdin)?;
         if answer.is_none() {
             answer = Some(io::BufWriter::new(private_stdout()?));
             confine(limits)?;
@@ -48,32 +42,44 @@ pub fn work(read_page: ReadPage) -> io::Result<()> {
                 encoding,
                 main,
             } => {
-                say(
-                    answer,
-                    read_here(
-                        File {
-                            bytes: file.into(),
-                            name,
-                            encoding,
-                        },
-                        main.as_ref(),
-                        limits,
-                    ),
-                )?;
+                let file = File {
+                    bytes: file.into(),
+                    name,
+                    encoding,
+                };
+                say(answer, read_here(file, main.as_ref(), limits))?;
             }
-            What::Page(order) => {
-                let mut part = |part| head(answer, &Frame::Part(part), "");
-                let read = catch_unwind(AssertUnwindSafe(|| read_page(&order, &file, &mut part)));
-                match read {
-                    Ok(read) => read?,
-                    Err(_) => head(answer, &Frame::Failed(stopped("its reader crashed")), "")?,
-                }
-                head(answer, &Frame::End, "")?;
-            }
+            What::Page(order) => say_page(answer, read_page, &order, &file)?,
         }
         answer.flush()?;
     }
     Ok(())
+}
+
+fn read_order(stdin: &mut impl Read) -> io::Result<Order> {
+    let mut length = [0; 8];
+    stdin.read_exact(&mut length)?;
+    let mut order = Vec::new();
+    stdin
+        .take(u64::from_le_bytes(length))
+        .read_to_end(&mut order)?;
+    Ok(serde_json::from_slice(&order)?)
+}
+
+/// Writes what is found in a page.
+fn say_page(
+    answer: &mut impl Write,
+    read_page: ReadPage,
+    order: &Value,
+    page: &[u8],
+) -> io::Result<()> {
+    let mut part = |part| head(answer, &Frame::Part(part), "");
+    let read = catch_unwind(AssertUnwindSafe(|| read_page(order, page, &mut part)));
+    match read {
+        Ok(read) => read?,
+        Err(_) => head(answer, &Frame::Failed(stopped("its reader crashed")), "")?,
+    }
+    head(answer, &Frame::End, "")
 }
 
 fn head(answer: &mut impl Write, frame: &Frame, text: &str) -> io::Result<()> {

@@ -148,11 +148,7 @@ impl Pool {
     ) -> Result<Vec<Book>, ExtractError> {
         let size = file.bytes.len() as u64;
         if size > limits.input {
-            return Err(Met {
-                limit: Limit::Input,
-                at: limits.input,
-            }
-            .into());
+            return Err(limits.met(Limit::Input).into());
         }
         let busy = |why: String| ExtractError::Busy { why };
         let _turn = Turn::take(self)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use super::{SUBCOMMAND, stopped};
 use crate::ExtractError;
-use crate::limits::{Limit, Limits, Met};
+use crate::limits::{Limit, Limits};
 
 /// The time limit applies to processor time. On a busy machine a worker may take this many times longer, plus this much.
 const PATIENCE: u32 = 3;
@@ -91,17 +91,9 @@ impl Process {
         let (status, last_words) = self.end();
         let out_of_time = self.is_late || status.and_then(signal) == Some(SIGXCPU);
         if out_of_time {
-            Met {
-                limit: Limit::Time,
-                at: limits.time,
-            }
-            .into()
+            limits.met(Limit::Time).into()
         } else if last_words.contains("memory allocation") {
-            Met {
-                limit: Limit::Memory,
-                at: limits.memory,
-            }
-            .into()
+            limits.met(Limit::Memory).into()
         } else if last_words.contains("overflowed its stack") {
             stopped("its reader overflowed its stack")
         } else {

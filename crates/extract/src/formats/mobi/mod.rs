@@ -50,24 +50,54 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
         count: usize::from(short(&bytes, 76)?),
     };
     let head = palm.record(0)?;
-    let (packing, records) = (short(head, 0)?, usize::from(short(head, 8)?));
     if short(head, 12)? != 0 {
         return Err(ExtractError::Encrypted {
             what: "a MOBI or Kindle e-book protected by DRM".to_owned(),
         });
     }
+    let mut text = unpacked(&palm, head, budget)?;
+    let encoding = if long(head, 28)? == UTF_8 {
+        Encoding::UTF_8
+    } else {
+        Encoding::web(encoding_rs::WINDOWS_1252)
+    };
+    let flows = flows(&palm, head);
+    let sheets: Vec<Rc<str>> = flows
+        .iter()
+        .skip(1)
+        .map(|flow| text.get(flow.clone()).unwrap_or_default())
+        .map(|sheet| encoding.decode_part(sheet).into())
+        .collect();
+    if let Some(flow) = flows.first() {
+        text.truncate(flow.end);
+    }
+    let mut linked = html::Linked::new(Box::new(|address, _, _| {
+        Ok(flow_number(address)
+            .and_then(|n| sheets.get(n.checked_sub(1)?))
+            .cloned())
+    }));
+    let metadata = about(head, encoding);
+    Ok(Extracted {
+        format: Format::Mobi,
+        metadata,
+        ..html::page(&encoding.decode_part(&text), &mut linked, budget)?
+    })
+}
+
+/// The text of all records.
+fn unpacked(palm: &Palm<'_>, head: &[u8], budget: &Budget) -> Result<Vec<u8>, ExtractError> {
+    let (packing, records) = (short(head, 0)?, usize::from(short(head, 8)?));
     let huffman = match packing {
         UNPACKED | PALMDOC => None,
         HUFFMAN => Some(Huffman::read(
-            &palm,
+            palm,
             long(head, 112)? as usize,
             long(head, 116)? as usize,
         )?),
         other => return Err(damaged(&format!("its packing {other} is not known"))),
     };
     // The data after the text of each record; older headers are too short to describe it.
-    let header_length = long(head, 20)?;
-    let trailers = if header_length >= 228 {
+    let trailers = if long(head, 20)? >= 228 {
         short(head, 242)?
     } else {
         0
@@ -85,32 +115,7 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
             return Err(met.into());
         }
     }
-    let encoding = if long(head, 28)? == UTF_8 {
-        Encoding::UTF_8
-    } else {
-        Encoding::web(encoding_rs::WINDOWS_1252)
-    };
-    let flows = flows(&palm, head);
-    let sheets = flows.iter().skip(1).map(|flow| {
-        encoding
-            .decode_part(text.get(flow.clone()).unwrap_or_default())
-            .into()
-    });
-    let sheets: Vec<Rc<str>> = sheets.collect();
-    if let Some(flow) = flows.first() {
-        text.truncate(flow.end);
-    }
-    let mut linked = html::Linked::new(Box::new(|address, _, _| {
-        Ok(flow_number(address)
-            .and_then(|n| sheets.get(n.checked_sub(1)?))
-            .cloned())
-    }));
-    let metadata = about(head, encoding);
-    Ok(Extracted {
-        format: Format::Mobi,
-        metadata,
-        ..html::page(&encoding.decode_part(&text), &mut linked, budget)?
-    })
+    Ok(text)
 }
 
 /// Where the pages are in the text of an AZW3 file, and the style sheets that follow.
