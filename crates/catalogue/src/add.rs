@@ -16,9 +16,9 @@ use super::{Books, CatalogueError, Editor, Text};
 use crate::api::{Added, Decides, HiddenText, Outcome};
 use crate::metrics::METRICS;
 use crate::permission::Unless;
-use lapidary_store::{BookKey, BookNo, NewBook, Record, Snapshot, Standing};
+use lapidary_store::{BookKey, BookNo, NewBook, Record, Snapshot, Standing, Validity};
 
-/// A book with its computed gems, ready for [`Editor::commit`](super::Editor::commit).
+/// A book with its computed gems, ready for [`Books::commit`].
 #[derive(Debug, Clone)]
 pub struct Prepared {
     outcome: Outcome,
@@ -41,160 +41,37 @@ impl Books<Editor<'_>> {
     /// [`StoreError::MayNotForbid`](lapidary_store::StoreError::MayNotForbid) if the actor may not add such a book, or replace the one that is there.
     pub fn prepare(&self, entry: NewEntry, recipes: &[Recipe]) -> Result<Prepared, CatalogueError> {
         let entry = self.0.permitted(entry)?;
-        let text_kept = entry.text_to_keep().is_some();
-        let NewEntry {
-            key,
-            rights,
-            description,
-            validity,
-            content,
-            hidden,
-            allow_empty,
-            fetched,
-            gate,
-            condition,
-            ..
-        } = entry;
-        description.within_bounds()?;
-        let validity = validity.map(checked).transpose()?.flatten();
-        let decides = self.0.libraries().decides(&key.library)?;
+        entry.description.within_bounds()?;
+        let validity = entry.validity.clone().map(checked).transpose()?.flatten();
+        let decides = self.0.libraries().decides(&entry.key.library)?;
         let snapshot = self.0.store.snapshot();
-        let (number, before) = stored(&*snapshot, &key)?;
+        let stored = StoredBook::find(&*snapshot, &entry.key)?;
         // Fail early. The store checks again when it writes.
-        condition.holds(&key, before.as_ref())?;
-        let keeps_folds = matches!(content, Content::Text { .. }) && self.0.keeps_folds()?;
-        let mut wanted: BTreeMap<RecipeName, Recipe> = BTreeMap::new();
-        let (bytes, text, clean) = match &content {
-            Content::Text { text, .. } if text.trim().is_empty() => {
-                return Err(CatalogueError::NoText);
+        let before = stored.as_ref().map(|stored| &stored.record);
+        entry.condition.holds(&entry.key, before)?;
+        let source = self.source(&entry, recipes, before)?;
+        let gated = source.gated(&entry, self.0.recipes())?;
+        let hidden = HiddenText::of(&entry.hidden, source.text.original());
+        let record = source.record(&entry, validity, before);
+        let (outcome, mut book) = match stored {
+            Some(stored) if stored.is_same(&*snapshot, &record, &source)? => {
+                let book = NewBook::without_gems(stored.record, entry.allow_empty);
+                (Outcome::Unchanged, book)
             }
-            Content::Text { text, clean } => {
-                let had = |recipe: &Recipe| {
-                    before
-                        .as_ref()
-                        .is_some_and(|b| b.gems.contains_key(recipe.name()))
-                };
-                let both = recipes
-                    .iter()
-                    .cloned()
-                    .chain(self.0.recipes().into_iter().filter(had));
-                wanted.extend(both.map(|recipe| (recipe.name().clone(), recipe)));
-                (Cow::Borrowed(text.as_bytes()), text.as_str(), *clean)
+            Some(stored) => {
+                let book =
+                    self.fingerprinted(&*snapshot, &entry, source, record, Some(&stored.record))?;
+                (Outcome::Replaced, book)
             }
-            Content::Gems(BookGems { recipe, gems }) => {
-                let recipe = self.0.recipe_named_or_of(recipe.as_ref(), gems)?;
-                wanted.insert(recipe.name().clone(), recipe);
-                let bytes = gems.iter().flat_map(|&gem| Gem::from(gem).0.to_le_bytes());
-                (Cow::Owned(bytes.collect()), "", None)
+            None => {
+                let book = self.fingerprinted(&*snapshot, &entry, source, record, None)?;
+                (Outcome::Added, book)
             }
         };
-        let digest = before.as_ref().map_or_else(
-            || digest_of(&bytes),
-            |before| digest_after(&before.digest, &bytes),
-        );
-        let mut record = Record {
-            key,
-            rights,
-            description,
-            digest,
-            clean_digest: None,
-            bytes: text.len() as u64,
-            clean,
-            text_kept,
-            gems: BTreeMap::new(),
-            changed: Timestamp::now(),
-            fetched,
-            standing: Standing {
-                validity,
-                ..Standing::default()
-            },
-        };
-        if let Some(before) = &before {
-            // Keep the stored standing: adding a disabled book again does not enable it.
-            record.standing = Standing {
-                validity: record.standing.validity,
-                ..before.standing.clone()
-            };
+        // Moved, not copied: it may be long.
+        if outcome != Outcome::Unchanged && entry.keep_text {
+            book.text = entry.content.into_text();
         }
-        let stands = text;
-        let language = record.description.language.clone();
-        let text = Text::bounded(stands, clean)?.in_language(language.as_deref());
-        let gated = match (gate, &content) {
-            (None, _) => None,
-            (Some(gate), Content::Text { .. }) => {
-                Some(Gated::of_text(gate, &text, &hidden, self.0.recipes()))
-            }
-            (Some(gate), Content::Gems(_)) => {
-                let recipe = wanted.values().next().cloned();
-                recipe
-                    .map(|recipe| Gated::of_gems(gate, &content, recipe))
-                    .transpose()?
-            }
-        };
-        let hidden = HiddenText::of(&hidden, stands);
-        record.clean_digest = match &before {
-            // Same text, cleaned the same way.
-            Some(before) if before.digest == record.digest && before.clean == clean => {
-                before.clean_digest.clone()
-            }
-            _ if matches!(content, Content::Text { .. }) => text.clean_digest(),
-            _ => None,
-        };
-        if let Some(before) = &before
-            && wanted.keys().eq(before.gems.keys())
-            && *before
-                == (Record {
-                    gems: before.gems.clone(),
-                    changed: before.changed,
-                    fetched: before.fetched,
-                    ..record.clone()
-                })
-            && (!keeps_folds || has_folds(&*snapshot, number, &wanted)?)
-        {
-            let book = NewBook::without_gems(before.clone(), allow_empty);
-            return Ok(Prepared {
-                outcome: Outcome::Unchanged,
-                book,
-                hidden,
-                decides,
-                gated,
-            });
-        }
-        let (gems, folds) = gems_of(&content, &text, wanted, keeps_folds)?;
-        record.gems = gems
-            .iter()
-            .map(|(name, gems)| (name.clone(), gems.len() as u32))
-            .collect();
-        if let Some(before) = before.as_ref().filter(|_| !allow_empty) {
-            // Fail early for this book alone. The store checks again when it writes.
-            before.not_emptied_by(&record, self.0.recipes().iter().map(Recipe::name))?;
-        }
-        if before
-            .as_ref()
-            .is_none_or(|before| !record.has_content_of(before))
-        {
-            record.standing.quarantine = self.0.quarantine_of(&record, &gems)?;
-            self.keep_disabled(&mut record, &digests_of(&bytes), &*snapshot)?;
-        }
-        let outcome = if before.is_some() {
-            Outcome::Replaced
-        } else {
-            Outcome::Added
-        };
-        let known = snapshot.recipes();
-        let complete = matches!(content, Content::Text { .. })
-            && known.iter().all(|r| gems.contains_key(r.name()));
-        let text = content.into_text().filter(|_| text_kept);
-        let book = NewBook {
-            record,
-            gems,
-            folds,
-            text,
-            allow_empty,
-            complete,
-            turn: None,
-            condition,
-        };
         Ok(Prepared {
             outcome,
             book,
@@ -203,16 +80,239 @@ impl Books<Editor<'_>> {
             gated,
         })
     }
+
+    /// What the gems of a book are computed from. `before`: the book that it replaces.
+    fn source<'a>(
+        &self,
+        entry: &'a NewEntry,
+        recipes: &[Recipe],
+        before: Option<&Record>,
+    ) -> Result<BookSource<'a>, CatalogueError> {
+        match &entry.content {
+            Content::Text { text, .. } if text.trim().is_empty() => Err(CatalogueError::NoText),
+            Content::Text { text, clean } => {
+                let mut wanted = recipes.to_vec();
+                if let Some(before) = before {
+                    let known = self.0.recipes();
+                    wanted.extend(
+                        known
+                            .into_iter()
+                            .filter(|recipe| before.gems.contains_key(recipe.name())),
+                    );
+                }
+                Ok(BookSource {
+                    content: &entry.content,
+                    text: Text::bounded(text, *clean)?
+                        .in_language(entry.description.language.as_deref()),
+                    clean: *clean,
+                    bytes: Cow::Borrowed(text.as_bytes()),
+                    recipes: wanted
+                        .into_iter()
+                        .map(|recipe| (recipe.name().clone(), recipe))
+                        .collect(),
+                    keeps_folds: self.0.keeps_folds()?,
+                })
+            }
+            Content::Gems(BookGems { recipe, gems }) => {
+                let recipe = self.0.recipe_named_or_of(recipe.as_ref(), gems)?;
+                let bytes = gems.iter().flat_map(|&gem| Gem::from(gem).0.to_le_bytes());
+                Ok(BookSource {
+                    content: &entry.content,
+                    text: Text::new("", None),
+                    clean: None,
+                    bytes: Cow::Owned(bytes.collect()),
+                    recipes: BTreeMap::from([(recipe.name().clone(), recipe)]),
+                    keeps_folds: false,
+                })
+            }
+        }
+    }
+
+    /// The book with its gems. `before`: the book that it replaces.
+    fn fingerprinted(
+        &self,
+        snapshot: &dyn Snapshot,
+        entry: &NewEntry,
+        source: BookSource<'_>,
+        mut record: Record,
+        before: Option<&Record>,
+    ) -> Result<NewBook, CatalogueError> {
+        let (gems, folds) = source.gems()?;
+        record.gems = gems
+            .iter()
+            .map(|(name, gems)| (name.clone(), gems.len() as u32))
+            .collect();
+        if let Some(before) = before.filter(|_| !entry.allow_empty) {
+            // Fail early for this book alone. The store checks again when it writes.
+            before.not_emptied_by(&record, self.0.recipes().iter().map(Recipe::name))?;
+        }
+        if before.is_none_or(|before| !record.has_content_of(before)) {
+            record.standing.quarantine = self.0.quarantine_of(&record, &gems)?;
+            self.keep_disabled(&mut record, &digests_of(&source.bytes), snapshot)?;
+        }
+        let is_complete = snapshot
+            .recipes()
+            .iter()
+            .all(|recipe| gems.contains_key(recipe.name()));
+        Ok(NewBook {
+            record,
+            gems,
+            folds,
+            text: None,
+            allow_empty: entry.allow_empty,
+            complete: source.is_text() && is_complete,
+            turn: None,
+            condition: entry.condition.clone(),
+        })
+    }
 }
 
-/// A book's number and record, if there is one.
-fn stored(
-    snapshot: &dyn Snapshot,
-    key: &BookKey,
-) -> Result<(Option<BookNo>, Option<Record>), CatalogueError> {
-    let number = snapshot.find(key)?;
-    let found = number.map(|number| snapshot.fetch(&[number])).transpose()?;
-    Ok((number, found.and_then(|mut found| found.pop().flatten())))
+/// A book of the catalogue that a new one replaces.
+struct StoredBook {
+    number: BookNo,
+    record: Record,
+}
+
+impl StoredBook {
+    fn find(snapshot: &dyn Snapshot, key: &BookKey) -> Result<Option<Self>, CatalogueError> {
+        let Some(number) = snapshot.find(key)? else {
+            return Ok(None);
+        };
+        let record = snapshot.fetch(&[number])?.pop().flatten();
+        Ok(record.map(|record| Self { number, record }))
+    }
+
+    /// Whether a new record says the same, and everything that its source would add is stored.
+    fn is_same(
+        &self,
+        snapshot: &dyn Snapshot,
+        record: &Record,
+        source: &BookSource<'_>,
+    ) -> Result<bool, CatalogueError> {
+        let as_stored = Record {
+            gems: self.record.gems.clone(),
+            changed: self.record.changed,
+            fetched: self.record.fetched,
+            ..record.clone()
+        };
+        let is_same = source.recipes.keys().eq(self.record.gems.keys()) && self.record == as_stored;
+        Ok(
+            is_same
+                && (!source.keeps_folds || self.has_folds(snapshot, source.recipes.values())?),
+        )
+    }
+
+    /// Whether a fold of the book is stored for each of these recipes.
+    fn has_folds<'r>(
+        &self,
+        snapshot: &dyn Snapshot,
+        recipes: impl Iterator<Item = &'r Recipe>,
+    ) -> Result<bool, CatalogueError> {
+        for recipe in recipes.filter(|recipe| !recipe.is_signature()) {
+            if snapshot.fold(recipe.base(), self.number)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// What the gems of a book are computed from.
+struct BookSource<'a> {
+    content: &'a Content,
+    /// Empty if only gems are known.
+    text: Text<'a>,
+    clean: Option<bool>,
+    /// What its digest is computed from.
+    bytes: Cow<'a, [u8]>,
+    recipes: BTreeMap<RecipeName, Recipe>,
+    keeps_folds: bool,
+}
+
+impl BookSource<'_> {
+    fn is_text(&self) -> bool {
+        matches!(self.content, Content::Text { .. })
+    }
+
+    /// What the gate of the book checks, if it has one.
+    fn gated(&self, entry: &NewEntry, known: Vec<Recipe>) -> Result<Option<Gated>, CatalogueError> {
+        let Some(gate) = entry.gate.clone() else {
+            return Ok(None);
+        };
+        if self.is_text() {
+            return Ok(Some(Gated::of_text(gate, &self.text, &entry.hidden, known)));
+        }
+        let recipe = self.recipes.values().next().cloned();
+        recipe
+            .map(|recipe| Gated::of_gems(gate, self.content, recipe))
+            .transpose()
+    }
+
+    /// The record of the book, without gems. `before`: that of the book that it replaces.
+    fn record(
+        &self,
+        entry: &NewEntry,
+        validity: Option<Validity>,
+        before: Option<&Record>,
+    ) -> Record {
+        let digest = match before {
+            Some(before) => digest_after(&before.digest, &self.bytes),
+            None => digest_of(&self.bytes),
+        };
+        let clean_digest = match before {
+            // Same text, cleaned the same way.
+            Some(before) if before.digest == digest && before.clean == self.clean => {
+                before.clean_digest.clone()
+            }
+            _ if self.is_text() => self.text.clean_digest(),
+            _ => None,
+        };
+        // Adding a disabled book again does not enable it.
+        let standing = before.map_or_else(Standing::default, |before| before.standing.clone());
+        Record {
+            key: entry.key.clone(),
+            rights: entry.rights,
+            description: entry.description.clone(),
+            digest,
+            clean_digest,
+            bytes: self.text.original().len() as u64,
+            clean: self.clean,
+            text_kept: entry.text_to_keep().is_some(),
+            gems: BTreeMap::new(),
+            changed: Timestamp::now(),
+            fetched: entry.fetched,
+            standing: Standing {
+                validity,
+                ..standing
+            },
+        }
+    }
+
+    /// The gems in each recipe, and the folds they were cut from if those are kept.
+    fn gems(&self) -> Result<(GemsByRecipe, Vec<PackedFold>), CatalogueError> {
+        let (mut gems, mut folds) = (BTreeMap::new(), Vec::new());
+        for (name, recipe) in &self.recipes {
+            let of_recipe = match self.content {
+                Content::Text { .. } if self.keeps_folds => self.cut(recipe, &mut folds),
+                Content::Text { .. } => self.text.gems(recipe),
+                Content::Gems(BookGems { gems, .. }) => {
+                    let gems = distinct(gems, recipe)?.into_iter();
+                    gems.map(|gem| PlacedGem { gem, place: None }).collect()
+                }
+            };
+            gems.insert(name.clone(), of_recipe);
+        }
+        Ok((gems, folds))
+    }
+
+    /// The gems of the text, cut from its fold, which is added to `folds` if it is missing there.
+    fn cut(&self, recipe: &Recipe, folds: &mut Vec<PackedFold>) -> Vec<PlacedGem> {
+        if folds.iter().all(|fold| fold.base() != recipe.base()) {
+            folds.extend(self.text.folded(recipe));
+        }
+        let cut = folds.iter().find_map(|fold| recipe.recut(fold));
+        cut.unwrap_or_else(|| self.text.gems(recipe))
+    }
 }
 
 impl Books<Editor<'_>> {
@@ -275,55 +375,6 @@ impl Books<Editor<'_>> {
 
 /// A book's gems by recipe.
 pub(super) type GemsByRecipe = BTreeMap<RecipeName, Vec<PlacedGem>>;
-
-/// Computes a book's gems, and the folds they were cut from if those are kept.
-fn gems_of(
-    content: &Content,
-    text: &Text<'_>,
-    recipes: BTreeMap<RecipeName, Recipe>,
-    keeps_folds: bool,
-) -> Result<(GemsByRecipe, Vec<PackedFold>), CatalogueError> {
-    let mut gems = BTreeMap::new();
-    let mut folds: Vec<PackedFold> = Vec::new();
-    for (name, recipe) in recipes {
-        let of_recipe = match content {
-            Content::Text { .. } if keeps_folds => {
-                if folds.iter().all(|fold| fold.base() != recipe.base()) {
-                    folds.extend(text.folded(&recipe));
-                }
-                folds
-                    .iter()
-                    .find_map(|fold| recipe.recut(fold))
-                    .unwrap_or_else(|| text.gems(&recipe))
-            }
-            Content::Text { .. } => text.gems(&recipe),
-            Content::Gems(BookGems { gems, .. }) => {
-                let placeless = |gem| PlacedGem { gem, place: None };
-                distinct(gems, &recipe)?
-                    .into_iter()
-                    .map(placeless)
-                    .collect()
-            }
-        };
-        gems.insert(name, of_recipe);
-    }
-    Ok((gems, folds))
-}
-
-/// Whether a fold of the book is stored for each of these recipes.
-fn has_folds(
-    snapshot: &dyn Snapshot,
-    book: Option<BookNo>,
-    recipes: &BTreeMap<RecipeName, Recipe>,
-) -> Result<bool, CatalogueError> {
-    let Some(book) = book else { return Ok(false) };
-    for recipe in recipes.values().filter(|recipe| !recipe.is_signature()) {
-        if snapshot.fold(recipe.base(), book)?.is_none() {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
 
 impl Prepared {
     /// What committing it will do.
