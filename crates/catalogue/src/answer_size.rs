@@ -32,8 +32,9 @@ impl Shown {
         found.spans = spans
             .into_iter()
             .take_while(|span| {
-                let fits = self.bytes + length(span) < ANSWER_BYTES;
-                self.bytes += if fits { length(span) + 1 } else { 0 };
+                let bytes = length(span);
+                let fits = self.bytes + bytes < ANSWER_BYTES;
+                self.bytes += if fits { bytes + 1 } else { 0 };
                 fits
             })
             .collect();

@@ -20,7 +20,8 @@ use lapidary_checking::{
 };
 use lapidary_language::Language;
 use lapidary_store::{
-    BookKey, BookNo, Coverage, Library, Limits, Outline, Rights, Sizes, Snapshot, StoreError, Tally,
+    BookKey, BookNo, Coverage, Library, Limits, Outline, Record, Rights, Sizes, Snapshot,
+    StoreError, Tally,
 };
 
 /// Maximum number of matches, besides those shown, whose passages are combined into the share of the text that protected
@@ -394,16 +395,17 @@ impl Answered<'_> {
         !self.asked.recipe.is_signature() || (!spans.is_empty() && spans.iter().all(is_placed))
     }
 
-    /// The passages of the query in these spans.
-    fn claimed(&self, spans: &[Span]) -> Vec<Claimed> {
+    /// What a book of the library claims that has these spans.
+    fn claim(&self, library: &Library, spans: &[Span]) -> Claim {
         let recipe = self.asked.recipe.name();
-        spans
-            .iter()
-            .map(|span| Claimed {
-                recipe: recipe.clone(),
-                extent: span.query,
-            })
-            .collect()
+        let passages = spans.iter().map(|span| Claimed {
+            recipe: recipe.clone(),
+            extent: span.query,
+        });
+        Claim {
+            library: library.clone(),
+            passages: passages.collect(),
+        }
     }
 
     /// Upper bound on the probability that unrelated gems, of which there are `among`, reach this evidence.
@@ -494,17 +496,16 @@ impl Answering<'_> {
         let hidden = ranked.hidden(options.limit, MOST_COVERING);
         let rivals: Vec<Judged> = ranked.deciding(MOST_COVERING).cloned().collect();
         let to_show = ranked.shown(options.limit);
-        let error_probability = to_show
-            .decisive
-            .as_ref()
-            .map(|found| self.error_of_verdict(found))
-            .transpose()?
-            .flatten();
+        let decisive = to_show.decisive.clone();
         // The figures of a report are those of the recipe behind the verdict.
-        let at = to_show.decisive.as_ref().map_or(0, first_recipe);
+        let at = decisive.as_ref().map_or(0, first_recipe);
         let main = &self.in_recipes[at];
         let mut covering = Covering::new(self.in_recipes[0].asked, self.checking.bytes);
         let (matches, left_out) = self.described(to_show, &rivals, options, &mut covering)?;
+        let error_probability = match &decisive {
+            Some(decisive) => self.error_of_verdict(decisive, &matches)?,
+            None => None,
+        };
         for found in &hidden {
             let (answered, query) = self.of_match(found);
             let spans = query.aligned(found.number)?.spans;
@@ -659,60 +660,17 @@ impl Answering<'_> {
             .filter_map(|(found, record)| Some((found, record?)))
         {
             let (answered, query) = self.of_match(&found);
-            let (
-                Alignment {
-                    relation,
-                    spans,
-                    evidence,
-                    ..
-                },
-                gems,
-            ) = query.compared(found.number)?;
-            let has_places = answered.has_places(&spans);
-            covered.add(&found, has_places.then_some(&spans));
+            let (alignment, gems) = query.compared(found.number)?;
+            let has_places = answered.has_places(&alignment.spans);
+            covered.add(&found, has_places.then_some(&alignment.spans));
             let sketch = (first_recipe(&found), Sketch::of(&gems));
             let Judged {
-                number,
-                recipes,
-                score,
-                identical,
-                allowed,
-                informs,
-                ..
+                number, informs, ..
             } = found;
-            claims.insert(
-                number,
-                Claim {
-                    library: record.key.library.clone(),
-                    passages: answered.claimed(&spans),
-                },
-            );
+            let claim = answered.claim(&record.key.library, &alignment.spans);
+            claims.insert(number, claim);
             let has_text = record.bytes > 0;
-            let found = Match {
-                book: BookRef::on(self.checking.day, record),
-                recipes: self.names(recipes),
-                work: 0,
-                score,
-                relation: if identical {
-                    Some(Relation::SameText)
-                } else {
-                    has_places.then_some(relation)
-                },
-                identical,
-                chance: answered.chance(query.probes().len(), score.common),
-                evidence,
-                error_probability: answered.error(query, gems.len() as u64, evidence),
-                spans: if options.detail && has_places {
-                    spans
-                } else {
-                    Vec::new()
-                },
-                exact: None,
-                passages: Vec::new(),
-                allowed,
-                informs,
-                disputed: false,
-            };
+            let found = self.shown_match(found, record, alignment, gems.len(), options.detail);
             if shown.add(
                 found,
                 decisive
@@ -728,11 +686,8 @@ impl Answering<'_> {
             for rival in rivals {
                 if let Entry::Vacant(claim) = claims.entry(rival.number) {
                     let (answered, query) = self.of_match(rival);
-                    let passages = answered.claimed(&query.aligned(rival.number)?.spans);
-                    claim.insert(Claim {
-                        library: rival.key.library.clone(),
-                        passages,
-                    });
+                    let spans = query.aligned(rival.number)?.spans;
+                    claim.insert(answered.claim(&rival.key.library, &spans));
                 }
             }
         }
@@ -753,12 +708,65 @@ impl Answering<'_> {
         Ok((matches, left_out))
     }
 
+    /// A match as a report shows it. `gems`: the number of the book's gems.
+    fn shown_match(
+        &self,
+        found: Judged,
+        record: Record,
+        alignment: Alignment,
+        gems: usize,
+        detail: bool,
+    ) -> Match {
+        let (answered, query) = self.of_match(&found);
+        let Alignment {
+            relation,
+            spans,
+            evidence,
+            ..
+        } = alignment;
+        let has_places = answered.has_places(&spans);
+        let relation = if found.identical {
+            Some(Relation::SameText)
+        } else {
+            has_places.then_some(relation)
+        };
+        Match {
+            chance: answered.chance(query.probes().len(), found.score.common),
+            error_probability: answered.error(query, gems as u64, evidence),
+            book: BookRef::on(self.checking.day, record),
+            recipes: self.names(found.recipes),
+            work: 0,
+            score: found.score,
+            relation,
+            identical: found.identical,
+            evidence,
+            spans: if detail && has_places {
+                spans
+            } else {
+                Vec::new()
+            },
+            exact: None,
+            passages: Vec::new(),
+            allowed: found.allowed,
+            informs: found.informs,
+            disputed: false,
+        }
+    }
+
     /// Upper bound on the probability that a verdict which rests on this match is wrong. Each recipe that was asked could
-    /// have accused another book, so their probabilities add up.
-    fn error_of_verdict(&self, found: &Judged) -> Result<Option<f64>, StoreError> {
+    /// have accused another book, so their probabilities add up. `shown`: the matches that were compared already.
+    fn error_of_verdict(&self, found: &Judged, shown: &[Match]) -> Result<Option<f64>, StoreError> {
         let (answered, query) = self.of_match(found);
+        let compared = shown.iter().find(|shown| {
+            shown.book.library == found.key.library.as_str()
+                && shown.book.id == found.key.id.as_str()
+        });
+        let evidence = match compared {
+            Some(shown) => shown.evidence,
+            None => query.aligned(found.number)?.evidence,
+        };
         let all_gems = answered.sizes.classes.iter().map(|class| class.gems).sum();
-        let error = answered.error(query, all_gems, query.aligned(found.number)?.evidence);
+        let error = answered.error(query, all_gems, evidence);
         Ok(error.map(|error| (error * self.deciding as f64).min(1.0)))
     }
 }
