@@ -23,7 +23,7 @@ impl Books<Editor<'_>> {
         self.amend_if(key, amendment, &Condition::default())
     }
 
-    /// Like [`Editor::amend`], if the book meets the condition.
+    /// Like [`Books::amend`], if the book meets the condition.
     ///
     /// # Errors
     /// [`StoreError::OtherVersion`] too.

@@ -116,7 +116,7 @@ impl Decisions<Editor<'_>> {
     /// Checks a text or gems, and files the report if the options ask for it. The report names the entry.
     ///
     /// # Errors
-    /// Those of [`Catalogue::check`], and [`CatalogueError::TooLong`].
+    /// Those of [`Checks::report`](crate::Checks::report), and [`CatalogueError::TooLong`].
     pub fn check(&self, query: &Query, options: &CheckOptions) -> Result<Report, CatalogueError> {
         let Some(Case { name, reference }) = options.record.clone() else {
             return self.0.checks().report(query, options);

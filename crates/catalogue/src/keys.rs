@@ -455,7 +455,7 @@ impl Keys<Editor<'_>> {
     }
 
     /// Revokes a key immediately, also if that cannot be written: it is then refused by this process, which tries again until it
-    /// is written ([`Catalogue::write_revocations`]). Others that share the store accept it until then. Returns whether it existed.
+    /// is written ([`Keys::write_revocations`]). Others that share the store accept it until then. Returns whether it existed.
     ///
     /// # Errors
     /// [`CatalogueError::RevokedInMemory`] as long as it is not written.
