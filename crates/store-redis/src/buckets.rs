@@ -59,19 +59,19 @@ pub(super) fn half(digest: &str) -> Option<&str> {
 
 /// The lists of neighbouring gems.
 #[derive(Debug, Default)]
-pub(super) struct Bucket {
+pub(super) struct PackedBucket {
     main: Vec<u8>,
     long: HashMap<u64, Vec<u8>>,
     /// The postings that changed since the last merge.
-    pub(super) changes: BTreeMap<Posting, Change>,
+    pub(super) changes: BTreeMap<BucketPosting, PostingChange>,
 }
 
 /// A posting of a bucket: the rest of its gem, and its book.
-pub(super) type Posting = (u64, BookNo);
+pub(super) type BucketPosting = (u64, BookNo);
 
 /// How a posting changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
+pub(super) struct PostingChange {
     /// The generation of the book.
     pub(super) generation: i64,
     /// When it was said that the book may have lost the gem, in seconds, by the clock of the node; `None` if it was added.
@@ -80,7 +80,7 @@ pub(super) struct Change {
     value: Vec<u8>,
 }
 
-impl Change {
+impl PostingChange {
     fn read(value: Vec<u8>) -> Option<Self> {
         let text = str::from_utf8(&value).ok()?;
         let (sign, rest) = text.split_at_checked(1)?;
@@ -117,7 +117,7 @@ pub(super) struct Listed {
     pub(super) doubtful: Vec<BookNo>,
 }
 
-impl Bucket {
+impl PackedBucket {
     /// Reads the fields of a hash.
     pub(super) fn read(fields: impl IntoIterator<Item = (Vec<u8>, Vec<u8>)>) -> Option<Self> {
         let mut bucket = Self::default();
@@ -132,9 +132,10 @@ impl Bucket {
                 posting => {
                     let (rest, book) = posting.split_first_chunk::<8>()?;
                     let book = BookNo(u32::from_be_bytes(book.try_into().ok()?));
-                    bucket
-                        .changes
-                        .insert((u64::from_be_bytes(*rest), book), Change::read(value)?);
+                    bucket.changes.insert(
+                        (u64::from_be_bytes(*rest), book),
+                        PostingChange::read(value)?,
+                    );
                 }
             }
         }
@@ -200,7 +201,10 @@ impl Bucket {
     }
 
     /// All postings, without those that are doubted.
-    pub(super) fn postings(&self, recipe: &KnownRecipe) -> Result<BTreeSet<Posting>, Unreadable> {
+    pub(super) fn postings(
+        &self,
+        recipe: &KnownRecipe,
+    ) -> Result<BTreeSet<BucketPosting>, Unreadable> {
         let mut postings = Vec::new();
         if !self.main.is_empty() {
             for list in Reader::new(&self.main, rest_bits(recipe))? {
@@ -227,7 +231,7 @@ impl Bucket {
     pub(super) fn merged(
         &self,
         recipe: &KnownRecipe,
-        changes: &BTreeMap<Posting, bool>,
+        changes: &BTreeMap<BucketPosting, bool>,
     ) -> Result<Vec<Vec<u8>>, Unreadable> {
         let mut lists = self.lists(recipe)?;
         let mut arguments = vec![changes.len().to_string().into_bytes()];
@@ -376,7 +380,7 @@ mod tests {
     #[test]
     fn changes_are_read() {
         let read = |value: &str| {
-            Change::read(value.into()).map(|change| (change.generation, change.doubted))
+            PostingChange::read(value.into()).map(|change| (change.generation, change.doubted))
         };
         assert_eq!(read("+7"), Some((7, None)));
         assert_eq!(read("-7 99"), Some((7, Some(99))));

@@ -79,7 +79,7 @@ enum Purpose {
 }
 
 /// Commands on their way.
-struct Run<'a> {
+struct Exchange<'a> {
     commands: &'a [Command],
     purpose: Purpose,
     routes: Vec<Route>,
@@ -92,7 +92,7 @@ struct Run<'a> {
     at_once: Option<Arc<Topology>>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> Exchange<'a> {
     fn new(commands: &'a [Command], purpose: Purpose) -> Self {
         let (routes, answers) = commands.iter().map(|_| (Route::Slot, None)).unzip();
         Self {
@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Run<'_> {
+impl Exchange<'_> {
     /// Notes the epoch in the answer to `CLUSTER INFO`.
     fn note_epoch(&mut self, info: Option<Value>) {
         let info = info.and_then(read::<String>);
@@ -208,7 +208,7 @@ impl Client {
         commands: &[Command],
         now: bool,
     ) -> Result<(Vec<Value>, Option<Arc<Topology>>), StoreError> {
-        let mut run = Run::new(commands, if now { Purpose::Now } else { Purpose::Loosely });
+        let mut run = Exchange::new(commands, if now { Purpose::Now } else { Purpose::Loosely });
         self.complete(&mut run)?;
         Ok((run.answers.into_iter().flatten().collect(), run.at_once))
     }
@@ -279,13 +279,13 @@ impl Client {
     }
 
     fn run(&self, commands: &[Command], purpose: Purpose) -> Result<Vec<Value>, StoreError> {
-        let mut run = Run::new(commands, purpose);
+        let mut run = Exchange::new(commands, purpose);
         self.complete(&mut run)?;
         Ok(run.answers.into_iter().flatten().collect())
     }
 
     /// Sends commands until all have an answer.
-    fn complete(&self, run: &mut Run<'_>) -> Result<(), StoreError> {
+    fn complete(&self, run: &mut Exchange<'_>) -> Result<(), StoreError> {
         let until = Instant::now() + PATIENCE;
         let (mut pause, mut unacknowledged) = (PAUSES[0], 0);
         for tries in 0.. {
@@ -326,7 +326,7 @@ impl Client {
     }
 
     /// Sends all commands that have no answer yet. Returns `None` if all have one then.
-    fn round(&self, run: &mut Run<'_>, topology: &Topology) -> Option<Trouble> {
+    fn round(&self, run: &mut Exchange<'_>, topology: &Topology) -> Option<Trouble> {
         let (nodes, mut trouble) = self.assign(run, topology);
         Counters::count(&self.counters.round_trips, nodes.len());
         let mut sent = Vec::new();
@@ -358,7 +358,7 @@ impl Client {
     /// The nodes to ask, and which commands each gets: those that have no answer yet.
     fn assign(
         &self,
-        run: &mut Run<'_>,
+        run: &mut Exchange<'_>,
         topology: &Topology,
     ) -> (BTreeMap<String, Vec<usize>>, Option<Trouble>) {
         let mut trouble = None;
@@ -391,7 +391,7 @@ impl Client {
     fn send(
         &self,
         node: &str,
-        run: &mut Run<'_>,
+        run: &mut Exchange<'_>,
         commands: Vec<usize>,
         topology: &Topology,
     ) -> Result<Pipeline, String> {
@@ -419,7 +419,7 @@ impl Client {
     }
 
     /// Commands to a node as they are sent, with what confirms them.
-    fn packed(&self, run: &Run<'_>, chosen: &[usize], replicas: usize) -> Vec<u8> {
+    fn packed(&self, run: &Exchange<'_>, chosen: &[usize], replicas: usize) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(
             chosen
                 .iter()
@@ -457,7 +457,7 @@ impl Client {
     }
 
     /// Receives the answers of a node. Says where commands that it does not serve are to be sent instead.
-    fn receive(&self, node: &str, pipeline: Pipeline, run: &mut Run<'_>) -> Option<Trouble> {
+    fn receive(&self, node: &str, pipeline: Pipeline, run: &mut Exchange<'_>) -> Option<Trouble> {
         let Pipeline {
             mut connection,
             commands,
@@ -504,7 +504,7 @@ impl Client {
         node: &str,
         connection: &mut Connection,
         commands: &[usize],
-        run: &mut Run<'_>,
+        run: &mut Exchange<'_>,
     ) -> Result<Received, String> {
         let mut next = || {
             let answer = connection.recv_response();

@@ -127,7 +127,7 @@ pub(super) const TEXT: &[u8] = b"X";
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name<'a> {
     /// The recipe and the number of a bucket.
-    Bucket(u16, u64),
+    PackedBucket(u16, u64),
     /// The first half of a digest.
     Digest(&'a str),
     /// The letter of a state, and the book.
@@ -236,7 +236,10 @@ impl Keys {
         }
         if let Some(bucket) = rest.strip_prefix(":p:") {
             let (recipe, bucket) = bucket.split_once(':')?;
-            return Some(Name::Bucket(recipe.parse().ok()?, bucket.parse().ok()?));
+            return Some(Name::PackedBucket(
+                recipe.parse().ok()?,
+                bucket.parse().ok()?,
+            ));
         }
         let (tag, name) = rest.strip_prefix('{')?.split_once('}')?;
         if tag == "meta" {
@@ -287,7 +290,7 @@ mod tests {
         let keys = Keys::new("p");
         let book = join(3, 7);
         let table = [
-            (keys.bucket(2, 99), Some(Name::Bucket(2, 99))),
+            (keys.bucket(2, 99), Some(Name::PackedBucket(2, 99))),
             (keys.digest("00ff"), Some(Name::Digest("00ff"))),
             (
                 keys.book(BookState::Next, book),

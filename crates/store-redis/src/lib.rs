@@ -71,7 +71,7 @@ use self::command::Command;
 use self::error::answer;
 use self::keys::Keys;
 use self::meta::RecipesThen;
-use self::owners::Owners;
+use self::owners::LibraryNumbers;
 use self::snapshot::ClusterSnapshot;
 use lapidary_store::{
     Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record,
@@ -95,7 +95,7 @@ pub struct ClusterStore {
 struct Shared {
     client: Client,
     keys: Keys,
-    owners: RwLock<Owners>,
+    owners: RwLock<LibraryNumbers>,
     /// The recipes when they were last read.
     last_recipes: RwLock<Arc<RecipesThen>>,
     /// Buckets to merge, and when.

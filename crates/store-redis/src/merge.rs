@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::Shared;
-use super::buckets::{Bucket, Posting, gem_in};
+use super::buckets::{BucketPosting, PackedBucket, gem_in};
 use super::command::{Command, pairs};
 use super::error::{answer, damaged};
 use super::intent::Intent;
@@ -38,12 +38,12 @@ const MOST_REMEMBERED: usize = 200_000;
 const AT_ONCE: usize = 500;
 
 /// A bucket to merge.
-struct Merge<'a> {
+struct BucketMerge<'a> {
     key: &'a [u8],
     recipe: &'a KnownRecipe,
     /// Its number.
     number: u64,
-    bucket: Bucket,
+    bucket: PackedBucket,
 }
 
 /// A posting that its book may not have any more.
@@ -121,9 +121,9 @@ impl Shared {
             let mut merges = Vec::new();
             for ((key, (recipe, number)), fields) in some.iter().zip(self.client.read(&reads)?) {
                 let bucket = pairs(fields)
-                    .and_then(Bucket::read)
+                    .and_then(PackedBucket::read)
                     .ok_or_else(|| self.unreadable(key))?;
-                merges.push(Merge {
+                merges.push(BucketMerge {
                     key,
                     recipe,
                     number: *number,
@@ -142,10 +142,10 @@ impl Shared {
         )
     }
 
-    fn merge_some(&self, merges: &[Merge<'_>]) -> Result<(), StoreError> {
+    fn merge_some(&self, merges: &[BucketMerge<'_>]) -> Result<(), StoreError> {
         let now = Timestamp::now().as_second();
         let mut doubts = BTreeMap::new();
-        for (at, Merge { recipe, bucket, .. }) in merges.iter().enumerate() {
+        for (at, BucketMerge { recipe, bucket, .. }) in merges.iter().enumerate() {
             for (posting, change) in &bucket.changes {
                 // The script compares it with the clock of the node.
                 if change
@@ -165,7 +165,7 @@ impl Shared {
         let mut commands = Vec::new();
         for (
             at,
-            Merge {
+            BucketMerge {
                 key,
                 recipe,
                 bucket,
@@ -174,11 +174,13 @@ impl Shared {
         ) in merges.iter().enumerate()
         {
             let decided =
-                |(posting, change): (&Posting, &super::buckets::Change)| match change.doubted {
+                |(posting, change): (&BucketPosting, &super::buckets::PostingChange)| match change
+                    .doubted
+                {
                     None => Some((*posting, true)),
                     Some(_) => Some((*posting, *known.get(&(at, *posting))?)),
                 };
-            let changes: BTreeMap<Posting, bool> =
+            let changes: BTreeMap<BucketPosting, bool> =
                 bucket.changes.iter().filter_map(decided).collect();
             if changes.len() < bucket.changes.len() {
                 self.merge_later([(
@@ -202,9 +204,9 @@ impl Shared {
     /// Whether the books of doubted postings have their gems. Leaves out books that are being changed.
     fn resolve(
         &self,
-        merges: &[Merge<'_>],
-        doubts: &BTreeMap<(usize, Posting), Doubt>,
-    ) -> Result<BTreeMap<(usize, Posting), bool>, StoreError> {
+        merges: &[BucketMerge<'_>],
+        doubts: &BTreeMap<(usize, BucketPosting), Doubt>,
+    ) -> Result<BTreeMap<(usize, BucketPosting), bool>, StoreError> {
         if doubts.is_empty() {
             return Ok(BTreeMap::new());
         }
@@ -224,7 +226,7 @@ impl Shared {
         ) in doubts.iter().filter(|(_, of)| !changing.contains(&of.book))
         {
             let (now, list) = states.get(&(*book, *recipe)).cloned().unwrap_or_default();
-            let Merge { recipe, number, .. } = &merges[place.0];
+            let BucketMerge { recipe, number, .. } = &merges[place.0];
             // The change that raised the doubt was right. A later one may have added the gem again.
             let has = match list.filter(|_| now.is_some_and(|now| now > *generation)) {
                 None => false,
@@ -271,7 +273,7 @@ impl Shared {
     #[expect(clippy::type_complexity, reason = "a map with two parts of a state")]
     fn lists_of(
         &self,
-        doubts: &BTreeMap<(usize, Posting), Doubt>,
+        doubts: &BTreeMap<(usize, BucketPosting), Doubt>,
     ) -> Result<BTreeMap<(BookNo, u16), (Option<i64>, Option<Vec<u8>>)>, StoreError> {
         let mut wanted: BTreeMap<(BookNo, u16), i64> = BTreeMap::new();
         for Doubt {

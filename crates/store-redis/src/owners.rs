@@ -20,14 +20,14 @@ const BLOCK: u32 = 64;
 
 /// What is known of libraries and numbers.
 #[derive(Debug, Default)]
-pub(super) struct Owners {
+pub(super) struct LibraryNumbers {
     names: Vec<Library>,
     numbers: HashMap<Library, u32>,
     /// The owners of the blocks of each shard.
     blocks: Vec<Vec<u32>>,
 }
 
-impl Owners {
+impl LibraryNumbers {
     pub(super) fn name(&self, library: u32) -> Option<&Library> {
         self.names.get(library as usize)
     }

@@ -46,19 +46,19 @@ pub(super) struct ClusterSnapshot<'a> {
 
 #[derive(Default)]
 struct Seen {
-    states: HashMap<BookNo, Option<Arc<State>>>,
+    states: HashMap<BookNo, Option<Arc<SeenState>>>,
     /// Books that were looked for, and were not there.
     absent: BTreeSet<BookKey>,
 }
 
 /// What is remembered of a book.
-pub(super) struct State {
+pub(super) struct SeenState {
     pub(super) generation: i64,
     record: Vec<u8>,
 }
 
 /// A book, and the fields that were read with it.
-type Read = (Arc<State>, Vec<Option<Vec<u8>>>);
+type Read = (Arc<SeenState>, Vec<Option<Vec<u8>>>);
 
 impl<'a> ClusterSnapshot<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
@@ -182,7 +182,7 @@ impl<'a> ClusterSnapshot<'a> {
         }
         let state = generation
             .zip(record)
-            .map(|(generation, record)| Arc::new(State { generation, record }));
+            .map(|(generation, record)| Arc::new(SeenState { generation, record }));
         let state = match state {
             Some(state) if !seen.absent.is_empty() => {
                 let outline: Outline = self.parse(book, &state)?;
@@ -209,7 +209,7 @@ impl<'a> ClusterSnapshot<'a> {
     pub(super) fn parse<T: DeserializeOwned>(
         &self,
         book: BookNo,
-        state: &State,
+        state: &SeenState,
     ) -> Result<T, StoreError> {
         let read = serde_json::from_slice(&state.record);
         read.map_err(|_| self.damaged(format!("the record of book {} cannot be read", book.0)))

@@ -10,7 +10,7 @@ use std::time::Instant;
 use hashbrown::{HashMap, HashSet};
 use lapidary_gems::Gem;
 
-use super::buckets::{Bucket, Listed, place};
+use super::buckets::{Listed, PackedBucket, place};
 use super::command::{Command, pairs};
 use super::keys::gem_field;
 use super::merge::LONGEST;
@@ -213,7 +213,7 @@ pub(super) fn read_lists(
             ))
         };
         let bucket = pairs(fields)
-            .and_then(Bucket::read)
+            .and_then(PackedBucket::read)
             .ok_or_else(unreadable)?;
         for gem in *gems {
             let listed = bucket

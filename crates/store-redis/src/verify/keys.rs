@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::command::Command;
 use super::super::error::answer;
 use super::super::keys::{Name, split};
-use super::suspicion::Doubt;
-use super::{Check, PAGE, Reference, is_there};
+use super::suspicion::Suspicion;
+use super::{ClusterVerification, PAGE, Reference, is_there};
 use lapidary_store::{BookNo, StoreError};
 
 /// Number of keys read at a time that name books. Some name a 256th of a library.
 const LISTS: usize = 64;
 
-impl Check<'_> {
+impl ClusterVerification<'_> {
     pub(super) fn all_keys(&mut self) -> Result<(), StoreError> {
         let pattern = self.shared.keys.all();
         let shared = self.shared;
@@ -23,7 +23,7 @@ impl Check<'_> {
         let (mut buckets, mut present, mut referring) = (Vec::new(), Vec::new(), Vec::new());
         for key in page {
             match self.shared.keys.read(&key) {
-                Some(Name::Bucket(..)) => buckets.push(key),
+                Some(Name::PackedBucket(..)) => buckets.push(key),
                 Some(Name::Digest(_)) => referring.push((Command::bare("HKEYS", &key), key)),
                 Some(Name::Shard(_, name))
                     if name.starts_with("ids:") || name.starts_with("t:") =>
@@ -32,7 +32,7 @@ impl Check<'_> {
                 }
                 Some(Name::Book('b', book)) => present.push(book),
                 // The state before or after a change.
-                Some(Name::Book(_, book)) => self.doubts.push(Doubt::LeftOver(book, key)),
+                Some(Name::Book(_, book)) => self.doubts.push(Suspicion::LeftOver(book, key)),
                 Some(Name::Shard(..) | Name::Meta(_) | Name::Usage) => {}
                 None => self.faults.add(format!(
                     "there is an unknown key {}",
@@ -64,7 +64,7 @@ impl Check<'_> {
             .zip(found)
             .filter(|(_, found)| !is_there(found));
         self.doubts
-            .extend(unlisted.map(|(book, _)| Doubt::Unlisted(*book)));
+            .extend(unlisted.map(|(book, _)| Suspicion::Unlisted(*book)));
         Ok(())
     }
 
@@ -99,7 +99,7 @@ impl Check<'_> {
                 let doubted = books.remove(number).unwrap_or_default().into_iter();
                 let doubted = doubted.filter(|reference| !needed.contains(reference));
                 self.doubts
-                    .extend(doubted.map(|reference| Doubt::Reference {
+                    .extend(doubted.map(|reference| Suspicion::Reference {
                         book: *number,
                         reference,
                     }));

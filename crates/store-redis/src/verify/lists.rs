@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use lapidary_gems::PlacedGem;
 
-use super::super::buckets::{Bucket, Posting, place, posting};
+use super::super::buckets::{BucketPosting, PackedBucket, place, posting};
 use super::super::command::Command;
 use super::super::error::answer;
 use super::super::keys::Name;
-use super::suspicion::Doubt;
-use super::{Check, PAGE};
+use super::suspicion::Suspicion;
+use super::{ClusterVerification, PAGE};
 use lapidary_store::faults::Sum;
 use lapidary_store::recipes::KnownRecipe;
 use lapidary_store::{BookNo, StoreError};
@@ -20,7 +20,7 @@ const GROUPS: usize = 1 << 12;
 const COMPARED: u64 = 2_000_000;
 
 /// The key of a bucket, and its postings.
-type Postings = (Vec<u8>, BTreeSet<Posting>);
+type ComparedPostings = (Vec<u8>, BTreeSet<BucketPosting>);
 
 /// The postings of some buckets.
 #[derive(Default)]
@@ -61,7 +61,7 @@ pub(super) fn count(groups: &mut [Group], recipe: &KnownRecipe, book: BookNo, ge
     }
 }
 
-impl Check<'_> {
+impl ClusterVerification<'_> {
     /// Reads buckets, and adds their postings.
     pub(super) fn buckets(&mut self, keys: &[Vec<u8>]) -> Result<(), StoreError> {
         // A scan can return a key twice.
@@ -84,7 +84,7 @@ impl Check<'_> {
     }
 
     /// Reads the postings of buckets. Reports those that cannot be read.
-    fn read_buckets(&mut self, keys: &[Vec<u8>]) -> Result<Vec<Postings>, StoreError> {
+    fn read_buckets(&mut self, keys: &[Vec<u8>]) -> Result<Vec<ComparedPostings>, StoreError> {
         let reads: Vec<Command> = keys
             .iter()
             .map(|key| Command::bare("HGETALL", key))
@@ -92,7 +92,7 @@ impl Check<'_> {
         let mut read = Vec::new();
         for (key, fields) in keys.iter().zip(self.shared.client.read(&reads)?) {
             let shown = || String::from_utf8_lossy(key);
-            let Some(Name::Bucket(recipe, _)) = self.shared.keys.read(key) else {
+            let Some(Name::PackedBucket(recipe, _)) = self.shared.keys.read(key) else {
                 continue;
             };
             let Some(recipe) = self.recipes.numbered(recipe) else {
@@ -103,7 +103,7 @@ impl Check<'_> {
                 continue;
             };
             let fields: HashMap<Vec<u8>, Vec<u8>> = answer(self.shared.address(), fields)?;
-            match Bucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok()) {
+            match PackedBucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok()) {
                 _ if recipe.leaving => {}
                 Some(postings) => read.push((key.clone(), postings)),
                 None => self
@@ -180,7 +180,7 @@ impl Check<'_> {
                 else {
                     continue;
                 };
-                self.doubts.push(Doubt::Reference {
+                self.doubts.push(Suspicion::Reference {
                     book,
                     reference: (key.clone(), field.clone()),
                 });

@@ -20,7 +20,7 @@ use hashbrown::HashSet;
 use lapidary_gems::{Gem, PackedFold};
 
 use self::lists::Group;
-use self::suspicion::Doubt;
+use self::suspicion::Suspicion;
 use super::Shared;
 use super::buckets::{Posts, half};
 use super::command::Command;
@@ -51,14 +51,14 @@ struct Book {
 }
 
 /// The reasons to doubt and what was counted.
-struct Check<'a> {
+struct ClusterVerification<'a> {
     shared: &'a Shared,
     recipes: Arc<RecipesThen>,
     watch: Watch<'a>,
     read: u64,
     to_read: u64,
     faults: Faults,
-    doubts: Vec<Doubt>,
+    doubts: Vec<Suspicion>,
     /// What should refer to books, and is not looked up yet.
     references: Vec<(BookNo, Reference)>,
     groups: Vec<Group>,
@@ -73,18 +73,18 @@ impl Shared {
     /// See [`Administration::verify`](lapidary_store::Administration::verify).
     pub(super) fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
         self.confirm_stamps()?;
-        Ok(Check::run(self, watch)?.faults.finish())
+        Ok(ClusterVerification::run(self, watch)?.faults.finish())
     }
 
     /// See [`Administration::repair`](lapidary_store::Administration::repair).
     pub(super) fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
         // What the others have of an emptied shard is all that is left of it.
         self.confirm_stamps()?;
-        Check::run(self, watch)?.repair()
+        ClusterVerification::run(self, watch)?.repair()
     }
 }
 
-impl<'a> Check<'a> {
+impl<'a> ClusterVerification<'a> {
     fn run(shared: &'a Shared, watch: Watch<'a>) -> Result<Self, StoreError> {
         // What servers that are gone have left is no fault.
         shared.sweep()?;
@@ -155,7 +155,7 @@ impl<'a> Check<'a> {
                     for (number, book) in some.iter().zip(self.books(some)?) {
                         match book {
                             Some(book) => each(self, &book)?,
-                            None => self.doubts.push(Doubt::Lost(*number)),
+                            None => self.doubts.push(Suspicion::Lost(*number)),
                         }
                     }
                     self.step(some.len())?;
@@ -327,7 +327,7 @@ impl<'a> Check<'a> {
             .zip(self.shared.client.read(&lookups)?)
         {
             if !is_there(&found) {
-                self.doubts.push(Doubt::Reference { book, reference });
+                self.doubts.push(Suspicion::Reference { book, reference });
             }
         }
         Ok(())

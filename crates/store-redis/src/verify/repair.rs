@@ -8,13 +8,13 @@ use super::super::buckets::Posts;
 use super::super::command::Command;
 use super::super::intent::read_member;
 use super::super::keys::{Name, split};
-use super::{Book, Check, Reference};
+use super::{Book, ClusterVerification, Reference};
 use lapidary_store::{BookNo, StoreError};
 
 /// A generation after all others.
 const LAST: i64 = 1 << 53;
 
-impl Check<'_> {
+impl ClusterVerification<'_> {
     /// Repairs what was found. Returns the books that are lost. What else is still wrong afterwards cannot be repaired.
     pub(super) fn repair(mut self) -> Result<Vec<String>, StoreError> {
         let mut lost = Vec::new();
@@ -92,7 +92,7 @@ impl Check<'_> {
         for (reference, is_needed) in wrong {
             let (key, field) = reference.clone();
             match self.shared.keys.read(&key) {
-                Some(Name::Bucket(..) | Name::Digest(_)) => {
+                Some(Name::PackedBucket(..) | Name::Digest(_)) => {
                     let posts = if self.needs(book, reference)? {
                         &mut added
                     } else {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use lapidary_gems::Gem;
 
-use super::super::buckets::{Bucket, gem_in, posting};
+use super::super::buckets::{PackedBucket, gem_in, posting};
 use super::super::command::Command;
 use super::super::error::answer;
 use super::super::keys::{BookState, Name, split};
-use super::{Book, Check, Reference, being_changed, is_there, lookup};
+use super::{Book, ClusterVerification, Reference, being_changed, is_there, lookup};
 use lapidary_store::recipes::KnownRecipe;
 use lapidary_store::{BookNo, StoreError};
 
@@ -20,7 +20,7 @@ const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Something that seems wrong.
-pub(super) enum Doubt {
+pub(super) enum Suspicion {
     /// A book is listed, and not there.
     Lost(BookNo),
     /// A book is there, and not listed.
@@ -34,7 +34,7 @@ pub(super) enum Doubt {
 /// A fault: a sentence, and what is to be added, or removed.
 type Wrong = (String, (Reference, bool));
 
-impl Doubt {
+impl Suspicion {
     fn book(&self) -> BookNo {
         match self {
             Self::Lost(book)
@@ -45,10 +45,10 @@ impl Doubt {
     }
 }
 
-impl Check<'_> {
+impl ClusterVerification<'_> {
     /// Looks again at everything that seems wrong, book by book.
     pub(super) fn settle_doubts(&mut self) -> Result<(), StoreError> {
-        let mut by_book: BTreeMap<BookNo, Vec<Doubt>> = BTreeMap::new();
+        let mut by_book: BTreeMap<BookNo, Vec<Suspicion>> = BTreeMap::new();
         for doubt in std::mem::take(&mut self.doubts) {
             by_book.entry(doubt.book()).or_default().push(doubt);
         }
@@ -61,7 +61,7 @@ impl Check<'_> {
         Ok(())
     }
 
-    fn settle(&mut self, number: BookNo, doubts: &[Doubt]) -> Result<(), StoreError> {
+    fn settle(&mut self, number: BookNo, doubts: &[Suspicion]) -> Result<(), StoreError> {
         for _ in 0..TRIES {
             let before = self.generation(number)?;
             // What is wrong with the book itself was reported.
@@ -113,7 +113,7 @@ impl Check<'_> {
         &self,
         number: BookNo,
         book: Option<&Book>,
-        doubt: &Doubt,
+        doubt: &Suspicion,
     ) -> Result<Option<Wrong>, StoreError> {
         let (shard, within) = split(number);
         let is_listed = || -> Result<bool, StoreError> {
@@ -127,18 +127,18 @@ impl Check<'_> {
             )
         };
         Ok(Some(match doubt {
-            Doubt::Lost(_) if book.is_none() && is_listed()? => {
+            Suspicion::Lost(_) if book.is_none() && is_listed()? => {
                 let sentence = format!(
                     "book {} is in the list of all books, but cannot be read",
                     number.0
                 );
                 (sentence, (listed(), false))
             }
-            Doubt::Unlisted(_) if book.is_some() && !is_listed()? => (
+            Suspicion::Unlisted(_) if book.is_some() && !is_listed()? => (
                 format!("book {} is missing from the list of all books", number.0),
                 (listed(), true),
             ),
-            Doubt::LeftOver(_, key)
+            Suspicion::LeftOver(_, key)
                 if is_there(&self.shared.read_one(Command::bare("EXISTS", key))?) =>
             {
                 let sentence = format!(
@@ -148,7 +148,7 @@ impl Check<'_> {
                 );
                 (sentence, ((key.clone(), Vec::new()), false))
             }
-            Doubt::Reference { reference, .. } => {
+            Suspicion::Reference { reference, .. } => {
                 let (is_needed, is_there) = (self.needs(book, reference)?, self.has(reference)?);
                 if is_needed == is_there {
                     return Ok(None);
@@ -183,7 +183,7 @@ impl Check<'_> {
 
     fn has(&self, reference: &Reference) -> Result<bool, StoreError> {
         let (key, field) = reference;
-        let Some(Name::Bucket(recipe, _)) = self.shared.keys.read(key) else {
+        let Some(Name::PackedBucket(recipe, _)) = self.shared.keys.read(key) else {
             return Ok(is_there(&self.shared.read_one(lookup(reference))?));
         };
         let Some(recipe) = self.recipes.numbered(recipe) else {
@@ -193,7 +193,7 @@ impl Check<'_> {
             self.shared.address(),
             self.shared.read_one(Command::bare("HGETALL", key))?,
         )?;
-        let postings = Bucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok());
+        let postings = PackedBucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok());
         // One that cannot be read was reported.
         Ok(postings.is_none_or(|postings| {
             postings
@@ -217,7 +217,7 @@ impl Check<'_> {
         let needless = |what: &str| format!("there is {what} for {name}, which should have none");
         let say = |what: &str, it: &str| if is_needed { lacks(what) } else { needless(it) };
         match self.shared.keys.read(key) {
-            Some(Name::Bucket(recipe, bucket)) => {
+            Some(Name::PackedBucket(recipe, bucket)) => {
                 let recipe = self.recipes.numbered(recipe);
                 let gem = recipe.and_then(|recipe| {
                     Some(recipe.shown(gem_of(recipe, bucket, field)?).to_string())

@@ -9,7 +9,7 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 use rocksdb::{ReadOptions, WriteBatch};
 use serde::Serialize;
 
-use super::merge::Cursor;
+use super::merge::MergeCursor;
 use super::owners::Owners;
 use super::read::RocksSnapshot;
 use super::schema::{self, DeltaKey, Family, MetaKey, Postings, Sign};
@@ -40,7 +40,7 @@ pub(super) struct Change<'a> {
     /// The owners of book numbers, if the change starts a new run.
     owners: Option<Owners>,
     /// Declared after `before`: the next change must not begin until this one is completely over.
-    _turn: MutexGuard<'a, Cursor>,
+    _turn: MutexGuard<'a, MergeCursor>,
 }
 
 /// An existing book.
@@ -50,7 +50,7 @@ pub(super) struct Present {
 }
 
 impl<'a> Change<'a> {
-    pub(super) fn begin(store: &'a RocksStore, turn: MutexGuard<'a, Cursor>) -> Self {
+    pub(super) fn begin(store: &'a RocksStore, turn: MutexGuard<'a, MergeCursor>) -> Self {
         Self {
             store,
             before: store.view(),

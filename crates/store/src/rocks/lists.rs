@@ -19,7 +19,7 @@ use crate::{BookNo, Limits, StoreError};
 const PASSED: u32 = 8;
 
 /// Reads posting lists.
-pub(super) struct Lists<'a> {
+pub(super) struct PostingLists<'a> {
     snapshot: &'a RocksSnapshot<'a>,
     recipe: &'a KnownRecipe,
     cap: usize,
@@ -42,7 +42,7 @@ struct Changes {
     added: Vec<BookNo>,
 }
 
-impl<'a> Lists<'a> {
+impl<'a> PostingLists<'a> {
     /// Returns `None` if the limits are to a library that never had a book. `many`: whether the lists of very many gems will
     /// be read.
     pub(super) fn new(
@@ -194,7 +194,7 @@ impl<'a> Lists<'a> {
         Ok(())
     }
 
-    /// Like [`Lists::list`], for a gem with more books than the cap. Reads no part of a library that has too many.
+    /// Like [`PostingLists::list`], for a gem with more books than the cap. Reads no part of a library that has too many.
     fn by_library(
         &mut self,
         gem: Gem,

@@ -29,12 +29,12 @@ const BATCH: u64 = 1 << 18;
 
 /// Where the next merge starts. It is not stored on disk: any position is correct.
 #[derive(Default)]
-pub(super) struct Cursor(Vec<u8>);
+pub(super) struct MergeCursor(Vec<u8>);
 
 /// Merges as much as a change of this many postings should pay for.
 pub(super) fn keep_up(
     store: &RocksStore,
-    cursor: &mut Cursor,
+    cursor: &mut MergeCursor,
     changed: u64,
 ) -> Result<(), StoreError> {
     let snapshot = store.view();
@@ -72,11 +72,15 @@ fn merge_in_steps(store: &RocksStore, budget: u64, watch: Watch<'_>) -> Result<(
 }
 
 /// A change of a bucket in the delta: the lower bits of the gem, added or removed, and the book.
-type Change = (u64, Sign, BookNo);
+type DeltaChange = (u64, Sign, BookNo);
 
 /// Merges whole buckets, starting at the cursor and wrapping around at most once, until about `budget` postings are
 /// rewritten.
-fn merge(snapshot: &RocksSnapshot<'_>, cursor: &mut Cursor, budget: u64) -> Result<(), StoreError> {
+fn merge(
+    snapshot: &RocksSnapshot<'_>,
+    cursor: &mut MergeCursor,
+    budget: u64,
+) -> Result<(), StoreError> {
     let mut options = ReadOptions::default();
     options.set_total_order_seek(true);
     let mut delta = snapshot.iterator(Family::Delta, options);
@@ -119,7 +123,7 @@ impl Merge<'_> {
     fn bucket(&mut self, delta: &mut DBRawIterator<'_>) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
         let mut merged: Option<(&KnownRecipe, Bucket)> = None;
-        let mut changes: Vec<Change> = Vec::new();
+        let mut changes: Vec<DeltaChange> = Vec::new();
         while let Some(key) = delta.key() {
             let (recipe, gem, sign, book) = snapshot.read_delta(key)?;
             let bucket = Bucket::of(recipe, gem);
@@ -143,7 +147,7 @@ impl Merge<'_> {
         &mut self,
         recipe: &KnownRecipe,
         bucket: Bucket,
-        delta: &[Change],
+        delta: &[DeltaChange],
     ) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
         let key = bucket.key(recipe);
@@ -207,7 +211,7 @@ impl Merge<'_> {
         recipe: &KnownRecipe,
         gem: Gem,
         list: Option<List<'_>>,
-        changed: &[Change],
+        changed: &[DeltaChange],
         writer: &mut Writer,
     ) -> Result<(), StoreError> {
         let rest = schema::rest_of(recipe, gem);

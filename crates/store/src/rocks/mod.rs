@@ -111,7 +111,7 @@ pub struct RocksStore {
     /// Replaced before a change that assigns numbers is written. Numbers that are not on disk yet do no harm.
     owners: RwLock<Arc<Owners>>,
     /// The write lock. It guards no state: after a panic, the next writer starts from what is on disk.
-    writing: Mutex<merge::Cursor>,
+    writing: Mutex<merge::MergeCursor>,
     db: DB,
     acknowledged: Acknowledged,
     reserve: Reserve,
@@ -243,7 +243,7 @@ impl RocksStore {
     }
 
     /// Takes the write lock.
-    fn turn(&self) -> MutexGuard<'_, merge::Cursor> {
+    fn turn(&self) -> MutexGuard<'_, merge::MergeCursor> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

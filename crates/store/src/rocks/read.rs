@@ -9,7 +9,7 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
 use rocksdb::{ColumnFamily, DBPinnableSlice, DBRawIterator, ReadOptions, WriteBatch, properties};
 use serde::de::DeserializeOwned;
 
-use super::lists::Lists;
+use super::lists::PostingLists;
 use super::long_list::decode_parts;
 use super::owners::{LibraryNo, Owners};
 use super::schema::{self, Bucket, Family, MetaKey, Postings, Sign};
@@ -406,7 +406,7 @@ impl Snapshot for RocksSnapshot<'_> {
         each: Each<'_>,
     ) -> Result<(), StoreError> {
         let recipe = self.recipes.staying(recipe)?;
-        let Some(mut lists) = Lists::new(self, recipe, limits, true)? else {
+        let Some(mut lists) = PostingLists::new(self, recipe, limits, true)? else {
             return Ok(());
         };
         let fit = gems.partition_point(|gem| recipe.fits(*gem));

@@ -7,7 +7,7 @@ use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
 
 use super::RocksStore;
 use super::build::StoredBucket;
-use super::merge::Cursor;
+use super::merge::MergeCursor;
 use super::read::RocksSnapshot;
 use super::schema::{self, Bucket, Family, MetaKey, Postings};
 use super::sync::durably;
@@ -23,7 +23,7 @@ const BATCH: usize = 10_000;
 /// list counts as empty.
 pub(super) fn postings(
     store: &RocksStore,
-    _turn: &mut Cursor,
+    _turn: &mut MergeCursor,
     watch: Watch<'_>,
 ) -> Result<(), StoreError> {
     let snapshot = store.view();

@@ -23,7 +23,7 @@ const MOST_ENTRIES: u32 = 20_000;
 
 /// A place in a list: the order is that of the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
+struct TermPlace {
     library: LibraryNo,
     book: BookNo,
 }
@@ -63,7 +63,7 @@ pub(super) fn search(
     let allowed = search
         .libraries
         .map(|libraries| libraries.iter().filter_map(number).collect());
-    let mut at = Place {
+    let mut at = TermPlace {
         library: LibraryNo(0),
         book: BookNo(0),
     };
@@ -72,7 +72,7 @@ pub(super) fn search(
             return Ok(Found::default());
         };
         // No book has the last number.
-        at = Place {
+        at = TermPlace {
             library,
             book: owners.ranked(library, *passed).unwrap_or(BookNo(u32::MAX)),
         };
@@ -83,7 +83,7 @@ pub(super) fn search(
     let lists = search
         .terms
         .iter()
-        .map(|term| List::new(snapshot, term))
+        .map(|term| TermList::new(snapshot, term))
         .collect();
     let mut join = Join {
         snapshot,
@@ -95,7 +95,7 @@ pub(super) fn search(
     loop {
         match join.next(at)? {
             Step::Found(_) if books.len() == search.limit => {
-                let next = books.last().map(|last: &Place| Place {
+                let next = books.last().map(|last: &TermPlace| TermPlace {
                     book: BookNo(last.book.0 + 1),
                     ..*last
                 });
@@ -103,7 +103,7 @@ pub(super) fn search(
             }
             Step::Found(place) => {
                 books.push(place);
-                at = Place {
+                at = TermPlace {
                     book: BookNo(place.book.0 + 1),
                     ..place
                 };
@@ -119,17 +119,17 @@ pub(super) fn search(
     }
 }
 
-fn numbers(places: &[Place]) -> Vec<BookNo> {
+fn numbers(places: &[TermPlace]) -> Vec<BookNo> {
     places.iter().map(|place| place.book).collect()
 }
 
 /// The list of a term.
-struct List<'a> {
+struct TermList<'a> {
     prefix: [u8; TERM_BYTES],
     entries: DBRawIterator<'a>,
 }
 
-impl<'a> List<'a> {
+impl<'a> TermList<'a> {
     fn new(snapshot: &'a RocksSnapshot<'_>, term: &Term) -> Self {
         let mut options = ReadOptions::default();
         options.set_prefix_same_as_start(true);
@@ -140,18 +140,18 @@ impl<'a> List<'a> {
     }
 
     /// Its current place, unless it is not positioned, or at its end.
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<TermPlace> {
         let (prefix, library, book) = schema::read_term_key(self.entries.key()?)?;
-        (prefix == self.prefix).then_some(Place { library, book })
+        (prefix == self.prefix).then_some(TermPlace { library, book })
     }
 }
 
 /// The outcome of looking for the next book.
 enum Step {
     /// The next book is here.
-    Found(Place),
+    Found(TermPlace),
     /// The work is used up; the next book is here or later.
-    Tired(Place),
+    Tired(TermPlace),
     /// There is none.
     End,
 }
@@ -159,7 +159,7 @@ enum Step {
 /// The books that are in all of some lists.
 struct Join<'a> {
     snapshot: &'a RocksSnapshot<'a>,
-    lists: Vec<List<'a>>,
+    lists: Vec<TermList<'a>>,
     allowed: Option<BTreeSet<LibraryNo>>,
     /// The entries that may still be read.
     left: u32,
@@ -167,7 +167,7 @@ struct Join<'a> {
 
 impl Join<'_> {
     /// Looks for the next book from a place on.
-    fn next(&mut self, from: Place) -> Result<Step, StoreError> {
+    fn next(&mut self, from: TermPlace) -> Result<Step, StoreError> {
         let Some(mut at) = self.permitted(from) else {
             return Ok(Step::End);
         };
@@ -196,7 +196,7 @@ impl Join<'_> {
     }
 
     /// The first place from this one on in a library that is searched.
-    fn permitted(&self, place: Place) -> Option<Place> {
+    fn permitted(&self, place: TermPlace) -> Option<TermPlace> {
         let Some(allowed) = &self.allowed else {
             return Some(place);
         };
@@ -204,7 +204,7 @@ impl Join<'_> {
         Some(if library == place.library {
             place
         } else {
-            Place {
+            TermPlace {
                 library,
                 book: BookNo(0),
             }
@@ -212,7 +212,7 @@ impl Join<'_> {
     }
 
     /// Moves a list to the first place from `to` on.
-    fn advance(&mut self, list: usize, to: Place) -> Result<Option<Place>, StoreError> {
+    fn advance(&mut self, list: usize, to: TermPlace) -> Result<Option<TermPlace>, StoreError> {
         let list = &mut self.lists[list];
         for _ in 0..NEAR {
             match list.place() {
@@ -230,7 +230,7 @@ impl Join<'_> {
     }
 
     /// The page of these books; the next one starts at `next`.
-    fn page(&self, books: &[Place], next: Place) -> Result<Found, StoreError> {
+    fn page(&self, books: &[TermPlace], next: TermPlace) -> Result<Found, StoreError> {
         let owners = self.snapshot.owners();
         let library = owners.name(next.library).cloned();
         let library = library.ok_or_else(|| {

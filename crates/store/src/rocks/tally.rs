@@ -7,7 +7,7 @@ use std::collections::btree_map::Entry;
 use hashbrown::HashMap;
 use lapidary_gems::Gem;
 
-use super::lists::Lists;
+use super::lists::PostingLists;
 use super::owners::LibraryNo;
 use super::read::RocksSnapshot;
 use crate::recipes::KnownRecipe;
@@ -20,7 +20,7 @@ pub(super) fn tally(
     gems: &[Gem],
     limits: Limits<'_>,
 ) -> Result<Tally, StoreError> {
-    let Some(mut lists) = Lists::new(snapshot, recipe, limits, false)? else {
+    let Some(mut lists) = PostingLists::new(snapshot, recipe, limits, false)? else {
         return Ok(Tally::default());
     };
     // In key order, so that neighbouring gems are read together.
@@ -47,7 +47,7 @@ pub(super) fn tallies(
     queries: &[Vec<Gem>],
     limits: Limits<'_>,
 ) -> Result<Vec<Tally>, StoreError> {
-    let Some(mut lists) = Lists::new(snapshot, recipe, limits, true)? else {
+    let Some(mut lists) = PostingLists::new(snapshot, recipe, limits, true)? else {
         return Ok(vec![Tally::default(); queries.len()]);
     };
     let numbered = queries

@@ -1,12 +1,12 @@
 //! Checks that the posting lists match the books.
 
-use super::{Check, Posting};
+use super::{RecipePosting, Verification};
 use crate::StoreError;
 use crate::faults::Sum;
 use crate::postings::{LONG, Reader, Unreadable};
 use crate::rocks::schema::{self, Family, Postings, Sign};
 
-impl Check<'_> {
+impl Verification<'_> {
     pub(super) fn postings(&mut self) -> Result<(), StoreError> {
         let known = self.snapshot.known();
         let is_leaving = |recipe| known.numbered(recipe).is_some_and(|recipe| recipe.leaving);
@@ -77,7 +77,7 @@ impl Check<'_> {
         &mut self,
         key: &[u8],
         value: &[u8],
-        mut each: impl FnMut(&mut Self, Posting) -> Result<(), StoreError>,
+        mut each: impl FnMut(&mut Self, RecipePosting) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
         let bucket = schema::read_bucket_key(key);
@@ -158,7 +158,7 @@ impl Check<'_> {
     }
 
     /// Parses a change of the delta.
-    fn change(&mut self, key: &[u8]) -> Result<Option<(Posting, Sign)>, StoreError> {
+    fn change(&mut self, key: &[u8]) -> Result<Option<(RecipePosting, Sign)>, StoreError> {
         let change = self.or_fault(self.snapshot.read_delta(key))?;
         Ok(change.map(|(recipe, gem, sign, book)| ((recipe.number, gem, book), sign)))
     }
@@ -195,7 +195,7 @@ impl Check<'_> {
     }
 
     /// Reports a posting that no book needs.
-    fn posting(&mut self, (number, gem, book): Posting) -> Result<(), StoreError> {
+    fn posting(&mut self, (number, gem, book): RecipePosting) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
         let Some(recipe) = snapshot.known().numbered(number) else {
             return Ok(());

@@ -29,7 +29,7 @@ pub(super) fn verify(
     snapshot: &RocksSnapshot<'_>,
     watch: Watch<'_>,
 ) -> Result<Vec<String>, StoreError> {
-    let mut check = Check {
+    let mut check = Verification {
         snapshot,
         watch,
         read: 0,
@@ -45,16 +45,16 @@ pub(super) fn verify(
     if let Some(next) = check.or_fault(snapshot.next_book())? {
         check.next = next;
     }
-    check.pass(Family::Books, Check::book)?;
+    check.pass(Family::Books, Verification::book)?;
     check.sums()?;
-    check.pass(Family::Meta, Check::meta)?;
-    check.pass(Family::Ids, Check::id)?;
-    check.pass(Family::Gems, Check::gem_list)?;
-    check.pass(Family::Digests, Check::digest)?;
+    check.pass(Family::Meta, Verification::meta)?;
+    check.pass(Family::Ids, Verification::id)?;
+    check.pass(Family::Gems, Verification::gem_list)?;
+    check.pass(Family::Digests, Verification::digest)?;
     check.terms()?;
-    check.pass(Family::Folds, Check::fold)?;
+    check.pass(Family::Folds, Verification::fold)?;
     check.texts()?;
-    check.pass(Family::Audit, Check::audited)?;
+    check.pass(Family::Audit, Verification::audited)?;
     check.postings()?;
     Ok(check.faults.finish())
 }
@@ -77,9 +77,9 @@ const PASSES: [Family; 11] = [
 const WATCHED: u64 = 256;
 
 /// A posting: recipe, gem and book.
-type Posting = (u16, Gem, BookNo);
+type RecipePosting = (u16, Gem, BookNo);
 
-struct Check<'a> {
+struct Verification<'a> {
     snapshot: &'a RocksSnapshot<'a>,
     watch: Watch<'a>,
     /// Number of entries read, and an estimate of the total.
@@ -97,7 +97,7 @@ struct Check<'a> {
     libraries: BTreeMap<Library, LibrarySummary>,
 }
 
-impl Check<'_> {
+impl Verification<'_> {
     fn fault(&mut self, sentence: impl Into<String>) {
         self.faults.add(sentence);
     }

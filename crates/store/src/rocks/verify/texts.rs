@@ -1,10 +1,10 @@
 //! Checks the kept texts against the records.
 
-use super::Check;
+use super::Verification;
 use crate::rocks::schema::{self, Family};
 use crate::{Record, StoreError};
 
-impl Check<'_> {
+impl Verification<'_> {
     pub(super) fn texts(&mut self) -> Result<(), StoreError> {
         self.pass(Family::Texts, Self::text)?;
         if self.needed_texts > 0 {
