@@ -177,6 +177,24 @@ impl Shared {
         keys: &[BookKey],
         create: bool,
     ) -> Result<(Vec<Locked>, Option<Refused>), StoreError> {
+        let begun = self.numbered(keys, create)?;
+        let commands: Vec<Command> = begun
+            .iter()
+            .map(|(locked, exists)| self.begin(recipes, locked, *exists))
+            .collect();
+        let answers = self.client.write_loosely(&commands)?;
+        let (mut all, mut refused) = (Vec::new(), None);
+        for ((locked, exists), answered) in begun.into_iter().zip(answers) {
+            match self.read_lock(recipes, locked, exists, answered)? {
+                Ok(locked) => all.push(locked),
+                Err(refusal) => refused = Some(refusal),
+            }
+        }
+        Ok((all, refused))
+    }
+
+    /// Books with their numbers, ready to be locked, and whether each is there. New ones get a number if `create` is set.
+    fn numbered(&self, keys: &[BookKey], create: bool) -> Result<Vec<(Locked, bool)>, StoreError> {
         let mut wanted = Vec::new();
         for key in keys {
             let library = if create {
@@ -186,21 +204,16 @@ impl Shared {
             };
             wanted.extend(library.map(|library| (library, key)));
         }
-        let mut found: Vec<(u32, &BookKey, Option<BookNo>)> = Vec::new();
-        for ((library, key), number) in wanted.iter().zip(self.find_all(&wanted)?) {
-            found.push((*library, *key, number));
+        let known = self.find_all(&wanted)?;
+        let mut new = Vec::new();
+        for ((library, key), known) in wanted.iter().zip(&known) {
+            if create && known.is_none() {
+                new.push((shard_of_key(key), *library));
+            }
         }
-        if !create {
-            found.retain(|(_, _, number)| number.is_some());
-        }
-        let new: Vec<(u32, u32)> = found
-            .iter()
-            .filter(|(_, _, number)| number.is_none())
-            .map(|(library, key, _)| (shard_of_key(key), *library))
-            .collect();
         let mut numbers = self.number_books(&new)?.into_iter();
         let mut begun = Vec::new();
-        for (library, key, known) in found {
+        for ((library, key), known) in wanted.into_iter().zip(known) {
             let Some(number) = known.or_else(|| numbers.next()) else {
                 continue;
             };
@@ -214,33 +227,31 @@ impl Shared {
             };
             begun.push((locked, known.is_some()));
         }
-        let commands: Vec<Command> = begun
-            .iter()
-            .map(|(locked, exists)| self.begin(recipes, locked, *exists))
-            .collect();
-        let answers = self.client.write_loosely(&commands)?;
-        let (mut all, mut refused) = (Vec::new(), None);
-        for ((mut locked, exists), answered) in begun.into_iter().zip(answers) {
-            let answered: Vec<Value> = answer(self.address(), answered)?;
-            let mut answered = answered.into_iter();
-            let said: String = answer(self.address(), answered.next().unwrap_or_default())?;
-            match said.as_str() {
-                "ok" => {
-                    locked.generation =
-                        answer(self.address(), answered.next().unwrap_or_default())?;
-                    let fields = answer(self.address(), answered.next().unwrap_or_default())?;
-                    locked.old = if exists {
-                        Some(self.read_old(recipes, locked.number, fields)?)
-                    } else {
-                        None
-                    };
-                    all.push(locked);
-                }
-                "busy" => refused = Some((Refusal::Busy, locked.key)),
-                _ => refused = Some((Refusal::Moved, locked.key)),
-            }
+        Ok(begun)
+    }
+
+    /// Reads whether a book was locked, and its state.
+    fn read_lock(
+        &self,
+        recipes: &Recipes,
+        mut locked: Locked,
+        exists: bool,
+        answered: Value,
+    ) -> Result<Result<Locked, Refused>, StoreError> {
+        let answered: Vec<Value> = answer(self.address(), answered)?;
+        let mut answered = answered.into_iter();
+        let said: String = answer(self.address(), answered.next().unwrap_or_default())?;
+        match said.as_str() {
+            "ok" => {}
+            "busy" => return Ok(Err((Refusal::Busy, locked.key))),
+            _ => return Ok(Err((Refusal::Moved, locked.key))),
         }
-        Ok((all, refused))
+        locked.generation = answer(self.address(), answered.next().unwrap_or_default())?;
+        let fields = answer(self.address(), answered.next().unwrap_or_default())?;
+        if exists {
+            locked.old = Some(self.read_old(recipes, locked.number, fields)?);
+        }
+        Ok(Ok(locked))
     }
 
     fn begin(&self, recipes: &Recipes, locked: &Locked, exists: bool) -> Command {

@@ -388,21 +388,7 @@ impl Shared {
                 .into_bytes(),
         );
         arguments.push(changes.len().to_string().into_bytes());
-        let mut tables: Vec<Table> = Vec::new();
-        for RowChange { table, key, value } in changes {
-            let at = tables
-                .iter()
-                .position(|known| known == table)
-                .unwrap_or_else(|| {
-                    tables.push(*table);
-                    keys.extend(self.table_keys(*table));
-                    tables.len() - 1
-                });
-            arguments.push((5 + 2 * at).to_string().into_bytes());
-            arguments.push(u8::from(value.is_some()).to_string().into_bytes());
-            arguments.push(key.clone());
-            arguments.push(value.clone().unwrap_or_default());
-        }
+        self.push_rows(changes, &mut keys, &mut arguments);
         arguments.extend(
             actions
                 .iter()
@@ -417,6 +403,30 @@ impl Shared {
         match answer::<i64>(self.address(), done.unwrap_or_default())? {
             -1 => Err(self.lost_recipes()),
             done => Ok(done == 1),
+        }
+    }
+
+    /// Adds changes of rows to the arguments of a script, and the keys of their tables to its keys, which count from 1.
+    fn push_rows(
+        &self,
+        changes: &[RowChange],
+        keys: &mut Vec<Vec<u8>>,
+        arguments: &mut Vec<Vec<u8>>,
+    ) {
+        let (mut tables, first): (Vec<Table>, usize) = (Vec::new(), keys.len() + 1);
+        for RowChange { table, key, value } in changes {
+            let at = tables
+                .iter()
+                .position(|known| known == table)
+                .unwrap_or_else(|| {
+                    tables.push(*table);
+                    keys.extend(self.table_keys(*table));
+                    tables.len() - 1
+                });
+            arguments.push((first + 2 * at).to_string().into_bytes());
+            arguments.push(u8::from(value.is_some()).to_string().into_bytes());
+            arguments.push(key.clone());
+            arguments.push(value.clone().unwrap_or_default());
         }
     }
 

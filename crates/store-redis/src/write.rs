@@ -434,61 +434,75 @@ impl Shared {
     ) -> Result<(), StoreError> {
         let recipes = self.recipes()?;
         let recipe = recipes.staying(name)?;
-        let numbers: Vec<BookNo> = books.iter().map(|late| late.book).collect();
-        let records = ClusterSnapshot::new(self).fetch(&numbers)?;
-        let mut late: HashMap<BookKey, LateGems> = HashMap::new();
-        for (mut gems, record) in books.into_iter().zip(records) {
-            if let Some(record) = record
-                .filter(|record| record.digest == gems.digest && !record.gems.contains_key(name))
-            {
-                make_distinct(recipe, &record.key, &mut gems.gems)?;
-                late.insert(record.key, gems);
-            }
-        }
+        let mut late = self.acceptable(recipe, books)?;
         let keys: Vec<BookKey> = late.keys().cloned().collect();
         let (mut plans, mut unchanged) = (Vec::new(), Vec::new());
         for mut book in self.lock(&recipes, &keys, false)? {
             let (Some(late), Some(old)) = (late.remove(&book.key), book.old.take()) else {
                 continue;
             };
-            let mut record = old.record.clone();
-            if late.book != book.number
-                || record.digest != late.digest
-                || record.gems.contains_key(name)
-            {
+            if late.book == book.number && accepts(&old.record, name, &late) {
+                plans.push(self.plan_gems(&recipes, recipe, book, old, late)?);
+            } else {
                 unchanged.push(book);
-                continue;
             }
-            record.gems.insert(name.clone(), late.gems.len() as u32);
-            let mut fields = vec![
-                json(&record),
-                (
-                    gem_field(recipe.number),
-                    gem_list::encode(&late.gems, recipe.gem_bytes()),
-                ),
-            ];
-            fields.extend(late.fold.iter().map(|fold| {
-                (
-                    [b"F", fold.base().as_bytes()].concat(),
-                    fold.as_bytes().to_vec(),
-                )
-            }));
-            let gems = BTreeMap::from([(name.clone(), late.gems)]);
-            let had = self.posts(&recipes, book.number, Some(&old))?;
-            let added = without(self.new_posts(&recipes, book.number, &record, &gems)?, &had);
-            let (removed, records) = (Posts::new(), [Some(old.record), Some(record)]);
-            plans.push(Plan {
-                book,
-                kind: Kind::Patch,
-                fields,
-                added,
-                removed,
-                records,
-                audit: Vec::new(),
-                turn: None,
-            });
         }
         self.end(&unchanged)?;
         self.make(&recipes, plans)
     }
+
+    /// The gems of books that have none of the recipe, and still the text that the gems are of.
+    fn acceptable(
+        &self,
+        recipe: &KnownRecipe,
+        books: Vec<LateGems>,
+    ) -> Result<HashMap<BookKey, LateGems>, StoreError> {
+        let numbers: Vec<BookNo> = books.iter().map(|late| late.book).collect();
+        let records = ClusterSnapshot::new(self).fetch(&numbers)?;
+        let mut late: HashMap<BookKey, LateGems> = HashMap::new();
+        for (mut gems, record) in books.into_iter().zip(records) {
+            if let Some(record) = record.filter(|record| accepts(record, recipe.name(), &gems)) {
+                make_distinct(recipe, &record.key, &mut gems.gems)?;
+                late.insert(record.key, gems);
+            }
+        }
+        Ok(late)
+    }
+
+    /// The change that gives a book gems of one more recipe.
+    fn plan_gems(
+        &self,
+        recipes: &Recipes,
+        recipe: &KnownRecipe,
+        book: Locked,
+        old: Old,
+        late: LateGems,
+    ) -> Result<Plan, StoreError> {
+        let name = recipe.name();
+        let mut record = old.record.clone();
+        record.gems.insert(name.clone(), late.gems.len() as u32);
+        let list = gem_list::encode(&late.gems, recipe.gem_bytes());
+        let mut fields = vec![json(&record), (gem_field(recipe.number), list)];
+        if let Some(fold) = &late.fold {
+            fields.push((fold_field(fold.base()), fold.as_bytes().to_vec()));
+        }
+        let gems = BTreeMap::from([(name.clone(), late.gems)]);
+        let had = self.posts(recipes, book.number, Some(&old))?;
+        let added = without(self.new_posts(recipes, book.number, &record, &gems)?, &had);
+        Ok(Plan {
+            book,
+            kind: Kind::Patch,
+            fields,
+            added,
+            removed: Posts::new(),
+            records: [Some(old.record), Some(record)],
+            audit: Vec::new(),
+            turn: None,
+        })
+    }
+}
+
+/// Whether a book has the text that gems are of, and none of their recipe.
+fn accepts(record: &Record, recipe: &RecipeName, late: &LateGems) -> bool {
+    record.digest == late.digest && !record.gems.contains_key(recipe)
 }
