@@ -8,9 +8,10 @@ use lapidary_gems::{Gem, PackedFold, PlacedGem, Recipe, RecipeName};
 
 use super::amend::checked;
 use super::checking::Verdict;
+use super::collage::quarantine_of;
 use super::digest::{digest_after, digest_of, digests_of};
 use super::entry::{BookGems, Content, NewEntry};
-use super::gate::Gated;
+use super::gate::{Gated, admit};
 use super::gem_list::distinct;
 use super::{Books, CatalogueError, Editor, Text};
 use crate::api::{Added, Decides, HiddenText, Outcome};
@@ -147,7 +148,7 @@ impl Books<Editor<'_>> {
             before.not_emptied_by(&record, self.0.recipes().iter().map(Recipe::name))?;
         }
         if before.is_none_or(|before| !record.has_content_of(before)) {
-            record.standing.quarantine = self.0.quarantine_of(&record, &gems)?;
+            record.standing.quarantine = quarantine_of(&self.0, &record, &gems)?;
             self.keep_disabled(&mut record, &digests_of(&source.bytes), snapshot)?;
         }
         let is_complete = snapshot
@@ -328,7 +329,7 @@ impl Books<Editor<'_>> {
     pub(super) fn land(&self, mut prepared: Prepared) -> Result<Added, CatalogueError> {
         let added = prepared.added();
         let checked = if let Some(gated) = prepared.gated.take() {
-            self.0.admit(prepared, &gated)?
+            admit(&self.0, prepared, &gated)?
         } else {
             self.write(vec![prepared])?;
             Verdict::default()

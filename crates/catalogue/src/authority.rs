@@ -98,17 +98,15 @@ impl Authority {
     }
 }
 
-impl Catalogue {
-    fn authority_of(&self, key: &str) -> Result<Option<Authority>, CatalogueError> {
-        Ok(self.keys().named(key)?.map(|key| match key.role {
-            Role::Admin => Authority::Administrator,
-            Role::Check | Role::Texts | Role::Ingest => Authority::Tenant(TenantPowers {
-                libraries: key.libraries.clone(),
-                may_forbid: key.may_forbid,
-                must_gate: key.must_gate,
-            }),
-        }))
-    }
+fn authority_of(catalogue: &Catalogue, key: &str) -> Result<Option<Authority>, CatalogueError> {
+    Ok(catalogue.keys().named(key)?.map(|key| match key.role {
+        Role::Admin => Authority::Administrator,
+        Role::Check | Role::Texts | Role::Ingest => Authority::Tenant(TenantPowers {
+            libraries: key.libraries.clone(),
+            may_forbid: key.may_forbid,
+            must_gate: key.must_gate,
+        }),
+    }))
 }
 
 impl<'c> Editor<'c> {
@@ -130,10 +128,16 @@ impl<'c> Editor<'c> {
             (None, Actor::Local | Actor::Anonymous) => return Ok(Authority::Administrator),
         };
         // An administrator's key may have the name of a library's that was revoked.
-        let found = self
-            .authority_of(key)?
+        let found = authority_of(self, key)?
             .filter(|found| !is_library || *found != Authority::Administrator);
         Ok(found.unwrap_or_else(|| Authority::Tenant(TenantPowers::default())))
+    }
+
+    /// Who waits in the queue of the gate.
+    pub(super) fn in_line(&self) -> Actor {
+        self.principal
+            .clone()
+            .map_or_else(|| self.actor.clone(), Actor::Key)
     }
 
     /// The libraries of the key that acts, unless it is an administrator's. Their books decide in what it is told.

@@ -19,68 +19,67 @@ use lapidary_store::{BookNo, Outline, Quarantine, Record};
 /// Shorter passages in common do not count, in characters.
 const PASSAGE: u32 = 1_500;
 
-impl Editor<'_> {
-    /// The quarantine of a book with a new content, unless it is no collage, or an administrator adds it. Books of the actor's own
-    /// libraries, and those that decide nothing, do not make it one.
-    pub(super) fn quarantine_of(
-        &self,
-        record: &Record,
-        gems: &GemsByRecipe,
-    ) -> Result<Option<Quarantine>, CatalogueError> {
-        let authority = self.authority()?;
-        if authority == Authority::Administrator {
-            return Ok(None);
-        }
-        let has_text = record.bytes > 0;
-        let (key, own, snapshot) = (
-            &record.key,
-            authority.own_libraries(),
-            self.store.snapshot(),
-        );
-        let deciding = self.libraries().deciding_for(&*snapshot, BTreeSet::new())?;
-        let asked = queries(
-            reaching_all(&deciding, snapshot.recipes())?.recipes,
-            snapshot.recipes(),
-            gems,
-        );
-        if asked.is_empty() {
-            return Ok(None);
-        }
-        let mut without = deciding.informing() | &own;
-        without.insert(key.library.clone());
-        let is_left_out = |_: BookNo, outline: &Outline| deciding.informs(outline).is_some();
-        let checking = Checking {
-            snapshot: &*snapshot,
-            asked: asked
-                .iter()
-                .flat_map(|(recipe, gems)| {
-                    let passages = passages(recipe, has_text);
-                    // Of a short work, a match needs fewer gems than a passage has.
-                    let of_short =
-                        Some(recipe.rule()).filter(|rule| rule.fewest() < passages.fewest());
-                    iter::once(passages)
-                        .chain(of_short)
-                        .map(|rule| InRecipe { recipe, rule, gems })
-                })
-                .collect(),
-            aside: Vec::new(),
-            digests: &[],
-            bytes: None,
-            allowances: &*self.allow_lists().combined()?,
-            deciding: &deciding,
-            day: today(),
-            without: &without,
-            is_left_out: &is_left_out,
-        };
-        let passage = |recipe: &Recipe| passages(recipe, has_text).fewest() as usize;
-        let works = checking.shared_works(&passage)?;
-        let quarantine = Quarantine {
-            since: Timestamp::now(),
-            works: works.len() as u32,
-            confirmed: None,
-        };
-        Ok(is_collage(&works, has_text).then_some(quarantine))
+/// The quarantine of a book with a new content, unless it is no collage, or an administrator adds it. Books of the actor's own
+/// libraries, and those that decide nothing, do not make it one.
+pub(super) fn quarantine_of(
+    editor: &Editor<'_>,
+    record: &Record,
+    gems: &GemsByRecipe,
+) -> Result<Option<Quarantine>, CatalogueError> {
+    let authority = editor.authority()?;
+    if authority == Authority::Administrator {
+        return Ok(None);
     }
+    let has_text = record.bytes > 0;
+    let (key, own, snapshot) = (
+        &record.key,
+        authority.own_libraries(),
+        editor.store.snapshot(),
+    );
+    let deciding = editor
+        .libraries()
+        .deciding_for(&*snapshot, BTreeSet::new())?;
+    let asked = queries(
+        reaching_all(&deciding, snapshot.recipes())?.recipes,
+        snapshot.recipes(),
+        gems,
+    );
+    if asked.is_empty() {
+        return Ok(None);
+    }
+    let mut without = deciding.informing() | &own;
+    without.insert(key.library.clone());
+    let is_left_out = |_: BookNo, outline: &Outline| deciding.informs(outline).is_some();
+    let checking = Checking {
+        snapshot: &*snapshot,
+        asked: asked
+            .iter()
+            .flat_map(|(recipe, gems)| {
+                let passages = passages(recipe, has_text);
+                // Of a short work, a match needs fewer gems than a passage has.
+                let of_short = Some(recipe.rule()).filter(|rule| rule.fewest() < passages.fewest());
+                iter::once(passages)
+                    .chain(of_short)
+                    .map(|rule| InRecipe { recipe, rule, gems })
+            })
+            .collect(),
+        aside: Vec::new(),
+        digests: &[],
+        bytes: None,
+        allowances: &*editor.allow_lists().combined()?,
+        deciding: &deciding,
+        day: today(),
+        without: &without,
+        is_left_out: &is_left_out,
+    };
+    let passage = |recipe: &Recipe| passages(recipe, has_text).fewest() as usize;
+    let works = checking.shared_works(&passage)?;
+    let quarantine = Quarantine {
+        since: Timestamp::now(),
+        works: works.len() as u32,
+        confirmed: None,
+    };
+    Ok(is_collage(&works, has_text).then_some(quarantine))
 }
 
 /// A book that has a passage in common, however small a share of either it is: a diluted collage is one, too. A list of gems needs

@@ -25,8 +25,8 @@ use crate::metrics::METRICS;
 use lapidary_extract::HiddenWords;
 use lapidary_language::Language;
 use lapidary_store::{
-    Action, Actor, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, Outline, Rights,
-    Snapshot, StoreError,
+    Action, AuditFrom, BookId, BookKey, BookNo, Coverage, Library, Outline, Rights, Snapshot,
+    StoreError,
 };
 
 /// Excludes all books of the library.
@@ -207,75 +207,76 @@ impl Gated {
     }
 }
 
-impl Editor<'_> {
-    /// Adds a book if its gate lets it in.
-    ///
-    /// This must not run on a thread of rayon's: while one waits for the reads of a check, it may begin another job, which
-    /// would wait for the gate.
-    pub(super) fn admit(
-        &self,
-        prepared: Prepared,
-        gated: &Gated,
-    ) -> Result<Verdict, CatalogueError> {
-        let key = prepared.record().key.clone();
-        let could_match = self.could_match(gated);
-        let mut place = Some(self.gate_queue.enter(&self.in_line(), could_match.clone()));
-        let (verdict, mut turn) = self.pass(&key, gated, &could_match, &mut place)?;
-        // If this fails, it may still succeed.
-        if let Some(turn) = &mut turn {
-            turn.is_open(true);
-        }
-        self.books()
-            .write(vec![prepared.within(turn.as_ref().and_then(Turn::number))])?;
-        if let Some(turn) = &mut turn {
-            turn.is_open(false);
-        }
-        Ok(verdict)
+/// Adds a book if its gate lets it in.
+///
+/// This must not run on a thread of rayon's: while one waits for the reads of a check, it may begin another job, which
+/// would wait for the gate.
+pub(super) fn admit(
+    editor: &Editor<'_>,
+    prepared: Prepared,
+    gated: &Gated,
+) -> Result<Verdict, CatalogueError> {
+    let admission = Admission {
+        editor,
+        key: prepared.record().key.clone(),
+        gated,
+        could_match: could_match(editor, gated),
+    };
+    let could_match = admission.could_match.clone();
+    let mut place = Some(editor.gate_queue.enter(&editor.in_line(), could_match));
+    let (verdict, mut turn) = admission.pass(&mut place)?;
+    // If this fails, it may still succeed.
+    if let Some(turn) = &mut turn {
+        turn.is_open(true);
     }
-
-    /// Who waits in the queue.
-    fn in_line(&self) -> Actor {
-        self.principal
-            .clone()
-            .map_or_else(|| self.actor.clone(), Actor::Key)
+    let number = turn.as_ref().and_then(Turn::number);
+    editor.books().write(vec![prepared.within(number)])?;
+    if let Some(turn) = &mut turn {
+        turn.is_open(false);
     }
+    Ok(verdict)
+}
 
+/// A book at the gate.
+struct Admission<'a> {
+    editor: &'a Editor<'a>,
+    key: BookKey,
+    gated: &'a Gated,
+    could_match: CouldMatch,
+}
+
+impl<'a> Admission<'a> {
     /// Checks a book. Returns the turn to write it in, if others share the store.
     fn pass(
         &self,
-        key: &BookKey,
-        gated: &Gated,
-        could_match: &CouldMatch,
         place: &mut Option<GatePlace<'_>>,
-    ) -> Result<(Verdict, Option<Turn<'_>>), CatalogueError> {
-        if !self.is_shared() {
-            return Ok((self.judge(key, gated, || drop(place.take()))?, None));
+    ) -> Result<(Verdict, Option<Turn<'a>>), CatalogueError> {
+        if !self.editor.is_shared() {
+            return Ok((self.judge(|| drop(place.take()))?, None));
         }
         for _ in 0..CHECKS {
-            let mut since = self.store.last_audited()?;
-            let verdict = self.judge(key, gated, || drop(place.take()))?;
+            let mut since = self.editor.store.last_audited()?;
+            let verdict = self.judge(|| drop(place.take()))?;
             // Most of what was added meanwhile is compared before others wait for it.
-            if self.has_new_rival(key, could_match, &mut since)? {
+            if self.has_new_rival(&mut since)? {
                 continue;
             }
-            let turn = self.gate_turn()?;
-            if !self.has_new_rival(key, could_match, &mut since)? {
+            let turn = self.editor.gate_turn()?;
+            if !self.has_new_rival(&mut since)? {
                 return Ok((verdict, turn));
             }
         }
-        let mut turn = self.gate_turn()?;
-        let verdict = self.judge(key, gated, || drop((turn.take(), place.take())))?;
+        let mut turn = self.editor.gate_turn()?;
+        let verdict = self.judge(|| drop((turn.take(), place.take())))?;
         Ok((verdict, turn))
     }
 
     /// Whether a book that could match was added or changed after this entry of the audit log, which becomes the last one.
-    fn has_new_rival(
-        &self,
-        key: &BookKey,
-        could_match: &CouldMatch,
-        since: &mut u64,
-    ) -> Result<bool, CatalogueError> {
-        let entries = self.store.audit(AuditFrom::Behind(*since), MOST_CHANGES)?;
+    fn has_new_rival(&self, since: &mut u64) -> Result<bool, CatalogueError> {
+        let entries = self
+            .editor
+            .store
+            .audit(AuditFrom::Behind(*since), MOST_CHANGES)?;
         let Some(last) = entries.last() else {
             return Ok(false);
         };
@@ -294,10 +295,10 @@ impl Editor<'_> {
                 });
             }
         }
-        changed.remove(key);
-        let snapshot = self.store.snapshot();
+        changed.remove(&self.key);
+        let snapshot = self.editor.store.snapshot();
         for other in &changed {
-            match could_match.could_match_stored(&*snapshot, other) {
+            match self.could_match.could_match_stored(&*snapshot, other) {
                 Ok(false) => {}
                 Ok(true) | Err(StoreError::Changed(_)) => return Ok(true),
                 Err(error) => return Err(error.into()),
@@ -308,14 +309,12 @@ impl Editor<'_> {
 
     /// Decides about a book. `refused` is called before the report of a refusal, which takes longer than the verdict: nobody needs
     /// to wait for it.
-    fn judge(
-        &self,
-        key: &BookKey,
-        gated: &Gated,
-        refused: impl FnOnce(),
-    ) -> Result<Verdict, CatalogueError> {
+    fn judge(&self, refused: impl FnOnce()) -> Result<Verdict, CatalogueError> {
+        let Self {
+            editor, key, gated, ..
+        } = self;
         // Taken now, so that it has every book that could match and was let in here before.
-        let snapshot = self.store.snapshot();
+        let snapshot = editor.store.snapshot();
         let (own, day) = (snapshot.find(key)?, today());
         let is_left_out = |number: BookNo, outline: &Outline| {
             let is_banned = outline.standing.rights_on(day, outline.rights) == Rights::Forbidden;
@@ -323,11 +322,12 @@ impl Editor<'_> {
                 || !is_banned && gated.gate.excludes(key, &outline.library, &outline.id)
         };
         let (allowances, deciding) = (
-            self.allow_lists().combined()?,
-            self.libraries()
-                .deciding_for(&*snapshot, self.own_libraries()?)?,
+            editor.allow_lists().combined()?,
+            editor
+                .libraries()
+                .deciding_for(&*snapshot, editor.own_libraries()?)?,
         );
-        let [asked, aside] = self.needed(&*snapshot, &deciding, gated)?;
+        let [asked, aside] = self.needed(&*snapshot, &deciding)?;
         let recipes: Vec<RecipeName> = asked.iter().map(|of| of.recipe.name().clone()).collect();
         let checking = Checking {
             snapshot: &*snapshot,
@@ -355,31 +355,13 @@ impl Editor<'_> {
         Ok(verdict)
     }
 
-    /// What decides whether a book could match another that is checked at the same time.
-    fn could_match(&self, gated: &Gated) -> CouldMatch {
-        let of_recipe = |of: InRecipe<'_>| {
-            let gems = of.gems.iter().map(|probe| probe.placed.gem).collect();
-            (
-                of.recipe.name().clone(),
-                OfRecipe::new(of.rule.fewest(), gems),
-            )
-        };
-        let recipes = self
-            .checks()
-            .in_recipes(&gated.asked.recipes)
-            .into_iter()
-            .map(of_recipe)
-            .collect();
-        CouldMatch::new(recipes, gated.asked.digests.clone())
-    }
-
     /// The query in the recipes that a check of all books needs now, and in those that only books which inform need.
-    fn needed<'g>(
+    fn needed(
         &self,
         snapshot: &dyn Snapshot,
         deciding: &Deciding<'_>,
-        gated: &'g Gated,
-    ) -> Result<[Vec<InRecipe<'g>>; 2], CatalogueError> {
+    ) -> Result<[Vec<InRecipe<'a>>; 2], CatalogueError> {
+        let Self { editor, gated, .. } = self;
         let recipes = gated
             .of_gems
             .clone()
@@ -388,7 +370,7 @@ impl Editor<'_> {
             recipes,
             ..CheckOptions::default()
         };
-        let Chosen { recipes, aside } = self.recipes_for(snapshot, deciding, None, &options)?;
+        let Chosen { recipes, aside } = editor.recipes_for(snapshot, deciding, None, &options)?;
         let find = |recipe: &Recipe| {
             gated
                 .asked
@@ -402,10 +384,28 @@ impl Editor<'_> {
             coverage: Coverage { books: 0, of: 0 },
         })?;
         Ok([
-            self.checks().in_recipes(found),
-            self.checks().in_recipes(aside.iter().filter_map(find)),
+            editor.checks().in_recipes(found),
+            editor.checks().in_recipes(aside.iter().filter_map(find)),
         ])
     }
+}
+
+/// What decides whether a book could match another that is checked at the same time.
+fn could_match(editor: &Editor<'_>, gated: &Gated) -> CouldMatch {
+    let of_recipe = |of: InRecipe<'_>| {
+        let gems = of.gems.iter().map(|probe| probe.placed.gem).collect();
+        (
+            of.recipe.name().clone(),
+            OfRecipe::new(of.rule.fewest(), gems),
+        )
+    };
+    let recipes = editor
+        .checks()
+        .in_recipes(&gated.asked.recipes)
+        .into_iter()
+        .map(of_recipe)
+        .collect();
+    CouldMatch::new(recipes, gated.asked.digests.clone())
 }
 
 impl Gated {
@@ -467,6 +467,7 @@ impl Gated {
 mod tests {
     use super::*;
     use crate::Catalogue;
+    use lapidary_store::Actor;
 
     #[test]
     fn books_of_a_source_wait_as_those_of_the_key_that_defined_it() {
