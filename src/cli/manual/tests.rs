@@ -6,6 +6,7 @@ use std::fmt::{self, Write as _};
 use std::path::Path;
 use std::{env, fs};
 
+use clap::builder::PossibleValue;
 use clap::{Arg, Args as _, Command, CommandFactory as _};
 use lapidary::server::settings::Settings;
 use toml::Table;
@@ -128,7 +129,7 @@ fn the_sample_has_every_setting() {
     let sample = include_str!("../../../deploy/lapidary.toml").replace("#: ", "");
     let of_file: Settings = toml::from_str(&sample).expect("settings");
     let keys = |table: &Table| -> BTreeSet<String> {
-        let inner = table.values().filter_map(|value| value.as_table());
+        let inner = table.values().filter_map(toml::Value::as_table);
         inner
             .flat_map(Table::keys)
             .chain(table.keys())
@@ -177,7 +178,7 @@ fn add_command(page: &mut String, heading: &str, of: &str, command: &Command) ->
             write!(about, " (default: {default})")?;
         }
         let choices: Vec<_> = argument.get_possible_values();
-        let names: Vec<_> = choices.iter().map(|value| value.get_name()).collect();
+        let names: Vec<_> = choices.iter().map(PossibleValue::get_name).collect();
         if !names.is_empty() && names != ["true", "false"] {
             write!(about, " ({})", names.join(", "))?;
         }

@@ -35,6 +35,7 @@ const JOBS_OF_CORE: usize = 4;
 
 /// The settings of a server.
 #[derive(Debug, Clone, Args, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Settings {
     /// The catalogue's folder, created if missing
@@ -72,8 +73,8 @@ pub struct Settings {
         value_delimiter = ','
     )]
     pub trusted_proxies: Vec<ProxyNetwork>,
-    /// Expect a header of the PROXY protocol, version 1 or 2, at the beginning of each connection of a trusted proxy, as HAProxy
-    /// sends with send-proxy or send-proxy-v2
+    /// Expect a header of the PROXY protocol, version 1 or 2, at the beginning of each connection of a trusted proxy, as
+    /// `HAProxy` sends with `send-proxy` or `send-proxy-v2`
     #[arg(long, value_name = "BOOL", env = "LAPIDARY_PROXY_PROTOCOL", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
     pub proxy_protocol: bool,
     /// Serve HTTPS with the certificate chain in this PEM file. It is reloaded when it changes. Without it, plain HTTP is served

@@ -31,7 +31,7 @@ impl fmt::Display for Size {
         let units = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
         match units
             .iter()
-            .find(|(_, unit)| self.0 > 0 && self.0 % unit == 0)
+            .find(|(_, unit)| self.0 > 0 && self.0.is_multiple_of(*unit))
         {
             Some((name, unit)) => write!(f, "{}{name}", self.0 / unit),
             None => write!(f, "{}", self.0),

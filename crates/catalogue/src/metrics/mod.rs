@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use prometheus::core::Collector as _;
+use prometheus::proto::MetricFamily;
 use prometheus::{
     Encoder, Histogram, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, TextEncoder,
 };
@@ -152,7 +153,7 @@ impl Metrics {
     /// For each bucket of durations of checks its upper limit in seconds, and the checks up to it.
     pub(crate) fn check_durations(&self) -> Vec<(f64, u64)> {
         let families = self.check_seconds.collect();
-        let metrics = families.iter().flat_map(|family| family.get_metric());
+        let metrics = families.iter().flat_map(MetricFamily::get_metric);
         metrics
             .flat_map(|metric| metric.get_histogram().get_bucket())
             .map(|bucket| (bucket.upper_bound(), bucket.cumulative_count()))
