@@ -516,21 +516,14 @@ impl Answering<'_> {
             .iter()
             .map(|of| of.common(self.checking.deciding))
             .collect();
-        let common_of =
-            |at: usize| self.in_recipes[at].count(|probe| commons[at].contains(&probe.placed.gem));
-        let asked = self.checking.asked.len();
-        let notes = self.in_recipes[..asked]
+        let common: Vec<u32> = self
+            .in_recipes
             .iter()
-            .enumerate()
-            .filter_map(|(at, answered)| answered.note(options.language, common_of(at)));
-        let coverage = self.coverage;
-        let too_many =
-            (uncompared > 0).then(|| options.language.note_uncompared(uncompared as u64));
-        let notes: Vec<String> = notes
-            .chain(self.missed(options.language, coverage))
-            .chain(too_many)
-            .chain(left_out)
+            .zip(&commons)
+            .map(|(of, common)| of.count(|probe| common.contains(&probe.placed.gem)))
             .collect();
+        let mut notes = self.notes(options.language, &common, uncompared);
+        notes.extend(left_out);
         let counted = main
             .question
             .probes
@@ -539,14 +532,14 @@ impl Answering<'_> {
             .count();
         Ok(Report {
             verdict,
-            reason: self.reason([total, informing], common_of),
+            reason: self.reason([total, informing], &common),
             covered: covering.share(),
             recipe: main.asked.recipe.name().clone(),
             recipes: self.names(0..self.deciding),
-            coverage,
+            coverage: self.coverage,
             gems: kept(main.asked.gems),
             looked_up: main.asked.gems.len() as u32,
-            common_gems: common_of(at),
+            common_gems: common[at],
             allowed_gems: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
             day: self.checking.day,
             rule: main.asked.rule,
@@ -561,6 +554,21 @@ impl Answering<'_> {
             filed: None,
             note: (!notes.is_empty()).then(|| notes.join("; ")),
         })
+    }
+
+    /// The caveats about an answer. `common`: for each recipe that decides, the number of gems that did not count.
+    fn notes(&self, language: Language, common: &[u32], uncompared: usize) -> Vec<String> {
+        let asked = &self.in_recipes[..self.checking.asked.len()];
+        let mut notes: Vec<String> = asked
+            .iter()
+            .zip(common)
+            .filter_map(|(answered, common)| answered.note(language, *common))
+            .collect();
+        notes.extend(self.missed(language, self.coverage));
+        if uncompared > 0 {
+            notes.push(language.note_uncompared(uncompared as u64));
+        }
+        notes
     }
 
     /// Warns of the books that no recipe could find, and of recipes that no book has gems of.
@@ -609,8 +617,8 @@ impl Answering<'_> {
         (answered, &answered.looked_up[found.library])
     }
 
-    /// `matches`: how many there are, and how many only inform.
-    fn reason(&self, matches: [usize; 2], common: impl Fn(usize) -> u32) -> Reason {
+    /// `matches`: how many there are, and how many only inform. `common`: for each recipe, the number of gems that did not count.
+    fn reason(&self, matches: [usize; 2], common: &[u32]) -> Reason {
         let all = |is: &dyn Fn(usize, &Answered<'_>) -> bool| {
             self.deciding()
                 .iter()
@@ -628,7 +636,7 @@ impl Answering<'_> {
             }
         } else if all(&|_, of| of.is_short()) {
             Reason::TooShort
-        } else if all(&|at, of| of.is_short() || of.is_common(common(at))) {
+        } else if all(&|at, of| of.is_short() || of.is_common(common[at])) {
             Reason::MostlyCommon
         } else if informing > 0 {
             // What could not be checked stays so, whatever untrusted libraries have.

@@ -465,7 +465,6 @@ impl Gated {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::Catalogue;
     use lapidary_store::Actor;
 
