@@ -185,7 +185,7 @@ impl Books {
             } => text(&target, &BookKey { library, id }),
             BooksCommand::Disable { books, note } => books.amend(
                 "disabled",
-                Amendment {
+                &Amendment {
                     disabled: Some(true),
                     note,
                     ..Amendment::default()
@@ -193,21 +193,21 @@ impl Books {
             ),
             BooksCommand::Enable { books } => books.amend(
                 "enabled",
-                Amendment {
+                &Amendment {
                     disabled: Some(false),
                     ..Amendment::default()
                 },
             ),
             BooksCommand::Confirm { books } => books.amend(
                 "confirmed",
-                Amendment {
+                &Amendment {
                     confirmed: Some(true),
                     ..Amendment::default()
                 },
             ),
             BooksCommand::Note { books, note } => books.amend(
                 "noted",
-                Amendment {
+                &Amendment {
                     note: Some(note),
                     ..Amendment::default()
                 },
@@ -227,7 +227,7 @@ impl Books {
                 let validity = given.then(|| days.into());
                 books.amend(
                     "changed",
-                    Amendment {
+                    &Amendment {
                         rights,
                         validity,
                         ..Amendment::default()
@@ -247,7 +247,7 @@ impl Books {
 }
 
 impl NamedBooks {
-    fn amend(self, done: &str, amendment: Amendment) -> Result<Status, Failure> {
+    fn amend(self, done: &str, amendment: &Amendment) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         let mut status = Status::Done;
         for id in self.ids {

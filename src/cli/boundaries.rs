@@ -354,7 +354,7 @@ impl Texts {
                     add(sums.entry(file.language()).or_default(), of_text);
                 }
                 Err(why) => {
-                    bar.suspend(|| tell(format_args!("refused {}: {why}", file.path.display())))
+                    bar.suspend(|| tell(format_args!("refused {}: {why}", file.path.display())));
                 }
             }
             bar.inc(1);

@@ -108,19 +108,16 @@ impl Remote {
             body,
         } = operations::Request::of::<O>(&path.segments(), input);
         let request = Request::builder().method(method).uri(self.at(&target));
-        let sent = match body {
-            Some(json) => {
-                let request = request.header(CONTENT_TYPE, "application/json").body(json);
-                request
-                    .map_err(Into::into)
-                    .and_then(|request| self.agent.run(request))
-            }
-            None => {
-                let request = request.body(());
-                request
-                    .map_err(Into::into)
-                    .and_then(|request| self.agent.run(request))
-            }
+        let sent = if let Some(json) = body {
+            let request = request.header(CONTENT_TYPE, "application/json").body(json);
+            request
+                .map_err(Into::into)
+                .and_then(|it| self.agent.run(it))
+        } else {
+            let request = request.body(());
+            request
+                .map_err(Into::into)
+                .and_then(|it| self.agent.run(it))
         };
         let (status, body) = self.read(sent)?;
         if status.is_success() {

@@ -210,7 +210,7 @@ impl Sources {
                 Ok(Status::Done)
             }
             SourcesCommand::Show { target, json, name } => show(&target.open()?, &name, json),
-            SourcesCommand::Errors { target, json, name } => errors(&target.open()?, name, json),
+            SourcesCommand::Errors { target, json, name } => errors(&target.open()?, &name, json),
             SourcesCommand::Run {
                 target,
                 limits,
@@ -511,7 +511,7 @@ fn first(limit: usize) -> SourceErrorsQuery {
     }
 }
 
-fn errors(catalogue: &Client, name: BookId, json: bool) -> Result<Status, Failure> {
+fn errors(catalogue: &Client, name: &BookId, json: bool) -> Result<Status, Failure> {
     let mut query = first(PAGE);
     loop {
         let page = catalogue.call::<ListSourceErrors>(name.clone(), query.clone())?;

@@ -50,9 +50,9 @@ pub(super) fn lines<T: Serialize>(
 ) -> io::Result<()> {
     for value in values {
         if json {
-            json_line(out, value)?
+            json_line(out, value)?;
         } else {
-            writeln!(out, "{}", words(value))?
+            writeln!(out, "{}", words(value))?;
         }
     }
     Ok(())

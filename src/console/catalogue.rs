@@ -361,9 +361,10 @@ async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
         search_that(&jobs, JobState::Running),
         search_that(&jobs, JobState::Done),
     );
-    let found = match done {
-        Some(job) => found_by(&visitor, job, &at.from).await?,
-        None => html! {},
+    let found = if let Some(job) = done {
+        found_by(&visitor, job, &at.from).await?
+    } else {
+        html! {}
     };
     let start = button_to(
         &visitor,

@@ -192,7 +192,7 @@ impl ServerState {
         let (_, before) = self.health.last();
         match found {
             Some(fault) if found != before => {
-                tracing::error!("not ready: {}", Problem::from(fault))
+                tracing::error!("not ready: {}", Problem::from(fault));
             }
             None if found != before => tracing::info!("ready again"),
             _ => {}

@@ -43,7 +43,6 @@ const AT_ONCE: usize = 16;
 /// Exit status: 0 no protected or forbidden text was found; 1 such text was found, whatever else happened; 2 something could not be
 /// checked, such as a missing file or a text that is too short; 3 the catalogue or the server failed.
 #[derive(Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(super) struct Check {
     #[command(flatten)]
     target: Target,

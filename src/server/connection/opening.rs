@@ -151,7 +151,7 @@ fn listen(addresses: &[SocketAddr]) -> Result<(Vec<TcpListener>, Vec<SocketAddr>
                 listeners.push(listener);
             }
             Err(source) if is_not_here(&source) => {
-                lacking = Some(ServerError::Bind { address, source })
+                lacking = Some(ServerError::Bind { address, source });
             }
             Err(source) => return Err(ServerError::Bind { address, source }),
         }
