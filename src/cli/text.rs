@@ -10,7 +10,7 @@ use clap::Args;
 use lapidary_catalogue::Text;
 use lapidary_catalogue::api::HiddenText;
 use lapidary_extract::Pieces;
-use lapidary_gems::{FoldedPart, Parts, PlacedGem, Recipe};
+use lapidary_gems::{FoldedPart, PlacedGem, Recipe, TextParts};
 use lapidary_language::Language;
 use lapidary_report::hidden_words;
 
@@ -135,7 +135,7 @@ fn in_parts(
 ) -> Option<Vec<PlacedGem>> {
     let given_up = AtomicBool::new(false);
     recipe.gems_in_parts(|parts| {
-        let pieces = Pieces::new(&mut source, name, Parts::end).ok()??;
+        let pieces = Pieces::new(&mut source, name, TextParts::end).ok()??;
         let fold = || {
             let (mut buffer, mut folded) = (Vec::new(), Vec::new());
             while !given_up.load(Ordering::Relaxed)

@@ -71,15 +71,18 @@ pub fn bounded(text: &str) -> Result<(), Costly> {
 fn simple(bytes: &[u8]) -> usize {
     /// Bytes tested at once, with vector instructions.
     const BLOCK: usize = 32;
-    // All bytes of ASCII and continuation bytes, and the first bytes of these letters.
-    let is_simple = |byte: &u8| *byte < 0xCC || matches!(byte, 0xD0 | 0xD1);
-    let is_all_simple = |block: &&[u8]| block.iter().fold(true, |all, byte| all & is_simple(byte));
-    let blocks = bytes.chunks_exact(BLOCK).take_while(is_all_simple).count() * BLOCK;
-    blocks
-        + bytes[blocks..]
-            .iter()
-            .take_while(|byte| is_simple(byte))
-            .count()
+    let blocks = bytes
+        .chunks_exact(BLOCK)
+        .take_while(|block| block.iter().fold(true, |all, byte| all & is_simple(*byte)))
+        .count();
+    let rest = bytes[blocks * BLOCK..].iter();
+    blocks * BLOCK + rest.take_while(|byte| is_simple(**byte)).count()
+}
+
+/// Whether it is a byte of ASCII, a continuation byte, or the first byte of one of these letters.
+#[inline]
+fn is_simple(byte: u8) -> bool {
+    byte < 0xCC || matches!(byte, 0xD0 | 0xD1)
 }
 
 #[cfg(test)]

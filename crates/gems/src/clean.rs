@@ -119,59 +119,83 @@ fn stays(text: &str) -> Option<Traced> {
         return None;
     }
     let by = breaks.lines();
-    let mut on_pages: HashMap<String, usize> = HashMap::new();
-    for page in &pages {
-        let mut shapes: Vec<String> = margins(page)
-            .into_iter()
-            .map(shape)
-            .filter(|shape| !shape.is_empty())
-            .collect();
-        shapes.sort_unstable();
-        shapes.dedup();
-        for shape in shapes {
-            *on_pages.entry(shape).or_default() += 1;
-        }
-    }
-    let fewest = FEWEST.max(pages.len() / OFTEN);
-    let runs = |line: &str| {
-        on_pages
-            .get(&shape(line))
-            .is_some_and(|&pages| pages >= fewest)
-    };
-    let is_number = |line: &str| pages.len() >= FEWEST && number(line).is_some();
+    let heads = RunningHeads::of(&pages);
     let mut stays = Traced::with_capacity(text.len());
     for page in &pages {
-        let margins = margins(page);
-        let ends = [margins.first(), margins.last()].map(|line| line.map(|line| line.as_ptr()));
-        let is_printed = |line: &str| {
-            (margins
-                .iter()
-                .any(|margin| margin.as_ptr() == line.as_ptr())
-                && runs(line))
-                || (ends.contains(&Some(line.as_ptr())) && is_number(line.trim()))
-        };
-        // A page is not a paragraph: blank lines at its ends are not part of the text.
-        let (mut is_first, mut blank) = (true, 0);
-        for line in parts(page, b'\n').map(str::trim_end) {
-            if line.is_empty() {
-                blank += usize::from(!is_first);
-                continue;
-            }
-            if is_printed(line) {
-                continue;
-            }
-            for _ in 0..std::mem::take(&mut blank) {
-                add(&mut stays, text, "", &by);
-            }
-            add(&mut stays, text, line, &by);
-            is_first = false;
-        }
+        add_page(&mut stays, text, page, &heads, &by);
     }
     Some(stays)
 }
 
+/// The lines that repeat at the margins of the pages.
+struct RunningHeads {
+    /// On how many pages each is, by its shape.
+    on_pages: HashMap<String, usize>,
+    /// The fewest pages of a running head.
+    fewest: usize,
+    /// Whether there are enough pages for page numbers.
+    are_numbered: bool,
+}
+
+impl RunningHeads {
+    fn of(pages: &[&str]) -> Self {
+        let mut on_pages: HashMap<String, usize> = HashMap::new();
+        for page in pages {
+            let mut shapes: Vec<String> = margins(page).into_iter().map(shape).collect();
+            shapes.sort_unstable();
+            shapes.dedup();
+            for shape in shapes.into_iter().filter(|shape| !shape.is_empty()) {
+                *on_pages.entry(shape).or_default() += 1;
+            }
+        }
+        Self {
+            on_pages,
+            fewest: FEWEST.max(pages.len() / OFTEN),
+            are_numbered: pages.len() >= FEWEST,
+        }
+    }
+
+    /// Whether a line with these margins around it is a running head or a page number.
+    fn has(&self, margins: &[&str], line: &str) -> bool {
+        let Some(place) = margins
+            .iter()
+            .position(|margin| margin.as_ptr() == line.as_ptr())
+        else {
+            return false;
+        };
+        let is_at_end = place == 0 || place == margins.len() - 1;
+        self.repeats(line) || is_at_end && self.are_numbered && number(line.trim()).is_some()
+    }
+
+    fn repeats(&self, line: &str) -> bool {
+        let pages = self.on_pages.get(&shape(line));
+        pages.is_some_and(|pages| *pages >= self.fewest)
+    }
+}
+
+/// Adds what stays of a page.
+fn add_page(stays: &mut Traced, text: &str, page: &str, heads: &RunningHeads, by: &LineBreaks) {
+    let margins = margins(page);
+    // A page is not a paragraph: blank lines at its ends are not part of the text.
+    let (mut is_first, mut blank) = (true, 0);
+    for line in parts(page, b'\n').map(str::trim_end) {
+        if line.is_empty() {
+            blank += usize::from(!is_first);
+            continue;
+        }
+        if heads.has(&margins, line) {
+            continue;
+        }
+        for _ in 0..std::mem::take(&mut blank) {
+            add(stays, text, "", by);
+        }
+        add(stays, text, line, by);
+        is_first = false;
+    }
+}
+
 /// Adds a line of a text.
-fn add(stays: &mut Traced, text: &str, line: &str, by: &Lines) {
+fn add(stays: &mut Traced, text: &str, line: &str, by: &LineBreaks) {
     let line = match by.joint(stays.text(), line) {
         Joint::Nothing => line,
         Joint::Line => {
@@ -299,15 +323,12 @@ fn parts(text: &str, end: u8) -> impl Iterator<Item = &str> {
 
 /// The non-blank lines at the top and the bottom of a page.
 fn margins(page: &str) -> Vec<&str> {
-    let written = || {
-        page.lines()
-            .map(str::trim_end)
-            .filter(|line| !line.is_empty())
-    };
-    let mut lines: Vec<&str> = written()
-        .take(MARGIN)
-        .chain(written().rev().take(MARGIN))
-        .collect();
+    let written = page
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty());
+    let last = written.clone().rev().take(MARGIN);
+    let mut lines: Vec<&str> = written.take(MARGIN).chain(last).collect();
     lines.sort_unstable_by_key(|line| line.as_ptr());
     lines.dedup_by_key(|line| line.as_ptr());
     lines
@@ -351,8 +372,8 @@ impl<'a> Breaks<'a> {
         }
     }
 
-    fn lines(&self) -> Lines {
-        Lines {
+    fn lines(&self) -> LineBreaks {
+        LineBreaks {
             breaks: self.broken * RARE > self.all,
         }
     }
@@ -360,12 +381,12 @@ impl<'a> Breaks<'a> {
 
 /// How a text hyphenates words at line ends.
 #[derive(Debug)]
-pub struct Lines {
+pub struct LineBreaks {
     /// Whether it hyphenates words at all. If not, hyphens at line ends belong to the spelling.
     breaks: bool,
 }
 
-impl Lines {
+impl LineBreaks {
     /// Finds out from the lines of a text.
     #[must_use]
     pub fn of<'a>(lines: impl Iterator<Item = &'a str>) -> Self {

@@ -54,16 +54,15 @@ impl FromStr for WrittenGem {
     /// Sixteen hexadecimal digits are never a 32-bit gem: no such number is that long. Eight digits are a number, as they may
     /// be one; a signature of 32 bits is read from JSON, where it is a string.
     fn from_str(written: &str) -> Result<Self, WrittenGemError> {
-        let all = |allowed: fn(&u8) -> bool| written.bytes().all(|byte| allowed(&byte));
-        if written.len() == 16 && all(u8::is_ascii_hexdigit) {
-            return u64::from_str_radix(written, 16)
-                .map(Self::Digits)
-                .map_err(|_| WrittenGemError);
-        }
-        let number = Some(written)
-            .filter(|_| all(u8::is_ascii_digit))
-            .and_then(|number| number.parse().ok());
-        number.map(Self::Number).ok_or(WrittenGemError)
+        let bytes = written.as_bytes();
+        let gem = if bytes.len() == 16 && bytes.iter().all(u8::is_ascii_hexdigit) {
+            u64::from_str_radix(written, 16).map(Self::Digits)
+        } else if bytes.iter().all(u8::is_ascii_digit) {
+            written.parse().map(Self::Number)
+        } else {
+            return Err(WrittenGemError);
+        };
+        gem.map_err(|_| WrittenGemError)
     }
 }
 
@@ -78,9 +77,9 @@ impl Serialize for WrittenGem {
 
 impl<'de> Deserialize<'de> for WrittenGem {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct Gem;
+        struct GemVisitor;
 
-        impl Visitor<'_> for Gem {
+        impl Visitor<'_> for GemVisitor {
             type Value = WrittenGem;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -103,7 +102,7 @@ impl<'de> Deserialize<'de> for WrittenGem {
             }
         }
 
-        from.deserialize_any(Gem)
+        from.deserialize_any(GemVisitor)
     }
 }
 

@@ -19,24 +19,23 @@ pub(super) fn jenkins(key: &[u8]) -> u32 {
         mix(&mut a, &mut b, &mut c);
     }
     let rest = blocks.remainder();
-    let part = |from: usize, to: usize| word(&rest[from.min(rest.len())..to.min(rest.len())]);
-    a = a.wrapping_add(part(0, 4));
-    b = b.wrapping_add(part(4, 8));
+    let (first, rest) = rest.split_at(rest.len().min(4));
+    let (second, third) = rest.split_at(rest.len().min(4));
+    a = a.wrapping_add(word(first));
+    b = b.wrapping_add(word(second));
     // The lowest byte of c is reserved for the length.
     c = c
         .wrapping_add(key.len() as u32)
-        .wrapping_add(part(8, 12) << 8);
+        .wrapping_add(word(third) << 8);
     mix(&mut a, &mut b, &mut c);
     c
 }
 
 fn word(bytes: &[u8]) -> u32 {
-    let signed = |(i, &b): (usize, &u8)| i32::from(b.cast_signed()).cast_unsigned() << (8 * i);
-    bytes
-        .iter()
-        .enumerate()
-        .map(signed)
-        .fold(0, u32::wrapping_add)
+    bytes.iter().enumerate().fold(0, |word: u32, (i, byte)| {
+        let signed = i32::from(byte.cast_signed()).cast_unsigned();
+        word.wrapping_add(signed << (8 * i))
+    })
 }
 
 fn mix(a: &mut u32, b: &mut u32, c: &mut u32) {

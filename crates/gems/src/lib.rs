@@ -120,8 +120,8 @@ pub mod varint;
 
 pub use boundaries::{Boundaries, BoundariesError};
 pub use bounds::{Costly, bounded};
-pub use clean::{Clean, Lines, clean};
-pub use cut::{FoldedPart, Parts};
+pub use clean::{Clean, LineBreaks, clean};
+pub use cut::{FoldedPart, TextParts};
 pub use disguise::{Signs, Trick};
 pub use gem::{Gem, Place, PlacedGem, Probe, WrittenGem, WrittenGemError};
 pub use name::{RecipeError, RecipeName};

@@ -41,14 +41,16 @@ impl FromStr for RecipeName {
     type Err = RecipeError;
 
     fn from_str(name: &str) -> Result<Self, RecipeError> {
-        let allowed =
-            |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-@;=:+._".contains(&b);
-        if (1..=255).contains(&name.len()) && name.bytes().all(allowed) {
+        if (1..=255).contains(&name.len()) && name.bytes().all(is_allowed) {
             Ok(Self(name.to_owned()))
         } else {
             Err(RecipeError::Name(excerpt(name)))
         }
     }
+}
+
+fn is_allowed(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-@;=:+._".contains(&byte)
 }
 
 impl TryFrom<String> for RecipeName {

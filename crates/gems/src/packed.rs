@@ -41,14 +41,14 @@ impl PackedFold {
         let mut bytes = Vec::with_capacity(symbols.len() * 5 / 2 + 10);
         varint::put(&mut bytes, symbols.len() as u64);
         let numbers = numbered(base);
-        let nibble = |&(symbol, _): &(char, Place)| {
-            numbers.find(symbol).map_or(OTHER, |number| number as u8)
-        };
         for two in symbols.chunks(2) {
-            bytes.push(nibble(&two[0]) | two.get(1).map_or(0, nibble) << 4);
+            let second = two.get(1).map_or(0, |(symbol, _)| nibble(numbers, *symbol));
+            bytes.push(nibble(numbers, two[0].0) | second << 4);
         }
-        for (symbol, _) in symbols.iter().filter(|symbol| nibble(symbol) == OTHER) {
-            varint::put(&mut bytes, u64::from(u32::from(*symbol)));
+        for &(symbol, _) in symbols {
+            if nibble(numbers, symbol) == OTHER {
+                varint::put(&mut bytes, u64::from(u32::from(symbol)));
+            }
         }
         put_places(&mut bytes, symbols);
         Self { base, bytes }
@@ -92,6 +92,10 @@ impl PackedFold {
         take_places(bytes, &mut symbols)?;
         Some(symbols)
     }
+}
+
+fn nibble(numbers: &str, symbol: char) -> u8 {
+    numbers.find(symbol).map_or(OTHER, |number| number as u8)
 }
 
 fn put_places<T>(bytes: &mut Vec<u8>, places: &[(T, Place)]) {

@@ -12,20 +12,13 @@ use crate::{Recipe, WrittenGem};
 
 impl PartialSchema for WrittenGem {
     fn schema() -> RefOr<Schema> {
-        let number = ObjectBuilder::new()
-            .schema_type(Type::Integer)
-            .minimum(Some(0))
-            .maximum(Some(u32::MAX));
+        let number = number().maximum(Some(u32::MAX));
         let number = number.description(Some("A gem of 32 bits"));
-        let digits = ObjectBuilder::new()
-            .schema_type(Type::String)
-            .pattern(Some("^[0-9a-f]{16}$"));
+        let digits = text().pattern(Some("^[0-9a-f]{16}$"));
         let digits = digits.description(Some(
             "A gem of 48 bits, of which the first four digits are 0, or a signature of 64",
         ));
-        let short = ObjectBuilder::new()
-            .schema_type(Type::String)
-            .pattern(Some("^[0-9a-f]{8}$"));
+        let short = text().pattern(Some("^[0-9a-f]{8}$"));
         let short = short.description(Some("A signature of 32 bits"));
         OneOfBuilder::new()
             .item(number)
@@ -41,33 +34,37 @@ impl ToSchema for WrittenGem {
     }
 }
 
+fn text() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+fn number() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .minimum(Some(0))
+}
+
+/// A definition with a name; no definition is of two kinds.
+fn named() -> ObjectBuilder {
+    ObjectBuilder::new()
+        .property("name", text())
+        .required("name")
+        .additional_properties(Some(AdditionalProperties::FreeForm(false)))
+}
+
 impl PartialSchema for Recipe {
     fn schema() -> RefOr<Schema> {
-        let text = || ObjectBuilder::new().schema_type(Type::String);
-        let count = || {
-            ObjectBuilder::new()
-                .schema_type(Type::Integer)
-                .minimum(Some(0))
-        };
-        // No definition is of two kinds.
-        let only = || Some(AdditionalProperties::FreeForm(false));
-        let named = || {
-            ObjectBuilder::new()
-                .property("name", text())
-                .required("name")
-                .additional_properties(only())
-        };
         let base = text().enum_values(Some(["documented", "released"]));
         let boundaries = ArrayBuilder::new().items(text().pattern(Some("^[0-9]{4}$")));
         let exact = named().property("base", base).required("base");
-        let exact = exact.property("shortest", count()).required("shortest");
+        let exact = exact.property("shortest", number()).required("shortest");
         let exact = exact
             .property("boundaries", boundaries)
             .required("boundaries");
         let hardened = named()
-            .property("window", count())
+            .property("window", number())
             .required("window")
-            .property("bits", count());
+            .property("bits", number());
         let lexicon =
             text().description(Some("The lexicon that its name ends with: the whole file"));
         let signature = named().property("lexicon", lexicon);

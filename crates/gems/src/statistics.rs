@@ -117,93 +117,165 @@ pub fn choose(
     shortest: usize,
     avoid: Option<&Boundaries>,
 ) -> Option<Vec<String>> {
-    let avoided: Vec<String> = avoid
-        .map(|avoid| avoid.sequences().collect())
-        .unwrap_or_default();
-    let languages: Vec<(&String, &SequenceCounts)> = by_language
+    let languages: Vec<CountedLanguage> = by_language
         .iter()
         .filter(|(_, counts)| counts.characters > 0)
+        .map(|(name, counts)| CountedLanguage::new(counts, target(name), shortest))
         .collect();
-    // Cuts occur like radioactive decays: beyond the minimum length, the expected remaining length of a chunk is the
-    // average distance between cuts, however long the chunk already is.
-    let apart: Vec<f64> = languages
-        .iter()
-        .map(|(language, counts)| {
-            target(language) - shortest as f64 * counts.characters_per_digit()
-        })
-        .collect();
-    if apart.iter().any(|apart| *apart <= 0.0) {
+    if languages.iter().any(|language| language.apart <= 0.0) {
         return None;
     }
-    // The fraction of the cuts that each sequence would make in each language.
-    let parts = |sequence: &str| -> Vec<f64> {
-        let languages = languages.iter().zip(&apart);
-        languages
-            .map(|((_, counts), apart)| {
-                counts.of(sequence) as f64 * apart / counts.characters as f64
-            })
-            .collect()
-    };
-    let overlaps = |s: &str| (1..SEQUENCE).any(|shift| s[shift..] == s[..SEQUENCE - shift]);
-    let candidates: Vec<(String, Vec<f64>)> = (0..SEQUENCES)
-        .map(|value| format!("{value:04}"))
-        .filter(|sequence| !overlaps(sequence) && !avoided.contains(sequence))
-        .map(|sequence| (parts(&sequence), sequence))
-        .filter(|(parts, _)| {
-            parts
-                .iter()
-                .all(|part| (SMALLEST_PART..=LARGEST_PART).contains(part))
-        })
-        .map(|(parts, sequence)| (sequence, parts))
-        .collect();
+    let candidates = candidates(&languages, avoid);
+    let mut set = SequenceSet::new(&candidates, languages.len());
+    set.grow();
+    set.refine();
+    set.sequences()
+}
 
-    let mut sum = vec![0.0; languages.len()];
-    let error = |sum: &[f64], less: Option<&[f64]>, more: &[f64]| -> f64 {
-        let of = |i: usize| sum[i] - less.map_or(0.0, |less| less[i]) + more[i] - 1.0;
-        (0..sum.len()).map(|i| of(i) * of(i)).sum()
-    };
-    let nothing = vec![0.0; languages.len()];
-    let mut chosen: Vec<usize> = Vec::new();
-    let best = |sum: &[f64], less: Option<&[f64]>, chosen: &[usize]| {
-        let free = (0..candidates.len()).filter(|candidate| !chosen.contains(candidate));
-        let errors = free.map(|candidate| (error(sum, less, &candidates[candidate].1), candidate));
-        errors.min_by(|a, b| a.0.total_cmp(&b.0))
-    };
-    while let Some((left, candidate)) = best(&sum, None, &chosen)
-        && left < error(&sum, None, &nothing)
-    {
-        sum.iter_mut()
-            .zip(&candidates[candidate].1)
-            .for_each(|(sum, part)| *sum += part);
-        chosen.push(candidate);
+/// A language, and how far apart its cuts should be.
+struct CountedLanguage<'a> {
+    counts: &'a SequenceCounts,
+    /// In characters, beyond the minimum length of a chunk.
+    apart: f64,
+}
+
+impl<'a> CountedLanguage<'a> {
+    /// Cuts occur like radioactive decays: beyond the minimum length, the expected remaining length of a chunk is the
+    /// average distance between cuts, however long the chunk already is.
+    fn new(counts: &'a SequenceCounts, target: f64, shortest: usize) -> Self {
+        let apart = target - shortest as f64 * counts.characters_per_digit();
+        Self { counts, apart }
     }
-    for _ in 0..ROUNDS {
-        let mut exchanged = false;
-        for i in 0..chosen.len() {
-            let out = &candidates[chosen[i]].1;
-            let Some((left, candidate)) = best(&sum, Some(out), &chosen) else {
+
+    /// The fraction of the cuts that a sequence would make.
+    fn part(&self, sequence: &str) -> f64 {
+        self.counts.of(sequence) as f64 * self.apart / self.counts.characters as f64
+    }
+}
+
+/// A sequence that can be chosen, and its fraction of the cuts in each language.
+struct SequenceCandidate {
+    sequence: String,
+    parts: Vec<f64>,
+}
+
+fn candidates(languages: &[CountedLanguage], avoid: Option<&Boundaries>) -> Vec<SequenceCandidate> {
+    let avoided: Vec<String> = avoid.map_or_else(Vec::new, |avoid| avoid.sequences().collect());
+    let mut candidates = Vec::new();
+    for value in 0..SEQUENCES {
+        let sequence = format!("{value:04}");
+        if overlaps_itself(&sequence) || avoided.contains(&sequence) {
+            continue;
+        }
+        let parts: Vec<f64> = languages
+            .iter()
+            .map(|language| language.part(&sequence))
+            .collect();
+        if parts
+            .iter()
+            .all(|part| (SMALLEST_PART..=LARGEST_PART).contains(part))
+        {
+            candidates.push(SequenceCandidate { sequence, parts });
+        }
+    }
+    candidates
+}
+
+fn overlaps_itself(sequence: &str) -> bool {
+    (1..SEQUENCE).any(|shift| sequence[shift..] == sequence[..SEQUENCE - shift])
+}
+
+/// Some of the candidates.
+struct SequenceSet<'a> {
+    candidates: &'a [SequenceCandidate],
+    chosen: Vec<usize>,
+    /// Their fractions of the wanted number of cuts in each language.
+    sum: Vec<f64>,
+    /// What nothing adds to these.
+    nothing: Vec<f64>,
+}
+
+impl<'a> SequenceSet<'a> {
+    fn new(candidates: &'a [SequenceCandidate], languages: usize) -> Self {
+        let nothing = vec![0.0; languages];
+        Self {
+            candidates,
+            chosen: Vec::new(),
+            sum: nothing.clone(),
+            nothing,
+        }
+    }
+
+    /// How far the cuts are from the target, without `less` and with `more`.
+    fn error(&self, less: &[f64], more: &[f64]) -> f64 {
+        let mut error = 0.0;
+        for ((sum, less), more) in self.sum.iter().zip(less).zip(more) {
+            let off = sum - less + more - 1.0;
+            error += off * off;
+        }
+        error
+    }
+
+    /// The candidate that brings the set nearest to the target in place of `less`, if it improves the set.
+    fn best(&self, less: &[f64]) -> Option<usize> {
+        let free = (0..self.candidates.len()).filter(|candidate| !self.chosen.contains(candidate));
+        let (error, best) = free
+            .map(|candidate| {
+                (
+                    self.error(less, &self.candidates[candidate].parts),
+                    candidate,
+                )
+            })
+            .min_by(|a, b| a.0.total_cmp(&b.0))?;
+        (error < self.error(&self.nothing, &self.nothing)).then_some(best)
+    }
+
+    /// Adds sequences as long as they improve the set.
+    fn grow(&mut self) {
+        while let Some(best) = self.best(&self.nothing) {
+            for (sum, part) in self.sum.iter_mut().zip(&self.candidates[best].parts) {
+                *sum += part;
+            }
+            self.chosen.push(best);
+        }
+    }
+
+    /// Exchanges sequences as long as that improves the set.
+    fn refine(&mut self) {
+        for _ in 0..ROUNDS {
+            let mut exchanged = false;
+            for place in 0..self.chosen.len() {
+                exchanged |= self.exchange(place);
+            }
+            if !exchanged {
                 break;
-            };
-            if left < error(&sum, None, &nothing) {
-                for (sum, (less, more)) in
-                    sum.iter_mut().zip(out.iter().zip(&candidates[candidate].1))
-                {
-                    *sum += more - less;
-                }
-                chosen[i] = candidate;
-                exchanged = true;
             }
         }
-        if !exchanged {
-            break;
-        }
     }
-    let mut sequences: Vec<String> = chosen
-        .into_iter()
-        .map(|candidate| candidates[candidate].0.clone())
-        .collect();
-    sequences.sort();
-    (!sequences.is_empty()).then_some(sequences)
+
+    /// Whether there was a better sequence for a place of the set.
+    fn exchange(&mut self, place: usize) -> bool {
+        let less = &self.candidates[self.chosen[place]].parts;
+        let Some(best) = self.best(less) else {
+            return false;
+        };
+        let more = &self.candidates[best].parts;
+        for (sum, (less, more)) in self.sum.iter_mut().zip(less.iter().zip(more)) {
+            *sum += more - less;
+        }
+        self.chosen[place] = best;
+        true
+    }
+
+    fn sequences(self) -> Option<Vec<String>> {
+        let mut sequences: Vec<String> = self
+            .chosen
+            .into_iter()
+            .map(|candidate| self.candidates[candidate].sequence.clone())
+            .collect();
+        sequences.sort();
+        (!sequences.is_empty()).then_some(sequences)
+    }
 }
 
 #[cfg(test)]

@@ -7,12 +7,12 @@ use std::ops::Range;
 pub(super) struct Traced {
     text: String,
     /// In text order, without gaps, none empty.
-    pieces: Vec<Piece>,
+    pieces: Vec<TracedPiece>,
 }
 
 /// Small, since a text of short lines has many.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Piece {
+struct TracedPiece {
     /// Where it begins in the text, and in the source.
     at: usize,
     from: usize,
@@ -20,7 +20,7 @@ struct Piece {
     instead: Option<u16>,
 }
 
-impl Piece {
+impl TracedPiece {
     /// Where in the source a part of the text ends that ends in this piece.
     fn source(&self, end: usize) -> usize {
         match self.instead {
@@ -64,7 +64,7 @@ impl Traced {
 
     /// Adds a replacement for `bytes` bytes of the source.
     pub(super) fn replace(&mut self, from: usize, bytes: u16, by: &str) {
-        self.pieces.push(Piece {
+        self.pieces.push(TracedPiece {
             at: self.text.len(),
             from,
             instead: Some(bytes),
@@ -86,24 +86,32 @@ impl Traced {
 
     /// Maps a part of the text to its place in the source.
     pub(super) fn source(&self, part: Range<usize>) -> Range<usize> {
-        let piece =
-            |at: usize| self.pieces[..self.pieces.partition_point(|piece| piece.at <= at)].last();
-        let start = piece(part.start).map_or(part.start, |piece| match piece.instead {
-            None => piece.from + (part.start - piece.at),
-            Some(_) => piece.from,
-        });
+        let start = self
+            .piece(part.start)
+            .map_or(part.start, |piece| match piece.instead {
+                None => piece.from + (part.start - piece.at),
+                Some(_) => piece.from,
+            });
         if part.is_empty() {
             return start..start;
         }
-        start..piece(part.end - 1).map_or(part.end, |piece| piece.source(part.end))
+        start
+            ..self
+                .piece(part.end - 1)
+                .map_or(part.end, |piece| piece.source(part.end))
+    }
+
+    fn piece(&self, at: usize) -> Option<&TracedPiece> {
+        self.pieces[..self.pieces.partition_point(|piece| piece.at <= at)].last()
     }
 
     fn copied(&mut self, from: usize, part: &str) {
-        let goes_on = |last: &Piece| {
-            last.instead.is_none() && last.from + (self.text.len() - last.at) == from
-        };
-        if !self.pieces.last().is_some_and(goes_on) {
-            self.pieces.push(Piece {
+        let goes_on = self
+            .pieces
+            .last()
+            .is_some_and(|last| last.instead.is_none() && last.source(self.text.len()) == from);
+        if !goes_on {
+            self.pieces.push(TracedPiece {
                 at: self.text.len(),
                 from,
                 instead: None,

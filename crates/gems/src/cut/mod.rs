@@ -12,22 +12,22 @@ use super::gem::{Gem, Place, PlacedGem};
 use super::hash::jenkins;
 
 pub(crate) use self::parts::cut_in_parts;
-pub use self::parts::{FoldedPart, Parts};
+pub use self::parts::{FoldedPart, TextParts};
 
 /// Cuts digits at boundary sequences and keeps a gem for each chunk that counts. Holds one chunk at a time.
 ///
 /// The first and last chunks do not count, nor do short ones. "Last" means the last non-empty chunk, because the
 /// reference splits the way Perl does, which drops empty trailing fields.
 pub(super) struct Cutter<'b> {
-    chunks: Chunks<'b>,
-    kept: Kept,
+    chunks: CutChunks<'b>,
+    kept: KeptGems,
 }
 
 impl<'b> Cutter<'b> {
     pub(super) fn new(boundaries: &'b Boundaries) -> Self {
         Self {
-            chunks: Chunks::new(boundaries),
-            kept: Kept::default(),
+            chunks: CutChunks::new(boundaries),
+            kept: KeptGems::default(),
         }
     }
 
@@ -61,7 +61,7 @@ impl Sink for Cutter<'_> {
 
 /// The gems of a text so far.
 #[derive(Default)]
-struct Kept {
+struct KeptGems {
     /// How many chunks have ended.
     ended: usize,
     /// The gem of the last non-empty chunk, if it is long enough. It counts only when another chunk follows.
@@ -70,9 +70,9 @@ struct Kept {
     gems: Vec<PlacedGem>,
 }
 
-impl Kept {
-    fn keep(&mut self, ended: Ended) {
-        if let Ended::Chunk(gem) = ended {
+impl KeptGems {
+    fn keep(&mut self, ended: EndedChunk) {
+        if let EndedChunk::Chunk(gem) = ended {
             self.release();
             self.held = gem.filter(|_| self.ended > 0);
         }
@@ -90,7 +90,7 @@ impl Kept {
 
 /// A chunk that a boundary sequence ended.
 #[derive(Debug, Clone, Copy)]
-enum Ended {
+enum EndedChunk {
     Empty,
     /// One with its gem, if it is long enough.
     Chunk(Option<PlacedGem>),
@@ -98,7 +98,7 @@ enum Ended {
 
 /// Digits, cut at boundary sequences.
 #[derive(Debug)]
-struct Chunks<'b> {
+struct CutChunks<'b> {
     boundaries: &'b Boundaries,
     /// The last four digits, four bits each.
     tail: u16,
@@ -124,7 +124,7 @@ const _: () = assert!(ENDS > SEQUENCE);
 /// A tail in which no boundary sequence has started.
 const NO_DIGITS: u16 = 0xffff;
 
-impl<'b> Chunks<'b> {
+impl<'b> CutChunks<'b> {
     fn new(boundaries: &'b Boundaries) -> Self {
         Self {
             boundaries,
@@ -137,7 +137,7 @@ impl<'b> Chunks<'b> {
         &mut self,
         digits: &[u8],
         place: impl Fn(usize) -> Place,
-        mut ended: impl FnMut(Ended),
+        mut ended: impl FnMut(EndedChunk),
     ) {
         let mut from = 0;
         let mut tail = self.tail;
@@ -153,7 +153,7 @@ impl<'b> Chunks<'b> {
         self.tail = tail;
     }
 
-    fn digit(&mut self, digit: char, place: Place, ended: impl FnMut(Ended)) {
+    fn digit(&mut self, digit: char, place: Place, ended: impl FnMut(EndedChunk)) {
         if digit.is_ascii() {
             return self.digits(&[digit as u8], |_| place, ended);
         }
@@ -169,13 +169,13 @@ fn with(tail: u16, digit: u8) -> u16 {
 
 impl Chunk {
     /// Ends the chunk before the boundary sequence that it ends with, and begins the next.
-    fn end(&mut self, shortest: usize) -> Ended {
+    fn end(&mut self, shortest: usize) -> EndedChunk {
         self.digits.truncate(self.digits.len() - SEQUENCE);
         let count = self.count - SEQUENCE;
         let ended = match count {
-            0 => Ended::Empty,
-            _ if count < shortest => Ended::Chunk(None),
-            _ => Ended::Chunk(Some(PlacedGem {
+            0 => EndedChunk::Empty,
+            _ if count < shortest => EndedChunk::Chunk(None),
+            _ => EndedChunk::Chunk(Some(PlacedGem {
                 gem: Gem(u64::from(jenkins(&self.digits))),
                 place: Some(Place {
                     start: self.start,

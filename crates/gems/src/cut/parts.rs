@@ -4,25 +4,25 @@
 //! ended last is unknown. That uncertainty ends at the first sequence that no other may overlap. The digits up to there
 //! are kept, to be cut behind those of the part before.
 
-use super::{Chunk, Chunks, Cutter, Ended, NO_DIGITS, with};
+use super::{Chunk, CutChunks, Cutter, EndedChunk, NO_DIGITS, with};
 use crate::base::Base;
 use crate::boundaries::{Boundaries, SEQUENCE};
-use crate::fold::{Folded, Pass, Sink, end_of_part, fold_in_parts};
+use crate::fold::{FoldPass, FoldedInto, Sink, end_of_part, fold_in_parts};
 use crate::gem::{Place, PlacedGem};
 
 /// Folds and cuts the parts of a text, in any order and on any thread; see
 /// [`Recipe::gems_in_parts`](crate::Recipe::gems_in_parts).
 #[derive(Debug)]
-pub struct Parts<'a> {
-    pass: &'a Pass,
+pub struct TextParts<'a> {
+    pass: &'a FoldPass,
     boundaries: &'a Boundaries,
 }
 
 /// What became of a part of a text.
 #[derive(Debug)]
-pub struct FoldedPart(Folded<CutPart>);
+pub struct FoldedPart(FoldedInto<CutPart>);
 
-impl Parts<'_> {
+impl TextParts<'_> {
     /// Where a part of a text in UTF-8 may end, behind its first `from` bytes; `None` if nowhere. The text may be a part
     /// itself, or be cut off anywhere.
     #[must_use]
@@ -47,14 +47,14 @@ impl Parts<'_> {
 pub(crate) fn cut_in_parts(
     base: Base,
     boundaries: &Boundaries,
-    mut fold: impl FnMut(&Parts<'_>) -> Option<Vec<FoldedPart>>,
+    mut fold: impl FnMut(&TextParts<'_>) -> Option<Vec<FoldedPart>>,
 ) -> Option<Cutter<'_>> {
     let parts = fold_in_parts(base, |pass| {
-        let parts = fold(&Parts { pass, boundaries })?;
+        let parts = fold(&TextParts { pass, boundaries })?;
         Some(parts.into_iter().map(|FoldedPart(part)| part).collect())
     })?;
     let mut cutter = Cutter::new(boundaries);
-    for Folded { offset, made, .. } in parts {
+    for FoldedInto { offset, made, .. } in parts {
         cutter.append(made, offset);
     }
     Some(cutter)
@@ -63,8 +63,8 @@ pub(crate) fn cut_in_parts(
 /// Cuts the digits of a part as far as they can be cut.
 struct PartCutter<'b> {
     before: Uncertain,
-    ended: Vec<Ended>,
-    chunks: Chunks<'b>,
+    ended: Vec<EndedChunk>,
+    chunks: CutChunks<'b>,
 }
 
 /// The digits of a part, cut as far as they can be.
@@ -72,7 +72,7 @@ struct PartCutter<'b> {
 struct CutPart {
     before: Uncertain,
     /// Behind these digits.
-    ended: Vec<Ended>,
+    ended: Vec<EndedChunk>,
     open: Chunk,
     tail: u16,
 }
@@ -99,12 +99,12 @@ impl<'b> PartCutter<'b> {
         Self {
             before,
             ended: Vec::new(),
-            chunks: Chunks::new(boundaries),
+            chunks: CutChunks::new(boundaries),
         }
     }
 
     fn finish(self) -> CutPart {
-        let Chunks { open, tail, .. } = self.chunks;
+        let CutChunks { open, tail, .. } = self.chunks;
         CutPart {
             before: self.before,
             ended: self.ended,
@@ -178,7 +178,7 @@ impl Cutter<'_> {
             return;
         }
         for mut chunk in ended {
-            if let Ended::Chunk(Some(PlacedGem {
+            if let EndedChunk::Chunk(Some(PlacedGem {
                 place: Some(place), ..
             })) = &mut chunk
             {
@@ -196,7 +196,7 @@ impl Cutter<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::pass;
-    use super::{Base, Boundaries, Cutter, PartCutter, Parts, cut_in_parts};
+    use super::{Base, Boundaries, Cutter, PartCutter, TextParts, cut_in_parts};
     use crate::fold::fold;
     use proptest::prelude::*;
 
@@ -210,7 +210,7 @@ mod tests {
             let in_parts = cut_in_parts(base, &boundaries, |parts| {
                 let (mut all, mut at) = (Vec::new(), 0);
                 while at < text.len() {
-                    let end = Parts::end(&text.as_bytes()[at..], length)
+                    let end = TextParts::end(&text.as_bytes()[at..], length)
                         .map_or(text.len(), |end| at + end);
                     all.push((&text[at..end], at as u64));
                     at = end;

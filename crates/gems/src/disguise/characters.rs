@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use icu_properties::CodePointMapData;
 use icu_properties::props::Script;
 
-use crate::hardened::readings::{Kind, Readings};
+use crate::hardened::readings::{ReadingKind, Readings};
 
 /// The class of a character: its kind in the table of `hardened`, and whatever else tells the ordinary from the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum CharacterClass {
     /// Ends a word.
     End,
     Latin,
@@ -32,12 +32,12 @@ pub(super) enum Class {
     Override,
 }
 
-impl Class {
+impl CharacterClass {
     #[inline]
     pub(super) fn of(c: char) -> Self {
         /// The classes of all characters below the surrogates, which are none.
-        static USUAL: LazyLock<Vec<Class>> =
-            LazyLock::new(|| ('\0'..='\u{d7ff}').map(Class::looked_up).collect());
+        static USUAL: LazyLock<Vec<CharacterClass>> =
+            LazyLock::new(|| ('\0'..='\u{d7ff}').map(CharacterClass::looked_up).collect());
         USUAL
             .get(c as usize)
             .copied()
@@ -45,30 +45,29 @@ impl Class {
     }
 
     fn looked_up(c: char) -> Self {
-        let script = || CodePointMapData::<Script>::new().get(c);
         match Readings::get().of(c).kind() {
-            Kind::Digit if c.is_ascii() => Self::Digit,
+            ReadingKind::Digit if c.is_ascii() => Self::Digit,
             // Other digits are signs of footnotes, fractions and the like.
-            Kind::End | Kind::Joint | Kind::Digit => Self::End,
-            Kind::Sign => Self::Sign,
-            Kind::Hyphen => Self::Hyphen,
-            Kind::Blank => Self::Blank,
-            Kind::Line => Self::Line,
-            Kind::Letter if is_styled(c) => Self::Styled,
-            Kind::Letter => match script() {
+            ReadingKind::End | ReadingKind::Joint | ReadingKind::Digit => Self::End,
+            ReadingKind::Sign => Self::Sign,
+            ReadingKind::Hyphen => Self::Hyphen,
+            ReadingKind::Blank => Self::Blank,
+            ReadingKind::Line => Self::Line,
+            ReadingKind::Letter if is_styled(c) => Self::Styled,
+            ReadingKind::Letter => match script(c) {
                 Script::Latin => Self::Latin,
                 Script::Cyrillic => Self::Cyrillic,
                 Script::Greek => Self::Greek,
                 Script::Common | Script::Inherited => Self::End,
                 _ => Self::Foreign,
             },
-            Kind::Ignored => match c {
+            ReadingKind::Ignored => match c {
                 '\u{ad}' => Self::SoftHyphen,
                 '\u{202d}' | '\u{202e}' => Self::Override,
                 _ if is_invisible(c) => Self::Invisible,
                 // Also controls, and characters without a meaning of their own.
                 _ if !is_mark(c) => Self::End,
-                _ => match script() {
+                _ => match script(c) {
                     Script::Inherited
                     | Script::Common
                     | Script::Latin
@@ -99,6 +98,10 @@ impl Class {
             Self::Mark | Self::Invisible | Self::SoftHyphen | Self::Override
         )
     }
+}
+
+fn script(c: char) -> Script {
+    CodePointMapData::<Script>::new().get(c)
 }
 
 fn is_mark(c: char) -> bool {

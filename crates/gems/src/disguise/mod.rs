@@ -27,9 +27,9 @@ mod word;
 use serde::{Deserialize, Serialize};
 
 use scan::{Suspect, scan};
-use word::{Word, read, start_of_word};
+use word::{SuspectWord, read, start_of_word};
 
-use self::characters::Class;
+use self::characters::CharacterClass;
 use crate::gem::Place;
 
 /// How many examples of each trick are kept.
@@ -107,20 +107,20 @@ impl Trick {
 pub struct Signs {
     words: u64,
     affected: u64,
-    found: [Found; Trick::ALL.len()],
+    found: [TrickUses; Trick::ALL.len()],
     /// What is ordinary up to a point.
-    ordinary: [Found; Trick::ALL.len()],
+    ordinary: [TrickUses; Trick::ALL.len()],
 }
 
 /// The uses of a trick.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-struct Found {
+struct TrickUses {
     count: u64,
     words: u64,
     examples: Vec<Place>,
 }
 
-impl Found {
+impl TrickUses {
     fn add(&mut self, count: u64, place: Place) {
         self.count += count;
         self.words += 1;
@@ -178,7 +178,7 @@ impl Signs {
         signs
     }
 
-    fn add(&mut self, word: &Word, start: usize) {
+    fn add(&mut self, word: &SuspectWord, start: usize) {
         let place = place(start, word.end);
         let tricks = [
             (Trick::Invisible, word.invisible, true),
@@ -238,13 +238,10 @@ impl Signs {
 
     /// The first few words with each trick.
     pub fn examples(&self) -> impl Iterator<Item = (Trick, Place)> {
-        let of = |trick: Trick| {
-            self.found[trick as usize]
-                .examples
-                .iter()
-                .map(move |place| (trick, *place))
-        };
-        Trick::ALL.into_iter().flat_map(of)
+        Trick::ALL.into_iter().flat_map(|trick| {
+            let places = self.found[trick as usize].examples.iter();
+            places.map(move |place| (trick, *place))
+        })
     }
 
     /// Whether anything was counted.
@@ -257,10 +254,9 @@ impl Signs {
     /// is [tolerated](Trick::tolerated).
     #[must_use]
     pub fn is_disguised(&self) -> bool {
-        let is_beyond = |trick: Trick| {
+        Trick::ALL.into_iter().any(|trick| {
             self.found[trick as usize].words >= FEWEST && self.share_of(trick) > trick.tolerated()
-        };
-        Trick::ALL.into_iter().any(is_beyond)
+        })
     }
 
     fn part(&self, words: u64) -> f64 {
@@ -288,47 +284,50 @@ struct Spaced {
 /// Reads the single letters around `at`, which follows one of them; not before `from`.
 fn spaced(text: &str, from: usize, at: usize) -> Spaced {
     let separator = text[at..].chars().next();
-    let is_letter = |c: &char| Class::of(*c).is_plain_letter();
-    let mut start = at;
-    let mut before = text[from..at]
-        .char_indices()
-        .rev()
-        .map(|(start, c)| (from + start, c))
-        .peekable();
-    while let Some((letter, _)) = before.next_if(|(_, c)| is_letter(c))
-        && !before.peek().is_some_and(|(_, c)| is_letter(c))
+    let start = start_of_spaced(&text[from..at], separator).map_or(at, |start| from + start);
+    let mut spaced = Spaced {
+        start,
+        last: at,
+        end: at,
+        letters: 0,
+        is_trick: false,
+    };
+    let (mut first, mut differ, mut is_small) = (None, false, false);
+    let mut behind = text[start..].char_indices().peekable();
+    while let Some((letter, c)) = behind.next_if(is_spaced_letter)
+        && behind.peek().is_none_or(|next| !is_spaced_letter(next))
     {
-        start = letter;
-        if before.next_if(|(_, c)| Some(*c) == separator).is_none() {
-            break;
-        }
-    }
-    let (mut last, mut end, mut letters, mut first, mut differ, mut is_small) =
-        (at, at, 0, None, false, false);
-    let mut behind = text[start..]
-        .char_indices()
-        .map(|(at, c)| (start + at, c))
-        .peekable();
-    while let Some((letter, c)) = behind.next_if(|(_, c)| is_letter(c))
-        && !behind.peek().is_some_and(|(_, c)| is_letter(c))
-    {
-        letters += 1;
-        (last, end) = (letter, letter + c.len_utf8());
+        spaced.letters += 1;
+        spaced.last = start + letter;
+        spaced.end = spaced.last + c.len_utf8();
         differ |= *first.get_or_insert(c) != c;
         is_small |= c.is_lowercase();
         if behind.next_if(|(_, c)| Some(*c) == separator).is_none() {
             break;
         }
     }
-    let is_trick = letters >= SPACED
+    spaced.is_trick = spaced.letters >= SPACED
         && differ
         && is_small
-        && separator.is_some_and(|c| Class::of(c) != Class::Line);
-    Spaced {
-        start,
-        last,
-        end,
-        letters,
-        is_trick,
+        && separator.is_some_and(|c| CharacterClass::of(c) != CharacterClass::Line);
+    spaced
+}
+
+/// Where the single letters start that a text ends with.
+fn start_of_spaced(text: &str, separator: Option<char>) -> Option<usize> {
+    let mut start = None;
+    let mut before = text.char_indices().rev().peekable();
+    while let Some((letter, _)) = before.next_if(is_spaced_letter)
+        && before.peek().is_none_or(|next| !is_spaced_letter(next))
+    {
+        start = Some(letter);
+        if before.next_if(|(_, c)| Some(*c) == separator).is_none() {
+            break;
+        }
     }
+    start
+}
+
+fn is_spaced_letter((_, c): &(usize, char)) -> bool {
+    CharacterClass::of(*c).is_plain_letter()
 }

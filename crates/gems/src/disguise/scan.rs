@@ -3,8 +3,8 @@
 
 use wide::u8x16;
 
-use super::characters::Class;
-use crate::fold::bits::{BLOCK, Bits, in_range};
+use super::characters::CharacterClass;
+use crate::fold::bits::{BLOCK, Bits, bits, in_range, splat};
 
 /// Why a place needs a closer look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,23 +21,22 @@ pub(super) fn scan(text: &str, mut take: impl FnMut(usize, Suspect)) -> u64 {
     let mut scan = Scan {
         text,
         words: 0,
-        before: Before::default(),
+        before: LastBlock::default(),
         soft: None,
     };
     let bytes = text.as_bytes();
     for (start, bytes) in (0..).step_by(BLOCK).zip(bytes.chunks(BLOCK)) {
         let mut block = [b' '; BLOCK];
         block[..bytes.len()].copy_from_slice(bytes);
-        let (words, letters) = scan.block(start, &Bytes::of(&block));
+        let (words, letters) = scan.block(start, &ByteClasses::of(&block));
         for place in Bits(words | letters) {
-            take(
-                start + place,
-                if words >> place & 1 == 0 {
-                    Suspect::Letters
-                } else {
-                    Suspect::Word
-                },
-            );
+            let is_word = words >> place & 1 != 0;
+            let suspect = if is_word {
+                Suspect::Word
+            } else {
+                Suspect::Letters
+            };
+            take(start + place, suspect);
         }
     }
     scan.words
@@ -46,42 +45,86 @@ pub(super) fn scan(text: &str, mut take: impl FnMut(usize, Suspect)) -> u64 {
 struct Scan<'a> {
     text: &'a str,
     words: u64,
-    before: Before,
+    before: LastBlock,
     /// Where the last soft hyphen is.
     soft: Option<usize>,
 }
 
+/// The scripts that a word cannot mix.
+#[derive(Clone, Copy)]
+enum WordScript {
+    Latin,
+    Cyrillic,
+    /// Greek, styled and all others.
+    Other,
+}
+
 /// The letters of a block by script, each with the marks and invisible characters after it.
 #[derive(Default, Clone, Copy)]
-struct Letters {
+struct ScriptBits {
     latin: u64,
     cyrillic: u64,
-    /// Greek, styled and all others.
     other: u64,
 }
 
-impl Letters {
+impl ScriptBits {
     fn all(self) -> u64 {
         self.latin | self.cyrillic | self.other
+    }
+
+    fn of(&mut self, script: WordScript) -> &mut u64 {
+        match script {
+            WordScript::Latin => &mut self.latin,
+            WordScript::Cyrillic => &mut self.cyrillic,
+            WordScript::Other => &mut self.other,
+        }
+    }
+
+    /// The bytes that follow letters, of which `last` are those of the block before.
+    #[inline]
+    fn following(self, last: Self) -> Self {
+        Self {
+            latin: moved(self.latin, last.latin, 1),
+            cyrillic: moved(self.cyrillic, last.cyrillic, 1),
+            other: moved(self.other, last.other, 1),
+        }
     }
 }
 
 /// What the blocks before leave behind.
 #[derive(Default)]
-struct Before {
+struct LastBlock {
     /// All bits of the last block.
-    letters: Letters,
+    letters: ScriptBits,
     continuation: u64,
     starts: u64,
     singles: u64,
     pairs: u64,
     /// The bits in this block of characters that began in the last one.
-    here: Letters,
+    here: ScriptBits,
+}
+
+impl LastBlock {
+    /// What follows a single letter, of one byte or of two.
+    #[inline]
+    fn singles(&self, starts: u64, continuation: u64, letter: u64) -> u64 {
+        let of_two = moved(starts, self.starts, 2) & moved(continuation, self.continuation, 1);
+        (moved(starts, self.starts, 1) | of_two) & !letter
+    }
+}
+
+/// What is known of a block so far.
+struct ScannedBlock {
+    here: ScriptBits,
+    /// The bits in the next block of characters that begin in this one.
+    next: ScriptBits,
+    hyphen: u64,
+    suspects: u64,
 }
 
 /// The bytes of a block by their classes.
 #[derive(Default)]
-struct Bytes {
+struct ByteClasses {
     /// ASCII letters.
     latin: u64,
     /// ASCII digits and signs that stand for letters.
@@ -94,24 +137,24 @@ struct Bytes {
     continuation: u64,
 }
 
-impl Bytes {
+impl ByteClasses {
     #[inline]
     fn of(block: &[u8; BLOCK]) -> Self {
         let mut bytes = Self::default();
         for (i, sixteen) in block.as_chunks().0.iter().enumerate() {
             let b = u8x16::new(*sixteen);
-            let of = |value| u8x16::splat(value);
-            let put = |bits: u8x16| u64::from(bits.to_bitmask()) << (16 * i);
-            bytes.latin |= put(in_range(b | of(0x20), b'a', 26));
-            bytes.digit |= put(in_range(b, b'0', 10) | b.simd_eq(of(b'@')) | b.simd_eq(of(b'$')));
-            bytes.hyphen |= put(b.simd_eq(of(b'-')));
-            let high = put(b);
+            let shift = 16 * i;
+            bytes.latin |= bits(in_range(b | splat(0x20), b'a', 26)) << shift;
+            let signs = b.simd_eq(splat(b'@')) | b.simd_eq(splat(b'$'));
+            bytes.digit |= bits(in_range(b, b'0', 10) | signs) << shift;
+            bytes.hyphen |= bits(b.simd_eq(splat(b'-'))) << shift;
+            let high = bits(b);
             if high != 0 {
-                let cyrillic = put((b | of(1)).simd_eq(of(0xd1)));
-                let continuation = put(in_range(b, 0x80, 0x40));
-                bytes.cyrillic |= cyrillic;
-                bytes.continuation |= continuation;
-                bytes.other |= high & !cyrillic & !continuation;
+                let cyrillic = bits((b | splat(1)).simd_eq(splat(0xd1)));
+                let continuation = bits(in_range(b, 0x80, 0x40));
+                bytes.cyrillic |= cyrillic << shift;
+                bytes.continuation |= continuation << shift;
+                bytes.other |= (high & !cyrillic & !continuation) << shift;
             }
         }
         bytes
@@ -124,89 +167,93 @@ fn moved(bits: u64, before: u64, by: u32) -> u64 {
     bits << by | before >> (BLOCK as u32 - by)
 }
 
+/// Moves bits by all distances that leave room for a blank of three bytes.
+#[inline]
+fn moved_near(bits: u64, before: u64) -> u64 {
+    (2..=5).fold(0, |near, by| near | moved(bits, before, by))
+}
+
 impl Scan<'_> {
     /// The suspect places of a block: words, and runs of single letters.
     #[inline]
-    fn block(&mut self, start: usize, is: &Bytes) -> (u64, u64) {
-        let before = &self.before;
-        let last = before.letters;
-        let (mut here, mut next) = (before.here, Letters::default());
-        here.latin |= is.latin;
-        here.cyrillic |= is.cyrillic | is.cyrillic << 1;
-        next.cyrillic = is.cyrillic >> (BLOCK - 1);
-        let (mut hyphen, mut suspects) = (is.hyphen, 0);
+    fn block(&mut self, start: usize, is: &ByteClasses) -> (u64, u64) {
+        let mut block = ScannedBlock {
+            here: self.before.here,
+            next: ScriptBits::default(),
+            hyphen: is.hyphen,
+            suspects: 0,
+        };
+        block.here.latin |= is.latin;
+        block.here.cyrillic |= is.cyrillic | is.cyrillic << 1;
+        block.next.cyrillic = is.cyrillic >> (BLOCK - 1);
         for place in Bits(is.other) {
-            let at = start + place;
-            let Some(c) = self.text.get(at..).and_then(|rest| rest.chars().next()) else {
-                continue;
-            };
-            let class = Class::of(c);
-            let follows = |bits: u64, before: u64| moved(bits, before, 1) >> place & 1 != 0;
-            let is_within = class.is_within() && follows(here.all(), last.all());
-            let script = match class {
-                Class::Latin => Some((&mut here.latin, &mut next.latin)),
-                Class::Cyrillic => Some((&mut here.cyrillic, &mut next.cyrillic)),
-                Class::Greek | Class::Foreign | Class::Styled => {
-                    Some((&mut here.other, &mut next.other))
-                }
-                _ if !is_within => None,
-                _ if follows(here.latin, last.latin) => Some((&mut here.latin, &mut next.latin)),
-                _ if follows(here.cyrillic, last.cyrillic) => {
-                    Some((&mut here.cyrillic, &mut next.cyrillic))
-                }
-                _ => Some((&mut here.other, &mut next.other)),
-            };
-            if let Some((bits, beyond)) = script {
-                let bytes = ((1_u128 << c.len_utf8()) - 1) << place;
-                *bits |= bytes as u64;
-                *beyond |= (bytes >> BLOCK) as u64;
-            }
-            let is_suspect = match class {
-                Class::Sign => {
-                    self.words += 1;
-                    false
-                }
-                Class::Hyphen => {
-                    hyphen |= 1 << place;
-                    false
-                }
-                // Ordinary, except if they set single letters apart.
-                Class::SoftHyphen => self
-                    .soft
-                    .replace(at)
-                    .is_some_and(|last| matches!(at - last, 3 | 4)),
-                Class::Styled | Class::Override => true,
-                Class::Mark | Class::Invisible => is_within,
-                _ => false,
-            };
-            suspects |= u64::from(is_suspect) << place;
+            self.character(&mut block, start + place, place);
         }
-        let letter = here.all();
-        let follows = |letters: fn(&Letters) -> u64| moved(letters(&here), letters(&last), 1);
-        let after_letter = follows(|letters| letters.all());
-        suspects |= follows(|letters| letters.latin) & (here.cyrillic | here.other);
-        suspects |= follows(|letters| letters.cyrillic) & (here.latin | here.other);
-        suspects |= follows(|letters| letters.other) & (here.latin | here.cyrillic);
-        suspects |= after_letter & (is.digit | hyphen);
+        let here = block.here;
+        let after = here.following(self.before.letters);
+        let suspects = block.suspects
+            | after.latin & (here.cyrillic | here.other)
+            | after.cyrillic & (here.latin | here.other)
+            | after.other & (here.latin | here.cyrillic)
+            | after.all() & (is.digit | block.hyphen);
 
-        let starts = letter & !after_letter;
+        let starts = here.all() & !after.all();
         self.words += u64::from(starts.count_ones());
-        // What follows a single letter, of one byte or of two.
-        let of_two =
-            moved(starts, before.starts, 2) & moved(is.continuation, before.continuation, 1);
-        let singles = (moved(starts, before.starts, 1) | of_two) & !letter;
-        // There is room for a blank of three bytes.
-        let near = |bits, before| (2..=5).fold(0, |near, by| near | moved(bits, before, by));
-        let pairs = singles & near(singles, before.singles);
-        let threes = singles & near(pairs, before.pairs);
-        self.before = Before {
+        let singles = self.before.singles(starts, is.continuation, here.all());
+        let pairs = singles & moved_near(singles, self.before.singles);
+        let threes = singles & moved_near(pairs, self.before.pairs);
+        self.before = LastBlock {
             letters: here,
             continuation: is.continuation,
             starts,
             singles,
             pairs,
-            here: next,
+            here: block.next,
         };
         (suspects, threes)
+    }
+
+    /// Takes a character that vector instructions do not classify, at `at` in the text and at `place` in the block.
+    #[inline]
+    fn character(&mut self, block: &mut ScannedBlock, at: usize, place: usize) {
+        let Some(c) = self.text.get(at..).and_then(|rest| rest.chars().next()) else {
+            return;
+        };
+        let class = CharacterClass::of(c);
+        let after = block.here.following(self.before.letters);
+        let is_within = class.is_within() && after.all() >> place & 1 != 0;
+        let script = match class {
+            CharacterClass::Latin => Some(WordScript::Latin),
+            CharacterClass::Cyrillic => Some(WordScript::Cyrillic),
+            CharacterClass::Greek | CharacterClass::Foreign | CharacterClass::Styled => {
+                Some(WordScript::Other)
+            }
+            _ if !is_within => None,
+            _ if after.latin >> place & 1 != 0 => Some(WordScript::Latin),
+            _ if after.cyrillic >> place & 1 != 0 => Some(WordScript::Cyrillic),
+            _ => Some(WordScript::Other),
+        };
+        if let Some(script) = script {
+            let bytes = ((1_u128 << c.len_utf8()) - 1) << place;
+            *block.here.of(script) |= bytes as u64;
+            *block.next.of(script) |= (bytes >> BLOCK) as u64;
+        }
+        self.words += u64::from(class == CharacterClass::Sign);
+        block.hyphen |= u64::from(class == CharacterClass::Hyphen) << place;
+        block.suspects |= u64::from(self.is_suspect(class, is_within, at)) << place;
+    }
+
+    /// Whether a character calls for a closer look, whatever is around it.
+    fn is_suspect(&mut self, class: CharacterClass, is_within: bool, at: usize) -> bool {
+        match class {
+            // Ordinary, except if they set single letters apart.
+            CharacterClass::SoftHyphen => self
+                .soft
+                .replace(at)
+                .is_some_and(|last| matches!(at - last, 3 | 4)),
+            CharacterClass::Styled | CharacterClass::Override => true,
+            CharacterClass::Mark | CharacterClass::Invisible => is_within,
+            _ => false,
+        }
     }
 }

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::characters::Class;
+use super::characters::CharacterClass;
 use super::scan::{Suspect, scan};
 use super::word::read;
 use super::{Signs, Trick};
@@ -136,10 +136,12 @@ fn a_share_of_the_words_decides_and_examples_say_where() {
 fn naive(text: &str) -> Signs {
     let (mut signs, mut words, mut is_word, mut read_to) = (Signs::default(), 0, false, 0);
     for (at, c) in text.char_indices() {
-        let class = Class::of(c);
-        words += u64::from(class == Class::Sign || class.is_letter() && !is_word);
+        let class = CharacterClass::of(c);
+        words += u64::from(class == CharacterClass::Sign || class.is_letter() && !is_word);
         is_word = class.is_letter() || class.is_within() && is_word;
-        if at >= read_to && (class.is_letter() || class.is_within() || class == Class::Digit) {
+        if at >= read_to
+            && (class.is_letter() || class.is_within() || class == CharacterClass::Digit)
+        {
             let word = read(text, at);
             words -= word.runs.saturating_sub(1);
             signs.add(&word, at);

@@ -2,7 +2,7 @@
 
 use unicode_normalization::char::{compose, decompose_canonical};
 
-use super::characters::Class;
+use super::characters::CharacterClass;
 
 /// The fewest letters of a word with letters of two scripts, or with styled letters. Units of measurement (`kΩ`) and
 /// formulas have fewer.
@@ -16,7 +16,7 @@ const GAP: usize = 100;
 
 /// What was found in a word, from its first character to its last.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Word {
+pub(super) struct SuspectWord {
     pub(super) end: usize,
     /// The number of runs of letters that it consists of.
     pub(super) runs: u64,
@@ -30,36 +30,36 @@ pub(super) struct Word {
 }
 
 /// Whether a word has characters of this class, besides hyphens.
-fn is_part(class: Class) -> bool {
-    class.is_letter() || class.is_within() || class == Class::Digit
+fn is_part(class: CharacterClass) -> bool {
+    class.is_letter() || class.is_within() || class == CharacterClass::Digit
 }
 
 /// The start of the word that contains or precedes `at`, not before `from`.
 pub(super) fn start_of_word(text: &str, from: usize, at: usize) -> usize {
     let before = text[from..at].char_indices().rev();
     before
-        .take_while(|(_, c)| is_part(Class::of(*c)))
+        .take_while(|(_, c)| is_part(CharacterClass::of(*c)))
         .last()
         .map_or(at, |(start, _)| from + start)
 }
 
 /// Reads the word that starts here.
-pub(super) fn read(text: &str, start: usize) -> Word {
-    let mut reader = Reader::default();
+pub(super) fn read(text: &str, start: usize) -> SuspectWord {
+    let mut reader = WordReader::default();
     let mut characters = text[start..]
         .char_indices()
         .map(|(at, c)| (start + at, c))
         .peekable();
     while let Some((at, c)) = characters.next() {
-        let class = Class::of(c);
+        let class = CharacterClass::of(c);
         match class {
             _ if class.is_letter() => reader.letter(class, c),
-            Class::Digit => reader.digit(c),
-            Class::Mark => reader.mark(c),
-            Class::Invisible => reader.invisible(c),
-            Class::Override => reader.word.invisible += 1,
-            Class::SoftHyphen => reader.soft.separator(),
-            Class::Hyphen if reader.last.is_some() && reader.digits == 0 => {
+            CharacterClass::Digit => reader.digit(c),
+            CharacterClass::Mark => reader.mark(c),
+            CharacterClass::Invisible => reader.invisible(c),
+            CharacterClass::Override => reader.word.invisible += 1,
+            CharacterClass::SoftHyphen => reader.soft.separator(),
+            CharacterClass::Hyphen if reader.last.is_some() && reader.digits == 0 => {
                 let Some(gap) = gap(&text[at + c.len_utf8()..]) else {
                     break;
                 };
@@ -78,16 +78,16 @@ pub(super) fn read(text: &str, start: usize) -> Word {
 
 /// How many blanks and line ends are between a hyphen and the rest of the word; `None` if this is no part of a word.
 fn gap(behind: &str) -> Option<usize> {
-    let classes = behind.chars().take(GAP).map(Class::of);
+    let classes = behind.chars().take(GAP).map(CharacterClass::of);
     let (at, class) = classes
         .enumerate()
-        .find(|(_, class)| !matches!(class, Class::Blank | Class::Line))?;
+        .find(|(_, class)| !matches!(class, CharacterClass::Blank | CharacterClass::Line))?;
     class.is_letter().then_some(at)
 }
 
 /// The parts of a word between separators.
 #[derive(Debug, Default)]
-struct Parts {
+struct WordParts {
     separators: u64,
     /// Of the last part.
     letters: u64,
@@ -99,7 +99,7 @@ struct Parts {
     is_spelled: bool,
 }
 
-impl Parts {
+impl WordParts {
     fn letter(&mut self, c: char) {
         self.letters += 1;
         if self.letters == 1 {
@@ -139,12 +139,12 @@ struct Scripts {
 }
 
 impl Scripts {
-    fn add(&mut self, class: Class, c: char) {
+    fn add(&mut self, class: CharacterClass, c: char) {
         match class {
-            Class::Latin => self.latin += 1,
-            Class::Cyrillic => self.cyrillic += 1,
-            Class::Greek => self.greek += 1,
-            Class::Styled => self.styled += 1,
+            CharacterClass::Latin => self.latin += 1,
+            CharacterClass::Cyrillic => self.cyrillic += 1,
+            CharacterClass::Greek => self.greek += 1,
+            CharacterClass::Styled => self.styled += 1,
             _ => self.foreign += 1,
         }
         self.usual_in_cyrillic += u64::from(matches!(c, 'i' | 'I' | 'ï' | 'Ï' | 'j' | 'J'));
@@ -178,13 +178,13 @@ impl Scripts {
 }
 
 #[derive(Default)]
-struct Reader {
-    word: Word,
-    soft: Parts,
-    hyphens: Parts,
+struct WordReader {
+    word: SuspectWord,
+    soft: WordParts,
+    hyphens: WordParts,
     scripts: Scripts,
     /// The class of the last letter of the part, and the letter with the marks that belong to it.
-    last: Option<Class>,
+    last: Option<CharacterClass>,
     base: Option<char>,
     /// Marks on consonants that no language has a letter for.
     unusual: u64,
@@ -195,8 +195,8 @@ struct Reader {
     as_letters: u64,
 }
 
-impl Reader {
-    fn letter(&mut self, class: Class, c: char) {
+impl WordReader {
+    fn letter(&mut self, class: CharacterClass, c: char) {
         if self.last.is_none() || self.digits > 0 {
             self.word.runs += 1;
         }
@@ -216,7 +216,7 @@ impl Reader {
     fn digit(&mut self, c: char) {
         self.digits += 1;
         // Texts of the Caucasus have `1` for a letter.
-        let is_usual = c == '1' && self.last == Some(Class::Cyrillic);
+        let is_usual = c == '1' && self.last == Some(CharacterClass::Cyrillic);
         self.as_letters += u64::from(self.last.is_some() && !is_usual);
         self.base = None;
     }
@@ -224,7 +224,7 @@ impl Reader {
     fn invisible(&mut self, c: char) {
         // In German, a non-joiner keeps the parts of a compound out of a ligature: `Auf-lage`.
         let is_usual = c == '\u{200c}' && self.base.is_some_and(|base| base == 'f');
-        let is_in_word = self.last.is_some_and(Class::is_plain_letter);
+        let is_in_word = self.last.is_some_and(CharacterClass::is_plain_letter);
         self.unseen += u64::from(is_in_word && !is_usual);
     }
 
@@ -263,7 +263,7 @@ impl Reader {
         ) = (None, None, 0, 0, 0);
     }
 
-    fn finish(mut self) -> Word {
+    fn finish(mut self) -> SuspectWord {
         self.end_of_part();
         self.soft.end();
         self.hyphens.end();

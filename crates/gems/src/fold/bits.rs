@@ -67,27 +67,27 @@ impl Mask {
 
     /// The first bit in the range.
     pub(super) fn first_in(&self, range: Range<usize>) -> Option<usize> {
-        let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
-        let bits = |block| self.block(block) & inside(&range, block);
-        blocks
-            .clone()
-            .find(|&block| bits(block) != 0)
-            .map(|block| block * BLOCK + bits(block).trailing_zeros() as usize)
+        blocks(&range)
+            .find(|&block| self.block(block) & inside(&range, block) != 0)
+            .map(|block| {
+                let bits = self.block(block) & inside(&range, block);
+                block * BLOCK + bits.trailing_zeros() as usize
+            })
     }
 
     /// The last bit in the range.
     pub(super) fn last_in(&self, range: Range<usize>) -> Option<usize> {
-        let blocks = range.start / BLOCK..range.end.div_ceil(BLOCK);
-        let bits = |block| self.block(block) & inside(&range, block);
-        blocks
-            .clone()
-            .rfind(|&block| bits(block) != 0)
-            .map(|block| block * BLOCK + bits(block).ilog2() as usize)
+        blocks(&range)
+            .rfind(|&block| self.block(block) & inside(&range, block) != 0)
+            .map(|block| {
+                let bits = self.block(block) & inside(&range, block);
+                block * BLOCK + bits.ilog2() as usize
+            })
     }
 
     /// Clears the bits in the range.
     pub(super) fn clear(&mut self, range: &Range<usize>) {
-        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+        for block in blocks(range) {
             self.set_block(block, self.block(block) & !inside(range, block));
         }
     }
@@ -96,11 +96,22 @@ impl Mask {
 /// The bits of a block that lie in the range.
 #[inline]
 pub(super) fn inside(range: &Range<usize>, block: usize) -> u64 {
-    let below = |end: usize| match end.saturating_sub(block * BLOCK) {
+    below(range.end, block) & !below(range.start, block)
+}
+
+/// The bits of a block before `end`.
+#[inline]
+fn below(end: usize, block: usize) -> u64 {
+    match end.saturating_sub(block * BLOCK) {
         bits @ ..BLOCK => (1 << bits) - 1,
         _ => u64::MAX,
-    };
-    below(range.end) & !below(range.start)
+    }
+}
+
+/// The blocks that a range touches.
+#[inline]
+pub(super) fn blocks(range: &Range<usize>) -> Range<usize> {
+    range.start / BLOCK..range.end.div_ceil(BLOCK)
 }
 
 /// The positions of a word's bits, in ascending order.
@@ -125,6 +136,18 @@ pub(crate) fn through(bits: u64, runs: u64, carry: &mut bool) -> u64 {
     let (sum, still) = sum.overflowing_add(u64::from(*carry));
     *carry = above | still;
     sum & !runs
+}
+
+/// The same byte sixteen times.
+#[inline]
+pub(crate) fn splat(byte: u8) -> u8x16 {
+    u8x16::splat(byte)
+}
+
+/// The highest bit of each byte.
+#[inline]
+pub(crate) fn bits(bytes: u8x16) -> u64 {
+    bytes.to_bitmask().into()
 }
 
 /// Which bytes are among the `count` values starting at `start`.

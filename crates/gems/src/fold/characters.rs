@@ -8,7 +8,7 @@ use unicode_normalization::char::{canonical_combining_class, decompose_compatibl
 use unicode_normalization::{IsNormalized, Recompositions, UnicodeNormalization, is_nfkc_quick};
 
 use super::classes::{is_blank, is_word, known};
-use super::letters::Letters;
+use super::letters::LetterTables;
 use crate::gem::Place;
 
 /// A character and the bytes of the source that it came from.
@@ -17,7 +17,7 @@ pub(super) type Placed = (char, Place);
 /// The characters that the later steps see.
 pub(super) fn characters<'a>(
     text: &'a str,
-    letters: &'a Letters,
+    letters: &'a LetterTables,
 ) -> impl Iterator<Item = Placed> + 'a {
     SetApart::new(Lower::new(Nfkc::new(text))).map(|(c, place)| (letters.simplify(c), place))
 }
@@ -27,14 +27,14 @@ type Normal<'a> = Recompositions<Map<Chars<'a>, fn(char) -> char>>;
 
 /// Step 1: NFKC, piece by piece. All output of a piece of several characters has the place of the whole piece.
 struct Nfkc<'a> {
-    pieces: Pieces<'a>,
+    pieces: NormalPieces<'a>,
     several: Option<(Normal<'a>, Place)>,
 }
 
 impl<'a> Nfkc<'a> {
     fn new(text: &'a str) -> Self {
         Self {
-            pieces: Pieces {
+            pieces: NormalPieces {
                 text,
                 chars: text.char_indices(),
                 start: 0,
@@ -57,8 +57,8 @@ impl Iterator for Nfkc<'_> {
                 self.several = None;
             }
             match self.pieces.next()? {
-                Piece::Single(c, place) => return Some((c, place)),
-                Piece::Several(text, place) => {
+                NormalPiece::Single(c, place) => return Some((c, place)),
+                NormalPiece::Several(text, place) => {
                     let known: fn(char) -> char = known;
                     self.several = Some((text.chars().map(known).nfkc(), place));
                 }
@@ -104,7 +104,7 @@ impl<I: Iterator<Item = Placed>> Iterator for Lower<I> {
 }
 
 /// A part of a text whose normal form does not depend on its context.
-enum Piece<'a> {
+enum NormalPiece<'a> {
     /// One character, in normal form.
     Single(char, Place),
     /// One or more characters that must be normalised together.
@@ -113,7 +113,7 @@ enum Piece<'a> {
 
 /// Splits a text before every character that can neither combine with nor be reordered before the preceding text
 /// (Unicode Standard Annex 15, section 9).
-struct Pieces<'a> {
+struct NormalPieces<'a> {
     text: &'a str,
     chars: CharIndices<'a>,
     start: usize,
@@ -121,10 +121,10 @@ struct Pieces<'a> {
     first: Option<char>,
 }
 
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
+impl<'a> Iterator for NormalPieces<'a> {
+    type Item = NormalPiece<'a>;
 
-    fn next(&mut self) -> Option<Piece<'a>> {
+    fn next(&mut self) -> Option<NormalPiece<'a>> {
         let first = match self.first.take() {
             Some(first) => first,
             None => known(self.chars.next()?.1),
@@ -150,9 +150,9 @@ impl<'a> Iterator for Pieces<'a> {
                 end: end as u64,
             };
             return Some(if single && is_normal(first) {
-                Piece::Single(first, place)
+                NormalPiece::Single(first, place)
             } else {
-                Piece::Several(&self.text[start..end], place)
+                NormalPiece::Several(&self.text[start..end], place)
             });
         }
     }
@@ -185,13 +185,13 @@ fn is_plain_cyrillic(c: char) -> bool {
 /// Step 3: a blank after each mark between two word characters. A word character is not used for two marks.
 struct SetApart<I> {
     inner: I,
-    seen: Seen,
+    seen: SeenBefore,
     held: Option<Placed>,
 }
 
 /// What precedes the next character, as far as no earlier blank has used it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum SeenBefore {
     Nothing,
     Word,
     WordAndMark,
@@ -201,7 +201,7 @@ impl<I> SetApart<I> {
     fn new(inner: I) -> Self {
         Self {
             inner,
-            seen: Seen::Nothing,
+            seen: SeenBefore::Nothing,
             held: None,
         }
     }
@@ -216,8 +216,8 @@ impl<I: Iterator<Item = Placed>> Iterator for SetApart<I> {
         }
         let (c, place) = self.inner.next()?;
         let word = is_word(c);
-        if self.seen == Seen::WordAndMark && word {
-            self.seen = Seen::Nothing;
+        if self.seen == SeenBefore::WordAndMark && word {
+            self.seen = SeenBefore::Nothing;
             self.held = Some((c, place));
             return Some((
                 ' ',
@@ -228,9 +228,9 @@ impl<I: Iterator<Item = Placed>> Iterator for SetApart<I> {
             ));
         }
         self.seen = match self.seen {
-            _ if word => Seen::Word,
-            Seen::Word if sets_apart(c) => Seen::WordAndMark,
-            _ => Seen::Nothing,
+            _ if word => SeenBefore::Word,
+            SeenBefore::Word if sets_apart(c) => SeenBefore::WordAndMark,
+            _ => SeenBefore::Nothing,
         };
         Some((c, place))
     }

@@ -51,16 +51,9 @@ fn classes() -> Vec<u8> {
         CodePointSetData::new::<P>().iter_ranges()
     }
     let mut classes = vec![0; char::MAX as usize + 1];
-    let mut mark = |ranges: &mut dyn Iterator<Item = RangeInclusive<u32>>, class: u8| {
-        for range in ranges {
-            for c in &mut classes[*range.start() as usize..=*range.end() as usize] {
-                *c |= class;
-            }
-        }
-    };
-    mark(&mut set::<Alphabetic>(), WORD);
-    mark(&mut set::<JoinControl>(), WORD);
-    mark(&mut set::<WhiteSpace>(), BLANK);
+    mark(&mut classes, set::<Alphabetic>(), WORD);
+    mark(&mut classes, set::<JoinControl>(), WORD);
+    mark(&mut classes, set::<WhiteSpace>(), BLANK);
     let categories = CodePointMapData::<Category>::new();
     for category in [
         Category::NonspacingMark,
@@ -68,13 +61,18 @@ fn classes() -> Vec<u8> {
         Category::EnclosingMark,
         Category::ConnectorPunctuation,
     ] {
-        mark(&mut categories.iter_ranges_for_value(category), WORD);
+        mark(
+            &mut classes,
+            categories.iter_ranges_for_value(category),
+            WORD,
+        );
     }
     mark(
-        &mut categories.iter_ranges_for_value(Category::DecimalNumber),
+        &mut classes,
+        categories.iter_ranges_for_value(Category::DecimalNumber),
         WORD | DIGIT,
     );
-    mark(&mut assigned(), KNOWN);
+    mark(&mut classes, assigned(), KNOWN);
     // Entries without a class are not written to: most code points are unassigned, so their pages are never allocated.
     for class in classes
         .iter_mut()
@@ -85,13 +83,20 @@ fn classes() -> Vec<u8> {
     classes
 }
 
+fn mark(classes: &mut [u8], ranges: impl Iterator<Item = RangeInclusive<u32>>, class: u8) {
+    for range in ranges {
+        for c in &mut classes[*range.start() as usize..=*range.end() as usize] {
+            *c |= class;
+        }
+    }
+}
+
 fn assigned() -> impl Iterator<Item = RangeInclusive<u32>> {
-    let code = |hex: &str| u32::from_str_radix(hex, 16).ok();
-    let lines = include_str!("../../data/assigned.txt")
-        .lines()
-        .filter(|l| !l.starts_with('#'));
-    lines.filter_map(move |line| {
-        line.split_once('\t')
-            .and_then(|(a, b)| Some(code(a)?..=code(b)?))
-    })
+    let lines = include_str!("../../data/assigned.txt").lines();
+    lines
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(|line| {
+            let (first, last) = line.split_once('\t')?;
+            Some(u32::from_str_radix(first, 16).ok()?..=u32::from_str_radix(last, 16).ok()?)
+        })
 }

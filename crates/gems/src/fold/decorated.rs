@@ -12,23 +12,23 @@ use super::digits::Digits;
 ///
 /// Because a word can have any length, a possible run is passed on, and undone if it turns out to be one.
 pub(super) struct Decorated<'l> {
-    state: State,
+    state: DecoratedState,
     /// Where the current attempt started.
-    undo: Point<'l>,
+    undo: UndoPoint<'l>,
     /// After the blank before the closing marks, where the next attempt starts if this one fails.
-    retry: Option<Point<'l>>,
+    retry: Option<UndoPoint<'l>>,
     digits: Digits<'l>,
 }
 
 /// A point to return to: the state of the next step, and how many digits had been output.
-struct Point<'l> {
+struct UndoPoint<'l> {
     digits: Digits<'l>,
     out: usize,
 }
 
 /// The kind of a run of characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RunKind {
     Mark,
     Blank,
     Word,
@@ -36,7 +36,7 @@ pub(super) enum Kind {
 
 /// How much of a run has been read.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
+enum DecoratedState {
     /// No attempt, and not at a border.
     Inside,
     /// No attempt, right after the start of the text or after a blank that does not end a run.
@@ -51,8 +51,8 @@ enum State {
 impl<'l> Decorated<'l> {
     pub(super) fn new(digits: Digits<'l>) -> Self {
         Self {
-            state: State::Border,
-            undo: Point {
+            state: DecoratedState::Border,
+            undo: UndoPoint {
                 digits: digits.clone(),
                 out: 0,
             },
@@ -64,16 +64,16 @@ impl<'l> Decorated<'l> {
     /// Takes a character; `out` holds all digits that are not settled yet.
     pub(super) fn push(&mut self, (c, place): Placed, out: &mut Vec<Placed>) {
         if is_blank(c) {
-            self.turn(Kind::Blank, out);
+            self.turn(RunKind::Blank, out);
             self.digits.push(c, place, out);
         } else if is_word(c) {
-            self.turn(Kind::Word, out);
+            self.turn(RunKind::Word, out);
             // Step 8: drop all junk.
             if c != '_' {
                 self.digits.push(c, place, out);
             }
         } else {
-            self.turn(Kind::Mark, out);
+            self.turn(RunKind::Mark, out);
         }
     }
 
@@ -82,10 +82,10 @@ impl<'l> Decorated<'l> {
         clippy::match_same_arms,
         reason = "one line for each state and kind of character"
     )]
-    pub(super) fn turn(&mut self, kind: Kind, out: &mut Vec<Placed>) {
-        use State::{Border, Closing, Inside, Marks, MarksBlank, Word, WordBlank};
-        let blank = kind == Kind::Blank;
-        let word = kind == Kind::Word;
+    pub(super) fn turn(&mut self, kind: RunKind, out: &mut Vec<Placed>) {
+        use DecoratedState::{Border, Closing, Inside, Marks, MarksBlank, Word, WordBlank};
+        let blank = kind == RunKind::Blank;
+        let word = kind == RunKind::Word;
         self.state = match self.state {
             Inside if blank => Border,
             Inside => Inside,
@@ -107,7 +107,7 @@ impl<'l> Decorated<'l> {
             WordBlank if blank => WordBlank,
             WordBlank if word => Inside,
             WordBlank => {
-                self.retry = Some(Point {
+                self.retry = Some(UndoPoint {
                     digits: self.digits.clone(),
                     out: out.len(),
                 });
@@ -131,15 +131,19 @@ impl<'l> Decorated<'l> {
     /// `None` during an attempt; otherwise whether a run has just ended, in which case its last blank cannot start another.
     pub(super) fn at_rest(&self) -> Option<bool> {
         match self.state {
-            State::Border => Some(false),
-            State::Inside => Some(true),
+            DecoratedState::Border => Some(false),
+            DecoratedState::Inside => Some(true),
             _ => None,
         }
     }
 
     /// Continues after a blank at which there is no attempt, as reported by [`Self::at_rest`].
     pub(super) fn rest(&mut self, inside: bool) {
-        self.state = if inside { State::Inside } else { State::Border };
+        self.state = if inside {
+            DecoratedState::Inside
+        } else {
+            DecoratedState::Border
+        };
     }
 
     /// The next step.
@@ -150,7 +154,7 @@ impl<'l> Decorated<'l> {
     /// Passes on the part of `out` that can no longer be undone.
     pub(super) fn settle(&mut self, out: &mut Vec<Placed>, sink: &mut impl Sink) {
         let settled = match self.state {
-            State::Inside | State::Border => out.len(),
+            DecoratedState::Inside | DecoratedState::Border => out.len(),
             _ => mem::take(&mut self.undo.out),
         };
         if let Some(retry) = &mut self.retry {
@@ -162,18 +166,18 @@ impl<'l> Decorated<'l> {
 
     /// Ends the text and returns the next step.
     pub(super) fn finish(mut self, out: &mut Vec<Placed>) -> Digits<'l> {
-        if self.state == State::Closing {
+        if self.state == DecoratedState::Closing {
             self.drop_run(out);
         }
         self.digits
     }
 
-    fn begin(&mut self, out: usize) -> State {
-        self.undo = Point {
+    fn begin(&mut self, out: usize) -> DecoratedState {
+        self.undo = UndoPoint {
             digits: self.digits.clone(),
             out,
         };
-        State::Marks
+        DecoratedState::Marks
     }
 
     fn drop_run(&mut self, out: &mut Vec<Placed>) {

@@ -2,7 +2,7 @@
 
 use super::characters::Placed;
 use super::classes::{is_blank, is_digit, is_word};
-use super::letters::{Class, Letters};
+use super::letters::{LetterClass, LetterTables};
 use crate::gem::Place;
 
 /// How many characters of a word are kept when it is cut.
@@ -13,7 +13,7 @@ const CUT: char = '8';
 /// The last steps, one character at a time. It is small, so that a copy of it can serve as a point to return to.
 #[derive(Clone)]
 pub(super) struct Digits<'l> {
-    letters: &'l Letters,
+    letters: &'l LetterTables,
     transliteration: Transliteration,
     /// The last character, for squeezing.
     last: Option<char>,
@@ -37,7 +37,7 @@ pub(super) enum Transliteration {
 }
 
 impl<'l> Digits<'l> {
-    pub(super) fn new(letters: &'l Letters, transliteration: Transliteration) -> Self {
+    pub(super) fn new(letters: &'l LetterTables, transliteration: Transliteration) -> Self {
         Self {
             letters,
             transliteration,
@@ -68,9 +68,9 @@ impl<'l> Digits<'l> {
     /// Steps 9 and 10.
     pub(super) fn push(&mut self, c: char, place: Place, out: &mut Vec<Placed>) {
         match self.letters.class(c) {
-            Class::Deleted => return,
-            Class::Digit(digit) => return self.word_character(digit, place, out),
-            Class::Kept => {}
+            LetterClass::Deleted => return,
+            LetterClass::Digit(digit) => return self.word_character(digit, place, out),
+            LetterClass::Kept => {}
         }
         let blank = is_blank(c);
         if !blank && !is_digit(c) {

@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::bits::{BLOCK, SPAN, inside, through};
+use super::bits::{BLOCK, SPAN, blocks, inside, through};
 use super::characters::characters;
 use super::classes::is_ascii_blank;
-use super::decorated::Kind;
+use super::decorated::RunKind;
 use super::masks::Masks;
 use super::rest::{Rest, Row};
 use super::squeeze::Squeezed;
@@ -14,16 +14,21 @@ use super::{Folding, Sink};
 use crate::gem::Place;
 
 /// Buffers of the fast path, created once per text.
-struct Work {
+struct FastBuffers {
     masks: Masks,
     rest: Rest,
     squeezed: Squeezed,
 }
 
+/// The position after a blank; `start` if there is none.
+fn behind(blank: Option<usize>, start: usize) -> usize {
+    blank.map_or(start, |blank| blank + 1)
+}
+
 impl<S: Sink> Folding<S> {
     /// Reads a whole text.
     pub(super) fn fast(&mut self, text: &str) {
-        let mut work = Work {
+        let mut work = FastBuffers {
             masks: Masks::new(),
             rest: Rest::new(),
             squeezed: Squeezed::new(),
@@ -40,23 +45,23 @@ impl<S: Sink> Folding<S> {
 
     /// Reads the tokens of the stretch of text that starts at `offset`. Returns where the first token begins that
     /// does not lie completely in the stretch.
-    fn stretch(&mut self, text: &str, offset: usize, work: &mut Work) -> usize {
+    fn stretch(&mut self, text: &str, offset: usize, work: &mut FastBuffers) -> usize {
         let rest = text.len() - offset;
         let end = if rest <= SPAN {
             rest
         } else {
-            work.masks
-                .blank
-                .last_in(0..SPAN)
-                .map_or(0, |blank| blank + 1)
+            behind(work.masks.blank.last_in(0..SPAN), 0)
         };
+        if end == 0 {
+            return self.long_token(text, offset);
+        }
         let mut next = 0;
         while next < end {
             if let Some(used) = self.decorated.at_rest() {
                 // Plain tokens, up to the first odd one.
                 let odd = work.masks.odd.first_in(next..end);
-                let blank = odd.map(|odd| work.masks.blank.last_in(next..odd));
-                let range = next..blank.map_or(end, |blank| blank.map_or(next, |blank| blank + 1));
+                let range =
+                    next..odd.map_or(end, |odd| behind(work.masks.blank.last_in(next..odd), next));
                 let row = Row {
                     masks: &work.masks,
                     range: range.clone(),
@@ -74,25 +79,27 @@ impl<S: Sink> Folding<S> {
             self.token(text, offset + next..offset + token_end);
             next = work.masks.first.next(token_end + 1, end);
         }
-        if end > 0 {
-            return offset + end;
-        }
-        // A token longer than a stretch.
-        let long = text.as_bytes()[offset..]
-            .iter()
+        offset + end
+    }
+
+    /// Processes a token longer than a stretch. Returns where the next one begins.
+    #[cold]
+    fn long_token(&mut self, text: &str, offset: usize) -> usize {
+        let mut bytes = text.as_bytes()[offset..].iter();
+        let end = bytes
             .position(|&byte| is_ascii_blank(byte))
-            .unwrap_or(rest);
-        self.token(text, offset..offset + long);
-        offset + (long + 1).min(rest)
+            .map_or(text.len(), |length| offset + length);
+        self.token(text, offset..end);
+        (end + 1).min(text.len())
     }
 
     /// Processes the remaining letters of the plain tokens in the range.
-    fn letters(&mut self, text: &str, offset: usize, range: Range<usize>, work: &mut Work) {
+    fn letters(&mut self, text: &str, offset: usize, range: Range<usize>, work: &mut FastBuffers) {
         let text = &text.as_bytes()[offset..];
         let plain = self.letters.plain();
         let mut open = false;
         work.squeezed.clear();
-        for block in range.start / BLOCK..range.end.div_ceil(BLOCK) {
+        for block in blocks(&range) {
             let inside = inside(&range, block);
             let letters = work.rest.letter.block(block) & work.masks.last.block(block) & inside;
             let blank = work.masks.blank.block(block) & inside;
@@ -147,7 +154,7 @@ impl<S: Sink> Folding<S> {
             }
         }
         self.end_word();
-        self.decorated.turn(Kind::Blank, &mut self.digits);
+        self.decorated.turn(RunKind::Blank, &mut self.digits);
         self.decorated.digits().blank();
         self.settle();
     }

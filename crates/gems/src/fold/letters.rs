@@ -13,27 +13,27 @@ const LETTERS: usize = 0x2000;
 /// Greater than the last code point that the reference transliterates; higher ones become [`BEYOND`].
 const TRANSLITERATED: u32 = 0x1_0000;
 const BEYOND: &str = "[] ";
-/// How many characters a [`Page`] has.
+/// How many characters a [`LetterPage`] has.
 const PAGE: u32 = 0x100;
 
 /// How a recipe maps single characters.
-pub(super) struct Letters {
+pub(super) struct LetterTables {
     simplified: Vec<char>,
-    classes: Vec<Class>,
+    classes: Vec<LetterClass>,
     base: Base,
     /// Where the reference transliterates otherwise than `deunicode`.
     differing: OnceLock<HashMap<char, String>>,
     /// Those of the characters below [`TRANSLITERATED`], made when needed: few texts have characters of many pages.
-    pages: Vec<OnceLock<Page>>,
+    pages: Vec<OnceLock<LetterPage>>,
     plain: OnceLock<Plain>,
 }
 
 /// The concatenated ASCII forms of [`PAGE`] characters, and the end of each.
-struct Page(String, Vec<usize>);
+struct LetterPage(String, Vec<usize>);
 
 /// What a letter maps to when letters become classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum LetterClass {
     /// Vowels and similar letters: deleted.
     Deleted,
     /// The digit of its class.
@@ -42,10 +42,12 @@ pub(super) enum Class {
     Kept,
 }
 
-impl Letters {
+impl LetterTables {
     pub(super) fn of(base: Base) -> &'static Self {
-        static DOCUMENTED: LazyLock<Letters> = LazyLock::new(|| Letters::read(Base::Documented));
-        static RELEASED: LazyLock<Letters> = LazyLock::new(|| Letters::read(Base::Released));
+        static DOCUMENTED: LazyLock<LetterTables> =
+            LazyLock::new(|| LetterTables::read(Base::Documented));
+        static RELEASED: LazyLock<LetterTables> =
+            LazyLock::new(|| LetterTables::read(Base::Released));
         match base {
             Base::Documented => &DOCUMENTED,
             Base::Released => &RELEASED,
@@ -59,13 +61,13 @@ impl Letters {
                 simplified[c as usize] = simple;
             }
         }
-        let mut classes = vec![Class::Kept; LETTERS];
+        let mut classes = vec![LetterClass::Kept; LETTERS];
         for (c, value) in rows(include_str!("../../data/soundex.txt"), base) {
             classes[c as usize] = value
                 .chars()
                 .next()
                 .filter(|&d| d != '-')
-                .map_or(Class::Deleted, Class::Digit);
+                .map_or(LetterClass::Deleted, LetterClass::Digit);
         }
         let pages = (0..TRANSLITERATED / PAGE)
             .map(|_| OnceLock::new())
@@ -100,8 +102,11 @@ impl Letters {
     }
 
     /// Step 9: the class of a letter.
-    pub(super) fn class(&self, c: char) -> Class {
-        self.classes.get(c as usize).copied().unwrap_or(Class::Kept)
+    pub(super) fn class(&self, c: char) -> LetterClass {
+        self.classes
+            .get(c as usize)
+            .copied()
+            .unwrap_or(LetterClass::Kept)
     }
 
     /// Step 10: the transliteration of a lower-case character whose letters have become classes.
@@ -110,19 +115,18 @@ impl Letters {
         let Some(of_page) = self.pages.get(page as usize) else {
             return BEYOND;
         };
-        let Page(text, ends) = of_page.get_or_init(|| self.page(page * PAGE));
+        let LetterPage(text, ends) = of_page.get_or_init(|| self.page(page * PAGE));
         let start = at.checked_sub(1).map_or(0, |before| ends[before]);
         &text[start..ends[at]]
     }
 
     /// The page that starts with a code point.
-    fn page(&self, first: u32) -> Page {
-        let read = || {
+    fn page(&self, first: u32) -> LetterPage {
+        let differing = self.differing.get_or_init(|| {
             let rows = rows(include_str!("../../data/translit.txt"), self.base);
             rows.filter_map(|(c, json)| Some((c, serde_json::from_str(json).ok()?)))
                 .collect()
-        };
-        let differing = self.differing.get_or_init(read);
+        });
         let mut text = String::new();
         let mut ends = Vec::with_capacity(PAGE as usize);
         for code in first..first + PAGE {
@@ -132,16 +136,16 @@ impl Letters {
                 } else {
                     for c in deunicode_char(c).unwrap_or_default().to_lowercase().chars() {
                         match self.class(c) {
-                            Class::Deleted => {}
-                            Class::Digit(digit) => text.push(digit),
-                            Class::Kept => text.push(c),
+                            LetterClass::Deleted => {}
+                            LetterClass::Digit(digit) => text.push(digit),
+                            LetterClass::Kept => text.push(c),
                         }
                     }
                 }
             }
             ends.push(text.len());
         }
-        Page(text, ends)
+        LetterPage(text, ends)
     }
 }
 

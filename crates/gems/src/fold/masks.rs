@@ -5,9 +5,9 @@
 
 use wide::u8x16;
 
-use super::bits::{BLOCK, Bits, Mask, SPAN, in_range, through};
+use super::bits::{BLOCK, Bits, Mask, SPAN, bits, in_range, splat, through};
 use super::characters::sets_apart;
-use super::plain::{Kind, Plain};
+use super::plain::{Plain, PlainKind};
 
 /// A stretch of text of at most [`SPAN`] bytes.
 pub(super) struct Masks {
@@ -55,46 +55,119 @@ impl Block {
     fn of(bytes: &[u8; BLOCK]) -> Self {
         let mut block = Self::default();
         for (i, sixteen) in bytes.as_chunks().0.iter().enumerate() {
-            let b = u8x16::new(*sixteen);
-            let of = |value| u8x16::splat(value);
-            let put = |bits: u8x16| u64::from(bits.to_bitmask()) << (16 * i);
-            let any = |b: u8x16, bytes: &[u8]| {
-                bytes
-                    .iter()
-                    .fold(of(0), |any, &byte| any | b.simd_eq(of(byte)))
-            };
-            let high = put(b);
-            block.blank |= put(b.simd_eq(of(b' ')) | in_range(b, b'\t', 5));
-            block.alphanumeric |= put(in_range(b | of(0x20), b'a', 26) | in_range(b, b'0', 10));
-            block.underscore |= put(b.simd_eq(of(b'_')));
-            block.latin_vowel |= put(any(b | of(0x20), b"aehiouwy"));
-            if high != 0 {
-                let cyrillic = put((b | of(1)).simd_eq(of(0xd1)));
-                let behind = put(in_range(b, 0x80, 0x40));
-                block.cyrillic |= cyrillic;
-                block.upper |= put(b.simd_eq(of(0xd1)));
-                block.behind |= behind;
-                block.late |= put(in_range(b, 0x90, 0x30));
-                // Both cases of а, е, и, о; у, ы, э, ю, я.
-                let vowels = [0x10, 0x15, 0x18, 0x1e, 0x03, 0x0b, 0x0d, 0x0e, 0x0f];
-                block.cyrillic_vowel |= put(any(b & of(0x1f), &vowels));
-                block.other |= high & !cyrillic & !behind;
-            }
+            block.sixteen(u8x16::new(*sixteen), 16 * i);
         }
         block
+    }
+
+    /// Adds the bytes from this one on.
+    #[inline]
+    fn sixteen(&mut self, b: u8x16, at: usize) {
+        let alphanumeric = in_range(b | splat(0x20), b'a', 26) | in_range(b, b'0', 10);
+        self.blank |= bits(b.simd_eq(splat(b' ')) | in_range(b, b'\t', 5)) << at;
+        self.alphanumeric |= bits(alphanumeric) << at;
+        self.underscore |= bits(b.simd_eq(splat(b'_'))) << at;
+        self.latin_vowel |= bits(any_of(b | splat(0x20), b"aehiouwy")) << at;
+        let high = bits(b);
+        if high != 0 {
+            let cyrillic = bits((b | splat(1)).simd_eq(splat(0xd1)));
+            let behind = bits(in_range(b, 0x80, 0x40));
+            self.cyrillic |= cyrillic << at;
+            self.upper |= bits(b.simd_eq(splat(0xd1))) << at;
+            self.behind |= behind << at;
+            self.late |= bits(in_range(b, 0x90, 0x30)) << at;
+            self.cyrillic_vowel |= bits(any_of(b & splat(0x1f), CYRILLIC_VOWELS)) << at;
+            self.other |= (high & !cyrillic & !behind) << at;
+        }
+    }
+}
+
+/// The last five bits of the last bytes of а, е, и, о; у, ы, э, ю, я, in both cases.
+const CYRILLIC_VOWELS: &[u8] = &[0x10, 0x15, 0x18, 0x1e, 0x03, 0x0b, 0x0d, 0x0e, 0x0f];
+
+/// Adds characters by their first bytes in the block that starts here.
+#[inline]
+fn add_others(
+    plain: &Plain,
+    text: &[u8],
+    start: usize,
+    firsts: u64,
+    here: &mut BlockMasks,
+    next: &mut BlockMasks,
+) {
+    for place in Bits(firsts) {
+        let at = start + place;
+        let (kind, length) = plain.kind(&text[at..]);
+        // The end of a stretch must not split a blank.
+        let kind = match kind {
+            PlainKind::Blank if at + 1 >= SPAN => PlainKind::Odd,
+            kind => kind,
+        };
+        let bytes = ((1_u128 << length) - 1) << place;
+        let (bytes, beyond) = (bytes as u64, (bytes >> BLOCK) as u64);
+        here.add(kind, bytes, bytes & !(1 << place));
+        next.add(kind, beyond, beyond);
+    }
+}
+
+/// Those of some second bytes of whose letters six are a short word.
+#[inline]
+fn of_six(plain: &Plain, text: &[u8], block: usize, seconds: u64) -> u64 {
+    Bits(seconds).fold(0, |six, place| {
+        let (kind, _) = plain.kind(&text[block * BLOCK + place - 1..]);
+        six | u64::from(kind == PlainKind::OfSix) << place
+    })
+}
+
+/// Which bytes are one of these.
+#[inline]
+fn any_of(b: u8x16, bytes: &[u8]) -> u8x16 {
+    bytes
+        .iter()
+        .fold(splat(0), |any, &byte| any | b.simd_eq(splat(byte)))
+}
+
+/// The highest bit, as the first of the next block.
+#[inline]
+fn carried(bits: u64) -> u64 {
+    bits >> (BLOCK - 1)
+}
+
+/// The bits of a block in [`Masks`], before vowels are left out.
+#[derive(Default)]
+struct BlockMasks {
+    blank: u64,
+    letter: u64,
+    rare: u64,
+    first: u64,
+    six: u64,
+    odd: u64,
+}
+
+impl BlockMasks {
+    /// Adds the bytes of a character; `behind` are those after its first.
+    #[inline]
+    fn add(&mut self, kind: PlainKind, bytes: u64, behind: u64) {
+        if matches!(kind, PlainKind::Letter | PlainKind::OfSix) {
+            self.letter |= bytes;
+            self.rare |= behind;
+        }
+        match kind {
+            PlainKind::Letter | PlainKind::Mark => {}
+            PlainKind::OfSix => self.six |= behind,
+            PlainKind::Marks => self.first |= bytes,
+            PlainKind::Blank => self.blank |= bytes,
+            PlainKind::Odd => self.odd |= bytes,
+        }
     }
 }
 
 /// The bits in the next block of characters that begin in this block.
 #[derive(Default)]
-struct Next {
+struct NextBlock {
     cyrillic: u64,
     upper: u64,
-    blank: u64,
-    letter: u64,
-    first: u64,
-    six: u64,
-    odd: u64,
+    masks: BlockMasks,
 }
 
 impl Masks {
@@ -114,7 +187,7 @@ impl Masks {
     /// if not, tokens that it could act on are odd.
     pub(super) fn read(&mut self, plain: &Plain, text: &[u8], joined: bool) {
         let blocks = text.len().min(SPAN).div_ceil(BLOCK);
-        let mut next = Next::default();
+        let mut next = NextBlock::default();
         for block in 0..blocks {
             let rest = &text[block * BLOCK..];
             let is = if let Some(bytes) = rest.first_chunk() {
@@ -128,7 +201,7 @@ impl Masks {
         }
         // The text is followed by blanks.
         self.blank.set_block(blocks, u64::MAX);
-        self.letter.set_block(blocks, next.letter);
+        self.letter.set_block(blocks, next.masks.letter);
         self.first.set_block(blocks, u64::MAX);
         self.inner_marks(text, blocks, joined);
     }
@@ -140,62 +213,45 @@ impl Masks {
         text: &[u8],
         block: usize,
         is: &Block,
-        before: &Next,
-    ) -> Next {
-        let top = |bits: u64| bits >> (BLOCK - 1);
+        before: &NextBlock,
+    ) -> NextBlock {
         let cyrillic = is.cyrillic << 1 | before.cyrillic;
         let upper = is.upper << 1 | before.upper;
         // А to Я and а to п are 0xd0 and 0x90 to 0xbf, р to я are 0xd1 and 0x80 to 0x8f.
         let usual = cyrillic & (is.late ^ upper);
-        let mut next = Next {
-            cyrillic: top(is.cyrillic),
-            upper: top(is.upper),
-            ..Next::default()
+        let mut here = BlockMasks {
+            blank: is.blank | before.masks.blank,
+            letter: is.alphanumeric | is.cyrillic | cyrillic | before.masks.letter,
+            rare: cyrillic & !usual | before.masks.rare,
+            first: !is.behind | before.masks.first,
+            six: before.masks.six,
+            odd: is.underscore | before.masks.odd,
         };
-        let mut blank = is.blank | before.blank;
-        let mut letter = is.alphanumeric | is.cyrillic | cyrillic | before.letter;
-        let mut rare = cyrillic & !usual | before.letter;
-        let mut first = !is.behind | before.first;
-        let mut six = before.six;
-        let mut odd = is.underscore | before.odd;
+        let mut next = NextBlock {
+            cyrillic: carried(is.cyrillic),
+            upper: carried(is.upper),
+            ..NextBlock::default()
+        };
         let mut vowel = is.latin_vowel;
         if plain.knows_cyrillic() {
             vowel |= is.cyrillic_vowel & usual;
-            six |= usual;
-            for place in Bits(cyrillic & !usual) {
-                let start = block * BLOCK + place - 1;
-                six |= u64::from(plain.kind(&text[start..]).0 == Kind::OfSix) << place;
-            }
+            here.six |= usual | of_six(plain, text, block, cyrillic & !usual);
         }
-        for place in Bits(is.other) {
-            let (kind, length) = plain.kind(&text[block * BLOCK + place..]);
-            let bytes = ((1_u128 << length) - 1) << place;
-            let (here, there) = (bytes as u64, (bytes >> BLOCK) as u64);
-            let second = here & !(1 << place);
-            if matches!(kind, Kind::Letter | Kind::OfSix) {
-                (letter, next.letter) = (letter | here, next.letter | there);
-                rare |= second;
-            }
-            match kind {
-                Kind::Letter | Kind::Mark => {}
-                Kind::OfSix => (six, next.six) = (six | second, next.six | there),
-                Kind::Marks => (first, next.first) = (first | here, next.first | there),
-                // The end of a stretch must not split it.
-                Kind::Blank if block * BLOCK + place + 1 < SPAN => {
-                    (blank, next.blank) = (blank | here, next.blank | there);
-                }
-                Kind::Blank | Kind::Odd => (odd, next.odd) = (odd | here, next.odd | there),
-            }
-        }
-        self.blank.set_block(block, blank);
-        self.letter.set_block(block, letter);
-        self.last
-            .set_block(block, (is.alphanumeric | usual | rare) & !vowel);
-        self.rare.set_block(block, rare);
-        self.first.set_block(block, first);
-        self.six.set_block(block, six);
-        self.odd.set_block(block, odd);
+        let start = block * BLOCK;
+        add_others(plain, text, start, is.other, &mut here, &mut next.masks);
+        let last = (is.alphanumeric | usual | here.rare) & !vowel;
+        self.set_block(block, &here, last);
         next
+    }
+
+    fn set_block(&mut self, block: usize, bits: &BlockMasks, last: u64) {
+        self.blank.set_block(block, bits.blank);
+        self.letter.set_block(block, bits.letter);
+        self.last.set_block(block, last);
+        self.rare.set_block(block, bits.rare);
+        self.first.set_block(block, bits.first);
+        self.six.set_block(block, bits.six);
+        self.odd.set_block(block, bits.odd);
     }
 
     /// Tokens with a mark between letters are also odd if step 3 or 5 may act on it.
@@ -223,15 +279,15 @@ impl Masks {
 
 #[cfg(test)]
 mod tests {
-    use super::super::letters::Letters;
-    use super::{Kind, Masks, Plain};
+    use super::super::letters::LetterTables;
+    use super::{Masks, Plain, PlainKind};
     use crate::base::Base;
 
     /// Checks the masks of each ASCII and Cyrillic character. NUL is not in the table, so the steps handle it as a
     /// mark.
     fn each(check: impl Fn(&Plain, &Masks, &str)) {
         for base in [Base::Documented, Base::Released] {
-            let plain = Letters::of(base).plain();
+            let plain = LetterTables::of(base).plain();
             let mut masks = Masks::new();
             for c in ('\u{1}'..='\u{7f}').chain('\u{400}'..='\u{47f}') {
                 let text = c.to_string();
@@ -261,11 +317,11 @@ mod tests {
             let [letter, blank, six, odd] = [&masks.letter, &masks.blank, &masks.six, &masks.odd]
                 .map(|mask| mask.block(0) & bytes);
             let seen = match (letter == bytes, blank == bytes, six == 2, odd == 1) {
-                (true, false, false, false) => Kind::Letter,
-                (true, false, true, false) => Kind::OfSix,
-                (false, false, false, false) => Kind::Mark,
+                (true, false, false, false) => PlainKind::Letter,
+                (true, false, true, false) => PlainKind::OfSix,
+                (false, false, false, false) => PlainKind::Mark,
                 // The table does not include blanks.
-                _ => Kind::Odd,
+                _ => PlainKind::Odd,
             };
             assert_eq!(seen, plain.kind(text.as_bytes()).0, "{text:?}");
         });

@@ -40,8 +40,8 @@ use self::characters::characters;
 pub(crate) use self::classes::known;
 use self::decorated::Decorated;
 use self::digits::{Digits, Transliteration};
-use self::letters::Letters;
-pub(crate) use self::parts::{Folded, Pass, end_of_part, fold_in_parts};
+use self::letters::LetterTables;
+pub(crate) use self::parts::{FoldPass, FoldedInto, end_of_part, fold_in_parts};
 use self::words::ShortWords;
 #[cfg(any(test, fuzzing))]
 use self::words::first_joint;
@@ -87,13 +87,15 @@ impl Sink for Vec<Placed> {
 /// A text is transliterated either completely or not at all. If the need for it appears only after digits have been
 /// output that transliteration would have changed, the text is folded again into another sink.
 pub(super) fn fold<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S) -> S {
-    whole(Letters::of(base), new_sink, |folding| folding.fast(text))
+    whole(LetterTables::of(base), new_sink, |folding| {
+        folding.fast(text)
+    })
 }
 
 /// Like [`fold`], but by the steps alone. The fast path must give the same result.
 #[cfg(any(test, fuzzing))]
 pub(super) fn plainly<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S) -> S {
-    let letters = Letters::of(base);
+    let letters = LetterTables::of(base);
     whole(letters, new_sink, |folding| {
         let joint = first_joint(characters(text, letters)).unwrap_or_default();
         for (i, character) in characters(text, letters).enumerate() {
@@ -106,7 +108,7 @@ pub(super) fn plainly<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S)
 
 /// Folds a whole text with one reader.
 fn whole<S: Sink>(
-    letters: &'static Letters,
+    letters: &'static LetterTables,
     new_sink: impl Fn() -> S,
     read: impl Fn(&mut Folding<S>),
 ) -> S {
@@ -130,7 +132,7 @@ fn either<S>(
 
 /// A pass over a text.
 struct Folding<S> {
-    letters: &'static Letters,
+    letters: &'static LetterTables,
     /// Whether step 5 is done.
     joined: bool,
     short_words: ShortWords<'static>,
@@ -144,7 +146,7 @@ struct Folding<S> {
 const MANY: usize = 1024;
 
 impl<S: Sink> Folding<S> {
-    fn new(letters: &'static Letters, transliteration: Transliteration, sink: S) -> Self {
+    fn new(letters: &'static LetterTables, transliteration: Transliteration, sink: S) -> Self {
         let decorated = Decorated::new(Digits::new(letters, transliteration));
         let short_words = ShortWords::new(letters);
         Self {

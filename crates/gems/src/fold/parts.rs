@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::classes::is_ascii_blank;
 use super::digits::Transliteration;
-use super::letters::Letters;
+use super::letters::LetterTables;
 use super::{Folding, Sink};
 use crate::base::Base;
 
@@ -17,7 +17,7 @@ const KEPT: usize = 7;
 
 /// A pass over the parts of a text, in any order.
 #[derive(Debug)]
-pub(crate) struct Pass {
+pub(crate) struct FoldPass {
     base: Base,
     /// Whether a part is known to need transliteration, and so all of them.
     transliterated: AtomicBool,
@@ -25,20 +25,27 @@ pub(crate) struct Pass {
 
 /// What became of the part that starts at `offset` in the text.
 #[derive(Debug)]
-pub(crate) struct Folded<T> {
+pub(crate) struct FoldedInto<T> {
     pub(crate) offset: u64,
     pub(crate) made: T,
     transliteration: Transliteration,
 }
 
-impl Pass {
+impl FoldPass {
+    fn new(base: Base, transliterated: bool) -> Self {
+        Self {
+            base,
+            transliterated: transliterated.into(),
+        }
+    }
+
     /// Folds a part into `sink`; `finish` makes of it what is kept. `None` if the text cannot be folded in parts.
     pub(crate) fn fold<S: Sink, T>(
         &self,
         (text, offset): (&str, u64),
         sink: S,
         finish: impl FnOnce(S) -> T,
-    ) -> Option<Folded<T>> {
+    ) -> Option<FoldedInto<T>> {
         u32::try_from(text.len()).ok()?;
         let needed = self.transliterated.load(Ordering::Relaxed);
         let transliteration = if needed {
@@ -46,7 +53,7 @@ impl Pass {
         } else {
             Transliteration::Needless
         };
-        let mut folding = Folding::new(Letters::of(self.base), transliteration, sink);
+        let mut folding = Folding::new(LetterTables::of(self.base), transliteration, sink);
         folding.joined = offset > 0;
         folding.fast(text);
         if !folding.joined {
@@ -56,7 +63,7 @@ impl Pass {
         if transliteration == Transliteration::Needed {
             self.transliterated.store(true, Ordering::Relaxed);
         }
-        Some(Folded {
+        Some(FoldedInto {
             offset,
             made: finish(sink),
             transliteration,
@@ -68,21 +75,15 @@ impl Pass {
 /// transliteration. Returns the parts in the order of the text.
 pub(crate) fn fold_in_parts<T>(
     base: Base,
-    mut fold: impl FnMut(&Pass) -> Option<Vec<Folded<T>>>,
-) -> Option<Vec<Folded<T>>> {
-    let mut fold = |transliterated: bool| {
-        fold(&Pass {
-            base,
-            transliterated: transliterated.into(),
-        })
-    };
-    let mut parts = fold(false)?;
+    mut fold: impl FnMut(&FoldPass) -> Option<Vec<FoldedInto<T>>>,
+) -> Option<Vec<FoldedInto<T>>> {
+    let mut parts = fold(&FoldPass::new(base, false))?;
     let all = parts
         .iter()
         .map(|part| part.transliteration)
         .fold(Transliteration::Needless, Transliteration::and);
     if all == Transliteration::TooLate {
-        parts = fold(true)?;
+        parts = fold(&FoldPass::new(base, true))?;
     }
     parts.sort_unstable_by_key(|part| part.offset);
     Some(parts)
@@ -128,7 +129,10 @@ pub(crate) fn end_of_part(text: &[u8], from: usize) -> Option<usize> {
 
 /// Whether a token is a word of Latin or Russian letters that step 6 keeps.
 fn is_kept(token: &[u8]) -> bool {
-    let is_letter = |c: char| c.is_ascii_alphabetic() || matches!(c, 'А'..='я');
     str::from_utf8(token)
         .is_ok_and(|token| token.chars().all(is_letter) && token.chars().count() >= KEPT)
+}
+
+fn is_letter(c: char) -> bool {
+    c.is_ascii_alphabetic() || matches!(c, 'А'..='я')
 }

@@ -3,12 +3,12 @@
 
 use super::characters::is_plain_form;
 use super::classes::{is_ascii_blank, is_blank, is_digit, is_word};
-use super::letters::{Class, Letters};
+use super::letters::{LetterClass, LetterTables};
 
 /// The result for a character: up to [`PACKED`] ASCII characters, the first in the lowest byte, and flags for their
 /// and its kind. 0 means that the character is not plain.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Entry(u32);
+pub(super) struct PlainEntry(u32);
 
 /// The maximum number of characters that a letter maps to.
 pub(super) const PACKED: usize = 3;
@@ -30,7 +30,7 @@ const OF_SIX: u32 = 1 << 30;
 /// A letter that makes the text a transliterated one.
 const TRANSLITERATED: u32 = 1 << 31;
 
-impl Entry {
+impl PlainEntry {
     fn new(flags: u32, becomes: &str) -> Option<Self> {
         let packed = becomes
             .bytes()
@@ -119,15 +119,15 @@ const PUNCTUATION_COUNT: usize = 0x40;
 /// The results for plain characters under a recipe.
 pub(super) struct Plain {
     /// Indexed by code point; the punctuation follows at [`TWO_BYTES`].
-    entries: Box<[Entry; TWO_BYTES + PUNCTUATION_COUNT]>,
+    entries: Box<[PlainEntry; TWO_BYTES + PUNCTUATION_COUNT]>,
     /// See [`Self::by_last_byte`].
-    by_last_byte: Box<[Entry; 256]>,
+    by_last_byte: Box<[PlainEntry; 256]>,
     knows_cyrillic: bool,
 }
 
 /// How the steps after the fourth see a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum PlainKind {
     Letter,
     /// A two-byte letter of which six are a short word.
     OfSix,
@@ -141,8 +141,8 @@ pub(super) enum Kind {
 }
 
 impl Plain {
-    pub(super) fn new(letters: &Letters) -> Self {
-        let mut entries = Box::new([Entry::default(); TWO_BYTES + PUNCTUATION_COUNT]);
+    pub(super) fn new(letters: &LetterTables) -> Self {
+        let mut entries = Box::new([PlainEntry::default(); TWO_BYTES + PUNCTUATION_COUNT]);
         for (code, entry) in (0..TWO_BYTES as u32)
             .chain(PUNCTUATION_START..)
             .zip(entries.iter_mut())
@@ -151,7 +151,7 @@ impl Plain {
                 .and_then(|c| entry_of(letters, c))
                 .unwrap_or_default();
         }
-        let mut by_last_byte = Box::new([Entry::default(); 256]);
+        let mut by_last_byte = Box::new([PlainEntry::default(); 256]);
         // A word may end before the first byte of a blank.
         by_last_byte[usize::from(BLANK_OF_TWO)] = entries[NO_BREAK_SPACE as usize];
         for c in ('\0'..='\x7f').chain('А'..='я') {
@@ -175,69 +175,69 @@ impl Plain {
     /// The result for an ASCII letter or for `А` to `Я` and `а` to `я`, by its last byte, and for a blank by its
     /// first byte. All of these bytes are distinct.
     #[inline]
-    pub(super) fn by_last_byte(&self, byte: u8) -> Entry {
+    pub(super) fn by_last_byte(&self, byte: u8) -> PlainEntry {
         self.by_last_byte[usize::from(byte)]
     }
 
     /// The result for the plain letter whose last byte is at `last`, or for the blank whose first byte is there.
     #[inline]
-    pub(super) fn letter(&self, text: &[u8], last: usize) -> Entry {
+    pub(super) fn letter(&self, text: &[u8], last: usize) -> PlainEntry {
         match text[last] {
             byte @ (0..=0x7f | BLANK_OF_TWO) => self.by_last_byte[usize::from(byte)],
             second => self.two_bytes(text[last - 1], second),
         }
     }
 
-    fn two_bytes(&self, first: u8, second: u8) -> Entry {
+    fn two_bytes(&self, first: u8, second: u8) -> PlainEntry {
         self.entries[usize::from(first & 0x1f) << 6 | usize::from(second & 0x3f)]
     }
 
     /// The kind of the first character of `text`, and its length in bytes if it is plain.
-    pub(super) fn kind(&self, text: &[u8]) -> (Kind, usize) {
+    pub(super) fn kind(&self, text: &[u8]) -> (PlainKind, usize) {
         let (entry, length) = self.next(text);
         let kind = if entry.is(LETTER) {
             if entry.is(OF_SIX) {
-                Kind::OfSix
+                PlainKind::OfSix
             } else {
-                Kind::Letter
+                PlainKind::Letter
             }
         } else if entry.is(ELLIPSIS) {
-            Kind::Marks
+            PlainKind::Marks
         } else if entry.is(MARK) && !(entry.is(OF_SIX) && self.next(&text[length..]).0.is(OF_SIX)) {
-            Kind::Mark
+            PlainKind::Mark
         } else if entry.is(BLANK)
             && length == 2
             && (text.len() == 2 || self.next(&text[2..]).0.is(LETTER | MARK | BLANK))
         {
             // A combining character would form one piece with it.
-            Kind::Blank
+            PlainKind::Blank
         } else {
             // Six marks may also be a short word, but nobody writes that.
-            return (Kind::Odd, 1);
+            return (PlainKind::Odd, 1);
         };
         (kind, length)
     }
 
     /// The entry of the next character, and its length if it is plain.
-    fn next(&self, text: &[u8]) -> (Entry, usize) {
+    fn next(&self, text: &[u8]) -> (PlainEntry, usize) {
         match *text {
             [byte @ 0..=0x7f, ..] => (self.entries[usize::from(byte)], 1),
             [first @ 0xc2..=0xdf, second, ..] => (self.two_bytes(first, second), 2),
             [first, second, third, ..] if [first, second] == PUNCTUATION => {
                 (self.entries[TWO_BYTES + usize::from(third & 0x3f)], 3)
             }
-            _ => (Entry::default(), 1),
+            _ => (PlainEntry::default(), 1),
         }
     }
 }
 
 /// The entry of a character, if it is plain.
-fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
+fn entry_of(letters: &LetterTables, c: char) -> Option<PlainEntry> {
     if c == NO_BREAK_SPACE || c.is_ascii() && is_ascii_blank(c as u8) {
-        return Entry::new(0, char::from(END).encode_utf8(&mut [0]));
+        return PlainEntry::new(0, char::from(END).encode_utf8(&mut [0]));
     }
     if c == '…' {
-        return Entry::new(MARK | ELLIPSIS, "");
+        return PlainEntry::new(MARK | ELLIPSIS, "");
     }
     if c == '_' || !is_plain_form(c) {
         return None;
@@ -250,7 +250,9 @@ fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
     let six = if letters.is_of_six(simple) { OF_SIX } else { 0 };
     // Masks support only letters of one and two bytes, and short words of six only with two-byte letters.
     match (is_word(lower), is_word(simple), c.len_utf8()) {
-        (false, false, _) if !is_blank(lower) && !is_blank(simple) => Entry::new(MARK | six, ""),
+        (false, false, _) if !is_blank(lower) && !is_blank(simple) => {
+            PlainEntry::new(MARK | six, "")
+        }
         // None of the marks that step 4 turns into letters is one that step 3 acts on.
         (_, true, 2) if !is_blank(lower) => letter(letters, simple, LETTER | six),
         (_, true, 1) if six == 0 && !is_blank(lower) => letter(letters, simple, LETTER),
@@ -259,21 +261,23 @@ fn entry_of(letters: &Letters, c: char) -> Option<Entry> {
 }
 
 /// The entry of a simplified letter, if it maps to a few digits and marks.
-fn letter(letters: &Letters, simple: char, flags: u32) -> Option<Entry> {
+fn letter(letters: &LetterTables, simple: char, flags: u32) -> Option<PlainEntry> {
     match letters.class(simple) {
-        Class::Deleted => Entry::new(flags, ""),
-        Class::Digit(digit) => Entry::new(flags, &digit.to_string()),
-        Class::Kept if simple.is_ascii_digit() => Entry::new(flags, &simple.to_string()),
+        LetterClass::Deleted => PlainEntry::new(flags, ""),
+        LetterClass::Digit(digit) => PlainEntry::new(flags, &digit.to_string()),
+        LetterClass::Kept if simple.is_ascii_digit() => PlainEntry::new(flags, &simple.to_string()),
         // A digit of another script alone does not make the text a transliterated one.
-        Class::Kept if is_digit(simple) => None,
-        Class::Kept => {
+        LetterClass::Kept if is_digit(simple) => None,
+        LetterClass::Kept => {
             let becomes = letters.transliterate(simple);
-            let simple =
-                |c: char| c.is_ascii_digit() || c.is_ascii() && !is_word(c) && !is_blank(c);
-            becomes
-                .chars()
-                .all(simple)
-                .then(|| Entry::new(flags | TRANSLITERATED, becomes))?
+            if !becomes.chars().all(is_digit_or_mark) {
+                return None;
+            }
+            PlainEntry::new(flags | TRANSLITERATED, becomes)
         }
     }
+}
+
+fn is_digit_or_mark(c: char) -> bool {
+    c.is_ascii_digit() || c.is_ascii() && !is_word(c) && !is_blank(c)
 }

@@ -34,7 +34,7 @@ pub(super) struct Read {
 /// Finds decorated tokens, block by block: (start of the text or a blank), marks, at most one blank, a word, any
 /// blanks, marks, (a blank or the end). Holds the carries from the previous block.
 #[derive(Default)]
-struct Decorated([bool; 7]);
+struct DecoratedMasks([bool; 7]);
 
 /// The bytes of a block after short words are removed; each has one kind.
 struct Kinds {
@@ -44,7 +44,7 @@ struct Kinds {
     mark: u64,
 }
 
-impl Decorated {
+impl DecoratedMasks {
     /// The blanks after decorated tokens. `opening` has the marks that tokens begin with, `first` the first bytes of
     /// characters.
     #[inline]
@@ -98,7 +98,7 @@ impl Rest {
     /// the row.
     pub(super) fn read(&mut self, row: &Row, used: bool, last: bool) -> Read {
         let Row { masks, range } = row;
-        let mut decorated = Decorated::default();
+        let mut decorated = DecoratedMasks::default();
         // Whether the rest of a token begins at the first byte of the block.
         let mut begins = 1;
         // Where the next decorated token may begin.

@@ -21,20 +21,39 @@ pub(super) fn drop_short(masks: &Masks, length: usize, dropped: &mut Mask) {
     };
     let mut reaching = 0;
     for start in (0..length).step_by(LANES * WINDOW) {
-        let byte = |lane| (start + lane * WINDOW) / 8;
-        let windows = |mask: &Mask| array::from_fn(|lane| mask.from(byte(lane)));
         let windows = Windows::new(
-            windows(&masks.blank),
-            windows(&masks.letter),
-            windows(&masks.first),
-            windows(&masks.six),
+            windows(&masks.blank, start),
+            windows(&masks.letter, start),
+            windows(&masks.first, start),
+            windows(&masks.six, start),
             &mut before,
         );
         for (lane, bits) in windows.dropped().to_array().into_iter().enumerate() {
-            dropped.set_from(byte(lane), bits | reaching);
+            dropped.set_from(first_byte(start, lane), bits | reaching);
             reaching = bits >> WINDOW;
         }
     }
+}
+
+/// The byte of a mask that a window begins with.
+fn first_byte(start: usize, lane: usize) -> usize {
+    (start + lane * WINDOW) / 8
+}
+
+/// The bits of a mask in each window.
+#[inline]
+fn windows(mask: &Mask, start: usize) -> [u64; LANES] {
+    array::from_fn(|lane| mask.from(first_byte(start, lane)))
+}
+
+/// The bits that follow those of the windows; `before` is the last bit of the windows before.
+#[inline]
+fn following(windows: [u64; LANES], before: &mut u64) -> u64x4 {
+    u64x4::new(windows.map(|bits| {
+        let up = bits << 1 | *before;
+        *before = bits >> (WINDOW - 1) & 1;
+        up
+    }))
 }
 
 /// The last bits before windows.
@@ -63,16 +82,8 @@ impl Windows {
         six: [u64; LANES],
         before: &mut Before,
     ) -> Self {
-        let up = |bits: [u64; LANES], before: &mut u64| {
-            let up = bits.map(|bits| {
-                let up = bits << 1 | *before;
-                *before = bits >> (WINDOW - 1) & 1;
-                up
-            });
-            u64x4::new(up)
-        };
-        let (behind_blank, behind_letter) =
-            (up(blank, &mut before.blank), up(letter, &mut before.letter));
+        let behind_blank = following(blank, &mut before.blank);
+        let behind_letter = following(letter, &mut before.letter);
         let (blank, letter) = (u64x4::new(blank), u64x4::new(letter));
         Self {
             starts: behind_blank & !blank & u64x4::splat((1 << WINDOW) - 1),

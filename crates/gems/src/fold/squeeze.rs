@@ -2,7 +2,7 @@
 //! letter has a digit and whether it is the last of its word.
 
 use super::bits::{BLOCK, Bits, SPAN};
-use super::plain::{END, Entry, PACKED};
+use super::plain::{END, PACKED, PlainEntry};
 
 /// How many digits of a word are kept.
 const KEPT: u32 = 4;
@@ -14,7 +14,7 @@ pub(super) struct Squeezed {
     digits: Box<[u8; ROOM]>,
     /// For each digit, the position of its letter's last byte in the stretch.
     places: Box<[u16; ROOM]>,
-    state: State,
+    state: SqueezeState,
 }
 
 /// Room for the maximum number of digits, because no letter maps to more than [`PACKED`], and for one that is written
@@ -23,7 +23,7 @@ const ROOM: usize = (SPAN * PACKED + 1).next_power_of_two();
 
 /// Passed and returned by value, so that it stays in registers: each letter depends on the state after the previous one.
 #[derive(Clone, Copy)]
-struct State {
+struct SqueezeState {
     /// The number of digits.
     count: usize,
     /// The last result that was not empty.
@@ -34,7 +34,7 @@ struct State {
     flags: u32,
 }
 
-impl State {
+impl SqueezeState {
     const START: Self = Self {
         count: 0,
         last: END,
@@ -49,17 +49,17 @@ impl Squeezed {
         Self {
             digits: vec![0; ROOM].try_into().expect(room),
             places: vec![0; ROOM].try_into().expect(room),
-            state: State::START,
+            state: SqueezeState::START,
         }
     }
 
     pub(super) fn clear(&mut self) {
-        self.state = State::START;
+        self.state = SqueezeState::START;
     }
 
     /// Takes the letters of a block by their last bytes, and the blanks after words.
     #[inline]
-    pub(super) fn letters(&mut self, block: usize, last: u64, entry: impl Fn(usize) -> Entry) {
+    pub(super) fn letters(&mut self, block: usize, last: u64, entry: impl Fn(usize) -> PlainEntry) {
         let mut state = self.state;
         for at in Bits(last) {
             let mut entry = entry(at);
@@ -76,8 +76,8 @@ impl Squeezed {
 
     /// Takes the first character of a letter's result, if any.
     #[inline]
-    fn one(&mut self, state: State, entry: Entry, place: u16) -> State {
-        let State {
+    fn one(&mut self, state: SqueezeState, entry: PlainEntry, place: u16) -> SqueezeState {
+        let SqueezeState {
             count,
             last,
             length,
@@ -87,7 +87,7 @@ impl Squeezed {
         let new = entry.digit() & u32::from(code != last);
         self.digits[count % ROOM] = if length == KEPT { CUT } else { code };
         self.places[count % ROOM] = place;
-        State {
+        SqueezeState {
             count: count + (new & u32::from(length <= KEPT)) as usize,
             last: if entry.is_nothing() { last } else { code },
             // A mark inside a word counts as one of the kept characters, but does not cause squeezing or cutting.
@@ -98,7 +98,7 @@ impl Squeezed {
 
     /// Whether one of the letters makes the text a transliterated one.
     pub(super) fn is_transliterated(&self) -> bool {
-        Entry::any_is_transliterated(self.state.flags)
+        PlainEntry::any_is_transliterated(self.state.flags)
     }
 
     /// The digits, and for each the position of its letter's last byte in the stretch.

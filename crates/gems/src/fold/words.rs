@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::characters::Placed;
 use super::classes::{is_blank, is_word};
-use super::letters::Letters;
+use super::letters::LetterTables;
 
 /// Step 5: the range of characters to leave out, by index: the first run of junk that is enclosed by two word
 /// characters. `None` if there is none.
@@ -14,12 +14,6 @@ pub(super) fn first_joint(characters: impl Iterator<Item = Placed>) -> Option<Ra
     // A stretch is at most one word character and all the junk after it: its first and its last word character.
     let mut first: Option<usize> = None;
     let mut last: Option<usize> = None;
-    let joint = |first: Option<usize>, last: Option<usize>| {
-        first
-            .zip(last)
-            .filter(|(first, last)| *last >= first + 2)
-            .map(|(first, last)| first + 1..last)
-    };
     for (i, (c, _)) in characters.enumerate() {
         if c == '_' {
             *(if first.is_none() {
@@ -42,19 +36,25 @@ pub(super) fn first_joint(characters: impl Iterator<Item = Placed>) -> Option<Ra
     joint(first, last)
 }
 
+/// The junk between two characters.
+fn joint(first: Option<usize>, last: Option<usize>) -> Option<Range<usize>> {
+    let (first, last) = (first?, last?);
+    (last >= first + 2).then_some(first + 1..last)
+}
+
 /// The longest prefix that a word can lose.
 const LONGEST: usize = 6;
 
 /// Step 6: drops the short beginnings of words, and so all short words.
 pub(super) struct ShortWords<'l> {
-    letters: &'l Letters,
+    letters: &'l LetterTables,
     /// The first characters of a word, until it is known how many of them are dropped.
     head: Vec<Placed>,
     decided: bool,
 }
 
 impl<'l> ShortWords<'l> {
-    pub(super) fn new(letters: &'l Letters) -> Self {
+    pub(super) fn new(letters: &'l LetterTables) -> Self {
         Self {
             letters,
             head: Vec::with_capacity(LONGEST + 1),
@@ -84,18 +84,31 @@ impl<'l> ShortWords<'l> {
     }
 
     fn decide(&mut self, out: &mut impl FnMut(Placed)) {
-        let word = |i: usize| self.head.get(i).is_some_and(|&(c, _)| is_word(c));
-        let edge = |length: usize| word(length - 1) != word(length);
         let short = (1..LONGEST)
             .rev()
-            .find(|&length| length <= self.head.len() && edge(length));
-        let six = || {
-            let six = self.head.get(..LONGEST)?;
-            (six.iter().all(|&(c, _)| self.letters.is_of_six(c)) && edge(LONGEST))
-                .then_some(LONGEST)
+            .find(|&length| length <= self.head.len() && self.is_edge(length));
+        let dropped = match short {
+            Some(short) => short,
+            None if self.is_six() => LONGEST,
+            None => 0,
         };
-        let dropped = short.or_else(six).unwrap_or(0);
         self.head.drain(..).skip(dropped).for_each(out);
         self.decided = true;
+    }
+
+    /// Whether a word begins or ends behind so many characters.
+    fn is_edge(&self, length: usize) -> bool {
+        self.is_word(length - 1) != self.is_word(length)
+    }
+
+    fn is_word(&self, place: usize) -> bool {
+        self.head.get(place).is_some_and(|&(c, _)| is_word(c))
+    }
+
+    /// Whether the word begins with six letters that it loses.
+    fn is_six(&self) -> bool {
+        self.head.get(..LONGEST).is_some_and(|six| {
+            six.iter().all(|&(c, _)| self.letters.is_of_six(c)) && self.is_edge(LONGEST)
+        })
     }
 }

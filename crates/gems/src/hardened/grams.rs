@@ -121,57 +121,54 @@ impl Grams {
 
     /// Takes sounds behind a gram of sounds.
     fn take_sounds(&mut self) {
-        let symbols = &self.symbols[..];
-        let count = symbols.len() - CURRENT;
+        let count = self.symbols.len() - CURRENT;
         if self.sums.len() < count {
             self.sums.resize(count, 0);
             self.eligible.resize(count, 0);
         }
-        let (former, next) = (symbols[..count].as_chunks(), symbols[CURRENT..].as_chunks());
-        let (sums, all) = (&mut self.sums[..count], &mut self.eligible[..count]);
-        let change = |former: &Symbol, next: &Symbol| {
-            let of =
-                |table: &[u64; 16], symbol: &Symbol| table[symbol.code() as usize % table.len()];
-            of(&NUMBERS, next).wrapping_sub(of(&FORMER, former))
+        let eligible = self.roll(count);
+        for &i in &self.eligible[..eligible] {
+            let at = i as usize;
+            self.ended.push(Gram {
+                number: self.count + u64::from(i),
+                rank: mix(self.sums[at]),
+                first: self.symbols[at + 1].end(),
+                last: self.symbols[at + CURRENT].end(),
+            });
+        }
+        self.count += count as u64;
+    }
+
+    /// Computes the sums of so many grams. Returns how many of them can be selected.
+    fn roll(&mut self, count: usize) -> usize {
+        let (former, next) = (&self.symbols[..count], &self.symbols[CURRENT..]);
+        let (former, next) = (former.as_chunks(), next.as_chunks());
+        let sums = &mut self.sums[..count];
+        let mut eligible = EligibleGrams {
+            numbers: &mut self.eligible[..count],
+            count: 0,
         };
-        let (mut sum, mut eligible) = (self.sum, 0);
-        let mut note = |i: u32, sum: u64| {
-            // Written in any case, because whether it counts cannot be predicted.
-            all[eligible] = i;
-            eligible += usize::from(is_eligible(sum));
-        };
+        let mut sum = self.sum;
         // Two at a time, because the second need not wait for the first.
         let pairs = former.0.iter().zip(next.0).zip(sums.as_chunks_mut().0);
         for (i, (([a, b], [c, d]), sums)) in (0..).step_by(2).zip(pairs) {
-            let [first, second] = [change(a, c), change(b, d)];
+            let [first, second] = [change(*a, *c), change(*b, *d)];
             let both = first.wrapping_mul(BASE).wrapping_add(second);
             let next = [
                 sum.wrapping_mul(BASE).wrapping_add(first),
                 sum.wrapping_mul(SQUARE).wrapping_add(both),
             ];
-            note(i, next[0]);
-            note(i + 1, next[1]);
+            eligible.note(i, next[0]);
+            eligible.note(i + 1, next[1]);
             (*sums, sum) = (next, next[1]);
         }
-        if let ([a], [c], [.., last]) = (former.1, next.1, &mut *sums) {
-            sum = sum.wrapping_mul(BASE).wrapping_add(change(a, c));
+        if let ([a], [c], [.., last]) = (former.1, next.1, sums) {
+            sum = sum.wrapping_mul(BASE).wrapping_add(change(*a, *c));
             *last = sum;
-            note(count as u32 - 1, sum);
+            eligible.note(count as u32 - 1, sum);
         }
         self.sum = sum;
-        let gram = |i: &u32| {
-            let at = *i as usize;
-            let [first, last] = [1, CURRENT].map(|of| symbols[at + of].end());
-            Gram {
-                number: self.count + u64::from(*i),
-                rank: mix(sums[at]),
-                first,
-                last,
-            }
-        };
-        self.ended
-            .extend(self.eligible[..eligible].iter().map(gram));
-        self.count += count as u64;
+        eligible.count
     }
 
     /// Takes any symbols behind those of the current gram; returns the number of symbols before the last gram.
@@ -212,6 +209,28 @@ impl Grams {
     pub(super) fn count(&self) -> u64 {
         self.count
     }
+}
+
+/// The numbers of the grams that can be selected.
+struct EligibleGrams<'a> {
+    numbers: &'a mut [u32],
+    count: usize,
+}
+
+impl EligibleGrams<'_> {
+    #[inline]
+    fn note(&mut self, number: u32, sum: u64) {
+        // Written in any case, because whether it counts cannot be predicted.
+        self.numbers[self.count] = number;
+        self.count += usize::from(is_eligible(sum));
+    }
+}
+
+/// What a sound adds to the sum when one leaves the gram and the next enters it.
+#[inline]
+fn change(former: Symbol, next: Symbol) -> u64 {
+    NUMBERS[next.code() as usize % NUMBERS.len()]
+        .wrapping_sub(FORMER[former.code() as usize % FORMER.len()])
 }
 
 fn is_eligible(sum: u64) -> bool {

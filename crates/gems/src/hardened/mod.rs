@@ -126,14 +126,12 @@ impl Hardened {
             .into_iter()
             .map(|gram| gram.rank)
             .collect();
-        let probe = |gram: Gram| Probe {
-            placed: gem(gram, &undone),
-            kept: kept.contains(&gram.rank),
-        };
+        let probes = probes.finish(grams.count()).into_iter();
         probes
-            .finish(grams.count())
-            .into_iter()
-            .map(probe)
+            .map(|gram| Probe {
+                placed: gem(gram, &undone),
+                kept: kept.contains(&gram.rank),
+            })
             .collect()
     }
 
@@ -151,8 +149,9 @@ impl Hardened {
         let undone = undone(text);
         let mut folded = Vec::new();
         symbols(undone.text(), |symbols| {
-            let place = |symbol: &Symbol| undone.source(symbol.end(), symbol.end());
-            folded.extend(symbols.iter().map(|symbol| (symbol.shown(), place(symbol))));
+            for symbol in symbols {
+                folded.push((symbol.shown(), undone.source(symbol.end(), symbol.end())));
+            }
         });
         folded
     }
@@ -170,21 +169,15 @@ impl Hardened {
         symbols
             .chunks(AT_ONCE)
             .for_each(|some| grams.take(some, |grams| selection.take(grams)));
-        let place = |number: u64| folded[number as usize - 1].1;
-        let gem = |gram: Gram| {
-            let place = Place {
-                start: place(gram.first).start,
-                end: place(gram.last).end,
-            };
-            PlacedGem {
+        let selected = selection.finish(grams.count()).into_iter();
+        selected
+            .map(|gram| PlacedGem {
                 gem: gram.gem(),
-                place: Some(place),
-            }
-        };
-        selection
-            .finish(grams.count())
-            .into_iter()
-            .map(gem)
+                place: Some(Place {
+                    start: folded[gram.first as usize - 1].1.start,
+                    end: folded[gram.last as usize - 1].1.end,
+                }),
+            })
             .collect()
     }
 }

@@ -18,29 +18,21 @@ const LEAST: usize = 16;
 /// Each choice depends on the previous one. Nevertheless, two books with the same passage make the same choices after
 /// some distance into it: sooner or later both happen to choose the same gem.
 pub(super) fn posted(gems: &[PlacedGem]) -> Vec<bool> {
-    let start = |at: usize| gems[at].place.map_or(0, |place| place.start);
-    let length = |at: usize| {
-        gems[at]
-            .place
-            .map_or(0, |place| place.end.saturating_sub(place.start))
-    };
-    let far = match gems.len() {
-        0 | 1 => 0,
-        count => {
-            start(count - 1)
-                .saturating_sub(start(0))
-                .saturating_mul(FARTHEST)
-                / (count as u64 - 1)
+    let far = match gems {
+        [first, .., last] => {
+            let all = start(last).saturating_sub(start(first));
+            all.saturating_mul(FARTHEST) / (gems.len() as u64 - 1)
         }
+        _ => 0,
     };
     let mut posted = vec![false; gems.len()];
     let (mut last, mut next) = (0, LEAST_STEP - 1);
     while next < gems.len() {
         let end = gems.len().min(next + 1 + MOST_STEP - LEAST_STEP);
-        let from = start(last).saturating_add(far);
-        let near = (next..end).filter(|&at| start(at) <= from);
+        let from = start(&gems[last]).saturating_add(far);
+        let near = (next..end).filter(|&at| start(&gems[at]) <= from);
         let chosen = near
-            .min_by_key(|&at| (length(at), gems[at].gem))
+            .min_by_key(|&at| (length(&gems[at]), gems[at].gem))
             .unwrap_or(next);
         posted[chosen] = true;
         (last, next) = (chosen, chosen + LEAST_STEP);
@@ -53,6 +45,15 @@ pub(super) fn posted(gems: &[PlacedGem]) -> Vec<bool> {
         .take(missing)
         .for_each(|at| posted[at] = true);
     posted
+}
+
+fn start(gem: &PlacedGem) -> u64 {
+    gem.place.map_or(0, |place| place.start)
+}
+
+fn length(gem: &PlacedGem) -> u64 {
+    gem.place
+        .map_or(0, |place| place.end.saturating_sub(place.start))
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ use super::sounds::Sound;
 /// How a character affects a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub(crate) enum ReadingKind {
     /// Ends a word.
     End,
     /// Has a place in a word, and usually a sound.
@@ -54,7 +54,7 @@ impl Script {
 ///      kind    vote    up to three sounds, four bits each, for each script
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Reading(u64);
+pub(crate) struct CharacterReading(u64);
 
 const VOTE: u32 = 4;
 const SOUNDS: u32 = 16;
@@ -64,11 +64,11 @@ const MOST_SOUNDS: u32 = 3;
 /// The votes by their names in the table: the scripts, in their order, and a Latin letter that may also be a turned one.
 const VOTES: [&str; 5] = ["L", "C", "O", "T", "U"];
 
-impl Reading {
+impl CharacterReading {
     #[inline]
-    pub(crate) fn kind(self) -> Kind {
-        const KINDS: [Kind; 16] = {
-            let mut kinds = [Kind::End; 16];
+    pub(crate) fn kind(self) -> ReadingKind {
+        const KINDS: [ReadingKind; 16] = {
+            let mut kinds = [ReadingKind::End; 16];
             let mut i = 0;
             while i < ALL_KINDS.len() {
                 kinds[ALL_KINDS[i].1 as usize] = ALL_KINDS[i].1;
@@ -92,6 +92,21 @@ impl Reading {
         (self.0 >> VOTE) as u32 & 0x3f
     }
 
+    /// Its row in [`Usual`].
+    fn usual_row(self, script: Script) -> u8 {
+        let mut votes = Votes::default();
+        votes.add(self);
+        let is_usual = votes.decide(script) == script;
+        match (self.kind(), self.sounds(script)) {
+            (ReadingKind::Letter, 0) if is_usual => VOWEL,
+            (ReadingKind::Letter, sound) if is_usual && sound < 1 << SOUND_BITS => {
+                CONSONANT | sound as u8
+            }
+            (ReadingKind::Letter | ReadingKind::Digit | ReadingKind::Sign, _) => UNUSUAL,
+            _ => SILENT,
+        }
+    }
+
     /// The only script that it can be of.
     pub(super) fn script(self) -> Option<Script> {
         match self.vote() / VOTE_BITS {
@@ -110,12 +125,21 @@ impl Reading {
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Votes(u64);
 
+/// The place in [`VOTES`] of a Latin letter that may also be a turned one.
+const UNSURE: u32 = 4;
+
+/// The bits of a counter at this place.
+#[inline]
+fn counter(place: u32) -> u64 {
+    ((1 << VOTE_BITS) - 1) << (VOTE_BITS * place)
+}
+
 /// The bits of a counter, which are enough for the letters that are read at a time.
 const VOTE_BITS: u32 = 10;
 
 impl Votes {
     #[inline]
-    pub(super) fn add(&mut self, reading: Reading) {
+    pub(super) fn add(&mut self, reading: CharacterReading) {
         self.0 += 1 << reading.vote();
     }
 
@@ -123,8 +147,11 @@ impl Votes {
     #[inline]
     pub(super) fn decide(self, before: Script) -> Script {
         let cast = self.0 >> VOTE_BITS;
-        let of = |place: u32| ((1 << VOTE_BITS) - 1) << (VOTE_BITS * place);
-        let others = !(of(before as u32) | if before == Script::Latin { of(4) } else { 0 });
+        let mut own = counter(before as u32);
+        if before == Script::Latin {
+            own |= counter(UNSURE);
+        }
+        let others = !own;
         // Most words have letters of one script only.
         if cast & others == 0 {
             before
@@ -134,41 +161,40 @@ impl Votes {
     }
 
     fn most(self, before: Script) -> Script {
-        let of = |place: u32| self.0 >> (VOTE_BITS * (place + 1)) & ((1 << VOTE_BITS) - 1);
-        let unsure = of(4);
-        let votes = |script: Script| {
-            let also = match script {
-                Script::Latin if of(Script::Turned as u32) == 0 && before != Script::Turned => {
-                    unsure
-                }
-                Script::Turned if of(Script::Turned as u32) > 0 || before == Script::Turned => {
-                    unsure
-                }
-                _ => 0,
-            };
-            of(script as u32) + also
+        let mut votes = Script::ALL.map(|script| self.of(script as u32));
+        // Letters that may be turned are, if others are or were.
+        let unsure = if votes[Script::Turned as usize] > 0 || before == Script::Turned {
+            Script::Turned
+        } else {
+            Script::Latin
         };
-        let most = Script::ALL.into_iter().map(votes).max().unwrap_or(0);
-        if votes(before) == most {
+        votes[unsure as usize] += self.of(UNSURE);
+        let most = votes.into_iter().max().unwrap_or(0);
+        if votes[before as usize] == most {
             return before;
         }
         Script::ALL
             .into_iter()
-            .find(|script| votes(*script) == most)
+            .find(|script| votes[*script as usize] == most)
             .unwrap_or(before)
+    }
+
+    /// The votes at a place of [`VOTES`].
+    fn of(self, place: u32) -> u64 {
+        self.0 >> (VOTE_BITS * (place + 1)) & counter(0)
     }
 }
 
 /// The kinds by their names in the table.
-const ALL_KINDS: [(&str, Kind); 8] = [
-    ("letter", Kind::Letter),
-    ("digit", Kind::Digit),
-    ("sign", Kind::Sign),
-    ("ignored", Kind::Ignored),
-    ("joint", Kind::Joint),
-    ("hyphen", Kind::Hyphen),
-    ("blank", Kind::Blank),
-    ("line", Kind::Line),
+const ALL_KINDS: [(&str, ReadingKind); 8] = [
+    ("letter", ReadingKind::Letter),
+    ("digit", ReadingKind::Digit),
+    ("sign", ReadingKind::Sign),
+    ("ignored", ReadingKind::Ignored),
+    ("joint", ReadingKind::Joint),
+    ("hyphen", ReadingKind::Hyphen),
+    ("blank", ReadingKind::Blank),
+    ("line", ReadingKind::Line),
 ];
 
 /// How a text is usually read in words of one script, byte by byte: a row for each pair of a byte and the one before. The
@@ -201,39 +227,32 @@ const PAGE_AFTER: [u16; 256] = {
 };
 
 impl Usual {
-    fn new(script: Script, all: &[Reading]) -> Self {
-        let row = |reading: &Reading| {
-            let mut votes = Votes::default();
-            votes.add(*reading);
-            let sounds = reading.sounds(script);
-            match reading.kind() {
-                Kind::Letter if votes.decide(script) == script && sounds == 0 => VOWEL,
-                Kind::Letter if votes.decide(script) == script && sounds < 1 << SOUND_BITS => {
-                    CONSONANT | sounds as u8
-                }
-                Kind::Letter | Kind::Digit | Kind::Sign => UNUSUAL,
-                _ => SILENT,
-            }
-        };
-        let of = |lead: usize, byte: usize| match (lead, byte) {
-            (0, ..0x80) => row(&all[byte]),
+    fn new(script: Script, all: &[CharacterReading]) -> Self {
+        Self(Box::new(std::array::from_fn(|i| {
+            Self::row_of_byte(script, all, i >> 8, i & 0xff)
+        })))
+    }
+
+    /// The row of a byte behind one of [`LEADS`].
+    fn row_of_byte(script: Script, all: &[CharacterReading], lead: usize, byte: usize) -> u8 {
+        match (lead, byte) {
+            (0, ..0x80) => all[byte].usual_row(script),
             // Characters of four bytes.
             (0, 0xf0..) => UNUSUAL,
-            (1..=0x20, 0x80..0xc0) => row(&all[(lead - 1) << 6 | byte & 0x3f]),
+            (1..=0x20, 0x80..0xc0) => all[(lead - 1) << 6 | byte & 0x3f].usual_row(script),
             (0x21..=0x30, 0x80..0xc0) => {
                 let first = (lead - 0x21) << 12 | (byte & 0x3f) << 6;
-                if all[first..first + 64]
+                let mut rows = all[first..first + 64]
                     .iter()
-                    .all(|reading| row(reading) == SILENT)
-                {
+                    .map(|reading| reading.usual_row(script));
+                if rows.all(|row| row == SILENT) {
                     SILENT
                 } else {
                     UNUSUAL
                 }
             }
             _ => SILENT,
-        };
-        Self(Box::new(std::array::from_fn(|i| of(i >> 8, i & 0xff))))
+        }
     }
 
     /// The rows of bytes that begin with a character.
@@ -274,7 +293,7 @@ pub(crate) struct Readings {
     /// For each script.
     usual: [Usual; Script::ALL.len()],
     page: Vec<u16>,
-    pages: Vec<[Reading; PAGE]>,
+    pages: Vec<[CharacterReading; PAGE]>,
 }
 
 const PAGE: usize = 256;
@@ -286,7 +305,7 @@ impl Readings {
     }
 
     #[inline]
-    pub(crate) fn of(&self, c: char) -> Reading {
+    pub(crate) fn of(&self, c: char) -> CharacterReading {
         let code = c as usize;
         self.pages[usize::from(self.page[code / PAGE])][code % PAGE]
     }
@@ -297,7 +316,7 @@ impl Readings {
     }
 
     fn read() -> Self {
-        let mut all = vec![Reading(0); char::MAX as usize + 1];
+        let mut all = vec![CharacterReading(0); char::MAX as usize + 1];
         for line in include_str!("../../data/readings.txt")
             .lines()
             .filter(|line| !line.starts_with('#'))
@@ -306,7 +325,7 @@ impl Readings {
                 all[*range.start() as usize..=*range.end() as usize].fill(reading);
             }
         }
-        let (mut page, mut pages) = (Vec::new(), Vec::<[Reading; PAGE]>::new());
+        let (mut page, mut pages) = (Vec::new(), Vec::<[CharacterReading; PAGE]>::new());
         for some in all.as_chunks().0 {
             let same = pages
                 .iter()
@@ -326,7 +345,7 @@ impl Readings {
 }
 
 /// Parses a row of the table, such as `0440 letter p r`.
-fn row(line: &str) -> Option<(RangeInclusive<u32>, Reading)> {
+fn row(line: &str) -> Option<(RangeInclusive<u32>, CharacterReading)> {
     let mut columns = line.split('\t');
     let range = columns.next()?;
     let (first, last) = range.split_once("..").unwrap_or((range, range));
@@ -356,5 +375,5 @@ fn row(line: &str) -> Option<(RangeInclusive<u32>, Reading)> {
         .position(|of| *of == vote)
         .map_or(0, |place| place as u64 + 1);
     reading |= (vote * u64::from(VOTE_BITS)) << VOTE;
-    Some((range, Reading(reading)))
+    Some((range, CharacterReading(reading)))
 }

@@ -109,7 +109,7 @@ const T_BEHIND_S: u8 = 10;
 
 /// What a sound does to the sounds before it.
 #[derive(Clone, Copy)]
-struct Heard {
+struct HeardSound {
     /// What is then the last.
     last: u8,
     /// Whether the last sound is dropped.
@@ -120,39 +120,39 @@ struct Heard {
 
 /// Consecutive equal sounds become one (`нн`, `shch`). `h` is part of the consonant before it. `т` before a sibilant is
 /// dropped, so `тс` equals `ц`, and then one of two sibilants around it.
-const fn hear(last: u8, sound: u8) -> Heard {
+const fn hear(last: u8, sound: u8) -> HeardSound {
     match (last, sound) {
-        (_, 0) => Heard {
+        (_, 0) => HeardSound {
             last: 0,
             drops: false,
             stays: false,
         },
-        (0, H) => Heard {
+        (0, H) => HeardSound {
             last: K,
             drops: false,
             stays: true,
         },
-        (T_BEHIND_S, T) | (_, H..) => Heard {
+        (T_BEHIND_S, T) | (_, H..) => HeardSound {
             last,
             drops: false,
             stays: false,
         },
-        (S, T) => Heard {
+        (S, T) => HeardSound {
             last: T_BEHIND_S,
             drops: false,
             stays: true,
         },
-        (T, S) => Heard {
+        (T, S) => HeardSound {
             last: S,
             drops: true,
             stays: true,
         },
-        (T_BEHIND_S, S) => Heard {
+        (T_BEHIND_S, S) => HeardSound {
             last: S,
             drops: true,
             stays: false,
         },
-        _ => Heard {
+        _ => HeardSound {
             last: sound,
             drops: false,
             stays: last != sound,
@@ -163,9 +163,9 @@ const fn hear(last: u8, sound: u8) -> Heard {
 /// A number above those of all sounds.
 const LASTS: usize = 16;
 
-/// What a consonant does to the sounds, as [`Heard`], ready to be added.
+/// What a consonant does to the sounds, as [`HeardSound`], ready to be added.
 #[derive(Clone, Copy)]
-struct Step {
+struct SoundStep {
     /// What is then the last.
     last: u16,
     /// Where it is written, from the end of the sounds: at the end, or in place of the last one.
@@ -176,8 +176,8 @@ struct Step {
 
 /// For each consonant, without a vowel before it and with one, the steps by what was heard last. A step has to wait for the one
 /// before it; its row is found meanwhile.
-const STEPS: [[Step; LASTS]; 2 * LASTS] = {
-    let mut all = [[Step {
+const STEPS: [[SoundStep; LASTS]; 2 * LASTS] = {
+    let mut all = [[SoundStep {
         last: 0,
         at: 0,
         more: 0,
@@ -187,7 +187,7 @@ const STEPS: [[Step; LASTS]; 2 * LASTS] = {
         let (own, last) = (i / LASTS, i % LASTS);
         let heard = hear(if own % 2 == 0 { last as u8 } else { 0 }, own as u8 / 2);
         let at = -(heard.drops as i16);
-        all[own][last] = Step {
+        all[own][last] = SoundStep {
             last: heard.last as u16,
             at,
             more: at as i32 + heard.stays as i32,
@@ -256,7 +256,7 @@ impl Sounds {
 
     /// Takes a sound of the letter that ends at this position.
     fn sound(&mut self, sound: u8, end: usize) {
-        let Heard { last, drops, stays } = hear(self.last, sound);
+        let HeardSound { last, drops, stays } = hear(self.last, sound);
         self.last = last;
         self.count -= usize::from(drops);
         self.all[self.count % ROOM] = Symbol::new(u32::from(sound), end);

@@ -6,7 +6,7 @@
 
 use memchr::memchr;
 
-use super::readings::{Kind, Reading, Readings, SILENT, Script, UNUSUAL, Votes};
+use super::readings::{CharacterReading, ReadingKind, Readings, SILENT, Script, UNUSUAL, Votes};
 use super::sounds::{MOST, Sounds, Symbol};
 
 /// The maximum number of consecutive digits that can stand for letters.
@@ -24,7 +24,7 @@ pub(super) fn symbols(text: &str, mut take: impl FnMut(&[Symbol])) {
         .chars()
         .find_map(|c| readings.of(c).script())
         .unwrap_or(Script::Latin);
-    let mut reader = Reader {
+    let mut reader = SymbolReader {
         readings,
         text,
         script,
@@ -41,7 +41,7 @@ pub(super) fn symbols(text: &str, mut take: impl FnMut(&[Symbol])) {
 }
 
 /// A pass over a text.
-struct Reader<'a> {
+struct SymbolReader<'a> {
     readings: &'static Readings,
     text: &'a str,
     /// The script of the last word of known script. It decides words whose letters could be of several.
@@ -55,7 +55,7 @@ struct Reader<'a> {
     rows: [u8; MOST],
 }
 
-impl Reader<'_> {
+impl SymbolReader<'_> {
     /// Reads the next words, up to one that is unusual.
     fn read_some(&mut self) {
         let end = self.boundary(self.text.len().min(self.at + self.some));
@@ -69,9 +69,11 @@ impl Reader<'_> {
             let word = self.word_before(unusual);
             let (reading, length) = self.character(unusual);
             match reading.kind() {
-                Kind::Letter => return self.read_up_to(word, Self::read_word),
-                Kind::Digit if word < unusual => return self.read_up_to(word, Self::read_word),
-                Kind::Sign => return self.read_up_to(unusual, Self::read_signs),
+                ReadingKind::Letter => return self.read_up_to(word, Self::read_word),
+                ReadingKind::Digit if word < unusual => {
+                    return self.read_up_to(word, Self::read_word);
+                }
+                ReadingKind::Sign => return self.read_up_to(unusual, Self::read_signs),
                 _ => {
                     self.rows[from + found] = SILENT;
                     from = unusual + length - self.at;
@@ -116,7 +118,7 @@ impl Reader<'_> {
             let Some(sign) = self.text[self.at..].chars().next() else {
                 return;
             };
-            if self.readings.of(sign).kind() != Kind::Sign {
+            if self.readings.of(sign).kind() != ReadingKind::Sign {
                 return;
             }
             self.at += sign.len_utf8();
@@ -129,11 +131,11 @@ impl Reader<'_> {
         let (mut word, mut blank) = (at, false);
         for (i, c) in self.text[self.at..at].char_indices().rev() {
             match self.readings.of(c).kind() {
-                Kind::Letter if !blank => word = self.at + i,
-                Kind::Ignored | Kind::Joint if !blank => {}
+                ReadingKind::Letter if !blank => word = self.at + i,
+                ReadingKind::Ignored | ReadingKind::Joint if !blank => {}
                 // A word may be hyphenated at the end of a line.
-                Kind::Hyphen => blank = false,
-                Kind::Blank | Kind::Line => blank = true,
+                ReadingKind::Hyphen => blank = false,
+                ReadingKind::Blank | ReadingKind::Line => blank = true,
                 _ => break,
             }
         }
@@ -146,7 +148,7 @@ impl Reader<'_> {
         self.script = votes.decide(self.script);
         for (i, c) in self.text[self.at..end].char_indices() {
             let reading = self.readings.of(c);
-            if matches!(reading.kind(), Kind::Letter | Kind::Digit) {
+            if matches!(reading.kind(), ReadingKind::Letter | ReadingKind::Digit) {
                 self.sounds
                     .letter(reading.sounds(self.script), self.at + i + c.len_utf8());
             }
@@ -163,11 +165,11 @@ impl Reader<'_> {
             let (reading, length) = self.character(at);
             let before = std::mem::take(&mut hyphenated);
             match reading.kind() {
-                Kind::Letter => votes.add(reading),
-                Kind::Ignored | Kind::Joint => {}
-                Kind::Hyphen => hyphenated = true,
-                Kind::Blank | Kind::Line if before => hyphenated = true,
-                Kind::Digit => match self.digits(at) {
+                ReadingKind::Letter => votes.add(reading),
+                ReadingKind::Ignored | ReadingKind::Joint => {}
+                ReadingKind::Hyphen => hyphenated = true,
+                ReadingKind::Blank | ReadingKind::Line if before => hyphenated = true,
+                ReadingKind::Digit => match self.digits(at) {
                     Some(behind) => {
                         at = behind;
                         continue;
@@ -186,8 +188,8 @@ impl Reader<'_> {
         for _ in 0..=MOST_DIGITS {
             let (reading, length) = self.character(at);
             match reading.kind() {
-                Kind::Digit => at += length,
-                Kind::Letter => return Some(at),
+                ReadingKind::Digit => at += length,
+                ReadingKind::Letter => return Some(at),
                 _ => return None,
             }
         }
@@ -195,7 +197,7 @@ impl Reader<'_> {
     }
 
     /// The reading of the character at this position, and its length in bytes.
-    fn character(&self, at: usize) -> (Reading, usize) {
+    fn character(&self, at: usize) -> (CharacterReading, usize) {
         let c = self.text[at..].chars().next().unwrap_or_default();
         (self.readings.of(c), c.len_utf8())
     }

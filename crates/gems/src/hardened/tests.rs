@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::Hardened;
 use super::grams::{Gram, Grams};
-use super::readings::{Kind, Readings, Script, Votes};
+use super::readings::{ReadingKind, Readings, Script, Votes};
 use super::selection::Selection;
 use super::sounds::{Symbol, code_of};
 use super::symbols::symbols;
@@ -240,7 +240,7 @@ fn sounds_plainly(text: &str) -> Vec<(char, usize)> {
     let all: Vec<(usize, char)> = text.char_indices().collect();
     let kind = |at: usize| {
         all.get(at)
-            .map_or(Kind::End, |(_, c)| readings.of(*c).kind())
+            .map_or(ReadingKind::End, |(_, c)| readings.of(*c).kind())
     };
     let mut script = all
         .iter()
@@ -252,21 +252,23 @@ fn sounds_plainly(text: &str) -> Vec<(char, usize)> {
         let (start, first) = all[at];
         match kind(at) {
             // A sign, and no sound next to it.
-            Kind::Sign => sounds.extend([(first, start + first.len_utf8()), (' ', 0)]),
-            Kind::Letter => {
+            ReadingKind::Sign => sounds.extend([(first, start + first.len_utf8()), (' ', 0)]),
+            ReadingKind::Letter => {
                 let (mut word, mut votes, mut hyphenated) = (Vec::new(), Votes::default(), false);
                 while all.get(at).is_some_and(|(at, _)| at - start < 256) {
                     let was_hyphenated = std::mem::take(&mut hyphenated);
                     match kind(at) {
-                        Kind::Letter => votes.add(readings.of(all[at].1)),
-                        Kind::Ignored | Kind::Joint => {}
-                        Kind::Hyphen => hyphenated = true,
-                        Kind::Blank | Kind::Line if was_hyphenated => hyphenated = true,
-                        Kind::Digit => {
+                        ReadingKind::Letter => votes.add(readings.of(all[at].1)),
+                        ReadingKind::Ignored | ReadingKind::Joint => {}
+                        ReadingKind::Hyphen => hyphenated = true,
+                        ReadingKind::Blank | ReadingKind::Line if was_hyphenated => {
+                            hyphenated = true
+                        }
+                        ReadingKind::Digit => {
                             let digits = (at..all.len())
-                                .take_while(|at| kind(*at) == Kind::Digit)
+                                .take_while(|at| kind(*at) == ReadingKind::Digit)
                                 .count();
-                            if digits > 3 || kind(at + digits) != Kind::Letter {
+                            if digits > 3 || kind(at + digits) != ReadingKind::Letter {
                                 break;
                             }
                             // The last one is added below.
@@ -281,7 +283,7 @@ fn sounds_plainly(text: &str) -> Vec<(char, usize)> {
                 script = votes.decide(script);
                 for (at, c) in word {
                     let reading = readings.of(c);
-                    if matches!(reading.kind(), Kind::Letter | Kind::Digit) {
+                    if matches!(reading.kind(), ReadingKind::Letter | ReadingKind::Digit) {
                         let mut rest = reading.sounds(script);
                         // At least one, a vowel.
                         loop {

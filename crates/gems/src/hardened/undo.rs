@@ -23,16 +23,14 @@ const STEP: usize = 64;
 pub(super) struct Undone<'a> {
     source: &'a str,
     /// What they see, if it is not the text itself.
-    seen: Option<Traced>,
+    seen: Option<UndoneText>,
 }
 
 /// The text as its readers see it.
 pub(super) fn undone(source: &str) -> Undone<'_> {
     let plain = has_markup(source).then(|| without_markup(source));
     let text = plain.as_ref().map_or(source, |plain| &plain.text);
-    let has =
-        |c: char| memmem::find(text.as_bytes(), c.encode_utf8(&mut [0; 4]).as_bytes()).is_some();
-    if !has(OVERRIDE) && !has(TURNED_E) {
+    if !has(text, OVERRIDE) && !has(text, TURNED_E) {
         return Undone {
             source,
             seen: plain,
@@ -50,6 +48,15 @@ pub(super) fn undone(source: &str) -> Undone<'_> {
     }
 }
 
+/// The first of these positions that is between two characters.
+fn boundary(text: &str, mut positions: impl Iterator<Item = usize>) -> Option<usize> {
+    positions.find(|at| text.is_char_boundary(*at))
+}
+
+fn has(text: &str, c: char) -> bool {
+    memmem::find(text.as_bytes(), c.encode_utf8(&mut [0; 4]).as_bytes()).is_some()
+}
+
 impl Undone<'_> {
     /// What its readers see.
     pub(super) fn text(&self) -> &str {
@@ -60,19 +67,14 @@ impl Undone<'_> {
     /// the one that ends at `last`.
     pub(super) fn source(&self, first: u64, last: u64) -> Place {
         let text = self.text();
-        let start = (0..first as usize)
-            .rev()
-            .find(|at| text.is_char_boundary(*at))
-            .unwrap_or(0) as u64;
+        let start = boundary(text, (0..first as usize).rev()).unwrap_or(0) as u64;
         let place = Place { start, end: last };
         let Some(seen) = &self.seen else { return place };
         let last = self.source.len() - 1;
         let [a, b] = [place.start, place.end - 1].map(|at| seen.position(at as usize).min(last));
-        let is_boundary = |at: &usize| self.source.is_char_boundary(*at);
-        let start = (0..=a.min(b)).rev().find(is_boundary).unwrap_or(0);
-        let end = (a.max(b) + 1..=self.source.len())
-            .find(is_boundary)
-            .unwrap_or(self.source.len());
+        let start = boundary(self.source, (0..=a.min(b)).rev()).unwrap_or(0);
+        let end = boundary(self.source, a.max(b) + 1..=self.source.len());
+        let end = end.unwrap_or(self.source.len());
         Place {
             start: start as u64,
             end: end as u64,
@@ -81,13 +83,13 @@ impl Undone<'_> {
 }
 
 /// A text made from another one.
-struct Traced {
+struct UndoneText {
     text: String,
     /// Positions in this text and in the other, at most one for every [`STEP`] bytes of either.
     anchors: Vec<(usize, usize)>,
 }
 
-impl Traced {
+impl UndoneText {
     fn new(length: usize) -> Self {
         Self {
             text: String::with_capacity(length),
@@ -126,8 +128,8 @@ fn has_markup(text: &str) -> bool {
 }
 
 /// The text without tags, and with the characters that are referred to.
-fn without_markup(text: &str) -> Traced {
-    let mut plain = Traced::new(text.len());
+fn without_markup(text: &str) -> UndoneText {
+    let mut plain = UndoneText::new(text.len());
     let mut copied = 0;
     for at in memchr2_iter(b'<', b'&', text.as_bytes()) {
         if at < copied {
@@ -216,9 +218,9 @@ fn named(name: &str) -> Option<char> {
 // -------------------------------------------------------------------------------------------- direction -------------
 
 /// The text with all letters in the order in which they are read.
-fn forward(text: &str) -> Traced {
+fn forward(text: &str) -> UndoneText {
     let backwards = is_backwards(text);
-    let mut read = Traced::new(text.len());
+    let mut read = UndoneText::new(text.len());
     let mut start = 0;
     for line in text.split_inclusive('\n') {
         if backwards && line.contains(is_turned) {
@@ -232,7 +234,7 @@ fn forward(text: &str) -> Traced {
 }
 
 /// Adds a line with the letters under overrides in reverse.
-fn without_overrides(read: &mut Traced, text: &str, line: Range<usize>) {
+fn without_overrides(read: &mut UndoneText, text: &str, line: Range<usize>) {
     let mut at = line.start;
     while let Some(found) = text[at..line.end].find(OVERRIDE) {
         let first = at + found + OVERRIDE.len_utf8();
@@ -246,7 +248,7 @@ fn without_overrides(read: &mut Traced, text: &str, line: Range<usize>) {
     read.push_str(&text[at..line.end], at);
 }
 
-fn push_backwards(read: &mut Traced, text: &str, part: Range<usize>) {
+fn push_backwards(read: &mut UndoneText, text: &str, part: Range<usize>) {
     for (at, c) in text[part.clone()].char_indices().rev() {
         read.from(part.start + at);
         read.text.push(c);

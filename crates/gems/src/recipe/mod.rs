@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::base::{Base, SOUNDS};
 use super::boundaries::Boundaries;
-use super::cut::{Cutter, FoldedPart, Parts, cut_in_parts};
+use super::cut::{Cutter, FoldedPart, TextParts, cut_in_parts};
 #[cfg(fuzzing)]
 use super::fold::plainly;
 use super::fold::{Sink as _, fold};
@@ -343,14 +343,14 @@ impl Recipe {
     }
 
     /// Like [`Self::gems`], for a long text in parts that several threads may fold. `fold` reads the text from its start,
-    /// ends each part where [`Parts::end`] allows it and passes it to [`Parts::fold`]; it may be called twice. `None` if
+    /// ends each part where [`TextParts::end`] allows it and passes it to [`TextParts::fold`]; it may be called twice. `None` if
     /// it returned that, if this text cannot be folded in parts, or if the recipe is not exact.
     ///
     /// ```
-    /// use lapidary_gems::{Parts, Recipe};
+    /// use lapidary_gems::{TextParts, Recipe};
     ///
     /// let text = "The treasure's captain followed another expedition. ".repeat(5_000);
-    /// let end = Parts::end(text.as_bytes(), text.len() / 2).expect("plain words");
+    /// let end = TextParts::end(text.as_bytes(), text.len() / 2).expect("plain words");
     /// let (first, second) = text.split_at(end);
     /// let recipe = Recipe::documented();
     /// let gems = recipe.gems_in_parts(|parts| Some(vec![parts.fold(second, end as u64)?, parts.fold(first, 0)?]));
@@ -359,7 +359,7 @@ impl Recipe {
     #[must_use]
     pub fn gems_in_parts(
         &self,
-        fold: impl FnMut(&Parts<'_>) -> Option<Vec<FoldedPart>>,
+        fold: impl FnMut(&TextParts<'_>) -> Option<Vec<FoldedPart>>,
     ) -> Option<Vec<PlacedGem>> {
         match &self.method {
             Method::Exact { base, boundaries } => {

@@ -9,7 +9,7 @@ use icu_properties::{CodePointMapData, CodePointSetData};
 
 /// A character, lower-cased and simplified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Folded {
+pub(super) enum WordCharacter {
     Letter(char),
     Number(char),
     Mark(char),
@@ -31,6 +31,12 @@ const EACH_A_WORD: [(char, char); 6] = [
     ('\u{f900}', '\u{faff}'),
     ('\u{20000}', '\u{3ffff}'),
 ];
+
+fn is_each_a_word(c: char) -> bool {
+    EACH_A_WORD
+        .iter()
+        .any(|(first, last)| (*first..=*last).contains(&c))
+}
 
 fn category(c: char) -> Category {
     CodePointMapData::<Category>::new().get(c)
@@ -66,12 +72,12 @@ pub(super) fn is_ignorable(c: char) -> bool {
 }
 
 /// A character as part of a word.
-pub(super) fn folded(c: char) -> Folded {
+pub(super) fn folded(c: char) -> WordCharacter {
     /// Up to the first script whose characters are words.
     const MOST: usize = 0x3000;
-    static TABLE: LazyLock<Vec<Folded>> = LazyLock::new(|| {
+    static TABLE: LazyLock<Vec<WordCharacter>> = LazyLock::new(|| {
         (0..MOST as u32)
-            .map(|c| char::from_u32(c).map_or(Folded::Blank, computed))
+            .map(|c| char::from_u32(c).map_or(WordCharacter::Blank, computed))
             .collect()
     });
     TABLE
@@ -80,16 +86,16 @@ pub(super) fn folded(c: char) -> Folded {
         .unwrap_or_else(|| computed(c))
 }
 
-fn computed(c: char) -> Folded {
+fn computed(c: char) -> WordCharacter {
     if matches!(c, '\'' | '`' | '\u{2018}' | '\u{2019}' | '\u{2bc}') {
-        return Folded::Apostrophe;
+        return WordCharacter::Apostrophe;
     }
     // Only the dotted capital I becomes more than one character, and its dot is deleted.
     let lower = c
         .to_lowercase()
         .find(|c| !('\u{300}'..='\u{36f}').contains(c));
     let Some(lower) = lower else {
-        return Folded::Nothing;
+        return WordCharacter::Nothing;
     };
     let simple = match lower {
         'ς' => 'σ',
@@ -97,20 +103,15 @@ fn computed(c: char) -> Folded {
         other => other,
     };
     let category = category(simple);
-    let is_word = || {
-        EACH_A_WORD
-            .iter()
-            .any(|(first, last)| (*first..=*last).contains(&simple))
-    };
     if Group::Mark.contains(category) {
-        Folded::Mark(simple)
+        WordCharacter::Mark(simple)
     } else if !is_letter_or_number(simple) {
-        Folded::Blank
-    } else if is_word() {
-        Folded::Word(simple)
+        WordCharacter::Blank
+    } else if is_each_a_word(simple) {
+        WordCharacter::Word(simple)
     } else if Group::Letter.contains(category) {
-        Folded::Letter(simple)
+        WordCharacter::Letter(simple)
     } else {
-        Folded::Number(simple)
+        WordCharacter::Number(simple)
     }
 }

@@ -3,18 +3,18 @@
 use std::cmp::Reverse;
 
 use super::lexicon::counts;
-use super::words::Words;
+use super::words::SignatureWords;
 
 /// The n words of highest score, then longest, then first in the alphabet: in alphabetical order, joined.
 pub(super) fn best<'a, S: Ord + Copy>(
     scores: impl Iterator<Item = (&'a str, S)>,
     n: usize,
 ) -> String {
-    let order =
-        |&(word, score): &(&'a str, S)| (Reverse(score), Reverse(word.chars().count()), word);
     let mut best: Vec<_> = scores.collect();
     if n < best.len() {
-        best.select_nth_unstable_by_key(n, order);
+        best.select_nth_unstable_by_key(n, |&(word, score)| {
+            (Reverse(score), Reverse(word.chars().count()), word)
+        });
         best.truncate(n);
     }
     let mut best: Vec<&str> = best.into_iter().map(|(word, _)| word).collect();
@@ -28,7 +28,7 @@ pub(super) fn by_count<'a>(words: impl Iterator<Item = &'a str>, n: usize) -> St
 }
 
 /// The most frequent words of each of n blocks, filled with the sentences in the order of their length.
-pub(super) fn blocks(words: &Words, n: usize, k: usize, take: &mut dyn FnMut(&str)) {
+pub(super) fn blocks(words: &SignatureWords, n: usize, k: usize, take: &mut dyn FnMut(&str)) {
     let mut sentences: Vec<(usize, usize)> = words.sentences().collect();
     sentences.sort_by_cached_key(|&(first, count)| (Reverse(count), words.run(first, count)));
     let mut before = 0;

@@ -48,17 +48,20 @@ impl Charset {
         match self {
             Self::Utf8 => crc32fast::hash(string.as_bytes()),
             Self::Windows1251 => {
-                let byte = |c: char| match c {
-                    c if c.is_ascii() => c as u8,
-                    'а'..='я' => (c as u32 - 'а' as u32) as u8 + 0xE0,
-                    c => UPPER_HALF
-                        .chars()
-                        .position(|upper| upper == c)
-                        .map_or(b'?', |place| place as u8 + 0x80),
-                };
-                crc32fast::hash(&string.chars().map(byte).collect::<Vec<u8>>())
+                crc32fast::hash(&string.chars().map(windows_1251).collect::<Vec<u8>>())
             }
         }
+    }
+}
+
+fn windows_1251(c: char) -> u8 {
+    match c {
+        c if c.is_ascii() => c as u8,
+        'а'..='я' => (c as u32 - 'а' as u32) as u8 + 0xE0,
+        c => UPPER_HALF
+            .chars()
+            .position(|upper| upper == c)
+            .map_or(b'?', |place| place as u8 + 0x80),
     }
 }
 

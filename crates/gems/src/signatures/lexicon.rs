@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use sha2::{Digest as _, Sha256};
 
 use super::Signature;
-use super::words::{Filter, Stem, Stop, TextWords};
+use super::words::{Filter, Stem, StopList, TextWords};
 
 /// The first line of a lexicon.
 const FIRST: &str = "lapidary-lexicon 1";
@@ -71,48 +71,74 @@ impl FromStr for Lexicon {
     type Err = LexiconError;
 
     fn from_str(written: &str) -> Result<Self, LexiconError> {
-        let wrong = |line: usize, what| LexiconError {
-            line: line + 1,
-            what,
-        };
-        let mut head = written.splitn(7, '\n');
-        if head.next() != Some(FIRST) {
+        let (head, rest) = LexiconHead::read(written)?;
+        let lines = head.lines(written, rest)?;
+        Ok(Self {
+            written: written.to_owned(),
+            name: hex::encode(&Sha256::digest(written)[..8]),
+            documents: head.documents,
+            words: head.words,
+            filter: head.filter,
+            lines,
+        })
+    }
+}
+
+fn wrong(line: usize, what: &'static str) -> LexiconError {
+    LexiconError {
+        line: line + 1,
+        what,
+    }
+}
+
+/// What the first six lines say.
+struct LexiconHead {
+    documents: u64,
+    words: u64,
+    filter: LexiconWords,
+}
+
+impl LexiconHead {
+    /// The head of a lexicon, and the lines that follow it.
+    fn read(written: &str) -> Result<(Self, &str), LexiconError> {
+        let mut lines = written.splitn(7, '\n');
+        if lines.next() != Some(FIRST) {
             return Err(wrong(0, "it must be `lapidary-lexicon 1`"));
         }
-        let mut field = |line, key: &str| {
-            let value = head
-                .next()
-                .and_then(|line| line.strip_prefix(key))
-                .and_then(|rest| rest.strip_prefix(' '));
-            value.ok_or_else(|| {
-                wrong(
-                    line,
-                    "it must be one of documents, words, stem, stop and min_len, in this order",
-                )
-            })
-        };
-        let number = |line, value: &str, most: u64| {
-            decimal(value)
-                .filter(|number| *number <= most)
-                .ok_or_else(|| wrong(line, "it has no such number"))
-        };
-        let documents = number(1, field(1, "documents")?, MOST_DOCUMENTS)?;
-        let words = number(2, field(2, "words")?, MOST_WORDS)?;
-        let stem = field(3, "stem")?
+        let documents = number(1, field(1, lines.next(), "documents")?, MOST_DOCUMENTS)?;
+        let words = number(2, field(2, lines.next(), "words")?, MOST_WORDS)?;
+        let stem = field(3, lines.next(), "stem")?
             .parse()
             .map_err(|()| wrong(3, "there is no such stemmer"))?;
-        let stop = field(4, "stop")?
+        let stop = field(4, lines.next(), "stop")?
             .parse()
             .map_err(|()| wrong(4, "there is no such stop list"))?;
-        let min_len = number(5, field(5, "min_len")?, MOST_CHARACTERS as u64)? as usize;
+        let min_len = field(5, lines.next(), "min_len")?;
+        let min_len = number(5, min_len, MOST_CHARACTERS as u64)? as usize;
         if documents == 0 {
             return Err(wrong(1, "it counts no document"));
         }
-        let rest = head
-            .next()
-            .filter(|rest| rest.is_empty() || rest.ends_with('\n'));
-        let rest =
-            rest.ok_or_else(|| wrong(written.matches('\n').count(), "the file ends within it"))?;
+        let filter = LexiconWords(Filter {
+            stop,
+            stem,
+            min_len,
+        });
+        let head = Self {
+            documents,
+            words,
+            filter,
+        };
+        match lines.next() {
+            Some(rest) if rest.is_empty() || rest.ends_with('\n') => Ok((head, rest)),
+            _ => Err(wrong(
+                written.matches('\n').count(),
+                "the file ends within it",
+            )),
+        }
+    }
+
+    /// Where the line of each word starts.
+    fn lines(&self, written: &str, rest: &str) -> Result<Vec<usize>, LexiconError> {
         let mut lines = Vec::new();
         let mut start = written.len() - rest.len();
         let mut before = "";
@@ -122,27 +148,32 @@ impl FromStr for Lexicon {
             if word <= before {
                 return Err(wrong(at, "words must be in alphabetical order"));
             }
-            if !(1..=documents).contains(&df) || !(df..=words).contains(&cf) {
+            if !(1..=self.documents).contains(&df) || !(df..=self.words).contains(&cf) {
                 return Err(wrong(at, "a word cannot have such numbers"));
             }
             lines.push(start);
             (start, before) = (start + line.len() + 1, word);
         }
-        let name = hex::encode(&Sha256::digest(written)[..8]);
-        let filter = LexiconWords(Filter {
-            stop,
-            stem,
-            min_len,
-        });
-        Ok(Self {
-            written: written.to_owned(),
-            name,
-            documents,
-            words,
-            filter,
-            lines,
-        })
+        Ok(lines)
     }
+}
+
+/// The value of a line of the head.
+fn field<'a>(at: usize, line: Option<&'a str>, key: &str) -> Result<&'a str, LexiconError> {
+    line.and_then(|line| line.strip_prefix(key))
+        .and_then(|rest| rest.strip_prefix(' '))
+        .ok_or_else(|| {
+            wrong(
+                at,
+                "it must be one of documents, words, stem, stop and min_len, in this order",
+            )
+        })
+}
+
+fn number(at: usize, value: &str, most: u64) -> Result<u64, LexiconError> {
+    decimal(value)
+        .filter(|number| *number <= most)
+        .ok_or_else(|| wrong(at, "it has no such number"))
 }
 
 /// A number in its shortest form.
@@ -154,14 +185,8 @@ fn decimal(written: &str) -> Option<u64> {
 fn entry(line: &str) -> Option<(&str, Frequency)> {
     let (word, numbers) = line.split_once('\t')?;
     let (df, cf) = numbers.split_once('\t')?;
-    Some((
-        word,
-        Frequency {
-            df: decimal(df)?,
-            cf: decimal(cf)?,
-        },
-    ))
-    .filter(|_| !word.is_empty())
+    let (df, cf) = (decimal(df)?, decimal(cf)?);
+    (!word.is_empty()).then_some((word, Frequency { df, cf }))
 }
 
 impl Lexicon {
@@ -215,9 +240,11 @@ impl Lexicon {
 
     /// A word's place.
     pub(super) fn find(&self, word: &str) -> Option<usize> {
-        let word_of = |line: &usize| self.written[*line..].split('\t').next().unwrap_or_default();
         self.lines
-            .binary_search_by(|line| word_of(line).cmp(word))
+            .binary_search_by_key(&word, |line| {
+                let mut columns = self.written[*line..].split('\t');
+                columns.next().unwrap_or_default()
+            })
             .ok()
     }
 
@@ -255,7 +282,7 @@ impl LexiconWords {
     /// of at least `min_len` characters; `None` if there is no such list or stemmer.
     #[must_use]
     pub fn new(stop: &str, stem: &str, min_len: usize) -> Option<Self> {
-        let (stop, stem): (Stop, Stem) = (stop.parse().ok()?, stem.parse().ok()?);
+        let (stop, stem): (StopList, Stem) = (stop.parse().ok()?, stem.parse().ok()?);
         (1..=MOST_CHARACTERS)
             .contains(&min_len)
             .then_some(Self(Filter {
@@ -327,12 +354,10 @@ impl LexiconCount {
             stem,
             min_len,
         } = self.filter.0;
-        let (
-            stop,
-            Self {
-                documents, words, ..
-            },
-        ) = (stop.digest(), self);
+        let stop = stop.digest();
+        let Self {
+            documents, words, ..
+        } = self;
         format!(
             "{FIRST}\ndocuments {documents}\nwords {words}\nstem {stem}\nstop {stop}\nmin_len {min_len}\n"
         )

@@ -3,12 +3,12 @@
 use super::hash::{Algorithm, Charset};
 use super::lexicon::Lexicon;
 use super::selected::{IMatch, KeyWords};
-use super::words::Words;
+use super::words::SignatureWords;
 use super::{Signature, frequent, mega_shingles, runs, weighed};
 use crate::rule::Rule;
 
 #[derive(Debug)]
-pub(super) enum Method {
+pub(super) enum SignatureMethod {
     Sum,
     /// The n words of most weight.
     Top {
@@ -61,7 +61,7 @@ pub(super) enum Weight {
     TfIdfOpt { opt: f64 },
 }
 
-impl Method {
+impl SignatureMethod {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Sum => "sum",
@@ -151,67 +151,65 @@ impl Method {
     /// Passes on the strings of a text with words.
     pub(super) fn strings(
         &self,
-        words: &Words,
+        words: &SignatureWords,
         lexicon: Option<&Lexicon>,
         charset: Charset,
         take: &mut dyn FnMut(&str),
     ) {
-        match (self, lexicon) {
-            (Self::Sum, _) => take(words.run(0, words.len())),
-            (Self::FullText { n }, _) => take(words.run(0, words.len().min(*n))),
-            (
-                Self::Top {
-                    weight: Weight::Tf,
-                    n,
-                },
-                _,
-            ) => take(&frequent::by_count(words.iter(), *n)),
-            (Self::Top { weight, n }, Some(lexicon)) => {
-                take(&weighed::top(words, lexicon, *weight, *n))
+        match self {
+            Self::Sum => take(words.run(0, words.len())),
+            Self::FullText { n } => take(words.run(0, words.len().min(*n))),
+            Self::Top {
+                weight: Weight::Tf,
+                n,
+            } => take(&frequent::by_count(words.iter(), *n)),
+            Self::NBlocks { n, k } => frequent::blocks(words, *n, *k, take),
+            Self::Sentences {
+                heavy: false,
+                n,
+                join,
+            } => weighed::sentences(words, |_, words| words as i128, *n, *join, take),
+            Self::MegaShingles { k } => mega_shingles::strings(words, *k, take),
+            Self::Winnow { k, w } => runs::winnowed(words, *k, *w, charset, take),
+            Self::Shingles { k } => runs::in_sentences(words, *k, take),
+            Self::ModShingles { k, m } => runs::modulo(words, *k, *m, take),
+            Self::MinShingles { k, s } => runs::least(words, *k, *s, take),
+            // No method is made without the lexicon that it needs.
+            Self::Top { .. } | Self::Sentences { .. } | Self::IMatch(_) | Self::KeyWords(_) => {
+                if let Some(lexicon) = lexicon {
+                    self.weighed_strings(words, lexicon, take);
+                }
             }
-            (Self::NBlocks { n, k }, _) => frequent::blocks(words, *n, *k, take),
-            (
-                Self::Sentences {
-                    heavy: false,
-                    n,
-                    join,
-                },
-                _,
-            ) => {
-                weighed::sentences(words, |_, words| words as i128, *n, *join, take);
-            }
-            (
-                Self::Sentences {
-                    heavy: true,
-                    n,
-                    join,
-                },
-                Some(lexicon),
-            ) => {
+            // A set takes its members' strings.
+            Self::Set(_) => {}
+        }
+    }
+
+    /// The strings of a method that needs a lexicon.
+    fn weighed_strings(
+        &self,
+        words: &SignatureWords,
+        lexicon: &Lexicon,
+        take: &mut dyn FnMut(&str),
+    ) {
+        match self {
+            Self::Top { weight, n } => take(&weighed::top(words, lexicon, *weight, *n)),
+            Self::Sentences { n, join, .. } => {
                 let weights = weighed::tf_idf(words, lexicon);
-                let of = |first, count| {
-                    (first..first + count)
-                        .map(|word| i128::from(weights[words.run(word, 1)]))
-                        .sum()
-                };
-                weighed::sentences(words, of, *n, *join, take);
+                weighed::sentences(
+                    words,
+                    |first, count| {
+                        let words = (first..first + count).map(|word| words.run(word, 1));
+                        words.map(|word| i128::from(weights[word])).sum()
+                    },
+                    *n,
+                    *join,
+                    take,
+                );
             }
-            (Self::IMatch(of), Some(lexicon)) => of.strings(words, lexicon, take),
-            (Self::KeyWords(of), Some(lexicon)) => of.strings(words, lexicon, take),
-            (Self::MegaShingles { k }, _) => mega_shingles::strings(words, *k, take),
-            (Self::Winnow { k, w }, _) => runs::winnowed(words, *k, *w, charset, take),
-            (Self::Shingles { k }, _) => runs::in_sentences(words, *k, take),
-            (Self::ModShingles { k, m }, _) => runs::modulo(words, *k, *m, take),
-            (Self::MinShingles { k, s }, _) => runs::least(words, *k, *s, take),
-            // No method is made without the lexicon that it needs, and a set takes its members' strings.
-            (
-                Self::Top { .. }
-                | Self::Sentences { .. }
-                | Self::IMatch(_)
-                | Self::KeyWords(_)
-                | Self::Set(_),
-                _,
-            ) => {}
+            Self::IMatch(of) => of.strings(words, lexicon, take),
+            Self::KeyWords(of) => of.strings(words, lexicon, take),
+            _ => {}
         }
     }
 }

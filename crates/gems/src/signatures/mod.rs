@@ -32,7 +32,7 @@ use super::gem::{Gem, Place, PlacedGem, WrittenGem};
 use super::rule::Rule;
 use hash::Charset;
 pub use lexicon::{DocumentWords, Lexicon, LexiconCount, LexiconError, LexiconWords};
-use method::Method;
+use method::SignatureMethod;
 pub use parameters::WEIGHED;
 pub(super) use parameters::{METHODS, SignatureError};
 use words::Filter;
@@ -42,14 +42,14 @@ pub use words::TextWords;
 #[derive(Debug)]
 pub(super) struct Signature {
     name: String,
-    method: Method,
+    method: SignatureMethod,
     /// Which words count.
     filter: Filter,
     /// Whether each paragraph is taken alone.
     by_paragraph: bool,
     /// The least number of words of a text or paragraph.
     min_words: usize,
-    size: Size,
+    size: GemSize,
     /// What CRC32 is computed over.
     charset: Charset,
     lexicon: Option<Arc<Lexicon>>,
@@ -57,7 +57,7 @@ pub(super) struct Signature {
 
 /// The size of a gem.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Size {
+enum GemSize {
     /// CRC32, as in the literature.
     Short,
     /// 64 bits of a digest.
@@ -84,22 +84,22 @@ impl Signature {
 
     pub(super) fn gem_bits(&self) -> u32 {
         match self.size {
-            Size::Short => u32::BITS,
-            Size::Long => u64::BITS,
+            GemSize::Short => u32::BITS,
+            GemSize::Long => u64::BITS,
         }
     }
 
     pub(super) fn write(&self, gem: Gem) -> WrittenGem {
         match self.size {
-            Size::Short => WrittenGem::ShortDigits(gem.0 as u32),
-            Size::Long => WrittenGem::Digits(gem.0),
+            GemSize::Short => WrittenGem::ShortDigits(gem.0 as u32),
+            GemSize::Long => WrittenGem::Digits(gem.0),
         }
     }
 
     pub(super) fn read(&self, written: WrittenGem) -> Option<Gem> {
         match (self.size, written) {
-            (Size::Short, WrittenGem::ShortDigits(gem)) => Some(Gem(gem.into())),
-            (Size::Long, WrittenGem::Digits(gem)) => Some(Gem(gem)),
+            (GemSize::Short, WrittenGem::ShortDigits(gem)) => Some(Gem(gem.into())),
+            (GemSize::Long, WrittenGem::Digits(gem)) => Some(Gem(gem)),
             _ => None,
         }
     }
@@ -120,8 +120,8 @@ impl Signature {
         let mut before = None;
         self.each(words, &mut |string, paragraph| {
             let gem = match self.size {
-                Size::Short => self.charset.crc32(string).into(),
-                Size::Long => algorithm.hash(string),
+                GemSize::Short => self.charset.crc32(string).into(),
+                GemSize::Long => algorithm.hash(string),
             };
             let is_only = paragraph != before;
             before = paragraph;
@@ -155,7 +155,7 @@ impl Signature {
 
     /// Passes on the strings, some of them several times, each with the place of the paragraph that it is of alone.
     fn each(&self, words: &TextWords, take: &mut dyn FnMut(&str, Option<Place>)) {
-        if let Method::Set(members) = &self.method {
+        if let SignatureMethod::Set(members) = &self.method {
             for member in members {
                 member.each(words, &mut |string, _| {
                     take(&format!("{} {string}", member.method.name()), None)
@@ -163,23 +163,21 @@ impl Signature {
             }
             return;
         }
-        let mut each = |sentences: Range<usize>, paragraph: Option<Place>| {
-            let words = words.kept(sentences, self.filter);
-            if words.len() >= self.min_words.max(1) {
-                self.method.strings(
-                    &words,
-                    self.lexicon.as_deref(),
-                    self.charset,
-                    &mut |string| take(string, paragraph),
-                );
-            }
-        };
         if self.by_paragraph {
-            words
-                .paragraphs()
-                .for_each(|(sentences, place)| each(sentences, Some(place)));
+            for (sentences, place) in words.paragraphs() {
+                self.each_of(words, sentences, &mut |string| take(string, Some(place)));
+            }
         } else {
-            each(words.whole(), None);
+            self.each_of(words, words.whole(), &mut |string| take(string, None));
+        }
+    }
+
+    /// Passes on the strings of some sentences.
+    fn each_of(&self, words: &TextWords, sentences: Range<usize>, take: &mut dyn FnMut(&str)) {
+        let words = words.kept(sentences, self.filter);
+        if words.len() >= self.min_words.max(1) {
+            let lexicon = self.lexicon.as_deref();
+            self.method.strings(&words, lexicon, self.charset, take);
         }
     }
 }

@@ -3,17 +3,16 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Display};
-use std::iter;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
 use super::hash::Charset;
 use super::lexicon::Lexicon;
-use super::method::{Method, Weight};
+use super::method::{SignatureMethod, Weight};
 use super::selected::{IMatch, KeyWords};
-use super::words::{Filter, Stem, Stop};
-use super::{Signature, Size};
+use super::words::{Filter, StopList};
+use super::{GemSize, Signature};
 
 /// All methods.
 pub(crate) const METHODS: [&str; 17] = [
@@ -55,13 +54,13 @@ const MOST: usize = 1_000_000;
 const MOST_IN_RUN: usize = 100;
 
 /// All words.
-const ALL: Filter = Filter::new(Stop::None, 1);
+const ALL: Filter = Filter::new(StopList::None, 1);
 /// All but those of closed word classes.
-const OPEN: Filter = Filter::new(Stop::Closed, 1);
+const OPEN: Filter = Filter::new(StopList::Closed, 1);
 
 impl Signature {
     /// All but those of closed word classes and short ones.
-    pub(super) const CONTENT: Filter = Filter::new(Stop::Closed, 3);
+    pub(super) const CONTENT: Filter = Filter::new(StopList::Closed, 3);
 
     /// The signature of this name. A lexicon that it does not need is ignored.
     pub(crate) fn named(
@@ -74,67 +73,30 @@ impl Signature {
         let (method, given) = rest
             .split_once(';')
             .map_or((rest, None), |(method, given)| (method, Some(given)));
-        let method = METHODS
-            .into_iter()
+        let mut known = METHODS.into_iter();
+        let method = known
             .find(|known| *known == method)
             .ok_or(SignatureError::Method)?;
         let mut parameters = Parameters::of(method, given)?;
-        let members = match method {
-            "set" => {
-                parameters
-                    .take("members", Members(vec!["sum", "tf", "long-sent"]), |_| true)?
-                    .0
-            }
-            _ => Vec::new(),
-        };
-        let needs_lexicon = [method]
-            .iter()
-            .chain(&members)
-            .any(|method| WEIGHED.contains(method));
-        let lexicon = match (needs_lexicon, lexicon, asked) {
-            (false, _, Some(_)) => {
-                return Err(SignatureError::Parameter(format!(
-                    "{method} needs no lexicon"
-                )));
-            }
-            (false, ..) => None,
-            (true, None, _) => return Err(SignatureError::NeedsLexicon),
-            (true, Some(lexicon), Some(asked)) if asked != lexicon.name() => {
-                let (asked, given) = (asked.to_owned(), lexicon.name().to_owned());
-                return Err(SignatureError::OtherLexicon { asked, given });
-            }
-            (true, Some(lexicon), _) => Some(Arc::clone(lexicon)),
-        };
-        let of_lexicon = lexicon
-            .as_ref()
-            .filter(|_| method != "set")
-            .map(|lexicon| lexicon.filter());
-        let by_paragraph = parameters.take("unit", Unit::Document, |_| true)? == Unit::Paragraph;
-        let bits = parameters.take("bits", u64::BITS, |bits| matches!(bits, 32 | 64))?;
+        let members = parameters.members()?;
+        let lexicon = lexicon_of(method, &members, lexicon, asked)?;
+        let by_paragraph = parameters.by_paragraph()?;
+        let size = parameters.size()?;
         let charset = parameters.take("charset", Charset::Utf8, |_| true)?;
         let (method, min_words, filter) = if method == "set" {
-            let unit = if by_paragraph { ";unit=paragraph" } else { "" };
-            let member = |method: &&str| Self::named(&format!("{method}{unit}"), lexicon.as_ref());
-            (
-                Method::Set(members.iter().map(member).collect::<Result<_, _>>()?),
-                1,
-                ALL,
-            )
+            let members = members_named(&members, by_paragraph, lexicon.as_ref())?;
+            (SignatureMethod::Set(members), 1, ALL)
         } else {
-            let (method, filter) = parameters.method(method)?;
-            let min_words =
-                parameters.number("min_words", if by_paragraph { 8 } else { 1 }, 1..=MOST)?;
-            let filter = of_lexicon.map_or_else(|| parameters.filter(filter), Ok)?;
+            let (method, usual) = parameters.method()?;
+            let min_words = parameters.min_words(by_paragraph)?;
+            let filter = match &lexicon {
+                Some(lexicon) => lexicon.filter(),
+                None => parameters.filter(usual)?,
+            };
             (method, min_words, filter)
         };
-        let name = parameters.finish(lexicon.as_deref())?;
-        let size = if bits == u32::BITS {
-            Size::Short
-        } else {
-            Size::Long
-        };
         Ok(Self {
-            name,
+            name: parameters.finish(lexicon.as_deref())?,
             method,
             filter,
             by_paragraph,
@@ -144,6 +106,45 @@ impl Signature {
             lexicon,
         })
     }
+}
+
+/// The lexicon of a signature, if it needs one; `asked` is what its name ends with.
+fn lexicon_of(
+    method: &str,
+    members: &[&str],
+    given: Option<&Arc<Lexicon>>,
+    asked: Option<&str>,
+) -> Result<Option<Arc<Lexicon>>, SignatureError> {
+    let mut methods = members.iter().chain([&method]);
+    if !methods.any(|method| WEIGHED.contains(method)) {
+        return match asked {
+            None => Ok(None),
+            Some(_) => Err(SignatureError::Parameter(format!(
+                "{method} needs no lexicon"
+            ))),
+        };
+    }
+    let given = given.ok_or(SignatureError::NeedsLexicon)?;
+    match asked {
+        Some(asked) if asked != given.name() => Err(SignatureError::OtherLexicon {
+            asked: asked.to_owned(),
+            given: given.name().to_owned(),
+        }),
+        _ => Ok(Some(Arc::clone(given))),
+    }
+}
+
+/// The signatures that make a set.
+fn members_named(
+    methods: &[&str],
+    by_paragraph: bool,
+    lexicon: Option<&Arc<Lexicon>>,
+) -> Result<Vec<Signature>, SignatureError> {
+    let unit = if by_paragraph { ";unit=paragraph" } else { "" };
+    methods
+        .iter()
+        .map(|method| Signature::named(&format!("{method}{unit}"), lexicon))
+        .collect()
 }
 
 /// The names of the signatures that weigh words by a [`Lexicon`], which also says which words count.
@@ -214,99 +215,96 @@ impl<'a> Parameters<'a> {
         self.take(key, usual, |number| range.contains(number))
     }
 
-    fn filter(
-        &mut self,
-        Filter {
-            stop,
-            stem,
-            min_len,
-        }: Filter,
-    ) -> Result<Filter, SignatureError> {
-        let stop: Stop = self.take("stop", stop, |_| true)?;
-        let stem: Stem = self.take("stem", stem, |_| true)?;
-        let min_len = self.number("min_len", min_len, 1..=1_000)?;
+    fn filter(&mut self, usual: Filter) -> Result<Filter, SignatureError> {
         Ok(Filter {
-            stop,
-            stem,
-            min_len,
+            stop: self.take("stop", usual.stop, |_| true)?,
+            stem: self.take("stem", usual.stem, |_| true)?,
+            min_len: self.number("min_len", usual.min_len, 1..=1_000)?,
         })
     }
 
+    /// The methods of a set; none of any other signature.
+    fn members(&mut self) -> Result<Vec<&'static str>, SignatureError> {
+        if self.method != "set" {
+            return Ok(Vec::new());
+        }
+        let usual = SetMembers(vec!["sum", "tf", "long-sent"]);
+        Ok(self.take("members", usual, |_| true)?.0)
+    }
+
+    fn by_paragraph(&mut self) -> Result<bool, SignatureError> {
+        Ok(self.take("unit", SignatureUnit::Document, |_| true)? == SignatureUnit::Paragraph)
+    }
+
+    fn size(&mut self) -> Result<GemSize, SignatureError> {
+        let bits = self.take("bits", u64::BITS, |bits| matches!(bits, 32 | 64))?;
+        Ok(if bits == u32::BITS {
+            GemSize::Short
+        } else {
+            GemSize::Long
+        })
+    }
+
+    fn min_words(&mut self, by_paragraph: bool) -> Result<usize, SignatureError> {
+        let usual = if by_paragraph { 8 } else { 1 };
+        self.number("min_words", usual, 1..=MOST)
+    }
+
     /// The method with its own parameters, and the words that it takes if nothing else says it.
-    fn method(&mut self, method: &'static str) -> Result<(Method, Filter), SignatureError> {
+    fn method(&mut self) -> Result<(SignatureMethod, Filter), SignatureError> {
         let content = Signature::CONTENT;
-        Ok(match method {
-            "sum" => (Method::Sum, ALL),
+        Ok(match self.method {
+            "sum" => (SignatureMethod::Sum, ALL),
             "tf" => (self.top(Weight::Tf)?, content),
             "tf-idf" => (self.top(Weight::TfIdf)?, content),
             "tf-ridf" => (self.top(Weight::TfRidf)?, content),
             "tf-idfopt" => {
-                let Decimal(opt) = self.take("opt", Decimal(11.5), |opt| {
-                    (0.001..=1_000.0).contains(&opt.0)
-                })?;
+                let opt = self.decimal("opt", 11.5, |opt| (0.001..=1_000.0).contains(&opt))?;
                 (self.top(Weight::TfIdfOpt { opt })?, content)
             }
             "long-sent" => (self.sentences(false)?, OPEN),
             "heavy-sent" => (self.sentences(true)?, content),
             "i-match" => (self.i_match()?, content),
-            "mega-shingles" => (
-                Method::MegaShingles {
-                    k: self.words_of_run(5)?,
-                },
-                ALL,
-            ),
-            "key-words" => {
-                let size = self.number("size", 4_000, 1..=MOST)?;
-                let df_hi = self.number("df_hi", 50, 0..=100)? as u64;
-                (
-                    Method::KeyWords(KeyWords {
-                        size,
-                        df_hi,
-                        chosen: OnceLock::new(),
-                    }),
-                    content,
-                )
+            "key-words" => (self.key_words()?, content),
+            "full-text" => {
+                let n = self.number("n", 40, 1..=MOST)?;
+                (SignatureMethod::FullText { n }, OPEN)
             }
-            "winnow" => (
-                Method::Winnow {
-                    k: self.words_of_run(4)?,
-                    w: self.number("w", 7, 1..=MOST)?,
-                },
-                OPEN,
-            ),
-            "full-text" => (
-                Method::FullText {
-                    n: self.number("n", 40, 1..=MOST)?,
-                },
-                OPEN,
-            ),
-            "n-blocks" => (
-                Method::NBlocks {
-                    n: self.number("n", 4, 1..=MOST)?,
-                    k: self.number("k", 5, 1..=MOST)?,
-                },
-                OPEN,
-            ),
-            "shingles" => (
-                Method::Shingles {
-                    k: self.words_of_run(4)?,
-                },
-                OPEN,
-            ),
-            "mod-shingles" => (
-                Method::ModShingles {
-                    k: self.words_of_run(5)?,
-                    m: self.number("m", 25, 1..=MOST)? as u64,
-                },
-                ALL,
-            ),
-            "min-shingles" => (
-                Method::MinShingles {
-                    k: self.words_of_run(5)?,
-                    s: self.number("s", 400, 1..=MOST)?,
-                },
-                ALL,
-            ),
+            "n-blocks" => {
+                let n = self.number("n", 4, 1..=MOST)?;
+                let k = self.number("k", 5, 1..=MOST)?;
+                (SignatureMethod::NBlocks { n, k }, OPEN)
+            }
+            _ => self.runs()?,
+        })
+    }
+
+    /// A method that takes runs of words.
+    fn runs(&mut self) -> Result<(SignatureMethod, Filter), SignatureError> {
+        Ok(match self.method {
+            "mega-shingles" => {
+                let k = self.words_of_run(5)?;
+                (SignatureMethod::MegaShingles { k }, ALL)
+            }
+            "winnow" => {
+                let k = self.words_of_run(4)?;
+                let w = self.number("w", 7, 1..=MOST)?;
+                (SignatureMethod::Winnow { k, w }, OPEN)
+            }
+            "shingles" => {
+                let k = self.words_of_run(4)?;
+                (SignatureMethod::Shingles { k }, OPEN)
+            }
+            "mod-shingles" => {
+                let k = self.words_of_run(5)?;
+                let m = self.number("m", 25, 1..=MOST)? as u64;
+                (SignatureMethod::ModShingles { k, m }, ALL)
+            }
+            "min-shingles" => {
+                let k = self.words_of_run(5)?;
+                let s = self.number("s", 400, 1..=MOST)?;
+                (SignatureMethod::MinShingles { k, s }, ALL)
+            }
             _ => return Err(SignatureError::Method),
         })
     }
@@ -315,32 +313,45 @@ impl<'a> Parameters<'a> {
         self.number("k", usual, 1..=MOST_IN_RUN)
     }
 
-    fn top(&mut self, weight: Weight) -> Result<Method, SignatureError> {
-        Ok(Method::Top {
+    fn decimal(
+        &mut self,
+        key: &'static str,
+        usual: f64,
+        is_valid: impl Fn(f64) -> bool,
+    ) -> Result<f64, SignatureError> {
+        Ok(self.take(key, Decimal(usual), |given| is_valid(given.0))?.0)
+    }
+
+    fn top(&mut self, weight: Weight) -> Result<SignatureMethod, SignatureError> {
+        Ok(SignatureMethod::Top {
             weight,
             n: self.number("n", 6, 1..=MOST)?,
         })
     }
 
-    fn sentences(&mut self, heavy: bool) -> Result<Method, SignatureError> {
-        Ok(Method::Sentences {
+    fn sentences(&mut self, heavy: bool) -> Result<SignatureMethod, SignatureError> {
+        Ok(SignatureMethod::Sentences {
             heavy,
             n: self.number("n", 2, 1..=MOST)?,
             join: self.take("join", true, |_| true)?,
         })
     }
 
-    fn i_match(&mut self) -> Result<Method, SignatureError> {
-        Ok(Method::IMatch(IMatch {
-            mid: self
-                .take("mid", Decimal(0.4), |mid| {
-                    mid.0 == 0.0 || (0.001..=1.0).contains(&mid.0)
-                })?
-                .0,
+    fn i_match(&mut self) -> Result<SignatureMethod, SignatureError> {
+        Ok(SignatureMethod::IMatch(IMatch {
+            mid: self.decimal("mid", 0.4, |mid| mid == 0.0 || (0.001..=1.0).contains(&mid))?,
             size: self.number("size", 1_000, 1..=MOST)?,
             lexicons: self.number("lexicons", 10, 0..=1_000)? as u64,
             lack: self.number("lack", 330, 0..=1_000)? as u64,
             threshold: self.number("threshold", 20, 0..=MOST)?,
+            chosen: OnceLock::new(),
+        }))
+    }
+
+    fn key_words(&mut self) -> Result<SignatureMethod, SignatureError> {
+        Ok(SignatureMethod::KeyWords(KeyWords {
+            size: self.number("size", 4_000, 1..=MOST)?,
+            df_hi: self.number("df_hi", 50, 0..=100)? as u64,
             chosen: OnceLock::new(),
         }))
     }
@@ -366,25 +377,25 @@ impl<'a> Parameters<'a> {
                 known.join(", ")
             )));
         }
-        let unusual = unusual
-            .into_iter()
-            .map(|(key, value)| format!("{key}={value}"));
-        let name = iter::once(method.to_owned())
-            .chain(unusual)
-            .collect::<Vec<_>>()
-            .join(";");
-        Ok(lexicon.map_or(name.clone(), |lexicon| format!("{name}@{}", lexicon.name())))
+        let mut name = method.to_owned();
+        for (key, value) in unusual {
+            name.push_str(&format!(";{key}={value}"));
+        }
+        if let Some(lexicon) = lexicon {
+            name.push_str(&format!("@{}", lexicon.name()));
+        }
+        Ok(name)
     }
 }
 
 /// What a signature is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unit {
+enum SignatureUnit {
     Document,
     Paragraph,
 }
 
-impl Display for Unit {
+impl Display for SignatureUnit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if *self == Self::Document {
             "document"
@@ -394,7 +405,7 @@ impl Display for Unit {
     }
 }
 
-impl FromStr for Unit {
+impl FromStr for SignatureUnit {
     type Err = ();
 
     fn from_str(unit: &str) -> Result<Self, ()> {
@@ -425,31 +436,24 @@ impl FromStr for Decimal {
 
 /// The methods of a set.
 #[derive(PartialEq)]
-struct Members(Vec<&'static str>);
+struct SetMembers(Vec<&'static str>);
 
-impl Display for Members {
+impl Display for SetMembers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0.join("+"))
     }
 }
 
-impl FromStr for Members {
+impl FromStr for SetMembers {
     type Err = ();
 
     fn from_str(names: &str) -> Result<Self, ()> {
-        let member = |name: &str| {
-            METHODS
-                .into_iter()
-                .find(|known| *known == name && name != "set")
-                .ok_or(())
-        };
-        let members: Vec<&str> = names.split('+').map(member).collect::<Result<_, _>>()?;
-        let is_distinct =
-            (1..members.len()).all(|place| !members[..place].contains(&members[place]));
-        if is_distinct {
-            Ok(Self(members))
-        } else {
-            Err(())
+        let mut members = Vec::new();
+        for name in names.split('+') {
+            let known = METHODS.into_iter().find(|known| *known == name);
+            let member = known.filter(|known| *known != "set" && !members.contains(known));
+            members.push(member.ok_or(())?);
         }
+        Ok(Self(members))
     }
 }

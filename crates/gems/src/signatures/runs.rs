@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 
 use super::hash::{Charset, fingerprint};
-use super::words::Words;
+use super::words::SignatureWords;
 
 /// Of every w neighbouring runs the one of least CRC32, the last of several (Schleimer, Wilkerson and Aiken 2003).
 pub(super) fn winnowed(
-    words: &Words,
+    words: &SignatureWords,
     k: usize,
     w: usize,
     charset: Charset,
@@ -39,14 +39,14 @@ pub(super) fn winnowed(
 }
 
 /// All runs within sentences (Broder 1997).
-pub(super) fn in_sentences(words: &Words, k: usize, take: &mut dyn FnMut(&str)) {
+pub(super) fn in_sentences(words: &SignatureWords, k: usize, take: &mut dyn FnMut(&str)) {
     for (first, count) in words.sentences().filter(|(_, count)| *count >= k) {
         (first..=first + count - k).for_each(|first| take(words.run(first, k)));
     }
 }
 
 /// The runs whose fingerprint is divisible by m.
-pub(super) fn modulo(words: &Words, k: usize, m: u64, take: &mut dyn FnMut(&str)) {
+pub(super) fn modulo(words: &SignatureWords, k: usize, m: u64, take: &mut dyn FnMut(&str)) {
     words
         .runs(k)
         .filter(|run| fingerprint(run).is_multiple_of(m))
@@ -54,7 +54,7 @@ pub(super) fn modulo(words: &Words, k: usize, m: u64, take: &mut dyn FnMut(&str)
 }
 
 /// The s different runs of least fingerprint.
-pub(super) fn least(words: &Words, k: usize, s: usize, take: &mut dyn FnMut(&str)) {
+pub(super) fn least(words: &SignatureWords, k: usize, s: usize, take: &mut dyn FnMut(&str)) {
     let mut runs: Vec<(u64, &str)> = words.runs(k).map(|run| (fingerprint(run), run)).collect();
     runs.sort_unstable();
     runs.dedup();

@@ -8,7 +8,7 @@ use hashbrown::HashSet;
 use super::hash::Algorithm;
 use super::lexicon::{Frequency, Lexicon, counts};
 use super::weighed::quantum;
-use super::words::Words;
+use super::words::SignatureWords;
 
 /// Places of words in a lexicon in ascending order, which is alphabetical: computed when first needed.
 type Chosen = OnceLock<Vec<usize>>;
@@ -30,35 +30,45 @@ pub(super) struct IMatch {
 }
 
 impl IMatch {
-    pub(super) fn strings(&self, words: &Words, lexicon: &Lexicon, take: &mut dyn FnMut(&str)) {
+    pub(super) fn strings(
+        &self,
+        words: &SignatureWords,
+        lexicon: &Lexicon,
+        take: &mut dyn FnMut(&str),
+    ) {
         let chosen = self.chosen.get_or_init(|| self.choose(lexicon));
         let different: HashSet<&str> = words.iter().collect();
-        let is_chosen = |word: &&str| {
-            lexicon
-                .find(word)
-                .is_some_and(|place| chosen.binary_search(&place).is_ok())
-        };
-        let mut both: Vec<&str> = different.into_iter().filter(is_chosen).collect();
+        let mut both: Vec<&str> = different
+            .into_iter()
+            .filter_map(|word| Some((word, lexicon.find(word)?)))
+            .filter(|(_, place)| chosen.binary_search(place).is_ok())
+            .map(|(word, _)| word)
+            .collect();
         both.sort_unstable();
         for lexicon in 0..=self.lexicons {
-            let has = |word: &&&str| {
-                lexicon == 0
-                    || Algorithm::Sha256.hash(&format!("{lexicon} {word}")) % 1_000 >= self.lack
-            };
-            let kept: Vec<&str> = both.iter().filter(has).copied().collect();
+            let kept: Vec<&str> = both
+                .iter()
+                .copied()
+                .filter(|word| self.has(lexicon, word))
+                .collect();
             if kept.len() > self.threshold {
                 take(&kept.join(" "));
             }
         }
     }
 
+    /// Whether a word is in a smaller lexicon; number 0 is the whole one.
+    fn has(&self, lexicon: u64, word: &str) -> bool {
+        lexicon == 0 || Algorithm::Sha256.hash(&format!("{lexicon} {word}")) % 1_000 >= self.lack
+    }
+
     fn choose(&self, lexicon: &Lexicon) -> Vec<usize> {
         let most = lexicon.idf(Frequency { df: 1, cf: 1 });
-        let distance =
-            |place| quantum((lexicon.idf(lexicon.entry(place).1) / most - self.mid).abs());
-        let mut near: Vec<(i64, usize)> = (0..lexicon.different())
-            .map(|place| (distance(place), place))
-            .collect();
+        let mut near: Vec<(i64, usize)> = Vec::with_capacity(lexicon.different());
+        for place in 0..lexicon.different() {
+            let idf = lexicon.idf(lexicon.entry(place).1);
+            near.push((quantum((idf / most - self.mid).abs()), place));
+        }
         if self.size < near.len() {
             // The farthest that is chosen may be as far as others, of which hashes decide.
             let (_, &mut (farthest, _), _) = near.select_nth_unstable(self.size);
@@ -83,10 +93,14 @@ pub(super) struct KeyWords {
 }
 
 impl KeyWords {
-    pub(super) fn strings(&self, words: &Words, lexicon: &Lexicon, take: &mut dyn FnMut(&str)) {
+    pub(super) fn strings(
+        &self,
+        words: &SignatureWords,
+        lexicon: &Lexicon,
+        take: &mut dyn FnMut(&str),
+    ) {
         let chosen = self.chosen.get_or_init(|| self.choose(lexicon));
         let counts = counts(words.iter());
-        let product = |numbers: [u64; 3]| numbers.into_iter().map(u128::from).product::<u128>();
         for &place in chosen {
             let (word, Frequency { df, cf }) = lexicon.entry(place);
             let Some(&count) = counts.get(word) else {
@@ -101,15 +115,20 @@ impl KeyWords {
     }
 
     fn choose(&self, lexicon: &Lexicon) -> Vec<usize> {
-        let frequency = |place| lexicon.entry(place).1;
-        let is_fit = |place: &usize| frequency(*place).df * 100 <= self.df_hi * lexicon.documents();
-        let mut fit: Vec<usize> = (0..lexicon.different()).filter(is_fit).collect();
+        let most = self.df_hi * lexicon.documents();
+        let mut fit: Vec<usize> = (0..lexicon.different())
+            .filter(|place| lexicon.entry(*place).1.df * 100 <= most)
+            .collect();
         fit.sort_by_cached_key(|&place| {
-            let Frequency { df, cf } = frequency(place);
+            let Frequency { df, cf } = lexicon.entry(place).1;
             (Reverse(df), Reverse(cf), place)
         });
         in_order(fit.into_iter().take(self.size))
     }
+}
+
+fn product(numbers: [u64; 3]) -> u128 {
+    numbers.into_iter().map(u128::from).product()
 }
 
 fn in_order(places: impl Iterator<Item = usize>) -> Vec<usize> {

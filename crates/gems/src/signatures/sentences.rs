@@ -36,7 +36,7 @@ pub(super) fn sentences(paragraph: &str) -> impl Iterator<Item = &str> {
     let mut rest = Ends {
         paragraph,
         from: 0,
-        next: Next::default(),
+        next: NextLetter::default(),
     };
     let mut start = 0;
     std::iter::from_fn(move || {
@@ -54,17 +54,17 @@ pub(super) fn sentences(paragraph: &str) -> impl Iterator<Item = &str> {
 struct Ends<'a> {
     paragraph: &'a str,
     from: usize,
-    next: Next,
+    next: NextLetter,
 }
 
 /// The first letter or number from some place on, remembered because many ends may come before it.
 #[derive(Default)]
-struct Next {
+struct NextLetter {
     place: usize,
     is_lower_case: bool,
 }
 
-impl Next {
+impl NextLetter {
     fn is_lower_case(&mut self, paragraph: &str, from: usize) -> bool {
         if self.place < from {
             let found = paragraph[from..]

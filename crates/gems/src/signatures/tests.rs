@@ -10,11 +10,11 @@ use proptest::prelude::*;
 use serde_json::Value;
 
 use super::hash::Charset;
-use super::method::Method;
+use super::method::SignatureMethod;
 use super::runs::winnowed;
 use super::sentences::sentences;
 use super::text::cleaned;
-use super::words::{Filter, Stop, TextWords, Words, words};
+use super::words::{Filter, SignatureWords, StopList, TextWords, words};
 use super::{Lexicon, LexiconCount, LexiconWords, METHODS, Signature};
 use crate::Recipe;
 
@@ -82,7 +82,7 @@ fn characters_newer_than_unicode_14_are_not_of_words() {
 }
 
 /// Of every window the least hash, the last of several, as the definition says.
-fn winnowed_plainly(words: &Words, k: usize, w: usize) -> Vec<String> {
+fn winnowed_plainly(words: &SignatureWords, k: usize, w: usize) -> Vec<String> {
     let runs: Vec<&str> = words.runs(k).collect();
     let windows = if runs.is_empty() {
         0
@@ -121,11 +121,11 @@ proptest! {
             distinct.dedup();
             prop_assert_eq!(distinct.len(), gems.len());
             let most = match signature.method {
-                Method::Sum | Method::Top { .. } | Method::Sentences { .. } | Method::FullText { .. } => 1,
-                Method::NBlocks { .. } => 4,
-                Method::IMatch(_) => 11,
-                Method::MegaShingles { .. } => 15,
-                Method::Set(_) => 3,
+                SignatureMethod::Sum | SignatureMethod::Top { .. } | SignatureMethod::Sentences { .. } | SignatureMethod::FullText { .. } => 1,
+                SignatureMethod::NBlocks { .. } => 4,
+                SignatureMethod::IMatch(_) => 11,
+                SignatureMethod::MegaShingles { .. } => 15,
+                SignatureMethod::Set(_) => 3,
                 _ => characters,
             };
             let texts = if signature.by_paragraph { cleaned(&text).paragraphs().count() } else { 1 };
@@ -144,7 +144,7 @@ proptest! {
     #[test]
     fn winnowing_is_as_defined(text in "([ab] ){0,60}", k in 1..4_usize, w in 1..9_usize) {
         let all = TextWords::of(&text);
-        let words = all.kept(all.whole(), Filter::new(Stop::None, 1));
+        let words = all.kept(all.whole(), Filter::new(StopList::None, 1));
         let mut is = Vec::new();
         winnowed(&words, k, w, Charset::Utf8, &mut |run| is.push(run.to_owned()));
         prop_assert_eq!(is, winnowed_plainly(&words, k, w));

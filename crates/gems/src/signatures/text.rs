@@ -103,7 +103,7 @@ fn is_page_number(line: &str) -> bool {
 /// Joins words broken at the end of a line, and the lines that they are in.
 fn joined(text: &str, all: Vec<Range<usize>>) -> (Cow<'_, str>, Vec<Range<usize>>) {
     let mut joined = String::new();
-    let mut lines = Lines {
+    let mut lines = KeptLines {
         rest: all.into_iter(),
         joined: Vec::new(),
         open: None,
@@ -141,14 +141,14 @@ fn joined(text: &str, all: Vec<Range<usize>>) -> (Cow<'_, str>, Vec<Range<usize>
 }
 
 /// Follows the lines of a text of which pieces are removed.
-struct Lines {
+struct KeptLines {
     rest: std::vec::IntoIter<Range<usize>>,
     joined: Vec<Range<usize>>,
     /// The line that has not ended.
     open: Option<Range<usize>>,
 }
 
-impl Lines {
+impl KeptLines {
     fn keep(&mut self, piece: &str) {
         self.open = self.open.take().or_else(|| self.rest.next());
         for _ in memchr_iter(b'\n', piece.as_bytes()) {
@@ -170,16 +170,14 @@ impl Lines {
 impl Cleaned {
     /// Its paragraphs, and where each is in the text that it was.
     pub(super) fn paragraphs(&self) -> impl Iterator<Item = (&str, Place)> {
-        paragraphs(&self.text).map(|Paragraph { text, lines }| {
-            let place = |line: usize| self.lines.get(line).cloned().unwrap_or_default();
-            let (first, last) = (place(lines.start), place(lines.end - 1));
-            (
-                &self.text[text],
-                Place {
-                    start: first.start as u64,
-                    end: last.end as u64,
-                },
-            )
+        paragraphs(&self.text).map(|TextParagraph { text, lines }| {
+            let first = self.lines.get(lines.start);
+            let last = self.lines.get(lines.end - 1);
+            let place = Place {
+                start: first.map_or(0, |line| line.start as u64),
+                end: last.map_or(0, |line| line.end as u64),
+            };
+            (&self.text[text], place)
         })
     }
 
@@ -190,19 +188,22 @@ impl Cleaned {
 }
 
 /// A paragraph of a cleaned text: what it is, in bytes and in lines.
-struct Paragraph {
+struct TextParagraph {
     text: Range<usize>,
     lines: Range<usize>,
 }
 
 /// The paragraphs of a cleaned text: its lines if most of the text is in long ones, else what is between blank lines.
-fn paragraphs(text: &str) -> impl Iterator<Item = Paragraph> {
-    let lengths = || text.split('\n').map(|line| line.chars().count());
-    let in_long: usize = lengths().filter(|length| *length > LONG).sum();
-    let by_line = 2 * in_long > lengths().sum();
+fn paragraphs(text: &str) -> impl Iterator<Item = TextParagraph> {
+    let (mut in_long, mut in_all) = (0, 0);
+    for length in text.split('\n').map(|line| line.chars().count()) {
+        in_all += length;
+        in_long += if length > LONG { length } else { 0 };
+    }
+    let by_line = 2 * in_long > in_all;
     let (mut lines, mut start) = (text.split('\n').enumerate(), 0);
     std::iter::from_fn(move || {
-        let mut found: Option<Paragraph> = None;
+        let mut found: Option<TextParagraph> = None;
         for (number, line) in lines.by_ref() {
             let (here, end) = (start, start + line.len());
             start = end + 1;
@@ -212,7 +213,7 @@ fn paragraphs(text: &str) -> impl Iterator<Item = Paragraph> {
                 }
                 continue;
             }
-            let paragraph = found.get_or_insert(Paragraph {
+            let paragraph = found.get_or_insert(TextParagraph {
                 text: here..end,
                 lines: number..number + 1,
             });

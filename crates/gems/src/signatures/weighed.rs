@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use super::frequent::best;
 use super::lexicon::{Lexicon, counts};
 use super::method::Weight;
-use super::words::Words;
+use super::words::SignatureWords;
 
 /// A weight in whole billionths, so that the last bit of a logarithm cannot change an order.
 pub(super) fn quantum(weight: f64) -> i64 {
@@ -15,16 +15,16 @@ pub(super) fn quantum(weight: f64) -> i64 {
 }
 
 /// The n words of most weight.
-pub(super) fn top(words: &Words, lexicon: &Lexicon, weight: Weight, n: usize) -> String {
+pub(super) fn top(words: &SignatureWords, lexicon: &Lexicon, weight: Weight, n: usize) -> String {
     best(weights(words, lexicon, weight), n)
 }
 
-pub(super) fn tf_idf<'a>(words: &'a Words, lexicon: &Lexicon) -> HashMap<&'a str, i64> {
+pub(super) fn tf_idf<'a>(words: &'a SignatureWords, lexicon: &Lexicon) -> HashMap<&'a str, i64> {
     weights(words, lexicon, Weight::TfIdf).collect()
 }
 
 fn weights<'a>(
-    words: &'a Words,
+    words: &'a SignatureWords,
     lexicon: &Lexicon,
     weight: Weight,
 ) -> impl Iterator<Item = (&'a str, i64)> {
@@ -49,7 +49,7 @@ fn weights<'a>(
 
 /// The n different sentences of most weight, then first in the alphabet: in alphabetical order, joined or each alone.
 pub(super) fn sentences(
-    words: &Words,
+    words: &SignatureWords,
     weight: impl Fn(usize, usize) -> i128,
     n: usize,
     join: bool,

@@ -9,7 +9,7 @@ use std::sync::{LazyLock, OnceLock};
 use hashbrown::HashMap;
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::characters::{Folded, folded};
+use super::characters::{WordCharacter, folded};
 use super::sentences::sentences;
 use super::text::cleaned;
 use crate::gem::Place;
@@ -17,50 +17,51 @@ use crate::gem::Place;
 /// Passes on the words of a piece of cleaned text, in order.
 pub(super) fn words(text: &str, mut take: impl FnMut(&str)) {
     let mut word = String::new();
-    let mut end = |word: &mut String| {
-        if !word.is_empty() {
-            take(word);
-            word.clear();
-        }
-    };
     // An apostrophe counts only between two letters.
     let (mut is_after_letter, mut is_after_apostrophe) = (false, false);
     for c in text.chars() {
         let folded = folded(c);
-        if folded == Folded::Nothing {
+        if folded == WordCharacter::Nothing {
             continue;
         }
-        if is_after_apostrophe && !matches!(folded, Folded::Letter(_)) {
-            end(&mut word);
+        if is_after_apostrophe && !matches!(folded, WordCharacter::Letter(_)) {
+            end_word(&mut word, &mut take);
         }
-        let is_apostrophe = folded == Folded::Apostrophe && is_after_letter;
-        is_after_letter = matches!(folded, Folded::Letter(_));
+        let is_apostrophe = folded == WordCharacter::Apostrophe && is_after_letter;
+        is_after_letter = matches!(folded, WordCharacter::Letter(_));
         is_after_apostrophe = is_apostrophe;
         match folded {
-            Folded::Letter(c) | Folded::Number(c) => word.push(c),
-            Folded::Mark(c) if !word.is_empty() => word.push(c),
-            Folded::Word(c) => {
-                end(&mut word);
+            WordCharacter::Letter(c) | WordCharacter::Number(c) => word.push(c),
+            WordCharacter::Mark(c) if !word.is_empty() => word.push(c),
+            WordCharacter::Word(c) => {
+                end_word(&mut word, &mut take);
                 word.push(c);
-                end(&mut word);
+                end_word(&mut word, &mut take);
             }
-            Folded::Apostrophe if is_apostrophe => {}
-            Folded::Apostrophe | Folded::Blank => end(&mut word),
-            Folded::Mark(_) | Folded::Nothing => {}
+            WordCharacter::Apostrophe if is_apostrophe => {}
+            WordCharacter::Apostrophe | WordCharacter::Blank => end_word(&mut word, &mut take),
+            WordCharacter::Mark(_) | WordCharacter::Nothing => {}
         }
     }
-    end(&mut word);
+    end_word(&mut word, &mut take);
+}
+
+fn end_word(word: &mut String, take: &mut impl FnMut(&str)) {
+    if !word.is_empty() {
+        take(word);
+        word.clear();
+    }
 }
 
 /// Words that are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum StopList {
     None,
     /// The closed word classes of 14 languages: `data/stopwords.tsv`.
     Closed,
 }
 
-impl Stop {
+impl StopList {
     /// The first 16 hexadecimal digits of the SHA-256 of the list.
     const DIGEST: &str = "5b24f2e4be9a40bb";
 
@@ -109,13 +110,12 @@ fn stemmer_of(tag: &str) -> Result<Option<usize>, ()> {
     if !is_code || ["und", "mul", "mis", "zxx"].contains(&code.as_str()) {
         return Err(());
     }
-    let is_it = |(short, long, _): &(&str, &str, Algorithm)| {
-        *short == code || long.split(' ').any(|long| long == code)
-    };
-    Ok(LANGUAGES.iter().position(is_it))
+    Ok(LANGUAGES
+        .iter()
+        .position(|(short, long, _)| *short == code || long.split(' ').any(|long| long == code)))
 }
 
-impl fmt::Display for Stop {
+impl fmt::Display for StopList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if *self == Self::None {
             "none"
@@ -125,7 +125,7 @@ impl fmt::Display for Stop {
     }
 }
 
-impl FromStr for Stop {
+impl FromStr for StopList {
     type Err = ();
 
     fn from_str(name: &str) -> Result<Self, ()> {
@@ -171,6 +171,21 @@ const LANGUAGES: [(&str, &str, Algorithm); 18] = [
     ("tr", "tur", Algorithm::Turkish),
 ];
 
+impl Stem {
+    /// What counts of a word; `stemmer` is that of its language.
+    fn of<'a>(self, word: &'a str, stemmer: Option<&Stemmer>) -> Cow<'a, str> {
+        match (self, stemmer) {
+            (Self::Prefix(characters), _) => {
+                let mut places = word.char_indices();
+                let end = places.nth(characters.into());
+                word[..end.map_or(word.len(), |(end, _)| end)].into()
+            }
+            (_, Some(stemmer)) => stemmer.stem(word),
+            _ => word.into(),
+        }
+    }
+}
+
 impl fmt::Display for Stem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -206,14 +221,14 @@ impl FromStr for Stem {
 /// Which words count, and what of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Filter {
-    pub(super) stop: Stop,
+    pub(super) stop: StopList,
     pub(super) stem: Stem,
     /// In characters.
     pub(super) min_len: usize,
 }
 
 impl Filter {
-    pub(super) const fn new(stop: Stop, min_len: usize) -> Self {
+    pub(super) const fn new(stop: StopList, min_len: usize) -> Self {
         Self {
             stop,
             stem: Stem::None,
@@ -224,7 +239,7 @@ impl Filter {
 
 /// The words that count of a text, or of a paragraph.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct SignatureWords {
     /// Joined by blanks.
     joined: String,
     /// Where each ends.
@@ -237,7 +252,7 @@ pub(super) struct Words {
 /// does with it.
 #[derive(Debug)]
 pub struct TextWords {
-    words: Words,
+    words: SignatureWords,
     /// The number of sentences up to the end of each paragraph, and where it is in the text.
     paragraphs: Vec<(usize, Place)>,
     /// The place in [`LANGUAGES`] of its language, if that is known and there.
@@ -248,7 +263,8 @@ impl TextWords {
     /// The words of a text.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let (text, mut all, mut paragraphs) = (cleaned(text), Words::default(), Vec::new());
+        let (text, mut all, mut paragraphs) =
+            (cleaned(text), SignatureWords::default(), Vec::new());
         for (paragraph, place) in text.paragraphs() {
             for sentence in sentences(paragraph) {
                 words(sentence, |word| all.push(word));
@@ -304,35 +320,21 @@ impl TextWords {
     }
 
     /// The words of these sentences that count.
-    pub(super) fn kept(&self, sentences: Range<usize>, filter: Filter) -> Words {
+    pub(super) fn kept(&self, sentences: Range<usize>, filter: Filter) -> SignatureWords {
         let language = match filter.stem {
             Stem::Snowball(language) => Some(language),
             Stem::Own => *self.language.get_or_init(|| self.detected()),
             Stem::None | Stem::Prefix(_) => None,
         };
         let stemmer = language.map(|language| Stemmer::create(LANGUAGES[language].2));
-        let mut kept = Words::default();
-        for (first, count) in self
-            .words
-            .sentences()
-            .skip(sentences.start)
-            .take(sentences.len())
-        {
+        let mut kept = SignatureWords::default();
+        let all = self.words.sentences();
+        for (first, count) in all.skip(sentences.start).take(sentences.len()) {
             for word in (first..first + count).map(|word| self.words.run(word, 1)) {
                 if filter.stop.has(word) {
                     continue;
                 }
-                let stem = match (filter.stem, &stemmer) {
-                    (Stem::Prefix(characters), _) => {
-                        let end = word
-                            .char_indices()
-                            .nth(characters.into())
-                            .map_or(word.len(), |(end, _)| end);
-                        Cow::Borrowed(&word[..end])
-                    }
-                    (_, Some(stemmer)) => stemmer.stem(word),
-                    _ => Cow::Borrowed(word),
-                };
+                let stem = filter.stem.of(word, stemmer.as_ref());
                 if !stem.is_empty() && stem.chars().count() >= filter.min_len {
                     kept.push(&stem);
                 }
@@ -343,7 +345,7 @@ impl TextWords {
     }
 }
 
-impl Words {
+impl SignatureWords {
     /// Ends a sentence, unless it has no word.
     fn end_sentence(&mut self) {
         if self.sentences.last().copied().unwrap_or_default() < self.len() {

@@ -15,7 +15,7 @@ mod scene;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use lapidary_gems::Lines;
+use lapidary_gems::LineBreaks;
 use pdf_extract::{Dictionary, Document, Object, ObjectId, decode_text_string, output_doc_page};
 
 use self::eye::Eye;
@@ -93,7 +93,7 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
 /// The pages as a text. PDFs draw blanks at line ends, and several between words in justified lines; step 7 of the
 /// exact recipes would see them.
 fn text(pages: &[String]) -> String {
-    let by = Lines::of(pages.iter().flat_map(|page| page.lines()));
+    let by = LineBreaks::of(pages.iter().flat_map(|page| page.lines()));
     let mut text = String::new();
     for page in pages {
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
