@@ -9,8 +9,8 @@ use clap::Args;
 use indicatif::ProgressBar;
 use lapidary_gems::Recipe;
 use lapidary_lab::{
-    ATTACKS, Attack, BookFile, EvaluateError, Evaluation, Plan, Progress, Shelf, calibrate,
-    evaluate, every_recipe,
+    ATTACKS, Attack, BookFile, EvaluateError, Evaluation, EvaluationPlan, Progress, Shelf,
+    calibrate, evaluate, every_recipe,
 };
 
 use super::arguments::LexiconArgument;
@@ -80,7 +80,7 @@ impl Evaluate {
         }
         let (bar, books) = (bar(""), self.shelf()?);
         let progress = |what, done, all| show(&bar, what, done, all);
-        let plan = Plan {
+        let plan = EvaluationPlan {
             pairs: self.pairs()?,
             recipes: self.recipes(&books, &progress)?,
             attacks: self.attacks()?,

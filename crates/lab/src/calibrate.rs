@@ -6,17 +6,16 @@
 //! any evidence is an error. Whole books are enough, because a whole text shares whatever a part of it shares.
 
 use std::collections::BTreeMap;
-use std::env;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use lapidary_gems::{Recipe, RecipeName};
 use rayon::prelude::*;
 
-use super::detector::Index;
+use super::detector::BookIndex;
 use super::pairs::Pairs;
 use super::shelf::Shelf;
-use super::{EvaluateError, Progress};
+use super::{EvaluateError, Progress, folder_failed};
 use lapidary_checking::{Calibration, Level, RuleChanges};
 
 /// The number of parts.
@@ -28,7 +27,7 @@ const LEVELS: [f64; 14] = [
 
 /// The counts for a recipe.
 #[derive(Debug, Default)]
-struct Counted {
+struct EvidenceCount {
     gem_pairs: u64,
     /// By level, how many pairs of a text and a book reached it but not the next.
     reached: BTreeMap<usize, u64>,
@@ -42,56 +41,81 @@ pub fn calibrate(
     progress: Progress<'_>,
 ) -> Result<Calibration, EvaluateError> {
     let pairs = Pairs::parse(lists, shelf)?;
-    let all: Mutex<BTreeMap<RecipeName, Counted>> = Mutex::default();
-    let (done, books) = (AtomicU64::new(0), shelf.len() as u64);
+    let counting = EvidenceCounting {
+        shelf,
+        recipes,
+        progress,
+        all: Mutex::default(),
+        done: AtomicU64::new(0),
+    };
     for part in 0..PARTS {
         let (held_back, indexed): (Vec<usize>, Vec<usize>) =
             (0..shelf.len()).partition(|book| pairs.group(*book) % PARTS == part);
-        let folder_failed = |error| EvaluateError::Output {
-            path: env::temp_dir(),
-            error,
-        };
+        counting.part(held_back, indexed)?;
+    }
+    let all = counting.all.into_inner();
+    let levels = all
+        .unwrap_or_else(PoisonError::into_inner)
+        .into_iter()
+        .filter(|(_, counted)| counted.gem_pairs > 0)
+        .flat_map(|(recipe, counted)| counted.levels(&recipe));
+    Ok(Calibration::new(levels.collect()))
+}
+
+/// The counts of all parts so far.
+struct EvidenceCounting<'a> {
+    shelf: &'a Shelf,
+    recipes: &'a [Recipe],
+    progress: Progress<'a>,
+    all: Mutex<BTreeMap<RecipeName, EvidenceCount>>,
+    /// How many books have been checked.
+    done: AtomicU64,
+}
+
+impl EvidenceCounting<'_> {
+    /// Checks the books held back against the others.
+    fn part(&self, held_back: Vec<usize>, indexed: Vec<usize>) -> Result<(), EvaluateError> {
         let folder = tempfile::tempdir().map_err(folder_failed)?;
-        let index = Index::create(folder.path(), recipes)?.with_rule(RuleChanges {
+        let index = BookIndex::create(folder.path(), self.recipes)?.with_rule(RuleChanges {
             min_common: Some(1),
             min_share: Some(0.0),
             min_support: Some(0.0),
             ..RuleChanges::default()
         });
-        index.add(indexed, recipes, |book| shelf.text(book), || {})?;
+        index.add(indexed, self.recipes, |book| self.shelf.text(book), || {})?;
         let gems = index.gems()?;
         held_back
             .into_par_iter()
             .with_max_len(1)
-            .try_for_each(|book| {
-                let text = shelf.text(book)?;
-                for recipe in recipes {
-                    let report = index.report(recipe, text.clone())?;
-                    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
-                    let counted = all.entry(recipe.name().clone()).or_default();
-                    counted.gem_pairs += u64::from(report.gems)
-                        * gems.get(recipe.name()).copied().unwrap_or_default();
-                    for level in report
-                        .matches
-                        .iter()
-                        .filter_map(|found| level(found.evidence))
-                    {
-                        *counted.reached.entry(level).or_default() += 1;
-                    }
-                }
-                progress("checking", done.fetch_add(1, Ordering::Relaxed) + 1, books);
-                Ok::<(), EvaluateError>(())
-            })?;
+            .try_for_each(|book| self.book(book, &index, &gems))?;
         drop(index);
-        folder.close().map_err(folder_failed)?;
+        folder.close().map_err(folder_failed)
     }
-    let all = all.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let counted = all.into_iter().filter(|(_, counted)| counted.gem_pairs > 0);
-    Ok(Calibration::new(
-        counted
-            .flat_map(|(recipe, counted)| counted.levels(&recipe))
-            .collect(),
-    ))
+
+    /// Checks a book; `gems` are those of the index, by recipe.
+    fn book(
+        &self,
+        book: usize,
+        index: &BookIndex,
+        gems: &BTreeMap<RecipeName, u64>,
+    ) -> Result<(), EvaluateError> {
+        let text = self.shelf.text(book)?;
+        for recipe in self.recipes {
+            let report = index.report(recipe, text.clone())?;
+            let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+            let counted = all.entry(recipe.name().clone()).or_default();
+            let indexed = gems.get(recipe.name()).copied().unwrap_or_default();
+            counted.gem_pairs += u64::from(report.gems) * indexed;
+            for found in &report.matches {
+                if let Some(level) = level(found.evidence) {
+                    *counted.reached.entry(level).or_default() += 1;
+                }
+            }
+        }
+        let done = self.done.fetch_add(1, Ordering::Relaxed) + 1;
+        (self.progress)("checking", done, self.shelf.len() as u64);
+        Ok(())
+    }
 }
 
 /// The highest level that this evidence reaches.
@@ -101,7 +125,7 @@ fn level(evidence: f64) -> Option<usize> {
         .checked_sub(1)
 }
 
-impl Counted {
+impl EvidenceCount {
     /// The levels up to the first that no pair reached.
     fn levels(&self, recipe: &RecipeName) -> Vec<Level> {
         let mut levels = Vec::new();
@@ -123,7 +147,7 @@ impl Counted {
 
 #[cfg(test)]
 mod tests {
-    use super::{BTreeMap, Counted, level};
+    use super::{BTreeMap, EvidenceCount, level};
 
     #[test]
     fn levels_are_of_all_that_reached_them() {
@@ -132,7 +156,7 @@ mod tests {
             levels,
             [None, Some(0), Some(1), Some(8), Some(8), Some(9), Some(13)]
         );
-        let counted = Counted {
+        let counted = EvidenceCount {
             gem_pairs: 100,
             reached: BTreeMap::from([(0, 5), (2, 1)]),
         };

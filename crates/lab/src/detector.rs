@@ -22,12 +22,12 @@ pub(super) trait Detector: Sync {
 }
 
 /// A catalogue with all books and all recipes that are evaluated.
-pub(super) struct Index {
+pub(super) struct BookIndex {
     catalogue: Catalogue,
     library: Library,
 }
 
-impl Index {
+impl BookIndex {
     pub(super) fn create(folder: &Path, recipes: &[Recipe]) -> Result<Self, EvaluateError> {
         let catalogue = Catalogue::open_or_create(folder)?;
         catalogue.by(Actor::Local).ensure_recipes(recipes)?;
@@ -51,20 +51,11 @@ impl Index {
         text: impl Fn(usize) -> Result<String, EvaluateError> + Sync,
         added: impl Fn() + Sync,
     ) -> Result<(), EvaluateError> {
-        let entry = |book: usize| {
-            let id = book.to_string().parse().map_err(CatalogueError::from)?;
-            let key = BookKey {
-                library: self.library.clone(),
-                id,
-            };
-            let content = Content::text(text(book)?);
-            Ok::<_, EvaluateError>(NewEntry::new(key, Rights::Protected, content))
-        };
         let mut refused = None;
         self.catalogue.by(Actor::Local).books().add_all(
             books,
             recipes,
-            |book| vec![((), entry(book))],
+            |book| vec![((), text(book).and_then(|text| self.entry(book, text)))],
             |(), landed| {
                 added();
                 if let Err(why) = landed {
@@ -73,6 +64,14 @@ impl Index {
             },
         )?;
         refused.map_or(Ok(()), |why| Err(EvaluateError::Refused(why)))
+    }
+
+    fn entry(&self, book: usize, text: String) -> Result<NewEntry, EvaluateError> {
+        let key = BookKey {
+            library: self.library.clone(),
+            id: book.to_string().parse().map_err(CatalogueError::from)?,
+        };
+        Ok(NewEntry::new(key, Rights::Protected, Content::text(text)))
     }
 
     /// The number of gems of all its books, by recipe.
@@ -103,7 +102,7 @@ impl Index {
 
 /// Recipes of this program with their default rules. Finds the books that any of them finds.
 pub(super) struct ByRecipes<'i> {
-    pub(super) index: &'i Index,
+    pub(super) index: &'i BookIndex,
     pub(super) recipes: &'i [Recipe],
     pub(super) name: String,
 }

@@ -51,19 +51,17 @@ impl External {
         books: usize,
         text: impl Fn(usize) -> Result<Option<String>, EvaluateError>,
     ) -> Result<Self, EvaluateError> {
-        let failed = |why: String| EvaluateError::Detector {
-            command: command.to_owned(),
-            why,
-        };
         let mut shell = Command::new("sh");
         let spawned = shell
             .args(["-c", command])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
-        let mut child = spawned.map_err(|e| failed(format!("cannot start it: {e}")))?;
+        let mut child =
+            spawned.map_err(|e| detector_failed(command, format!("cannot start it: {e}")))?;
         let (to, from) = (child.stdin.take(), child.stdout.take());
-        let from = from.ok_or_else(|| failed("it has no standard output".to_owned()))?;
+        let from =
+            from.ok_or_else(|| detector_failed(command, "it has no standard output".to_owned()))?;
         let (lines, heard) = channel();
         thread::spawn(move || {
             BufReader::new(from)
@@ -80,7 +78,7 @@ impl External {
                 let said = talk
                     .say(&json!({"add": book, "text": text}))
                     .and_then(|()| talk.unasked());
-                said.map_err(|e| failed(talk.failure(&e)))?;
+                said.map_err(|e| detector_failed(command, talk.failure(&e)))?;
             }
         }
         Ok(Self {
@@ -146,6 +144,13 @@ impl Talk {
     }
 }
 
+fn detector_failed(command: &str, why: String) -> EvaluateError {
+    EvaluateError::Detector {
+        command: command.to_owned(),
+        why,
+    }
+}
+
 fn beginning(line: &str) -> String {
     line.trim().chars().take(80).collect()
 }
@@ -156,19 +161,16 @@ impl Detector for External {
     }
 
     fn check(&self, text: &Text<'_>) -> Result<Vec<usize>, EvaluateError> {
-        let failed = |why: String| EvaluateError::Detector {
-            command: self.command.clone(),
-            why,
-        };
         let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
         let asked = talk.say(&json!({"check": text.original()}));
         let found = asked
             .and_then(|()| talk.answer())
-            .map_err(|e| failed(talk.failure(&e)))?;
+            .map_err(|e| detector_failed(&self.command, talk.failure(&e)))?;
         match found.iter().find(|book| **book >= self.books) {
-            Some(book) => Err(failed(format!(
-                "it reports book {book}, which it was not given"
-            ))),
+            Some(book) => Err(detector_failed(
+                &self.command,
+                format!("it reports book {book}, which it was not given"),
+            )),
             None => Ok(found),
         }
     }

@@ -3,25 +3,25 @@
 use std::collections::BTreeMap;
 
 use super::attacks::Attack;
-use super::pieces::Length;
+use super::pieces::CopyLength;
 
 /// The maximum number of false alarms that are listed. All of them are counted.
 const NAMED: usize = 200;
 
 /// Identifies copies that are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Key {
+pub(super) struct CopyKey {
     /// The numbers of the detector, the attack, and the attack's strength.
     pub(super) detector: usize,
     pub(super) attack: usize,
     pub(super) strength: usize,
-    pub(super) length: Length,
+    pub(super) length: CopyLength,
     pub(super) language: String,
 }
 
 /// Checked copies and their results.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Count {
+pub(super) struct CopyCount {
     /// The number of copies.
     pub(super) copies: u64,
     /// Copies for which the book they were made from was reported.
@@ -33,7 +33,7 @@ pub(super) struct Count {
     pub(super) strangers: u64,
 }
 
-impl Count {
+impl CopyCount {
     pub(super) fn add(&mut self, other: Self) {
         self.copies += other.copies;
         self.caught += other.caught;
@@ -53,14 +53,14 @@ pub(super) struct FalseAlarm {
 
 /// The results of all disguised copies.
 #[derive(Debug, Default)]
-pub(super) struct Findings {
-    pub(super) counts: BTreeMap<Key, Count>,
+pub(super) struct CopyFindings {
+    pub(super) counts: BTreeMap<CopyKey, CopyCount>,
     /// The first false alarms in sorted order, with the number of copies of each.
     pub(super) false_alarms: BTreeMap<FalseAlarm, u64>,
 }
 
-impl Findings {
-    pub(super) fn count(&mut self, key: Key, count: Count) {
+impl CopyFindings {
+    pub(super) fn count(&mut self, key: CopyKey, count: CopyCount) {
         self.counts.entry(key).or_default().add(count);
     }
 
@@ -82,8 +82,8 @@ impl Findings {
     }
 
     /// The sum of the counts with a `wanted` key.
-    pub(super) fn sum(&self, wanted: impl Fn(&Key) -> bool) -> Count {
-        let mut sum = Count::default();
+    pub(super) fn sum(&self, wanted: impl Fn(&CopyKey) -> bool) -> CopyCount {
+        let mut sum = CopyCount::default();
         self.counts
             .iter()
             .filter(|(key, _)| wanted(key))

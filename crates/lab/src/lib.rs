@@ -5,6 +5,33 @@
 //!
 //! A copy is *caught* if the check reports the book that the copy was made from. Reporting an unrelated book is a *false
 //! alarm*. Reporting a book that the list of pairs relates to it, directly or via other books, is neither.
+//!
+//! ```
+//! use lapidary_gems::Recipe;
+//! use lapidary_lab::{ATTACKS, BookFile, EvaluationPlan, Shelf, evaluate};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let mut files = Vec::new();
+//! # for name in ["a.txt", "b.txt", "c.txt"] {
+//! #     let text: String = (0..2_000_u64).map(|i| format!("{name}{:x} ", i * 2_654_435_761 % 999_983)).collect();
+//! #     let path = folder.path().join(name);
+//! #     std::fs::write(&path, text)?;
+//! #     files.push(BookFile { name: name.to_owned(), path });
+//! # }
+//! let plan = EvaluationPlan {
+//!     shelf: Shelf::new(files),
+//!     pairs: Vec::new(),
+//!     recipes: vec![vec![Recipe::hardened()]],
+//!     detectors: Vec::new(),
+//!     attacks: ATTACKS.iter().filter(|attack| attack.name == "none").collect(),
+//!     seed: 1,
+//!     sample: None,
+//!     texts: Vec::new(),
+//! };
+//! let evaluation = evaluate(plan, &|_step, _done, _all| (), &|_so_far| Ok(()))?;
+//! assert!(evaluation.markdown().starts_with("# Evaluation"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod attacks;
 mod calibrate;
@@ -33,16 +60,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use self::attacks::mirror;
-use self::detector::{ByRecipes, Detector, Index};
+use self::detector::{BookIndex, ByRecipes, Detector};
 use self::external::External;
-use self::findings::{Attacks, Cost, Detected, Findings, PairsFound};
+use self::findings::{Attacks, CopyFindings, Cost, Detected, PairsFound};
 use self::pairs::Pairs;
-use self::pieces::Length;
-use self::run::Run;
+use self::pieces::CopyLength;
+use self::run::EvaluationRun;
 use lapidary_catalogue::CatalogueError;
 
 /// The settings of an evaluation.
-pub struct Plan {
+pub struct EvaluationPlan {
     /// The books.
     pub shelf: Shelf,
     /// Lists of pairs: the name and content of each.
@@ -70,9 +97,9 @@ pub struct Evaluation {
     /// The number of books that were copied.
     copied: usize,
     detectors: Vec<Detected>,
-    findings: Findings,
+    findings: CopyFindings,
     /// By the length of the texts.
-    short: Vec<(usize, Findings)>,
+    short: Vec<(usize, CopyFindings)>,
 }
 
 /// Receives the current step, how much of it is done, and the total.
@@ -142,11 +169,11 @@ pub enum EvaluateError {
 /// Runs an evaluation and reports progress to `progress`. What is known so far is passed to `so_far` before each part of the
 /// rest, so that a long evaluation that is interrupted is not lost.
 pub fn evaluate(
-    plan: Plan,
+    plan: EvaluationPlan,
     progress: Progress<'_>,
     so_far: &dyn Fn(&Evaluation) -> Result<(), EvaluateError>,
 ) -> Result<Evaluation, EvaluateError> {
-    let Plan {
+    let EvaluationPlan {
         shelf,
         pairs,
         recipes,
@@ -159,152 +186,169 @@ pub fn evaluate(
     if shelf.len() < 3 {
         return Err(EvaluateError::FewBooks(shelf.len()));
     }
-    let pairs = Pairs::parse(&pairs, &shelf)?;
-    let attacks = Attacks(attacks);
-    let costs = measure(&shelf, &recipes, progress)?;
-    let compared = Compared {
-        recipes: &recipes,
-        commands: &detectors,
-        pairs: &pairs,
-        seed,
-    };
-    let copied = sample.unwrap_or(usize::MAX).clamp(1, shelf.len());
-    let (found, findings) = compare(&compared, &shelf, &attacks, &Length::ALL, copied, progress)?;
-    let costs = costs
-        .into_iter()
-        .map(Some)
-        .chain(detectors.iter().map(|_| None));
-    let detected = costs
-        .zip(found)
-        .map(|(cost, (name, pairs))| Detected { name, cost, pairs })
-        .collect();
     let mut evaluation = Evaluation {
+        copied: sample.unwrap_or(usize::MAX).clamp(1, shelf.len()),
+        pairs: Pairs::parse(&pairs, &shelf)?,
         shelf,
-        pairs,
-        attacks,
+        attacks: Attacks(attacks),
         seed,
-        copied,
-        detectors: detected,
-        findings,
+        detectors: Vec::new(),
+        findings: CopyFindings::default(),
         short: Vec::new(),
     };
+    let mut costs = measure(&evaluation.shelf, &recipes, progress)?.into_iter();
+    let comparison = DetectorComparison {
+        recipes: &recipes,
+        commands: &detectors,
+        progress,
+    };
+    let copied = evaluation.copied;
+    let (found, findings) =
+        comparison.run(&evaluation, &evaluation.shelf, &CopyLength::ALL, copied)?;
+    evaluation.findings = findings;
+    for (name, pairs) in found {
+        // The recipes come first, then the other programs.
+        let cost = costs.next();
+        evaluation.detectors.push(Detected { name, cost, pairs });
+    }
     for characters in texts {
         so_far(&evaluation)?;
-        let Evaluation {
-            shelf,
-            pairs,
-            attacks,
-            ..
-        } = &evaluation;
-        let compared = Compared {
-            recipes: &recipes,
-            commands: &detectors,
-            pairs,
-            seed,
-        };
-        let passages = shelf.passages(characters, seed);
-        let (_, findings) = compare(
-            &compared,
-            &passages,
-            attacks,
-            &[Length::Whole],
-            shelf.len(),
-            progress,
-        )?;
+        let passages = evaluation.shelf.passages(characters, seed);
+        let lengths = [CopyLength::Whole];
+        let (_, findings) = comparison.run(&evaluation, &passages, &lengths, passages.len())?;
         evaluation.short.push((characters, findings));
     }
     Ok(evaluation)
 }
 
-/// What is compared.
-struct Compared<'a> {
-    recipes: &'a [Vec<Recipe>],
-    commands: &'a [String],
-    pairs: &'a Pairs,
-    seed: u64,
+fn output_failed(path: &Path, error: io::Error) -> EvaluateError {
+    let path = path.to_owned();
+    EvaluateError::Output { path, error }
 }
 
-/// Indexes a shelf, and checks its texts and copies of so many of them. Returns the name of each detector with what it
-/// found of the pairs.
-fn compare(
-    compared: &Compared<'_>,
-    shelf: &Shelf,
-    attacks: &Attacks,
-    lengths: &[Length],
-    copied: usize,
-    progress: Progress<'_>,
-) -> Result<(Vec<(String, PairsFound)>, Findings), EvaluateError> {
-    let books = shelf.len();
-    let mirrored = attacks.0.iter().any(|attack| attack.mirrored);
-    let folder_failed = |error| EvaluateError::Output {
-        path: env::temp_dir(),
-        error,
-    };
-    let folder = tempfile::tempdir().map_err(folder_failed)?;
-    // Numbers from `books` on stand for the books as the mirrored attacks disguise them in the index.
-    let text = |number: usize| match number.checked_sub(books) {
-        None => shelf.text(number).map(Some),
-        Some(_) if !mirrored => Ok(None),
-        Some(number) => shelf.text(number).map(|text| mirror(&text)),
-    };
-    let mut distinct: Vec<Recipe> = Vec::new();
-    for recipe in compared.recipes.iter().flatten() {
-        if !distinct.contains(recipe) {
-            distinct.push(recipe.clone());
+fn folder_failed(error: io::Error) -> EvaluateError {
+    output_failed(&env::temp_dir(), error)
+}
+
+/// What is compared.
+struct DetectorComparison<'a> {
+    recipes: &'a [Vec<Recipe>],
+    commands: &'a [String],
+    progress: Progress<'a>,
+}
+
+/// The texts of the books that are indexed. Numbers after those of the books stand for the same books as the mirrored
+/// attacks disguise them.
+struct IndexedTexts<'a> {
+    shelf: &'a Shelf,
+    mirrored: bool,
+}
+
+impl IndexedTexts<'_> {
+    fn text(&self, number: usize) -> Result<Option<String>, EvaluateError> {
+        match number.checked_sub(self.shelf.len()) {
+            None => self.shelf.text(number).map(Some),
+            Some(_) if !self.mirrored => Ok(None),
+            Some(number) => self.shelf.text(number).map(|text| mirror(&text)),
         }
     }
-    let index = Index::create(folder.path(), &distinct)?;
-    let mut numbers: Vec<usize> = (0..books).collect();
-    for number in books..2 * books {
-        if text(number)?.is_some() {
-            numbers.push(number);
+
+    /// The numbers that have a text.
+    fn numbers(&self) -> Result<Vec<usize>, EvaluateError> {
+        let books = self.shelf.len();
+        let mut numbers: Vec<usize> = (0..books).collect();
+        for number in books..2 * books {
+            if self.text(number)?.is_some() {
+                numbers.push(number);
+            }
         }
+        Ok(numbers)
     }
-    if !distinct.is_empty() {
+}
+
+impl DetectorComparison<'_> {
+    /// Indexes a shelf, and checks its texts and copies of so many of them. Returns the name of each detector with what it
+    /// found of the pairs.
+    fn run(
+        &self,
+        evaluation: &Evaluation,
+        shelf: &Shelf,
+        lengths: &[CopyLength],
+        copied: usize,
+    ) -> Result<(Vec<(String, PairsFound)>, CopyFindings), EvaluateError> {
+        let attacks = &evaluation.attacks;
+        let folder = tempfile::tempdir().map_err(folder_failed)?;
+        let texts = IndexedTexts {
+            shelf,
+            mirrored: attacks.0.iter().any(|attack| attack.mirrored),
+        };
+        let index = self.index(folder.path(), &texts)?;
+        let detectors = self.detectors(&index, &texts)?;
+        let run = EvaluationRun {
+            shelf,
+            pairs: &evaluation.pairs,
+            attacks,
+            lengths,
+            copied,
+            seed: evaluation.seed,
+            detectors: &detectors,
+        };
+        let (found, findings) = run.all(self.progress)?;
+        let names = detectors.iter().map(|detector| detector.name().to_owned());
+        let found = names.zip(found).collect();
+        drop(detectors);
+        drop(index);
+        folder.close().map_err(folder_failed)?;
+        Ok((found, findings))
+    }
+
+    /// Indexes texts with all recipes.
+    fn index(&self, folder: &Path, texts: &IndexedTexts<'_>) -> Result<BookIndex, EvaluateError> {
+        let mut distinct: Vec<Recipe> = Vec::new();
+        for recipe in self.recipes.iter().flatten() {
+            if !distinct.contains(recipe) {
+                distinct.push(recipe.clone());
+            }
+        }
+        let index = BookIndex::create(folder, &distinct)?;
+        if distinct.is_empty() {
+            return Ok(index);
+        }
+        let numbers = texts.numbers()?;
         let (done, all) = (AtomicU64::new(0), numbers.len() as u64);
-        let added = || progress("indexing", done.fetch_add(1, Ordering::Relaxed) + 1, all);
         index.add(
             numbers,
             &distinct,
-            |number| text(number).map(Option::unwrap_or_default),
-            added,
+            |number| texts.text(number).map(Option::unwrap_or_default),
+            || (self.progress)("indexing", done.fetch_add(1, Ordering::Relaxed) + 1, all),
         )?;
+        Ok(index)
     }
-    let mut detectors: Vec<Box<dyn Detector + '_>> = Vec::new();
-    for recipes in compared.recipes {
-        let names: Vec<&str> = recipes
-            .iter()
-            .map(|recipe| recipe.name().as_str())
-            .collect();
-        detectors.push(Box::new(ByRecipes {
-            index: &index,
-            name: names.join("+"),
-            recipes,
-        }));
+
+    fn detectors<'d>(
+        &'d self,
+        index: &'d BookIndex,
+        texts: &IndexedTexts<'_>,
+    ) -> Result<Vec<Box<dyn Detector + 'd>>, EvaluateError> {
+        let mut detectors: Vec<Box<dyn Detector + 'd>> = Vec::new();
+        for recipes in self.recipes {
+            let names: Vec<&str> = recipes
+                .iter()
+                .map(|recipe| recipe.name().as_str())
+                .collect();
+            detectors.push(Box::new(ByRecipes {
+                index,
+                name: names.join("+"),
+                recipes,
+            }));
+        }
+        for command in self.commands {
+            let numbers = 2 * texts.shelf.len();
+            let external = External::start(command, numbers, |number| texts.text(number))?;
+            detectors.push(Box::new(external));
+        }
+        Ok(detectors)
     }
-    for command in compared.commands {
-        detectors.push(Box::new(External::start(command, 2 * books, text)?));
-    }
-    let Compared { pairs, seed, .. } = *compared;
-    let run = Run {
-        shelf,
-        pairs,
-        attacks,
-        lengths,
-        copied,
-        seed,
-        detectors: &detectors,
-    };
-    let (found, findings) = run.all(progress)?;
-    let found = detectors
-        .iter()
-        .map(|detector| detector.name().to_owned())
-        .zip(found)
-        .collect();
-    drop(detectors);
-    drop(index);
-    folder.close().map_err(folder_failed)?;
-    Ok((found, findings))
 }
 
 /// Measures the cost of each group of recipes on one core.
@@ -355,11 +399,7 @@ impl Evaluation {
 
     /// Writes `evaluation.md`, `copies.csv`, `pairs.csv` and the plots to a folder, which is created if necessary.
     pub fn write(&self, folder: &Path) -> Result<(), EvaluateError> {
-        let failed = |path: &Path| {
-            let path = path.to_owned();
-            |error| EvaluateError::Output { path, error }
-        };
-        fs::create_dir_all(folder).map_err(failed(folder))?;
+        fs::create_dir_all(folder).map_err(|error| output_failed(folder, error))?;
         let files = [
             ("evaluation.md", self.markdown()),
             ("copies.csv", table::copies(self)),
@@ -367,7 +407,7 @@ impl Evaluation {
         ];
         for (name, content) in files {
             let path = folder.join(name);
-            fs::write(&path, content).map_err(failed(&path))?;
+            fs::write(&path, content).map_err(|error| output_failed(&path, error))?;
         }
         plot::draw(self, folder)
     }

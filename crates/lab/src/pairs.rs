@@ -29,7 +29,7 @@ const RELATIONS: &[(&str, Expected)] = &[
 
 /// A row of a list of pairs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Pair {
+pub(super) struct BookPair {
     pub(super) a: usize,
     pub(super) b: usize,
     pub(super) relation: &'static str,
@@ -39,11 +39,51 @@ pub(super) struct Pair {
 /// The relations between the books of a shelf.
 #[derive(Debug)]
 pub(super) struct Pairs {
-    pub(super) rows: Vec<Pair>,
+    pub(super) rows: Vec<BookPair>,
     /// For each book, the lowest number among the books it is related to, directly or via others, and itself.
     kin: Vec<usize>,
     /// Pairs that must not match, even if they are related via other books.
     apart: HashSet<(usize, usize)>,
+}
+
+impl BookPair {
+    /// Parses a line of a list; the error says what is wrong with it.
+    fn read(line: &str, shelf: &Shelf) -> Result<Self, String> {
+        let columns: Vec<&str> = line.split('\t').map(str::trim).collect();
+        let [a, b, relation, ..] = columns[..] else {
+            return Err(format!(
+                "{} columns, but two books and their relation are required, separated by tabs",
+                columns.len()
+            ));
+        };
+        let (a, b) = (number_of(a, shelf)?, number_of(b, shelf)?);
+        if a == b {
+            return Err(format!(
+                "a pair needs two different books, but both are '{}'",
+                shelf.name(a)
+            ));
+        }
+        let Some(&(relation, expected)) = RELATIONS.iter().find(|(name, _)| *name == relation)
+        else {
+            let known: Vec<&str> = RELATIONS.iter().map(|(name, _)| *name).collect();
+            return Err(format!(
+                "unknown relation '{relation}'; known relations: {}",
+                known.join(", ")
+            ));
+        };
+        Ok(Self {
+            a,
+            b,
+            relation,
+            expected,
+        })
+    }
+}
+
+fn number_of(book: &str, shelf: &Shelf) -> Result<usize, String> {
+    shelf
+        .number(book)
+        .ok_or_else(|| format!("the folder of books has no '{book}'"))
 }
 
 impl Pairs {
@@ -61,58 +101,26 @@ impl Pairs {
         list_name: &str,
         list: &str,
         shelf: &Shelf,
-        rows: &mut Vec<Pair>,
+        rows: &mut Vec<BookPair>,
     ) -> Result<(), EvaluateError> {
         for (number, line) in (1..).zip(list.trim_start_matches('\u{feff}').lines()) {
-            let wrong = |why: String| EvaluateError::Pair {
-                list: list_name.to_owned(),
-                line: number,
-                why,
-            };
             if line.trim().is_empty()
                 || line.starts_with('#')
                 || number == 1 && line.starts_with("file_a")
             {
                 continue;
             }
-            let columns: Vec<&str> = line.split('\t').map(str::trim).collect();
-            let [a, b, relation, ..] = columns[..] else {
-                return Err(wrong(format!(
-                    "{} columns, but two books and their relation are required, separated by tabs",
-                    columns.len()
-                )));
-            };
-            let book = |name: &str| {
-                shelf
-                    .number(name)
-                    .ok_or_else(|| wrong(format!("the folder of books has no '{name}'")))
-            };
-            let (a, b) = (book(a)?, book(b)?);
-            if a == b {
-                return Err(wrong(format!(
-                    "a pair needs two different books, but both are '{}'",
-                    shelf.name(a)
-                )));
-            }
-            let Some(&(relation, expected)) = RELATIONS.iter().find(|(name, _)| *name == relation)
-            else {
-                let known: Vec<&str> = RELATIONS.iter().map(|(name, _)| *name).collect();
-                return Err(wrong(format!(
-                    "unknown relation '{relation}'; known relations: {}",
-                    known.join(", ")
-                )));
-            };
-            rows.push(Pair {
-                a,
-                b,
-                relation,
-                expected,
-            });
+            let pair = BookPair::read(line, shelf).map_err(|why| EvaluateError::Pair {
+                list: list_name.to_owned(),
+                line: number,
+                why,
+            })?;
+            rows.push(pair);
         }
         Ok(())
     }
 
-    fn new(rows: Vec<Pair>, books: usize) -> Self {
+    fn new(rows: Vec<BookPair>, books: usize) -> Self {
         let mut kin: Vec<usize> = (0..books).collect();
         for pair in rows
             .iter()

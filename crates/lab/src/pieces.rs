@@ -4,14 +4,14 @@ use lapidary_common::random::Random;
 
 /// The length of a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Length {
+pub(super) enum CopyLength {
     /// This many characters.
     Characters(usize),
     /// A whole book.
     Whole,
 }
 
-impl Length {
+impl CopyLength {
     /// A sentence, a quotation, a poem, one page, three pages, a chapter, a book.
     pub(super) const ALL: [Self; 7] = [
         Self::Characters(100),

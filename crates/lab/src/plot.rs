@@ -10,8 +10,8 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::findings::{Count, Key};
-use super::pieces::Length;
+use super::findings::CopyCount;
+use super::pieces::CopyLength;
 use super::table::Rates;
 use super::{EvaluateError, Evaluation};
 
@@ -47,14 +47,8 @@ struct Chart {
 /// Draws `overview.svg`; `by-attack.svg`, `by-length.svg`, `by-language.svg` and `short-texts.svg` of the first six detectors,
 /// and `by-attack-2.svg` and so on of the next six.
 pub(super) fn draw(evaluation: &Evaluation, folder: &Path) -> Result<(), EvaluateError> {
-    let drawn = |name: &str, draw: &dyn Fn(&Path) -> Outcome| {
-        let path = folder.join(name);
-        draw(&path).map_err(|why| EvaluateError::Plot {
-            path: path.clone(),
-            why: why.to_string(),
-        })
-    };
-    drawn("overview.svg", &|path| overview(evaluation, path))?;
+    let path = folder.join("overview.svg");
+    overview(evaluation, &path).map_err(|why| plot_failed(&path, &*why))?;
     let detectors = evaluation.detectors.len();
     for first in (0..detectors).step_by(COLOURS.len()) {
         let of = first..detectors.min(first + COLOURS.len());
@@ -78,15 +72,23 @@ pub(super) fn draw(evaluation: &Evaluation, folder: &Path) -> Result<(), Evaluat
             String::new()
         };
         for (name, charts, columns, width) in plots {
-            let grid = |path: &Path| grid(evaluation, &of, path, &charts, columns, width);
-            drawn(&format!("{name}{suffix}.svg"), &grid)?;
+            let path = folder.join(format!("{name}{suffix}.svg"));
+            grid(evaluation, &of, &path, &charts, columns, width)
+                .map_err(|why| plot_failed(&path, &*why))?;
         }
     }
     Ok(())
 }
 
+fn plot_failed(path: &Path, why: &dyn std::error::Error) -> EvaluateError {
+    EvaluateError::Plot {
+        path: path.to_owned(),
+        why: why.to_string(),
+    }
+}
+
 /// The percentage caught, if anything was checked.
-fn caught(count: Count) -> Option<f64> {
+fn caught(count: CopyCount) -> Option<f64> {
     (count.copies > 0).then(|| 100.0 * count.caught as f64 / count.copies as f64)
 }
 
@@ -98,16 +100,14 @@ fn chart<L>(
     is_ordered: bool,
     value: impl Fn(&L, usize) -> Option<f64>,
 ) -> Chart {
-    let values = |detector: usize| {
-        labels
-            .iter()
-            .map(|(_, label)| value(label, detector))
-            .collect()
-    };
+    let values = of.clone().map(|detector| {
+        let labels = labels.iter();
+        labels.map(|(_, label)| value(label, detector)).collect()
+    });
     Chart {
         title: title.trim().to_owned(),
         below: labels.iter().map(|(name, _)| name.clone()).collect(),
-        values: of.clone().map(values).collect(),
+        values: values.collect(),
         is_ordered,
     }
 }
@@ -118,45 +118,42 @@ fn of_attack(
     detector: usize,
     attack: usize,
     strength: Option<usize>,
-) -> Count {
-    let is_wanted = |key: &Key| strength.is_none_or(|strength| key.strength == strength);
-    let of = (detector, attack, Length::Whole);
-    evaluation
-        .findings
-        .sum(|key| (key.detector, key.attack, key.length) == of && is_wanted(key))
+) -> CopyCount {
+    let of = (detector, attack, CopyLength::Whole);
+    evaluation.findings.sum(|key| {
+        (key.detector, key.attack, key.length) == of
+            && strength.is_none_or(|strength| key.strength == strength)
+    })
 }
 
 /// A chart for each attack with strengths, and one for all others.
 fn by_attack(evaluation: &Evaluation, of: &Range<usize>) -> Vec<Chart> {
-    let attacks = || evaluation.attacks.0.iter().enumerate();
-    let with = attacks()
-        .filter(|(_, attack)| !attack.strengths.is_empty())
-        .map(|(number, attack)| {
-            let strengths = attack
-                .strengths
-                .iter()
-                .enumerate()
-                .map(|(i, share)| (attack.strength(*share), i));
-            chart(
-                &format!("{}: whole books", attack.name),
-                &strengths.collect::<Vec<_>>(),
-                of,
-                true,
-                |strength, detector| {
-                    caught(of_attack(evaluation, detector, number, Some(*strength)))
-                },
-            )
-        });
-    let without = attacks().filter(|(_, attack)| attack.strengths.is_empty());
+    let attacks = evaluation.attacks.0.iter().enumerate();
+    let (with, without): (Vec<_>, Vec<_>) =
+        attacks.partition(|(_, attack)| !attack.strengths.is_empty());
+    let mut charts = Vec::new();
+    for (number, attack) in with {
+        let strengths: Vec<(String, usize)> = attack
+            .strengths
+            .iter()
+            .enumerate()
+            .map(|(i, share)| (attack.strength(*share), i))
+            .collect();
+        let title = format!("{}: whole books", attack.name);
+        charts.push(chart(&title, &strengths, of, true, |strength, detector| {
+            caught(of_attack(evaluation, detector, number, Some(*strength)))
+        }));
+    }
     let without: Vec<(String, usize)> = without
+        .into_iter()
         .map(|(number, attack)| (attack.name.to_owned(), number))
         .collect();
-    let bars = without.chunks(3).map(|some| {
-        chart("whole books", some, of, false, |attack, detector| {
+    for some in without.chunks(3) {
+        charts.push(chart("whole books", some, of, false, |attack, detector| {
             caught(of_attack(evaluation, detector, *attack, None))
-        })
-    });
-    with.chain(bars).collect()
+        }));
+    }
+    charts
 }
 
 fn by_length(evaluation: &Evaluation, of: &Range<usize>) -> Vec<Chart> {
@@ -164,7 +161,7 @@ fn by_length(evaluation: &Evaluation, of: &Range<usize>) -> Vec<Chart> {
         .attacks
         .with_strengths()
         .filter(|(_, _, attack, _)| !attack.whole);
-    let lengths = Length::ALL.map(|length| (length.name(), length));
+    let lengths = CopyLength::ALL.map(|length| (length.name(), length));
     let charts = attacks.map(|(number, strength, attack, share)| {
         let title = format!("{} {}", attack.name, attack.strength(share));
         chart(&title, &lengths, of, true, |length, detector| {
@@ -196,7 +193,7 @@ fn by_language(evaluation: &Evaluation, of: &Range<usize>) -> Chart {
         of,
         false,
         |language, detector| {
-            let wanted = (detector, *language, Length::Whole);
+            let wanted = (detector, *language, CopyLength::Whole);
             caught(
                 evaluation
                     .findings
@@ -212,32 +209,40 @@ fn short_texts(evaluation: &Evaluation, of: &Range<usize>) -> Vec<Chart> {
         .iter()
         .map(|(length, findings)| (length.to_string(), findings))
         .collect();
-    let count = |title: &str, value: &dyn Fn(Count) -> Option<f64>| {
-        chart(title, &lengths, of, true, |findings, detector| {
-            value(findings.sum(|key| key.detector == detector))
-        })
-    };
-    let exact = chart(
-        "short texts: exact copies caught",
-        &lengths,
-        of,
-        true,
-        |findings, detector| {
-            let is_exact =
-                |key: &Key| key.detector == detector && evaluation.is_unchanged(key.attack);
-            caught(findings.sum(is_exact))
-        },
-    );
-    let precision = |count: Count| {
-        let named = count.caught + count.false_alarms;
-        (named > 0)
-            .then(|| 100.0 * Rates::new(count.caught, count.false_alarms, count.copies).precision)
-    };
     vec![
-        exact,
-        count("short texts: all copies caught", &caught),
-        count("short texts: precision", &precision),
+        chart(
+            "short texts: exact copies caught",
+            &lengths,
+            of,
+            true,
+            |findings, detector| {
+                caught(
+                    findings
+                        .sum(|key| key.detector == detector && evaluation.is_unchanged(key.attack)),
+                )
+            },
+        ),
+        chart(
+            "short texts: all copies caught",
+            &lengths,
+            of,
+            true,
+            |findings, detector| caught(findings.sum(|key| key.detector == detector)),
+        ),
+        chart(
+            "short texts: precision",
+            &lengths,
+            of,
+            true,
+            |findings, detector| precision(findings.sum(|key| key.detector == detector)),
+        ),
     ]
+}
+
+/// The percentage of the books reported that are right, if any was reported.
+fn precision(count: CopyCount) -> Option<f64> {
+    let rates = Rates::new(count.caught, count.false_alarms, count.copies);
+    (count.caught + count.false_alarms > 0).then_some(100.0 * rates.precision)
 }
 
 fn grid(
@@ -282,39 +287,41 @@ fn draw_chart(area: &Area<'_>, chart: &Chart) -> Outcome {
         .x_label_area_size(24)
         .y_label_area_size(36);
     let mut plane = builder.build_cartesian_2d(-0.5..right + 0.5, 0.0..100.0)?;
-    let label = |x: &f64| {
-        let whole = (x - x.round()).abs() < 1e-9;
-        let at = whole
-            .then(|| chart.below.get(x.round() as usize).cloned())
-            .flatten();
-        at.unwrap_or_default()
-    };
-    let mut mesh = plane.configure_mesh();
-    mesh.x_labels(2 * chart.below.len() + 1)
-        .x_label_formatter(&label)
-        .y_labels(5);
-    mesh.y_label_formatter(&|y| format!("{y:.0} %"))
+    plane
+        .configure_mesh()
+        .x_labels(2 * chart.below.len() + 1)
+        .x_label_formatter(&|x| chart.label(*x))
+        .y_labels(5)
+        .y_label_formatter(&|y| format!("{y:.0} %"))
         .light_line_style(WHITE)
         .draw()?;
     let bar = 0.8 / chart.values.len().max(1) as f64;
     for ((number, values), colour) in chart.values.iter().enumerate().zip(COLOURS) {
-        let points = || {
-            values
-                .iter()
-                .enumerate()
-                .filter_map(|(x, y)| Some((x as f64, (*y)?)))
-        };
+        let values = values.iter().enumerate();
+        let points = values.filter_map(|(x, y)| Some((x as f64, (*y)?)));
         if chart.is_ordered {
-            plane.draw_series(LineSeries::new(points(), colour.stroke_width(2)).point_size(3))?;
+            plane.draw_series(LineSeries::new(points, colour.stroke_width(2)).point_size(3))?;
         } else {
-            let left = |x: f64| x - 0.4 + bar * number as f64;
-            let bars = points().map(|(x, y)| {
-                Rectangle::new([(left(x), 0.0), (left(x) + bar, y)], colour.filled())
-            });
-            plane.draw_series(bars)?;
+            let first = bar * number as f64 - 0.4;
+            plane.draw_series(points.map(|(x, y)| {
+                Rectangle::new([(x + first, 0.0), (x + first + bar, y)], colour.filled())
+            }))?;
         }
     }
     Ok(())
+}
+
+impl Chart {
+    /// The label at a place of the axis; empty between two of them.
+    fn label(&self, x: f64) -> String {
+        if (x - x.round()).abs() >= 1e-9 {
+            return String::new();
+        }
+        self.below
+            .get(x.round() as usize)
+            .cloned()
+            .unwrap_or_default()
+    }
 }
 
 /// Where a column of the overview begins.
@@ -334,43 +341,39 @@ fn overview(evaluation: &Evaluation, path: &Path) -> Outcome {
     let picture =
         SVGBackend::new(path, (width.cast_unsigned(), height.cast_unsigned())).into_drawing_area();
     picture.fill(&WHITE)?;
+    let upright = (FONT, 12).into_font().transform(FontTransform::Rotate270);
+    for (column, attack) in attacks.iter().enumerate() {
+        let at = (left(column) + 11, NAMES.1 - 6);
+        picture.draw(&Text::new(attack.name, at, upright.clone()))?;
+    }
+    for (row, detector) in detectors.iter().enumerate() {
+        let name = detector.name.split('@').next().unwrap_or_default();
+        let name: String = name.chars().take(36).collect();
+        picture.draw(&Text::new(name, (6, top(row) + 3), (FONT, 12)))?;
+        for column in 0..attacks.len() {
+            if let Some(share) = caught(of_attack(evaluation, row, column, None)) {
+                cell(&picture, (left(column), top(row)), share)?;
+            }
+        }
+    }
+    Ok(picture.present()?)
+}
+
+/// A cell of the overview with a percentage.
+fn cell(picture: &Area<'_>, (left, top): (i32, i32), share: f64) -> Outcome {
+    let colour = RGBColor(paler(120, share), paler(180, share), paler(220, share));
+    let corners = [(left, top), (left + CELL.0 - 1, top + CELL.1 - 1)];
+    picture.draw(&Rectangle::new(corners, colour.filled()))?;
+    let middle = (left + CELL.0 / 2, top + CELL.1 / 2);
     let centred = (FONT, 10)
         .into_font()
         .color(&BLACK)
         .pos(Pos::new(HPos::Center, VPos::Center));
-    let upright = (FONT, 12).into_font().transform(FontTransform::Rotate270);
-    for (column, attack) in attacks.iter().enumerate() {
-        let left = left(column);
-        picture.draw(&Text::new(
-            attack.name,
-            (left + 11, NAMES.1 - 6),
-            upright.clone(),
-        ))?;
-        for detector in 0..detectors.len() {
-            let top = top(detector);
-            let Some(share) = caught(of_attack(evaluation, detector, column, None)) else {
-                continue;
-            };
-            let paler = |of: u8| 255 - (f64::from(255 - of) * share / 100.0) as u8;
-            let colour = RGBColor(paler(120), paler(180), paler(220));
-            picture.draw(&Rectangle::new(
-                [(left, top), (left + CELL.0 - 1, top + CELL.1 - 1)],
-                colour.filled(),
-            ))?;
-            let middle = (left + CELL.0 / 2, top + CELL.1 / 2);
-            picture.draw(&Text::new(format!("{share:.0}"), middle, centred.clone()))?;
-        }
-    }
-    for (row, detector) in detectors.iter().enumerate() {
-        let name: String = detector
-            .name
-            .split('@')
-            .next()
-            .unwrap_or_default()
-            .chars()
-            .take(36)
-            .collect();
-        picture.draw(&Text::new(name, (6, top(row) + 3), (FONT, 12)))?;
-    }
-    Ok(picture.present()?)
+    picture.draw(&Text::new(format!("{share:.0}"), middle, centred))?;
+    Ok(())
+}
+
+/// So much of a shade, on white.
+fn paler(shade: u8, share: f64) -> u8 {
+    255 - (f64::from(255 - shade) * share / 100.0) as u8
 }

@@ -3,14 +3,15 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use hashbrown::HashSet;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use super::attacks::{Attack, Scene};
+use super::attacks::{Attack, AttackScene};
 use super::detector::Detector;
-use super::findings::{Attacks, Count, FalseAlarm, Findings, Key, PairsFound};
+use super::findings::{Attacks, CopyCount, CopyFindings, CopyKey, FalseAlarm, PairsFound};
 use super::pairs::{Expected, Pairs};
-use super::pieces::{Length, piece};
+use super::pieces::{CopyLength, piece};
 use super::shelf::Shelf;
 use super::{EvaluateError, Progress};
 use lapidary_catalogue::Text;
@@ -22,12 +23,12 @@ const PIECES: u64 = 4;
 const EXAMPLES: usize = 50;
 
 /// The checks of one evaluation.
-pub(super) struct Run<'a> {
+pub(super) struct EvaluationRun<'a> {
     pub(super) shelf: &'a Shelf,
     pub(super) pairs: &'a Pairs,
     pub(super) attacks: &'a Attacks,
     /// The lengths of copies.
-    pub(super) lengths: &'a [Length],
+    pub(super) lengths: &'a [CopyLength],
     /// The number of books that are copied.
     pub(super) copied: usize,
     pub(super) seed: u64,
@@ -37,24 +38,46 @@ pub(super) struct Run<'a> {
 /// By detector and book, the books that a check of the unchanged book reports.
 type Named = Vec<Vec<Vec<usize>>>;
 
-impl Run<'_> {
+/// A book that copies are made of.
+struct CopiedBook<'a> {
+    number: usize,
+    text: &'a str,
+    words: Vec<&'a str>,
+}
+
+impl<'a> CopiedBook<'a> {
+    fn new(number: usize, text: &'a str) -> Self {
+        let words = text
+            .split(|c: char| !c.is_alphabetic())
+            .filter(|word| !word.is_empty())
+            .collect();
+        Self {
+            number,
+            text,
+            words,
+        }
+    }
+}
+
+impl EvaluationRun<'_> {
     pub(super) fn all(
         &self,
         progress: Progress<'_>,
-    ) -> Result<(Vec<PairsFound>, Findings), EvaluateError> {
-        let findings = Mutex::new(Findings::default());
+    ) -> Result<(Vec<PairsFound>, CopyFindings), EvaluateError> {
+        let findings = Mutex::new(CopyFindings::default());
         let named: Mutex<Named> = Mutex::new(vec![
             vec![Vec::new(); self.shelf.len()];
             self.detectors.len()
         ]);
         let disguises = self.attacks.with_strengths().count() as u64;
         let (done, all) = (AtomicU64::new(0), self.copied as u64 * disguises);
-        let step = || progress("checking", done.fetch_add(1, Ordering::Relaxed) + 1, all);
         (0..self.shelf.len())
             .into_par_iter()
             .with_max_len(1)
             .try_for_each(|book| {
-                let (of_book, found) = self.book(book, &step)?;
+                let (of_book, found) = self.book(book, &|| {
+                    progress("checking", done.fetch_add(1, Ordering::Relaxed) + 1, all);
+                })?;
                 findings
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)
@@ -78,84 +101,91 @@ impl Run<'_> {
     /// Checks a book and all its disguised copies. For the unchanged book, returns the reported books by detector.
     fn book(
         &self,
-        book: usize,
+        number: usize,
         step: &dyn Fn(),
-    ) -> Result<(Vec<Vec<usize>>, Findings), EvaluateError> {
-        let text = self.shelf.text(book)?;
-        let words: Vec<&str> = text
-            .split(|c: char| !c.is_alphabetic())
-            .filter(|word| !word.is_empty())
-            .collect();
+    ) -> Result<(Vec<Vec<usize>>, CopyFindings), EvaluateError> {
+        let text = self.shelf.text(number)?;
         let unchanged = Text::new(&text, None);
-        let as_it_is = self
+        let as_it_is: Vec<Vec<usize>> = self
             .detectors
             .iter()
-            .map(|detector| detector.check(&unchanged));
-        let as_it_is = as_it_is.collect::<Result<Vec<_>, _>>()?;
-        let mut findings = Findings::default();
-        if !self.is_copied(book) {
+            .map(|detector| detector.check(&unchanged))
+            .collect::<Result<_, _>>()?;
+        let mut findings = CopyFindings::default();
+        if !self.is_copied(number) {
             return Ok((as_it_is, findings));
         }
+        let book = CopiedBook::new(number, &text);
         for (attack, strength, disguise, share) in self.attacks.with_strengths() {
             for &length in self.lengths {
-                let pieces = match length {
-                    Length::Whole if disguise.whole && self.shelf.has_passages() => 0,
-                    Length::Whole => 1,
-                    Length::Characters(_) if disguise.whole => 0,
-                    Length::Characters(_) => PIECES,
+                let key = CopyKey {
+                    detector: 0,
+                    attack,
+                    strength,
+                    length,
+                    language: self.shelf.language(number).to_owned(),
                 };
-                for number in 0..pieces {
-                    let seeded = |what: &str| {
-                        self.random(&[
-                            self.shelf.name(book),
-                            what,
-                            &length.name(),
-                            &number.to_string(),
-                        ])
-                    };
-                    // Use the same pieces for every attack, so that attacks can be compared.
-                    let text = match length {
-                        Length::Whole => Some(text.as_str()),
-                        Length::Characters(characters) => {
-                            piece(&text, characters, &mut seeded("piece"))
-                        }
-                    };
-                    let Some(text) = text else { continue };
-                    let mut random = seeded(&format!("{} {strength}", disguise.name));
-                    let glued = if disguise.name == "glued" {
-                        self.others(book, &mut random)
-                    } else {
-                        Vec::new()
-                    };
-                    let others = glued
-                        .iter()
-                        .map(|other| self.shelf.text(*other))
-                        .collect::<Result<Vec<_>, _>>()?;
-                    let Some(copy) = disguise.disguise(
-                        Scene {
-                            text,
-                            words: &words,
-                            others: &others,
-                            random,
-                        },
-                        share,
-                    ) else {
-                        continue;
-                    };
-                    let language = self.shelf.language(book).to_owned();
-                    let key = Key {
-                        detector: 0,
-                        attack,
-                        strength,
-                        length,
-                        language,
-                    };
-                    self.copy(book, disguise, &glued, &copy, &key, &mut findings)?;
+                for piece in 0..self.pieces(disguise, length) {
+                    self.piece(&book, piece, disguise, share, &key, &mut findings)?;
                 }
             }
             step();
         }
         Ok((as_it_is, findings))
+    }
+
+    /// How many copies of this length an attack makes of a book.
+    fn pieces(&self, attack: &Attack, length: CopyLength) -> u64 {
+        match length {
+            CopyLength::Whole if attack.whole && self.shelf.has_passages() => 0,
+            CopyLength::Whole => 1,
+            CopyLength::Characters(_) if attack.whole => 0,
+            CopyLength::Characters(_) => PIECES,
+        }
+    }
+
+    /// Checks a copy of a piece of a book, if the attack can make one.
+    fn piece(
+        &self,
+        book: &CopiedBook<'_>,
+        number: u64,
+        attack: &Attack,
+        share: f64,
+        key: &CopyKey,
+        findings: &mut CopyFindings,
+    ) -> Result<(), EvaluateError> {
+        let name = self.shelf.name(book.number);
+        let (length, number) = (key.length.name(), number.to_string());
+        // Use the same pieces for every attack, so that attacks can be compared.
+        let text = match key.length {
+            CopyLength::Whole => Some(book.text),
+            CopyLength::Characters(characters) => {
+                let mut random = self.random(&[name, "piece", &length, &number]);
+                piece(book.text, characters, &mut random)
+            }
+        };
+        let Some(text) = text else { return Ok(()) };
+        let purpose = format!("{} {}", attack.name, key.strength);
+        let mut random = self.random(&[name, &purpose, &length, &number]);
+        let glued = if attack.name == "glued" {
+            self.others(book.number, &mut random)
+        } else {
+            Vec::new()
+        };
+        let others = glued
+            .iter()
+            .map(|other| self.shelf.text(*other))
+            .collect::<Result<Vec<_>, _>>()?;
+        let scene = AttackScene {
+            text,
+            words: &book.words,
+            others: &others,
+            random,
+        };
+        match attack.disguise(scene, share) {
+            Some(copy) => self.copy(book.number, attack, &glued, &copy, key, findings),
+            None => Ok(()),
+        }
     }
 
     /// Whether copies of this book are made. As many books as asked for are, at equal distances.
@@ -171,49 +201,47 @@ impl Run<'_> {
         attack: &Attack,
         glued: &[usize],
         copy: &str,
-        key: &Key,
-        findings: &mut Findings,
+        key: &CopyKey,
+        findings: &mut CopyFindings,
     ) -> Result<(), EvaluateError> {
         let books = self.shelf.len();
-        let related = |other: usize| {
-            self.pairs.kin(book, other) || glued.iter().any(|glued| self.pairs.kin(*glued, other))
-        };
-        let strangers = (0..books).filter(|other| !related(*other)).count() as u64;
+        let strangers: HashSet<usize> = (0..books)
+            .filter(|other| !self.is_related(book, glued, *other))
+            .collect();
         let wanted = if attack.mirrored { books + book } else { book };
         let copy = Text::new(copy, None);
         for (number, detector) in self.detectors.iter().enumerate() {
             let named = detector.check(&copy)?;
             let mut false_alarms = 0;
-            for &other in named
-                .iter()
-                .filter(|other| **other < books && !related(**other))
-            {
+            for &named in named.iter().filter(|other| strangers.contains(*other)) {
                 false_alarms += 1;
-                findings.false_alarm(
-                    FalseAlarm {
-                        detector: number,
-                        book,
-                        named: other,
-                    },
-                    1,
-                );
+                let alarm = FalseAlarm {
+                    detector: number,
+                    book,
+                    named,
+                };
+                findings.false_alarm(alarm, 1);
             }
-            let count = Count {
+            let count = CopyCount {
                 copies: 1,
                 caught: u64::from(named.contains(&wanted)),
                 accused: u64::from(false_alarms > 0),
                 false_alarms,
-                strangers,
+                strangers: strangers.len() as u64,
             };
-            findings.count(
-                Key {
-                    detector: number,
-                    ..key.clone()
-                },
-                count,
-            );
+            let key = CopyKey {
+                detector: number,
+                ..key.clone()
+            };
+            findings.count(key, count);
         }
         Ok(())
+    }
+
+    /// Whether a copy of a book, glued together with others, may be taken for a copy of this one.
+    fn is_related(&self, book: usize, glued: &[usize], other: usize) -> bool {
+        let mut parts = glued.iter().chain([&book]);
+        parts.any(|part| self.pairs.kin(*part, other))
     }
 
     /// Two other books.
@@ -239,10 +267,9 @@ impl Run<'_> {
     }
 
     fn pairs_found(&self, named: &[Vec<usize>]) -> PairsFound {
-        let taken = |a: usize, b: usize| named[a].contains(&b);
         let rows = self.pairs.rows.iter().map(|pair| match pair.expected {
-            Expected::NoMatch => taken(pair.a, pair.b) || taken(pair.b, pair.a),
-            _ => taken(pair.a, pair.b),
+            Expected::NoMatch => is_either_named(named, pair.a, pair.b),
+            _ => named[pair.a].contains(&pair.b),
         });
         let mut found = PairsFound {
             rows: rows.collect(),
@@ -250,7 +277,7 @@ impl Run<'_> {
         };
         for a in 0..named.len() {
             for b in a + 1..named.len() {
-                let is_named = taken(a, b) || taken(b, a);
+                let is_named = is_either_named(named, a, b);
                 if self.pairs.kin(a, b) {
                     if !self.pairs.lists(a, b) {
                         found.through_others += 1;
@@ -269,4 +296,9 @@ impl Run<'_> {
         }
         found
     }
+}
+
+/// Whether the check of one book reports the other.
+fn is_either_named(named: &[Vec<usize>], a: usize, b: usize) -> bool {
+    named[a].contains(&b) || named[b].contains(&a)
 }

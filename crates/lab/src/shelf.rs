@@ -1,7 +1,7 @@
 //! The books of an evaluation. Each core holds one text in memory at a time.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use hashbrown::HashMap;
 use lapidary_gems::{Lexicon, LexiconCount, LexiconWords};
@@ -99,19 +99,10 @@ impl Shelf {
 
     pub(super) fn text(&self, book: usize) -> Result<String, EvaluateError> {
         let BookFile { name, path } = &self.books[book];
-        let unreadable = |why: String| EvaluateError::Book {
+        let text = read_text(name, path).map_err(|why| EvaluateError::Book {
             name: name.clone(),
             why,
-        };
-        let bytes = fs::read(path).map_err(|e| unreadable(e.to_string()))?;
-        let file = File {
-            bytes: bytes.into(),
-            name: Some(name.clone()),
-            encoding: None,
-        };
-        let text = lapidary_extract::read_one(file, Limits::default())
-            .map_err(|e| unreadable(e.to_string()))?
-            .text;
+        })?;
         let Some((characters, seed)) = self.passages else {
             return Ok(text);
         };
@@ -119,4 +110,15 @@ impl Shelf {
         let passage = piece(&text, characters, &mut random).map(str::to_owned);
         Ok(passage.unwrap_or(text))
     }
+}
+
+/// The text of a file; the error says why it has none.
+fn read_text(name: &str, path: &Path) -> Result<String, String> {
+    let file = File {
+        bytes: fs::read(path).map_err(|e| e.to_string())?.into(),
+        name: Some(name.to_owned()),
+        encoding: None,
+    };
+    let read = lapidary_extract::read_one(file, Limits::default());
+    Ok(read.map_err(|e| e.to_string())?.text)
 }

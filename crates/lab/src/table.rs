@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::Evaluation;
-use super::findings::{Cost, Count, Detected, Key, PairsFound};
+use super::findings::{CopyCount, CopyKey, Cost, Detected, PairsFound};
 use super::pairs::Expected;
-use super::pieces::Length;
+use super::pieces::CopyLength;
 
 /// A part as a percentage, never rounded up to 100 or down to 0.
 fn percent(part: u64, of: u64) -> String {
@@ -21,6 +21,15 @@ fn percent(part: u64, of: u64) -> String {
     }
 }
 
+/// All of nothing, if there is nothing.
+fn share(part: u64, of: u64) -> f64 {
+    if of == 0 {
+        1.0
+    } else {
+        part as f64 / of as f64
+    }
+}
+
 /// Precision, recall, and their harmonic mean.
 pub(super) struct Rates {
     pub(super) precision: f64,
@@ -29,16 +38,9 @@ pub(super) struct Rates {
 
 impl Rates {
     pub(super) fn new(right: u64, wrong: u64, wanted: u64) -> Self {
-        let part = |of: u64| {
-            if of == 0 {
-                1.0
-            } else {
-                right as f64 / of as f64
-            }
-        };
         Self {
-            precision: part(right + wrong),
-            recall: part(wanted),
+            precision: share(right, right + wrong),
+            recall: share(right, wanted),
         }
     }
 
@@ -159,12 +161,9 @@ fn cost(evaluation: &Evaluation, page: &mut String) {
         else {
             continue;
         };
-        let density = |of: u64| 1e3 * of as f64 / characters as f64;
-        let (gems, posted, of_book) = (
-            density(gems),
-            density(postings),
-            postings as f64 / evaluation.shelf.len() as f64,
-        );
+        let gems = 1e3 * gems as f64 / characters as f64;
+        let posted = 1e3 * postings as f64 / characters as f64;
+        let of_book = postings as f64 / evaluation.shelf.len() as f64;
         let speed = bytes as f64 / 1e6 / seconds;
         let _ = writeln!(
             page,
@@ -192,7 +191,7 @@ fn all_copies(evaluation: &Evaluation, page: &mut String) {
         [],
     );
     for (number, name) in names(evaluation).enumerate() {
-        for length in Length::ALL {
+        for length in CopyLength::ALL {
             let count = evaluation
                 .findings
                 .sum(|key| key.detector == number && key.length == length);
@@ -205,13 +204,13 @@ fn all_copies(evaluation: &Evaluation, page: &mut String) {
 
 /// The cells of copies, caught, accused, precision, recall and F.
 fn rates(
-    Count {
+    CopyCount {
         copies,
         caught,
         accused,
         false_alarms,
         ..
-    }: Count,
+    }: CopyCount,
 ) -> String {
     format!(
         "{copies} | {caught} | {accused} | {}",
@@ -264,6 +263,18 @@ fn pairs_by_relation(evaluation: &Evaluation, page: &mut String) {
          other books count neither way.\n\n",
     );
     head(page, &["relation", "pairs"], names(evaluation));
+    listed_pairs(evaluation, page);
+    unlisted_pairs(evaluation, page);
+    page.push('\n');
+    head(page, &["detector", "precision", "recall", "F"], []);
+    pair_rates(evaluation, page);
+    for Detected { name, pairs, .. } in &evaluation.detectors {
+        missed_and_named(evaluation, name, pairs, page);
+    }
+}
+
+/// The rows of the relations of the list, those that must match first.
+fn listed_pairs(evaluation: &Evaluation, page: &mut String) {
     let rows = &evaluation.pairs.rows;
     let relations: BTreeSet<(bool, &str)> = rows
         .iter()
@@ -275,14 +286,15 @@ fn pairs_by_relation(evaluation: &Evaluation, page: &mut String) {
             .collect();
         let _ = write!(page, "| {relation} | {} |", of_relation.len());
         for Detected { pairs, .. } in &evaluation.detectors {
-            let _ = write!(
-                page,
-                " {} |",
-                of_relation.iter().filter(|row| pairs.rows[**row]).count()
-            );
+            let found = of_relation.iter().filter(|row| pairs.rows[**row]);
+            let _ = write!(page, " {} |", found.count());
         }
         page.push('\n');
     }
+}
+
+/// The rows of the pairs that the list does not have.
+fn unlisted_pairs(evaluation: &Evaluation, page: &mut String) {
     let unlisted: [(&str, CountOf, CountOf); 2] = [
         (
             "through others",
@@ -296,33 +308,53 @@ fn pairs_by_relation(evaluation: &Evaluation, page: &mut String) {
         ),
     ];
     for (relation, all, named) in unlisted {
-        let pairs = evaluation
-            .detectors
-            .first()
-            .map_or(0, |detector| all(&detector.pairs));
+        let first = evaluation.detectors.first();
+        let pairs = first.map_or(0, |detector| all(&detector.pairs));
         let _ = write!(page, "| {relation} | {pairs} |");
         for Detected { pairs, .. } in &evaluation.detectors {
             let _ = write!(page, " {} |", named(pairs));
         }
         page.push('\n');
     }
-    page.push('\n');
-    head(page, &["detector", "precision", "recall", "F"], []);
+}
+
+fn pair_rates(evaluation: &Evaluation, page: &mut String) {
     for Detected { name, pairs, .. } in &evaluation.detectors {
-        let expected = |row: &usize| rows[*row].expected == Expected::Match;
-        let wanted: Vec<usize> = (0..rows.len()).filter(expected).collect();
-        let right = wanted.iter().filter(|row| pairs.rows[**row]).count() as u64;
+        let (mut wanted, mut right) = (0, 0);
+        for (pair, found) in evaluation.pairs.rows.iter().zip(&pairs.rows) {
+            if pair.expected == Expected::Match {
+                wanted += 1;
+                right += u64::from(*found);
+            }
+        }
         // The unrelated pairs include those that the list says must not match.
-        let rates = Rates::new(right, pairs.unrelated_named, wanted.len() as u64).cells();
+        let rates = Rates::new(right, pairs.unrelated_named, wanted).cells();
         let _ = writeln!(page, "| {name} | {rates} |");
-    }
-    for Detected { name, pairs, .. } in &evaluation.detectors {
-        missed_and_named(evaluation, name, pairs, page);
     }
 }
 
+/// Writes a cell for each detector: the percentage caught of the copies that are wanted.
+fn caught_cells(evaluation: &Evaluation, page: &mut String, wanted: impl Fn(&CopyKey) -> bool) {
+    for detector in 0..evaluation.detectors.len() {
+        let count = evaluation
+            .findings
+            .sum(|key| key.detector == detector && wanted(key));
+        let _ = write!(page, " {} |", percent(count.caught, count.copies));
+    }
+    page.push('\n');
+}
+
+/// The number of copies that are wanted.
+fn number_of_copies(evaluation: &Evaluation, wanted: impl Fn(&CopyKey) -> bool) -> u64 {
+    // Every detector checks the same ones.
+    evaluation
+        .findings
+        .sum(|key| key.detector == 0 && wanted(key))
+        .copies
+}
+
 fn missed_and_named(evaluation: &Evaluation, name: &str, pairs: &PairsFound, page: &mut String) {
-    let book = |number: usize| evaluation.shelf.name(number);
+    let shelf = &evaluation.shelf;
     let rows = evaluation.pairs.rows.iter().zip(&pairs.rows);
     let missed: Vec<_> = rows
         .filter(|(pair, found)| pair.expected == Expected::Match && !**found)
@@ -333,8 +365,8 @@ fn missed_and_named(evaluation: &Evaluation, name: &str, pairs: &PairsFound, pag
             let _ = writeln!(
                 page,
                 "- {} – {} ({})",
-                book(pair.a),
-                book(pair.b),
+                shelf.name(pair.a),
+                shelf.name(pair.b),
                 pair.relation
             );
         }
@@ -342,7 +374,7 @@ fn missed_and_named(evaluation: &Evaluation, name: &str, pairs: &PairsFound, pag
     if !pairs.examples.is_empty() {
         let _ = writeln!(page, "\n{name} reports unrelated books as matches:\n");
         for (a, b) in &pairs.examples {
-            let _ = writeln!(page, "- {} – {}", book(*a), book(*b));
+            let _ = writeln!(page, "- {} – {}", shelf.name(*a), shelf.name(*b));
         }
     }
 }
@@ -351,11 +383,10 @@ fn whole_books(evaluation: &Evaluation, page: &mut String) {
     page.push_str("\n## Whole books\n\n");
     head(page, &["attack", "strength", "copies"], names(evaluation));
     for (number, strength, attack, share) in evaluation.attacks.with_strengths() {
-        let of = |detector: usize, key: &Key| {
-            (key.detector, key.attack, key.strength, key.length)
-                == (detector, number, strength, Length::Whole)
-        };
-        let copies = evaluation.findings.sum(|key| of(0, key)).copies;
+        let of = (number, strength, CopyLength::Whole);
+        let copies = number_of_copies(evaluation, |key| {
+            (key.attack, key.strength, key.length) == of
+        });
         let _ = write!(
             page,
             "| {} ({}) | {} | {copies} |",
@@ -363,11 +394,9 @@ fn whole_books(evaluation: &Evaluation, page: &mut String) {
             attack.what,
             attack.strength(share)
         );
-        for detector in 0..evaluation.detectors.len() {
-            let count = evaluation.findings.sum(|key| of(detector, key));
-            let _ = write!(page, " {} |", percent(count.caught, count.copies));
-        }
-        page.push('\n');
+        caught_cells(evaluation, page, |key| {
+            (key.attack, key.strength, key.length) == of
+        });
     }
 }
 
@@ -377,7 +406,7 @@ fn by_length(evaluation: &Evaluation, page: &mut String) {
             page,
             "\n## Pieces by length: {name}\n\nLengths in characters.\n"
         );
-        let lengths: Vec<String> = Length::ALL.iter().map(|length| length.name()).collect();
+        let lengths: Vec<String> = CopyLength::ALL.iter().map(|length| length.name()).collect();
         head(
             page,
             &["attack", "strength"],
@@ -389,7 +418,7 @@ fn by_length(evaluation: &Evaluation, page: &mut String) {
             .filter(|(_, _, a, _)| !a.whole)
         {
             let _ = write!(page, "| {} | {} |", attack.name, attack.strength(share));
-            for length in Length::ALL {
+            for length in CopyLength::ALL {
                 let count = evaluation.findings.sum(|key| {
                     (key.detector, key.attack, key.strength, key.length)
                         == (detector, number, strength, length)
@@ -414,16 +443,12 @@ fn by_language(evaluation: &Evaluation, page: &mut String) {
         let books = (0..evaluation.shelf.len())
             .filter(|book| evaluation.shelf.language(*book) == language)
             .count();
-        let of = |detector: usize, key: &Key| {
-            (key.detector, key.language.as_str(), key.length) == (detector, language, Length::Whole)
-        };
-        let copies = evaluation.findings.sum(|key| of(0, key)).copies;
+        let of = (language, CopyLength::Whole);
+        let copies = number_of_copies(evaluation, |key| (key.language.as_str(), key.length) == of);
         let _ = write!(page, "| {language} | {books} | {copies} |");
-        for detector in 0..evaluation.detectors.len() {
-            let count = evaluation.findings.sum(|key| of(detector, key));
-            let _ = write!(page, " {} |", percent(count.caught, count.copies));
-        }
-        page.push('\n');
+        caught_cells(evaluation, page, |key| {
+            (key.language.as_str(), key.length) == of
+        });
     }
 }
 
@@ -445,7 +470,7 @@ fn false_alarms(evaluation: &Evaluation, page: &mut String) {
         [],
     );
     for (number, name) in names(evaluation).enumerate() {
-        let Count {
+        let CopyCount {
             copies,
             accused,
             false_alarms,
@@ -457,29 +482,26 @@ fn false_alarms(evaluation: &Evaluation, page: &mut String) {
             "| {name} | {copies} | {accused} | {false_alarms} | {strangers} |"
         );
     }
-    let book = |number: usize| evaluation.shelf.name(number);
     for (number, name) in names(evaluation).enumerate() {
-        let of_detector = || {
-            evaluation
-                .findings
-                .false_alarms
-                .iter()
-                .filter(move |(alarm, _)| alarm.detector == number)
-        };
-        if of_detector().next().is_some() {
-            let _ = writeln!(
-                page,
-                "\n{name} reports unrelated books for copies (number of copies, book, reported book):\n"
-            );
-        }
-        for (alarm, copies) in of_detector() {
-            let _ = writeln!(
-                page,
-                "- {copies}: {} – {}",
-                book(alarm.book),
-                book(alarm.named)
-            );
-        }
+        named_for_copies(evaluation, number, name, page);
+    }
+}
+
+/// The books that a detector reports although they are unrelated.
+fn named_for_copies(evaluation: &Evaluation, detector: usize, name: &str, page: &mut String) {
+    let all = evaluation.findings.false_alarms.iter();
+    let mut alarms = all
+        .filter(|(alarm, _)| alarm.detector == detector)
+        .peekable();
+    if alarms.peek().is_some() {
+        let _ = writeln!(
+            page,
+            "\n{name} reports unrelated books for copies (number of copies, book, reported book):\n"
+        );
+    }
+    for (alarm, copies) in alarms {
+        let [book, named] = [alarm.book, alarm.named].map(|book| evaluation.shelf.name(book));
+        let _ = writeln!(page, "- {copies}: {book} – {named}");
     }
 }
 
@@ -525,7 +547,7 @@ pub(super) fn copies(evaluation: &Evaluation) -> String {
             key.length.name(),
             key.language.clone(),
         ];
-        let Count {
+        let CopyCount {
             copies,
             caught,
             accused,
@@ -545,16 +567,13 @@ pub(super) fn pairs(evaluation: &Evaluation) -> String {
         .into_iter()
         .chain(names(evaluation))
         .collect();
-    let book = |number: usize| evaluation.shelf.name(number).to_owned();
     let rows = evaluation.pairs.rows.iter().enumerate().map(|(row, pair)| {
-        let found = evaluation
-            .detectors
-            .iter()
-            .map(|detector| u8::from(detector.pairs.rows[row]).to_string());
-        [book(pair.a), book(pair.b), pair.relation.to_owned()]
-            .into_iter()
-            .chain(found)
-            .collect()
+        let [a, b] = [pair.a, pair.b].map(|book| evaluation.shelf.name(book));
+        let mut cells = [a, b, pair.relation].map(ToOwned::to_owned).to_vec();
+        for detector in &evaluation.detectors {
+            cells.push(u8::from(detector.pairs.rows[row]).to_string());
+        }
+        cells
     });
     csv(&head, rows)
 }

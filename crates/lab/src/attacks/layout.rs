@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Scene, map_words};
+use super::{AttackScene, map_words};
 use lapidary_common::random::Random;
 
 const TAGS: &[&str] = &[
@@ -19,7 +19,7 @@ const WIDTH: usize = 50;
 const HEIGHT: usize = 40;
 
 /// Adds a tag after this share of the words.
-pub(super) fn marked_up(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn marked_up(scene: &mut AttackScene<'_>, share: f64) -> String {
     let random = &mut scene.random;
     map_words(scene.text, |word, copy| {
         copy.push_str(word);
@@ -30,7 +30,7 @@ pub(super) fn marked_up(scene: &mut Scene<'_>, share: f64) -> String {
 }
 
 /// Writes this share of the letters as numeric character references.
-pub(super) fn referred(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn referred(scene: &mut AttackScene<'_>, share: f64) -> String {
     let mut copy = String::with_capacity(4 * scene.text.len());
     for c in scene.text.chars() {
         if !c.is_alphabetic() || !scene.random.happens(share) {
@@ -45,7 +45,7 @@ pub(super) fn referred(scene: &mut Scene<'_>, share: f64) -> String {
 }
 
 /// Removes this share of the blanks.
-pub(super) fn joined(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn joined(scene: &mut AttackScene<'_>, share: f64) -> String {
     let random = &mut scene.random;
     scene
         .text
@@ -55,18 +55,23 @@ pub(super) fn joined(scene: &mut Scene<'_>, share: f64) -> String {
 }
 
 /// Puts a blank into this share of the words, at a random position.
-pub(super) fn split(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn split(scene: &mut AttackScene<'_>, share: f64) -> String {
     let random = &mut scene.random;
-    let place = |word: &str, random: &mut Random| {
-        let letters = word.chars().count();
-        let inside = (letters > 1).then(|| 1 + random.below(letters - 1))?;
-        word.char_indices().nth(inside).map(|(at, _)| at)
-    };
     map_words(scene.text, |word, copy| {
-        let at = random.happens(share).then(|| place(word, random)).flatten();
+        let at = random
+            .happens(share)
+            .then(|| random_place(word, random))
+            .flatten();
         let (first, second) = word.split_at(at.unwrap_or(0));
         copy.extend([first, if at.is_some() { " " } else { "" }, second]);
     })
+}
+
+/// Between two letters of a word.
+fn random_place(word: &str, random: &mut Random) -> Option<usize> {
+    let letters = word.chars().count();
+    let inside = (letters > 1).then(|| 1 + random.below(letters - 1))?;
+    word.char_indices().nth(inside).map(|(at, _)| at)
 }
 
 /// Sets the text in pages of two columns, and reads them line by line across both.

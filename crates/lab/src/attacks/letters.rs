@@ -1,6 +1,6 @@
 //! Attacks on single letters.
 
-use super::Scene;
+use super::AttackScene;
 use lapidary_common::random::Random;
 
 const LATIN: &[char] = &[
@@ -81,32 +81,13 @@ const MISREAD: &[(char, &str)] = &[
     ('Б', "6"),
 ];
 
-pub(super) fn replaced(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn replaced(scene: &mut AttackScene<'_>, share: f64) -> String {
     let random = &mut scene.random;
-    let other = |letter: char, random: &mut Random| {
-        let alphabet = if ('\u{400}'..'\u{530}').contains(&letter) {
-            CYRILLIC
-        } else {
-            LATIN
-        };
-        let lower = letter.to_lowercase().next().unwrap_or(letter);
-        let other = loop {
-            match random.pick(alphabet) {
-                Some(same) if same == lower => {}
-                other => break other.unwrap_or(letter),
-            }
-        };
-        if letter.is_uppercase() {
-            other.to_uppercase().next().unwrap_or(other)
-        } else {
-            other
-        }
-    };
     let letters = scene.text.chars();
     letters
         .map(|c| {
             if c.is_alphabetic() && random.happens(share) {
-                other(c, random)
+                other_letter(c, random)
             } else {
                 c
             }
@@ -114,7 +95,28 @@ pub(super) fn replaced(scene: &mut Scene<'_>, share: f64) -> String {
         .collect()
 }
 
-pub(super) fn misread(scene: &mut Scene<'_>, share: f64) -> String {
+/// A random letter of the same alphabet and case.
+fn other_letter(letter: char, random: &mut Random) -> char {
+    let alphabet = if ('\u{400}'..'\u{530}').contains(&letter) {
+        CYRILLIC
+    } else {
+        LATIN
+    };
+    let lower = letter.to_lowercase().next().unwrap_or(letter);
+    let other = loop {
+        match random.pick(alphabet) {
+            Some(same) if same == lower => {}
+            other => break other.unwrap_or(letter),
+        }
+    };
+    if letter.is_uppercase() {
+        other.to_uppercase().next().unwrap_or(other)
+    } else {
+        other
+    }
+}
+
+pub(super) fn misread(scene: &mut AttackScene<'_>, share: f64) -> String {
     let mut copy = String::with_capacity(scene.text.len());
     for letter in scene.text.chars() {
         if !(letter.is_alphabetic() && scene.random.happens(share)) {
@@ -131,7 +133,7 @@ pub(super) fn misread(scene: &mut Scene<'_>, share: f64) -> String {
 }
 
 /// Adds a random combining diacritical mark to this share of the letters.
-pub(super) fn marked(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn marked(scene: &mut AttackScene<'_>, share: f64) -> String {
     let mut copy = String::with_capacity(2 * scene.text.len());
     for letter in scene.text.chars() {
         copy.push(letter);

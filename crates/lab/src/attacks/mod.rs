@@ -26,7 +26,7 @@ pub struct Attack {
     pub whole: bool,
     /// Whether the book in the index is disguised and the copy is unchanged.
     pub mirrored: bool,
-    apply: fn(&mut Scene<'_>, f64) -> String,
+    apply: fn(&mut AttackScene<'_>, f64) -> String,
 }
 
 /// The predominant alphabet of a text.
@@ -39,7 +39,7 @@ enum Alphabet {
 }
 
 /// A text to disguise, and the material for it.
-pub(super) struct Scene<'a> {
+pub(super) struct AttackScene<'a> {
     /// The text to disguise.
     pub(super) text: &'a str,
     /// All words of the book.
@@ -242,7 +242,7 @@ const fn attack(
     name: &'static str,
     what: &'static str,
     strengths: &'static [f64],
-    apply: fn(&mut Scene<'_>, f64) -> String,
+    apply: fn(&mut AttackScene<'_>, f64) -> String,
 ) -> Attack {
     Attack {
         name,
@@ -259,7 +259,7 @@ const fn whole(
     name: &'static str,
     what: &'static str,
     strengths: &'static [f64],
-    apply: fn(&mut Scene<'_>, f64) -> String,
+    apply: fn(&mut AttackScene<'_>, f64) -> String,
 ) -> Attack {
     Attack {
         whole: true,
@@ -302,7 +302,7 @@ impl Attack {
     pub fn copy(&self, text: &str, strength: f64, seed: u64) -> Option<String> {
         let words: Vec<&str> = text.split_whitespace().collect();
         self.disguise(
-            Scene {
+            AttackScene {
                 text,
                 words: &words,
                 others: &[],
@@ -313,7 +313,7 @@ impl Attack {
     }
 
     /// The disguised text, or `None` if the attack does not apply to it.
-    pub(super) fn disguise(&self, mut scene: Scene<'_>, strength: f64) -> Option<String> {
+    pub(super) fn disguise(&self, mut scene: AttackScene<'_>, strength: f64) -> Option<String> {
         let text = scene.text;
         let applies = match self.alphabet {
             Alphabet::Any => true,
@@ -354,7 +354,7 @@ fn map_words(text: &str, mut change: impl FnMut(&str, &mut String)) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{ATTACKS, Attack, Scene};
+    use super::{ATTACKS, Attack, AttackScene};
     use lapidary_common::random::Random;
 
     fn disguise(name: &str, strength: f64, text: &str, seed: u64) -> Option<String> {
@@ -362,7 +362,7 @@ mod tests {
         let others = ["first other".to_owned(), "second other".to_owned()];
         let attack = Attack::named(name).expect("an attack");
         attack.disguise(
-            Scene {
+            AttackScene {
                 text,
                 words: &words,
                 others: &others,

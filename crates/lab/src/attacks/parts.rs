@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Scene;
+use super::AttackScene;
 
 /// The minimum number of paragraphs. With fewer between blank lines, each line is a paragraph; with too few lines, each
 /// sentence.
@@ -33,7 +33,7 @@ fn sentences(text: &str) -> Vec<&str> {
     sentences
 }
 
-pub(super) fn advertised(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn advertised(scene: &mut AttackScene<'_>, share: f64) -> String {
     let mut copy = String::with_capacity(scene.text.len() * 5 / 4);
     for sentence in sentences(scene.text) {
         copy.push_str(sentence);
@@ -45,7 +45,7 @@ pub(super) fn advertised(scene: &mut Scene<'_>, share: f64) -> String {
     copy
 }
 
-pub(super) fn shuffled(scene: &mut Scene<'_>) -> String {
+pub(super) fn shuffled(scene: &mut AttackScene<'_>) -> String {
     let by_blank_lines: Vec<&str> = scene
         .text
         .split("\n\n")
@@ -72,21 +72,23 @@ fn floor(text: &str, at: usize) -> usize {
         .unwrap_or_default()
 }
 
-pub(super) fn tenth(scene: &mut Scene<'_>) -> String {
+pub(super) fn tenth(scene: &mut AttackScene<'_>) -> String {
     let text = scene.text;
     let length = text.len() / 10;
     let start = floor(text, scene.random.below(text.len() - length + 1));
     text[start..floor(text, start + length)].to_owned()
 }
 
-pub(super) fn glued(scene: &mut Scene<'_>) -> String {
-    let other = |i: usize| scene.others.get(i).map_or("", String::as_str);
-    [other(0), scene.text, other(1)].join("\n\n")
+pub(super) fn glued(scene: &mut AttackScene<'_>) -> String {
+    let mut others = scene.others.iter().map(String::as_str);
+    let first = others.next().unwrap_or_default();
+    let last = others.next().unwrap_or_default();
+    [first, scene.text, last].join("\n\n")
 }
 
 /// Replaces sentences by random words of the book, as many as they had. Such sentences are as likely as any to match the book
 /// by mistake.
-pub(super) fn fresh(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn fresh(scene: &mut AttackScene<'_>, share: f64) -> String {
     let mut copy = String::with_capacity(scene.text.len());
     for sentence in sentences(scene.text) {
         if !scene.random.happens(share) {

@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::{Scene, map_words};
+use super::{AttackScene, map_words};
 
 /// Latin and Cyrillic letters that look the same.
 const TWINS: &[(char, char)] = &[
@@ -135,17 +135,22 @@ const ROMAN: &[(char, &str)] = &[
 ];
 
 /// Replaces this share of the letters that have a twin in the list.
-pub(super) fn replaced(scene: &mut Scene<'_>, share: f64, twins: &[(char, char)]) -> String {
+pub(super) fn replaced(scene: &mut AttackScene<'_>, share: f64, twins: &[(char, char)]) -> String {
+    with_twins(scene, share, |c| {
+        let twin = twins.iter().find(|(letter, _)| *letter == c);
+        twin.map(|(_, twin)| *twin)
+    })
+}
+
+/// Replaces this share of the letters that have a twin.
+fn with_twins(
+    scene: &mut AttackScene<'_>,
+    share: f64,
+    twin: impl Fn(char) -> Option<char>,
+) -> String {
     let random = &mut scene.random;
-    let twin = |c: char| {
-        twins
-            .iter()
-            .find(|(letter, _)| *letter == c)
-            .map(|(_, twin)| *twin)
-    };
-    scene
-        .text
-        .chars()
+    let letters = scene.text.chars();
+    letters
         .map(|c| twin(c).filter(|_| random.happens(share)).unwrap_or(c))
         .collect()
 }
@@ -179,57 +184,56 @@ pub(super) fn backwards(text: &str) -> String {
     copy
 }
 
-pub(super) fn look_alikes(scene: &mut Scene<'_>, share: f64) -> String {
-    let random = &mut scene.random;
-    let twin = |c: char| {
-        let twins = TWINS
+pub(super) fn look_alikes(scene: &mut AttackScene<'_>, share: f64) -> String {
+    with_twins(scene, share, |c| {
+        let (latin, cyrillic) = TWINS
             .iter()
-            .find(|(latin, cyrillic)| c == *latin || c == *cyrillic);
-        twins.map(|(latin, cyrillic)| if c == *latin { *cyrillic } else { *latin })
-    };
-    scene
-        .text
-        .chars()
-        .map(|c| twin(c).filter(|_| random.happens(share)).unwrap_or(c))
-        .collect()
+            .find(|(latin, cyrillic)| c == *latin || c == *cyrillic)?;
+        Some(if c == *latin { *cyrillic } else { *latin })
+    })
 }
 
 /// Moves the ASCII letters of this share of the words to other ranges, which start at the given code points.
-fn moved(scene: &mut Scene<'_>, share: f64, capital_a: u32, small_a: u32) -> String {
+fn moved(scene: &mut AttackScene<'_>, share: f64, capital_a: u32, small_a: u32) -> String {
     let random = &mut scene.random;
-    let letter = |c: char| match c {
-        'A'..='Z' => char::from_u32(capital_a + (u32::from(c) - u32::from('A'))).unwrap_or(c),
-        'a'..='z' => char::from_u32(small_a + (u32::from(c) - u32::from('a'))).unwrap_or(c),
-        _ => c,
-    };
     map_words(scene.text, |word, copy| {
         if random.happens(share) {
-            copy.extend(word.chars().map(letter))
+            copy.extend(word.chars().map(|c| match c {
+                'A'..='Z' => from(capital_a, 'A', c),
+                'a'..='z' => from(small_a, 'a', c),
+                _ => c,
+            }))
         } else {
             copy.push_str(word)
         }
     })
 }
 
-pub(super) fn full_width(scene: &mut Scene<'_>, share: f64) -> String {
+/// The character as far from `start` as `c` is from `first`.
+fn from(start: u32, first: char, c: char) -> char {
+    char::from_u32(start + (u32::from(c) - u32::from(first))).unwrap_or(c)
+}
+
+pub(super) fn full_width(scene: &mut AttackScene<'_>, share: f64) -> String {
     moved(scene, share, 0xff21, 0xff41)
 }
 
-pub(super) fn mathematical(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn mathematical(scene: &mut AttackScene<'_>, share: f64) -> String {
     moved(scene, share, 0x1d400, 0x1d41a)
 }
 
-pub(super) fn circled(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn circled(scene: &mut AttackScene<'_>, share: f64) -> String {
     moved(scene, share, 0x24b6, 0x24d0)
 }
 
 /// Whether most of the first 10,000 letters are Cyrillic.
 pub(super) fn is_cyrillic(text: &str) -> bool {
-    let letters = || text.chars().filter(|c| c.is_alphabetic()).take(10_000);
-    2 * letters()
-        .filter(|c| ('\u{400}'..'\u{530}').contains(c))
-        .count()
-        > letters().count()
+    let (mut cyrillic, mut all) = (0, 0);
+    for c in text.chars().filter(|c| c.is_alphabetic()).take(10_000) {
+        all += 1;
+        cyrillic += usize::from(('\u{400}'..'\u{530}').contains(&c));
+    }
+    2 * cyrillic > all
 }
 
 pub(super) fn romanised(text: &str) -> String {
@@ -256,8 +260,10 @@ pub(super) fn cyrillic_again(text: &str) -> String {
     let lower = text.to_ascii_lowercase();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
-        let fits = |(_, roman): &&(char, &str)| !roman.is_empty() && lower[at..].starts_with(roman);
-        let Some((letter, roman)) = ROMAN.iter().find(fits) else {
+        let mut known = ROMAN.iter();
+        let Some((letter, roman)) =
+            known.find(|(_, roman)| !roman.is_empty() && lower[at..].starts_with(roman))
+        else {
             copy.push(c);
             at += c.len_utf8();
             continue;

@@ -1,6 +1,6 @@
 //! Attacks on words.
 
-use super::{Scene, map_words};
+use super::{AttackScene, map_words};
 
 /// The minimum number of letters of a long word.
 const LONG: usize = 6;
@@ -24,7 +24,7 @@ const LEET: &[(char, char)] = &[
     ('д', '9'),
 ];
 
-pub(super) fn replaced(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn replaced(scene: &mut AttackScene<'_>, share: f64) -> String {
     let (words, random) = (scene.words, &mut scene.random);
     map_words(scene.text, |word, copy| {
         let other = random.happens(share).then(|| random.pick(words)).flatten();
@@ -34,7 +34,7 @@ pub(super) fn replaced(scene: &mut Scene<'_>, share: f64) -> String {
 
 /// Inserts a string into this share of the long words, at a random position.
 fn insert_into_long(
-    scene: &mut Scene<'_>,
+    scene: &mut AttackScene<'_>,
     share: f64,
     pick: impl Fn(&mut lapidary_common::random::Random) -> &'static str,
 ) -> String {
@@ -56,7 +56,7 @@ fn insert_into_long(
     })
 }
 
-pub(super) fn zero_width(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn zero_width(scene: &mut AttackScene<'_>, share: f64) -> String {
     const AS_TEXT: [&str; 7] = [
         "\u{200b}", "\u{200c}", "\u{200d}", "\u{2060}", "\u{feff}", "\u{ad}", "\u{180e}",
     ];
@@ -65,11 +65,11 @@ pub(super) fn zero_width(scene: &mut Scene<'_>, share: f64) -> String {
     })
 }
 
-pub(super) fn hyphenated(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn hyphenated(scene: &mut AttackScene<'_>, share: f64) -> String {
     insert_into_long(scene, share, |_| "-\n")
 }
 
-pub(super) fn letter_spaced(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn letter_spaced(scene: &mut AttackScene<'_>, share: f64) -> String {
     let random = &mut scene.random;
     map_words(scene.text, |word, copy| {
         let spaced = random.happens(share);
@@ -82,18 +82,18 @@ pub(super) fn letter_spaced(scene: &mut Scene<'_>, share: f64) -> String {
     })
 }
 
-pub(super) fn leet(scene: &mut Scene<'_>, share: f64) -> String {
+pub(super) fn leet(scene: &mut AttackScene<'_>, share: f64) -> String {
     let random = &mut scene.random;
-    let digit = |c: char| {
-        LEET.iter()
-            .find(|(letter, _)| *letter == c)
-            .map_or(c, |(_, digit)| *digit)
-    };
     map_words(scene.text, |word, copy| {
         if random.happens(share) {
-            copy.extend(word.chars().map(digit))
+            copy.extend(word.chars().map(leet_digit))
         } else {
             copy.push_str(word)
         }
     })
+}
+
+fn leet_digit(c: char) -> char {
+    let digit = LEET.iter().find(|(letter, _)| *letter == c);
+    digit.map_or(c, |(_, digit)| *digit)
 }
