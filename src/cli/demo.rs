@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use console::{Alignment, Style, pad_str};
-use lapidary::demo::{Forgery, LIBRARY, SHELF, STRANGER, Setting, VICTIM};
+use lapidary::demo::{Forgery, LIBRARY, SHELF, STRANGER, StorySetting, VICTIM};
 use lapidary_catalogue::api::Report;
 use lapidary_catalogue::{Catalogue, CatalogueError, CheckOptions, Content, NewEntry, Query};
 use lapidary_common::count::grouped;
 use lapidary_common::description::Description;
 use lapidary_common::shell::quoted;
 use lapidary_language::Language;
-use lapidary_report::{Page, clean, style, wrap};
+use lapidary_report::{TerminalPage, clean, style, wrap};
 use lapidary_store::{Actor, BookKey, Record};
 
 /// How many lines of the original and the copy to show.
@@ -61,7 +61,7 @@ pub fn run(out: &mut impl Write) -> Result<(), DemoError> {
 
 /// The state of a running demo.
 struct Demo<'o, W> {
-    page: Page<'o, W>,
+    page: TerminalPage<'o, W>,
     plain: Style,
     strong: Style,
 }
@@ -69,7 +69,7 @@ struct Demo<'o, W> {
 impl<'o, W: Write> Demo<'o, W> {
     fn new(out: &'o mut W, colour: bool) -> Self {
         Self {
-            page: Page::new(out, colour),
+            page: TerminalPage::new(out, colour),
             plain: Style::new(),
             strong: Style::new().bold(),
         }
@@ -221,7 +221,7 @@ impl<'o, W: Write> Demo<'o, W> {
 }
 
 /// A book of the shelf as a catalogue entry.
-fn entry(book: &Setting) -> Result<NewEntry, CatalogueError> {
+fn entry(book: &StorySetting) -> Result<NewEntry, CatalogueError> {
     let key = BookKey {
         library: LIBRARY.parse()?,
         id: book.id.parse()?,

@@ -20,7 +20,7 @@ use lapidary_language::Language;
 use lapidary_operations::allow::PutAllowList;
 use lapidary_operations::audit::ShowAudit;
 use lapidary_operations::books::{AmendBook, ShowBook, ShowMatches};
-use lapidary_report::{Texts, clean, not_checked, report_part};
+use lapidary_report::{PageTexts, clean, not_checked, report_part};
 use lapidary_store::{Rights, Standing, Validity};
 
 pub(super) fn routes(app: &mut ServiceConfig) {
@@ -282,7 +282,7 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
             &name,
             &report,
             bytes,
-            &Texts::default(),
+            &PageTexts::default(),
             Timestamp::now(),
         )
     })

@@ -17,7 +17,7 @@ use super::visitor::{ApiAnswer, ApiCall, Failure, Visitor, path};
 use lapidary_catalogue::api::{Decision, Filed, NewDecision, Report, Ruling};
 use lapidary_language::Language;
 use lapidary_operations::decisions::{Decide, ListDecisions, ShowDecision};
-use lapidary_report::{Texts, clean, not_checked, report_part};
+use lapidary_report::{PageTexts, clean, not_checked, report_part};
 
 /// Tells htmx the address of what it shows.
 const PUSH: HeaderName = HeaderName::from_static("hx-push-url");
@@ -304,7 +304,8 @@ async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failu
     let (shown, title) = (Arc::clone(&report), language.check_of(&clean(&name)));
     // A long report takes a while.
     let part =
-        web::block(move || report_part(language, &name, &shown, None, &Texts::default(), at)).await;
+        web::block(move || report_part(language, &name, &shown, None, &PageTexts::default(), at))
+            .await;
     let part = part.unwrap_or_default();
     let page = Page::new(Here::Decisions, title, String::new())
         .with_report()

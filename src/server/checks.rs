@@ -29,7 +29,7 @@ use lapidary_common::description::Description;
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::position::Locator;
 use lapidary_extract::{Heading, Whole};
-use lapidary_report::{Texts, html_report, report_part};
+use lapidary_report::{PageTexts, html_report, report_part};
 use lapidary_store::Rights;
 
 pub(super) fn calls() -> Vec<Call> {
@@ -120,7 +120,7 @@ async fn check(
         };
         // The page of the console has the text, and adds its passages.
         let adds_passages = as_part && query.as_text().is_none();
-        let texts = Texts {
+        let texts = PageTexts {
             text: query.as_text(),
             adds_passages,
             books,

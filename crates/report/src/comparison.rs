@@ -8,7 +8,7 @@ use maud::html;
 
 use super::html::{date, whole_page};
 use super::page::clean;
-use super::passages::{Room, Side, legend, side_by_side};
+use super::passages::{PassageRoom, Side, legend, side_by_side};
 use super::words::{identity, located, place};
 use lapidary_catalogue::Comparison;
 use lapidary_checking::Relation;
@@ -22,61 +22,54 @@ pub fn print_comparison(
     [a, b]: [&str; 2],
     comparison: &Comparison,
 ) -> io::Result<()> {
-    let Comparison { score, recipe, .. } = comparison;
-    writeln!(
-        out,
-        "{}",
-        language.compared("A", a, comparison.gems_a.into())
-    )?;
-    writeln!(
-        out,
-        "{}",
-        language.compared("B", b, comparison.gems_b.into())
-    )?;
-    let (common, recipe) = (u64::from(score.common), recipe.as_str());
-    let said = if comparison.matches {
-        Language::compared_match
-    } else {
-        Language::compared_no_match
-    };
-    writeln!(out, "{}", said(language, common, recipe))?;
-    if common > 0 {
+    let [gems_a, gems_b] = [comparison.gems_a, comparison.gems_b].map(u64::from);
+    writeln!(out, "{}", language.compared("A", a, gems_a))?;
+    writeln!(out, "{}", language.compared("B", b, gems_b))?;
+    writeln!(out, "{}", outcome(language, comparison))?;
+    if comparison.score.common > 0 {
         writeln!(out, "{}", shares(language, comparison))?;
     }
     for span in &comparison.spans {
         let a = place(language, &span.query, span.query_at.as_ref());
         let b = place(language, &span.book, span.book_at.as_ref());
-        writeln!(
-            out,
-            "  {}",
-            language.compared_span(span.common.into(), &a, &b)
-        )?;
+        let said = language.compared_span(span.common.into(), &a, &b);
+        writeln!(out, "  {said}")?;
     }
     if comparison.passages.is_empty() {
         return Ok(());
     }
-    let passages = comparison.passages.len() as u64;
-    writeln!(
-        out,
-        "{}",
-        language.compared_exactly(passages, &identity(language, &comparison.exact))
-    )?;
+    writeln!(out, "{}", exactly(language, comparison))?;
     for passage in &comparison.passages {
-        let of = |place: Place, at: &Option<Located>| match at {
-            Some(at) => located(language, at),
-            None => language.place_bytes(place.start, place.end),
-        };
-        let (a, b) = (
-            of(passage.query, &passage.query_at),
-            of(passage.book, &passage.book_at),
-        );
-        writeln!(
-            out,
-            "  {}",
-            language.compared_passage(&a, &b, &identity(language, &passage.identity))
-        )?;
+        let a = passage_place(language, passage.query, passage.query_at.as_ref());
+        let b = passage_place(language, passage.book, passage.book_at.as_ref());
+        let said = language.compared_passage(&a, &b, &identity(language, &passage.identity));
+        writeln!(out, "  {said}")?;
     }
     Ok(())
+}
+
+/// Whether the texts match.
+fn outcome(language: Language, comparison: &Comparison) -> String {
+    let common = comparison.score.common.into();
+    let recipe = comparison.recipe.as_str();
+    if comparison.matches {
+        language.compared_match(common, recipe)
+    } else {
+        language.compared_no_match(common, recipe)
+    }
+}
+
+/// How much of the passages is identical.
+fn exactly(language: Language, comparison: &Comparison) -> String {
+    let identity = identity(language, &comparison.exact);
+    language.compared_exactly(comparison.passages.len() as u64, &identity)
+}
+
+fn passage_place(language: Language, place: Place, at: Option<&Located>) -> String {
+    match at {
+        Some(at) => located(language, at),
+        None => language.place_bytes(place.start, place.end),
+    }
 }
 
 /// Formats a comparison as an HTML page, with the passages of both texts side by side.
@@ -88,14 +81,7 @@ pub fn html_comparison(
     comparison: &Comparison,
     when: Timestamp,
 ) -> String {
-    let Comparison { score, recipe, .. } = comparison;
     let names = [clean(a), clean(b)];
-    let common = u64::from(score.common);
-    let said = if comparison.matches {
-        Language::compared_match
-    } else {
-        Language::compared_no_match
-    };
     let title = language.comparison_of(&names[0], &names[1]);
     let body = html! {
         h1 { (title) }
@@ -108,10 +94,10 @@ pub fn html_comparison(
             dt { (language.head_when()) } dd { (date(when)) }
             dt { (language.head_matches()) }
             dd {
-                p { (said(language, common, recipe.as_str())) }
-                @if common > 0 { p { (shares(language, comparison)) } }
+                p { (outcome(language, comparison)) }
+                @if comparison.score.common > 0 { p { (shares(language, comparison)) } }
                 @if !comparison.passages.is_empty() {
-                    p { (language.compared_exactly(comparison.passages.len() as u64, &identity(language, &comparison.exact))) }
+                    p { (exactly(language, comparison)) }
                 }
             }
         }
@@ -120,7 +106,7 @@ pub fn html_comparison(
                 h2 { (language.head_passages()) }
                 (legend(language))
                 @let heads = names.each_ref().map(|name| language.head_in(name));
-                (side_by_side(language, &Room::default(), heads.each_ref().map(String::as_str), texts, &comparison.passages))
+                (side_by_side(language, &PassageRoom::default(), heads.each_ref().map(String::as_str), texts, &comparison.passages))
             }
         }
     };
@@ -128,12 +114,10 @@ pub fn html_comparison(
 }
 
 fn shares(language: Language, comparison: &Comparison) -> String {
-    let Comparison { score, .. } = comparison;
-    let percent = |share: f64| language.percent_of(&language.decimal(100.0 * share, 1));
-    let shares = language.compared_shares(
-        &percent(score.share_of_query),
-        &percent(score.share_of_book),
-    );
+    let score = &comparison.score;
+    let [of_a, of_b] = [score.share_of_query, score.share_of_book]
+        .map(|share| language.percent_of(&language.decimal(100.0 * share, 1)));
+    let shares = language.compared_shares(&of_a, &of_b);
     format!("{shares}; {}", relation(language, comparison.relation))
 }
 

@@ -5,14 +5,16 @@ use lapidary_gems::Trick;
 use super::page::clean;
 use super::words::located;
 use lapidary_catalogue::api::{Disguise, DisguisedWord, HiddenText, Report};
-use lapidary_extract::{HiddenCount, Hiding};
+use lapidary_extract::Hiding;
 use lapidary_language::Language;
 
 /// The sentence on a disguised text: `This text is disguised: 1,204 letters of another script in 38 % of the words`.
 pub(super) fn disguise(language: Language, report: &Report) -> Option<String> {
     let signs = report.disguise.as_ref().filter(|signs| signs.disguised)?;
-    let said = |trick| Some(said(language, trick, number(signs, trick)?));
-    let tricks: Vec<String> = Trick::ALL.into_iter().filter_map(said).collect();
+    let tricks: Vec<String> = Trick::ALL
+        .into_iter()
+        .filter_map(|trick| Some(said(language, trick, number(signs, trick)?)))
+        .collect();
     Some(language.disguised(&language.list(&tricks), &language.percent(signs.share)))
 }
 
@@ -27,10 +29,11 @@ pub(super) fn hidden(language: Language, report: &Report) -> Option<String> {
 /// What is said of the words of a file that its readers do not see.
 #[must_use]
 pub fn hidden_words(language: Language, hidden: &HiddenText) -> String {
-    let way = |&HiddenCount { how, words }: &HiddenCount| {
-        language.hidden_way(&name_of(language, how), words)
-    };
-    let ways: Vec<String> = hidden.ways.iter().map(way).collect();
+    let ways: Vec<String> = hidden
+        .ways
+        .iter()
+        .map(|way| language.hidden_way(&name_of(language, way.how), way.words))
+        .collect();
     language.hidden_words(
         hidden.words,
         &language.percent(hidden.share),
@@ -112,29 +115,35 @@ fn name(language: Language, trick: Trick) -> String {
 
 /// The word with what is hard to see: `tre[U+200B]asure`, `tr[е=U+0435]asure`.
 fn visible(example: &DisguisedWord) -> String {
-    let code = |c: char| format!("U+{:04X}", u32::from(c));
-    let is_latin = |c: &char| c.is_ascii_alphabetic() || ('\u{c0}'..'\u{250}').contains(c);
-    let letters = || example.word.chars().filter(|c| c.is_alphabetic());
-    let mostly_latin = 2 * letters().filter(is_latin).count() >= letters().count();
-    let shown = |c: char| {
-        let is_seen = clean(c.encode_utf8(&mut [0; 4])) == c.to_string();
-        if c.is_whitespace() {
-            " ".to_owned()
-        } else if !is_seen
-            || is_joiner(c)
-            || example.trick == Trick::Marks && !(c.is_alphanumeric() || c.is_ascii())
-        {
-            format!("[{}]", code(c))
-        } else if example.trick == Trick::LookAlikes
-            && c.is_alphabetic()
-            && is_latin(&c) != mostly_latin
-        {
-            format!("[{c}={}]", code(c))
-        } else {
-            c.to_string()
-        }
-    };
-    example.word.chars().map(shown).collect()
+    let (mut letters, mut latin) = (0, 0);
+    for c in example.word.chars().filter(|c| c.is_alphabetic()) {
+        letters += 1;
+        latin += usize::from(is_latin(c));
+    }
+    let mostly_latin = 2 * latin >= letters;
+    let characters = example.word.chars();
+    characters
+        .map(|c| visible_character(example.trick, c, mostly_latin))
+        .collect()
+}
+
+fn visible_character(trick: Trick, c: char, mostly_latin: bool) -> String {
+    let is_seen = clean(c.encode_utf8(&mut [0; 4])) == c.to_string();
+    let is_mark = !(c.is_alphanumeric() || c.is_ascii());
+    let code = u32::from(c);
+    if c.is_whitespace() {
+        " ".to_owned()
+    } else if !is_seen || is_joiner(c) || trick == Trick::Marks && is_mark {
+        format!("[U+{code:04X}]")
+    } else if trick == Trick::LookAlikes && c.is_alphabetic() && is_latin(c) != mostly_latin {
+        format!("[{c}=U+{code:04X}]")
+    } else {
+        c.to_string()
+    }
+}
+
+fn is_latin(c: char) -> bool {
+    c.is_ascii_alphabetic() || ('\u{c0}'..'\u{250}').contains(&c)
 }
 
 /// Invisible characters that are harmless on a terminal.

@@ -174,7 +174,15 @@ pub fn html_duplicates(language: Language, found: &DuplicatesReport, when: Times
         p class="quiet" { (language.checked_on(&date(when))) }
         @for sentence in duplicates_left_out(language, *left_out) { p { (sentence) } }
         @if !groups.is_empty() { p class="quiet" { (language.duplicates_picture()) } }
-        @for (group, number) in groups.iter().zip(1..) { section {
+        @for (group, number) in groups.iter().zip(1..) { (html_group(language, group, number)) }
+        @if !overlaps.pairs.is_empty() { (html_overlaps(language, overlaps)) }
+    };
+    whole_page(language, &language.head_duplicates(), &body)
+}
+
+fn html_group(language: Language, group: &Copies, number: usize) -> Markup {
+    html! {
+        section {
             h2 { (number) ". " (clean(&group.names[group.best])) }
             p { (merit(language, group.merit)) }
             (picture_of(language, group, number))
@@ -188,8 +196,13 @@ pub fn html_duplicates(language: Language, found: &DuplicatesReport, when: Times
                     }
                 }
             }
-        } }
-        @if !overlaps.pairs.is_empty() { section {
+        }
+    }
+}
+
+fn html_overlaps(language: Language, overlaps: &Overlaps) -> Markup {
+    html! {
+        section {
             h2 { (language.head_overlaps()) }
             table class="index" {
                 tr { th { "A" } th { "B" } th { } }
@@ -201,9 +214,8 @@ pub fn html_duplicates(language: Language, found: &DuplicatesReport, when: Times
                     }
                 }
             }
-        } }
-    };
-    whole_page(language, &language.head_duplicates(), &body)
+        }
+    }
 }
 
 fn summary(
@@ -269,32 +281,44 @@ pub fn group_picture(
     if drawn < 3 {
         return html! {};
     }
-    let longest = bytes.iter().copied().max().unwrap_or_default().max(1) as f64;
-    let place = |text: usize| {
-        let angle = TAU * text as f64 / drawn as f64 - TAU / 4.0;
-        (
-            SIZE / 2.0 + RADIUS * angle.cos(),
-            SIZE / 2.0 + RADIUS * angle.sin(),
-        )
-    };
     let pairs = pairs.iter().filter(|(_, b, _)| (*b as usize) < drawn);
     html! {
         svg class="group" width=(SIZE) height=(SIZE) viewBox=(format!("0 0 {SIZE} {SIZE}")) role="img"
             aria-labelledby=(format!("group-{number}")) {
             title id=(format!("group-{number}")) { (language.duplicates_picture()) }
-            @for (a, b, share) in pairs {
-                @let ((x1, y1), (x2, y2)) = (place(*a as usize), place(*b as usize));
-                line x1=(rounded(x1)) y1=(rounded(y1)) x2=(rounded(x2)) y2=(rounded(y2))
-                    stroke-width=(rounded(1.0 + 4.0 * share)) {}
-            }
-            @for text in 0..drawn {
-                @let (x, y) = place(text);
-                circle class=(if text == best { "best" } else { "copy" }) cx=(rounded(x)) cy=(rounded(y))
-                    r=(rounded(DOT * (0.6 + 0.4 * (bytes[text] as f64 / longest).sqrt()))) {}
-                text x=(rounded(x)) y=(rounded(y + 4.0)) { (text + 1) }
-            }
+            @for (a, b, share) in pairs { (line(*a as usize, *b as usize, *share, drawn)) }
+            (circles(bytes, best, drawn))
         }
         @if drawn < bytes.len() { p class="quiet" { (language.more((bytes.len() - drawn) as u64)) } }
+    }
+}
+
+/// Where a text of so many is on the circle.
+fn on_circle(text: usize, of: usize) -> (f64, f64) {
+    let angle = TAU * text as f64 / of as f64 - TAU / 4.0;
+    (
+        SIZE / 2.0 + RADIUS * angle.cos(),
+        SIZE / 2.0 + RADIUS * angle.sin(),
+    )
+}
+
+fn line(a: usize, b: usize, share: f64, drawn: usize) -> Markup {
+    let ((x1, y1), (x2, y2)) = (on_circle(a, drawn), on_circle(b, drawn));
+    html! {
+        line x1=(rounded(x1)) y1=(rounded(y1)) x2=(rounded(x2)) y2=(rounded(y2))
+            stroke-width=(rounded(1.0 + 4.0 * share)) {}
+    }
+}
+
+fn circles(bytes: &[u64], best: usize, drawn: usize) -> Markup {
+    let longest = bytes.iter().copied().max().unwrap_or_default().max(1) as f64;
+    html! {
+        @for text in 0..drawn {
+            @let (x, y) = on_circle(text, drawn);
+            circle class=(if text == best { "best" } else { "copy" }) cx=(rounded(x)) cy=(rounded(y))
+                r=(rounded(DOT * (0.6 + 0.4 * (bytes[text] as f64 / longest).sqrt()))) {}
+            text x=(rounded(x)) y=(rounded(y + 4.0)) { (text + 1) }
+        }
     }
 }
 

@@ -79,12 +79,11 @@ fn one(language: Language, group: &Lineage, number: usize, text: &Descendant) ->
 
 /// The text as a bar, with each passage in the colour of its source.
 fn bar(language: Language, text: &Descendant) -> Markup {
-    let at = |byte: u64| WIDTH * byte as f64 / text.bytes.max(1) as f64;
     html! {
         svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img" aria-label=(language.head_history()) {
             rect class="bar" x="0" y="0" width=(WIDTH) height=(HEIGHT) {}
             @for segment in &text.segments {
-                @let (start, end) = (at(segment.place.start), at(segment.place.end));
+                @let (start, end) = (at(text, segment.place.start), at(text, segment.place.end));
                 rect class=(colour(segment.from)) x=(format!("{start:.1}")) y="0"
                     width=(format!("{:.1}", (end - start).max(1.0))) height=(HEIGHT) {
                     title { (segment.from + 1) }
@@ -94,43 +93,56 @@ fn bar(language: Language, text: &Descendant) -> Markup {
     }
 }
 
+/// Where a byte of a text is on its bar.
+fn at(text: &Descendant, byte: u64) -> f64 {
+    WIDTH * byte as f64 / text.bytes.max(1) as f64
+}
+
 fn colour(from: u32) -> String {
     format!("source-{}", from % COLOURS)
 }
 
 fn table(language: Language, group: &Lineage, text: &Descendant) -> Markup {
-    let length = |segment: &&Segment| segment.place.end.saturating_sub(segment.place.start);
     let mut longest: Vec<&Segment> = text.segments.iter().collect();
-    longest.sort_by_key(|segment| std::cmp::Reverse(length(segment)));
+    longest.sort_by_key(|segment| {
+        std::cmp::Reverse(segment.place.end.saturating_sub(segment.place.start))
+    });
     longest.truncate(LISTED);
     longest.sort_by_key(|segment| segment.place.start);
     let rest = text.segments.len() - longest.len();
-    let source = |segment: &Segment| &group.texts[segment.from as usize];
-    let begins = |segment: &Segment| beginning(text.text.as_deref(), segment);
     html! {
         table class="index" {
             tr {
                 th { (language.head_here()) } th { (language.head_from()) } th { (language.head_there()) }
                 @if text.text.is_some() { th { (language.head_begins()) } }
             }
-            @for segment in longest { tr {
-                td { (position(language, segment.place.start, segment.place.end, text.bytes)) }
-                td {
-                    svg class="key" viewBox="0 0 10 10" aria-hidden="true" { rect class=(colour(segment.from)) width="10" height="10" {} }
-                    (segment.from + 1) ". " (clean(&source(segment).name))
-                }
-                td { (position(language, segment.there.start, segment.there.end, source(segment).bytes)) }
-                @if text.text.is_some() { td dir="auto" { (begins(segment)) } }
-            } }
+            @for segment in longest { (row(language, group, text, segment)) }
         }
         @if rest > 0 { p class="quiet" { (language.more_passages(rest as u64)) } }
     }
 }
 
+fn row(language: Language, group: &Lineage, text: &Descendant, segment: &Segment) -> Markup {
+    let (here, there) = (segment.place, segment.there);
+    let source = &group.texts[segment.from as usize];
+    html! {
+        tr {
+            td { (position(language, here.start, here.end, text.bytes)) }
+            td {
+                svg class="key" viewBox="0 0 10 10" aria-hidden="true" { rect class=(colour(segment.from)) width="10" height="10" {} }
+                (segment.from + 1) ". " (clean(&source.name))
+            }
+            td { (position(language, there.start, there.end, source.bytes)) }
+            @if text.text.is_some() { td dir="auto" { (beginning(text.text.as_deref(), segment)) } }
+        }
+    }
+}
+
 /// Where a passage is, in percent of its text, and how long.
 fn position(language: Language, start: u64, end: u64, bytes: u64) -> String {
-    let percent = |byte: u64| language.decimal(100.0 * byte as f64 / bytes.max(1) as f64, 1);
-    language.history_place(&percent(start), &percent(end), end.saturating_sub(start))
+    let [from, to] =
+        [start, end].map(|byte| language.decimal(100.0 * byte as f64 / bytes.max(1) as f64, 1));
+    language.history_place(&from, &to, end.saturating_sub(start))
 }
 
 /// The first words of a passage.

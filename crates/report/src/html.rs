@@ -6,7 +6,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::disguise::{disguise, examples, hidden};
 use super::page::clean;
-use super::passages::{Room, Side, blanks, excerpts, legend, read_aloud, side_by_side};
+use super::passages::{PassageRoom, Side, blanks, excerpts, legend, read_aloud, side_by_side};
 use super::words::{
     certainty, class, counted, disabled, edition, figures, identity, informing, not_described,
     place, recipes, relation, reservation, rights, rule, shares, subject, verdict, whole,
@@ -67,7 +67,7 @@ section { break-inside: auto } ins, del, mark { print-color-adjust: exact; -webk
 
 /// The texts that a page may show passages of.
 #[derive(Debug, Default)]
-pub struct Texts<'a> {
+pub struct PageTexts<'a> {
     /// What was checked.
     pub text: Option<&'a str>,
     /// Whether the page has the text, and adds its passages: where they are, it finds the positions of their gems.
@@ -92,10 +92,10 @@ pub fn report_part(
     name: &str,
     report: &Report,
     bytes: Option<u64>,
-    texts: &Texts<'_>,
+    texts: &PageTexts<'_>,
     when: Timestamp,
 ) -> Markup {
-    let (name, room) = (clean(name), Room::default());
+    let (name, room) = (clean(name), PassageRoom::default());
     html! {
         h1 class=(class(report)) { (verdict(language, report)) }
         (facts(language, &name, report, bytes, &date(when)))
@@ -178,33 +178,38 @@ fn one_match(
     found: &Match,
     report: &Report,
     bytes: Option<u64>,
-    texts: (&Texts<'_>, &Room),
+    texts: (&PageTexts<'_>, &PassageRoom),
 ) -> Markup {
-    let Match { book, score, .. } = found;
-    let of_book = whole(score.common, score.share_of_book);
-    let known = Some(book.bytes).filter(|bytes| *bytes > 0);
     html! {
         section {
-            h2 { (at + 1) ". " (book.title.as_deref().map_or_else(|| language.no_title(), clean)) }
-            @if !book.authors.is_empty() { p { (clean(&book.authors.join(", "))) } }
-            p class=(book.rights) {
-                (clean(&book.library)) "/" (clean(&book.id)) ", " (rights(language, book.rights))
-                @if let Some(validity) = &book.validity {
-                    @if let Some(from) = validity.from { "; " (language.valid_from(&from.to_string())) }
-                    @if let Some(until) = validity.until { "; " (language.valid_until(&until.to_string())) }
-                }
-                @if let Some(why) = reservation(language, found) { "; " (why) }
-            }
+            (book(language, at + 1, found))
             @if let Some(edition) = edition(language, report, at) { p { (edition) } }
             p { (relation(language, found.relation)) }
             p { (shares(language, found)) }
             @if !found.spans.is_empty() {
                 @let has_places = found.spans.iter().all(|span| span.query.bytes.is_some());
                 @let gems = if has_places { counted(report) } else { report.looked_up.max(counted(report)) };
-                (map(language, found, bytes, gems, known, of_book))
+                (map(language, found, bytes, gems))
                 (places(language, found))
                 (passages(language, at, found, texts))
             }
+        }
+    }
+}
+
+/// The title of a match, its authors and its rights.
+fn book(language: Language, number: usize, found: &Match) -> Markup {
+    let book = &found.book;
+    html! {
+        h2 { (number) ". " (book.title.as_deref().map_or_else(|| language.no_title(), clean)) }
+        @if !book.authors.is_empty() { p { (clean(&book.authors.join(", "))) } }
+        p class=(book.rights) {
+            (clean(&book.library)) "/" (clean(&book.id)) ", " (rights(language, book.rights))
+            @if let Some(validity) = &book.validity {
+                @if let Some(from) = validity.from { "; " (language.valid_from(&from.to_string())) }
+                @if let Some(until) = validity.until { "; " (language.valid_until(&until.to_string())) }
+            }
+            @if let Some(why) = reservation(language, found) { "; " (why) }
         }
     }
 }
@@ -214,7 +219,7 @@ fn passages(
     language: Language,
     at: usize,
     found: &Match,
-    (texts, room): (&Texts<'_>, &Room),
+    (texts, room): (&PageTexts<'_>, &PassageRoom),
 ) -> Markup {
     let [in_text, in_book] = [language.head_in_text(), language.head_in_book()];
     let Some(text) = texts.text else {
@@ -244,21 +249,13 @@ fn passages(
 }
 
 /// Draws the text above, the book below, and bands between the parts that match.
-fn map(
-    language: Language,
-    found: &Match,
-    bytes: Option<u64>,
-    gems: u32,
-    book_bytes: Option<u64>,
-    book_gems: u32,
-) -> Markup {
+fn map(language: Language, found: &Match, bytes: Option<u64>, gems: u32) -> Markup {
+    let Match { book, score, .. } = found;
     let text = Scale::of(found.spans.iter().map(|span| span.query), bytes, gems);
-    let book = Scale::of(
-        found.spans.iter().map(|span| span.book),
-        book_bytes,
-        book_gems,
-    );
-    let (top, bottom) = (BAR, BAR + GAP);
+    let known = Some(book.bytes).filter(|bytes| *bytes > 0);
+    let of_book = whole(score.common, score.share_of_book);
+    let book = Scale::of(found.spans.iter().map(|span| span.book), known, of_book);
+    let bottom = BAR + GAP;
     let colour = if found.book.rights.forbids() {
         "protected"
     } else {
@@ -271,17 +268,21 @@ fn map(
                 text x="0" y="-5" { (language.text()) }
                 rect class="bar" x="0" y="0" width=(WIDTH) height=(BAR) {}
                 rect class="bar" x="0" y=(bottom) width=(WIDTH) height=(BAR) {}
-                @for span in &found.spans {
-                    @let (a, b) = text.place(span.query);
-                    @let (c, d) = book.place(span.book);
-                    rect class="part" x=(figure(a)) y="0" width=(figure(b - a)) height=(BAR) {}
-                    rect class="part" x=(figure(c)) y=(bottom) width=(figure(d - c)) height=(BAR) {}
-                    polygon class="ribbon"
-                        points=(format!("{},{top} {},{top} {},{bottom} {},{bottom}", figure(a), figure(b), figure(d), figure(c))) {}
-                }
+                @for span in &found.spans { (ribbon(text.place(span.query), book.place(span.book))) }
                 text x="0" y=(bottom + BAR + 14.0) { (language.book()) }
             }
         }
+    }
+}
+
+/// Two parts that match, from left to right, and the band between them.
+fn ribbon((a, b): (f64, f64), (c, d): (f64, f64)) -> Markup {
+    let (top, bottom) = (BAR, BAR + GAP);
+    html! {
+        rect class="part" x=(figure(a)) y="0" width=(figure(b - a)) height=(BAR) {}
+        rect class="part" x=(figure(c)) y=(bottom) width=(figure(d - c)) height=(BAR) {}
+        polygon class="ribbon"
+            points=(format!("{},{top} {},{top} {},{bottom} {},{bottom}", figure(a), figure(b), figure(d), figure(c))) {}
     }
 }
 

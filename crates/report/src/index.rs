@@ -85,37 +85,40 @@ impl Checked {
     /// Whether the text could not be checked.
     #[must_use]
     pub fn is_not_checked(&self) -> bool {
-        self.outcome
-            .as_ref()
-            .map_or(true, |summary| summary.not_checked.is_some())
+        self.verdict().is_none()
+    }
+
+    /// The verdict, if the text could be checked.
+    fn verdict(&self) -> Option<Rights> {
+        let summary = self.outcome.as_ref().ok()?;
+        summary.not_checked.is_none().then_some(summary.verdict)
     }
 }
 
 /// How many files have which verdict: `5 files: 2 protected, 3 unknown`.
 #[must_use]
 pub fn summary(language: Language, rows: &[Checked]) -> String {
-    let with = |verdict| {
-        move |row: &Checked| {
-            !row.is_not_checked()
-                && row
-                    .outcome
-                    .as_ref()
-                    .is_ok_and(|summary| summary.verdict == verdict)
-        }
-    };
-    let tally = |of: &dyn Fn(&Checked) -> bool, said: fn(Language, u64) -> String| {
-        let number = rows.iter().filter(|row| of(row)).count() as u64;
-        (number > 0).then(|| said(language, number))
-    };
-    let parts = [
-        tally(&with(Rights::Forbidden), Language::forbidden_of),
-        tally(&with(Rights::Protected), Language::protected_of),
-        tally(&with(Rights::Free), Language::free_of),
-        tally(&with(Rights::PublicDomain), Language::public_domain_of),
-        tally(&with(Rights::Unknown), Language::unknown_of),
-        tally(&Checked::is_not_checked, Language::not_checked_of),
+    let verdicts: [(Rights, fn(Language, u64) -> String); 5] = [
+        (Rights::Forbidden, Language::forbidden_of),
+        (Rights::Protected, Language::protected_of),
+        (Rights::Free, Language::free_of),
+        (Rights::PublicDomain, Language::public_domain_of),
+        (Rights::Unknown, Language::unknown_of),
     ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let mut parts = Vec::new();
+    for (verdict, said) in verdicts {
+        let number = rows
+            .iter()
+            .filter(|row| row.verdict() == Some(verdict))
+            .count();
+        if number > 0 {
+            parts.push(said(language, number as u64));
+        }
+    }
+    let unchecked = rows.iter().filter(|row| row.is_not_checked()).count();
+    if unchecked > 0 {
+        parts.push(language.not_checked_of(unchecked as u64));
+    }
     format!(
         "{}: {}",
         language.files(rows.len() as u64),

@@ -1,5 +1,16 @@
 //! Human-readable check reports: on a terminal, or as an HTML page. Programs read the JSON of the
 //! [`Report`](lapidary_catalogue::api::Report) instead.
+//!
+//! It says what a report says and judges nothing. Whatever came from outside is cleaned or escaped.
+//!
+//! ```
+//! use lapidary_language::Language;
+//! use lapidary_report::{Checked, clean, summary};
+//!
+//! let rows = [Checked { name: "novel.txt".to_owned(), outcome: Err("it is empty".to_owned()) }];
+//! assert_eq!(summary(Language::English, &rows), "1 file: 1 not checked");
+//! assert_eq!(clean("txt\u{202e}cod.exe"), "txtcod.exe");
+//! ```
 
 mod comparison;
 mod disguise;
@@ -21,9 +32,9 @@ pub use self::duplicates::{
     overlap, print_duplicates,
 };
 pub use self::history::{Descendant, Lineage, html_history};
-pub use self::html::{Texts, html_report, report_part, stylesheet};
+pub use self::html::{PageTexts, html_report, report_part, stylesheet};
 pub use self::index::{Checked, Summary, html_index, rights_word, summary};
-pub use self::page::{Page, clean, harmless, wrap};
+pub use self::page::{TerminalPage, clean, harmless, wrap};
 pub use self::passages::Side;
 pub use self::terminal::print_report;
 pub use self::terminal::style;

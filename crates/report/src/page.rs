@@ -10,13 +10,13 @@ const NARROWEST: usize = 40;
 const WIDEST: usize = 80;
 
 /// A writer of human-readable text.
-pub struct Page<'o, W> {
+pub struct TerminalPage<'o, W> {
     out: &'o mut W,
     width: usize,
     colour: bool,
 }
 
-impl<'o, W: Write> Page<'o, W> {
+impl<'o, W: Write> TerminalPage<'o, W> {
     /// Creates a page as wide as the terminal, or 80 columns wide without one.
     pub fn new(out: &'o mut W, colour: bool) -> Self {
         let columns = Term::stdout()
@@ -51,7 +51,7 @@ impl<'o, W: Write> Page<'o, W> {
         self.say_at_most(usize::MAX, indent, style, text)
     }
 
-    /// Like [`Page::say`], truncated to this many lines.
+    /// Like [`TerminalPage::say`], truncated to this many lines.
     pub fn say_at_most(
         &mut self,
         lines: usize,
@@ -89,23 +89,21 @@ pub fn clean(text: &str) -> String {
 /// Like [`clean`], but keeps newlines and tabs.
 #[must_use]
 pub fn harmless(text: &str) -> String {
-    let invisible = |c: &char| {
-        matches!(
-            c,
-            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}'
-        ) || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-    };
-    let harmless = |c: char| {
-        if c.is_control() && !matches!(c, '\n' | '\t') {
-            ' '
-        } else {
-            c
-        }
-    };
     text.chars()
-        .filter(|c| !invisible(c))
-        .map(harmless)
+        .filter(|c| !is_invisible(*c))
+        .map(|c| match c {
+            '\n' | '\t' => c,
+            c if c.is_control() => ' ',
+            c => c,
+        })
         .collect()
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{feff}'
+    ) || matches!(c, '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// Wraps a text into lines of at most `width` columns, but not at no-break spaces. Longer words are truncated.
@@ -113,8 +111,7 @@ pub fn harmless(text: &str) -> String {
 pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut used = 0;
-    let breaks = |c: char| c.is_whitespace() && !matches!(c, '\u{a0}' | '\u{2007}' | '\u{202f}');
-    for word in text.split(breaks).filter(|word| !word.is_empty()) {
+    for word in text.split(is_break).filter(|word| !word.is_empty()) {
         let word = truncate_str(word, width, "…");
         let columns = measure_text_width(&word);
         match lines.last_mut() {
@@ -130,6 +127,10 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+fn is_break(c: char) -> bool {
+    c.is_whitespace() && !matches!(c, '\u{a0}' | '\u{2007}' | '\u{202f}')
 }
 
 #[cfg(test)]

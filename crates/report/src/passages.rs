@@ -35,25 +35,34 @@ impl<'a> Side<'a> {
             .unwrap_or_default()
     }
 
+    /// What stands between two words; nothing if they overlap.
+    fn between(&self, start: u64, end: u64) -> String {
+        visible(self.at(Place { start, end })).into_string()
+    }
+
     /// The language for screen readers; empty if unknown, so that it is not taken for the page's.
     fn tag(&self) -> &'a str {
-        let is_tag = |tag: &&str| {
-            tag.len() <= 35 && tag.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
-        };
-        self.language.filter(is_tag).unwrap_or_default()
+        self.language.filter(|tag| is_tag(tag)).unwrap_or_default()
     }
 }
 
-/// What a page may still show.
-pub(super) struct Room(Cell<usize>);
+fn is_tag(language: &str) -> bool {
+    language.len() <= 35
+        && language
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+}
 
-impl Default for Room {
+/// What a page may still show.
+pub(super) struct PassageRoom(Cell<usize>);
+
+impl Default for PassageRoom {
     fn default() -> Self {
         Self(Cell::new(SHOWN))
     }
 }
 
-impl Room {
+impl PassageRoom {
     fn for_one(&self) -> Option<usize> {
         Some(self.0.get().min(EACH)).filter(|left| *left > 0)
     }
@@ -66,63 +75,91 @@ impl Room {
 /// The passages of two texts next to each other, longest first.
 pub(super) fn side_by_side(
     language: Language,
-    room: &Room,
+    room: &PassageRoom,
     heads: [&str; 2],
     [query, book]: [Side<'_>; 2],
     passages: &[Passage],
 ) -> Markup {
     let mut sorted: Vec<&Passage> = passages.iter().collect();
     sorted.sort_by_key(|passage| std::cmp::Reverse(passage.identity.characters));
-    let shown: Vec<_> = sorted
+    let shown: Vec<ShownPassage> = sorted
         .into_iter()
-        .map_while(|passage| {
-            let rows = rows(passage, room.for_one()? as u64);
-            let last = rows
-                .last()
-                .and_then(|row| passage.pieces[row.clone()].last());
-            let end = last.map_or(passage.query.start, |piece| piece.query.end);
-            room.take((end - passage.query.start) as usize);
-            Some((passage, rows, passage.query.end - end))
-        })
+        .map_while(|passage| ShownPassage::new(passage, room))
         .collect();
     html! {
-        @for (i, (passage, rows, rest)) in shown.iter().enumerate() {
+        @for (i, shown) in shown.iter().enumerate() {
             details open {
-                summary { (language.passage(i as u64 + 1)) ": " (identity(language, &passage.identity)) }
+                summary { (language.passage(i as u64 + 1)) ": " (identity(language, &shown.passage.identity)) }
                 table class="sides" {
                     caption { (language.passage(i as u64 + 1)) }
                     thead { tr { @for head in heads { th scope="col" { (head) } } } }
-                    tbody {
-                        @if passage.query_at.is_some() || passage.book_at.is_some() {
-                            tr class="quiet" {
-                                @for at in [&passage.query_at, &passage.book_at] {
-                                    td { @if let Some(at) = at { (located(language, at)) } }
-                                }
-                            }
-                        }
-                        @for row in rows {
-                            tr {
-                                td lang=(query.tag()) dir="auto" {
-                                    (words(&query, passage, row, |piece| piece.query, "ins"))
-                                }
-                                td lang=(book.tag()) dir="auto" {
-                                    (words(&book, passage, row, |piece| piece.book, "del"))
-                                }
-                            }
-                        }
-                    }
+                    tbody { (rows_of_passage(language, shown, &query, &book)) }
                 }
-                @if *rest > 0 { p class="quiet" { (language.passage_goes_on(*rest)) } }
+                @if shown.rest > 0 { p class="quiet" { (language.passage_goes_on(shown.rest)) } }
             }
         }
         (more(language, passages.len() - shown.len()))
     }
 }
 
+/// A passage as far as there is room for it.
+struct ShownPassage<'a> {
+    passage: &'a Passage,
+    /// The places of the pieces of each row.
+    rows: Vec<Range<usize>>,
+    /// How many bytes of the query are not shown.
+    rest: u64,
+}
+
+impl<'a> ShownPassage<'a> {
+    /// `None` if there is no room.
+    fn new(passage: &'a Passage, room: &PassageRoom) -> Option<Self> {
+        let rows = rows(passage, room.for_one()? as u64);
+        let last = rows
+            .last()
+            .and_then(|row| passage.pieces[row.clone()].last());
+        let end = last.map_or(passage.query.start, |piece| piece.query.end);
+        room.take((end - passage.query.start) as usize);
+        Some(Self {
+            passage,
+            rows,
+            rest: passage.query.end - end,
+        })
+    }
+}
+
+fn rows_of_passage(
+    language: Language,
+    shown: &ShownPassage<'_>,
+    query: &Side<'_>,
+    book: &Side<'_>,
+) -> Markup {
+    let passage = shown.passage;
+    html! {
+        @if passage.query_at.is_some() || passage.book_at.is_some() {
+            tr class="quiet" {
+                @for at in [&passage.query_at, &passage.book_at] {
+                    td { @if let Some(at) = at { (located(language, at)) } }
+                }
+            }
+        }
+        @for row in &shown.rows {
+            tr {
+                td lang=(query.tag()) dir="auto" {
+                    (words(query, passage, row, |piece| piece.query, "ins"))
+                }
+                td lang=(book.tag()) dir="auto" {
+                    (words(book, passage, row, |piece| piece.book, "del"))
+                }
+            }
+        }
+    }
+}
+
 /// The excerpts of a text of which only the other side's gems are known, longest first.
 pub(super) fn excerpts(
     language: Language,
-    room: &Room,
+    room: &PassageRoom,
     head: &str,
     text: Side<'_>,
     spans: &[Span],
@@ -150,7 +187,7 @@ pub(super) fn excerpts(
 }
 
 /// Room for the excerpts of a text that is elsewhere, most gems first. Each says which gems of the text it has.
-pub(super) fn blanks(language: Language, room: &Room, head: &str, spans: &[Span]) -> Markup {
+pub(super) fn blanks(language: Language, room: &PassageRoom, head: &str, spans: &[Span]) -> Markup {
     let mut sorted: Vec<&Span> = spans.iter().collect();
     sorted.sort_by_key(|span| std::cmp::Reverse(span.query.gems.end - span.query.gems.start));
     let shown = sorted
@@ -224,13 +261,12 @@ pub(super) fn read_aloud(language: Language) -> String {
 /// The pieces of a passage in rows, up to this many bytes of the query or of the book.
 fn rows(passage: &Passage, most: u64) -> Vec<Range<usize>> {
     let (mut rows, mut start) = (Vec::new(), 0);
-    let size = |place: Place, start: u64| place.end.saturating_sub(start);
     for (i, piece) in passage.pieces.iter().enumerate() {
-        if size(piece.query, passage.query.start).max(size(piece.book, passage.book.start)) > most {
+        if bytes_to(piece, passage.query.start, passage.book.start) > most {
             break;
         }
         let first = &passage.pieces[start];
-        if size(piece.query, first.query.start).max(size(piece.book, first.book.start)) > ROW
+        if bytes_to(piece, first.query.start, first.book.start) > ROW
             || i + 1 == passage.pieces.len()
         {
             rows.push(start..i + 1);
@@ -238,6 +274,12 @@ fn rows(passage: &Passage, most: u64) -> Vec<Range<usize>> {
         }
     }
     rows
+}
+
+/// The bytes from these places of the query and the book to the end of a piece, of whichever are more.
+fn bytes_to(piece: &Piece, query: u64, book: u64) -> u64 {
+    let in_query = piece.query.end.saturating_sub(query);
+    in_query.max(piece.book.end.saturating_sub(book))
 }
 
 /// One side of a row, with what stands between its words and before the next row.
@@ -249,18 +291,10 @@ fn words(
     different: &str,
 ) -> Markup {
     let mut written = String::new();
-    let between = |written: &mut String, start: u64, end: u64| {
-        let text = if end > start {
-            side.at(Place { start, end })
-        } else {
-            ""
-        };
-        written.push_str(&visible(text).into_string());
-    };
     let mut end = None;
     for piece in &passage.pieces[row.clone()] {
         let place = of(piece);
-        between(&mut written, end.unwrap_or(place.start), place.start);
+        written.push_str(&side.between(end.unwrap_or(place.start), place.start));
         end = end.max(Some(place.end));
         let text = visible(side.at(place)).into_string();
         let element = match piece.likeness {
@@ -274,7 +308,7 @@ fn words(
         }
     }
     if let Some((end, next)) = end.zip(passage.pieces.get(row.end)) {
-        between(&mut written, end, of(next).start);
+        written.push_str(&side.between(end, of(next).start));
     }
     PreEscaped(written)
 }

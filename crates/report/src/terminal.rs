@@ -10,7 +10,7 @@ use lapidary_language::Language;
 use lapidary_store::Rights;
 
 use super::disguise::{disguise, examples, hidden};
-use super::page::{Page, clean};
+use super::page::{TerminalPage, clean};
 use super::words::{
     certainty, counted, disabled, edition, figures, identity, informing, not_described, recipes,
     relation, reservation, rights, rule, shares, subject, verdict, whole,
@@ -36,10 +36,10 @@ pub fn print_report(
     bytes: Option<u64>,
     colour: bool,
 ) -> io::Result<()> {
-    Page::new(out, colour).report(language, name, report, bytes)
+    TerminalPage::new(out, colour).report(language, name, report, bytes)
 }
 
-impl<W: Write> Page<'_, W> {
+impl<W: Write> TerminalPage<'_, W> {
     /// Writes a report, as [`print_report`] prints it.
     pub fn report(
         &mut self,
@@ -56,20 +56,15 @@ impl<W: Write> Page<'_, W> {
         };
         self.say(0, &style.bold(), &verdict(language, report))?;
         self.say(INDENT, &plain, &subject(language, name, report, bytes))?;
-        if let Some(certainty) = certainty(language, report) {
-            self.say(INDENT, &plain, &certainty)?;
-        }
-        if let Some(disguise) = disguise(language, report) {
-            self.say(INDENT, &plain, &disguise)?;
-        }
-        if let Some(hidden) = hidden(language, report) {
-            self.say(INDENT, &plain, &hidden)?;
-        }
-        for aside in [disabled(language, report), informing(language, report)]
-            .into_iter()
-            .flatten()
-        {
-            self.say(INDENT, &plain, &language.not_counted(&aside))?;
+        let facts = [
+            certainty(language, report),
+            disguise(language, report),
+            hidden(language, report),
+            disabled(language, report).map(|aside| language.not_counted(&aside)),
+            informing(language, report).map(|aside| language.not_counted(&aside)),
+        ];
+        for fact in facts.into_iter().flatten() {
+            self.say(INDENT, &plain, &fact)?;
         }
         if let Some(note) = &report.note {
             self.say(INDENT, &plain, &language.note(note))?;
@@ -78,19 +73,25 @@ impl<W: Write> Page<'_, W> {
             self.gap()?;
             self.found(language, i, found, report, bytes)?;
         }
-        let rest = not_described(report, DESCRIBED);
-        if rest > 0 {
-            self.gap()?;
-            let rest = match report.matches.len() {
-                0 => language.not_shown(rest as u64),
-                _ => language.more(rest as u64),
-            };
-            self.say(0, &plain, &rest)?;
-        }
+        self.rest(language, report)?;
         if report.gems > 0 || disguise(language, report).is_some() {
             self.method(language, report)?;
         }
         self.gap()
+    }
+
+    /// Writes how many matches are not described.
+    fn rest(&mut self, language: Language, report: &Report) -> io::Result<()> {
+        let rest = not_described(report, DESCRIBED) as u64;
+        if rest == 0 {
+            return Ok(());
+        }
+        self.gap()?;
+        let rest = match report.matches.len() {
+            0 => language.not_shown(rest),
+            _ => language.more(rest),
+        };
+        self.say(0, &Style::new(), &rest)
     }
 
     /// Writes how the verdict came about, for readers who check it. An answer without matches and disguise has it in
@@ -121,6 +122,7 @@ impl<W: Write> Page<'_, W> {
             .try_for_each(|example| self.say(INDENT, &plain, example))
     }
 
+    /// Writes what there is to say of a match.
     fn found(
         &mut self,
         language: Language,
@@ -129,30 +131,8 @@ impl<W: Write> Page<'_, W> {
         report: &Report,
         bytes: Option<u64>,
     ) -> io::Result<()> {
-        let Match { book, score, .. } = found;
-        let (plain, counted) = (Style::new(), counted(report));
-        let title = book
-            .title
-            .as_deref()
-            .filter(|title| !clean(title).trim().is_empty());
-        let title = format!(
-            "{}. {}",
-            at + 1,
-            title.map_or_else(|| language.no_title(), ToOwned::to_owned)
-        );
-        self.say_at_most(TITLE_LINES, 0, &Style::new().bold(), &title)?;
-        if !book.authors.is_empty() {
-            self.say_at_most(TITLE_LINES, INDENT, &plain, &book.authors.join(", "))?;
-        }
-        let aside = reservation(language, found).map_or_else(String::new, |why| format!(", {why}"));
-        let standing = format!(
-            "{}/{}, {}{aside}",
-            book.library,
-            book.id,
-            rights(language, book.rights)
-        );
-        self.say(INDENT, &style(book.rights), &standing)?;
-        let of_book = whole(score.common, score.share_of_book);
+        let plain = Style::new();
+        self.book(language, at + 1, found)?;
         if let Some(edition) = edition(language, report, at) {
             self.say(INDENT, &plain, &edition)?;
         }
@@ -161,31 +141,49 @@ impl<W: Write> Page<'_, W> {
         if let Some(exact) = &found.exact {
             self.say(INDENT, &plain, &identity(language, exact))?;
         }
-        if !found.spans.is_empty() {
-            let text: Vec<Extent> = found.spans.iter().map(|span| span.query).collect();
-            let this: Vec<Extent> = found.spans.iter().map(|span| span.book).collect();
-            let columns = self.width() - INDENT - LABEL;
-            let known = Some(book.bytes).filter(|bytes| *bytes > 0);
-            self.line(
-                INDENT,
-                &plain,
-                &format!(
-                    "{:LABEL$}{}",
-                    language.text(),
-                    map(&text, bytes, counted, columns)
-                ),
-            )?;
-            self.line(
-                INDENT,
-                &plain,
-                &format!(
-                    "{:LABEL$}{}",
-                    language.book(),
-                    map(&this, known, of_book, columns)
-                ),
-            )?;
+        if found.spans.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let Match { book, score, .. } = found;
+        let text: Vec<Extent> = found.spans.iter().map(|span| span.query).collect();
+        self.map(&language.text(), &text, bytes, counted(report))?;
+        let this: Vec<Extent> = found.spans.iter().map(|span| span.book).collect();
+        let known = Some(book.bytes).filter(|bytes| *bytes > 0);
+        let of_book = whole(score.common, score.share_of_book);
+        self.map(&language.book(), &this, known, of_book)
+    }
+
+    /// Writes the title of a match, its authors and its rights.
+    fn book(&mut self, language: Language, number: usize, found: &Match) -> io::Result<()> {
+        let book = &found.book;
+        let title = match &book.title {
+            Some(title) if !clean(title).trim().is_empty() => title.clone(),
+            _ => language.no_title(),
+        };
+        let title = format!("{number}. {title}");
+        self.say_at_most(TITLE_LINES, 0, &Style::new().bold(), &title)?;
+        if !book.authors.is_empty() {
+            let authors = book.authors.join(", ");
+            self.say_at_most(TITLE_LINES, INDENT, &Style::new(), &authors)?;
+        }
+        let rights = rights(language, book.rights);
+        let mut standing = format!("{}/{}, {rights}", book.library, book.id);
+        if let Some(why) = reservation(language, found) {
+            standing.push_str(&format!(", {why}"));
+        }
+        self.say(INDENT, &style(book.rights), &standing)
+    }
+
+    /// Writes a line with a map.
+    fn map(
+        &mut self,
+        label: &str,
+        extents: &[Extent],
+        bytes: Option<u64>,
+        gems: u32,
+    ) -> io::Result<()> {
+        let map = map(extents, bytes, gems, self.width() - INDENT - LABEL);
+        self.line(INDENT, &Style::new(), &format!("{label:LABEL$}{map}"))
     }
 }
 
@@ -202,25 +200,42 @@ pub fn style(rights: Rights) -> Style {
 /// Draws the extents within a text, by bytes if they are known, otherwise by gems. A column is full if at least half of it
 /// is covered, and half full if any of it is.
 pub(super) fn map(extents: &[Extent], bytes: Option<u64>, gems: u32, columns: usize) -> String {
-    let by_bytes = |e: &Extent| e.bytes.map(|b| (b.start as f64, b.end as f64));
-    let by_gems = |e: &Extent| (f64::from(e.gems.start), f64::from(e.gems.end));
-    let placed = bytes.zip(extents.iter().map(by_bytes).collect::<Option<Vec<_>>>());
-    let (length, stretches) = match placed {
+    let in_bytes: Option<Vec<(f64, f64)>> = extents
+        .iter()
+        .map(|extent| extent.bytes.map(|b| (b.start as f64, b.end as f64)))
+        .collect();
+    let (length, stretches) = match bytes.zip(in_bytes) {
         Some((bytes, stretches)) => (bytes as f64, stretches),
-        None => (f64::from(gems), extents.iter().map(by_gems).collect()),
+        None => (
+            f64::from(gems),
+            extents
+                .iter()
+                .map(|extent| (extent.gems.start.into(), extent.gems.end.into()))
+                .collect(),
+        ),
     };
     let column = length / columns as f64;
-    let shade = |i: usize| {
-        let (left, right) = (i as f64 * column, (i + 1) as f64 * column);
-        let covered: f64 = stretches
-            .iter()
-            .map(|(start, end)| (end.min(right) - start.max(left)).max(0.0))
-            .sum();
-        match covered / column {
-            part if part >= 0.5 => '█',
-            part if part > 0.0 => '▒',
-            _ => '░',
-        }
-    };
-    (0..columns).map(shade).collect()
+    (0..columns)
+        .map(|i| {
+            shade(
+                &stretches,
+                i as f64 * column,
+                (i + 1) as f64 * column,
+                column,
+            )
+        })
+        .collect()
+}
+
+/// How a column is drawn.
+fn shade(stretches: &[(f64, f64)], left: f64, right: f64, width: f64) -> char {
+    let covered: f64 = stretches
+        .iter()
+        .map(|(start, end)| (end.min(right) - start.max(left)).max(0.0))
+        .sum();
+    match covered / width {
+        part if part >= 0.5 => '█',
+        part if part > 0.0 => '▒',
+        _ => '░',
+    }
 }

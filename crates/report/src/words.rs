@@ -30,9 +30,11 @@ pub(super) fn verdict(language: Language, report: &Report) -> String {
 }
 
 fn why_unknown(language: Language, report: &Report) -> String {
-    let is_allowed = |found: &&Match| found.allowed && found.informs.is_none();
-    let only_allowed =
-        report.total > 0 && report.total == report.matches.iter().filter(is_allowed).count();
+    let allowed = report
+        .matches
+        .iter()
+        .filter(|found| found.allowed && found.informs.is_none());
+    let only_allowed = report.total > 0 && report.total == allowed.count();
     match report.reason {
         Reason::Match if only_allowed => language.why_only_allowed(),
         Reason::Match => language.why_rights_unknown(),
@@ -77,19 +79,16 @@ pub(super) fn subject(
     report: &Report,
     bytes: Option<u64>,
 ) -> String {
-    let counted = |number: u32, said: fn(Language, u64) -> String| {
-        (number > 0).then(|| said(language, number.into()))
-    };
-    let parts = [
-        bytes.map(|bytes| language.bytes(bytes)),
-        Some(language.gems(report.gems.into())),
-        counted(report.common_gems, Language::common_gems),
-        counted(report.allowed_gems, Language::allowed_gems),
-    ];
-    format!(
-        "{name}: {}",
-        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-    )
+    let mut parts = Vec::new();
+    parts.extend(bytes.map(|bytes| language.bytes(bytes)));
+    parts.push(language.gems(report.gems.into()));
+    if report.common_gems > 0 {
+        parts.push(language.common_gems(report.common_gems.into()));
+    }
+    if report.allowed_gems > 0 {
+        parts.push(language.allowed_gems(report.allowed_gems.into()));
+    }
+    format!("{name}: {}", parts.join(", "))
 }
 
 /// The report's only measure of certainty: the upper bound on the probability that the verdict is a false alarm. `None` if
@@ -202,21 +201,21 @@ pub(super) fn relation(language: Language, relation: Option<Relation>) -> String
 
 /// How much of a passage is identical: `98.7 % of 54,000 characters are identical`.
 pub(super) fn identity(language: Language, identity: &Identity) -> String {
-    // Rounded down: 100 only if nothing is missing.
-    let share = |share: f64| {
-        let percent =
-            language.percent_of(&language.decimal((share * 1_000.0 + 1e-9).floor() / 10.0, 1));
+    let [share, as_read] = [identity.share(), identity.share_as_read()].map(|share| {
+        // Rounded down: 100 only if nothing is missing.
+        let percent = language.decimal((share * 1_000.0 + 1e-9).floor() / 10.0, 1);
+        let percent = language.percent_of(&percent);
         if identity.at_least {
             language.at_least(&percent)
         } else {
             percent
         }
-    };
-    let written = language.identical(&share(identity.share()), identity.characters);
+    });
+    let written = language.identical(&share, identity.characters);
     if identity.respelled == 0 {
         return written;
     }
-    language.identical_as_read(&written, &share(identity.share_as_read()))
+    language.identical_as_read(&written, &as_read)
 }
 
 /// Where a passage is in a text, as readers know it.

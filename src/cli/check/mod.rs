@@ -14,7 +14,7 @@ use lapidary_catalogue::{Case, CheckOptions, Query, Recipes, TextGems};
 use lapidary_extract::position::Locator;
 use lapidary_extract::{HiddenWords, Whole};
 use lapidary_language::Language;
-use lapidary_report::{Checked, Summary, Texts, not_checked, print_report, summary};
+use lapidary_report::{Checked, PageTexts, Summary, not_checked, print_report, summary};
 use lapidary_store::Library;
 use rayon::prelude::*;
 use serde::Serialize;
@@ -301,7 +301,7 @@ impl Output {
         }) = checked
         {
             let bytes = text.len() as u64;
-            let texts = Texts {
+            let texts = PageTexts {
                 text: Some(&text),
                 adds_passages: false,
                 books,

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use lapidary_catalogue::api::Report;
 use lapidary_language::Language;
-use lapidary_report::{Checked, Texts, html_index, html_report, report_part};
+use lapidary_report::{Checked, PageTexts, html_index, html_report, report_part};
 
 use super::super::failure::Failure;
 
@@ -51,7 +51,7 @@ impl Pages {
         number: usize,
         file: &str,
         report: &Report,
-        texts: &Texts<'_>,
+        texts: &PageTexts<'_>,
     ) -> Result<String, Failure> {
         let (path, name) = match self {
             Self::One(path) => (path.clone(), String::new()),

@@ -3,7 +3,7 @@
 use lapidary_gems::Trick;
 
 use super::{disguised, example, found, hidden_in_all_ways, page, printed_in, report};
-use crate::{Checked, Summary, Texts, html_index, print_comparison, summary};
+use crate::{Checked, PageTexts, Summary, html_index, print_comparison, summary};
 use lapidary_catalogue::api::{Disguise, Match, Report};
 use lapidary_checking::{Informs, Reason, Relation};
 use lapidary_language::Language::{English, Russian};
@@ -171,7 +171,13 @@ fn nothing_is_left_untranslated() {
         }
     }
     said.push(summary(Russian, &rows));
-    let page = page(Russian, "роман", &report, Some(50_000), &Texts::default());
+    let page = page(
+        Russian,
+        "роман",
+        &report,
+        Some(50_000),
+        &PageTexts::default(),
+    );
     let index = html_index(Russian, &rows, jiff::Timestamp::UNIX_EPOCH);
     for page in [page, index] {
         assert!(

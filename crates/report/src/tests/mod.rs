@@ -7,7 +7,7 @@ mod terminal;
 use jiff::Timestamp;
 use lapidary_gems::{Place, Rule, Trick};
 
-use super::{Page, Texts, html_report, report_part};
+use super::{PageTexts, TerminalPage, html_report, report_part};
 use lapidary_catalogue::api::{BookRef, Disguise, DisguisedWord, HiddenText, Match, Report};
 use lapidary_checking::{Extent, Range, Reason, Relation, Score, Span};
 use lapidary_extract::{HiddenCount, Hiding};
@@ -110,7 +110,7 @@ fn printed_in(
     bytes: Option<u64>,
 ) -> String {
     let mut out = Vec::new();
-    Page::new(&mut out, false)
+    TerminalPage::new(&mut out, false)
         .of_width(width)
         .report(language, name, report, bytes)
         .expect("memory");
@@ -122,7 +122,7 @@ fn page(
     name: &str,
     report: &Report,
     bytes: Option<u64>,
-    texts: &Texts<'_>,
+    texts: &PageTexts<'_>,
 ) -> String {
     html_report(
         language,

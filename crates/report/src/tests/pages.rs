@@ -1,7 +1,7 @@
 //! Reports and comparisons as HTML pages.
 
 use super::{extent, found, page, report};
-use crate::{Side, Texts, html_comparison};
+use crate::{PageTexts, Side, html_comparison};
 use lapidary_extract::position::Locator;
 use lapidary_language::Language::{English, Russian};
 use lapidary_store::Rights;
@@ -14,7 +14,13 @@ fn a_page_shows_all_and_nothing_of_it_is_markup() {
     )]);
     report.allowed_gems = 2;
     report.matches[0].allowed = true;
-    let page = page(English, "<b>.txt", &report, Some(50_000), &Texts::default());
+    let page = page(
+        English,
+        "<b>.txt",
+        &report,
+        Some(50_000),
+        &PageTexts::default(),
+    );
     assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
     for said in [
         "&lt;script&gt;",
@@ -72,7 +78,7 @@ fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
     report.matches[0].spans[0].book = extent((0, 1), Some((0, book.len() as u64)));
     let [in_text, in_book] = [&copy, &book].map(|text| Locator::new(text, &[]));
     report.matches[0].compare(&copy, &in_text, &book, &in_book);
-    let texts = Texts {
+    let texts = PageTexts {
         text: Some(&copy),
         adds_passages: false,
         books: vec![Some(book.clone())],
@@ -107,7 +113,7 @@ fn passages_side_by_side_mark_what_differs_and_nothing_of_them_is_markup() {
         );
     }
     // Without the book's text there are still the excerpts.
-    let alone = Texts {
+    let alone = PageTexts {
         text: Some(&copy),
         adds_passages: false,
         books: Vec::new(),
@@ -170,7 +176,13 @@ fn a_page_of_gems_alone_and_of_nothing() {
         (span.query.bytes, span.book.bytes) = (None, None);
     }
     for matches in [vec![only_gems], vec![]] {
-        let page = page(English, "gems", &report(matches), None, &Texts::default());
+        let page = page(
+            English,
+            "gems",
+            &report(matches),
+            None,
+            &PageTexts::default(),
+        );
         assert!(!page.contains("NaN") && !page.contains("inf"), "{page}");
     }
 }

@@ -5,7 +5,7 @@ use lapidary_gems::Trick;
 use super::{disguised, example, extent, found, page, printed, report};
 use crate::terminal::map;
 use crate::words::{many, odds};
-use crate::{Texts, print_report};
+use crate::{PageTexts, print_report};
 use lapidary_catalogue::api::{Disguise, HiddenText};
 use lapidary_extract::{HiddenCount, Hiding};
 use lapidary_language::Language::English;
@@ -78,7 +78,7 @@ fn one_measure_of_certainty() {
             "novel.txt",
             &report,
             Some(50_000),
-            &Texts::default(),
+            &PageTexts::default(),
         );
         for (shown, heading) in [(text, "\nMethod\n"), (page, "<h2>Method</h2>")] {
             let (before, method) = shown.split_once(heading).expect("a method");
@@ -176,7 +176,7 @@ Method
         "novel.txt",
         &report,
         Some(50_000),
-        &Texts::default(),
+        &PageTexts::default(),
     );
     let (before, method) = page.split_once("<h2>Method</h2>").expect("a method");
     assert!(
@@ -241,7 +241,7 @@ fn hidden_words_are_told_however_few() {
             "novel.txt",
             &report,
             Some(50_000),
-            &Texts::default()
+            &PageTexts::default()
         )
         .contains(sentence)
     );
@@ -303,7 +303,7 @@ fn what_is_hidden_is_shown_and_steers_no_terminal() {
                 .all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}' || c == '\u{200b}')),
             "{text:?}"
         );
-        let page = page(English, "novel.txt", &report, None, &Texts::default());
+        let page = page(English, "novel.txt", &report, None, &PageTexts::default());
         assert!(
             page.contains(&format!("the {shown} ")) && !page.contains("<b>"),
             "{shown}: {page}"
@@ -335,7 +335,7 @@ fn figures_that_cannot_be_do_no_harm() {
     let mut report = report(vec![found(Some("The Sea"), Rights::Protected)]);
     (report.common_gems, report.allowed_gems) = (u32::MAX, u32::MAX);
     assert!(printed(80, "novel.txt", &report, None).contains("The Sea"));
-    let page = page(English, "novel.txt", &report, None, &Texts::default());
+    let page = page(English, "novel.txt", &report, None, &PageTexts::default());
     assert!(page.contains("The Sea") && !page.contains("NaN"), "{page}");
 }
 
