@@ -9,7 +9,7 @@ use maud::{Markup, PreEscaped, html};
 use super::check;
 use super::layout::{Here, Page, button_to, choice_of_rights, rights, see_other, table};
 use super::visitor::{ApiCall, Failure, Visitor, path};
-use crate::demo::{LIBRARY, SHELF, STRANGER, Setting, VICTIM};
+use crate::demo::{LIBRARY, SHELF, STRANGER, StorySetting, VICTIM};
 use lapidary_catalogue::api::NewBook;
 use lapidary_language::Language;
 use lapidary_store::Rights;
@@ -153,7 +153,7 @@ async fn fill(visitor: Visitor) -> Result<HttpResponse, Failure> {
 }
 
 /// A book of the shelf, with its text, so that passages can be shown side by side.
-fn new_book(book: &Setting) -> NewBook {
+fn new_book(book: &StorySetting) -> NewBook {
     NewBook {
         rights: book.rights,
         validity: None,

@@ -2,7 +2,7 @@
 
 use lapidary_common::random::Random;
 
-use super::shelf::Setting;
+use super::shelf::StorySetting;
 use super::story::{Chapter, Story, chapters, page};
 
 /// The line width of a copy, shorter than the original's.
@@ -33,7 +33,7 @@ pub struct Forgery {
 
 /// Disguises a book: changes the title page, puts an advertisement in front, removes the first and last chapters, and
 /// retypes the rest.
-pub(super) fn disguise(setting: &Setting, story: &Story) -> Forgery {
+pub(super) fn disguise(setting: &StorySetting, story: &Story) -> Forgery {
     let mut typist = Typist {
         random: Random::new(11),
         fillers: Vec::new(),
@@ -54,16 +54,17 @@ pub(super) fn disguise(setting: &Setting, story: &Story) -> Forgery {
             .collect(),
     });
     let retyped: Vec<Chapter> = retyped.collect();
-    let first = |chapters: &[Chapter]| {
-        chapters
-            .first()
-            .and_then(|c| c.paragraphs.first().cloned())
-            .unwrap_or_default()
-    };
     Forgery {
         text: page(&front, COLUMNS) + &chapters(&retyped, COLUMNS),
-        sample: (first(kept), first(&retyped)),
+        sample: (first_paragraph(kept), first_paragraph(&retyped)),
     }
+}
+
+fn first_paragraph(chapters: &[Chapter]) -> String {
+    chapters
+        .first()
+        .and_then(|chapter| chapter.paragraphs.first().cloned())
+        .unwrap_or_default()
 }
 
 /// Retypes text with changes that hide the copy.
@@ -78,11 +79,12 @@ impl Typist {
         let mut typed: Vec<String> = Vec::new();
         for (i, word) in words.iter().enumerate() {
             // Only between words without punctuation: the recipe treats some words with punctuation as ornaments.
-            let bare = |at: Option<usize>| {
-                at.and_then(|at| words.get(at))
-                    .is_some_and(|word| word.chars().all(char::is_alphabetic))
-            };
-            let inside = bare(i.checked_sub(1)) && bare(Some(i)) && bare(Some(i + 1));
+            let inside = i > 0
+                && words.get(i - 1..i + 2).is_some_and(|three| {
+                    three
+                        .iter()
+                        .all(|word| word.chars().all(char::is_alphabetic))
+                });
             if inside && word.chars().count() <= SHORT && self.random.once_in(4) {
                 continue;
             }

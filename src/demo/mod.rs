@@ -5,14 +5,14 @@ mod shelf;
 mod story;
 
 pub use self::disguise::Forgery;
-pub use self::shelf::{Language, SHELF, STRANGER, Setting, VICTIM};
+pub use self::shelf::{SHELF, STRANGER, StoryLanguage, StorySetting, VICTIM};
 
 /// The library of the shelf.
 pub const LIBRARY: &str = "demo";
 /// The line width of the books.
 const COLUMNS: usize = 72;
 
-impl Setting {
+impl StorySetting {
     /// The whole book as plain text, the same every time.
     #[must_use]
     pub fn text(&self) -> String {

@@ -5,7 +5,7 @@ use lapidary_store::Rights;
 use super::story::{Story, Teller};
 
 /// A book to generate.
-pub struct Setting {
+pub struct StorySetting {
     /// Its id in the library.
     pub id: &'static str,
     /// The title.
@@ -15,7 +15,7 @@ pub struct Setting {
     /// The rights in it.
     pub rights: Rights,
     /// Its language.
-    pub language: &'static Language,
+    pub language: &'static StoryLanguage,
     seed: u64,
     heroes: &'static [&'static str],
     heroines: &'static [&'static str],
@@ -24,27 +24,27 @@ pub struct Setting {
 }
 
 /// The language of a book.
-pub struct Language {
+pub struct StoryLanguage {
     /// A BCP 47 tag.
     pub tag: &'static str,
     vocabulary: &'static str,
 }
 
-static ENGLISH: Language = Language {
+static ENGLISH: StoryLanguage = StoryLanguage {
     tag: "en",
     vocabulary: include_str!("../../data/demo/english.txt"),
 };
 /// That of a book without a passage of the others.
-static THEATRE: Language = Language {
+static THEATRE: StoryLanguage = StoryLanguage {
     tag: "en",
     vocabulary: include_str!("../../data/demo/theatre.txt"),
 };
-static RUSSIAN: Language = Language {
+static RUSSIAN: StoryLanguage = StoryLanguage {
     tag: "ru",
     vocabulary: include_str!("../../data/demo/russian.txt"),
 };
 
-impl Setting {
+impl StorySetting {
     /// A text generator for this setting. Different seeds give different texts.
     pub(super) fn teller(&self, seed: u64) -> Teller<'static> {
         let mut teller = Teller::new(self.language.vocabulary, self.seed ^ seed);
@@ -62,11 +62,11 @@ impl Setting {
 }
 
 /// The book to copy: the first of the [`SHELF`].
-pub static VICTIM: &Setting = &SHELF[0];
+pub static VICTIM: &StorySetting = &SHELF[0];
 
 /// The books of the catalogue.
-pub static SHELF: [Setting; 6] = [
-    Setting {
+pub static SHELF: [StorySetting; 6] = [
+    StorySetting {
         id: "lighthouse",
         title: "The Lighthouse That Collected Umbrellas",
         author: "Wilhelmina Quickfeather",
@@ -91,7 +91,7 @@ pub static SHELF: [Setting; 6] = [
             "the borrowed foghorn",
         ],
     },
-    Setting {
+    StorySetting {
         id: "thunder",
         title: "A Practical Guide to Borrowed Thunder",
         author: "Septimus Oglethorpe-Vane",
@@ -112,7 +112,7 @@ pub static SHELF: [Setting; 6] = [
             "the unpaid hailstorm",
         ],
     },
-    Setting {
+    StorySetting {
         id: "marmalade",
         title: "The Cartographer's Marmalade",
         author: "Philippa Underhallow",
@@ -133,7 +133,7 @@ pub static SHELF: [Setting; 6] = [
             "an unfinished coastline",
         ],
     },
-    Setting {
+    StorySetting {
         id: "trains",
         title: "Eleven Trains to Nowhere in Particular",
         author: "Rosalind Featherstonehaugh, Ambrose Tickle",
@@ -158,7 +158,7 @@ pub static SHELF: [Setting; 6] = [
             "the stationmaster's secret",
         ],
     },
-    Setting {
+    StorySetting {
         id: "понедельники",
         title: "Хранитель запасных понедельников",
         author: "Аркадий Перезвонов",
@@ -178,7 +178,7 @@ pub static SHELF: [Setting; 6] = [
             "серебряная секундная стрелка",
         ],
     },
-    Setting {
+    StorySetting {
         id: "телеграммы",
         title: "Оранжерея забытых телеграмм",
         author: "Клементина Облакова",
@@ -205,7 +205,7 @@ pub static SHELF: [Setting; 6] = [
 ];
 
 /// The book that is not in the catalogue.
-pub static STRANGER: Setting = Setting {
+pub static STRANGER: StorySetting = StorySetting {
     id: "understudy",
     title: "The Understudy of the Weathervane",
     author: "Theodora Pennywhistle",

@@ -51,11 +51,11 @@ pub(super) fn chapters(chapters: &[Chapter], columns: usize) -> String {
 /// A vocabulary has sections with a `[name]` header. Each line of a section is an alternative for `{name}`; `{Name}` capitalizes
 /// it. All alternatives are used before one is used again, so that words do not repeat in a sentence by chance.
 pub(super) struct Teller<'v> {
-    sections: HashMap<&'v str, Section<'v>>,
+    sections: HashMap<&'v str, VocabularySection<'v>>,
     random: Random,
 }
 
-struct Section<'v> {
+struct VocabularySection<'v> {
     ways: Vec<&'v str>,
     used: usize,
 }
@@ -93,7 +93,7 @@ impl<'v> Teller<'v> {
         let used = ways.len();
         self.sections.insert(
             name,
-            Section {
+            VocabularySection {
                 ways: ways.to_vec(),
                 used,
             },

@@ -97,9 +97,9 @@ impl Published {
     /// The date at the beginning of what a file says, such as `1886-05-31T00:00:00Z`.
     #[must_use]
     pub fn of_file(written: &str) -> Option<Self> {
-        let date = |c: char| c.is_ascii_digit() || c == '-';
         let written = written.trim();
-        let (found, rest) = written.split_at(written.find(|c| !date(c)).unwrap_or(written.len()));
+        let rest = written.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
+        let found = &written[..written.len() - rest.len()];
         let is_end = rest.is_empty() || rest.starts_with(['T', ' ']);
         found.parse().ok().filter(|_| is_end)
     }
@@ -123,26 +123,28 @@ impl FromStr for Published {
     type Err = BadDate;
 
     fn from_str(written: &str) -> Result<Self, BadDate> {
-        let number = |part: &str| {
-            let is_number =
-                (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit());
-            part.parse::<i16>()
-                .ok()
-                .filter(|_| is_number)
-                .ok_or(BadDate)
+        let parts: Option<Vec<i16>> = written.split('-').map(number).collect();
+        let parts = parts.ok_or(BadDate)?;
+        let (year, month, day) = match parts[..] {
+            [year] => (year, 1, 1),
+            [year, month] => (year, month, 1),
+            [year, month, day] => (year, month, day),
+            _ => return Err(BadDate),
         };
-        let parts: Vec<i16> = written.split('-').map(number).collect::<Result<_, _>>()?;
-        let at =
-            |part: usize| i8::try_from(parts.get(part).copied().unwrap_or(1)).map_err(|_| BadDate);
-        if parts.len() > 3 {
+        let (Ok(month), Ok(day)) = (month.try_into(), day.try_into()) else {
             return Err(BadDate);
-        }
-        let first = Date::new(parts[0], at(1)?, at(2)?).map_err(|_| BadDate)?;
+        };
         Ok(Self {
-            first,
+            first: Date::new(year, month, day).map_err(|_| BadDate)?,
             known: parts.len() as u8,
         })
     }
+}
+
+/// One to four digits.
+fn number(part: &str) -> Option<i16> {
+    let is_number = part.len() <= 4 && part.bytes().all(|byte| byte.is_ascii_digit());
+    part.parse().ok().filter(|_| is_number)
 }
 
 impl fmt::Display for Published {
@@ -180,16 +182,19 @@ impl TooLong {
     }
 }
 
+fn or_other(list: Vec<String>, other: Vec<String>) -> Vec<String> {
+    if list.is_empty() { other } else { list }
+}
+
 impl Description {
     /// Fills in what is missing from another description.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
-        let first = |list: Vec<String>, other| if list.is_empty() { other } else { list };
         Self {
             title: self.title.or(other.title),
-            authors: first(self.authors, other.authors),
+            authors: or_other(self.authors, other.authors),
             language: self.language.or(other.language),
-            identifiers: first(self.identifiers, other.identifiers),
+            identifiers: or_other(self.identifiers, other.identifiers),
             published: self.published.or(other.published),
         }
     }

@@ -3,12 +3,15 @@
 /// A word of a command, in quotes if a shell would change it.
 #[must_use]
 pub fn quoted(word: &str) -> String {
-    let unquoted = |c: char| c.is_alphanumeric() || "/._-+:\\".contains(c);
-    if !word.is_empty() && word.chars().all(unquoted) {
+    if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
+}
+
+fn is_plain(c: char) -> bool {
+    c.is_alphanumeric() || "/._-+:\\".contains(c)
 }
 
 #[cfg(test)]
