@@ -3,6 +3,21 @@
 //! This is the only module that combines the steps behind an answer. The server and the command line are thin layers
 //! over it: they turn bytes into text with [`lapidary_extract`] and contain no other logic, so both always give the
 //! same answer.
+//!
+//! ```
+//! use lapidary_catalogue::{Catalogue, CheckOptions, Content, NewEntry, Query};
+//! use lapidary_store::{Actor, BookKey, Rights};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # let text: String = (0..9_000_u64).map(|i| format!("{:x}stone ", i * 2_654_435_761 % 999_983)).collect();
+//! let catalogue = Catalogue::open_or_create(folder.path())?;
+//! let key = BookKey { library: "mine".parse()?, id: "1".parse()? };
+//! let book = NewEntry::new(key, Rights::Protected, Content::text(text.clone()));
+//! catalogue.by(Actor::Local).add(book)?;
+//! let report = catalogue.check(&Query::text(text.to_uppercase()), &CheckOptions::default())?;
+//! assert_eq!(report.verdict, Rights::Protected);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 pub mod addresses;
 pub mod api;

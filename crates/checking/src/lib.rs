@@ -2,6 +2,21 @@
 //! is shared, where, how the texts relate, the resulting rights and the role of chance.
 //!
 //! Everything here is arithmetic on gems and rights, apart from what judging reads through a [`Reader`].
+//!
+//! It knows no files, no requests and no language: a report puts its findings into words.
+//!
+//! ```
+//! use lapidary_checking::{RuleChanges, Score, is_match};
+//! use lapidary_gems::Recipe;
+//!
+//! let rule = Recipe::documented().rule();
+//! // A query of 40 gems that has five in common with a book of 2,000.
+//! let aligned = || Err("as the rule asks for no evidence, nobody aligns the texts");
+//! assert!(is_match(&rule, &Score::new(5, 40, 2_000), aligned)?);
+//! let stricter = RuleChanges { min_share: Some(0.2), ..RuleChanges::default() }.on(rule);
+//! assert!(!is_match(&stricter, &Score::new(5, 40, 2_000), aligned)?);
+//! # Ok::<(), &str>(())
+//! ```
 
 mod align;
 mod calibration;

@@ -9,6 +9,17 @@
 //! lists books and other pages ([`Entry`]). The frontier (`frontier.rs`) keeps in the store what is to be fetched and what
 //! was seen, so that a harvest that is stopped at any moment goes on where it was. Only `web.rs` sends requests, and
 //! keeps to the rules of good manners.
+//!
+//! ```
+//! use lapidary_harvest::{Kind, Source};
+//!
+//! let source: Source = serde_json::from_str(
+//!     r#"{"kind": "opds", "address": "https://books.example/opds", "library": "example", "rights": "free", "most": 1000}"#,
+//! )?;
+//! assert_eq!(source.kind, Kind::Opds);
+//! assert!(!source.allow_private, "addresses of this machine are refused unless a source says otherwise");
+//! # Ok::<(), serde_json::Error>(())
+//! ```
 
 mod asked;
 mod books;

@@ -2,6 +2,17 @@
 //!
 //! A message is declared, with its arguments, where it is worded in English ([Fluent](https://projectfluent.org)). The build
 //! script makes a method of [`Language`] of it.
+//!
+//! What is said belongs to `report` and the console; this crate only knows how.
+//!
+//! ```
+//! use lapidary_language::Language;
+//!
+//! assert_eq!(Language::English.number(1_204), "1,204");
+//! let stones = ["granite", "amber", "jade"].map(str::to_owned);
+//! assert_eq!(Language::English.list(&stones), "granite, amber and jade");
+//! assert_eq!("ru".parse(), Ok(Language::Russian));
+//! ```
 
 #[cfg(test)]
 mod tests;

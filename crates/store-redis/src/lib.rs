@@ -7,6 +7,17 @@
 //! A change is acknowledged once it is on a replica, if the cluster has any. The totals and the audit log are in one slot,
 //! too. A change is in them before it is acknowledged, exactly once, because it leaves an entry in an outbox of its shard.
 //!
+//! ```no_run
+//! use lapidary_gems::Recipe;
+//! use lapidary_store::{Actor, Store as _};
+//! use lapidary_store_redis::{ClusterAddress, ClusterStore};
+//!
+//! let address: ClusterAddress = "redis://10.0.0.1:6379,10.0.0.2:6379/books".parse()?;
+//! let store = ClusterStore::open(&address)?;
+//! store.add_recipe(&Actor::Local, &Recipe::hardened())?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | file | content |
 //! |---|---|
 //! | `address` | `redis://HOST:PORT,…/PREFIX` |

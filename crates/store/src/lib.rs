@@ -3,6 +3,20 @@
 //! [`Store`] changes books, recipes and the small records next to them. [`Snapshot`] is what a check reads.
 //! [`Administration`] maintains the files of engines that have their own. None of these traits deals with texts, scores
 //! or verdicts; the catalogue combines those.
+//!
+//! ```
+//! use lapidary_gems::Recipe;
+//! use lapidary_store::{Actor, RocksStore, Store as _};
+//!
+//! # let folder = tempfile::tempdir()?;
+//! let store = RocksStore::open_or_create(folder.path())?;
+//! store.add_recipe(&Actor::Local, &Recipe::hardened())?;
+//! let snapshot = store.snapshot();
+//! assert_eq!(snapshot.recipes(), [Recipe::hardened()]);
+//! assert!(snapshot.libraries()?.is_empty());
+//! # drop(snapshot);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod administration;
 pub mod audit;
