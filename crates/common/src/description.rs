@@ -12,17 +12,17 @@ use utoipa::openapi::schema::{ObjectBuilder, Schema, Type};
 use utoipa::{PartialSchema, ToSchema};
 
 /// Maximum length of a title, in bytes of UTF-8.
-pub const TITLE_BYTES: usize = 2_000;
+const TITLE_BYTES: usize = 2_000;
 /// Maximum length of an author's name, in bytes of UTF-8.
-pub const AUTHOR_BYTES: usize = 1_000;
+const AUTHOR_BYTES: usize = 1_000;
 /// Maximum length of a language, in bytes. BCP 47 tags of 35 bytes are rare.
-pub const LANGUAGE_BYTES: usize = 64;
+const LANGUAGE_BYTES: usize = 64;
 /// Maximum length of an identifier, in bytes of UTF-8.
-pub const IDENTIFIER_BYTES: usize = 1_000;
+const IDENTIFIER_BYTES: usize = 1_000;
 /// Maximum number of authors, and of identifiers.
-pub const MOST_LISTED: usize = 100;
+const MOST_LISTED: usize = 100;
 /// Maximum total length of title, authors, language and identifiers, in bytes.
-pub const DESCRIPTION_BYTES: usize = 8_000;
+const DESCRIPTION_BYTES: usize = 8_000;
 
 /// Declares a struct with the fields of a [`Description`] after its own. Input that refuses unknown fields needs this:
 /// serde cannot combine that with `flatten`.

@@ -52,7 +52,7 @@ impl<'o, W: Write> TerminalPage<'o, W> {
     }
 
     /// Like [`TerminalPage::say`], truncated to this many lines.
-    pub fn say_at_most(
+    pub(super) fn say_at_most(
         &mut self,
         lines: usize,
         indent: usize,

@@ -244,6 +244,7 @@ impl Scan<'_> {
     }
 
     /// Whether a character calls for a closer look, whatever is around it.
+    #[inline]
     fn is_suspect(&mut self, class: CharacterClass, is_within: bool, at: usize) -> bool {
         match class {
             // Ordinary, except if they set single letters apart.

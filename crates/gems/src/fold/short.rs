@@ -36,6 +36,7 @@ pub(super) fn drop_short(masks: &Masks, length: usize, dropped: &mut Mask) {
 }
 
 /// The byte of a mask that a window begins with.
+#[inline]
 fn first_byte(start: usize, lane: usize) -> usize {
     (start + lane * WINDOW) / 8
 }
