@@ -18,8 +18,8 @@ use lapidary_common::description::Description;
 use lapidary_common::random::Random;
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
 use lapidary_store::{
-    Administration as _, BookKey, Condition, NewBook, Record, Rights, RocksStore, Standing,
-    StoreError, UNWATCHED,
+    Administration as _, BookKey, NewBook, Record, Rights, RocksStore, Standing, StoreError,
+    UNWATCHED,
 };
 use tempfile::TempDir;
 
@@ -47,12 +47,8 @@ fn main() -> Outcome<()> {
         .skip(1)
         .find_map(|argument| argument.parse().ok())
         .unwrap_or_else(Recipe::documented);
-    let option =
-        |name: &str| env::args().find_map(|argument| argument.strip_prefix(name)?.parse().ok());
-    let (gems, copies) = (
-        option("gems=").unwrap_or(150),
-        option("copies=").unwrap_or(100) as u32,
-    );
+    let gems = option("gems=").unwrap_or(150);
+    let copies = option("copies=").unwrap_or(100) as u32;
     let pool = option("pool=").unwrap_or(1 << recipe.gem_bits()).max(gems);
     let kind = Kind {
         recipe,
@@ -68,33 +64,43 @@ fn main() -> Outcome<()> {
         "| books | time | processor time | books/s | groups | peak memory |\n|---|---|---|---|---|---|"
     );
     for books in sizes {
-        let folder = TempDir::with_prefix_in("duplicates-", env!("CARGO_TARGET_TMPDIR"))?;
-        let index = folder.path().join("index");
-        let all = (0..books).map(|number| Ok::<_, StoreError>(kind.book(number)));
-        let store = RocksStore::build(&index, std::slice::from_ref(&kind.recipe), all)?;
-        store.compact(UNWATCHED)?;
-        drop(store);
-        let catalogue = Catalogue::open(&index)?;
-        // From here on, the peak is that of the search.
-        fs::write("/proc/self/clear_refs", "5")?;
-        let (begun, used) = (Instant::now(), processor_time()?);
-        let groups = catalogue
-            .checks()
-            .duplicates(&DuplicateOptions::default(), UNWATCHED)?
-            .groups;
-        let seconds = begun.elapsed().as_secs_f64();
-        let status = fs::read_to_string("/proc/self/status")?;
-        let peak = status
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .unwrap_or_default()
-            .trim();
-        let (used, rate) = (processor_time()? - used, f64::from(books) / seconds);
-        println!(
-            "| {books} | {seconds:.1} s | {used:.1} s | {rate:.0} | {} | {peak} |",
-            groups.len()
-        );
+        measure(&kind, books)?;
     }
+    Ok(())
+}
+
+/// The number in an argument that starts with this name.
+fn option(name: &str) -> Option<u64> {
+    env::args().find_map(|argument| argument.strip_prefix(name)?.parse().ok())
+}
+
+/// Prints the row of a search among so many books.
+fn measure(kind: &Kind, books: u32) -> Outcome<()> {
+    let folder = TempDir::with_prefix_in("duplicates-", env!("CARGO_TARGET_TMPDIR"))?;
+    let index = folder.path().join("index");
+    let all = (0..books).map(|number| Ok::<_, StoreError>(kind.book(number)));
+    let store = RocksStore::build(&index, std::slice::from_ref(&kind.recipe), all)?;
+    store.compact(UNWATCHED)?;
+    drop(store);
+    let catalogue = Catalogue::open(&index)?;
+    // From here on, the peak is that of the search.
+    fs::write("/proc/self/clear_refs", "5")?;
+    let (begun, used) = (Instant::now(), processor_time()?);
+    let groups = catalogue
+        .checks().duplicates(&DuplicateOptions::default(), UNWATCHED)?
+        .groups;
+    let seconds = begun.elapsed().as_secs_f64();
+    let status = fs::read_to_string("/proc/self/status")?;
+    let peak = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap_or_default()
+        .trim();
+    let (used, rate) = (processor_time()? - used, f64::from(books) / seconds);
+    println!(
+        "| {books} | {seconds:.1} s | {used:.1} s | {rate:.0} | {} | {peak} |",
+        groups.len()
+    );
     Ok(())
 }
 
@@ -198,14 +204,8 @@ impl Kind {
             standing: Standing::default(),
         };
         NewBook {
-            record,
             gems,
-            folds: Vec::new(),
-            text: None,
-            allow_empty: true,
-            complete: false,
-            turn: None,
-            condition: Condition::default(),
+            ..NewBook::without_gems(record, true)
         }
     }
 }

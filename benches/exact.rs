@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use lapidary_catalogue::{Text, compare};
-use lapidary_checking::exact;
+use lapidary_checking::{Span, exact};
 use lapidary_gems::Recipe;
 
 const BYTES: usize = 1 << 20;
@@ -28,6 +28,13 @@ fn text(mut seed: u64) -> Vec<String> {
     words
 }
 
+/// Where two texts match.
+fn spans(a: &str, b: &str) -> Vec<Span> {
+    let recipe = Recipe::hardened();
+    let [a, b] = [a, b].map(|text| Text::new(text, None));
+    compare(&recipe, recipe.rule(), &a, &b).spans
+}
+
 fn bench(criterion: &mut Criterion) {
     let book = text(1);
     let mut copy = book.clone();
@@ -44,7 +51,6 @@ fn bench(criterion: &mut Criterion) {
         .collect();
     let repetitive =
         ["a b b a b ", "c b a a b b b "].map(|words| words.repeat(BYTES / words.len()));
-    let recipe = Recipe::hardened();
     let mut group = criterion.benchmark_group("exact");
     group
         .sample_size(10)
@@ -55,26 +61,14 @@ fn bench(criterion: &mut Criterion) {
         ("half of it, in pieces", mixed),
     ] {
         let query = query.join(" ");
-        let spans = compare(
-            &recipe,
-            recipe.rule(),
-            &Text::new(&query, None),
-            &Text::new(&joined, None),
-        )
-        .spans;
+        let spans = spans(&query, &joined);
         group.bench_function(name, |b| {
             b.iter(|| exact(black_box(&query), &joined, &spans))
         });
         let share = exact(&query, &joined, &spans).total;
         println!("{name}: {} spans, {share:?}", spans.len());
     }
-    let spans = compare(
-        &recipe,
-        recipe.rule(),
-        &Text::new(&joined, None),
-        &Text::new(&joined, None),
-    )
-    .spans;
+    let spans = spans(&joined, &joined);
     let unrelated = other.join(" ");
     group.bench_function("nothing in common", |b| {
         b.iter(|| exact(black_box(&unrelated), &joined, &spans))

@@ -144,13 +144,36 @@ fn ask(layout: Layout, db: &DB, books: usize) -> f64 {
 
 fn measure(layout: Layout, folder: &Path, postings: &[Posting]) {
     let books = postings.len() / GEMS;
-    let options = layout.options();
-    let db = DB::open(&options, folder.join("db")).expect("a new database");
+    let db = DB::open(&layout.options(), folder.join("db")).expect("a new database");
 
     let begun = Instant::now();
-    let file = folder.join("table.sst");
+    load(layout, &db, &folder.join("table.sst"), postings);
+    let load = postings.len() as f64 / begun.elapsed().as_secs_f64() / 1e6;
+    let size = db.property_int_value(rocksdb::properties::TOTAL_SST_FILES_SIZE);
+    let bytes = size.ok().flatten().unwrap_or_default() as f64 / postings.len() as f64;
+    ask(layout, &db, books);
+    let asked = ask(layout, &db, books);
+
+    let begun = Instant::now();
+    put(layout, &db, books);
+    let put = CHANGED as f64 / begun.elapsed().as_secs_f64();
+    let after = ask(layout, &db, books);
+    let mut compact = CompactOptions::default();
+    compact.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
+    let begun = Instant::now();
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &compact);
+    let compaction = begun.elapsed().as_secs_f64();
+    println!(
+        "| {} | {load:.1} M/s | {bytes:.2} | {asked:.2} ms | {put:.0}/s | {after:.2} ms | {compaction:.1} s |",
+        layout.name()
+    );
+}
+
+/// Writes sorted postings to a file that becomes the database's.
+fn load(layout: Layout, db: &DB, file: &Path, postings: &[Posting]) {
+    let options = layout.options();
     let mut writer = SstFileWriter::create(&options);
-    writer.open(&file).expect("a new table");
+    writer.open(file).expect("a new table");
     for list in postings.chunk_by(|a, b| layout.entry(*a).0 == layout.entry(*b).0) {
         let value: Vec<u8> = list
             .iter()
@@ -165,17 +188,11 @@ fn measure(layout: Layout, folder: &Path, postings: &[Posting]) {
     ingest.set_move_files(true);
     db.ingest_external_file_opts(&ingest, vec![file])
         .expect("a table of this database");
-    let load = postings.len() as f64 / begun.elapsed().as_secs_f64() / 1e6;
-    let size = || {
-        let size = db.property_int_value(rocksdb::properties::TOTAL_SST_FILES_SIZE);
-        size.ok().flatten().unwrap_or_default() as f64
-    };
-    let bytes = size() / postings.len() as f64;
-    ask(layout, &db, books);
-    let asked = ask(layout, &db, books);
+}
 
-    let begun = Instant::now();
-    for book in books..books + CHANGED {
+/// Adds books one by one, the first of this number.
+fn put(layout: Layout, db: &DB, first: usize) {
+    for book in first..first + CHANGED {
         let mut batch = WriteBatch::default();
         for i in 0..GEMS {
             let (key, value) = layout.entry((gem(book, i), book as u32));
@@ -186,17 +203,6 @@ fn measure(layout: Layout, folder: &Path, postings: &[Posting]) {
         }
         db.write(batch).expect("a batch");
     }
-    let put = CHANGED as f64 / begun.elapsed().as_secs_f64();
-    let after = ask(layout, &db, books);
-    let mut compact = CompactOptions::default();
-    compact.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
-    let begun = Instant::now();
-    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &compact);
-    let compaction = begun.elapsed().as_secs_f64();
-    println!(
-        "| {} | {load:.1} M/s | {bytes:.2} | {asked:.2} ms | {put:.0}/s | {after:.2} ms | {compaction:.1} s |",
-        layout.name()
-    );
 }
 
 fn main() {

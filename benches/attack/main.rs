@@ -30,12 +30,12 @@ use clap::Parser;
 use lapidary_catalogue::api::NewKey;
 use lapidary_catalogue::permission::Role;
 use lapidary_catalogue::{Catalogue, Content, NewEntry};
-use lapidary_gems::Recipe;
+use lapidary_gems::{Recipe, WrittenGem};
 use lapidary_store::{Actor, BookKey, Rights};
 use tempfile::TempDir;
 
 use self::cgroup::Cgroup;
-use self::hostile::{Calls, KIND_COUNT, Target, attack};
+use self::hostile::{Calls, KIND_COUNT, Outcome, Target, attack};
 use self::process::Process;
 use self::words::text_of_words;
 
@@ -122,17 +122,7 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     );
     let outcome = attack(&target, Duration::from_secs_f64(60.0 * arguments.minutes));
 
-    println!("| hostile requests | answers |\n|---|---|");
-    for (kind, answers) in &outcome.answers {
-        let answers: Vec<String> = answers
-            .iter()
-            .map(|(answer, count)| format!("{count} × {answer}"))
-            .collect();
-        println!("| {kind} | {} |", answers.join(", "));
-    }
-    println!(
-        "\n| calls that must succeed | made | failed | p50, ms | p99, ms | longest, ms |\n|---|---|---|---|---|---|"
-    );
+    tell_answers(&outcome);
     let good = [
         ("a check of one gem", &outcome.good, Some(CHECK_P99)),
         (
@@ -143,28 +133,14 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
         ("a book through the gate", &outcome.gates, Some(GATE_P99)),
         ("administration", &outcome.admin, None),
     ];
+    println!(
+        "\n| calls that must succeed | made | failed | p50, ms | p99, ms | longest, ms |\n|---|---|---|---|---|---|"
+    );
     for (name, calls, _) in &good {
         tell(name, calls);
     }
     let lives = server.0.try_wait()?.is_none();
-    let own = peak_of(server.0.id());
-    let all = cgroup.as_ref().ok().and_then(Cgroup::peak);
-    let killed = cgroup
-        .as_ref()
-        .ok()
-        .and_then(Cgroup::killed)
-        .unwrap_or_default();
-    println!(
-        "\nmost memory of the server's own process: {} MiB",
-        own.unwrap_or_default() >> 20
-    );
-    if let Some(all) = all {
-        println!(
-            "most memory of all its processes, files in the system's cache included: {} MiB",
-            all >> 20
-        );
-        println!("processes that were killed for want of memory: {killed}");
-    }
+    let within = is_memory_within(&server, cgroup.as_ref().ok(), arguments.memory);
     if !lives {
         println!("the server ended");
     }
@@ -177,113 +153,144 @@ fn run(arguments: &Arguments) -> Fallible<bool> {
     }
     let mut quick = true;
     for (name, calls, limit) in good {
-        let Some(limit) = limit else { continue };
-        let (p99, within) = (calls.quantile(0.99), calls.quantile(0.99) <= limit);
-        let than = if within { "within" } else { "MORE THAN" };
-        println!(
-            "{name}: p99 is {} ms, {than} {}",
-            p99.as_millis(),
-            limit.as_millis()
-        );
-        quick &= within;
+        quick &= limit.is_none_or(|limit| is_quick(name, calls, limit));
     }
     server.stop()?;
-    let within = own.is_some_and(|own| own < arguments.memory);
-    Ok(lives && quick && within && killed == 0 && failed.is_empty())
+    Ok(lives && quick && within && failed.is_empty())
+}
+
+/// Prints what hostile requests were answered.
+fn tell_answers(outcome: &Outcome) {
+    println!("| hostile requests | answers |\n|---|---|");
+    for (kind, answers) in &outcome.answers {
+        let answers: Vec<String> = answers
+            .iter()
+            .map(|(answer, count)| format!("{count} × {answer}"))
+            .collect();
+        println!("| {kind} | {} |", answers.join(", "));
+    }
+}
+
+/// Prints the memory that the server took. Returns whether it was less than this.
+fn is_memory_within(server: &Process, cgroup: Option<&Cgroup>, most: u64) -> bool {
+    let own = peak_of(server.0.id());
+    println!(
+        "\nmost memory of the server's own process: {} MiB",
+        own.unwrap_or_default() >> 20
+    );
+    let killed = cgroup.and_then(Cgroup::killed).unwrap_or_default();
+    if let Some(all) = cgroup.and_then(Cgroup::peak) {
+        println!(
+            "most memory of all its processes, files in the system's cache included: {} MiB",
+            all >> 20
+        );
+        println!("processes that were killed for want of memory: {killed}");
+    }
+    own.is_some_and(|own| own < most) && killed == 0
+}
+
+/// Prints the time of calls. Returns whether they kept to their limit.
+fn is_quick(name: &str, calls: &Calls, limit: Duration) -> bool {
+    let p99 = calls.quantile(0.99);
+    let within = p99 <= limit;
+    let than = if within { "within" } else { "MORE THAN" };
+    println!(
+        "{name}: p99 is {} ms, {than} {}",
+        p99.as_millis(),
+        limit.as_millis()
+    );
+    within
 }
 
 fn tell(name: &str, calls: &Calls) {
-    let ms = |part| format!("{:.1}", calls.quantile(part).as_secs_f64() * 1e3);
     let (made, failed) = (calls.took.len(), calls.failed.len());
-    println!(
-        "| {name} | {made} | {failed} | {} | {} | {} |",
-        ms(0.5),
-        ms(0.99),
-        ms(1.0)
-    );
+    let [p50, p99, longest] = [0.5, 0.99, 1.0].map(|part| calls.quantile(part).as_secs_f64() * 1e3);
+    println!("| {name} | {made} | {failed} | {p50:.1} | {p99:.1} | {longest:.1} |");
 }
 
 /// Creates a catalogue with books and keys.
 fn prepare(data: &Path, arguments: &Arguments, address: String) -> Fallible<Target> {
     let catalogue = Catalogue::open_or_create(data)?;
+    let gem = add_books(&catalogue)?;
+    let text = prose(0, FEW_WORDS);
+    let mut hostile = Vec::new();
+    for client in 0..arguments.clients {
+        let library = Some(format!("hostile-{client}"));
+        hostile.push([
+            add_key(&catalogue, format!("check-{client}"), Role::Check, None)?,
+            add_key(
+                &catalogue,
+                format!("ingest-{client}"),
+                Role::Ingest,
+                library,
+            )?,
+        ]);
+    }
+    let recipe = Recipe::hardened();
+    let gems: Vec<WrittenGem> = recipe
+        .gems(&text)
+        .iter()
+        .map(|placed| recipe.write(placed.gem))
+        .collect();
+    let library = Some("good".to_owned());
+    Ok(Target {
+        address,
+        hostile,
+        publisher: add_key(&catalogue, "publisher".to_owned(), Role::Ingest, library)?,
+        careless: add_key(&catalogue, "careless".to_owned(), Role::Admin, None)?,
+        good: add_key(&catalogue, "good".to_owned(), Role::Check, None)?,
+        admin: add_key(&catalogue, "boss".to_owned(), Role::Admin, None)?,
+        large: arguments.large,
+        gem: serde_json::to_string(&gem)?,
+        gems: serde_json::to_string(&gems)?,
+        text,
+        new_text: |seed| prose(seed, FEW_WORDS),
+    })
+}
+
+/// Adds the books; returns one of their gems.
+fn add_books(catalogue: &Catalogue) -> Fallible<WrittenGem> {
     let recipe = Recipe::released();
     let mut gem = None;
     for book in 0..BOOKS {
         let text = prose(book, WORDS);
-        gem = gem.or_else(|| {
-            recipe
-                .gems(&text)
-                .first()
-                .map(|placed| recipe.write(placed.gem))
-        });
+        if gem.is_none() {
+            gem = recipe.gems(&text).first().map(|placed| placed.gem);
+        }
         let key = BookKey {
             library: "books".parse()?,
             id: book.to_string().parse()?,
         };
-        catalogue.by(Actor::Local).books().add(NewEntry::new(
-            key,
-            Rights::Protected,
-            Content::text(text),
-        ))?;
+        let entry = NewEntry::new(key, Rights::Protected, Content::text(text));
+        catalogue.by(Actor::Local).books().add(entry)?;
     }
-    let key = |name: String, role, library: Option<String>| -> Fallible<String> {
-        let libraries = library
-            .map(|library| library.parse())
-            .transpose()?
-            .into_iter()
-            .collect();
-        let trusted = (role == Role::Ingest).then_some(name == "publisher");
-        Ok(catalogue
-            .by(Actor::Local)
-            .keys()
-            .add(NewKey {
-                name,
-                role,
-                libraries,
-                trusted,
-                may_forbid: false,
-                must_gate: None,
-                rate: None,
-                quota: None,
-                expires: None,
-            })?
-            .secret)
+    Ok(recipe.write(gem.ok_or("a book without gems")?))
+}
+
+/// Makes a key; returns its secret.
+fn add_key(
+    catalogue: &Catalogue,
+    name: String,
+    role: Role,
+    library: Option<String>,
+) -> Fallible<String> {
+    let mut libraries = Vec::new();
+    for library in library {
+        libraries.push(library.parse()?);
+    }
+    let trusted = (role == Role::Ingest).then_some(name == "publisher");
+    let key = NewKey {
+        name,
+        role,
+        libraries,
+        trusted,
+        may_forbid: false,
+        must_gate: None,
+        rate: None,
+        quota: None,
+        expires: None,
     };
-    let text = prose(0, FEW_WORDS);
-    let hostile = (0..arguments.clients).map(|client| {
-        let check = key(format!("check-{client}"), Role::Check, None)?;
-        let ingest = key(
-            format!("ingest-{client}"),
-            Role::Ingest,
-            Some(format!("hostile-{client}")),
-        )?;
-        Ok([check, ingest])
-    });
-    Ok(Target {
-        address,
-        hostile: hostile.collect::<Fallible<_>>()?,
-        publisher: key(
-            "publisher".to_owned(),
-            Role::Ingest,
-            Some("good".to_owned()),
-        )?,
-        careless: key("careless".to_owned(), Role::Admin, None)?,
-        good: key("good".to_owned(), Role::Check, None)?,
-        admin: key("boss".to_owned(), Role::Admin, None)?,
-        large: arguments.large,
-        gem: serde_json::to_string(&gem.ok_or("a book without gems")?)?,
-        gems: {
-            let (recipe, gems) = (Recipe::hardened(), Recipe::hardened().gems(&text));
-            serde_json::to_string(
-                &gems
-                    .iter()
-                    .map(|placed| recipe.write(placed.gem))
-                    .collect::<Vec<_>>(),
-            )?
-        },
-        text,
-        new_text: |seed| prose(seed, FEW_WORDS),
-    })
+    Ok(catalogue.by(Actor::Local).keys().add(key)?.secret)
 }
 
 /// A generated text.

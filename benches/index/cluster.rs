@@ -1,13 +1,14 @@
 //! The same index on a Redis Cluster of real nodes on this machine: how fast it is copied there, its memory, the times of
 //! checks beside those of the folder, the work of each node, and how fast single books are added.
 
+use std::net::SocketAddr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lapidary_gems::{Gem, WrittenGem};
+use lapidary_gems::WrittenGem;
 use lapidary_store::{RocksStore, StoreError};
 use redis::Connection as Node;
 use serde_json::json;
@@ -155,12 +156,6 @@ pub fn rows(
 }
 
 fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Outcome<OnCluster> {
-    let Index {
-        arguments,
-        folder,
-        queries,
-        ..
-    } = *index;
     let mut cluster = Cluster::start(primaries, 0)?;
     let name = if primaries == 1 {
         "1 primary".to_owned()
@@ -170,15 +165,38 @@ fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Ou
     let empty = cluster.info("used_memory")?;
 
     tell(format_args!("copy to {name}"));
-    let [stored, verified] = copy(folder, &cluster.url)?;
+    let [stored, verified] = copy(index.folder, &cluster.url)?;
     let rate = postings as f64 / stored;
     table.set(
         format!("{name}: copy"),
         format_args!("{rate:.0} gems/s ({stored:.1} s), verified in {verified:.1} s"),
     );
+    let server = Server::on_cluster(index.arguments, &cluster.url)?;
+    let [p50_of_folder, p50] = checks_beside_folder(index, &server, &name, table)?;
+    let [commands, bytes] = work_of_a_check(index, &server, &mut cluster, table, &name)?;
+    server.stop()?;
+    let whole = cluster.info("used_memory")?.saturating_sub(empty);
+    memory_of_copy(&mut cluster, whole, postings, &name, table)?;
+    Ok(OnCluster {
+        primaries,
+        p50,
+        p50_of_folder,
+        commands,
+        bytes,
+    })
+}
 
-    let beside = Server::start(arguments, folder)?;
-    let server = Server::on_cluster(arguments, &cluster.url)?;
+/// Checks on the folder and on the cluster by turns. Returns the median time of each.
+fn checks_beside_folder(
+    index: &Index<'_>,
+    server: &Server,
+    name: &str,
+    table: &mut Table,
+) -> Outcome<[Duration; 2]> {
+    let Index {
+        arguments, queries, ..
+    } = *index;
+    let beside = Server::start(arguments, index.folder)?;
     let (mut of_folder, mut of_cluster, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         let here = check::over_http(arguments, beside.address, queries, 1)?;
@@ -187,8 +205,9 @@ fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Ou
         of_folder.push(here);
         of_cluster.push(there);
     }
+    beside.stop()?;
     let (of_folder, of_cluster) = (median(of_folder), median(of_cluster));
-    let (p50_of_folder, p50) = (of_folder.p50(), of_cluster.p50());
+    let medians = [of_folder.p50(), of_cluster.p50()];
     table.set(
         format!("{name}: check of 200 gems over HTTP, folder, p50 / p99"),
         of_folder,
@@ -200,40 +219,53 @@ fn on(index: &Index<'_>, postings: u64, primaries: u32, table: &mut Table) -> Ou
         format!("{name}: ratio of the p50"),
         format_args!("{middle:.2} ({least:.2} to {most:.2})"),
     );
-    beside.stop()?;
+    Ok(medians)
+}
 
+/// The commands and bytes of a check at each node.
+fn work_of_a_check(
+    index: &Index<'_>,
+    server: &Server,
+    cluster: &mut Cluster,
+    table: &mut Table,
+    name: &str,
+) -> Outcome<[f64; 2]> {
     let before = cluster.work()?;
     let mut connection = Connection::open(server.address)?;
-    let checks = queries.len().min(1_000);
-    for query in &queries[..checks] {
+    let checks = index.queries.len().min(1_000);
+    for query in &index.queries[..checks] {
         let (status, body) = connection.exchange(&query.request)?;
         query.right.verify(status, body)?;
     }
     let after = cluster.work()?;
-    let [commands, bytes] =
-        [0, 1].map(|i| (after[i] - before[i]) as f64 / checks as f64 / f64::from(primaries));
+    let nodes = cluster.primaries.len() as f64;
+    let [commands, bytes] = [0, 1].map(|i| (after[i] - before[i]) as f64 / checks as f64 / nodes);
     table.set(
         format!("{name}: work per node and check"),
         format_args!("{commands:.1} commands, {bytes:.0} bytes"),
     );
-    server.stop()?;
+    Ok([commands, bytes])
+}
 
-    let whole = cluster.info("used_memory")?.saturating_sub(empty);
+/// What the memory of a copy is for. Deletes the copy.
+fn memory_of_copy(
+    cluster: &mut Cluster,
+    whole: u64,
+    postings: u64,
+    name: &str,
+    table: &mut Table,
+) -> Outcome<()> {
     let lists = cluster.delete(&["*:p:*"])?;
     let books = cluster.delete(&["*}b:*", "*}ids:*", "*}books"])?;
     let rest = whole.saturating_sub(lists + books);
     let [lists, books, rest] = [lists, books, rest].map(|bytes| bytes as f64 / postings as f64);
-    let memory = format_args!(
-        "postings {lists:.2}; records, gem lists and ids {books:.2}; titles, authors, digests, audit log {rest:.2} bytes a gem"
+    table.set(
+        format!("{name}: memory of a copy"),
+        format_args!(
+            "postings {lists:.2}; records, gem lists and ids {books:.2}; titles, authors, digests, audit log {rest:.2} bytes a gem"
+        ),
     );
-    table.set(format!("{name}: memory of a copy"), memory);
-    Ok(OnCluster {
-        primaries,
-        p50,
-        p50_of_folder,
-        commands,
-        bytes,
-    })
+    Ok(())
 }
 
 /// Copies a folder with the real program. Returns how many seconds it took to store it, and to compare and verify it.
@@ -276,42 +308,17 @@ fn single_books(index: &Index<'_>, table: &mut Table) -> Outcome<()> {
     copy(&empty, &cluster.url)?;
     let server = Server::on_cluster(arguments, &cluster.url)?;
     tell(format_args!("single books, clients: {CLIENTS}"));
-    let next = AtomicU32::new(0);
-    let end = Instant::now() + arguments.duration();
-    let began = Instant::now();
-    let client = || -> Outcome<u32> {
-        let mut connection = Connection::open(server.address)?;
-        let mut added = 0;
-        while Instant::now() < end {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let gems = data::gems(Random::new(arguments.seed, Purpose::Book, number.into()));
-            let gems: Vec<Gem> = gems
-                .into_iter()
-                .map(|gem| data::of_recipe(gem, recipe))
-                .collect();
-            let gems: Vec<WrittenGem> = gems.into_iter().map(|gem| recipe.write(gem)).collect();
-            let body =
-                json!({ "rights": "protected", "gems": gems, "recipe": recipe.name() }).to_string();
-            let path = format!("/v1/libraries/bench/books/{number}");
-            let (status, answer) = connection.exchange(&http::request(
-                "PUT",
-                &path,
-                "application/json",
-                body.as_bytes(),
-            ))?;
-            if status != 201 {
-                return Err(format!(
-                    "a book was not added: {status} {}",
-                    String::from_utf8_lossy(answer)
-                )
-                .into());
-            }
-            added += 1;
-        }
-        Ok(added)
+    let adding = AddingBooks {
+        index,
+        address: server.address,
+        next: AtomicU32::new(0),
+        end: Instant::now() + arguments.duration(),
     };
+    let began = Instant::now();
     let added = thread::scope(|scope| {
-        let clients: Vec<_> = (0..CLIENTS).map(|_| scope.spawn(client)).collect();
+        let clients: Vec<_> = (0..CLIENTS)
+            .map(|_| scope.spawn(|| adding.client()))
+            .collect();
         let added = clients
             .into_iter()
             .map(|client| client.join().map_err(|_| "a client panicked")?);
@@ -323,4 +330,49 @@ fn single_books(index: &Index<'_>, table: &mut Table) -> Outcome<()> {
     );
     table.set(row, format_args!("{rate:.0} books/s"));
     server.stop()
+}
+
+/// Books that several clients add.
+struct AddingBooks<'a> {
+    index: &'a Index<'a>,
+    address: SocketAddr,
+    /// The number of the next book.
+    next: AtomicU32,
+    end: Instant,
+}
+
+impl AddingBooks<'_> {
+    /// Adds books until the end. Returns how many.
+    fn client(&self) -> Outcome<u32> {
+        let mut connection = Connection::open(self.address)?;
+        let mut added = 0;
+        while Instant::now() < self.end {
+            let (status, answer) = connection.exchange(&self.next_request())?;
+            if status != 201 {
+                let answer = String::from_utf8_lossy(answer);
+                return Err(format!("a book was not added: {status} {answer}").into());
+            }
+            added += 1;
+        }
+        Ok(added)
+    }
+
+    fn next_request(&self) -> Vec<u8> {
+        let Index {
+            arguments, recipe, ..
+        } = *self.index;
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let gems = data::gems(Random::new(arguments.seed, Purpose::Book, number.into()));
+        let gems: Vec<WrittenGem> = gems
+            .into_iter()
+            .map(|gem| recipe.write(data::of_recipe(gem, recipe)))
+            .collect();
+        let body = json!({ "rights": "protected", "gems": gems, "recipe": recipe.name() });
+        http::request(
+            "PUT",
+            &format!("/v1/libraries/bench/books/{number}"),
+            "application/json",
+            body.to_string().as_bytes(),
+        )
+    }
 }

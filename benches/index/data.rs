@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use lapidary_common::description::Description;
 use lapidary_gems::{Gem, Place, PlacedGem, Recipe};
-use lapidary_store::{BookId, BookKey, Condition, Library, NewBook, Record, Rights, Standing};
+use lapidary_store::{BookId, BookKey, Library, NewBook, Record, Rights, Standing};
 
 use crate::random::{Purpose, Random, scramble};
 
@@ -66,7 +66,7 @@ pub fn id(book: u32) -> String {
 }
 
 /// Completes the books with records of the usual size, and with positions as in a text.
-pub struct Shelf<'a> {
+pub struct Stock<'a> {
     data: &'a dyn Data,
     seed: u64,
     recipes: &'a [Recipe],
@@ -74,7 +74,7 @@ pub struct Shelf<'a> {
     now: Timestamp,
 }
 
-impl<'a> Shelf<'a> {
+impl<'a> Stock<'a> {
     pub fn new(
         data: &'a dyn Data,
         seed: u64,
@@ -92,29 +92,21 @@ impl<'a> Shelf<'a> {
     pub fn book(&self, number: u32) -> NewBook {
         let mut random = Random::new(self.seed, Purpose::Record, number.into());
         let mut end = 0;
-        let placed = |gem| {
+        let mut drawn = Vec::new();
+        for gem in self.data.gems(number) {
             let start = end;
             end += CHUNK_BYTES / 2 + random.below(CHUNK_BYTES);
-            PlacedGem {
-                gem,
-                place: Some(Place { start, end }),
-            }
-        };
-        let drawn: Vec<_> = self.data.gems(number).into_iter().map(placed).collect();
-        let of = |recipe: &Recipe| {
-            drawn
-                .iter()
-                .map(|placed| PlacedGem {
-                    gem: of_recipe(placed.gem, recipe),
-                    ..*placed
-                })
-                .collect()
-        };
-        let gems: BTreeMap<_, Vec<_>> = self
-            .recipes
-            .iter()
-            .map(|recipe| (recipe.name().clone(), of(recipe)))
-            .collect();
+            let place = Some(Place { start, end });
+            drawn.push(PlacedGem { gem, place });
+        }
+        let mut gems = BTreeMap::new();
+        for recipe in self.recipes {
+            let placed = drawn.iter().map(|placed| PlacedGem {
+                gem: of_recipe(placed.gem, recipe),
+                ..*placed
+            });
+            gems.insert(recipe.name().clone(), placed.collect::<Vec<_>>());
+        }
         let id = BookId::try_from(id(number)).expect("a short word is an id");
         let record = Record {
             key: BookKey {
@@ -143,14 +135,8 @@ impl<'a> Shelf<'a> {
             standing: Standing::default(),
         };
         NewBook {
-            record,
             gems,
-            folds: Vec::new(),
-            text: None,
-            allow_empty: true,
-            complete: false,
-            turn: None,
-            condition: Condition::default(),
+            ..NewBook::without_gems(record, true)
         }
     }
 }

@@ -7,8 +7,8 @@ use jiff::Timestamp;
 use lapidary_common::description::Description;
 use lapidary_gems::{Place, PlacedGem, Recipe};
 use lapidary_store::{
-    Actor, Administration as _, BookId, BookKey, Condition, Library, NewBook, Record, Rights,
-    RocksStore, Standing, Store as _, StoreError, UNWATCHED,
+    Actor, Administration as _, BookId, BookKey, Library, NewBook, Record, Rights, RocksStore,
+    Standing, Store as _, StoreError, UNWATCHED,
 };
 use memchr::memmem;
 use rocksdb::{DB, Options, properties};
@@ -36,7 +36,7 @@ const ADDED: u32 = 20_000;
 const AT_ONCE: usize = 256;
 
 /// Books with titles, authors and ISBNs. The word of rank r is as frequent as 1/(r + 1.5), which is Mandelbrot's law.
-struct Catalogue {
+struct TitledBooks {
     seed: u64,
     books: u32,
     library: Library,
@@ -51,7 +51,7 @@ struct Words {
     surname: u32,
 }
 
-impl Catalogue {
+impl TitledBooks {
     fn new(seed: u64, books: u32) -> Outcome<Self> {
         let frequencies = (0..WORDS).scan(0.0, |sum, rank| {
             *sum += 1.0 / (f64::from(rank) + 1.5);
@@ -122,6 +122,22 @@ impl Catalogue {
         }
     }
 
+    /// The number of a book.
+    fn any(&self, random: &mut Random) -> u32 {
+        random.below(self.books.into()) as u32
+    }
+
+    /// A book with a rare word in its title, and the rarest.
+    fn rare_word(&self, random: &mut Random) -> (u32, String) {
+        loop {
+            let book = self.any(random);
+            let rarest = self.words(book).title.into_iter().max();
+            if let Some(rarest) = rarest.filter(|rank| *rank >= RARE) {
+                return (book, word(rarest));
+            }
+        }
+    }
+
     /// A book without gems.
     fn book(&self, book: u32) -> NewBook {
         NewBook::without_gems(self.record(book, self.description(book)), true)
@@ -130,24 +146,17 @@ impl Catalogue {
     /// A book with random gems.
     fn book_of_gems(&self, recipe: &Recipe, book: u32, description: Description) -> NewBook {
         let gems = data::gems(Random::new(self.seed, Purpose::Book, book.into())).into_iter();
-        let placed = |(gem, start)| PlacedGem {
-            gem,
-            place: Some(Place {
-                start,
-                end: start + 3_000,
-            }),
-        };
-        let gems: Vec<PlacedGem> = gems.zip((0..).step_by(3_000)).map(placed).collect();
-        let record = self.record(book, description);
+        let places = (0..).step_by(3_000).map(|start| Place {
+            start,
+            end: start + 3_000,
+        });
+        let gems: Vec<PlacedGem> = gems
+            .zip(places.map(Some))
+            .map(|(gem, place)| PlacedGem { gem, place })
+            .collect();
         NewBook {
-            record,
             gems: [(recipe.name().clone(), gems)].into(),
-            folds: Vec::new(),
-            text: None,
-            allow_empty: true,
-            complete: false,
-            turn: None,
-            condition: Condition::default(),
+            ..NewBook::without_gems(self.record(book, description), true)
         }
     }
 }
@@ -181,7 +190,7 @@ pub fn rows(
     workspace: &Workspace,
     table: &mut Table,
 ) -> Outcome<()> {
-    let catalogue = Catalogue::new(arguments.seed, u32::try_from(size.0)?)?;
+    let catalogue = TitledBooks::new(arguments.seed, u32::try_from(size.0)?)?;
     let recipe = Recipe::documented();
     table.column(format_args!("{size} books"));
     let folder = workspace.join(format!("titled-{}-books-seed-{}", size.0, arguments.seed));
@@ -199,122 +208,94 @@ pub fn rows(
     ingest(&catalogue, &recipe, workspace, table)?;
 
     let server = Server::start(arguments, &folder)?;
-    for (row, queries) in queries(&catalogue) {
+    for (row, ask) in KINDS {
         tell(format_args!("finding {row}"));
+        let queries = queries(&catalogue, ask);
         let mut connection = Connection::open(server.address)?;
-        let mut answered = |(request, expected): &(Vec<u8>, Option<u32>)| -> Outcome<Duration> {
-            let begun = Instant::now();
-            let (status, body) = connection.exchange(request)?;
-            let took = begun.elapsed();
-            let right =
-                expected.is_none_or(|book| memmem::find(body, id(book).as_bytes()).is_some());
-            if status == 200 && right {
-                Ok(took)
-            } else {
-                Err(format!("a wrong answer: {status}").into())
-            }
-        };
-        queries
-            .iter()
-            .take(arguments.warm_up.0 as usize)
-            .try_for_each(|query| answered(query).map(drop))?;
+        for query in queries.iter().take(arguments.warm_up.0 as usize) {
+            answered(&mut connection, query)?;
+        }
         table.set(
             format!("by {row}: p50 / p99"),
-            Latencies::of(&queries, arguments.duration(), answered)?,
+            Latencies::of(&queries, arguments.duration(), |query| {
+                answered(&mut connection, query)
+            })?,
         );
     }
     table.set("server's memory afterwards, MiB", server.memory()?);
     server.stop()
 }
 
-/// Requests, and a book that the answer must have.
-type Queries = Vec<(Vec<u8>, Option<u32>)>;
+/// A request, and a book that the answer must have.
+type FindQuery = (Vec<u8>, Option<u32>);
+
+/// Makes the query of a request, and says which book the answer must have.
+type Ask = fn(&TitledBooks, &mut Random) -> (String, Option<u32>);
 
 /// The kinds of requests.
-fn queries(catalogue: &Catalogue) -> Vec<(&'static str, Queries)> {
-    let of = |row, query: &dyn Fn(&mut Random) -> (String, Option<u32>)| {
-        let request = |number| {
-            let (query, expected) = query(&mut Random::new(catalogue.seed, Purpose::Query, number));
-            (
-                http::request(
-                    "GET",
-                    &format!("/v1/books?{query}"),
-                    "application/json",
-                    b"",
-                ),
-                expected,
-            )
-        };
-        (row, (0..REQUESTS).map(request).collect())
+const KINDS: [(&str, Ask); 6] = [
+    ("ISBN", |books, random| {
+        let book = books.any(random);
+        (format!("identifier={}", isbn(book)), Some(book))
+    }),
+    ("a rare word of a title", |books, random| {
+        let (book, word) = books.rare_word(random);
+        (format!("title={word}"), Some(book))
+    }),
+    ("one of the ten commonest words", |_, random| {
+        let rank = random.below(COMMON.into()) as u32;
+        (format!("title={}", word(rank)), None)
+    }),
+    (
+        "two words of a title and the surname of its author",
+        |books, random| {
+            let Words { title, surname, .. } = books.words(books.any(random));
+            let [first, last] = [0, title.len() - 1].map(|at| word(title[at]));
+            let surname = word(surname);
+            (format!("title={first}+{last}&author={surname}"), None)
+        },
+    ),
+    (
+        "a word of about 1,000 titles and one of the ten commonest given names",
+        |_, random| {
+            let rank = 300 + random.below(300) as u32;
+            let given = WORDS + random.below(COMMON.into()) as u32;
+            (format!("title={}&author={}", word(rank), word(given)), None)
+        },
+    ),
+    ("three of the twenty commonest words", |_, random| {
+        let words: Vec<String> = random
+            .different(3, 0, 2 * u64::from(COMMON))
+            .into_iter()
+            .map(|rank| word(rank as u32))
+            .collect();
+        (format!("title={}", words.join("+")), None)
+    }),
+];
+
+fn queries(books: &TitledBooks, ask: Ask) -> Vec<FindQuery> {
+    let query = |number| {
+        let (query, expected) = ask(books, &mut Random::new(books.seed, Purpose::Query, number));
+        let path = format!("/v1/books?{query}");
+        (
+            http::request("GET", &path, "application/json", b""),
+            expected,
+        )
     };
-    let any = |random: &mut Random| random.below(catalogue.books.into()) as u32;
-    vec![
-        of("ISBN", &|random| {
-            let book = any(random);
-            (format!("identifier={}", isbn(book)), Some(book))
-        }),
-        of("a rare word of a title", &|random| {
-            let book = (0..).find_map(|_| {
-                Some(any(random)).filter(|book| {
-                    catalogue
-                        .words(*book)
-                        .title
-                        .iter()
-                        .any(|rank| *rank >= RARE)
-                })
-            });
-            let book = book.unwrap_or_default();
-            let rarest = catalogue
-                .words(book)
-                .title
-                .into_iter()
-                .max()
-                .unwrap_or_default();
-            (
-                format!("title={}", word(rarest)),
-                Some(book).filter(|_| rarest >= RARE),
-            )
-        }),
-        of("one of the ten commonest words", &|random| {
-            (
-                format!("title={}", word(random.below(COMMON.into()) as u32)),
-                None,
-            )
-        }),
-        of(
-            "two words of a title and the surname of its author",
-            &|random| {
-                let book = any(random);
-                let Words { title, surname, .. } = catalogue.words(book);
-                let last = title.len() - 1;
-                (
-                    format!(
-                        "title={}+{}&author={}",
-                        word(title[0]),
-                        word(title[last]),
-                        word(surname)
-                    ),
-                    None,
-                )
-            },
-        ),
-        of(
-            "a word of about 1,000 titles and one of the ten commonest given names",
-            &|random| {
-                let rank = 300 + random.below(300) as u32;
-                let given = WORDS + random.below(COMMON.into()) as u32;
-                (format!("title={}&author={}", word(rank), word(given)), None)
-            },
-        ),
-        of("three of the twenty commonest words", &|random| {
-            let words: Vec<String> = random
-                .different(3, 0, 2 * u64::from(COMMON))
-                .into_iter()
-                .map(|rank| word(rank as u32))
-                .collect();
-            (format!("title={}", words.join("+")), None)
-        }),
-    ]
+    (0..REQUESTS).map(query).collect()
+}
+
+/// Sends a request, and returns how long the right answer took.
+fn answered(connection: &mut Connection, (request, expected): &FindQuery) -> Outcome<Duration> {
+    let begun = Instant::now();
+    let (status, body) = connection.exchange(request)?;
+    let took = begun.elapsed();
+    let right = expected.is_none_or(|book| memmem::find(body, id(book).as_bytes()).is_some());
+    if status == 200 && right {
+        Ok(took)
+    } else {
+        Err(format!("a wrong answer: {status}").into())
+    }
 }
 
 /// The size of the index of terms, next to all files.
@@ -344,7 +325,7 @@ fn sizes(folder: &Path, books: f64, table: &mut Table) -> Outcome<()> {
 
 /// Adds books of random gems with titles, and without: by turns, so that both have the same machine.
 fn ingest(
-    catalogue: &Catalogue,
+    catalogue: &TitledBooks,
     recipe: &Recipe,
     workspace: &Workspace,
     table: &mut Table,

@@ -11,7 +11,7 @@ use lapidary_store::{Administration as _, RocksStore, Store as _, StoreError, UN
 use tempfile::TempDir;
 
 use crate::arguments::{Arguments, Rows};
-use crate::data::{Data, Shelf};
+use crate::data::{Data, Stock};
 use crate::table::Table;
 use crate::{Outcome, tell};
 
@@ -73,11 +73,8 @@ impl Workspace {
             fs::remove_dir_all(&unfinished)?;
         }
         tell(format_args!("bulk load of {} books", data.books()));
-        let stock = Shelf::new(data, arguments.seed, recipes)?;
-        let bar = ProgressBar::new(data.books().into());
-        bar.set_style(ProgressStyle::with_template(
-            "{bar:30} {human_pos} of {human_len} books, {eta} left",
-        )?);
+        let stock = Stock::new(data, arguments.seed, recipes)?;
+        let bar = progress_bar(data.books())?;
         let postings = Cell::new(0);
         let books = (0..data.books()).map(|number| {
             let book = stock.book(number);
@@ -96,17 +93,7 @@ impl Workspace {
         let compacted = begun.elapsed().as_secs_f64();
         drop(store);
         fs::rename(&unfinished, &folder)?;
-        for recipe in recipes.iter().filter(|recipe| !recipe.posts_all()) {
-            let sample = (0..data.books().min(SAMPLE))
-                .filter_map(|number| stock.book(number).gems.remove(recipe.name()));
-            let posted: Vec<bool> = sample.flat_map(|gems| recipe.posted(&gems)).collect();
-            let share =
-                posted.iter().filter(|posted| **posted).count() as f64 / posted.len() as f64;
-            table.set(
-                format!("gems of {} with a posting", recipe.name()),
-                format_args!("{:.1} %", 100.0 * share),
-            );
-        }
+        posted_shares(data, recipes, &stock, table);
         if arguments.wants(Rows::Load) {
             let rate = postings.get() as f64 / loaded;
             table.set(
@@ -117,6 +104,28 @@ impl Workspace {
         }
         Ok(folder)
     }
+}
+
+/// Which share of a book's gems has a posting, for recipes that do not post all.
+fn posted_shares(data: &dyn Data, recipes: &[Recipe], stock: &Stock<'_>, table: &mut Table) {
+    for recipe in recipes.iter().filter(|recipe| !recipe.posts_all()) {
+        let sample = (0..data.books().min(SAMPLE))
+            .filter_map(|number| stock.book(number).gems.remove(recipe.name()));
+        let posted: Vec<bool> = sample.flat_map(|gems| recipe.posted(&gems)).collect();
+        let share = posted.iter().filter(|posted| **posted).count() as f64 / posted.len() as f64;
+        table.set(
+            format!("gems of {} with a posting", recipe.name()),
+            format_args!("{:.1} %", 100.0 * share),
+        );
+    }
+}
+
+fn progress_bar(books: u32) -> Outcome<ProgressBar> {
+    let bar = ProgressBar::new(books.into());
+    bar.set_style(ProgressStyle::with_template(
+        "{bar:30} {human_pos} of {human_len} books, {eta} left",
+    )?);
+    Ok(bar)
 }
 
 /// Bytes on disk per gem.

@@ -44,6 +44,7 @@ use lapidary_gems::Recipe;
 
 use self::arguments::{Arguments, Rows, Size};
 use self::data::{GEMS, Uniform};
+use self::latency::Latencies;
 use self::load::Workspace;
 use self::plot::Point;
 use self::query::Query;
@@ -167,20 +168,7 @@ fn measure_uniform(
         queries: &queries,
     };
     if arguments.wants(Rows::Check) {
-        check::tally(&index, table)?;
-        let in_process = check::in_process(&index)?;
-        table.set("check of 200 gems, in process: p50 / p99", in_process);
-        let server = Server::start(arguments, &folder)?;
-        let alone = check::over_http(arguments, server.address, &queries, 1)?;
-        table.set("check of 200 gems over HTTP, 1 client: p50 / p99", &alone);
-        let together = check::over_http(arguments, server.address, &queries, CLIENTS)?;
-        table.set(
-            format!("check of 200 gems over HTTP, {CLIENTS} clients: p50 / p99"),
-            together,
-        );
-        point.check = Some(alone);
-        table.set("server's memory after these checks, MiB", server.memory()?);
-        server.stop()?;
+        point.check = Some(measure_checks(&index, table)?);
     }
     if arguments.wants(Rows::Text) {
         let server = Server::start(arguments, &folder)?;
@@ -200,6 +188,27 @@ fn measure_uniform(
         )?;
     }
     Ok(point)
+}
+
+/// Measures checks of the index. Returns those of a single client over HTTP.
+fn measure_checks(index: &Index<'_>, table: &mut Table) -> Outcome<Latencies> {
+    let Index {
+        arguments, queries, ..
+    } = *index;
+    check::tally(index, table)?;
+    let in_process = check::in_process(index)?;
+    table.set("check of 200 gems, in process: p50 / p99", in_process);
+    let server = Server::start(arguments, index.folder)?;
+    let alone = check::over_http(arguments, server.address, queries, 1)?;
+    table.set("check of 200 gems over HTTP, 1 client: p50 / p99", &alone);
+    let together = check::over_http(arguments, server.address, queries, CLIENTS)?;
+    table.set(
+        format!("check of 200 gems over HTTP, {CLIENTS} clients: p50 / p99"),
+        together,
+    );
+    table.set("server's memory after these checks, MiB", server.memory()?);
+    server.stop()?;
+    Ok(alone)
 }
 
 /// Measures an index of books whose gems follow a Zipf distribution.

@@ -38,7 +38,7 @@ use lapidary_store::{Administration as _, RocksStore, StoreError, UNWATCHED};
 use tempfile::TempDir;
 
 use self::client::{Client, Timed};
-use self::data::{GEMS, Shelf, Uniform};
+use self::data::{GEMS, Stock, Uniform};
 use self::server::{Memory, Server};
 
 /// The result of a step that may fail for any reason.
@@ -101,31 +101,57 @@ fn soak(arguments: &Arguments) -> Outcome<bool> {
     let server = Server::start(&data)?;
     let duration = Duration::from_secs_f64(60.0 * arguments.minutes);
 
+    let (timed, memory) = traffic(&server, &shelf, arguments, duration)?;
+    let is_right = tell_calls(timed, duration);
+    let flat = memory.tell();
+
+    let (server, restarted) = killed_under_load(server, arguments, &shelf, &data)?;
+    println!(
+        "killed with SIGKILL under this load, it answered /readyz with 200 {:.2} s after its start",
+        restarted.as_secs_f64()
+    );
+    server.stop()?;
+    let store = RocksStore::open(&data)?;
+    let faults = store.verify(UNWATCHED)?;
+    println!("faults that verify finds at the end: {}", faults.len());
+    Ok(is_right && flat && faults.is_empty())
+}
+
+/// The calls of all clients, by route.
+type AllTimed = BTreeMap<&'static str, Timed>;
+
+/// Runs all clients for this long, and samples the server's memory meanwhile.
+fn traffic(
+    server: &Server,
+    shelf: &Uniform,
+    arguments: &Arguments,
+    duration: Duration,
+) -> Outcome<(AllTimed, Course)> {
     let over = AtomicBool::new(false);
-    let (timed, memory) = thread::scope(|scope| -> Outcome<_> {
-        let clients: Vec<_> = (0..arguments.clients)
-            .map(|number| {
-                let (mut client, over) = (
-                    Client::new(&server.url, &shelf, arguments.seed, number),
-                    &over,
-                );
-                scope.spawn(move || {
-                    client.run(over);
-                    client.timed
-                })
-            })
-            .collect();
-        let memory = watch(&server, duration);
+    thread::scope(|scope| {
+        let mut clients = Vec::new();
+        for number in 0..arguments.clients {
+            let mut client = Client::new(&server.url, shelf, arguments.seed, number);
+            let over = &over;
+            clients.push(scope.spawn(move || {
+                client.run(over);
+                client.timed
+            }));
+        }
+        let memory = watch(server, duration);
         over.store(true, Ordering::Relaxed);
-        let mut timed: BTreeMap<&str, Timed> = BTreeMap::new();
+        let mut timed = AllTimed::new();
         for client in clients {
             for (route, of_client) in client.join().map_err(|_| "a client panicked")? {
                 timed.entry(route).or_default().add(of_client);
             }
         }
         Ok((timed, memory?))
-    })?;
+    })
+}
 
+/// Prints the times of the calls. Returns whether all answers were right.
+fn tell_calls(timed: AllTimed, duration: Duration) -> bool {
     println!(
         "| call | answered | wrong | per second | p50, ms | p99, ms | longest, ms |\n|---|---|---|---|---|---|---|"
     );
@@ -139,23 +165,12 @@ fn soak(arguments: &Arguments) -> Outcome<bool> {
     if let Some(first) = first_wrong {
         println!("\nthe first wrong answer: {first}");
     }
-    let flat = memory.tell();
-
-    let (server, restarted) = killed_under_load(server, arguments, &shelf, &data)?;
-    println!(
-        "killed with SIGKILL under this load, it answered /readyz with 200 {:.2} s after its start",
-        restarted.as_secs_f64()
-    );
-    server.stop()?;
-    let store = RocksStore::open(&data)?;
-    let faults = store.verify(UNWATCHED)?;
-    println!("faults that verify finds at the end: {}", faults.len());
-    Ok(wrong == 0 && flat && faults.is_empty())
+    wrong == 0
 }
 
 fn build(data: &std::path::Path, shelf: &Uniform) -> Outcome<()> {
     let recipes = [Recipe::documented()];
-    let books = Shelf::new(shelf, shelf.seed, &recipes)?;
+    let books = Stock::new(shelf, shelf.seed, &recipes)?;
     let books = (0..shelf.books).map(|number| Ok::<_, StoreError>(books.book(number)));
     RocksStore::build(data, &recipes, books)?.compact(UNWATCHED)?;
     Ok(())
