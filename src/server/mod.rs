@@ -331,7 +331,7 @@ impl Server {
         let _ = rayon::ThreadPoolBuilder::new()
             .start_handler(|_| turns::give_way())
             .build_global();
-        catalogue.resume_jobs()?;
+        catalogue.resume_jobs();
         catalogue.start_webhooks();
         catalogue.follow_others();
         // What is fetched may be no larger than what is sent.

@@ -60,7 +60,6 @@ mod gem_list;
 mod ingest;
 mod jobs;
 mod keys;
-mod leased;
 mod libraries;
 mod nodes;
 mod pages;
@@ -92,7 +91,6 @@ pub use gem_list::MAX_GEMS;
 pub use jobs::Backups;
 pub use keys::{AccessDenied, Key, Keys, UnwrittenRevocation, Usage};
 use lapidary_gems::RecipeName;
-pub use leased::{Leased, Stop};
 pub use libraries::Libraries;
 use recipes::chosen;
 pub use settings::put;
@@ -104,8 +102,6 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, RwLock};
 
-use uuid::Uuid;
-
 use crate::api::Stats;
 use crate::metrics::METRICS;
 use lapidary_checking::RuleChanges;
@@ -113,6 +109,7 @@ use lapidary_store::{
     Administration, ClusterVitals, RocksStore, Store, StoreError, UNWATCHED, Vitals,
 };
 use lapidary_store_redis::{ClusterAddress, ClusterStore};
+use lapidary_work::Runner;
 
 /// The operations that need an [`Administration`], as named in error messages.
 const BACKUPS: &str = "backups";
@@ -122,7 +119,7 @@ const VERIFICATION: &str = "verification";
 /// A catalogue of books: a store, plus any changes to the rule that checks use. It can be used from any number of
 /// threads at once.
 pub struct Catalogue {
-    store: Box<dyn Store>,
+    store: Arc<dyn Store>,
     rule: RuleChanges,
     jobs: jobs::Jobs,
     keyring: keys::Keyring,
@@ -136,9 +133,7 @@ pub struct Catalogue {
     gate_queue: gate_queue::GateQueue,
     /// Held while this process has the turn of the gate among all that share the store.
     gating: Mutex<()>,
-    leased_here: leased::LeasedHere,
-    /// Names this process to others that share the store.
-    process: String,
+    runner: Arc<Runner>,
     /// Whether it learns in the background what they change.
     follows: AtomicBool,
     /// Writers of books hold this shared lock from choosing the recipes until the books are on disk. Adding or hiding
@@ -183,7 +178,9 @@ impl Catalogue {
     /// Creates a catalogue on top of a store.
     #[must_use]
     pub fn with_store(store: Box<dyn Store>) -> Self {
+        let store: Arc<dyn Store> = store.into();
         Self {
+            runner: Runner::new(Arc::clone(&store)),
             store,
             rule: RuleChanges::default(),
             jobs: jobs::Jobs::default(),
@@ -196,11 +193,15 @@ impl Catalogue {
             changing_settings: Mutex::default(),
             gate_queue: gate_queue::GateQueue::default(),
             gating: Mutex::default(),
-            leased_here: leased::LeasedHere::default(),
-            process: Uuid::now_v7().simple().to_string(),
             follows: AtomicBool::new(false),
             feeding: RwLock::new(()),
         }
+    }
+
+    /// What does the work of this process.
+    #[must_use]
+    pub fn runner(&self) -> &Arc<Runner> {
+        &self.runner
     }
 
     /// Overrides parts of the rule that each recipe comes with.

@@ -22,9 +22,10 @@ use serde::{Deserialize, Serialize};
 use super::links::KeptLinks;
 use super::walk::Walk;
 use super::{Entry, HarvestError, Reason, SourceLimit, Tally};
-use lapidary_catalogue::{Catalogue, CatalogueError, Editor, Leased, put};
+use lapidary_catalogue::{Catalogue, CatalogueError, put};
 use lapidary_extract::MainText;
 use lapidary_store::{BookId, Library, Rights, RowChange, Table, Validity};
+use lapidary_work::LeasedWork;
 
 /// How many rows are read at a time.
 const ROWS: usize = 1_000;
@@ -428,7 +429,7 @@ impl<'c> Frontier<'c> {
     }
 
     /// Removes rows, but not for long. Returns whether none is left.
-    pub(super) fn clear(&self, by: &Editor<'_>, work: &Leased<'_>) -> Result<bool, HarvestError> {
+    pub(super) fn clear(&self, work: &LeasedWork) -> Result<bool, HarvestError> {
         let prefix = [self.name.as_bytes(), b"\0"].concat();
         // Deleted rows are slow to read past.
         let mut after: Option<Vec<u8>> = None;
@@ -444,7 +445,7 @@ impl<'c> Frontier<'c> {
                 .into_iter()
                 .map(|(key, _)| RowChange::delete(Table::Harvests, key))
                 .collect();
-            if !work.apply(by, &changes)? {
+            if !work.apply(&changes)? {
                 break;
             }
         }

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::robots::Robots;
-use lapidary_catalogue::Stop;
+use lapidary_work::Stop;
 
 /// How long a `robots.txt` is believed, as RFC 9309 asks.
 const BELIEVED: Duration = Duration::from_secs(24 * 3_600);

@@ -161,7 +161,7 @@ impl Harvest<'_> {
             some.push(entry);
             if some.len() >= ROWS {
                 self.queue(mem::take(&mut some), queued)?;
-                if self.work.stop.is_stopped() {
+                if self.work.stop().is_stopped() {
                     return Ok(false);
                 }
             }

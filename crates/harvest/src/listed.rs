@@ -90,7 +90,7 @@ impl Harvest<'_> {
             }
             if some.len() >= ROWS {
                 self.queue(mem::take(&mut some), queued)?;
-                if self.work.stop.is_stopped() {
+                if self.work.stop().is_stopped() {
                     // When it is read again, it goes on with what this run has not seen.
                     return Ok(Ok(Listed::Stopped));
                 }

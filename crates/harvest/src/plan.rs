@@ -30,9 +30,9 @@ const BEAT: Duration = Duration::from_secs(10);
 const FIRST_PAUSE: Duration = Duration::from_secs(30);
 const LAST_PAUSE: Duration = Duration::from_secs(6 * 3_600);
 
-/// A run that is wanted.
+/// A run that is to begin, or to go on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct PlannedRun {
     /// Not before this time.
     pub(super) at: Timestamp,
     /// How often it could not go on.
@@ -43,7 +43,7 @@ pub(super) struct Wanted {
     pub(super) error: Option<String>,
 }
 
-impl Wanted {
+impl PlannedRun {
     pub(super) fn now() -> Self {
         Self {
             at: Timestamp::now(),
@@ -98,7 +98,7 @@ pub(super) struct Beat {
 /// When a source runs.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Plan {
-    pub(super) wanted: Option<Wanted>,
+    pub(super) planned: Option<PlannedRun>,
     pub(super) beat: Option<Beat>,
 }
 
@@ -119,9 +119,9 @@ impl Plan {
                     .after(self.beat.as_ref().map_or(Timestamp::MIN, |beat| beat.begun)),
             )
         };
-        self.wanted
+        self.planned
             .as_ref()
-            .map(|wanted| wanted.at)
+            .map(|planned| planned.at)
             .or_else(by_schedule)
             .filter(|_| !source.paused)
     }
@@ -130,8 +130,8 @@ impl Plan {
 /// The plans of all sources that have one, by name.
 pub(super) fn plans(catalogue: &Catalogue) -> Result<BTreeMap<String, Plan>, HarvestError> {
     let mut plans = BTreeMap::<String, Plan>::new();
-    each(catalogue, b'w', |name, wanted| {
-        plans.entry(name).or_default().wanted = Some(wanted)
+    each(catalogue, b'w', |name, planned| {
+        plans.entry(name).or_default().planned = Some(planned)
     })?;
     each(catalogue, b'b', |name, beat| {
         plans.entry(name).or_default().beat = Some(beat)
@@ -160,7 +160,7 @@ pub(super) fn end_all(by: &Editor<'_>) -> Result<(), HarvestError> {
 /// The plan of a source.
 pub(super) fn plan(catalogue: &Catalogue, name: &BookId) -> Result<Plan, HarvestError> {
     Ok(Plan {
-        wanted: get(catalogue, &key(b'w', name.as_str()))?,
+        planned: get(catalogue, &key(b'w', name.as_str()))?,
         beat: get(catalogue, &key(b'b', name.as_str()))?,
     })
 }
@@ -199,11 +199,11 @@ fn get<V: DeserializeOwned>(catalogue: &Catalogue, key: &[u8]) -> Result<Option<
     Ok(value.and_then(|value| serde_json::from_slice(&value).ok()))
 }
 
-pub(super) fn put_wanted(name: &BookId, wanted: &Wanted) -> RowChange {
-    put(Table::Harvests, key(b'w', name.as_str()), wanted)
+pub(super) fn put_planned(name: &BookId, planned: &PlannedRun) -> RowChange {
+    put(Table::Harvests, key(b'w', name.as_str()), planned)
 }
 
-pub(super) fn drop_wanted(name: &BookId) -> RowChange {
+pub(super) fn drop_planned(name: &BookId) -> RowChange {
     RowChange::delete(Table::Harvests, key(b'w', name.as_str()))
 }
 

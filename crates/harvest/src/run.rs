@@ -2,7 +2,6 @@
 
 use super::kind::ReadsPages as _;
 use std::sync::Arc;
-use std::thread;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -12,16 +11,17 @@ use super::fetch::fetch;
 use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
 use super::links::reading_of;
 use super::listed::{Listed, OfKey};
-use super::plan::{drop_wanted, put_beat};
+use super::plan::{drop_planned, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::walk::{Walk, is_guess};
 use super::web::{Fetched, Validators, Web};
 use super::{HarvestError, Quotas, Reason, Source, Tally};
+use lapidary_catalogue::Editor;
 use lapidary_catalogue::metrics::METRICS;
-use lapidary_catalogue::{Editor, Leased, Stop};
 use lapidary_common::random::Random;
 use lapidary_extract::{Limits, Readers};
 use lapidary_store::{BookId, RowChange};
+use lapidary_work::LeasedWork;
 
 /// How many addresses, and how many bytes of books, are in flight: what a crash has fetched again.
 const BATCH: usize = 64;
@@ -69,7 +69,7 @@ pub struct Harvest<'c> {
     pub(super) failures: u32,
     pub(super) random: Random,
     pub(super) watch: &'c mut dyn FnMut(&Watched<'_>),
-    pub(super) work: Arc<Leased<'c>>,
+    pub(super) work: Arc<LeasedWork>,
     /// What the metrics know of the run.
     counted: Run,
     /// What counts its books.
@@ -92,24 +92,30 @@ impl<'c> Harvest<'c> {
         limits: Limits,
         watch: &'c mut dyn FnMut(&Watched<'_>),
     ) -> Result<Self, HarvestError> {
-        let source = editor.source(name)?;
-        if source.paused {
-            return Err(HarvestError::Paused(name.as_str().to_owned()));
-        }
+        unpaused(editor, name)?;
         let work = editor
-            .begin_leased(lease_of(name))?
+            .runner()
+            .begin(&lease_of(name))?
             .ok_or_else(|| HarvestError::Runs(name.as_str().to_owned()))?;
+        Self::under(Arc::new(work), editor, name, limits, watch)
+    }
+
+    /// Prepares a run as a piece of work that was begun.
+    pub(super) fn under(
+        work: Arc<LeasedWork>,
+        editor: &'c Editor<'c>,
+        name: &BookId,
+        limits: Limits,
+        watch: &'c mut dyn FnMut(&Watched<'_>),
+    ) -> Result<Self, HarvestError> {
+        let source = unpaused(editor, name)?;
         let frontier = Frontier::new(editor, name);
         let (web, state) = (
-            Web::new(&source, Arc::clone(&work.stop), None)?,
+            Web::new(&source, Arc::clone(work.stop()), None)?,
             frontier.state()?,
         );
         let random = Random::new(Timestamp::now().as_nanosecond() as u64);
-        let (name, work, counted) = (
-            name.clone(),
-            Arc::new(work),
-            state.last.clone().unwrap_or_default(),
-        );
+        let (name, counted) = (name.clone(), state.last.clone().unwrap_or_default());
         let readers = Arc::default();
         Ok(Self {
             counted,
@@ -165,15 +171,11 @@ impl<'c> Harvest<'c> {
             self.source.clone(),
         );
         let requests = self.web.agent();
-        let ended = thread::scope(|scope| {
-            scope.spawn(|| {
-                keep(&work, editor, &name, &source, begun);
-                requests.shutdown();
-            });
-            // Also if it panics: the thread above goes on until it is told.
-            let _end = EndOnDrop(&work.stop);
-            self.exhaust()
-        });
+        let ended = work.keep_during(
+            || look(&work, editor, &name, &source, begun),
+            || requests.shutdown(),
+            || self.exhaust(),
+        );
         let error = match &ended {
             Err(error @ (HarvestError::Unreachable { .. } | HarvestError::QuotaUsedUp { .. })) => {
                 Some(error.to_string())
@@ -206,7 +208,7 @@ impl<'c> Harvest<'c> {
                 rate
             };
             self.state.per_second = LATEST.mul_add(rate, (1.0 - LATEST) * before);
-            if self.work.stop.is_stopped() {
+            if self.work.stop().is_stopped() {
                 return Err(self.stopped());
             }
         }
@@ -266,7 +268,7 @@ impl<'c> Harvest<'c> {
 
     pub(super) fn write(&mut self, mut rows: Vec<RowChange>) -> Result<(), HarvestError> {
         rows.extend(self.frontier.put_state(&self.state));
-        if !self.work.apply(self.editor, &rows)? {
+        if !self.work.apply(&rows)? {
             return Err(self.stopped());
         }
         self.count();
@@ -336,7 +338,7 @@ impl<'c> Harvest<'c> {
                     left: self.state.queued,
                 });
             }
-            if !self.work.stop.sleep(wait) {
+            if !self.work.stop().sleep(wait) {
                 return Err(self.stopped());
             }
         }
@@ -592,34 +594,32 @@ impl<'c> Harvest<'c> {
         }
         let tally = *self.tally();
         self.state.last.get_or_insert_default().ended = Some(Timestamp::now());
-        self.write(vec![drop_wanted(&self.name)])?;
+        self.write(vec![drop_planned(&self.name)])?;
         Ok(tally)
     }
 }
 
-/// Ends the work when it is dropped.
-struct EndOnDrop<'s>(&'s Stop);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.end();
+/// A source that is not paused.
+fn unpaused(editor: &Editor<'_>, name: &BookId) -> Result<Source, HarvestError> {
+    let source = editor.source(name)?;
+    if source.paused {
+        return Err(HarvestError::Paused(name.as_str().to_owned()));
     }
+    Ok(source)
 }
 
 /// Shows that a source is being run, and stops the run if the source is changed.
-fn keep(work: &Leased<'_>, editor: &Editor<'_>, name: &BookId, source: &Source, begun: Timestamp) {
-    work.keep(|| {
-        let beaten = work
-            .apply(editor, &[put_beat(name, begun, true)])
-            .map_err(HarvestError::from);
-        match beaten.and_then(|_| editor.source(name)) {
-            Ok(now) if now == *source => {}
-            Ok(_) | Err(HarvestError::NoSuchSource(_)) => work.stop.end(),
-            Err(error) => {
-                tracing::warn!("whether the source {name} was changed is not known: {error}")
-            }
+fn look(work: &LeasedWork, editor: &Editor<'_>, name: &BookId, source: &Source, begun: Timestamp) {
+    let beaten = work
+        .apply(&[put_beat(name, begun, true)])
+        .map_err(HarvestError::from);
+    match beaten.and_then(|_| editor.source(name)) {
+        Ok(now) if now == *source => {}
+        Ok(_) | Err(HarvestError::NoSuchSource(_)) => work.stop().end(),
+        Err(error) => {
+            tracing::warn!("whether the source {name} was changed is not known: {error}")
         }
-    });
+    }
 }
 
 /// What became of an entry.

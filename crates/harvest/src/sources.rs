@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::frontier::{Fault, Frontier, Run};
 use super::plan::{
-    self, Plan, Wanted, drop_plan, drop_removed, is_removed, put_removed, put_wanted,
+    self, Plan, PlannedRun, drop_plan, drop_removed, is_removed, put_planned, put_removed,
 };
 use super::trial::Trial;
 use super::{Entry, HarvestError, Source, Tally};
@@ -158,7 +158,7 @@ fn shown(
     let doing = match () {
         () if source.paused => SourceState::Paused,
         () if plan.is_running() => SourceState::Running,
-        () if plan.wanted.is_some() => SourceState::Waiting,
+        () if plan.planned.is_some() => SourceState::Waiting,
         () => SourceState::Idle,
     };
     let is_running = doing == SourceState::Running;
@@ -174,8 +174,8 @@ fn shown(
         run: state.last.map(Into::into),
         next_run: due.filter(|_| !is_running),
         error: plan
-            .wanted
-            .and_then(|wanted| wanted.error)
+            .planned
+            .and_then(|planned| planned.error)
             .filter(|_| !is_running),
     })
 }
@@ -369,7 +369,7 @@ pub fn set_source(
         permitted(name, before, may_replace)
     })?;
     // It goes on with the new definition, unless it is paused.
-    editor.end_leased(&lease_of(name));
+    editor.runner().end(&lease_of(name));
     Ok(replaced)
 }
 
@@ -382,7 +382,7 @@ pub fn want_source(editor: &Editor<'_>, name: &BookId) -> Result<(), HarvestErro
         return Err(HarvestError::Paused(name.as_str().to_owned()));
     }
     if !plan::plan(editor, name)?.is_running() {
-        editor.apply_rows(&[put_wanted(name, &Wanted::now())])?;
+        editor.apply_rows(&[put_planned(name, &PlannedRun::now())])?;
     }
     Ok(())
 }
@@ -400,7 +400,7 @@ pub fn remove_source(
     let definition = RowChange::delete(Table::Sources, name.as_str());
     let permits = |before: Option<&[u8]>| permitted(name, before, may_remove);
     let existed = editor.change_setting_if(definition, Some(put_removed(name)), permits)?;
-    editor.revoke_leased(&lease_of(name));
+    editor.runner().revoke(&lease_of(name));
     if existed {
         editor.apply_rows(&drop_plan(name))?;
         clear_source(editor, name)?;
@@ -414,9 +414,9 @@ pub fn clear_source(editor: &Editor<'_>, name: &BookId) -> Result<bool, HarvestE
         return Ok(true);
     }
     // Nobody else may be clearing when it is done: from then on, another source can have the name.
-    let Some(work) = editor.begin_leased(format!("clear {name}"))? else {
+    let Some(work) = editor.runner().begin(&format!("clear {name}"))? else {
         return Ok(false);
     };
-    let done = is_removed(editor, name)? && Frontier::new(editor, name).clear(editor, &work)?;
-    Ok(done && work.apply(editor, &[drop_removed(name)])?)
+    let done = is_removed(editor, name)? && Frontier::new(editor, name).clear(&work)?;
+    Ok(done && work.apply(&[drop_removed(name)])?)
 }

@@ -12,8 +12,8 @@ use super::pages::entries;
 use super::run::PAGE_BYTES;
 use super::web::{Fetched, Found, Validators, Web};
 use super::{Entry, HarvestError, Source};
-use lapidary_catalogue::Stop;
 use lapidary_extract::{Limits, Readers};
+use lapidary_work::Stop;
 
 /// How long it may take, but for the last request.
 const TEST: Duration = Duration::from_secs(20);

@@ -24,9 +24,9 @@ use super::hosts::{Rules, Turn};
 use super::robots::Robots;
 use super::source::{Credentials, is_of_web};
 use super::{HarvestError, Reason, Source};
-use lapidary_catalogue::Stop;
 use lapidary_catalogue::addresses::Addresses;
 use lapidary_catalogue::client::unanswered;
+use lapidary_work::Stop;
 
 /// The name in `robots.txt`.
 const ROBOT: &str = "lapidary";

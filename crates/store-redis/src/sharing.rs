@@ -8,7 +8,7 @@ use super::keys::SHARDS;
 use super::scripts::{FENCE, LEASE, SPEND};
 use super::{ClusterStore, Shared};
 use lapidary_store::{
-    Action, Actor, Lease, LeaseEnd, RowChange, Sharing, Spending, Spent, StoreError,
+    Action, Actor, LeaseEnd, LeaseGrant, RowChange, Sharing, Spending, Spent, StoreError,
 };
 
 impl Shared {
@@ -40,12 +40,17 @@ impl Shared {
 }
 
 impl Sharing for ClusterStore {
-    fn lease(&self, name: &str, holder: &str, time: Duration) -> Result<Option<Lease>, StoreError> {
+    fn lease(
+        &self,
+        name: &str,
+        holder: &str,
+        time: Duration,
+    ) -> Result<Option<LeaseGrant>, StoreError> {
         let shared = &self.shared;
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX).max(1);
         let lease = shared.write_one(shared.lease_command(name, holder, time))?;
         let (token, abandoned): (u64, bool) = answer(shared.address(), lease)?;
-        Ok((token > 0).then_some(Lease { token, abandoned }))
+        Ok((token > 0).then_some(LeaseGrant { token, abandoned }))
     }
 
     fn end_lease(&self, name: &str, holder: &str, end: LeaseEnd) -> Result<(), StoreError> {

@@ -58,7 +58,7 @@ pub use record::{LateGems, NewBook, Outline, Record, RecordChange};
 pub use rights::Rights;
 pub use rocks::{CACHE_BYTES, RocksStore, Staged};
 pub use search::{Cursor, Found, Search};
-pub use sharing::{Lease, LeaseEnd, Sharing, Spending, Spent};
+pub use sharing::{LeaseEnd, LeaseGrant, Sharing, Spending, Spent};
 pub use snapshot::{Each, Snapshot};
 pub use store::Store;
 pub use summary::{Coverage, LibrarySummary, SizeClass, Sizes};

@@ -6,7 +6,7 @@ use super::{Action, Actor, RowChange, StoreError};
 
 /// The right to do what only one may do at a time, until it ends or is not renewed in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Lease {
+pub struct LeaseGrant {
     /// Grows with every new holder, so what a former holder does can be refused.
     pub token: u64,
     /// Whether the former holder did not end its lease: something of what it did may still happen.
@@ -51,7 +51,12 @@ pub struct Spent {
 /// A store that several processes share.
 pub trait Sharing: Send + Sync {
     /// Takes a lease, or renews it. Returns `None` if another holder has it.
-    fn lease(&self, name: &str, holder: &str, time: Duration) -> Result<Option<Lease>, StoreError>;
+    fn lease(
+        &self,
+        name: &str,
+        holder: &str,
+        time: Duration,
+    ) -> Result<Option<LeaseGrant>, StoreError>;
 
     /// Ends a lease before its time.
     fn end_lease(&self, name: &str, holder: &str, end: LeaseEnd) -> Result<(), StoreError>;

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::job::{Job, Outcome, SoughtDuplicates};
-use super::{Work, put};
+use super::{JobProgress, put};
 use crate::api::{
     BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, DuplicateOverlaps, DuplicatePair,
     Grouped as FoundGroups, JobResult,
@@ -220,7 +220,7 @@ impl Editor<'_> {
         &self,
         sought: &SoughtDuplicates,
         job: &Job,
-        work: &Work<'_>,
+        work: &JobProgress<'_>,
     ) -> Result<Outcome, CatalogueError> {
         let mut done = job.checkpoint.done.unwrap_or(job.done);
         match job.checkpoint.book.checked_sub(1) {
@@ -268,7 +268,11 @@ impl Editor<'_> {
     }
 
     /// Makes groups of the pairs that were found.
-    fn group_duplicates(&self, job: u32, work: &Work<'_>) -> Result<Outcome, CatalogueError> {
+    fn group_duplicates(
+        &self,
+        job: u32,
+        work: &JobProgress<'_>,
+    ) -> Result<Outcome, CatalogueError> {
         let (mut grouping, mut left_out) = (Grouping::default(), LeftOut::default());
         self.each_row(job, PAIRS, |pairs: Vec<Pair<u32>>| {
             pairs.into_iter().for_each(|pair| grouping.add(pair))
@@ -320,7 +324,7 @@ impl Editor<'_> {
     /// Removes the rows with a prefix, or those behind a key.
     fn forget(
         &self,
-        work: &Work<'_>,
+        work: &JobProgress<'_>,
         prefix: &[u8],
         after: Option<&[u8]>,
     ) -> Result<(), CatalogueError> {
@@ -340,7 +344,7 @@ impl Editor<'_> {
 
 /// Keeps each of what was found in a row.
 fn keep_found<T, K: Serialize>(
-    work: &Work<'_>,
+    work: &JobProgress<'_>,
     job: u32,
     kind: u8,
     found: &[T],
@@ -392,19 +396,18 @@ mod nodes;
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
-    use std::sync::atomic::Ordering;
     use std::thread::sleep;
     use std::time::{Duration, Instant};
 
     use lapidary_gems::Recipe;
 
-    use super::super::{RunningJob, Work, lease_of};
+    use super::super::{JobProgress, lease_of};
     use super::nodes::Nodes;
     use super::{BATCH, GROUPS, Job, PAIRS, Pair, SoughtDuplicates, Table, keep_found, key, put};
     use crate::api::{JobState, Task};
     use crate::{Catalogue, CatalogueError, Content, NewEntry};
     use lapidary_checking::Relation;
-    use lapidary_store::{Actor, BookKey, LeaseEnd, Rights, StoreError};
+    use lapidary_store::{Actor, BookKey, Rights, StoreError};
 
     const BOOKS: usize = 2 * BATCH + BATCH / 2;
 
@@ -452,31 +455,24 @@ mod tests {
             since: None,
         };
         let job = Job::new(1, super::super::Task::Duplicates(sought.clone()));
-        let lease = stalled
-            .lease(&lease_of(1))
+        let stalled_work = stalled
+            .runner()
+            .begin(&lease_of(1))
             .expect("a lease")
             .expect("it is free");
-        let begun = RunningJob {
-            job: job.clone().into(),
-            cancelled: false.into(),
-            lease,
-            renewed: Instant::now().into(),
-            lost: false.into(),
-        };
-        let work = Work {
-            catalogue: &stalled,
-            begun: &begun,
+        let work = JobProgress {
+            job: &job.clone().into(),
+            work: &stalled_work,
             saved: Instant::now().into(),
         };
         let row = |kind: u8| put(Table::Duplicates, key(1, kind, 0), &Vec::<Pair<u32>>::new());
         work.apply(&[row(PAIRS)]).expect("it has the lease");
-        stalled.end_lease(&lease_of(1), LeaseEnd::Revoked);
-        assert!(
-            other
-                .lease(&lease_of(1))
-                .expect("a lease")
-                .is_some_and(|token| token != lease)
-        );
+        other.runner().revoke(&lease_of(1));
+        let _others = other
+            .runner()
+            .begin(&lease_of(1))
+            .expect("a lease")
+            .expect("it is free again");
         let before = other.store.table(Table::Duplicates).expect("rows");
         let editor = stalled.by(Actor::Local);
         let ended = [
@@ -492,7 +488,7 @@ mod tests {
             );
         }
         assert_eq!(other.store.table(Table::Duplicates).expect("rows"), before);
-        assert!(before.len() == 1 && begun.lost.load(Ordering::Relaxed));
+        assert!(before.len() == 1 && stalled_work.stop().is_dropped());
     }
 
     #[test]
@@ -533,7 +529,7 @@ mod tests {
             .expect("written");
         drop(catalogue);
         let catalogue = Arc::new(Catalogue::open(folder.path()).expect("the catalogue"));
-        catalogue.resume_jobs().expect("it goes on");
+        catalogue.resume_jobs();
         let ended = loop {
             let job = catalogue.job(id).expect("the job");
             if job.state != JobState::Running {

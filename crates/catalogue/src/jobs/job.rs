@@ -238,6 +238,22 @@ impl Job {
     pub fn is_running(&self) -> bool {
         self.state == State::Running
     }
+
+    /// The error of a job that cannot be started because this one is unfinished.
+    pub fn runs(&self) -> CatalogueError {
+        CatalogueError::JobRuns {
+            id: self.id,
+            kind: self.task.kind(),
+        }
+    }
+
+    /// The error of what cannot be done because it has ended.
+    pub fn has_ended(&self) -> CatalogueError {
+        CatalogueError::JobEnded {
+            id: self.id,
+            state: self.state.shown(),
+        }
+    }
 }
 
 impl Task {

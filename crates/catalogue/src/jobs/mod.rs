@@ -7,10 +7,9 @@ mod duplicates;
 mod job;
 mod reindex;
 
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -18,10 +17,11 @@ use jiff::Timestamp;
 pub use self::job::Backups;
 use self::job::{Job, Outcome, State, Task};
 use super::settings::put;
-use super::sharing::{LEASE, RENEWAL, SETTINGS};
-use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, Stop, VERIFICATION};
+use super::sharing::SETTINGS;
+use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, VERIFICATION};
 use crate::api::{self, RecipeChoice};
-use lapidary_store::{Action, Actor, Backup, LeaseEnd, RowChange, StoreError, Table, Watch};
+use lapidary_store::{Action, Actor, Backup, RowChange, StoreError, Table};
+use lapidary_work::{DueWork, LeasedWork, Slot, WorkKind};
 
 /// Number of finished jobs to remember.
 const REMEMBERED: usize = 100;
@@ -33,52 +33,69 @@ const SAVED_EVERY: Duration = Duration::from_secs(1);
 /// The jobs started or resumed by this process.
 #[derive(Default)]
 pub(super) struct Jobs {
-    begun: Mutex<Vec<Arc<RunningJob>>>,
-    /// Held while a job is started or taken over.
+    /// As they are, and ended if they have ended, whether or not that could be stored.
+    begun: Mutex<BTreeMap<u32, Arc<Mutex<Job>>>>,
+    /// Held while a job is started, resumed or cancelled.
     starting: Mutex<()>,
-    stopping: AtomicBool,
-    threads: Mutex<Vec<JoinHandle<()>>>,
-}
-
-/// A job started or resumed by this process.
-struct RunningJob {
-    job: Mutex<Job>,
-    cancelled: AtomicBool,
-    /// The token of its lease ([`Catalogue::lease`]), and when that was renewed.
-    lease: u64,
-    renewed: Mutex<Instant>,
-    /// Whether another process has taken the job over, or has cancelled it.
-    lost: AtomicBool,
 }
 
 impl Jobs {
+    fn all(&self) -> Vec<Job> {
+        let begun: Vec<_> = lock(&self.begun).values().cloned().collect();
+        begun.iter().map(|job| lock(job).clone()).collect()
+    }
+
+    fn get(&self, id: u32) -> Option<Job> {
+        let begun = lock(&self.begun).get(&id).cloned();
+        begun.map(|job| lock(&job).clone())
+    }
+
+    fn insert(&self, job: Job) -> Arc<Mutex<Job>> {
+        let id = job.id;
+        let job = Arc::new(Mutex::new(job));
+        lock(&self.begun).insert(id, Arc::clone(&job));
+        job
+    }
+
     /// The tasks of the unfinished jobs of this process.
     fn running(&self) -> Vec<Task> {
-        let jobs: Vec<Job> = lock(&self.begun).iter().map(|begun| begun.job()).collect();
-        jobs.into_iter()
-            .filter(Job::is_running)
-            .map(|job| job.task)
-            .collect()
-    }
-
-    /// Whether background work must stop.
-    pub(super) fn are_stopping(&self) -> bool {
-        self.stopping.load(Ordering::Relaxed)
-    }
-
-    /// Runs other background work alongside the jobs, until they are stopped.
-    pub(super) fn run_beside(&self, work: impl FnOnce() + Send + 'static) {
-        lock(&self.threads).push(thread::spawn(work));
+        let running = self.all().into_iter().filter(Job::is_running);
+        running.map(|job| job.task).collect()
     }
 }
 
-impl RunningJob {
-    fn job(&self) -> Job {
-        lock(&self.job).clone()
+/// Resumes jobs that were interrupted, here or in another process that shares the store.
+struct InterruptedJobs(Arc<Catalogue>);
+
+impl WorkKind for InterruptedJobs {
+    type Task = u32;
+    type Error = CatalogueError;
+
+    const NAME: &'static str = "job";
+    const LOOK: Duration = Duration::from_secs(2);
+
+    fn places(&self) -> usize {
+        usize::MAX
     }
 
-    fn is_cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+    fn due(&self) -> Result<Vec<DueWork<u32>>, CatalogueError> {
+        let begun: Vec<u32> = lock(&self.0.jobs.begun).keys().copied().collect();
+        let mut left = self.0.kept_jobs()?;
+        left.retain(|job| job.is_running() && !begun.contains(&job.id));
+        let due = left.into_iter().map(|job| DueWork {
+            name: lease_of(job.id),
+            since: job.started,
+            slot: Slot::default(),
+            task: job.id,
+        });
+        Ok(due.collect())
+    }
+
+    fn run(&self, id: u32, work: &Arc<LeasedWork>) -> Result<(), CatalogueError> {
+        if let Some(job) = self.0.resumed(id)? {
+            self.0.by(Actor::Local).run_job(&job, work);
+        }
+        Ok(())
     }
 }
 
@@ -99,61 +116,43 @@ impl Catalogue {
         let task = self.with_known_recipe(task).try_into()?;
         self.approve(&task)?;
         let turn = self.turn(&self.jobs.starting, SETTINGS)?;
-        let mut begun = lock(&self.jobs.begun);
         let kept = self.kept_jobs()?;
-        let current = |job: &Job| {
-            begun
-                .iter()
-                .find(|begun| lock(&begun.job).id == job.id)
-                .map(|begun| begun.job())
-        };
-        let unended = kept
-            .iter()
-            .filter(|job| job.task.kind() == task.kind())
-            .find_map(|job| {
-                let known = current(job);
-                let runs = known.is_some();
-                let job = known.unwrap_or_else(|| job.clone());
-                job.is_running().then_some((job, runs))
-            });
-        let mut changes = Vec::new();
-        let job = match unended {
-            Some((job, false)) if job.task == task => job,
-            Some((job, _)) => {
-                return Err(CatalogueError::JobRuns {
-                    id: job.id,
-                    kind: task.kind(),
-                });
-            }
+        let (job, mut changes) = match self.interrupted(&kept, &task)? {
+            Some(job) => (job, Vec::new()),
             None => {
                 let id = kept.last().map_or(1, |job| job.id.saturating_add(1));
-                let forgotten = kept.len().saturating_sub(REMEMBERED);
-                let ended = kept.iter().filter(|job| !job.is_running());
-                changes.extend(
-                    ended
-                        .take(forgotten)
-                        .map(|job| RowChange::delete(Table::Jobs, job.id.to_be_bytes())),
-                );
-                Job::new(id, task)
+                (Job::new(id, task), forgotten(&kept))
             }
         };
-        let Some(lease) = self.lease(&lease_of(job.id))? else {
-            return Err(CatalogueError::JobRuns {
-                id: job.id,
-                kind: job.task.kind(),
-            });
+        let Some(work) = self.runner.begin(&lease_of(job.id))? else {
+            return Err(job.runs());
         };
         changes.push(row(&job));
-        turn.apply(
-            &actor,
-            &changes,
-            &[Action::JobStarted {
-                job: job.id,
-                kind: job.task.kind().to_owned(),
-            }],
-        )?;
-        self.begin(actor, &mut begun, job.clone(), lease);
+        let action = Action::JobStarted {
+            job: job.id,
+            kind: job.task.kind().to_owned(),
+        };
+        turn.apply(&actor, &changes, &[action])?;
+        let (catalogue, begun) = (Arc::clone(self), self.jobs.insert(job.clone()));
+        self.runner
+            .beside(move || catalogue.by(actor).run_job(&begun, &work));
         Ok(job.into())
+    }
+
+    /// The job with the same task that was interrupted, if there is one.
+    ///
+    /// # Errors
+    /// [`CatalogueError::JobRuns`] if another job of the kind is unfinished.
+    fn interrupted(&self, kept: &[Job], task: &Task) -> Result<Option<Job>, CatalogueError> {
+        for job in kept.iter().filter(|job| job.task.kind() == task.kind()) {
+            match self.jobs.get(job.id) {
+                Some(begun) if begun.is_running() => return Err(begun.runs()),
+                None if job.is_running() && job.task == *task => return Ok(Some(job.clone())),
+                None if job.is_running() => return Err(job.runs()),
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     /// Whether jobs can make backups.
@@ -191,32 +190,27 @@ impl Catalogue {
         }
     }
 
-    /// Resumes interrupted jobs, unless another process that shares the store runs them.
-    pub fn resume_jobs(self: &Arc<Self>) -> Result<(), CatalogueError> {
-        let runs_here = |job: &Job| {
-            lock(&self.jobs.begun)
-                .iter()
-                .any(|begun| lock(&begun.job).id == job.id)
-        };
-        let is_left = |job: &Job| job.is_running() && !runs_here(job);
-        if !self.kept_jobs()?.iter().any(is_left) {
-            return Ok(());
-        }
+    /// Resumes interrupted jobs in the background, unless another process that shares the store runs them, until
+    /// [`Catalogue::stop_jobs`].
+    pub fn resume_jobs(self: &Arc<Self>) {
+        self.runner.schedule(InterruptedJobs(Arc::clone(self)));
+    }
+
+    /// The interrupted job of this number, which this process resumes, unless it was cancelled meanwhile.
+    fn resumed(&self, id: u32) -> Result<Option<Arc<Mutex<Job>>>, CatalogueError> {
         let _turn = self.turn(&self.jobs.starting, SETTINGS)?;
-        for job in self.kept_jobs()?.into_iter().filter(is_left) {
-            let Some(lease) = self.lease(&lease_of(job.id))? else {
-                continue;
-            };
-            tracing::info!("resuming job {} ({})", job.id, job.task.kind());
-            self.begin(Actor::Local, &mut lock(&self.jobs.begun), job, lease);
+        let job = self.kept_job(id)?;
+        if !job.is_running() {
+            return Ok(None);
         }
-        Ok(())
+        tracing::info!("resuming job {id} ({})", job.task.kind());
+        Ok(Some(self.jobs.insert(job)))
     }
 
     /// All remembered jobs, newest first.
     pub fn jobs(&self) -> Result<Vec<api::Job>, CatalogueError> {
         let mut jobs = self.kept_jobs()?;
-        for begun in lock(&self.jobs.begun).iter().map(|begun| begun.job()) {
+        for begun in self.jobs.all() {
             match jobs.iter_mut().find(|job| job.id == begun.id) {
                 Some(job) => *job = begun,
                 None => jobs.push(begun),
@@ -245,30 +239,15 @@ impl Catalogue {
         Ok(())
     }
 
-    /// Stops all jobs and waits for them. They resume when the catalogue is served again.
+    /// Stops all work of this process and waits for it. It resumes when the catalogue is served again.
     pub fn stop_jobs(&self) {
-        self.jobs.stopping.store(true, Ordering::Relaxed);
-        self.stop_leased(Stop::end);
-        if lock(&self.jobs.begun)
-            .iter()
-            .any(|begun| lock(&begun.job).is_running())
+        self.runner.stop();
+        if !self.jobs.running().is_empty()
             && let Some(administration) = self.store.administration()
         {
             administration.stop();
         }
-        for thread in lock(&self.jobs.threads).drain(..) {
-            let _ = thread.join();
-        }
-    }
-
-    /// Runs work in the background until it sees that it [must stop](Catalogue::is_stopping).
-    pub fn run_beside(&self, work: impl FnOnce() + Send + 'static) {
-        self.jobs.run_beside(work);
-    }
-
-    /// Whether background work must stop.
-    pub fn is_stopping(&self) -> bool {
-        self.jobs.are_stopping()
+        self.runner.join();
     }
 
     /// Checks whether a task can be run at all.
@@ -307,23 +286,6 @@ impl Catalogue {
         }
     }
 
-    fn begin(self: &Arc<Self>, actor: Actor, all: &mut Vec<Arc<RunningJob>>, job: Job, lease: u64) {
-        all.retain(|begun| lock(&begun.job).id != job.id);
-        let begun = Arc::new(RunningJob {
-            job: Mutex::new(job),
-            cancelled: AtomicBool::new(false),
-            lease,
-            renewed: Mutex::new(Instant::now()),
-            lost: AtomicBool::new(false),
-        });
-        all.push(Arc::clone(&begun));
-        let catalogue = Arc::clone(self);
-        let thread = thread::spawn(move || catalogue.by(actor).run_job(&begun));
-        let mut threads = lock(&self.jobs.threads);
-        threads.retain(|thread| !thread.is_finished());
-        threads.push(thread);
-    }
-
     /// The stored jobs, by number.
     fn kept_jobs(&self) -> Result<Vec<Job>, CatalogueError> {
         let mut jobs = Vec::new();
@@ -337,26 +299,11 @@ impl Catalogue {
         Ok(jobs)
     }
 
-    /// Stores a job that runs here, unless another process has taken it over.
-    fn keep(&self, job: &Job, begun: &RunningJob) -> Result<(), CatalogueError> {
-        self.apply_of_job(job.id, begun, &[row(job)])
-    }
-
-    /// Changes rows of a job that runs here, unless another process has taken it over.
-    fn apply_of_job(
-        &self,
-        id: u32,
-        begun: &RunningJob,
-        rows: &[RowChange],
-    ) -> Result<(), CatalogueError> {
-        let Some(sharing) = self.store.sharing() else {
-            return Ok(self.store.apply(&Actor::Local, rows, &[])?);
-        };
-        if !sharing.apply_under(&lease_of(id), begun.lease, &Actor::Local, rows, &[])? {
-            begun.lost.store(true, Ordering::Relaxed);
-            return Err(StoreError::Stopped.into());
-        }
-        Ok(())
+    /// The stored job of this number.
+    fn kept_job(&self, id: u32) -> Result<Job, CatalogueError> {
+        let mut kept = self.kept_jobs()?.into_iter();
+        kept.find(|job| job.id == id)
+            .ok_or(CatalogueError::NoSuchJob(id))
     }
 }
 
@@ -367,95 +314,81 @@ impl Editor<'_> {
     /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
     pub fn cancel(&self, id: u32) -> Result<api::Job, CatalogueError> {
         let turn = self.turn(&self.jobs.starting, SETTINGS)?;
-        let all = lock(&self.jobs.begun);
-        let begun = all.iter().find(|begun| lock(&begun.job).id == id);
-        // Held to the end, so that the job cannot overwrite this with its own progress.
-        let current = begun.map(|begun| lock(&begun.job));
-        let job = match &current {
-            Some(job) => Job::clone(job),
-            None => self
-                .kept_jobs()?
-                .into_iter()
-                .find(|job| job.id == id)
-                .ok_or(CatalogueError::NoSuchJob(id))?,
+        let (here, kept) = (self.jobs.get(id), self.kept_job(id)?);
+        let here = match here {
+            Some(job) if !job.is_running() => return Err(job.has_ended()),
+            Some(job) if matches!(kept.state, State::Cancelled { .. }) => return Ok(job.into()),
+            here => here,
         };
-        if !job.is_running() {
-            return Err(CatalogueError::JobEnded {
-                id,
-                state: job.state.shown(),
-            });
+        if !kept.is_running() {
+            return Err(kept.has_ended());
         }
-        if begun.is_some_and(|begun| begun.is_cancelled()) {
-            return Ok(job.into());
-        }
-        if begun.is_none() {
-            // Whoever runs it can then store nothing more of it, and stops.
-            self.end_lease(&lease_of(id), LeaseEnd::Revoked);
+        self.runner.revoke(&lease_of(id));
+        // From here on, nobody stores anything else of it. It may have ended just before.
+        let kept = self.kept_job(id)?;
+        if !kept.is_running() {
+            return Err(kept.has_ended());
         }
         let cancelled = Job {
             state: State::Cancelled {
                 ended: Timestamp::now(),
             },
-            ..job.clone()
+            ..here.clone().unwrap_or(kept)
         };
         turn.apply(
             &self.actor,
             &[row(&cancelled)],
             &[Action::JobCancelled { job: id }],
         )?;
-        let Some(begun) = begun else {
-            return Ok(cancelled.into());
-        };
-        begun.cancelled.store(true, Ordering::Relaxed);
-        Ok(job.into())
+        // Where it runs, it is seen running until it has stopped.
+        Ok(here.unwrap_or(cancelled).into())
     }
 
-    fn run_job(&self, begun: &RunningJob) {
-        let work = Work {
-            catalogue: self.catalogue,
-            begun,
+    /// Runs a job to its end, and stores how it ended.
+    fn run_job(&self, begun: &Mutex<Job>, work: &LeasedWork) {
+        let progress = JobProgress {
+            job: begun,
+            work,
             saved: Mutex::new(Instant::now()),
         };
-        let ended = catch_unwind(AssertUnwindSafe(|| self.perform(&begun.job(), &work)));
-        if begun.lost.load(Ordering::Relaxed) {
-            let id = lock(&begun.job).id;
-            tracing::info!("job {id} was cancelled, or goes on in another process");
-            lock(&self.jobs.begun).retain(|begun| lock(&begun.job).id != id);
-            return;
-        }
-        let mut job = lock(&begun.job);
-        let failed = |error| State::Failed {
-            ended: Timestamp::now(),
-            error,
-        };
-        job.state = match ended {
-            // The audit log says that it was cancelled, so this holds even for a job that had just finished.
-            Ok(_) if begun.is_cancelled() => State::Cancelled {
-                ended: Timestamp::now(),
-            },
+        let job = lock(begun).clone();
+        let perform = || catch_unwind(AssertUnwindSafe(|| self.perform(&job, &progress)));
+        let ended = work.keep_during(|| {}, || {}, perform);
+        let (id, kind) = (job.id, job.task.kind());
+        let mut job = lock(begun);
+        let state = match ended {
+            // It resumes at the next start.
+            Ok(Err(_)) if self.runner.is_stopping() => State::Running,
             Ok(Ok(result)) => State::Done {
                 ended: Timestamp::now(),
                 result,
             },
-            // It resumes at the next start.
-            Ok(Err(_)) if self.jobs.stopping.load(Ordering::Relaxed) => State::Running,
             Ok(Err(error)) => failed(error.to_string()),
             Err(_) => failed("internal error; see the log".to_owned()),
         };
-        let (id, kind) = (job.id, job.task.kind());
-        match &job.state {
+        let ended = Job {
+            state,
+            ..job.clone()
+        };
+        match work.apply(&[row(&ended)]) {
+            Ok(true) => {}
+            Ok(false) => {
+                tracing::info!("job {id} was cancelled, or goes on in another process");
+                lock(&self.jobs.begun).remove(&id);
+                return;
+            }
+            Err(error) => tracing::error!(
+                "the end of job {id} ({kind}) could not be saved, so it will run again: {error}"
+            ),
+        }
+        match &ended.state {
             State::Failed { error, .. } => tracing::error!("job {id} ({kind}) failed: {error}"),
             state => tracing::info!("job {id} ({kind}): {}", state.shown()),
         }
-        if let Err(error) = self.keep(&job, begun) {
-            tracing::error!(
-                "the end of job {id} ({kind}) could not be saved, so it will run again: {error}"
-            );
-        }
-        self.end_lease(&lease_of(id), LeaseEnd::Done);
+        *job = ended;
     }
 
-    fn perform(&self, job: &Job, work: &Work<'_>) -> Result<Outcome, CatalogueError> {
+    fn perform(&self, job: &Job, work: &JobProgress<'_>) -> Result<Outcome, CatalogueError> {
         match &job.task {
             Task::Reindex(reindex) => self.reindex(reindex, job, work),
             Task::DropRecipe { recipe } => {
@@ -464,28 +397,10 @@ impl Editor<'_> {
                     dropped: recipe.clone(),
                 })
             }
-            Task::Verify { fix } => {
-                let watch: Watch<'_> = &|done, total| work.step(done, total);
-                let store = self.administration(VERIFICATION)?;
-                let found = store.verify(watch)?;
-                if found.is_empty() || !fix {
-                    return Ok(Outcome::Verified {
-                        faults: found,
-                        found: None,
-                        lost: None,
-                    });
-                }
-                let lost = store.repair(watch)?;
-                let faults = store.verify(watch)?;
-                Ok(Outcome::Verified {
-                    faults,
-                    found: Some(found),
-                    lost: Some(lost),
-                })
-            }
+            Task::Verify { fix } => self.verify_watched(*fix, work),
             Task::Backup { to, keep } => {
                 let folder = self.backups.folder(to)?;
-                let watch: Watch<'_> = &|done, total| work.step(done, total);
+                let store = self.administration(BACKUPS)?;
                 let Backup {
                     number,
                     bytes,
@@ -493,7 +408,7 @@ impl Editor<'_> {
                 } = self
                     .files()
                     .ok_or(StoreError::NotOffered(BACKUPS))?
-                    .backup(&folder, *keep, watch)?;
+                    .backup(&folder, *keep, &|done, total| work.step(done, total))?;
                 Ok(Outcome::BackedUp {
                     backup: number,
                     bytes,
@@ -512,6 +427,25 @@ impl Editor<'_> {
             Task::Duplicates(sought) => self.find_duplicates(sought, job, work),
         }
     }
+
+    fn verify_watched(&self, fix: bool, work: &JobProgress<'_>) -> Result<Outcome, CatalogueError> {
+        let store = self.administration(VERIFICATION)?;
+        let found = store.verify(&|done, total| work.step(done, total))?;
+        if found.is_empty() || !fix {
+            return Ok(Outcome::Verified {
+                faults: found,
+                found: None,
+                lost: None,
+            });
+        }
+        let lost = store.repair(&|done, total| work.step(done, total))?;
+        let faults = store.verify(&|done, total| work.step(done, total))?;
+        Ok(Outcome::Verified {
+            faults,
+            found: Some(found),
+            lost: Some(lost),
+        })
+    }
 }
 
 /// The name of the lease of a job.
@@ -523,60 +457,62 @@ fn row(job: &Job) -> RowChange {
     put(Table::Jobs, job.id.to_be_bytes(), job)
 }
 
-/// Progress reporting of a running job.
-struct Work<'a> {
-    catalogue: &'a Catalogue,
-    begun: &'a RunningJob,
+/// Deletes the oldest jobs that have ended, to make room for another.
+fn forgotten(kept: &[Job]) -> Vec<RowChange> {
+    let ended = kept.iter().filter(|job| !job.is_running());
+    let forgotten = ended.take(kept.len().saturating_sub(REMEMBERED));
+    forgotten
+        .map(|job| RowChange::delete(Table::Jobs, job.id.to_be_bytes()))
+        .collect()
+}
+
+fn failed(error: String) -> State {
+    State::Failed {
+        ended: Timestamp::now(),
+        error,
+    }
+}
+
+/// The progress of a running job.
+struct JobProgress<'a> {
+    job: &'a Mutex<Job>,
+    work: &'a LeasedWork,
     saved: Mutex<Instant>,
 }
 
-impl Work<'_> {
+impl JobProgress<'_> {
     /// Reports progress.
     ///
     /// # Errors
     /// [`StoreError::Stopped`] if the job must stop.
     fn step(&self, done: u64, total: u64) -> Result<(), StoreError> {
-        let mut job = lock(&self.begun.job);
+        let mut job = lock(self.job);
         (job.done, job.total) = (done, total);
-        let stopping = &self.catalogue.jobs.stopping;
-        let mut renewed = lock(&self.begun.renewed);
-        if renewed.elapsed() >= RENEWAL && self.catalogue.store.sharing().is_some() {
-            match self.catalogue.lease(&lease_of(job.id)) {
-                Ok(token) if token == Some(self.begun.lease) => *renewed = Instant::now(),
-                Ok(_) => self.begun.lost.store(true, Ordering::Relaxed),
-                Err(error) => tracing::warn!("job {}: {error}", job.id),
-            }
-            // Nobody else runs it before that.
-            if renewed.elapsed() >= LEASE {
-                self.begun.lost.store(true, Ordering::Relaxed);
-            }
-        }
-        if self.begun.lost.load(Ordering::Relaxed)
-            || self.begun.is_cancelled()
-            || stopping.load(Ordering::Relaxed)
-        {
+        if self.work.stop().is_stopped() {
             return Err(StoreError::Stopped);
         }
         Ok(())
     }
 
-    /// Changes rows of the job, unless another process has taken it over.
+    /// Changes rows of the job, unless it was cancelled or another process has taken it over.
     ///
     /// # Errors
-    /// [`StoreError::Stopped`] if one has.
+    /// [`StoreError::Stopped`] if so.
     fn apply(&self, rows: &[RowChange]) -> Result<(), CatalogueError> {
-        let id = lock(&self.begun.job).id;
-        self.catalogue.apply_of_job(id, self.begun, rows)
+        if self.work.apply(rows)? {
+            Ok(())
+        } else {
+            Err(StoreError::Stopped.into())
+        }
     }
 
     /// Updates the checkpoint, and how much is done by then. It is saved at once if `now`, otherwise from time to time.
     fn checkpoint(&self, now: bool, change: impl FnOnce(&mut Job)) -> Result<(), CatalogueError> {
-        let mut job = lock(&self.begun.job);
+        let mut job = lock(self.job);
         change(&mut job);
         let mut saved = lock(&self.saved);
-        // A cancelled job is already stored.
-        if !self.begun.is_cancelled() && (now || saved.elapsed() >= SAVED_EVERY) {
-            self.catalogue.keep(&job, self.begun)?;
+        if now || saved.elapsed() >= SAVED_EVERY {
+            self.apply(&[row(&job)])?;
             *saved = Instant::now();
         }
         Ok(())

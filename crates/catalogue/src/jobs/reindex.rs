@@ -14,7 +14,7 @@ use super::super::Text;
 use super::super::digest::digest_after;
 use super::super::pages::pages;
 use super::job::{CutFrom, Outcome, Reindex};
-use super::{Job, Task, Work};
+use super::{Job, JobProgress, Task};
 use crate::{Catalogue, CatalogueError, Editor};
 use lapidary_store::{BookKey, BookNo, LateGems, Record, StoreError};
 
@@ -90,7 +90,7 @@ impl Editor<'_> {
         &self,
         reindex: &Reindex,
         job: &Job,
-        work: &Work<'_>,
+        work: &JobProgress<'_>,
     ) -> Result<Outcome, CatalogueError> {
         let Reindex {
             ref recipe,
@@ -142,7 +142,7 @@ impl Editor<'_> {
     pub(super) fn drop_recipe(
         &self,
         recipe: &RecipeName,
-        work: &Work<'_>,
+        work: &JobProgress<'_>,
     ) -> Result<(), CatalogueError> {
         self.between_feeds(|| self.store.hide_recipe(&self.actor, recipe))?;
         Ok(self
@@ -157,7 +157,7 @@ impl Editor<'_> {
         recipe: &Recipe,
         done: &mut u64,
         from: u32,
-        work: &Work<'_>,
+        work: &JobProgress<'_>,
     ) -> Result<u64, CatalogueError> {
         let mut cut = 0;
         let mut next = Some(from);

@@ -7,9 +7,8 @@
 
 mod delivery;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, Scope};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
@@ -22,14 +21,12 @@ use super::{Catalogue, CatalogueError, CheckOptions, Editor};
 use crate::api::{BookRef, Failing, MadeWebhook, Matched, Webhook, WebhookEvent};
 use crate::metrics::METRICS;
 use lapidary_store::{
-    Action, Actor, AuditEntry, AuditFrom, AuditedBook, BookKey, LeaseEnd, Library, RowChange,
-    Snapshot, Table,
+    Action, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, RowChange, Snapshot, Table,
 };
+use lapidary_work::{DueWork, Lane, LeasedWork, Slot, WorkKind};
 
 /// Number of audit log entries to look at before the next webhook gets its turn.
 const PAGE: usize = 256;
-/// How long to wait when there is nothing to deliver.
-const PAUSE: Duration = Duration::from_millis(500);
 /// Maximum number of webhooks served at once, one thread each, and how many of these may be ones whose last delivery
 /// failed, so that dead receivers do not hold up the others.
 const AT_ONCE: usize = 16;
@@ -37,8 +34,6 @@ const FAILING_AT_ONCE: usize = 8;
 /// How long to wait after a failure. The delay doubles with each failure, from the first to the last of these.
 const FIRST_WAIT: Duration = Duration::from_secs(1);
 const LAST_WAIT: Duration = Duration::from_secs(3_600);
-/// The lease of the process that delivers.
-const DELIVERY: &str = "webhooks";
 /// Maximum length of an address.
 const URL_BYTES: usize = 2_000;
 
@@ -56,10 +51,6 @@ pub(super) struct Webhooks {
     /// Whether webhooks may use addresses that are not on the public internet.
     private: bool,
     failing: Mutex<BTreeMap<Library, Pause>>,
-    /// Webhooks being served right now.
-    busy: Mutex<BTreeSet<Library>>,
-    /// Signals that one of them is finished.
-    ended: Condvar,
 }
 
 /// A webhook waiting after a failure.
@@ -68,23 +59,65 @@ struct Pause {
     failing: Failing,
 }
 
-/// A webhook's turn; ends when dropped.
-struct Turn<'w> {
-    webhooks: &'w Webhooks,
+/// Delivers events: all webhooks of a store are served by one process, which knows those that fail.
+struct Delivery {
+    catalogue: Arc<Catalogue>,
+    sender: Sender,
+}
+
+/// A webhook that is behind the audit log.
+struct BehindWebhook {
     library: Library,
+    kept: Kept,
+    /// The last entry that it has been told.
+    done: u64,
 }
 
-impl<'w> Turn<'w> {
-    fn begin(webhooks: &'w Webhooks, library: Library) -> Self {
-        lock(&webhooks.busy).insert(library.clone());
-        Self { webhooks, library }
+impl WorkKind for Delivery {
+    type Task = BehindWebhook;
+    type Error = CatalogueError;
+
+    const NAME: &'static str = "webhook";
+    const LEASE: Option<&'static str> = Some("webhooks");
+
+    fn places(&self) -> usize {
+        AT_ONCE
     }
-}
 
-impl Drop for Turn<'_> {
-    fn drop(&mut self) {
-        lock(&self.webhooks.busy).remove(&self.library);
-        self.webhooks.ended.notify_one();
+    fn due(&self) -> Result<Vec<DueWork<BehindWebhook>>, CatalogueError> {
+        let last = self.catalogue.store.last_audited()?;
+        let progress = self.catalogue.progress()?;
+        let failing = lock(&self.catalogue.webhooks.failing);
+        let (mut due, mut most_behind) = (Vec::new(), 0);
+        for (library, kept) in self.catalogue.kept_webhooks()? {
+            let done = progress.get(&library).copied().unwrap_or(last);
+            most_behind = most_behind.max(last.saturating_sub(done));
+            let pause = failing.get(&library);
+            if done >= last || pause.is_some_and(|pause| pause.until > Instant::now()) {
+                continue;
+            }
+            let lane = pause.map(|_| Lane {
+                name: "failing".to_owned(),
+                places: FAILING_AT_ONCE,
+            });
+            let owner = library.to_string();
+            due.push(DueWork {
+                name: format!("webhook {library}"),
+                since: kept.since,
+                slot: Slot { owner, lane },
+                task: BehindWebhook {
+                    library,
+                    kept,
+                    done,
+                },
+            });
+        }
+        METRICS.webhooks_behind(most_behind);
+        Ok(due)
+    }
+
+    fn run(&self, webhook: BehindWebhook, work: &Arc<LeasedWork>) -> Result<(), CatalogueError> {
+        self.catalogue.tell_next(&self.sender, &webhook, work)
     }
 }
 
@@ -118,102 +151,35 @@ impl Catalogue {
         Ok(kept.collect())
     }
 
-    /// Delivers events in background threads until [`Catalogue::stop_jobs`].
+    /// Delivers events in the background until [`Catalogue::stop_jobs`].
     pub fn start_webhooks(self: &Arc<Self>) {
-        let catalogue = Arc::clone(self);
-        self.jobs.run_beside(move || {
-            let sender = Sender::new(catalogue.webhooks.private);
-            thread::scope(|scope| {
-                while !catalogue.jobs.are_stopping() {
-                    if let Err(error) = catalogue.deliver(scope, &sender) {
-                        tracing::error!("webhooks: {error}");
-                    }
-                    let busy = lock(&catalogue.webhooks.busy);
-                    let _ = catalogue.webhooks.ended.wait_timeout(busy, PAUSE);
-                }
-            });
-            catalogue.end_lease(DELIVERY, LeaseEnd::Done);
+        self.runner.schedule(Delivery {
+            sender: Sender::new(self.webhooks.private),
+            catalogue: Arc::clone(self),
         });
     }
 
-    /// Starts a turn for every webhook with pending entries, as far as threads are available.
-    fn deliver<'s>(
-        &'s self,
-        scope: &'s Scope<'s, '_>,
-        sender: &'s Sender,
-    ) -> Result<(), CatalogueError> {
-        // One of the processes that share the store delivers all.
-        let Some(lease) = self.lease(DELIVERY)? else {
-            return Ok(());
-        };
-        let last = self.store.last_audited()?;
-        let progress = self.progress()?;
-        let mut most_behind = 0;
-        for (library, kept) in self.kept_webhooks()? {
-            let done = progress.get(&library).copied().unwrap_or(last);
-            most_behind = most_behind.max(last.saturating_sub(done));
-            if done >= last || !self.may_begin(&library) {
-                continue;
-            }
-            let turn = Turn::begin(&self.webhooks, library);
-            let turn = move || {
-                if let Err(error) = self.tell_next(sender, &turn.library, &kept, done, lease) {
-                    tracing::error!("the webhook of {}: {error}", turn.library);
-                    thread::sleep(PAUSE);
-                }
-            };
-            if let Err(error) = thread::Builder::new()
-                .name("lapidary-webhook".to_owned())
-                .spawn_scoped(scope, turn)
-            {
-                tracing::error!("no thread for a webhook: {error}");
-            }
-        }
-        METRICS.webhooks_behind(most_behind);
-        Ok(())
-    }
-
-    /// Whether a webhook can start a turn: not during its turn, while it waits after a failure, or when all places are
-    /// taken.
-    fn may_begin(&self, library: &Library) -> bool {
-        let (busy, failing) = (lock(&self.webhooks.busy), lock(&self.webhooks.failing));
-        let busy_failing = busy
-            .iter()
-            .filter(|library| failing.contains_key(*library))
-            .count();
-        let may_fail = match failing.get(library) {
-            Some(pause) => pause.until <= Instant::now() && busy_failing < FAILING_AT_ONCE,
-            None => true,
-        };
-        may_fail && busy.len() < AT_ONCE && !busy.contains(library)
-    }
-
-    /// Delivers the first event after entry `done` of the audit log, unless a turn's worth of entries has none.
+    /// Delivers the first event that the webhook has not been told, unless a turn's worth of entries has none.
     fn tell_next(
         &self,
         sender: &Sender,
-        library: &Library,
-        kept: &Kept,
-        done: u64,
-        lease: u64,
+        BehindWebhook {
+            library,
+            kept,
+            done,
+        }: &BehindWebhook,
+        work: &LeasedWork,
     ) -> Result<(), CatalogueError> {
-        let reached = self.tell(sender, library, kept, done)?;
+        let reached = self.tell(sender, library, kept, *done)?;
         // If the webhook was set again in the meantime, its new starting point stays.
         let _changing = self.changing_settings();
-        if reached > done
-            && self
-                .kept_webhooks()?
-                .get(library)
-                .is_some_and(|now| now.secret == kept.secret)
-        {
-            let progress = [put(Table::WebhookProgress, library.as_str(), &reached)];
-            match self.store.sharing() {
-                // If another process delivers now, it will send the event again.
-                Some(sharing) => {
-                    sharing.apply_under(DELIVERY, lease, &Actor::Local, &progress, &[])?;
-                }
-                None => self.store.apply(&Actor::Local, &progress, &[])?,
-            }
+        let now = self.kept_webhooks()?;
+        let is_as_before = now
+            .get(library)
+            .is_some_and(|now| now.secret == kept.secret);
+        if reached > *done && is_as_before {
+            // If another process delivers now, it will send the event again.
+            work.apply(&[put(Table::WebhookProgress, library.as_str(), &reached)])?;
         }
         Ok(())
     }

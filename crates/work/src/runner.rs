@@ -1,0 +1,305 @@
+//! The work of a process.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use lapidary_store::{LeaseEnd, RowChange, Store, StoreError};
+
+use crate::lease::LEASE;
+use crate::queue::{Slot, WorkKind, WorkQueue};
+use crate::{Lease, Stop, lock};
+
+/// How often to renew a lease.
+const RENEWAL: Duration = Duration::from_secs(2);
+
+/// Does the work of a process.
+pub struct Runner {
+    store: Arc<dyn Store>,
+    pub(crate) registry: Mutex<Registry>,
+    /// Signals that the registry has changed.
+    pub(crate) changed: Condvar,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+/// What is being done.
+#[derive(Default)]
+pub(crate) struct Registry {
+    works: BTreeMap<String, RunningWork>,
+    /// How many pieces of work of each kind have ended.
+    ended: BTreeMap<&'static str, u64>,
+    pub(crate) is_stopping: bool,
+}
+
+impl Registry {
+    /// The work of a kind.
+    pub(crate) fn of(&self, kind: &'static str) -> impl Iterator<Item = &RunningWork> {
+        self.works.values().filter(move |work| work.kind == kind)
+    }
+
+    /// How much work of a kind has ended.
+    pub(crate) fn ended(&self, kind: &str) -> u64 {
+        self.ended.get(kind).copied().unwrap_or_default()
+    }
+}
+
+/// Work that is being done.
+pub(crate) struct RunningWork {
+    /// Empty if it was begun by hand.
+    kind: &'static str,
+    pub(crate) slot: Slot,
+    pub(crate) since: Instant,
+    pub(crate) stop: Arc<Stop>,
+}
+
+impl Runner {
+    /// Creates the runner of a process.
+    #[must_use]
+    pub fn new(store: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            registry: Mutex::default(),
+            changed: Condvar::new(),
+            threads: Mutex::default(),
+        })
+    }
+
+    /// The store in which the work is.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// Begins work that only one may do; `None` if it is being done, here or elsewhere, or everything is to stop.
+    pub fn begin(self: &Arc<Self>, name: &str) -> Result<Option<LeasedWork>, StoreError> {
+        self.begin_in("", name, Slot::default(), None)
+    }
+
+    /// Begins work of a kind, under the `common` lease of the kind or one of its own.
+    pub(crate) fn begin_in(
+        self: &Arc<Self>,
+        kind: &'static str,
+        name: &str,
+        slot: Slot,
+        common: Option<&Arc<Lease>>,
+    ) -> Result<Option<LeasedWork>, StoreError> {
+        let Some(mut entry) = Entry::register(self, kind, name, slot) else {
+            return Ok(None);
+        };
+        let lease = match common {
+            Some(lease) => Some(Arc::clone(lease)),
+            None => Lease::take(&self.store, name)?.map(Arc::new),
+        };
+        entry.is_begun = lease.is_some();
+        Ok(lease.map(|lease| LeasedWork { lease, entry }))
+    }
+
+    /// Whether this work is being done here.
+    #[must_use]
+    pub fn has(&self, name: &str) -> bool {
+        lock(&self.registry).works.contains_key(name)
+    }
+
+    /// Pauses work, if it is done here: it ends soon, and may still write down what it has done.
+    pub fn end(&self, name: &str) {
+        if let Some(stop) = self.stop_of(name) {
+            stop.end();
+        }
+    }
+
+    /// Cancels work, wherever it is done. Once this returns, it changes no rows any more.
+    pub fn revoke(&self, name: &str) {
+        if let Some(stop) = self.stop_of(name) {
+            stop.drop_it();
+        }
+        let Some(sharing) = self.store.sharing() else {
+            return;
+        };
+        if let Err(error) = sharing.end_lease(name, "-", LeaseEnd::Revoked) {
+            tracing::warn!("the lease of '{name}' ends only in some seconds: {error}");
+        }
+    }
+
+    fn stop_of(&self, name: &str) -> Option<Arc<Stop>> {
+        let registry = lock(&self.registry);
+        registry
+            .works
+            .get(name)
+            .map(|running| Arc::clone(&running.stop))
+    }
+
+    /// Does work of a kind whenever it is due, in the background, until everything is to stop.
+    pub fn schedule(self: &Arc<Self>, kind: impl WorkKind) {
+        let queue = WorkQueue::new(self, kind);
+        self.beside(move || queue.run());
+    }
+
+    /// Does something else in the background, until it sees that it [must stop](Runner::is_stopping).
+    pub fn beside(&self, work: impl FnOnce() + Send + 'static) {
+        let mut threads = lock(&self.threads);
+        threads.retain(|thread| !thread.is_finished());
+        threads.push(thread::spawn(work));
+    }
+
+    /// Whether everything is to stop.
+    #[must_use]
+    pub fn is_stopping(&self) -> bool {
+        lock(&self.registry).is_stopping
+    }
+
+    /// Waits this long, or until everything is to stop. Returns whether it goes on.
+    pub fn sleep(&self, time: Duration) -> bool {
+        let (registry, _) = self
+            .changed
+            .wait_timeout_while(lock(&self.registry), time, |registry| !registry.is_stopping)
+            .unwrap_or_else(PoisonError::into_inner);
+        !registry.is_stopping
+    }
+
+    /// Tells everything to stop. What is done resumes when the store is served again.
+    pub fn stop(&self) {
+        let mut registry = lock(&self.registry);
+        registry.is_stopping = true;
+        self.changed.notify_all();
+        for running in registry.works.values() {
+            running.stop.end();
+        }
+    }
+
+    /// Waits until everything has stopped.
+    pub fn join(&self) {
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        for thread in threads {
+            // One that panicked has said so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// The entry of some work in the registry, until it is dropped.
+struct Entry {
+    runner: Arc<Runner>,
+    kind: &'static str,
+    name: String,
+    stop: Arc<Stop>,
+    is_begun: bool,
+}
+
+impl Entry {
+    fn register(runner: &Arc<Runner>, kind: &'static str, name: &str, slot: Slot) -> Option<Self> {
+        let stop = Arc::new(Stop::default());
+        let mut registry = lock(&runner.registry);
+        if registry.is_stopping || registry.works.contains_key(name) {
+            return None;
+        }
+        let running = RunningWork {
+            kind,
+            slot,
+            since: Instant::now(),
+            stop: Arc::clone(&stop),
+        };
+        registry.works.insert(name.to_owned(), running);
+        Some(Self {
+            runner: Arc::clone(runner),
+            kind,
+            name: name.to_owned(),
+            stop,
+            is_begun: false,
+        })
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let mut registry = lock(&self.runner.registry);
+        registry.works.remove(&self.name);
+        if self.is_begun {
+            *registry.ended.entry(self.kind).or_default() += 1;
+        }
+        self.runner.changed.notify_all();
+    }
+}
+
+/// Work that nobody else does until this is dropped.
+pub struct LeasedWork {
+    // Ends before the name is free again here.
+    lease: Arc<Lease>,
+    entry: Entry,
+}
+
+impl LeasedWork {
+    /// Its name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.entry.name
+    }
+
+    /// What tells it to stop.
+    #[must_use]
+    pub fn stop(&self) -> &Arc<Stop> {
+        &self.entry.stop
+    }
+
+    /// Changes rows in one step. Returns whether it did; not if the work was cancelled or goes on elsewhere, and then it never
+    /// will again.
+    pub fn apply(&self, changes: &[RowChange]) -> Result<bool, StoreError> {
+        let stop = self.stop();
+        let applied = stop.unless_dropped(|| self.lease.apply(changes));
+        let applied = applied.transpose()?.unwrap_or_default();
+        if !applied {
+            stop.drop_it();
+        }
+        Ok(applied)
+    }
+
+    /// Keeps the lease while `task` is done. `look` is called at once and every two seconds, and `stopped` as soon as the task
+    /// is told to stop, or is done.
+    pub fn keep_during<T>(
+        &self,
+        look: impl FnMut() + Send,
+        stopped: impl FnOnce() + Send,
+        task: impl FnOnce() -> T,
+    ) -> T {
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                self.keep(look);
+                stopped();
+            });
+            // Also if it panics: the thread above goes on until it is told.
+            let _end = EndOnDrop(self.stop());
+            task()
+        })
+    }
+
+    fn keep(&self, mut look: impl FnMut()) {
+        let mut renewed = Instant::now();
+        loop {
+            look();
+            if !self.stop().sleep(RENEWAL) {
+                return;
+            }
+            let asked = Instant::now();
+            match self.lease.renew() {
+                Ok(true) => renewed = asked,
+                Ok(false) => self.stop().drop_it(),
+                Err(error) => {
+                    tracing::warn!("the lease of '{}' is not renewed: {error}", self.name());
+                }
+            }
+            // Nobody else does it before that.
+            if renewed.elapsed() >= LEASE {
+                self.stop().drop_it();
+            }
+        }
+    }
+}
+
+/// Ends work when it is dropped.
+struct EndOnDrop<'s>(&'s Stop);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.end();
+    }
+}

@@ -1,0 +1,68 @@
+//! Telling work to stop.
+
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::lock;
+
+/// Tells work to stop.
+#[derive(Debug, Default)]
+pub struct Stop {
+    told: Mutex<Told>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Told {
+    #[default]
+    GoOn,
+    /// End soon, and keep what was done.
+    End,
+    /// Change nothing any more.
+    Drop,
+}
+
+impl Stop {
+    fn tell(&self, what: Told) {
+        let mut told = lock(&self.told);
+        *told = what.max(*told);
+        self.changed.notify_all();
+    }
+
+    /// Tells it to end soon. It may still write down what it has done.
+    pub fn end(&self) {
+        self.tell(Told::End);
+    }
+
+    /// Once this returns, it changes nothing any more.
+    pub fn drop_it(&self) {
+        self.tell(Told::Drop);
+    }
+
+    /// Whether it was told to stop.
+    #[must_use]
+    pub fn is_stopped(&self) -> bool {
+        *lock(&self.told) != Told::GoOn
+    }
+
+    /// Whether it may change nothing any more.
+    #[must_use]
+    pub fn is_dropped(&self) -> bool {
+        *lock(&self.told) == Told::Drop
+    }
+
+    /// Waits this long, or until it is stopped. Returns whether it goes on.
+    pub fn sleep(&self, time: Duration) -> bool {
+        let (told, _) = self
+            .changed
+            .wait_timeout_while(lock(&self.told), time, |told| *told == Told::GoOn)
+            .unwrap_or_else(PoisonError::into_inner);
+        *told == Told::GoOn
+    }
+
+    /// Makes a change, unless nothing may be changed any more.
+    pub(crate) fn unless_dropped<T>(&self, change: impl FnOnce() -> T) -> Option<T> {
+        let told = lock(&self.told);
+        (*told != Told::Drop).then(change)
+    }
+}
