@@ -126,7 +126,7 @@ pub struct Catalogue {
     allowances: allow_lists::AllowancesRead,
     trust: libraries::TrustRead,
     backups: Backups,
-    webhooks: webhooks::Webhooks,
+    webhooks: webhooks::LocalWebhooks,
     client_recipe: Option<RecipeName>,
     changing_settings: Mutex<()>,
     /// Books that are checked and added in one step ([`gate`]).
@@ -188,7 +188,7 @@ impl Catalogue {
             allowances: allow_lists::AllowancesRead::default(),
             trust: libraries::TrustRead::default(),
             backups: Backups::Nowhere,
-            webhooks: webhooks::Webhooks::default(),
+            webhooks: webhooks::LocalWebhooks::default(),
             client_recipe: None,
             changing_settings: Mutex::default(),
             gate_queue: gate_queue::GateQueue::default(),

@@ -10,12 +10,12 @@ use rayon::prelude::*;
 use url::Url;
 
 use super::Gone;
-use super::frontier::{Fault, Known, Queued, Seen};
+use super::frontier::{KnownAddress, QueuedEntry, Seen};
 use super::run::{Harvest, ROWS, Watched};
 use super::walk::is_guess;
-use super::web::{Found, Validators};
+use super::web::{Download, Validators};
 use super::{Entry, HarvestError, Kind, Reason};
-use lapidary_catalogue::api::Outcome;
+use lapidary_catalogue::api::{Added, Outcome, SourceError};
 use lapidary_catalogue::{CatalogueError, Content, Gate, NewEntry};
 use lapidary_common::description::Description;
 use lapidary_common::error::Classified as _;
@@ -35,9 +35,9 @@ static READING: Mutex<()> = Mutex::new(());
 
 /// A file that was fetched, to be read and added.
 pub(super) struct Book {
-    pub(super) queued: Queued,
-    pub(super) known: Known,
-    pub(super) found: Found,
+    pub(super) queued: QueuedEntry,
+    pub(super) known: KnownAddress,
+    pub(super) found: Download,
     pub(super) digest: String,
 }
 
@@ -108,7 +108,7 @@ impl Harvest<'_> {
             match read {
                 Ok(parts) if self.is_twin(&book, &parts, &mut texts, rows)? => {
                     self.tally().unchanged += 1;
-                    rows.push(self.frontier.put_known(&Known {
+                    rows.push(self.frontier.put_known(&KnownAddress {
                         state: Seen::Page,
                         ..book.known
                     }));
@@ -118,70 +118,22 @@ impl Harvest<'_> {
                     self.refuse_entry(&book.queued, book.known, Reason::TooLarge, why, rows);
                 }
                 Ok(parts) => {
-                    let is_archive = parts.len() > 1;
-                    let mut ids = Vec::new();
-                    for lapidary_extract::Book { name, read } in parts {
-                        let name = name.filter(|_| is_archive);
-                        ids.push(match read {
-                            Ok(read) => {
-                                let entry =
-                                    self.entry(&book.queued.entry, name.as_deref(), read)?;
-                                let id = entry.key.id.clone();
-                                entries.push(entry);
-                                Ok(id)
-                            }
-                            Err(why) => Err((Reason::BadBook, of_part(name.as_deref(), &why))),
-                        });
-                    }
+                    let ids = self.entries_of(&book.queued.entry, parts, &mut entries)?;
                     files.push((book, ids));
                 }
                 Err(error @ ExtractError::Busy { .. }) => {
                     self.try_again(book.queued, book.known, &error.to_string(), None, rows);
                 }
-                Err(error) => self.refuse_entry(
-                    &book.queued,
-                    book.known,
-                    Reason::BadBook,
-                    error.to_string(),
-                    rows,
-                ),
-            }
-        }
-        let mut added = self
-            .source
-            .editor_of_definer(self.editor)
-            .books()
-            .add_some(entries)
-            .into_iter();
-        for (book, ids) in files {
-            let (mut kept, mut refused) = (Vec::new(), Vec::new());
-            for id in ids {
-                let added = id.map(|id| added.next().map(|added| (id, added)));
-                match added {
-                    Err(why) => refused.push(why),
-                    Ok(None) => {}
-                    Ok(Some((id, Ok(added)))) => {
-                        let tally = self.tally();
-                        let is_unchanged = added.outcome == Outcome::Unchanged;
-                        *if is_unchanged {
-                            &mut tally.unchanged
-                        } else {
-                            &mut tally.added
-                        } += 1;
-                        kept.push(id.into());
-                    }
-                    Ok(Some((id, Err(error)))) if error.code().kind().is_input() => {
-                        let is_match = matches!(error, CatalogueError::Matches(_));
-                        let reason = if is_match {
-                            Reason::Matches
-                        } else {
-                            Reason::BadRecord
-                        };
-                        refused.push((reason, of_part(Some(id.as_str()), &error)));
-                    }
-                    Ok(Some((_, Err(error)))) => return Err(error.into()),
+                Err(error) => {
+                    let why = error.to_string();
+                    self.refuse_entry(&book.queued, book.known, Reason::BadBook, why, rows);
                 }
             }
+        }
+        let editor = self.source.editor_of_definer(self.editor);
+        let mut added = editor.books().add_some(entries).into_iter();
+        for (book, ids) in files {
+            let (kept, refused) = self.kept_and_refused(ids, &mut added)?;
             self.settle(book, kept, refused, rows)?;
             let tally = *self.tally();
             (self.watch)(&Watched {
@@ -190,6 +142,63 @@ impl Harvest<'_> {
             });
         }
         Ok(())
+    }
+
+    /// Appends the books of a file to those to add. Returns their ids, or why one cannot be added.
+    fn entries_of(
+        &self,
+        listed: &Entry,
+        parts: Vec<lapidary_extract::Book>,
+        entries: &mut Vec<NewEntry>,
+    ) -> Result<Vec<Result<BookId, Refused>>, HarvestError> {
+        let is_archive = parts.len() > 1;
+        let mut ids = Vec::new();
+        for lapidary_extract::Book { name, read } in parts {
+            let name = name.filter(|_| is_archive);
+            ids.push(match read {
+                Ok(read) => {
+                    let entry = self.entry(listed, name.as_deref(), read)?;
+                    let id = entry.key.id.clone();
+                    entries.push(entry);
+                    Ok(id)
+                }
+                Err(why) => Err((Reason::BadBook, of_part(name.as_deref(), &why))),
+            });
+        }
+        Ok(ids)
+    }
+
+    /// Counts the books of a file, each of which `added` has in turn. Returns the ids of those that are kept, and why others are
+    /// not.
+    fn kept_and_refused(
+        &mut self,
+        ids: Vec<Result<BookId, Refused>>,
+        added: &mut impl Iterator<Item = Result<Added, CatalogueError>>,
+    ) -> Result<(Vec<String>, Vec<Refused>), HarvestError> {
+        let (mut kept, mut refused) = (Vec::new(), Vec::new());
+        for id in ids {
+            match id.map(|id| added.next().map(|added| (id, added))) {
+                Err(why) => refused.push(why),
+                Ok(None) => {}
+                Ok(Some((id, Ok(added)))) => {
+                    if added.outcome == Outcome::Unchanged {
+                        self.tally().unchanged += 1;
+                    } else {
+                        self.tally().added += 1;
+                    }
+                    kept.push(id.into());
+                }
+                Ok(Some((id, Err(error)))) if error.code().kind().is_input() => {
+                    let reason = match error {
+                        CatalogueError::Matches(_) => Reason::Matches,
+                        _ => Reason::BadRecord,
+                    };
+                    refused.push((reason, of_part(Some(id.as_str()), &error)));
+                }
+                Ok(Some((_, Err(error)))) => return Err(error.into()),
+            }
+        }
+        Ok((kept, refused))
     }
 
     /// Whether another page of a site has the same text. `texts` has the addresses of this batch by the digests of their texts.
@@ -276,7 +285,12 @@ impl Harvest<'_> {
     }
 
     /// Notes which books of an archive were refused, though others were added.
-    fn refuse_parts(&mut self, known: &Known, refused: &[Refused], rows: &mut Vec<RowChange>) {
+    fn refuse_parts(
+        &mut self,
+        known: &KnownAddress,
+        refused: &[Refused],
+        rows: &mut Vec<RowChange>,
+    ) {
         let Some((reason, _)) = refused.first() else {
             return;
         };
@@ -300,7 +314,7 @@ impl Harvest<'_> {
             refused: Some((&known.address, &why)),
         });
         let (address, at) = (known.address.clone(), known.at);
-        rows.push(self.frontier.put_fault(&Fault {
+        rows.push(self.frontier.put_fault(&SourceError {
             address,
             reason: *reason,
             why,
@@ -391,7 +405,7 @@ impl Harvest<'_> {
     }
 
     /// Forgets an address, and what is kept of it.
-    fn forget(&mut self, known: &Known, rows: &mut Vec<RowChange>) {
+    fn forget(&mut self, known: &KnownAddress, rows: &mut Vec<RowChange>) {
         rows.push(self.frontier.drop_known(&known.address));
         if let Some(links) = &known.links {
             self.state.kept_bytes = self.state.kept_bytes.saturating_sub(links.bytes());
@@ -402,7 +416,7 @@ impl Harvest<'_> {
     /// The source no longer has a book.
     pub(super) fn lose(
         &mut self,
-        mut known: Known,
+        mut known: KnownAddress,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
         for id in known.ids().filter(|_| !known.gone) {
@@ -429,7 +443,7 @@ impl Harvest<'_> {
     }
 
     /// A book that was gone is there again.
-    pub(super) fn restore(&mut self, known: &mut Known) -> Result<(), HarvestError> {
+    pub(super) fn restore(&mut self, known: &mut KnownAddress) -> Result<(), HarvestError> {
         if mem::take(&mut known.gone) {
             known.ids().try_for_each(|id| self.disable(id, false))?;
         }
@@ -465,7 +479,7 @@ fn of_part(name: Option<&str>, why: &dyn fmt::Display) -> String {
 }
 
 /// The file of a book that was fetched. Its name and encoding are those that the server says.
-pub(super) fn file(found: &mut Found) -> File {
+pub(super) fn file(found: &mut Download) -> File {
     let name = Url::parse(&found.address).ok();
     let name = name
         .as_ref()

@@ -7,7 +7,7 @@ use std::io::Read as _;
 use url::Url;
 
 use super::source::is_of_web;
-use super::web::{Fetched, Found, Validators, Web};
+use super::web::{Download, Fetched, Validators, Web};
 use super::{Entry, Kind, Reason, Source};
 
 /// Fetches an entry from wherever its source is.
@@ -43,7 +43,7 @@ pub(super) fn fetch(
         Ok(_) if bytes.len() as u64 > most => {
             Fetched::Refused(Reason::TooLarge, format!("it is larger than {most} bytes"))
         }
-        Ok(_) => Fetched::Found(Found {
+        Ok(_) => Fetched::Found(Download {
             address: address.clone(),
             bytes,
             content_type: None,

@@ -20,8 +20,9 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::links::KeptLinks;
-use super::walk::Walk;
+use super::walk::NumberWalk;
 use super::{Entry, HarvestError, Reason, SourceLimit, Tally};
+use lapidary_catalogue::api::SourceError;
 use lapidary_catalogue::{Catalogue, CatalogueError, put};
 use lapidary_extract::MainText;
 use lapidary_store::{BookId, Library, Rights, RowChange, Table, Validity};
@@ -42,7 +43,7 @@ pub(super) struct Frontier<'c> {
 
 /// The state of a harvest.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct State {
+pub(super) struct HarvestState {
     /// The number of the current or last run, counted from 1.
     pub(super) run: u64,
     /// The next number in the queue.
@@ -60,7 +61,7 @@ pub(super) struct State {
     pub(super) kept_bytes: u64,
     /// What the run knows of the numbers in a site's addresses.
     #[serde(default)]
-    pub(super) walk: Walk,
+    pub(super) walk: NumberWalk,
     /// Whether a page of the run could not be read.
     pub(super) incomplete: bool,
     /// When the source's own clock says that this run began, and the last complete one.
@@ -77,12 +78,12 @@ pub(super) struct State {
     pub(super) per_second: f64,
     /// The current or last run.
     #[serde(default)]
-    pub(super) last: Option<Run>,
+    pub(super) last: Option<RunRecord>,
 }
 
 /// What some sources have.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Held {
+pub(super) struct QueueTotals {
     /// The addresses in their queues, and those that are known as refused.
     pub(super) queued: u64,
     pub(super) refused: u64,
@@ -92,7 +93,7 @@ pub(super) struct Held {
 
 /// A run.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Run {
+pub(super) struct RunRecord {
     /// Its number, counted from 1.
     pub(super) number: u64,
     pub(super) begun: Timestamp,
@@ -112,21 +113,9 @@ pub(super) struct Run {
     pub(super) error: Option<String>,
 }
 
-/// Why an address failed.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Fault {
-    pub(super) address: String,
-    pub(super) reason: Reason,
-    pub(super) why: String,
-    pub(super) at: Timestamp,
-    /// When it is tried again; never if it was refused.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) next_try: Option<Timestamp>,
-}
-
 /// An entry in the queue.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Queued {
+pub(super) struct QueuedEntry {
     pub(super) entry: Entry,
     /// How many pages lead to it.
     #[serde(default)]
@@ -143,11 +132,11 @@ pub(super) struct Queued {
 }
 
 /// A row of the queue: its key and its value.
-pub(super) type QueueRow = (Vec<u8>, Queued);
+pub(super) type QueueRow = (Vec<u8>, QueuedEntry);
 
 /// What is known of an address.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-pub(super) struct Known {
+pub(super) struct KnownAddress {
     pub(super) address: String,
     /// The last run that listed it.
     pub(super) run: u64,
@@ -182,7 +171,7 @@ pub(super) struct Known {
     pub(super) at: Timestamp,
 }
 
-impl Known {
+impl KnownAddress {
     /// The ids of its books.
     pub(super) fn ids(&self) -> impl Iterator<Item = &String> {
         self.id.iter().chain(&self.more)
@@ -256,7 +245,7 @@ impl<'c> Frontier<'c> {
         Ok(value.map(|value| self.read(&value)).transpose()?)
     }
 
-    pub(super) fn state(&self) -> Result<State, HarvestError> {
+    pub(super) fn state(&self) -> Result<HarvestState, HarvestError> {
         Ok(self.get(&self.key(b's', b""))?.unwrap_or_default())
     }
 
@@ -264,7 +253,7 @@ impl<'c> Frontier<'c> {
     pub(super) fn known<'a>(
         &self,
         addresses: impl Iterator<Item = &'a str>,
-    ) -> Result<Vec<Option<Known>>, HarvestError> {
+    ) -> Result<Vec<Option<KnownAddress>>, HarvestError> {
         let keys: Vec<Vec<u8>> = addresses
             .map(|address| self.address_key(b'k', address))
             .collect();
@@ -290,8 +279,8 @@ impl<'c> Frontier<'c> {
     }
 
     /// What some sources have.
-    pub(super) fn held_by(&self, names: &[BookId]) -> Result<Held, HarvestError> {
-        let mut held = Held::default();
+    pub(super) fn held_by(&self, names: &[BookId]) -> Result<QueueTotals, HarvestError> {
+        let mut held = QueueTotals::default();
         if names.is_empty() {
             return Ok(held);
         }
@@ -305,7 +294,7 @@ impl<'c> Frontier<'c> {
             .into_iter()
             .flatten()
         {
-            let State {
+            let HarvestState {
                 queued,
                 refused,
                 kept_bytes,
@@ -332,12 +321,16 @@ impl<'c> Frontier<'c> {
         &self,
         after: Option<&[u8]>,
         limit: usize,
-    ) -> Result<Vec<(Vec<u8>, Known)>, HarvestError> {
+    ) -> Result<Vec<(Vec<u8>, KnownAddress)>, HarvestError> {
         self.page(b'k', after, limit)
     }
 
     /// Runs, the newest first, before this one.
-    pub(super) fn runs(&self, before: Option<u64>, limit: usize) -> Result<Vec<Run>, HarvestError> {
+    pub(super) fn runs(
+        &self,
+        before: Option<u64>,
+        limit: usize,
+    ) -> Result<Vec<RunRecord>, HarvestError> {
         let after = before.map(|number| self.run_key(number));
         Ok(self
             .page(b'r', after.as_deref(), limit)?
@@ -355,7 +348,7 @@ impl<'c> Frontier<'c> {
         &self,
         after: Option<&str>,
         limit: usize,
-    ) -> Result<Vec<(String, Fault)>, HarvestError> {
+    ) -> Result<Vec<(String, SourceError)>, HarvestError> {
         let (start, after) = (
             self.key(b'e', b"").len(),
             after.map(|after| self.key(b'e', after.as_bytes())),
@@ -377,7 +370,7 @@ impl<'c> Frontier<'c> {
     }
 
     /// The rows of the state, and of the run that it is in.
-    pub(super) fn put_state(&self, state: &State) -> Vec<RowChange> {
+    pub(super) fn put_state(&self, state: &HarvestState) -> Vec<RowChange> {
         let run = state
             .last
             .iter()
@@ -391,7 +384,7 @@ impl<'c> Frontier<'c> {
         RowChange::delete(Table::Harvests, self.run_key(number))
     }
 
-    pub(super) fn put_fault(&self, fault: &Fault) -> RowChange {
+    pub(super) fn put_fault(&self, fault: &SourceError) -> RowChange {
         put(
             Table::Harvests,
             self.address_key(b'e', &fault.address),
@@ -403,7 +396,7 @@ impl<'c> Frontier<'c> {
         RowChange::delete(Table::Harvests, self.address_key(b'e', address))
     }
 
-    pub(super) fn put_known(&self, known: &Known) -> RowChange {
+    pub(super) fn put_known(&self, known: &KnownAddress) -> RowChange {
         put(
             Table::Harvests,
             self.address_key(b'k', &known.address),
@@ -416,14 +409,14 @@ impl<'c> Frontier<'c> {
     }
 
     /// Adds an entry to the end of the queue.
-    pub(super) fn enqueue(&self, state: &mut State, queued: &Queued) -> RowChange {
+    pub(super) fn enqueue(&self, state: &mut HarvestState, queued: &QueuedEntry) -> RowChange {
         let key = self.key(b'q', &state.next.to_be_bytes());
         state.next += 1;
         state.queued += 1;
         put(Table::Harvests, key, queued)
     }
 
-    pub(super) fn dequeue(state: &mut State, key: &[u8]) -> RowChange {
+    pub(super) fn dequeue(state: &mut HarvestState, key: &[u8]) -> RowChange {
         state.queued = state.queued.saturating_sub(1);
         RowChange::delete(Table::Harvests, key)
     }

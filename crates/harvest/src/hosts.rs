@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::robots::Robots;
-use lapidary_work::Stop;
+use lapidary_work::StopSignal;
 
 /// How long a `robots.txt` is believed, as RFC 9309 asks.
 const BELIEVED: Duration = Duration::from_secs(24 * 3_600);
@@ -32,7 +32,7 @@ struct Host {
 }
 
 /// The right to ask a host, until dropped.
-pub(super) struct Turn {
+pub(super) struct HostTurn {
     host: Arc<Mutex<Host>>,
     /// How long nobody asks it afterwards; `None` if it was not asked.
     pub(super) pause: Option<Duration>,
@@ -42,9 +42,9 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Turn {
+impl HostTurn {
     /// Waits for the turn to ask a host; `None` if told to stop, or if it is not free by then.
-    pub(super) fn take(origin: &str, stop: &Stop, until: Option<Instant>) -> Option<Self> {
+    pub(super) fn take(origin: &str, stop: &StopSignal, until: Option<Instant>) -> Option<Self> {
         let host = {
             let mut all = lock(&HOSTS);
             if all.len() > MANY {
@@ -94,7 +94,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for HostTurn {
     fn drop(&mut self) {
         let mut host = lock(&self.host);
         host.is_asked = false;

@@ -8,7 +8,7 @@ use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
 use serde::{Deserialize, Serialize};
 
-use super::frontier::{Known, Queued};
+use super::frontier::{KnownAddress, QueuedEntry};
 use super::run::{Harvest, ROWS};
 use super::web::Validators;
 use super::{Entry, HarvestError, Kind, Source};
@@ -94,8 +94,8 @@ impl Harvest<'_> {
     /// would be the same.
     pub(super) fn kept_links(
         &self,
-        queued: &Queued,
-        known: &Known,
+        queued: &QueuedEntry,
+        known: &KnownAddress,
     ) -> Result<Option<Vec<u8>>, HarvestError> {
         let Some(kept) = known
             .links
@@ -113,7 +113,7 @@ impl Harvest<'_> {
     /// Keeps the entries of a page that was read, if its server will say whether it changed and there is room for them.
     pub(super) fn keep_links(
         &mut self,
-        known: &mut Known,
+        known: &mut KnownAddress,
         (packed, copy): (Option<Vec<u8>>, bool),
         validators: &Validators,
         rows: &mut Vec<RowChange>,
@@ -152,7 +152,7 @@ impl Harvest<'_> {
     /// Queues the entries that are kept of a page. Returns whether it came to the end.
     pub(super) fn list_kept(
         &mut self,
-        queued: &Queued,
+        queued: &QueuedEntry,
         packed: &[u8],
     ) -> Result<bool, HarvestError> {
         let mut some = Vec::new();

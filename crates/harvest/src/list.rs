@@ -47,62 +47,78 @@ fn csv(text: &str) -> Result<Lines<'_>, String> {
         .flexible(true)
         .trim(::csv::Trim::All)
         .from_reader(text.as_bytes());
-    let header = reader.headers().map_err(|error| error.to_string())?.clone();
-    let column = |name: &str| {
-        header
-            .iter()
-            .position(|known| known.eq_ignore_ascii_case(name))
-    };
-    let Some(address) = column("address").or_else(|| column("url")) else {
-        return Err("the first line must name the columns, one of them `address`".to_owned());
-    };
-    let [id, title, authors, language, identifiers, published] = [
-        "id",
-        "title",
-        "authors",
-        "language",
-        "identifiers",
-        "published",
-    ]
-    .map(column);
-    Ok(Box::new(reader.into_records().map(
-        move |record| match record {
-            Err(error) => (
-                error.position().map_or(0, ::csv::Position::line),
-                Err("it is not CSV".to_owned()),
-            ),
-            Ok(record) => {
-                let field = |column: Option<usize>| {
-                    record
-                        .get(column?)
-                        .filter(|value| !value.is_empty())
-                        .map(str::to_owned)
-                };
-                let several = |column| {
-                    let all = field(column).unwrap_or_default();
-                    all.split(';')
-                        .map(str::trim)
-                        .filter(|one| !one.is_empty())
-                        .map(str::to_owned)
-                        .collect()
-                };
-                let (authors, identifiers) = (several(authors), several(identifiers));
-                let line = field(Some(address))
-                    .ok_or_else(|| "it has no address".to_owned())
-                    .map(|address| Line {
-                        address,
-                        id: field(id),
-                        title: field(title),
-                        authors,
-                        language: field(language),
-                        identifiers,
-                        published: field(published)
-                            .and_then(|published| Published::of_file(&published)),
-                    });
-                (record.position().map_or(0, ::csv::Position::line), line)
-            }
-        },
-    )))
+    let header = reader.headers().map_err(|error| error.to_string())?;
+    let columns = Columns::of(header)
+        .ok_or_else(|| "the first line must name the columns, one of them `address`".to_owned())?;
+    let records = reader.into_records().map(move |record| match record {
+        Err(error) => (
+            error.position().map_or(0, ::csv::Position::line),
+            Err("it is not CSV".to_owned()),
+        ),
+        Ok(record) => (
+            record.position().map_or(0, ::csv::Position::line),
+            columns.line(&record),
+        ),
+    });
+    Ok(Box::new(records))
+}
+
+/// Which columns of a table have what.
+struct Columns {
+    address: usize,
+    id: Option<usize>,
+    title: Option<usize>,
+    authors: Option<usize>,
+    language: Option<usize>,
+    identifiers: Option<usize>,
+    published: Option<usize>,
+}
+
+impl Columns {
+    fn of(header: &::csv::StringRecord) -> Option<Self> {
+        let column = |name: &str| {
+            let mut names = header.iter();
+            names.position(|known| known.eq_ignore_ascii_case(name))
+        };
+        Some(Self {
+            address: column("address").or_else(|| column("url"))?,
+            id: column("id"),
+            title: column("title"),
+            authors: column("authors"),
+            language: column("language"),
+            identifiers: column("identifiers"),
+            published: column("published"),
+        })
+    }
+
+    fn line(&self, record: &::csv::StringRecord) -> Result<Line, String> {
+        let address = field(record, Some(self.address));
+        Ok(Line {
+            address: address.ok_or_else(|| "it has no address".to_owned())?,
+            id: field(record, self.id),
+            title: field(record, self.title),
+            authors: several(record, self.authors),
+            language: field(record, self.language),
+            identifiers: several(record, self.identifiers),
+            published: field(record, self.published)
+                .and_then(|published| Published::of_file(&published)),
+        })
+    }
+}
+
+fn field(record: &::csv::StringRecord, column: Option<usize>) -> Option<String> {
+    let value = record.get(column?).filter(|value| !value.is_empty());
+    value.map(str::to_owned)
+}
+
+/// The parts of a field, which semicolons separate.
+fn several(record: &::csv::StringRecord, column: Option<usize>) -> Vec<String> {
+    let all = field(record, column).unwrap_or_default();
+    let parts = all.split(';').map(str::trim);
+    parts
+        .filter(|part| !part.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 fn entry(page: &Page<'_>, mut line: Line) -> Option<Entry> {

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::mem;
 use std::sync::Arc;
 
-use super::frontier::{Held, Known, Queued, Seen};
+use super::frontier::{KnownAddress, QueueTotals, QueuedEntry, Seen};
 use super::kind::Page;
 use super::links::Packing;
 use super::pages::entries;
 use super::run::{Harvest, ROWS};
 use super::sources::Sources as _;
-use super::web::Found;
+use super::web::Download;
 use super::{Entry, HarvestError, Kind, Mark, Source, SourceLimit, Unusable};
 use lapidary_store::{BookId, RowChange};
 
@@ -33,7 +33,7 @@ pub(super) struct OfKey {
     pub(super) most: u64,
     /// The others, and what they have.
     others: Vec<BookId>,
-    pub(super) held: Held,
+    pub(super) held: QueueTotals,
 }
 
 impl OfKey {
@@ -41,7 +41,7 @@ impl OfKey {
         Self {
             most,
             others: Vec::new(),
-            held: Held::default(),
+            held: QueueTotals::default(),
         }
     }
 }
@@ -50,8 +50,8 @@ impl Harvest<'_> {
     /// Queues what a page lists. The inner error is what is wrong with the page.
     pub(super) fn list(
         &mut self,
-        queued: &Queued,
-        found: &Found,
+        queued: &QueuedEntry,
+        found: &Download,
     ) -> Result<Result<Listed, String>, HarvestError> {
         let source = self.source.clone();
         let since = self.state.since.clone();
@@ -104,7 +104,11 @@ impl Harvest<'_> {
     }
 
     /// Queues entries of a page.
-    pub(super) fn queue(&mut self, entries: Vec<Entry>, page: &Queued) -> Result<(), HarvestError> {
+    pub(super) fn queue(
+        &mut self,
+        entries: Vec<Entry>,
+        page: &QueuedEntry,
+    ) -> Result<(), HarvestError> {
         let mut rows = Vec::new();
         self.measure_others()?;
         self.consider(entries, page.depth + 1, &mut rows)?;
@@ -136,7 +140,7 @@ impl Harvest<'_> {
     fn consider_one(
         &mut self,
         entry: Entry,
-        known: Option<Known>,
+        known: Option<KnownAddress>,
         depth: u32,
         rows: &mut Vec<RowChange>,
     ) {
@@ -176,7 +180,7 @@ impl Harvest<'_> {
                     rows.push(self.frontier.drop_fault(&known.address));
                 }
                 known.state = Seen::Queued;
-                let queued = Queued {
+                let queued = QueuedEntry {
                     entry,
                     depth,
                     tries: 0,
@@ -228,7 +232,7 @@ impl Harvest<'_> {
 
     /// Whether the sources of the key may have one more address. Those that can be fetched wait for that, and only for a while. What
     /// cannot be used costs its source nothing and stays, so it needs room besides all that was refused.
-    fn has_room_for(&self, entry: &Entry, known: &Known) -> bool {
+    fn has_room_for(&self, entry: &Entry, known: &KnownAddress) -> bool {
         let Some(OfKey { most, held, .. }) = &self.of_key else {
             return true;
         };

@@ -167,51 +167,61 @@ fn dublin_core(dc: Node<'_, '_>) -> (Description, Option<String>) {
 
 /// What a MARC 21 record says of a book, and where it is.
 fn marc(marc: Node<'_, '_>) -> (Description, Option<String>) {
-    let fields = |tag: &'static str| {
-        marc.descendants()
-            .filter(move |node| node.attribute("tag") == Some(tag))
-    };
-    let parts = |field: Node<'_, '_>, codes: &'static str| -> Vec<String> {
-        let is_part = |node: &Node<'_, '_>| {
-            node.attribute("code")
-                .is_some_and(|code| codes.contains(code))
-        };
-        texts(field.children().filter(is_part)).collect()
-    };
-    let firsts = |tag| fields(tag).filter_map(|field| parts(field, "a").into_iter().next());
-    // Cataloguers end each part with what separates it from the next.
-    let plain = |text: String| {
-        text.trim_end_matches([' ', '/', ':', ';', ',', '='])
-            .to_owned()
-    };
-    let title = fields("245")
+    let title = marc_fields(marc, "245")
         .next()
-        .map(|field| plain(parts(field, "abnp").join(" ")));
-    let coded = fields("008").filter_map(|field| field.text()?.get(35..38).map(str::to_owned));
-    let is_language = |code: &String| {
-        code.len() == 3
-            && code.bytes().all(|c| c.is_ascii_lowercase())
-            && !["und", "mul", "zxx"].contains(&code.as_str())
-    };
+        .map(|field| without_separator(&marc_parts(field, "abnp").join(" ")));
+    let authors = marc_firsts(marc, "100").chain(marc_firsts(marc, "700"));
+    let coded = marc_fields(marc, "008").filter_map(|field| field.text()?.get(35..38));
     // What follows an ISBN says which edition it is of.
-    let isbn = |text: String| text.split_whitespace().next().map(str::to_owned);
+    let isbns = marc_firsts(marc, "020")
+        .filter_map(|isbn| isbn.split_whitespace().next().map(str::to_owned));
+    let identifiers = isbns.chain(marc_firsts(marc, "024"));
     let description = Description {
         title: title.filter(|title| !title.is_empty()),
-        authors: firsts("100").chain(firsts("700")).map(plain).collect(),
-        language: firsts("041").chain(coded).find(is_language),
-        identifiers: firsts("020")
-            .filter_map(isbn)
-            .chain(firsts("024"))
-            .filter(|of| !is_web(of))
-            .collect(),
-        published: fields("008").find_map(|field| Published::of_file(field.text()?.get(7..11)?)),
+        authors: authors.map(|author| without_separator(&author)).collect(),
+        language: marc_firsts(marc, "041")
+            .chain(coded.map(str::to_owned))
+            .find(|code| is_language(code)),
+        identifiers: identifiers.filter(|of| !is_web(of)).collect(),
+        published: marc_fields(marc, "008")
+            .find_map(|field| Published::of_file(field.text()?.get(7..11)?)),
     };
-    (
-        description,
-        fields("856")
-            .flat_map(|field| parts(field, "u"))
-            .find(|link| is_web(link)),
-    )
+    let mut links = marc_fields(marc, "856").flat_map(|field| marc_parts(field, "u"));
+    (description, links.find(|link| is_web(link)))
+}
+
+fn marc_fields<'a, 'd: 'a>(
+    marc: Node<'a, 'd>,
+    tag: &'static str,
+) -> impl Iterator<Item = Node<'a, 'd>> {
+    marc.descendants()
+        .filter(move |node| node.attribute("tag") == Some(tag))
+}
+
+/// The subfields of a field that have one of these codes.
+fn marc_parts(field: Node<'_, '_>, codes: &str) -> Vec<String> {
+    let parts = field.children().filter(|node| {
+        node.attribute("code")
+            .is_some_and(|code| codes.contains(code))
+    });
+    texts(parts).collect()
+}
+
+/// The first subfield `a` of each field.
+fn marc_firsts(marc: Node<'_, '_>, tag: &'static str) -> impl Iterator<Item = String> {
+    marc_fields(marc, tag).filter_map(|field| marc_parts(field, "a").into_iter().next())
+}
+
+/// Cataloguers end each part with what separates it from the next.
+fn without_separator(text: &str) -> String {
+    text.trim_end_matches([' ', '/', ':', ';', ',', '='])
+        .to_owned()
+}
+
+fn is_language(code: &str) -> bool {
+    code.len() == 3
+        && code.bytes().all(|c| c.is_ascii_lowercase())
+        && !["und", "mul", "zxx"].contains(&code)
 }
 
 /// The texts of nodes, without blanks around them; those without text are left out.

@@ -60,65 +60,63 @@ fn nameless(page: &Page<'_>, at: usize) -> String {
 
 /// A book, or else the pages that an entry leads to. An entry that leads to nothing is a book without a file.
 fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>, at: usize) -> Vec<Entry> {
-    let links: Vec<_> = children(entry, "link").collect();
-    let acquisitions = || {
-        links.iter().filter(|link| {
-            link.attribute("rel")
-                .is_some_and(|rel| rel.starts_with(ACQUISITION))
-        })
-    };
-    let of = |link: &Node<'_, '_>| {
-        Some((
-            link.attribute("type").map(str::to_owned),
-            page.link(link.attribute("href")?)?,
-        ))
-    };
-    let offers: Offers = acquisitions()
-        .filter(|link| link.attribute("rel").is_some_and(is_file))
-        .filter_map(of)
+    let acquisitions: Vec<_> = children(entry, "link")
+        .filter(|link| attribute(*link, "rel").starts_with(ACQUISITION))
         .collect();
-    let text = |name| {
-        children(entry, name)
-            .find_map(|node| node.text())
-            .map(|text| text.trim().to_owned())
-    };
+    let offers: Offers = acquisitions
+        .iter()
+        .filter(|link| is_file(attribute(**link, "rel")))
+        .filter_map(|link| {
+            let kind = link.attribute("type").map(str::to_owned);
+            Some((kind, page.link(link.attribute("href")?)?))
+        })
+        .collect();
     if let Some(address) = offers.best(page) {
-        let authors =
-            children(entry, "author").filter_map(|author| children(author, "name").next()?.text());
-        let description = Description {
-            title: text("title"),
-            authors: authors.map(|name| name.trim().to_owned()).collect(),
-            language: text("language"),
-            identifiers: children(entry, "identifier")
-                .filter_map(|node| node.text())
-                .map(str::to_owned)
-                .collect(),
-            published: text("issued").and_then(|issued| Published::of_file(&issued)),
-        };
         return vec![Entry {
-            id: text("id"),
-            version: text("updated"),
-            description,
+            id: text_of(entry, "id"),
+            version: text_of(entry, "updated"),
+            description: atom_description(entry),
             ..Entry::book(address)
         }];
     }
-    let kind = |link: &Node<'_, '_>| link.attribute("type").unwrap_or_default().to_owned();
-    let is_catalogue = |link: &&Node<'_, '_>| kind(link).starts_with("application/atom+xml");
-    let pages = links
-        .iter()
-        .filter(is_catalogue)
+    let pages = children(entry, "link")
+        .filter(|link| attribute(*link, "type").starts_with("application/atom+xml"))
         .filter_map(|link| page.link(link.attribute("href")?));
     let mut listed: Vec<Entry> = pages.map(Entry::page).collect();
     // The whole entry may be elsewhere.
     let is_whole = entry.parent_element().is_none()
-        || !links.iter().any(|link| kind(link).contains("type=entry"));
-    if listed.is_empty() || acquisitions().next().is_some() && is_whole {
-        let name = text("id")
-            .or_else(|| text("title"))
+        || !children(entry, "link").any(|link| attribute(link, "type").contains("type=entry"));
+    if listed.is_empty() || !acquisitions.is_empty() && is_whole {
+        let name = text_of(entry, "id")
+            .or_else(|| text_of(entry, "title"))
             .unwrap_or_else(|| nameless(page, at));
         listed.extend(offers.unusable(page, name, NO_FILE));
     }
     listed
+}
+
+fn atom_description(entry: Node<'_, '_>) -> Description {
+    let authors =
+        children(entry, "author").filter_map(|author| children(author, "name").next()?.text());
+    let identifiers = children(entry, "identifier").filter_map(|node| node.text());
+    Description {
+        title: text_of(entry, "title"),
+        authors: authors.map(|name| name.trim().to_owned()).collect(),
+        language: text_of(entry, "language"),
+        identifiers: identifiers.map(str::to_owned).collect(),
+        published: text_of(entry, "issued").and_then(|issued| Published::of_file(&issued)),
+    }
+}
+
+/// The text of the first element of this name that has one.
+fn text_of(entry: Node<'_, '_>, name: &'static str) -> Option<String> {
+    let text = children(entry, name).find_map(|node| node.text());
+    text.map(|text| text.trim().to_owned())
+}
+
+/// An attribute, or nothing.
+fn attribute<'a>(node: Node<'a, '_>, name: &str) -> &'a str {
+    node.attribute(name).unwrap_or_default()
 }
 
 fn children<'a, 'd: 'a>(

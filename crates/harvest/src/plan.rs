@@ -97,12 +97,12 @@ pub(super) struct Beat {
 
 /// When a source runs.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Plan {
+pub(super) struct RunPlan {
     pub(super) planned: Option<PlannedRun>,
     pub(super) beat: Option<Beat>,
 }
 
-impl Plan {
+impl RunPlan {
     /// Whether it runs somewhere.
     pub(super) fn is_running(&self) -> bool {
         self.beat.as_ref().is_some_and(|beat| {
@@ -128,8 +128,8 @@ impl Plan {
 }
 
 /// The plans of all sources that have one, by name.
-pub(super) fn plans(catalogue: &Catalogue) -> Result<BTreeMap<String, Plan>, HarvestError> {
-    let mut plans = BTreeMap::<String, Plan>::new();
+pub(super) fn plans(catalogue: &Catalogue) -> Result<BTreeMap<String, RunPlan>, HarvestError> {
+    let mut plans = BTreeMap::<String, RunPlan>::new();
     each(catalogue, b'w', |name, planned| {
         plans.entry(name).or_default().planned = Some(planned)
     })?;
@@ -158,8 +158,8 @@ pub(super) fn end_all(by: &Editor<'_>) -> Result<(), HarvestError> {
 }
 
 /// The plan of a source.
-pub(super) fn plan(catalogue: &Catalogue, name: &BookId) -> Result<Plan, HarvestError> {
-    Ok(Plan {
+pub(super) fn plan(catalogue: &Catalogue, name: &BookId) -> Result<RunPlan, HarvestError> {
+    Ok(RunPlan {
         planned: get(catalogue, &key(b'w', name.as_str()))?,
         beat: get(catalogue, &key(b'b', name.as_str()))?,
     })

@@ -5,9 +5,10 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::Reason;
-use super::frontier::{Fault, Known, Queued, Seen};
+use super::frontier::{KnownAddress, QueuedEntry, Seen};
 use super::run::{Harvest, Watched};
 use super::walk::is_guess;
+use lapidary_catalogue::api::SourceError;
 use lapidary_store::RowChange;
 
 /// How often an address is tried before it is refused.
@@ -16,8 +17,8 @@ const TRIES: u32 = 5;
 impl Harvest<'_> {
     pub(super) fn refuse_entry(
         &mut self,
-        queued: &Queued,
-        mut known: Known,
+        queued: &QueuedEntry,
+        mut known: KnownAddress,
         reason: Reason,
         why: String,
         rows: &mut Vec<RowChange>,
@@ -36,7 +37,7 @@ impl Harvest<'_> {
 
     pub(super) fn refuse(
         &mut self,
-        mut known: Known,
+        mut known: KnownAddress,
         reason: Reason,
         why: String,
         rows: &mut Vec<RowChange>,
@@ -57,8 +58,8 @@ impl Harvest<'_> {
         self.state.refused += u64::from(!known.is_refused());
         (known.state, known.at) = (Seen::Refused(reason), Timestamp::now());
         rows.push(self.frontier.put_known(&known));
-        let Known { address, at, .. } = known;
-        rows.push(self.frontier.put_fault(&Fault {
+        let KnownAddress { address, at, .. } = known;
+        rows.push(self.frontier.put_fault(&SourceError {
             address,
             reason,
             why,
@@ -80,8 +81,8 @@ impl Harvest<'_> {
     /// Puts an entry at the end of the queue, with a pause that doubles, or refuses it after several attempts.
     pub(super) fn try_again(
         &mut self,
-        mut queued: Queued,
-        known: Known,
+        mut queued: QueuedEntry,
+        known: KnownAddress,
         why: &str,
         wait: Option<Duration>,
         rows: &mut Vec<RowChange>,
@@ -104,7 +105,7 @@ impl Harvest<'_> {
         let pause = wait.unwrap_or_default().max(pause / 2 + chance);
         queued.due = Timestamp::now().checked_add(pause).ok();
         let (address, at) = (queued.entry.address.clone(), Timestamp::now());
-        let fault = Fault {
+        let fault = SourceError {
             address,
             reason: Reason::Unanswered,
             why: why.to_owned(),

@@ -8,14 +8,16 @@ use jiff::Timestamp;
 
 use super::books::{Book, digest};
 use super::fetch::fetch;
-use super::frontier::{Frontier, Known, QueueRow, Queued, Run, Seen, State};
+use super::frontier::{
+    Frontier, HarvestState, KnownAddress, QueueRow, QueuedEntry, RunRecord, Seen,
+};
 use super::links::reading_of;
 use super::listed::{Listed, OfKey};
 use super::plan::{drop_planned, put_beat};
 use super::sources::{Sources as _, lease_of};
-use super::walk::{Walk, is_guess};
-use super::web::{Fetched, Validators, Web};
-use super::{HarvestError, Quotas, Reason, Source, Tally};
+use super::walk::{NumberWalk, is_guess};
+use super::web::{Download, Fetched, Validators, Web};
+use super::{Entry, HarvestError, Quotas, Reason, Source, Tally};
 use lapidary_catalogue::Editor;
 use lapidary_catalogue::metrics::METRICS;
 use lapidary_common::random::Random;
@@ -60,7 +62,7 @@ pub struct Harvest<'c> {
     pub(super) limits: Limits,
     /// What reads its pages and books.
     pub(super) readers: Arc<Readers>,
-    pub(super) state: State,
+    pub(super) state: HarvestState,
     /// The queue has nothing up to this key. Deleted rows are slow to read past.
     front: Option<Vec<u8>>,
     /// Whether the batch begins there.
@@ -71,7 +73,7 @@ pub struct Harvest<'c> {
     pub(super) watch: &'c mut dyn FnMut(&Watched<'_>),
     pub(super) work: Arc<LeasedWork>,
     /// What the metrics know of the run.
-    counted: Run,
+    counted: RunRecord,
     /// What counts its books.
     quotas: Option<Quotas>,
     /// The sources of the key that defined it, unless it is an administrator's.
@@ -245,11 +247,12 @@ impl<'c> Harvest<'c> {
             .map_err(HarvestError::Input)?;
         self.state.run += 1;
         (self.state.listed, self.state.new, self.state.restarts) = (0, 0, 0);
-        (self.state.incomplete, self.state.now, self.state.walk) = (false, None, Walk::default());
-        self.state.last = Some(Run {
+        (self.state.incomplete, self.state.now, self.state.walk) =
+            (false, None, NumberWalk::default());
+        self.state.last = Some(RunRecord {
             number: self.state.run,
             begun: Timestamp::now(),
-            ..Run::default()
+            ..RunRecord::default()
         });
         self.find_others()?;
         let mut rows = Vec::from_iter(
@@ -283,7 +286,7 @@ impl<'c> Harvest<'c> {
         let before = if self.counted.number == now.number {
             &self.counted
         } else {
-            &Run::default()
+            &RunRecord::default()
         };
         let more = now.refused_by.iter().map(|(reason, count)| {
             (
@@ -394,7 +397,7 @@ impl<'c> Harvest<'c> {
     }
 
     /// Whether a book was added with the library and the rights that the source has now, and its text was where it is now.
-    pub(super) fn is_as_defined(&self, known: &Known) -> bool {
+    pub(super) fn is_as_defined(&self, known: &KnownAddress) -> bool {
         known.text == self.source.text
             && known.added_as == Some((self.source.library.clone(), self.source.rights))
             && known.validity == self.source.validity
@@ -407,37 +410,27 @@ impl<'c> Harvest<'c> {
             .is_some_and(|enough| self.state.new >= enough)
     }
 
-    pub(super) fn new_known(&self, address: &str) -> Known {
-        Known {
+    pub(super) fn new_known(&self, address: &str) -> KnownAddress {
+        KnownAddress {
             address: address.to_owned(),
             run: self.state.run,
-            ..Known::default()
+            ..KnownAddress::default()
         }
     }
 
     /// Fetches an entry.
     fn one(
         &mut self,
-        queued: Queued,
-        mut known: Known,
+        queued: QueuedEntry,
+        mut known: KnownAddress,
         rows: &mut Vec<RowChange>,
     ) -> Result<Done, HarvestError> {
-        if queued.read_before
-            && self.has_enough()
-            && (known.id.is_none() || self.is_as_defined(&known))
-        {
-            known.state = if known.id.is_some() {
-                Seen::Book
-            } else {
-                Seen::Page
-            };
+        let is_book = known.id.is_some();
+        if queued.read_before && self.has_enough() && (!is_book || self.is_as_defined(&known)) {
+            known.state = if is_book { Seen::Book } else { Seen::Page };
             rows.push(self.frontier.put_known(&known));
             return Ok(Done::Other);
         }
-        let validators = Validators {
-            etag: known.etag.clone(),
-            modified: known.modified.clone(),
-        };
         let kept = if queued.entry.page {
             self.kept_links(&queued, &known)?
         } else {
@@ -448,89 +441,17 @@ impl<'c> Harvest<'c> {
         } else {
             self.is_as_defined(&known)
         };
-        let usable = if is_usable {
-            validators
-        } else {
-            Validators::default()
-        };
-        let most = if queued.entry.page {
-            PAGE_BYTES.min(self.limits.input)
-        } else {
-            self.limits.input
-        };
-        let fetched = fetch(&self.web, &self.source, &queued.entry, &usable, most);
-        if !matches!(fetched, Fetched::Failed(..)) {
-            self.failures = 0;
-        }
-        match fetched {
-            Fetched::Found(found) => {
-                let mut is_copy = false;
-                if queued.entry.page {
-                    match self.list(&queued, &found)? {
-                        Ok(Listed::All { copy, links }) => {
-                            is_copy = copy;
-                            self.keep_links(&mut known, (links, copy), &found.validators, rows);
-                        }
-                        Ok(Listed::Stopped) => return Ok(Done::Stopped),
-                        Err(why) => {
-                            self.state.incomplete = true;
-                            self.refuse(
-                                known,
-                                Reason::BadList,
-                                format!("a page that cannot be read: {why}"),
-                                rows,
-                            );
-                            return Ok(Done::Other);
-                        }
-                    }
-                }
-                if is_guess(&queued.entry) && found.address != queued.entry.address {
-                    self.refuse_entry(
-                        &queued,
-                        known,
-                        Reason::Missing,
-                        "it leads elsewhere".to_owned(),
-                        rows,
-                    );
-                    return Ok(Done::Other);
-                }
-                if queued.entry.book && !is_copy {
-                    self.guess(&queued)?;
-                    self.tally().fetched += 1;
-                    let digest = digest(&queued.entry, &found.bytes);
-                    // A book that was removed by hand stays removed as long as it is the same.
-                    let is_same = known.digest.as_ref() == Some(&digest)
-                        && !known.gone
-                        && self.is_as_defined(&known);
-                    if is_same {
-                        (known.etag, known.modified) =
-                            (found.validators.etag, found.validators.modified);
-                        return self.leave(queued, known, rows);
-                    }
-                    return Ok(Done::Book(Box::new(Book {
-                        queued,
-                        known,
-                        found,
-                        digest,
-                    })));
-                }
-                known.state = Seen::Page;
-                rows.push(self.frontier.put_known(&known));
-            }
+        match self.fetch(&queued.entry, is_usable.then_some(&known)) {
+            Fetched::Found(found) => return self.take(queued, known, found, rows),
             Fetched::Unmodified if !is_usable => {
                 let why = "it answers 304 to a request without conditions".to_owned();
                 self.refuse_entry(&queued, known, Reason::Status, why, rows);
             }
             Fetched::Unmodified => return self.leave_page(queued, known, kept.as_deref(), rows),
-            Fetched::Missing if known.id.is_some() => self.lose(known, rows)?,
+            Fetched::Missing if is_book => self.lose(known, rows)?,
             Fetched::Missing => {
-                self.refuse_entry(
-                    &queued,
-                    known,
-                    Reason::Missing,
-                    "there is nothing at this address".to_owned(),
-                    rows,
-                );
+                let why = "there is nothing at this address".to_owned();
+                self.refuse_entry(&queued, known, Reason::Missing, why, rows);
             }
             Fetched::Refused(reason, why) => self.refuse_entry(&queued, known, reason, why, rows),
             Fetched::Failed(why, wait) => self.try_again(queued, known, &why, wait, rows),
@@ -539,11 +460,91 @@ impl<'c> Harvest<'c> {
         Ok(Done::Other)
     }
 
+    /// Requests an entry, on the condition that it is not as it was `before`.
+    fn fetch(&mut self, entry: &Entry, before: Option<&KnownAddress>) -> Fetched {
+        let conditions = before.map_or_else(Validators::default, |known| Validators {
+            etag: known.etag.clone(),
+            modified: known.modified.clone(),
+        });
+        let most = if entry.page {
+            PAGE_BYTES.min(self.limits.input)
+        } else {
+            self.limits.input
+        };
+        let fetched = fetch(&self.web, &self.source, entry, &conditions, most);
+        if !matches!(fetched, Fetched::Failed(..)) {
+            self.failures = 0;
+        }
+        fetched
+    }
+
+    /// Takes what was fetched: lists a page, and says what is a book to add.
+    fn take(
+        &mut self,
+        queued: QueuedEntry,
+        mut known: KnownAddress,
+        found: Download,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<Done, HarvestError> {
+        let mut is_copy = false;
+        if queued.entry.page {
+            match self.list(&queued, &found)? {
+                Ok(Listed::All { copy, links }) => {
+                    is_copy = copy;
+                    self.keep_links(&mut known, (links, copy), &found.validators, rows);
+                }
+                Ok(Listed::Stopped) => return Ok(Done::Stopped),
+                Err(why) => {
+                    self.state.incomplete = true;
+                    let why = format!("a page that cannot be read: {why}");
+                    self.refuse(known, Reason::BadList, why, rows);
+                    return Ok(Done::Other);
+                }
+            }
+        }
+        if is_guess(&queued.entry) && found.address != queued.entry.address {
+            let why = "it leads elsewhere".to_owned();
+            self.refuse_entry(&queued, known, Reason::Missing, why, rows);
+            return Ok(Done::Other);
+        }
+        if queued.entry.book && !is_copy {
+            return self.take_book(queued, known, found, rows);
+        }
+        known.state = Seen::Page;
+        rows.push(self.frontier.put_known(&known));
+        Ok(Done::Other)
+    }
+
+    fn take_book(
+        &mut self,
+        queued: QueuedEntry,
+        mut known: KnownAddress,
+        found: Download,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<Done, HarvestError> {
+        self.guess(&queued)?;
+        self.tally().fetched += 1;
+        let digest = digest(&queued.entry, &found.bytes);
+        // A book that was removed by hand stays removed as long as it is the same.
+        let is_same =
+            known.digest.as_ref() == Some(&digest) && !known.gone && self.is_as_defined(&known);
+        if is_same {
+            (known.etag, known.modified) = (found.validators.etag, found.validators.modified);
+            return self.leave(queued, known, rows);
+        }
+        Ok(Done::Book(Box::new(Book {
+            queued,
+            known,
+            found,
+            digest,
+        })))
+    }
+
     /// Leaves what did not change as it is. What was kept of a page is listed again.
     fn leave_page(
         &mut self,
-        queued: Queued,
-        mut known: Known,
+        queued: QueuedEntry,
+        mut known: KnownAddress,
         kept: Option<&[u8]>,
         rows: &mut Vec<RowChange>,
     ) -> Result<Done, HarvestError> {
@@ -566,8 +567,8 @@ impl<'c> Harvest<'c> {
     /// Leaves the books of an address as they are.
     fn leave(
         &mut self,
-        queued: Queued,
-        mut known: Known,
+        queued: QueuedEntry,
+        mut known: KnownAddress,
         rows: &mut Vec<RowChange>,
     ) -> Result<Done, HarvestError> {
         self.tally().unchanged += 1;

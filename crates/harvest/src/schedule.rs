@@ -15,7 +15,7 @@ use lapidary_catalogue::api::SourceState;
 use lapidary_catalogue::metrics::{METRICS, SourcesNow};
 use lapidary_extract::Limits;
 use lapidary_store::{Actor, BookId};
-use lapidary_work::{DueWork, Lane, LeasedWork, Slot, WorkKind};
+use lapidary_work::{Bottleneck, DueWork, LeasedWork, Slot, WorkKind};
 
 /// How often the metrics are updated that need all sources.
 const MEASURE: Duration = Duration::from_secs(10);
@@ -141,12 +141,12 @@ impl WorkKind for Schedule {
             let Some(since) = by_plan.or(by_change) else {
                 continue;
             };
-            let lane = source.host().map(|name| Lane { name, places: 1 });
+            let bottleneck = source.host().map(|name| Bottleneck { name, places: 1 });
             let owner = source.library.to_string();
             due.push(DueWork {
                 name: lease_of(&name),
                 since,
-                slot: Slot { owner, lane },
+                slot: Slot { owner, bottleneck },
                 task: DueSource {
                     name,
                     source,

@@ -249,9 +249,6 @@ impl Source {
     /// # Errors
     /// [`HarvestError::Input`].
     pub fn checked(self) -> Result<Self, HarvestError> {
-        let input = |why: String| Err(HarvestError::Input(why));
-        let is_web = self.is_web();
-        let may_be_file = matches!(self.kind, Kind::Folder | Kind::List);
         if let Some(Validity {
             from: Some(from),
             until: Some(until),
@@ -261,67 +258,78 @@ impl Source {
         {
             return Err(CatalogueError::BadValidity { from, until }.into());
         }
-        if self.address.len() > ADDRESS_BYTES {
-            return input(format!("the address is longer than {ADDRESS_BYTES} bytes"));
+        let fault = self
+            .fault_of_address()
+            .or_else(|| self.fault_of_words())
+            .or_else(|| self.fault_of_limits());
+        fault.map_or(Ok(self), |why| Err(HarvestError::Input(why)))
+    }
+
+    fn fault_of_address(&self) -> Option<String> {
+        let (address, is_web) = (&self.address, self.is_web());
+        let may_be_file = matches!(self.kind, Kind::Folder | Kind::List);
+        if address.len() > ADDRESS_BYTES {
+            return Some(format!("the address is longer than {ADDRESS_BYTES} bytes"));
         }
         if !may_be_file && !is_web {
-            return input(format!(
-                "{:?} is not an address: give a URL that starts with http:// or https://",
-                self.address
+            return Some(format!(
+                "{address:?} is not an address: give a URL that starts with http:// or https://"
             ));
         }
         if is_web && self.kind == Kind::Folder {
-            return input(format!("{:?} is not a folder", self.address));
+            return Some(format!("{address:?} is not a folder"));
         }
-        if may_be_file && !is_web && self.address.contains("://") {
-            return input(format!(
-                "{:?} is neither a path nor an address of the web",
-                self.address
+        if may_be_file && !is_web && address.contains("://") {
+            return Some(format!(
+                "{address:?} is neither a path nor an address of the web"
             ));
         }
+        None
+    }
+
+    fn fault_of_words(&self) -> Option<String> {
         if self.kind != Kind::Folder && self.contact.is_none() && !self.allow_private {
-            return input(
+            return Some(
                 "a source on the web needs a contact (an e-mail address), so that the owner of the site can write to you"
                     .to_owned(),
             );
         }
-        if self
-            .contact
-            .as_ref()
-            .is_some_and(|contact| !contact.chars().all(|c| c.is_ascii_graphic()))
-        {
-            return input("the contact must be an e-mail address or a URL".to_owned());
+        let is_contact = |contact: &String| contact.chars().all(|c| c.is_ascii_graphic());
+        if !self.contact.as_ref().is_none_or(is_contact) {
+            return Some("the contact must be an e-mail address or a URL".to_owned());
         }
         if self.contains.len() > PARTS {
-            return input(format!(
+            return Some(format!(
                 "a source has at most {PARTS} parts of addresses to take"
             ));
         }
-        let words = self.contains.iter().chain(&self.contact).chain(&self.set);
-        if let Some(word) = words.into_iter().find(|word| word.len() > WORD_BYTES) {
+        let mut words = self.contains.iter().chain(&self.contact).chain(&self.set);
+        words.find(|word| word.len() > WORD_BYTES).map(|word| {
             let start: String = word.chars().take(20).collect();
-            return input(format!("{start:?}… is longer than {WORD_BYTES} bytes"));
-        }
+            format!("{start:?}… is longer than {WORD_BYTES} bytes")
+        })
+    }
+
+    fn fault_of_limits(&self) -> Option<String> {
         if self
             .rate
             .is_some_and(|rate| !(rate >= SLOWEST && rate.is_finite()))
         {
-            return input("the rate must be at least one request in a minute: 0.0167".to_owned());
+            return Some("the rate must be at least one request in a minute: 0.0167".to_owned());
         }
         if self.enough.is_some() && self.kind != Kind::Site {
-            return input("only of a site some new books can be enough".to_owned());
+            return Some("only of a site some new books can be enough".to_owned());
         }
         if self.enough == Some(0) {
-            return input("at least one new book must be enough".to_owned());
+            return Some("at least one new book must be enough".to_owned());
         }
-        let variable = self.credentials.as_ref().and_then(Credentials::variable);
-        if variable.is_some_and(|name| !name.starts_with(Credentials::PREFIX)) {
-            return input(format!(
+        let variable = self.credentials.as_ref().and_then(Credentials::variable)?;
+        (!variable.starts_with(Credentials::PREFIX)).then(|| {
+            format!(
                 "the name of a variable with credentials must start with {}",
                 Credentials::PREFIX
-            ));
-        }
-        Ok(self)
+            )
+        })
     }
 
     /// Whether its address is one of the web.

@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::frontier::{Fault, Frontier, Run};
+use super::frontier::{Frontier, RunRecord};
 use super::plan::{
-    self, Plan, PlannedRun, drop_plan, drop_removed, is_removed, put_planned, put_removed,
+    self, PlannedRun, RunPlan, drop_plan, drop_removed, is_removed, put_planned, put_removed,
 };
 use super::trial::Trial;
 use super::{Entry, HarvestError, Source, Tally};
 use lapidary_catalogue::api::{
-    self, SourceDefinition, SourceError, SourceErrors, SourceItem, SourceRun, SourceRuns,
-    SourceState, SourceTest,
+    self, SourceDefinition, SourceErrors, SourceItem, SourceRun, SourceRuns, SourceState,
+    SourceTest,
 };
 use lapidary_catalogue::{Catalogue, CatalogueError, Editor, put};
 use lapidary_store::{BookId, RowChange, Table};
@@ -140,7 +140,7 @@ impl Sources for Catalogue {
             .filter(|_| more)
             .map(|(cursor, _)| cursor.clone());
         Ok(SourceErrors {
-            errors: faults.into_iter().map(|(_, fault)| fault.into()).collect(),
+            errors: faults.into_iter().map(|(_, fault)| fault).collect(),
             next_cursor,
         })
     }
@@ -150,7 +150,7 @@ fn shown(
     catalogue: &Catalogue,
     name: BookId,
     source: Source,
-    plan: Plan,
+    plan: RunPlan,
 ) -> Result<api::Source, HarvestError> {
     let now = Timestamp::now();
     let state = Frontier::new(catalogue, &name).state()?;
@@ -180,9 +180,9 @@ fn shown(
     })
 }
 
-impl From<Run> for SourceRun {
+impl From<RunRecord> for SourceRun {
     fn from(
-        Run {
+        RunRecord {
             number,
             begun,
             ended,
@@ -190,7 +190,7 @@ impl From<Run> for SourceRun {
             refused_by,
             left_out,
             error,
-        }: Run,
+        }: RunRecord,
     ) -> Self {
         let Tally {
             fetched,
@@ -219,26 +219,6 @@ impl From<Run> for SourceRun {
             skipped_by,
             left_out,
             error,
-        }
-    }
-}
-
-impl From<Fault> for SourceError {
-    fn from(
-        Fault {
-            address,
-            reason,
-            why,
-            at,
-            next_try,
-        }: Fault,
-    ) -> Self {
-        Self {
-            address,
-            reason,
-            why,
-            at,
-            next_try,
         }
     }
 }

@@ -10,10 +10,10 @@ use super::fetch::fetch;
 use super::kind::Page;
 use super::pages::entries;
 use super::run::PAGE_BYTES;
-use super::web::{Fetched, Found, Validators, Web};
+use super::web::{Download, Fetched, Validators, Web};
 use super::{Entry, HarvestError, Source};
 use lapidary_extract::{Limits, Readers};
-use lapidary_work::Stop;
+use lapidary_work::StopSignal;
 
 /// How long it may take, but for the last request.
 const TEST: Duration = Duration::from_secs(20);
@@ -29,7 +29,7 @@ pub(super) struct Trial<'s> {
 
 impl<'s> Trial<'s> {
     pub(super) fn new(source: &'s Source) -> Result<Self, HarvestError> {
-        let web = Web::new(source, Arc::<Stop>::default(), Some(TEST))?;
+        let web = Web::new(source, Arc::<StopSignal>::default(), Some(TEST))?;
         Ok(Self {
             source,
             web,
@@ -38,7 +38,7 @@ impl<'s> Trial<'s> {
         })
     }
 
-    fn fetch(&self, entry: &Entry) -> Result<Found, HarvestError> {
+    fn fetch(&self, entry: &Entry) -> Result<Download, HarvestError> {
         match fetch(
             &self.web,
             self.source,

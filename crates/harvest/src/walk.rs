@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::frontier::Queued;
+use super::frontier::QueuedEntry;
 use super::run::Harvest;
 use super::{Entry, HarvestError, Kind, Mark};
 
@@ -18,7 +18,7 @@ const IN_VAIN_EACH: u64 = 4;
 
 /// What is known of a site's numbers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Walk {
+pub(super) struct NumberWalk {
     /// The first addresses of books, until there are enough.
     first: Vec<String>,
     /// What is before and behind the number.
@@ -28,7 +28,7 @@ pub(super) struct Walk {
     missed: u64,
 }
 
-impl Walk {
+impl NumberWalk {
     /// Learns from the address of a book.
     pub(super) fn learn(&mut self, address: &str) {
         if self.first.len() >= FIRST || self.first.iter().any(|known| known == address) {
@@ -80,7 +80,7 @@ impl Harvest<'_> {
     }
 
     /// Queues addresses with the numbers around that of a site's book.
-    pub(super) fn guess(&mut self, queued: &Queued) -> Result<(), HarvestError> {
+    pub(super) fn guess(&mut self, queued: &QueuedEntry) -> Result<(), HarvestError> {
         if self.source.kind != Kind::Site {
             return Ok(());
         }
@@ -153,10 +153,10 @@ fn around(addresses: &[String]) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::{IN_VAIN, Walk};
+    use super::{IN_VAIN, NumberWalk};
 
-    fn learnt(addresses: impl IntoIterator<Item = String>) -> Walk {
-        let mut walk = Walk::default();
+    fn learnt(addresses: impl IntoIterator<Item = String>) -> NumberWalk {
+        let mut walk = NumberWalk::default();
         addresses
             .into_iter()
             .for_each(|address| walk.learn(&address));

@@ -20,13 +20,13 @@ use ureq::{Agent, Body};
 use url::{Origin, Url};
 
 use super::asked;
-use super::hosts::{Rules, Turn};
+use super::hosts::{HostTurn, Rules};
 use super::robots::Robots;
 use super::source::{Credentials, is_of_web};
 use super::{HarvestError, Reason, Source};
 use lapidary_catalogue::addresses::Addresses;
 use lapidary_catalogue::client::unanswered;
-use lapidary_work::Stop;
+use lapidary_work::StopSignal;
 
 /// The name in `robots.txt`.
 const ROBOT: &str = "lapidary";
@@ -53,7 +53,7 @@ pub(super) struct Web {
     credentials: Option<(Origin, String)>,
     pause: Duration,
     ignores_robots: bool,
-    stop: Arc<Stop>,
+    stop: Arc<StopSignal>,
     /// When to give up waiting for a host's turn.
     until: Option<Instant>,
 }
@@ -62,7 +62,7 @@ pub(super) struct Web {
 #[derive(Debug)]
 pub(super) enum Fetched {
     /// The content.
-    Found(Found),
+    Found(Download),
     /// It is as it was.
     Unmodified,
     /// It cannot be had, and asking again would not help.
@@ -76,7 +76,7 @@ pub(super) enum Fetched {
 }
 
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct Download {
     /// Its address after redirects.
     pub(super) address: String,
     pub(super) bytes: Vec<u8>,
@@ -95,7 +95,7 @@ impl Web {
     /// With a time to be done `within`, requests are given less time, too.
     pub(super) fn new(
         source: &Source,
-        stop: Arc<Stop>,
+        stop: Arc<StopSignal>,
         within: Option<Duration>,
     ) -> Result<Self, HarvestError> {
         let contact = source
@@ -217,7 +217,7 @@ impl Web {
     }
 
     /// Waits for the turn to ask the host, if its `robots.txt` allows it.
-    fn may_fetch(&self, url: &Url) -> Result<Turn, Fetched> {
+    fn may_fetch(&self, url: &Url) -> Result<HostTurn, Fetched> {
         if !is_of_web(url) {
             return Err(Fetched::Refused(
                 Reason::Address,
@@ -226,7 +226,7 @@ impl Web {
         }
         let origin = url.origin().ascii_serialization();
         loop {
-            let Some(mut turn) = Turn::take(&origin, &self.stop, self.until) else {
+            let Some(mut turn) = HostTurn::take(&origin, &self.stop, self.until) else {
                 return Err(if self.stop.is_stopped() {
                     Fetched::Stopped
                 } else {
@@ -362,7 +362,7 @@ fn read(address: String, mut answer: Response<Body>, most: u64) -> Fetched {
     };
     let content_type = header(&answer, &CONTENT_TYPE);
     match answer.body_mut().with_config().limit(most).read_to_vec() {
-        Ok(bytes) => Fetched::Found(Found {
+        Ok(bytes) => Fetched::Found(Download {
             address,
             bytes,
             content_type,

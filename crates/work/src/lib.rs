@@ -30,9 +30,9 @@ mod runner;
 mod stop;
 
 pub use lease::Lease;
-pub use queue::{DueWork, Lane, Slot, WorkKind};
+pub use queue::{Bottleneck, DueWork, Slot, WorkKind};
 pub use runner::{LeasedWork, Runner};
-pub use stop::Stop;
+pub use stop::StopSignal;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

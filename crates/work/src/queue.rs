@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use lapidary_store::StoreError;
 
-use crate::{Lease, LeasedWork, Runner, Stop, lock};
+use crate::{Lease, LeasedWork, Runner, StopSignal, lock};
 
 /// A kind of work: what is due of it, and how it is done.
 pub trait WorkKind: Send + Sync + 'static {
@@ -58,12 +58,12 @@ pub struct Slot {
     /// For whom it is done. All get as many places.
     pub owner: String,
     /// What it needs besides.
-    pub lane: Option<Lane>,
+    pub bottleneck: Option<Bottleneck>,
 }
 
 /// What only some work may use at once.
 #[derive(Debug, Clone)]
-pub struct Lane {
+pub struct Bottleneck {
     /// Its name.
     pub name: String,
     /// How much work may use it at once.
@@ -115,10 +115,10 @@ impl<K: WorkKind> WorkQueue<K> {
             let DueWork {
                 name, slot, task, ..
             } = due.swap_remove(next);
-            if let Some(lane) = &slot.lane
-                && self.count(|slot| slot.is_in(lane)) >= lane.places
+            if let Some(bottleneck) = &slot.bottleneck
+                && self.count(|slot| slot.is_in(bottleneck)) >= bottleneck.places
             {
-                self.make_room(|slot| slot.is_in(lane));
+                self.make_room(|slot| slot.is_in(bottleneck));
             } else if self.count(|_| true) >= self.kind.places() {
                 self.make_room(|_| true);
                 return Ok(());
@@ -225,7 +225,7 @@ impl<K: WorkKind> WorkQueue<K> {
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
-        let left: Vec<Arc<Stop>> = registry
+        let left: Vec<Arc<StopSignal>> = registry
             .of(K::NAME)
             .map(|work| Arc::clone(&work.stop))
             .collect();
@@ -237,8 +237,10 @@ impl<K: WorkKind> WorkQueue<K> {
 }
 
 impl Slot {
-    fn is_in(&self, lane: &Lane) -> bool {
-        self.lane.as_ref().is_some_and(|of| of.name == lane.name)
+    fn is_in(&self, bottleneck: &Bottleneck) -> bool {
+        self.bottleneck
+            .as_ref()
+            .is_some_and(|of| of.name == bottleneck.name)
     }
 }
 
@@ -305,7 +307,7 @@ mod tests {
         fn due(&self) -> Result<Vec<DueWork<&'static str>>, StoreError> {
             let left = lock(&self.left).clone();
             let due = left.into_iter().map(|name| {
-                let lane = is_of_site(name).then(|| Lane {
+                let bottleneck = is_of_site(name).then(|| Bottleneck {
                     name: "site".to_owned(),
                     places: 1,
                 });
@@ -313,7 +315,7 @@ mod tests {
                 DueWork {
                     name: name.to_owned(),
                     since: Timestamp::UNIX_EPOCH,
-                    slot: Slot { owner, lane },
+                    slot: Slot { owner, bottleneck },
                     task: name,
                 }
             });
@@ -339,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn work_is_done_within_its_places_and_lanes() {
+    fn work_is_done_within_its_places_and_bottlenecks() {
         let folder = tempfile::tempdir().expect("a folder");
         let store = RocksStore::open_or_create(folder.path()).expect("a store");
         let runner = Runner::new(Arc::new(store) as Arc<dyn Store>);

@@ -9,7 +9,7 @@ use lapidary_store::{LeaseEnd, RowChange, Store, StoreError};
 
 use crate::lease::LEASE;
 use crate::queue::{Slot, WorkKind, WorkQueue};
-use crate::{Lease, Stop, lock};
+use crate::{Lease, StopSignal, lock};
 
 /// How often to renew a lease.
 const RENEWAL: Duration = Duration::from_secs(2);
@@ -50,7 +50,7 @@ pub(crate) struct RunningWork {
     kind: &'static str,
     pub(crate) slot: Slot,
     pub(crate) since: Instant,
-    pub(crate) stop: Arc<Stop>,
+    pub(crate) stop: Arc<StopSignal>,
 }
 
 impl Runner {
@@ -84,7 +84,7 @@ impl Runner {
         slot: Slot,
         common: Option<&Arc<Lease>>,
     ) -> Result<Option<LeasedWork>, StoreError> {
-        let Some(mut entry) = Entry::register(self, kind, name, slot) else {
+        let Some(mut entry) = Registration::register(self, kind, name, slot) else {
             return Ok(None);
         };
         let lease = match common {
@@ -121,7 +121,7 @@ impl Runner {
         }
     }
 
-    fn stop_of(&self, name: &str) -> Option<Arc<Stop>> {
+    fn stop_of(&self, name: &str) -> Option<Arc<StopSignal>> {
         let registry = lock(&self.registry);
         registry
             .works
@@ -178,17 +178,17 @@ impl Runner {
 }
 
 /// The entry of some work in the registry, until it is dropped.
-struct Entry {
+struct Registration {
     runner: Arc<Runner>,
     kind: &'static str,
     name: String,
-    stop: Arc<Stop>,
+    stop: Arc<StopSignal>,
     is_begun: bool,
 }
 
-impl Entry {
+impl Registration {
     fn register(runner: &Arc<Runner>, kind: &'static str, name: &str, slot: Slot) -> Option<Self> {
-        let stop = Arc::new(Stop::default());
+        let stop = Arc::new(StopSignal::default());
         let mut registry = lock(&runner.registry);
         if registry.is_stopping || registry.works.contains_key(name) {
             return None;
@@ -210,7 +210,7 @@ impl Entry {
     }
 }
 
-impl Drop for Entry {
+impl Drop for Registration {
     fn drop(&mut self) {
         let mut registry = lock(&self.runner.registry);
         registry.works.remove(&self.name);
@@ -225,7 +225,7 @@ impl Drop for Entry {
 pub struct LeasedWork {
     // Ends before the name is free again here.
     lease: Arc<Lease>,
-    entry: Entry,
+    entry: Registration,
 }
 
 impl LeasedWork {
@@ -237,7 +237,7 @@ impl LeasedWork {
 
     /// What tells it to stop.
     #[must_use]
-    pub fn stop(&self) -> &Arc<Stop> {
+    pub fn stop(&self) -> &Arc<StopSignal> {
         &self.entry.stop
     }
 
@@ -296,7 +296,7 @@ impl LeasedWork {
 }
 
 /// Ends work when it is dropped.
-struct EndOnDrop<'s>(&'s Stop);
+struct EndOnDrop<'s>(&'s StopSignal);
 
 impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {

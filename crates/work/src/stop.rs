@@ -7,13 +7,13 @@ use crate::lock;
 
 /// Tells work to stop.
 #[derive(Debug, Default)]
-pub struct Stop {
-    told: Mutex<Told>,
+pub struct StopSignal {
+    told: Mutex<StopRequest>,
     changed: Condvar,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Told {
+enum StopRequest {
     #[default]
     GoOn,
     /// End soon, and keep what was done.
@@ -22,8 +22,8 @@ enum Told {
     Drop,
 }
 
-impl Stop {
-    fn tell(&self, what: Told) {
+impl StopSignal {
+    fn tell(&self, what: StopRequest) {
         let mut told = lock(&self.told);
         *told = what.max(*told);
         self.changed.notify_all();
@@ -31,38 +31,38 @@ impl Stop {
 
     /// Tells it to end soon. It may still write down what it has done.
     pub fn end(&self) {
-        self.tell(Told::End);
+        self.tell(StopRequest::End);
     }
 
     /// Once this returns, it changes nothing any more.
     pub fn drop_it(&self) {
-        self.tell(Told::Drop);
+        self.tell(StopRequest::Drop);
     }
 
     /// Whether it was told to stop.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
-        *lock(&self.told) != Told::GoOn
+        *lock(&self.told) != StopRequest::GoOn
     }
 
     /// Whether it may change nothing any more.
     #[must_use]
     pub fn is_dropped(&self) -> bool {
-        *lock(&self.told) == Told::Drop
+        *lock(&self.told) == StopRequest::Drop
     }
 
     /// Waits this long, or until it is stopped. Returns whether it goes on.
     pub fn sleep(&self, time: Duration) -> bool {
         let (told, _) = self
             .changed
-            .wait_timeout_while(lock(&self.told), time, |told| *told == Told::GoOn)
+            .wait_timeout_while(lock(&self.told), time, |told| *told == StopRequest::GoOn)
             .unwrap_or_else(PoisonError::into_inner);
-        *told == Told::GoOn
+        *told == StopRequest::GoOn
     }
 
     /// Makes a change, unless nothing may be changed any more.
     pub(crate) fn unless_dropped<T>(&self, change: impl FnOnce() -> T) -> Option<T> {
         let told = lock(&self.told);
-        (*told != Told::Drop).then(change)
+        (*told != StopRequest::Drop).then(change)
     }
 }

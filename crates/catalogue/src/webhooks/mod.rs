@@ -23,7 +23,7 @@ use crate::metrics::METRICS;
 use lapidary_store::{
     Action, AuditEntry, AuditFrom, AuditedBook, BookKey, Library, RowChange, Snapshot, Table,
 };
-use lapidary_work::{DueWork, Lane, LeasedWork, Slot, WorkKind};
+use lapidary_work::{Bottleneck, DueWork, LeasedWork, Slot, WorkKind};
 
 /// Number of audit log entries to look at before the next webhook gets its turn.
 const PAGE: usize = 256;
@@ -39,7 +39,7 @@ const URL_BYTES: usize = 2_000;
 
 /// A webhook as stored.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredWebhook {
     url: String,
     secret: String,
     since: Timestamp,
@@ -47,7 +47,7 @@ struct Kept {
 
 /// The webhook state of a catalogue in this process.
 #[derive(Default)]
-pub(super) struct Webhooks {
+pub(super) struct LocalWebhooks {
     /// Whether webhooks may use addresses that are not on the public internet.
     private: bool,
     failing: Mutex<BTreeMap<Library, Pause>>,
@@ -68,7 +68,7 @@ struct Delivery {
 /// A webhook that is behind the audit log.
 struct BehindWebhook {
     library: Library,
-    kept: Kept,
+    kept: StoredWebhook,
     /// The last entry that it has been told.
     done: u64,
 }
@@ -96,7 +96,7 @@ impl WorkKind for Delivery {
             if done >= last || pause.is_some_and(|pause| pause.until > Instant::now()) {
                 continue;
             }
-            let lane = pause.map(|_| Lane {
+            let bottleneck = pause.map(|_| Bottleneck {
                 name: "failing".to_owned(),
                 places: FAILING_AT_ONCE,
             });
@@ -104,7 +104,7 @@ impl WorkKind for Delivery {
             due.push(DueWork {
                 name: format!("webhook {library}"),
                 since: kept.since,
-                slot: Slot { owner, lane },
+                slot: Slot { owner, bottleneck },
                 task: BehindWebhook {
                     library,
                     kept,
@@ -134,20 +134,21 @@ impl Catalogue {
         let last = self.store.last_audited()?;
         let progress = self.progress()?;
         let failing = lock(&self.webhooks.failing);
-        let kept = self
-            .kept_webhooks()?
-            .into_iter()
-            .map(|(library, Kept { url, since, .. })| {
-                let behind = last.saturating_sub(progress.get(&library).copied().unwrap_or(last));
-                let failing = failing.get(&library).map(|pause| pause.failing.clone());
-                Webhook {
-                    library,
-                    url,
-                    since,
-                    behind,
-                    failing,
-                }
-            });
+        let kept =
+            self.kept_webhooks()?
+                .into_iter()
+                .map(|(library, StoredWebhook { url, since, .. })| {
+                    let behind =
+                        last.saturating_sub(progress.get(&library).copied().unwrap_or(last));
+                    let failing = failing.get(&library).map(|pause| pause.failing.clone());
+                    Webhook {
+                        library,
+                        url,
+                        since,
+                        behind,
+                        failing,
+                    }
+                });
         Ok(kept.collect())
     }
 
@@ -189,7 +190,7 @@ impl Catalogue {
         &self,
         sender: &Sender,
         library: &Library,
-        kept: &Kept,
+        kept: &StoredWebhook,
         behind: u64,
     ) -> Result<u64, CatalogueError> {
         let entries = self.store.audit(AuditFrom::Behind(behind), PAGE)?;
@@ -323,7 +324,7 @@ impl Catalogue {
         lock(&self.webhooks.failing).remove(library);
     }
 
-    fn kept_webhooks(&self) -> Result<BTreeMap<Library, Kept>, CatalogueError> {
+    fn kept_webhooks(&self) -> Result<BTreeMap<Library, StoredWebhook>, CatalogueError> {
         self.rows(Table::Webhooks)
     }
 
@@ -359,7 +360,7 @@ impl Editor<'_> {
         let secret = new_secret().map_err(CatalogueError::NoRandom)?;
         let since = Timestamp::now();
         let last = self.store.last_audited()?;
-        let kept = Kept {
+        let kept = StoredWebhook {
             url: url.clone(),
             secret: secret.clone(),
             since,

@@ -51,6 +51,19 @@ struct Group {
     has_rules: bool,
 }
 
+impl Group {
+    /// Adds those of a name, and says whether it is that of this robot.
+    fn name(&mut self, name: &[u8], robot: &str) -> bool {
+        let letters = name
+            .iter()
+            .take_while(|c| c.is_ascii_alphabetic() || matches!(c, b'-' | b'_'));
+        let is_ours = name[..letters.count()].eq_ignore_ascii_case(robot.as_bytes());
+        self.everyone |= name[0] == b'*' && name.get(1).is_none_or(u8::is_ascii_whitespace);
+        self.ours |= is_ours;
+        is_ours
+    }
+}
+
 impl Robots {
     /// The rules for a robot of this name: those of its own groups, or else those for all.
     pub(super) fn read(robot: &str, text: &[u8]) -> Self {
@@ -68,16 +81,7 @@ impl Robots {
                 if group.has_rules {
                     group = Group::default();
                 }
-                let is_everyone =
-                    value[0] == b'*' && value.get(1).is_none_or(u8::is_ascii_whitespace);
-                let length = value
-                    .iter()
-                    .take_while(|c| c.is_ascii_alphabetic() || matches!(c, b'-' | b'_'))
-                    .count();
-                let is_ours = value[..length].eq_ignore_ascii_case(robot.as_bytes());
-                group.everyone |= is_everyone;
-                group.ours |= is_ours;
-                named |= is_ours;
+                named |= group.name(value, robot);
                 anyone = true;
                 continue;
             }
