@@ -9,7 +9,7 @@ use lapidary_gems::Gem;
 use rayon::prelude::*;
 
 use super::CatalogueError;
-use super::duplicates::{Halt, Search};
+use super::duplicates::{DuplicateSearch, Halt};
 use crate::duplicate_groups::LeftOut;
 use lapidary_checking::limits;
 use lapidary_store::{BookNo, Limits, Record, StoreError};
@@ -53,7 +53,7 @@ struct Found {
     common: AtomicU32,
 }
 
-impl Search<'_> {
+impl DuplicateSearch<'_> {
     /// Those of these books that may be paired with others, among them all that are, as many together as can be compared at
     /// once. Counts the books with enough gems to be paired that too many books have.
     pub(super) fn suspects<'b>(
@@ -282,7 +282,7 @@ mod tests {
 
     use super::*;
     use crate::duplicate_groups::{LeftOut, Pair};
-    use crate::duplicates::Wanted;
+    use crate::duplicates::DuplicateScope;
     use lapidary_common::description::Description;
     use lapidary_store::{
         Actor, Administration as _, BookKey, Condition, NewBook, Rights, RocksStore, Standing,
@@ -381,8 +381,8 @@ mod tests {
             let rule = Rule { min_common, min_share: 0.0, min_share_of_few: 0.0, common_cap: cap, ..recipe.rule() };
             let recent = recent.map(|from| all.iter().map(|(number, _)| *number).skip(from).step_by(2).collect());
             let library = only.map(|only| LIBRARIES[only].parse().unwrap());
-            let wanted = Wanted { recipe, rule, library, recent, most_compared: usize::MAX };
-            let search = Search { snapshot: &*snapshot, wanted: &wanted };
+            let wanted = DuplicateScope { recipe, rule, library, recent, most_compared: usize::MAX };
+            let search = DuplicateSearch { snapshot: &*snapshot, wanted: &wanted };
             let mut expected = Vec::new();
             for book in all.iter().filter(|(number, record)| wanted.is_compared(*number, record)) {
                 expected.extend(search.of_suspects(&[book]).unwrap().pairs);
@@ -445,8 +445,8 @@ mod tests {
             let first = all[0].0.0;
             let rule = Rule { min_common: 1, min_share: 0.0, min_share_of_few: 0.0, common_cap: cap, ..recipe.rule() };
             let search = |most_compared: usize| {
-                let wanted = Wanted { recipe: recipe.clone(), rule, library: None, recent: None, most_compared };
-                Search { snapshot: &*snapshot, wanted: &wanted }.pairs(&all, &|_| Ok(())).unwrap()
+                let wanted = DuplicateScope { recipe: recipe.clone(), rule, library: None, recent: None, most_compared };
+                DuplicateSearch { snapshot: &*snapshot, wanted: &wanted }.pairs(&all, &|_| Ok(())).unwrap()
             };
             let (found, unbounded) = (search(most), search(usize::MAX));
             let counts = in_common(&books, cap as usize);
@@ -509,14 +509,14 @@ mod tests {
             )
             .unwrap();
         let rule = recipe.rule();
-        let wanted = Wanted {
+        let wanted = DuplicateScope {
             recipe,
             rule,
             library: None,
             recent: None,
             most_compared: 9,
         };
-        let search = Search {
+        let search = DuplicateSearch {
             snapshot: &*snapshot,
             wanted: &wanted,
         };

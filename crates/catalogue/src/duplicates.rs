@@ -82,10 +82,10 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
-        let Some(wanted) = Wanted::new(snapshot, options)? else {
+        let Some(wanted) = DuplicateScope::new(snapshot, options)? else {
             return Ok(FoundDuplicates::default());
         };
-        let search = Search {
+        let search = DuplicateSearch {
             snapshot,
             wanted: &wanted,
         };
@@ -140,7 +140,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         options: &DuplicateOptions,
     ) -> Result<Vec<Vec<Segment>>, CatalogueError> {
         let snapshot = &*self.0.store.snapshot();
-        let Some(Wanted { recipe, .. }) = Wanted::new(snapshot, options)? else {
+        let Some(DuplicateScope { recipe, .. }) = DuplicateScope::new(snapshot, options)? else {
             return Ok(Vec::new());
         };
         let gems = |book: &u32| -> Result<(u32, Vec<PlacedGem>), StoreError> {
@@ -171,7 +171,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
 }
 
 /// Which books are compared, and how.
-pub(super) struct Wanted {
+pub(super) struct DuplicateScope {
     pub(super) recipe: Recipe,
     pub(super) rule: Rule,
     pub(super) library: Option<Library>,
@@ -181,7 +181,7 @@ pub(super) struct Wanted {
     pub(super) most_compared: usize,
 }
 
-impl Wanted {
+impl DuplicateScope {
     /// `None` if there are no recipes, and so no books with gems.
     pub(super) fn new(
         snapshot: &dyn Snapshot,
@@ -259,12 +259,12 @@ pub(super) struct FoundPairs {
     pub(super) left_out: LeftOut,
 }
 
-pub(super) struct Search<'a> {
+pub(super) struct DuplicateSearch<'a> {
     pub(super) snapshot: &'a dyn Snapshot,
-    pub(super) wanted: &'a Wanted,
+    pub(super) wanted: &'a DuplicateScope,
 }
 
-impl Search<'_> {
+impl DuplicateSearch<'_> {
     /// The pairs of these books and others, each pair with the book that it is not left to.
     pub(super) fn pairs(
         &self,
@@ -297,7 +297,7 @@ impl Search<'_> {
         &self,
         books: &[&(BookNo, Record)],
     ) -> Result<FoundPairs, CatalogueError> {
-        let Wanted {
+        let DuplicateScope {
             recipe,
             rule,
             library,
@@ -349,7 +349,7 @@ impl Search<'_> {
         gems: Vec<PlacedGem>,
         mut tally: Tally,
     ) -> Result<(Vec<Pair<BookNo>>, bool), CatalogueError> {
-        let Wanted {
+        let DuplicateScope {
             recipe,
             rule,
             library,

@@ -121,7 +121,7 @@ const VERIFICATION: &str = "verification";
 pub struct Catalogue {
     store: Arc<dyn Store>,
     rule: RuleChanges,
-    jobs: jobs::Jobs,
+    jobs: jobs::BegunJobs,
     keyring: keys::Keyring,
     allowances: allow_lists::AllowancesRead,
     trust: libraries::TrustRead,
@@ -183,7 +183,7 @@ impl Catalogue {
             runner: Runner::new(Arc::clone(&store)),
             store,
             rule: RuleChanges::default(),
-            jobs: jobs::Jobs::default(),
+            jobs: jobs::BegunJobs::default(),
             keyring: keys::Keyring::default(),
             allowances: allow_lists::AllowancesRead::default(),
             trust: libraries::TrustRead::default(),

@@ -266,8 +266,12 @@ pub struct Grouped {
     /// Number of books in them.
     pub duplicates: u64,
     /// Number of overlaps.
+    #[serde(default)]
+    #[schema(required = true)]
     pub overlaps: u64,
     /// What was left out.
+    #[serde(default)]
+    #[schema(required = true)]
     pub left_out: DuplicatesLeftOut,
 }
 

@@ -6,7 +6,7 @@
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::job::{Job, Outcome, SoughtDuplicates};
+use super::job::StoredJob;
 use super::{JobProgress, put};
 use crate::api::{
     BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, DuplicateOverlaps, DuplicatePair,
@@ -14,10 +14,11 @@ use crate::api::{
 };
 use crate::check::today;
 use crate::duplicate_groups::{Copy, Group, Grouped, Grouping, LeftOut, Pair, best};
-use crate::duplicates::{FoundPairs, Search, Wanted};
+use crate::duplicates::{DuplicateScope, DuplicateSearch, FoundPairs};
 use crate::pages::Batches;
 use crate::{Catalogue, CatalogueError, DuplicateOptions, Duplicates, Editor};
-use lapidary_store::{BookNo, Row, RowChange, Table};
+use lapidary_gems::RecipeName;
+use lapidary_store::{BookNo, Library, Row, RowChange, Table};
 
 /// Number of rows read or written at a time.
 const BATCH: usize = 1_000;
@@ -35,7 +36,7 @@ const OVERLAPS: u8 = b'o';
 
 /// A group, as kept.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredGroup {
     size: u32,
     #[serde(flatten)]
     group: Group,
@@ -51,39 +52,21 @@ fn key(job: u32, kind: u8, number: u32) -> Vec<u8> {
     [prefix(job, kind), number.to_be_bytes().to_vec()].concat()
 }
 
-impl SoughtDuplicates {
-    fn options(&self) -> DuplicateOptions {
-        let Self {
-            library,
-            recipe,
-            since,
-        } = self.clone();
-        DuplicateOptions {
-            recipe,
-            since,
-            library,
-            ..DuplicateOptions::default()
-        }
-    }
-}
-
 impl Catalogue {
     pub(super) fn approve_duplicates(
         &self,
-        sought: &SoughtDuplicates,
+        library: Option<&Library>,
+        recipe: Option<&RecipeName>,
     ) -> Result<(), CatalogueError> {
-        let (snapshot, known) = (self.store.snapshot(), self.recipes());
-        if let Some(library) = &sought.library
-            && snapshot.library(library)?.is_none()
+        if let Some(library) = library
+            && self.store.snapshot().library(library)?.is_none()
         {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
-        match &sought.recipe {
-            Some(name) if known.iter().all(|known| known.name() != name) => {
-                Err(CatalogueError::no_such_recipe(name, &known))
-            }
-            _ => Ok(()),
+        if let Some(recipe) = recipe {
+            self.recipe(Some(recipe))?;
         }
+        Ok(())
     }
 
     /// A page of the groups that a job found, from the first after the group of number `after` on.
@@ -180,7 +163,7 @@ impl Catalogue {
 
     /// A group as it is now; `None` if all its books are gone.
     fn shown(&self, (_, value): &Row) -> Result<Option<DuplicateGroup>, CatalogueError> {
-        let Kept { size, group } = read(value)?;
+        let StoredGroup { size, group } = read(value)?;
         let Duplicates { books, pairs } = Duplicates::read(&*self.store.snapshot(), group)?;
         let copies = books.iter().map(|book| {
             let (bytes, description) = (book.bytes, &book.description);
@@ -218,48 +201,45 @@ impl Catalogue {
 impl Editor<'_> {
     pub(super) fn find_duplicates(
         &self,
-        sought: &SoughtDuplicates,
-        job: &Job,
+        options: &DuplicateOptions,
+        StoredJob { job, checkpoint }: &StoredJob,
         work: &JobProgress<'_>,
-    ) -> Result<Outcome, CatalogueError> {
-        let mut done = job.checkpoint.done.unwrap_or(job.done);
-        match job.checkpoint.book.checked_sub(1) {
+    ) -> Result<FoundGroups, CatalogueError> {
+        let mut done = match checkpoint.book.checked_sub(1) {
             None => {
                 self.forget(work, b"", None)?;
-                done = 0;
+                0
             }
             // The batch that was interrupted may have left rows that are not written again.
-            Some(before) => self.forget(
-                work,
-                &prefix(job.id, PAIRS),
-                Some(&key(job.id, PAIRS, before)),
-            )?,
-        }
-        let wanted = Wanted::new(&*self.store.snapshot(), &sought.options())?;
-        let mut batches = Batches::from(BookNo(job.checkpoint.book));
+            Some(before) => {
+                let last = key(job.id, PAIRS, before);
+                self.forget(work, &prefix(job.id, PAIRS), Some(&last))?;
+                checkpoint.done.unwrap_or(job.done)
+            }
+        };
+        let wanted = DuplicateScope::new(&*self.store.snapshot(), options)?;
+        let mut batches = Batches::from(BookNo(checkpoint.book));
         while let (Some(wanted), Some(BookNo(from))) = (&wanted, batches.next()) {
             let (snapshot, there) = (self.store.snapshot(), self.books_there()?);
             let Some(books) = batches.read(&*snapshot)? else {
                 break;
             };
             let halt = |of_batch| work.step(done + of_batch, there.max(done + of_batch));
-            let FoundPairs { pairs, left_out } = Search {
+            let FoundPairs { pairs, left_out } = DuplicateSearch {
                 snapshot: &*snapshot,
                 wanted,
             }
             .pairs(&books, &halt)?;
-            work.apply(&[put(
-                Table::Duplicates,
-                key(job.id, LEFT_OUT, from),
-                &left_out,
-            )])?;
+            let kept = key(job.id, LEFT_OUT, from);
+            work.apply(&[put(Table::Duplicates, kept, &left_out)])?;
             for (pairs, row) in pairs.chunks(PAIRS_IN_ROW).zip(from..) {
                 work.apply(&[put(Table::Duplicates, key(job.id, PAIRS, row), &pairs)])?;
             }
             done += books.len() as u64;
             if let Some(BookNo(book)) = batches.next() {
                 work.checkpoint(false, |job| {
-                    (job.checkpoint.book, job.checkpoint.done, job.done) = (book, Some(done), done);
+                    job.checkpoint.book = book;
+                    (job.checkpoint.done, job.job.done) = (Some(done), done);
                 })?;
             }
             work.step(done, there.max(done))?;
@@ -272,7 +252,7 @@ impl Editor<'_> {
         &self,
         job: u32,
         work: &JobProgress<'_>,
-    ) -> Result<Outcome, CatalogueError> {
+    ) -> Result<FoundGroups, CatalogueError> {
         let (mut grouping, mut left_out) = (Grouping::default(), LeftOut::default());
         self.each_row(job, PAIRS, |pairs: Vec<Pair<u32>>| {
             pairs.into_iter().for_each(|pair| grouping.add(pair))
@@ -288,11 +268,11 @@ impl Editor<'_> {
         keep_found(work, job, GROUPS, &groups, kept)?;
         keep_found(work, job, OVERLAPS, &overlaps, |pair| *pair)?;
         let (groups, overlaps) = (groups.len() as u64, overlaps.len() as u64);
-        Ok(Outcome::Grouped {
+        Ok(FoundGroups {
             groups,
             duplicates,
             overlaps,
-            left_out,
+            left_out: left_out.into(),
         })
     }
 
@@ -359,7 +339,7 @@ fn keep_found<T, K: Serialize>(
     Ok(())
 }
 
-fn kept(group: &Group) -> Kept {
+fn kept(group: &Group) -> StoredGroup {
     let members: Vec<u32> = group.members.iter().take(MOST_KEPT).copied().collect();
     let is_kept = |number: &u32| members.binary_search(number).is_ok();
     let pairs = group
@@ -368,7 +348,7 @@ fn kept(group: &Group) -> Kept {
         .filter(|pair| is_kept(&pair.a) && is_kept(&pair.b))
         .take(10 * MOST_KEPT);
     let pairs = pairs.copied().collect();
-    Kept {
+    StoredGroup {
         size: group.members.len() as u32,
         group: Group { members, pairs },
     }
@@ -403,7 +383,9 @@ mod tests {
 
     use super::super::{JobProgress, lease_of};
     use super::nodes::Nodes;
-    use super::{BATCH, GROUPS, Job, PAIRS, Pair, SoughtDuplicates, Table, keep_found, key, put};
+    use super::{
+        BATCH, DuplicateOptions, GROUPS, PAIRS, Pair, StoredJob, Table, keep_found, key, put,
+    };
     use crate::api::{JobState, Task};
     use crate::{Catalogue, CatalogueError, Content, NewEntry};
     use lapidary_checking::Relation;
@@ -449,12 +431,13 @@ mod tests {
             .expect("an address");
         let [stalled, other] =
             [(); 2].map(|()| Arc::new(Catalogue::open_cluster(&address).expect("a catalogue")));
-        let sought = SoughtDuplicates {
+        let task = Task::Duplicates {
             library: None,
             recipe: None,
             since: None,
         };
-        let job = Job::new(1, super::super::Task::Duplicates(sought.clone()));
+        let job = StoredJob::new(1, task);
+        let options = DuplicateOptions::default();
         let stalled_work = stalled
             .runner()
             .begin(&lease_of(1))
@@ -478,7 +461,7 @@ mod tests {
         let ended = [
             work.apply(&[row(GROUPS)]),
             editor.forget(&work, b"", None),
-            editor.find_duplicates(&sought, &job, &work).map(drop),
+            editor.find_duplicates(&options, &job, &work).map(drop),
             keep_found(&work, 1, GROUPS, &[1, 2], |one| *one),
         ];
         for ended in ended {
@@ -505,11 +488,10 @@ mod tests {
         let stopped = catalogue.job(id).expect("the job");
         assert_eq!(stopped.state, JobState::Running);
         assert!(stopped.done < BOOKS as u64, "{stopped:?}");
-        // As if it had been killed within a batch behind the first books, of which none is a copy of one before, with a row
-        // written.
+        // As if it had been killed within a batch behind the first book, which is a copy of none before, with a row written.
         let (number, value) = catalogue.store.table(Table::Jobs).expect("jobs").remove(0);
         let mut killed: serde_json::Value = serde_json::from_slice(&value).expect("JSON");
-        (killed["checkpoint"]["book"], killed["checkpoint"]["done"]) = (5.into(), 5.into());
+        (killed["stand"]["book"], killed["stand"]["done"]) = (1.into(), 1.into());
         let (relation, identical) = (Relation::SameText, false);
         let gone = Pair {
             a: 0_u32,
@@ -521,7 +503,7 @@ mod tests {
         };
         let rows = [
             put(Table::Jobs, number, &killed),
-            put(Table::Duplicates, key(id, PAIRS, 6), &[gone]),
+            put(Table::Duplicates, key(id, PAIRS, 2), &[gone]),
         ];
         catalogue
             .store

@@ -3,6 +3,7 @@
 //! A job is stored with its progress from the start, so it resumes where it was when the catalogue is served again.
 //! Only one job of each kind runs at a time. Each has its own thread, and all run alongside checks and changes.
 
+mod backups;
 mod duplicates;
 mod job;
 mod reindex;
@@ -12,15 +13,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use jiff::Timestamp;
-
-pub use self::job::Backups;
-use self::job::{Job, Outcome, State, Task};
+pub use self::backups::Backups;
+use self::job::{StoredJob, defined};
+use self::reindex::Reindex;
 use super::settings::put;
 use super::sharing::SETTINGS;
-use super::{BACKUPS, COMPACTION, Catalogue, CatalogueError, Editor, VERIFICATION};
-use crate::api::{self, RecipeChoice};
-use lapidary_store::{Action, Actor, Backup, RowChange, StoreError, Table};
+use super::{
+    BACKUPS, COMPACTION, Catalogue, CatalogueError, DuplicateOptions, Editor, VERIFICATION,
+};
+use crate::api::{
+    BackedUp, Compacted, Dropped, Job, JobResult, JobState, RecipeChoice, Task, Verified,
+};
+use lapidary_store::{Action, Actor, RowChange, StoreError, Table, Watch};
 use lapidary_work::{DueWork, LeasedWork, Slot, WorkKind};
 
 /// Number of finished jobs to remember.
@@ -32,26 +36,26 @@ const SAVED_EVERY: Duration = Duration::from_secs(1);
 
 /// The jobs started or resumed by this process.
 #[derive(Default)]
-pub(super) struct Jobs {
+pub(super) struct BegunJobs {
     /// As they are, and ended if they have ended, whether or not that could be stored.
-    begun: Mutex<BTreeMap<u32, Arc<Mutex<Job>>>>,
+    begun: Mutex<BTreeMap<u32, Arc<Mutex<StoredJob>>>>,
     /// Held while a job is started, resumed or cancelled.
     starting: Mutex<()>,
 }
 
-impl Jobs {
-    fn all(&self) -> Vec<Job> {
+impl BegunJobs {
+    fn all(&self) -> Vec<StoredJob> {
         let begun: Vec<_> = lock(&self.begun).values().cloned().collect();
         begun.iter().map(|job| lock(job).clone()).collect()
     }
 
-    fn get(&self, id: u32) -> Option<Job> {
+    fn get(&self, id: u32) -> Option<StoredJob> {
         let begun = lock(&self.begun).get(&id).cloned();
         begun.map(|job| lock(&job).clone())
     }
 
-    fn insert(&self, job: Job) -> Arc<Mutex<Job>> {
-        let id = job.id;
+    fn insert(&self, job: StoredJob) -> Arc<Mutex<StoredJob>> {
+        let id = job.job.id;
         let job = Arc::new(Mutex::new(job));
         lock(&self.begun).insert(id, Arc::clone(&job));
         job
@@ -59,8 +63,8 @@ impl Jobs {
 
     /// The tasks of the unfinished jobs of this process.
     fn running(&self) -> Vec<Task> {
-        let running = self.all().into_iter().filter(Job::is_running);
-        running.map(|job| job.task).collect()
+        let running = self.all().into_iter().filter(StoredJob::is_running);
+        running.map(|job| job.job.task).collect()
     }
 }
 
@@ -81,8 +85,8 @@ impl WorkKind for InterruptedJobs {
     fn due(&self) -> Result<Vec<DueWork<u32>>, CatalogueError> {
         let begun: Vec<u32> = lock(&self.0.jobs.begun).keys().copied().collect();
         let mut left = self.0.kept_jobs()?;
-        left.retain(|job| job.is_running() && !begun.contains(&job.id));
-        let due = left.into_iter().map(|job| DueWork {
+        left.retain(|job| job.is_running() && !begun.contains(&job.job.id));
+        let due = left.into_iter().map(|StoredJob { job, .. }| DueWork {
             name: lease_of(job.id),
             since: job.started,
             slot: Slot::default(),
@@ -108,46 +112,47 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
-    pub fn start(
-        self: &Arc<Self>,
-        actor: Actor,
-        task: api::Task,
-    ) -> Result<api::Job, CatalogueError> {
-        let task = self.with_known_recipe(task).try_into()?;
+    pub fn start(self: &Arc<Self>, actor: Actor, task: Task) -> Result<Job, CatalogueError> {
+        let task = defined(self.with_known_recipe(task))?;
         self.approve(&task)?;
         let turn = self.turn(&self.jobs.starting, SETTINGS)?;
         let kept = self.kept_jobs()?;
         let (job, mut changes) = match self.interrupted(&kept, &task)? {
             Some(job) => (job, Vec::new()),
             None => {
-                let id = kept.last().map_or(1, |job| job.id.saturating_add(1));
-                (Job::new(id, task), forgotten(&kept))
+                let id = kept.last().map_or(1, |last| last.job.id.saturating_add(1));
+                (StoredJob::new(id, task), forgotten(&kept))
             }
         };
-        let Some(work) = self.runner.begin(&lease_of(job.id))? else {
+        let Some(work) = self.runner.begin(&lease_of(job.job.id))? else {
             return Err(job.runs());
         };
         changes.push(row(&job));
         let action = Action::JobStarted {
-            job: job.id,
-            kind: job.task.kind().to_owned(),
+            job: job.job.id,
+            kind: job.job.task.kind().to_owned(),
         };
         turn.apply(&actor, &changes, &[action])?;
         let (catalogue, begun) = (Arc::clone(self), self.jobs.insert(job.clone()));
         self.runner
             .beside(move || catalogue.by(actor).run_job(&begun, &work));
-        Ok(job.into())
+        Ok(job.shown())
     }
 
     /// The job with the same task that was interrupted, if there is one.
     ///
     /// # Errors
     /// [`CatalogueError::JobRuns`] if another job of the kind is unfinished.
-    fn interrupted(&self, kept: &[Job], task: &Task) -> Result<Option<Job>, CatalogueError> {
-        for job in kept.iter().filter(|job| job.task.kind() == task.kind()) {
-            match self.jobs.get(job.id) {
+    fn interrupted(
+        &self,
+        kept: &[StoredJob],
+        task: &Task,
+    ) -> Result<Option<StoredJob>, CatalogueError> {
+        let is_of_kind = |job: &&StoredJob| job.job.task.kind() == task.kind();
+        for job in kept.iter().filter(is_of_kind) {
+            match self.jobs.get(job.job.id) {
                 Some(begun) if begun.is_running() => return Err(begun.runs()),
-                None if job.is_running() && job.task == *task => return Ok(Some(job.clone())),
+                None if job.is_running() && job.job.task == *task => return Ok(Some(job.clone())),
                 None if job.is_running() => return Err(job.runs()),
                 _ => {}
             }
@@ -166,28 +171,16 @@ impl Catalogue {
 
     /// The task with the definition of its recipe, if that is named and the catalogue has it: a name alone does not say the
     /// lexicon of a signature.
-    fn with_known_recipe(&self, task: api::Task) -> api::Task {
-        match task {
-            api::Task::Reindex {
-                recipe: RecipeChoice::Named(name),
-                from,
-                drop_old,
-                allow_missing,
-            } => {
-                let known = self
-                    .recipes()
-                    .into_iter()
-                    .find(|recipe| recipe.name().as_str() == name);
-                let recipe = known.map_or(RecipeChoice::Named(name), RecipeChoice::Defined);
-                api::Task::Reindex {
-                    recipe,
-                    from,
-                    drop_old,
-                    allow_missing,
-                }
+    fn with_known_recipe(&self, mut task: Task) -> Task {
+        if let Task::Reindex { recipe: choice, .. } = &mut task
+            && let RecipeChoice::Named(name) = &*choice
+        {
+            let mut known = self.recipes().into_iter();
+            if let Some(known) = known.find(|recipe| recipe.name().as_str() == name) {
+                *choice = RecipeChoice::Defined(known);
             }
-            task => task,
         }
+        task
     }
 
     /// Resumes interrupted jobs in the background, unless another process that shares the store runs them, until
@@ -197,34 +190,29 @@ impl Catalogue {
     }
 
     /// The interrupted job of this number, which this process resumes, unless it was cancelled meanwhile.
-    fn resumed(&self, id: u32) -> Result<Option<Arc<Mutex<Job>>>, CatalogueError> {
+    fn resumed(&self, id: u32) -> Result<Option<Arc<Mutex<StoredJob>>>, CatalogueError> {
         let _turn = self.turn(&self.jobs.starting, SETTINGS)?;
         let job = self.kept_job(id)?;
         if !job.is_running() {
             return Ok(None);
         }
-        tracing::info!("resuming job {id} ({})", job.task.kind());
+        tracing::info!("resuming job {id} ({})", job.job.task.kind());
         Ok(Some(self.jobs.insert(job)))
     }
 
     /// All remembered jobs, newest first.
-    pub fn jobs(&self) -> Result<Vec<api::Job>, CatalogueError> {
-        let mut jobs = self.kept_jobs()?;
-        for begun in self.jobs.all() {
-            match jobs.iter_mut().find(|job| job.id == begun.id) {
-                Some(job) => *job = begun,
-                None => jobs.push(begun),
-            }
-        }
-        jobs.sort_by_key(|job| std::cmp::Reverse(job.id));
-        Ok(jobs.into_iter().map(Into::into).collect())
+    pub fn jobs(&self) -> Result<Vec<Job>, CatalogueError> {
+        let all = self.kept_jobs()?.into_iter().chain(self.jobs.all());
+        // Those that were begun here are as they are now.
+        let by_id: BTreeMap<u32, StoredJob> = all.map(|job| (job.job.id, job)).collect();
+        Ok(by_id.into_values().rev().map(StoredJob::shown).collect())
     }
 
     /// Returns a job.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchJob`].
-    pub fn job(&self, id: u32) -> Result<api::Job, CatalogueError> {
+    pub fn job(&self, id: u32) -> Result<Job, CatalogueError> {
         self.jobs()?
             .into_iter()
             .find(|job| job.id == id)
@@ -233,8 +221,8 @@ impl Catalogue {
 
     /// Cancels jobs left behind by another process.
     pub(super) fn end_interrupted(&self) -> Result<(), CatalogueError> {
-        for job in self.kept_jobs()?.into_iter().filter(Job::is_running) {
-            self.by(Actor::Local).cancel(job.id)?;
+        for job in self.kept_jobs()?.into_iter().filter(StoredJob::is_running) {
+            self.by(Actor::Local).cancel(job.job.id)?;
         }
         Ok(())
     }
@@ -253,16 +241,12 @@ impl Catalogue {
     /// Checks whether a task can be run at all.
     fn approve(&self, task: &Task) -> Result<(), CatalogueError> {
         match task {
-            Task::Reindex(reindex) => {
-                let (name, known) = (reindex.recipe.name(), self.recipes());
-                if known
-                    .iter()
-                    .any(|recipe| recipe.name() == name && *recipe != reindex.recipe)
-                {
-                    return Err(StoreError::RecipeDiffers(name.clone()).into());
-                }
-                reindex::approve(reindex)
-            }
+            Task::Reindex {
+                recipe,
+                from,
+                drop_old,
+                allow_missing,
+            } => self.approve_reindex(&recipe.recipe()?, *from, *drop_old, *allow_missing),
             Task::DropRecipe { recipe } => {
                 let known = self.recipes();
                 match known.iter().position(|known| known.name() == recipe) {
@@ -282,16 +266,18 @@ impl Catalogue {
             }
             Task::Verify { .. } => Ok(self.administration(VERIFICATION).map(|_| ())?),
             Task::Compact {} => Ok(self.administration(COMPACTION).map(|_| ())?),
-            Task::Duplicates(sought) => self.approve_duplicates(sought),
+            Task::Duplicates {
+                library, recipe, ..
+            } => self.approve_duplicates(library.as_ref(), recipe.as_ref()),
         }
     }
 
     /// The stored jobs, by number.
-    fn kept_jobs(&self) -> Result<Vec<Job>, CatalogueError> {
+    fn kept_jobs(&self) -> Result<Vec<StoredJob>, CatalogueError> {
         let mut jobs = Vec::new();
         for (key, kept) in self.store.table(Table::Jobs)? {
             let number = u32::from_be_bytes(key.try_into().unwrap_or_default());
-            match serde_json::from_slice(&kept) {
+            match StoredJob::read(&kept) {
                 Ok(job) => jobs.push(job),
                 Err(error) => tracing::warn!("job {number} cannot be read and is ignored: {error}"),
             }
@@ -300,9 +286,9 @@ impl Catalogue {
     }
 
     /// The stored job of this number.
-    fn kept_job(&self, id: u32) -> Result<Job, CatalogueError> {
+    fn kept_job(&self, id: u32) -> Result<StoredJob, CatalogueError> {
         let mut kept = self.kept_jobs()?.into_iter();
-        kept.find(|job| job.id == id)
+        kept.find(|kept| kept.job.id == id)
             .ok_or(CatalogueError::NoSuchJob(id))
     }
 }
@@ -312,12 +298,12 @@ impl Editor<'_> {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
-    pub fn cancel(&self, id: u32) -> Result<api::Job, CatalogueError> {
+    pub fn cancel(&self, id: u32) -> Result<Job, CatalogueError> {
         let turn = self.turn(&self.jobs.starting, SETTINGS)?;
         let (here, kept) = (self.jobs.get(id), self.kept_job(id)?);
         let here = match here {
-            Some(job) if !job.is_running() => return Err(job.has_ended()),
-            Some(job) if matches!(kept.state, State::Cancelled { .. }) => return Ok(job.into()),
+            Some(here) if !here.is_running() => return Err(here.has_ended()),
+            Some(here) if kept.job.state == JobState::Cancelled => return Ok(here.shown()),
             here => here,
         };
         if !kept.is_running() {
@@ -329,23 +315,15 @@ impl Editor<'_> {
         if !kept.is_running() {
             return Err(kept.has_ended());
         }
-        let cancelled = Job {
-            state: State::Cancelled {
-                ended: Timestamp::now(),
-            },
-            ..here.clone().unwrap_or(kept)
-        };
-        turn.apply(
-            &self.actor,
-            &[row(&cancelled)],
-            &[Action::JobCancelled { job: id }],
-        )?;
+        let cancelled = here.clone().unwrap_or(kept).ended(JobState::Cancelled);
+        let action = Action::JobCancelled { job: id };
+        turn.apply(&self.actor, &[row(&cancelled)], &[action])?;
         // Where it runs, it is seen running until it has stopped.
-        Ok(here.unwrap_or(cancelled).into())
+        Ok(here.unwrap_or(cancelled).shown())
     }
 
     /// Runs a job to its end, and stores how it ended.
-    fn run_job(&self, begun: &Mutex<Job>, work: &LeasedWork) {
+    fn run_job(&self, begun: &Mutex<StoredJob>, work: &LeasedWork) {
         let progress = JobProgress {
             job: begun,
             work,
@@ -354,94 +332,112 @@ impl Editor<'_> {
         let job = lock(begun).clone();
         let perform = || catch_unwind(AssertUnwindSafe(|| self.perform(&job, &progress)));
         let ended = work.keep_during(|| {}, || {}, perform);
-        let (id, kind) = (job.id, job.task.kind());
         let mut job = lock(begun);
-        let state = match ended {
+        let ended = match ended {
+            Ok(Ok(result)) => job.clone().done(result),
             // It resumes at the next start.
-            Ok(Err(_)) if self.runner.is_stopping() => State::Running,
-            Ok(Ok(result)) => State::Done {
-                ended: Timestamp::now(),
-                result,
-            },
-            Ok(Err(error)) => failed(error.to_string()),
-            Err(_) => failed("internal error; see the log".to_owned()),
+            Ok(Err(_)) if self.runner.is_stopping() => job.clone(),
+            Ok(Err(error)) => job.clone().failed(error.to_string()),
+            Err(_) => job.clone().failed("internal error; see the log".to_owned()),
         };
-        let ended = Job {
-            state,
-            ..job.clone()
-        };
+        let Job {
+            id, task, state, ..
+        } = &ended.job;
+        let kind = task.kind();
         match work.apply(&[row(&ended)]) {
             Ok(true) => {}
             Ok(false) => {
                 tracing::info!("job {id} was cancelled, or goes on in another process");
-                lock(&self.jobs.begun).remove(&id);
+                lock(&self.jobs.begun).remove(id);
                 return;
             }
             Err(error) => tracing::error!(
                 "the end of job {id} ({kind}) could not be saved, so it will run again: {error}"
             ),
         }
-        match &ended.state {
-            State::Failed { error, .. } => tracing::error!("job {id} ({kind}) failed: {error}"),
-            state => tracing::info!("job {id} ({kind}): {}", state.shown()),
+        match &ended.job.error {
+            Some(error) => tracing::error!("job {id} ({kind}) failed: {error}"),
+            None => tracing::info!("job {id} ({kind}): {state}"),
         }
         *job = ended;
     }
 
-    fn perform(&self, job: &Job, work: &JobProgress<'_>) -> Result<Outcome, CatalogueError> {
-        match &job.task {
-            Task::Reindex(reindex) => self.reindex(reindex, job, work),
+    fn perform(
+        &self,
+        job: &StoredJob,
+        work: &JobProgress<'_>,
+    ) -> Result<JobResult, CatalogueError> {
+        let watch: Watch<'_> = &|done, total| work.step(done, total);
+        Ok(match &job.job.task {
+            Task::Reindex {
+                recipe,
+                from,
+                drop_old,
+                allow_missing,
+            } => {
+                let reindex = Reindex {
+                    recipe: recipe.recipe()?,
+                    from: *from,
+                    drop_old: *drop_old,
+                    allow_missing: *allow_missing,
+                };
+                JobResult::Reindexed(self.reindex(&reindex, job, work)?)
+            }
             Task::DropRecipe { recipe } => {
                 self.drop_recipe(recipe, work)?;
-                Ok(Outcome::Dropped {
-                    dropped: recipe.clone(),
-                })
+                let dropped = recipe.clone();
+                JobResult::Dropped(Dropped { dropped })
             }
-            Task::Verify { fix } => self.verify_watched(*fix, work),
+            Task::Verify { fix } => JobResult::Verified(self.verify_and_fix(*fix, watch)?),
             Task::Backup { to, keep } => {
                 let folder = self.backups.folder(to)?;
-                let store = self.administration(BACKUPS)?;
-                let Backup {
-                    number,
-                    bytes,
-                    kept,
-                } = self
-                    .files()
-                    .ok_or(StoreError::NotOffered(BACKUPS))?
-                    .backup(&folder, *keep, &|done, total| work.step(done, total))?;
-                Ok(Outcome::BackedUp {
-                    backup: number,
-                    bytes,
-                    kept,
+                let files = self.files().ok_or(StoreError::NotOffered(BACKUPS))?;
+                let made = files.backup(&folder, *keep, watch)?;
+                JobResult::BackedUp(BackedUp {
+                    backup: made.number,
+                    bytes: made.bytes,
+                    kept: made.kept,
                 })
             }
             Task::Compact {} => {
                 let store = self.administration(COMPACTION)?;
                 let bytes_before = store.bytes()?;
-                store.compact(&|done, total| work.step(done, total))?;
-                Ok(Outcome::Compacted {
-                    bytes: store.bytes()?,
+                store.compact(watch)?;
+                let bytes = store.bytes()?;
+                JobResult::Compacted(Compacted {
+                    bytes,
                     bytes_before,
                 })
             }
-            Task::Duplicates(sought) => self.find_duplicates(sought, job, work),
-        }
+            Task::Duplicates {
+                library,
+                recipe,
+                since,
+            } => {
+                let options = DuplicateOptions {
+                    library: library.clone(),
+                    recipe: recipe.clone(),
+                    since: *since,
+                    ..DuplicateOptions::default()
+                };
+                JobResult::Grouped(self.find_duplicates(&options, job, work)?)
+            }
+        })
     }
 
-    fn verify_watched(&self, fix: bool, work: &JobProgress<'_>) -> Result<Outcome, CatalogueError> {
+    fn verify_and_fix(&self, fix: bool, watch: Watch<'_>) -> Result<Verified, CatalogueError> {
         let store = self.administration(VERIFICATION)?;
-        let found = store.verify(&|done, total| work.step(done, total))?;
+        let found = store.verify(watch)?;
         if found.is_empty() || !fix {
-            return Ok(Outcome::Verified {
+            return Ok(Verified {
                 faults: found,
                 found: None,
                 lost: None,
             });
         }
-        let lost = store.repair(&|done, total| work.step(done, total))?;
-        let faults = store.verify(&|done, total| work.step(done, total))?;
-        Ok(Outcome::Verified {
-            faults,
+        let lost = store.repair(watch)?;
+        Ok(Verified {
+            faults: store.verify(watch)?,
             found: Some(found),
             lost: Some(lost),
         })
@@ -453,29 +449,22 @@ fn lease_of(id: u32) -> String {
     format!("job {id}")
 }
 
-fn row(job: &Job) -> RowChange {
-    put(Table::Jobs, job.id.to_be_bytes(), job)
+fn row(job: &StoredJob) -> RowChange {
+    put(Table::Jobs, job.job.id.to_be_bytes(), job)
 }
 
 /// Deletes the oldest jobs that have ended, to make room for another.
-fn forgotten(kept: &[Job]) -> Vec<RowChange> {
+fn forgotten(kept: &[StoredJob]) -> Vec<RowChange> {
     let ended = kept.iter().filter(|job| !job.is_running());
     let forgotten = ended.take(kept.len().saturating_sub(REMEMBERED));
     forgotten
-        .map(|job| RowChange::delete(Table::Jobs, job.id.to_be_bytes()))
+        .map(|forgotten| RowChange::delete(Table::Jobs, forgotten.job.id.to_be_bytes()))
         .collect()
-}
-
-fn failed(error: String) -> State {
-    State::Failed {
-        ended: Timestamp::now(),
-        error,
-    }
 }
 
 /// The progress of a running job.
 struct JobProgress<'a> {
-    job: &'a Mutex<Job>,
+    job: &'a Mutex<StoredJob>,
     work: &'a LeasedWork,
     saved: Mutex<Instant>,
 }
@@ -486,7 +475,7 @@ impl JobProgress<'_> {
     /// # Errors
     /// [`StoreError::Stopped`] if the job must stop.
     fn step(&self, done: u64, total: u64) -> Result<(), StoreError> {
-        let mut job = lock(self.job);
+        let job = &mut lock(self.job).job;
         (job.done, job.total) = (done, total);
         if self.work.stop().is_stopped() {
             return Err(StoreError::Stopped);
@@ -507,7 +496,11 @@ impl JobProgress<'_> {
     }
 
     /// Updates the checkpoint, and how much is done by then. It is saved at once if `now`, otherwise from time to time.
-    fn checkpoint(&self, now: bool, change: impl FnOnce(&mut Job)) -> Result<(), CatalogueError> {
+    fn checkpoint(
+        &self,
+        now: bool,
+        change: impl FnOnce(&mut StoredJob),
+    ) -> Result<(), CatalogueError> {
         let mut job = lock(self.job);
         change(&mut job);
         let mut saved = lock(&self.saved);

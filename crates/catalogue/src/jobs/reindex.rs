@@ -13,10 +13,11 @@ use rayon::prelude::*;
 use super::super::Text;
 use super::super::digest::digest_after;
 use super::super::pages::pages;
-use super::job::{CutFrom, Outcome, Reindex};
-use super::{Job, JobProgress, Task};
+use super::job::StoredJob;
+use super::{JobProgress, Task};
+use crate::api::{CutFrom, RecipeChoice, Reindexed};
 use crate::{Catalogue, CatalogueError, Editor};
-use lapidary_store::{BookKey, BookNo, LateGems, Record, StoreError};
+use lapidary_store::{BookKey, BookNo, LateGems, Record, Snapshot, StoreError};
 
 /// Number of books computed and written together.
 const BATCH: usize = 64;
@@ -25,31 +26,45 @@ const WAIT: Duration = Duration::from_millis(200);
 /// Number of books without gems to name in a message.
 const NAMED: usize = 5;
 
-pub(super) fn approve(reindex: &Reindex) -> Result<(), CatalogueError> {
-    let Reindex {
-        ref recipe,
-        from,
-        drop_old,
-        allow_missing,
-    } = *reindex;
-    let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
-    if allow_missing && drop_old {
-        return wrong(
-            "books without gems of the new recipe still need the old one; choose one of allow_missing and drop_old",
-        );
-    }
-    if allow_missing && from == CutFrom::Sources {
-        return wrong(
-            "allow_missing requires folds; with sources, the job waits for the missing texts",
-        );
-    }
-    if recipe.is_signature() && from == CutFrom::Folds {
-        return wrong("a signature is computed from texts, not from folds; use sources");
-    }
-    Ok(())
+/// How to make a recipe the default.
+pub(super) struct Reindex {
+    pub(super) recipe: Recipe,
+    pub(super) from: CutFrom,
+    /// Whether to drop the previous default recipe at the end.
+    pub(super) drop_old: bool,
+    /// Whether the recipe becomes the default even if some books cannot get gems of it.
+    pub(super) allow_missing: bool,
 }
 
 impl Catalogue {
+    pub(super) fn approve_reindex(
+        &self,
+        recipe: &Recipe,
+        from: CutFrom,
+        drop_old: bool,
+        allow_missing: bool,
+    ) -> Result<(), CatalogueError> {
+        let differs = |known: &Recipe| known.name() == recipe.name() && known != recipe;
+        if self.recipes().iter().any(differs) {
+            return Err(StoreError::RecipeDiffers(recipe.name().clone()).into());
+        }
+        let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
+        if allow_missing && drop_old {
+            return wrong(
+                "books without gems of the new recipe still need the old one; choose one of allow_missing and drop_old",
+            );
+        }
+        if allow_missing && from == CutFrom::Sources {
+            return wrong(
+                "allow_missing requires folds; with sources, the job waits for the missing texts",
+            );
+        }
+        if recipe.is_signature() && from == CutFrom::Folds {
+            return wrong("a signature is computed from texts, not from folds; use sources");
+        }
+        Ok(())
+    }
+
     pub(super) fn books_there(&self) -> Result<u64, CatalogueError> {
         Ok(self
             .store
@@ -89,9 +104,9 @@ impl Editor<'_> {
     pub(super) fn reindex(
         &self,
         reindex: &Reindex,
-        job: &Job,
+        job: &StoredJob,
         work: &JobProgress<'_>,
-    ) -> Result<Outcome, CatalogueError> {
+    ) -> Result<Reindexed, CatalogueError> {
         let Reindex {
             ref recipe,
             from,
@@ -104,7 +119,7 @@ impl Editor<'_> {
         };
         self.between_feeds(|| self.store.add_recipe(&self.actor, recipe))?;
         work.checkpoint(true, |job| job.checkpoint.before = Some(before.clone()))?;
-        let (mut done, mut book) = (job.done, job.checkpoint.book);
+        let (mut done, mut book) = (job.job.done, job.checkpoint.book);
         let without = loop {
             let cut = match from {
                 CutFrom::Folds => self.cut_folds(recipe, &mut done, book, work)?,
@@ -123,14 +138,12 @@ impl Editor<'_> {
                 CutFrom::Folds => return Err(self.not_all(recipe, without)?),
             }
         };
-        if drop_old && before != *recipe.name() {
-            self.drop_recipe(&before, work)?;
-        }
         let default = recipe.name().clone();
-        let dropped = Some(&before)
-            .filter(|before| drop_old && **before != default)
-            .cloned();
-        Ok(Outcome::Reindexed {
+        let dropped = (drop_old && before != default).then(|| before.clone());
+        if let Some(old) = &dropped {
+            self.drop_recipe(old, work)?;
+        }
+        Ok(Reindexed {
             before,
             books_without: without,
             default,
@@ -166,28 +179,19 @@ impl Editor<'_> {
             let books = snapshot.books(BookNo(from), BATCH)?;
             next = books.last().and_then(|(last, _)| last.0.checked_add(1));
             *done += books.len() as u64;
-            let recut = |(book, record): (BookNo, Record)| -> Result<Option<LateGems>, StoreError> {
-                if record.gems.contains_key(recipe.name()) {
-                    return Ok(None);
-                }
-                let fold = snapshot.fold(recipe.base(), book)?;
-                let gems = fold.and_then(|fold| recipe.recut(&fold));
-                Ok(gems.map(|gems| LateGems {
-                    book,
-                    digest: record.digest,
-                    gems,
-                    fold: None,
-                }))
-            };
-            let gems: Vec<Option<LateGems>> =
-                books.into_par_iter().map(recut).collect::<Result<_, _>>()?;
+            let gems: Vec<Option<LateGems>> = books
+                .into_par_iter()
+                .map(|(book, record)| late_gems(&*snapshot, recipe, book, record))
+                .collect::<Result<_, _>>()?;
             let gems: Vec<LateGems> = gems.into_iter().flatten().collect();
             cut += gems.len() as u64;
             if !gems.is_empty() {
                 self.store.add_gems(&self.actor, recipe.name(), gems)?;
             }
             if let Some(book) = next {
-                work.checkpoint(false, |job| (job.checkpoint.book, job.done) = (book, *done))?;
+                work.checkpoint(false, |job| {
+                    (job.checkpoint.book, job.job.done) = (book, *done)
+                })?;
             }
             work.step(*done, self.books_there()?.max(*done))?;
         }
@@ -197,11 +201,11 @@ impl Editor<'_> {
     /// Adds the recipes of jobs that wait for texts: such a job may have been interrupted before it added its recipe.
     fn settle_awaited(&self) -> Result<(), CatalogueError> {
         for task in self.jobs.running() {
-            let Task::Reindex(Reindex {
-                recipe,
+            let Task::Reindex {
+                recipe: RecipeChoice::Defined(recipe),
                 from: CutFrom::Sources,
                 ..
-            }) = task
+            } = task
             else {
                 continue;
             };
@@ -268,4 +272,24 @@ impl Editor<'_> {
         }
         Ok(added)
     }
+}
+
+/// The gems of a book that has none of the recipe, from its fold.
+fn late_gems(
+    snapshot: &dyn Snapshot,
+    recipe: &Recipe,
+    book: BookNo,
+    record: Record,
+) -> Result<Option<LateGems>, StoreError> {
+    if record.gems.contains_key(recipe.name()) {
+        return Ok(None);
+    }
+    let fold = snapshot.fold(recipe.base(), book)?;
+    let gems = fold.and_then(|fold| recipe.recut(&fold));
+    Ok(gems.map(|gems| LateGems {
+        book,
+        digest: record.digest,
+        gems,
+        fold: None,
+    }))
 }
