@@ -87,7 +87,8 @@ fn measure(kind: &Kind, books: u32) -> Outcome<()> {
     fs::write("/proc/self/clear_refs", "5")?;
     let (begun, used) = (Instant::now(), processor_time()?);
     let groups = catalogue
-        .checks().duplicates(&DuplicateOptions::default(), UNWATCHED)?
+        .checks()
+        .duplicates(&DuplicateOptions::default(), UNWATCHED)?
         .groups;
     let seconds = begun.elapsed().as_secs_f64();
     let status = fs::read_to_string("/proc/self/status")?;
