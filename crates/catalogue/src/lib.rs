@@ -100,7 +100,7 @@ pub use text::Text;
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
 use crate::api::Stats;
 use crate::metrics::METRICS;
