@@ -63,7 +63,7 @@ fn bench(criterion: &mut Criterion) {
         let query = query.join(" ");
         let spans = spans(&query, &joined);
         group.bench_function(name, |b| {
-            b.iter(|| exact(black_box(&query), &joined, &spans))
+            b.iter(|| exact(black_box(&query), &joined, &spans));
         });
         let share = exact(&query, &joined, &spans).total;
         println!("{name}: {} spans, {share:?}", spans.len());
@@ -71,11 +71,11 @@ fn bench(criterion: &mut Criterion) {
     let spans = spans(&joined, &joined);
     let unrelated = other.join(" ");
     group.bench_function("nothing in common", |b| {
-        b.iter(|| exact(black_box(&unrelated), &joined, &spans))
+        b.iter(|| exact(black_box(&unrelated), &joined, &spans));
     });
     let [a, b] = repetitive;
     group.bench_function("two words only", |bench| {
-        bench.iter(|| exact(black_box(&a), &b, &spans))
+        bench.iter(|| exact(black_box(&a), &b, &spans));
     });
     group.finish();
 }

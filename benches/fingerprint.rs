@@ -60,14 +60,14 @@ fn fingerprint(criterion: &mut Criterion) {
             group.bench_function(what, |b| b.iter(|| texts.iter().for_each(|text| of(text))));
         };
         measure("split_whitespace", &|text| {
-            _ = black_box(text.split_whitespace().count())
+            _ = black_box(text.split_whitespace().count());
         });
         measure("clean", &|text| _ = black_box(clean(text)));
         measure("signs of disguise", &|text| _ = black_box(Signs::of(text)));
         for recipe in Recipe::built_in() {
             // Cleaned if the recipe reads texts clean.
             measure(recipe.name().as_str(), &|text| {
-                _ = black_box(Text::new(text, None).gems(&recipe))
+                _ = black_box(Text::new(text, None).gems(&recipe));
             });
         }
         group.finish();

@@ -175,13 +175,13 @@ fn in_step(catalogue: &Catalogue) {
     {
         match entry.action {
             Action::Added(book) => {
-                assert_eq!(told.insert((book.library, book.id), book.digest), None)
+                assert_eq!(told.insert((book.library, book.id), book.digest), None);
             }
             Action::Replaced(book) => {
-                assert!(told.insert((book.library, book.id), book.digest).is_some())
+                assert!(told.insert((book.library, book.id), book.digest).is_some());
             }
             Action::Removed(book) => {
-                assert_eq!(told.remove(&(book.library, book.id)), Some(book.digest))
+                assert_eq!(told.remove(&(book.library, book.id)), Some(book.digest));
             }
             _ => {}
         }

@@ -326,7 +326,7 @@ fn a_lexicon_that_the_library_has_outgrown() {
     let (books, lexicon) = (folder.path("books"), folder.path("lexicon.tsv"));
     let count = || {
         std::fs::write(&lexicon, run("lexicon count {}", &[&books]).expect(0).out)
-            .expect("it can be written")
+            .expect("it can be written");
     };
     count();
     let reindex = || {

@@ -34,8 +34,8 @@ impl Wire {
                 thread::spawn(move || pass(back, out, |_| ()));
                 thread::spawn(move || {
                     pass(browser, server, |some| {
-                        record.lock().expect("a lock").extend(some)
-                    })
+                        record.lock().expect("a lock").extend(some);
+                    });
                 });
             }
         });

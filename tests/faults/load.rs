@@ -176,10 +176,10 @@ impl<'a> Client<'a> {
                 match (status, body) {
                     // Others may accept the key until that is written; asked again, any server writes it.
                     (507, Ok(problem)) => {
-                        assert_eq!(problem["code"], "revoked_in_memory", "{problem}")
+                        assert_eq!(problem["code"], "revoked_in_memory", "{problem}");
                     }
                     (503, Ok(problem)) => {
-                        assert!(retry && problem.get("verdict").is_none(), "{problem}")
+                        assert!(retry && problem.get("verdict").is_none(), "{problem}");
                     }
                     (_, body) if status == 204 || body.is_ok() => {
                         let body = body.unwrap_or_default();

@@ -164,7 +164,7 @@ fn a_full_cluster_takes_nothing_and_loses_nothing() {
         client.act();
     }
     let limit = |bytes: &str| {
-        (0..3).for_each(|node| drop(nodes.ask(node, &["config", "set", "maxmemory", bytes])))
+        (0..3).for_each(|node| drop(nodes.ask(node, &["config", "set", "maxmemory", bytes])));
     };
     limit("1mb");
     let book = json!({ "rights": "protected", "text": text(99, 0) });

@@ -420,7 +420,7 @@ fn a_broken_file_is_an_error_or_harmless() {
             match RocksStore::open_or_create(dir.path()).and_then(read) {
                 Err(StoreError::Damaged { .. }) => {}
                 Ok((state, faults)) if Some(&state) == states.last() => {
-                    assert_eq!(faults, [""; 0], "{what}")
+                    assert_eq!(faults, [""; 0], "{what}");
                 }
                 Ok((state, faults)) => {
                     assert!(may_be_torn, "{what}: {state}");
@@ -448,7 +448,7 @@ fn what_could_not_be_restored_is_no_backup() {
     // A fault of the catalogue.
     raw(dir.path(), |db| {
         db.delete_cf(db.cf_handle("books").unwrap(), 0_u32.to_be_bytes())
-            .unwrap()
+            .unwrap();
     });
     let store = RocksStore::open(dir.path()).unwrap();
     let refused = store

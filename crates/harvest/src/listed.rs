@@ -159,7 +159,7 @@ impl Harvest<'_> {
         match known.state {
             Seen::Book if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
             Seen::Refused(reason) if same && known.text == self.source.text => {
-                self.count_refused(reason)
+                self.count_refused(reason);
             }
             // Paging leads from page to page, so only sites and catalogues are deep.
             _ if depth > DEPTH && self.source.kind == Kind::Site => {

@@ -131,10 +131,10 @@ impl RunPlan {
 pub(super) fn plans(catalogue: &Catalogue) -> Result<BTreeMap<String, RunPlan>, HarvestError> {
     let mut plans = BTreeMap::<String, RunPlan>::new();
     each(catalogue, b'w', |name, planned| {
-        plans.entry(name).or_default().planned = Some(planned)
+        plans.entry(name).or_default().planned = Some(planned);
     })?;
     each(catalogue, b'b', |name, beat| {
-        plans.entry(name).or_default().beat = Some(beat)
+        plans.entry(name).or_default().beat = Some(beat);
     })?;
     Ok(plans)
 }
@@ -236,7 +236,7 @@ pub(super) fn is_removed(catalogue: &Catalogue, name: &BookId) -> Result<bool, H
 pub(super) fn removed(catalogue: &Catalogue) -> Result<Vec<BookId>, HarvestError> {
     let mut names = Vec::new();
     each(catalogue, b'g', |name, _: bool| {
-        names.extend(name.parse::<BookId>().ok())
+        names.extend(name.parse::<BookId>().ok());
     })?;
     Ok(names)
 }

@@ -618,7 +618,7 @@ fn look(work: &LeasedWork, editor: &Editor<'_>, name: &BookId, source: &Source, 
         Ok(now) if now == *source => {}
         Ok(_) | Err(HarvestError::NoSuchSource(_)) => work.stop().end(),
         Err(error) => {
-            tracing::warn!("whether the source {name} was changed is not known: {error}")
+            tracing::warn!("whether the source {name} was changed is not known: {error}");
         }
     }
 }

@@ -398,7 +398,7 @@ impl Source {
                 return Err(wrong(path, "it is a file, not a folder".to_owned()));
             }
             Kind::Folder => {
-                drop(fs::read_dir(path).map_err(|error| wrong(path, error.to_string()))?)
+                drop(fs::read_dir(path).map_err(|error| wrong(path, error.to_string()))?);
             }
             _ if !found.is_file() => {
                 return Err(wrong(path, "it is not a file with addresses".to_owned()));

@@ -270,9 +270,9 @@ impl Source {
         if let Some(fields) = definition.as_object_mut() {
             for (name, value) in changes {
                 if value.is_null() {
-                    drop(fields.remove(&name))
+                    drop(fields.remove(&name));
                 } else {
-                    drop(fields.insert(name, value))
+                    drop(fields.insert(name, value));
                 }
             }
         }

@@ -175,9 +175,9 @@ impl PackedBucket {
         {
             changed.insert(*book);
             if change.doubted.is_some() {
-                doubtful.push(*book)
+                doubtful.push(*book);
             } else {
-                added.push(*book)
+                added.push(*book);
             }
         }
         if !changed.is_empty() {

@@ -598,7 +598,7 @@ impl Client {
             match self.topology_of(node) {
                 // A node that was cut off knows less than what is known.
                 Ok(topology) if topology.epoch < known.epoch => {
-                    why = format!("{node} does not know the last election")
+                    why = format!("{node} does not know the last election");
                 }
                 Ok(topology) => {
                     if topology.has_replicas {

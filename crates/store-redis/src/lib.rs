@@ -201,7 +201,7 @@ impl ClusterStore {
             .and_then(|()| shared.sweep())
         {
             Err(error @ StoreError::Unavailable { .. }) => {
-                tracing::warn!("the store needs attention: {error}")
+                tracing::warn!("the store needs attention: {error}");
             }
             done => done?,
         }

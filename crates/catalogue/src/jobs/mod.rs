@@ -117,12 +117,11 @@ impl Catalogue {
         self.approve(&task)?;
         let turn = self.turn(&self.jobs.starting, SETTINGS)?;
         let kept = self.kept_jobs()?;
-        let (job, mut changes) = match self.interrupted(&kept, &task)? {
-            Some(job) => (job, Vec::new()),
-            None => {
-                let id = kept.last().map_or(1, |last| last.job.id.saturating_add(1));
-                (StoredJob::new(id, task), forgotten(&kept))
-            }
+        let (job, mut changes) = if let Some(job) = self.interrupted(&kept, &task)? {
+            (job, Vec::new())
+        } else {
+            let id = kept.last().map_or(1, |last| last.job.id.saturating_add(1));
+            (StoredJob::new(id, task), forgotten(&kept))
         };
         let Some(work) = self.runner.begin(&lease_of(job.job.id))? else {
             return Err(job.runs());
@@ -355,9 +354,10 @@ impl Editor<'_> {
                 "the end of job {id} ({kind}) could not be saved, so it will run again: {error}"
             ),
         }
-        match &ended.job.error {
-            Some(error) => tracing::error!("job {id} ({kind}) failed: {error}"),
-            None => tracing::info!("job {id} ({kind}): {state}"),
+        if let Some(error) = &ended.job.error {
+            tracing::error!("job {id} ({kind}) failed: {error}")
+        } else {
+            tracing::info!("job {id} ({kind}): {state}")
         }
         *job = ended;
     }

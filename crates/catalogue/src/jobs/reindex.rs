@@ -190,7 +190,7 @@ impl Editor<'_> {
             }
             if let Some(book) = next {
                 work.checkpoint(false, |job| {
-                    (job.checkpoint.book, job.job.done) = (book, *done)
+                    (job.checkpoint.book, job.job.done) = (book, *done);
                 })?;
             }
             work.step(*done, self.books_there()?.max(*done))?;

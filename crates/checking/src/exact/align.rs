@@ -157,7 +157,7 @@ impl Pass<'_> {
         match self.runs.last_mut() {
             _ if len == 0 => {}
             Some(last) if last.query + last.len == query && last.book + last.len == book => {
-                last.len += len
+                last.len += len;
             }
             _ => self.runs.push(Run { query, book, len }),
         }

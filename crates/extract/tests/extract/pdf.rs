@@ -718,10 +718,10 @@ fn documents_without_a_password_are_decrypted() {
     let changes: [Change; 4] = [
         ("as it should be", |_, _| {}),
         ("a dictionary in the trailer", |document, encryption| {
-            document.trailer.set("Encrypt", encryption)
+            document.trailer.set("Encrypt", encryption);
         }),
         ("no identifier", |document, _| {
-            _ = document.trailer.remove(b"ID")
+            _ = document.trailer.remove(b"ID");
         }),
         ("no length of the key", |document, mut encryption| {
             if encryption.get(b"V").and_then(Object::as_i64).ok() == Some(4) {

@@ -88,7 +88,7 @@ impl Sink for Vec<Placed> {
 /// output that transliteration would have changed, the text is folded again into another sink.
 pub(super) fn fold<S: Sink>(text: &str, base: Base, new_sink: impl Fn() -> S) -> S {
     whole(LetterTables::of(base), new_sink, |folding| {
-        folding.fast(text)
+        folding.fast(text);
     })
 }
 
@@ -161,7 +161,7 @@ impl<S: Sink> Folding<S> {
 
     fn push(&mut self, character: Placed) {
         self.short_words.push(character, &mut |character| {
-            self.decorated.push(character, &mut self.digits)
+            self.decorated.push(character, &mut self.digits);
         });
         if self.digits.len() >= MANY {
             self.settle();

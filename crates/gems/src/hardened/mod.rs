@@ -101,7 +101,7 @@ impl Hardened {
         let mut selection = Selection::new(self.window(), LEAST);
         let mut grams = Grams::default();
         symbols(undone.text(), |symbols| {
-            grams.take(symbols, |grams| selection.take(grams))
+            grams.take(symbols, |grams| selection.take(grams));
         });
         selection
             .finish(grams.count())
@@ -139,7 +139,7 @@ impl Hardened {
     pub(super) fn fold(text: &str) -> String {
         let mut fold = String::new();
         symbols(undone(text).text(), |symbols| {
-            fold.extend(symbols.iter().map(|symbol| symbol.shown()))
+            fold.extend(symbols.iter().map(|symbol| symbol.shown()));
         });
         fold
     }

@@ -262,7 +262,7 @@ fn sounds_plainly(text: &str) -> Vec<(char, usize)> {
                         ReadingKind::Ignored | ReadingKind::Joint => {}
                         ReadingKind::Hyphen => hyphenated = true,
                         ReadingKind::Blank | ReadingKind::Line if was_hyphenated => {
-                            hyphenated = true
+                            hyphenated = true;
                         }
                         ReadingKind::Digit => {
                             let digits = (at..all.len())

@@ -158,7 +158,7 @@ impl Signature {
         if let SignatureMethod::Set(members) = &self.method {
             for member in members {
                 member.each(words, &mut |string, _| {
-                    take(&format!("{} {string}", member.method.name()), None)
+                    take(&format!("{} {string}", member.method.name()), None);
                 });
             }
             return;

@@ -202,9 +202,9 @@ fn moved(scene: &mut AttackScene<'_>, share: f64, capital_a: u32, small_a: u32) 
                 'A'..='Z' => from(capital_a, 'A', c),
                 'a'..='z' => from(small_a, 'a', c),
                 _ => c,
-            }))
+            }));
         } else {
-            copy.push_str(word)
+            copy.push_str(word);
         }
     })
 }

@@ -86,9 +86,9 @@ pub(super) fn leet(scene: &mut AttackScene<'_>, share: f64) -> String {
     let random = &mut scene.random;
     map_words(scene.text, |word, copy| {
         if random.happens(share) {
-            copy.extend(word.chars().map(leet_digit))
+            copy.extend(word.chars().map(leet_digit));
         } else {
-            copy.push_str(word)
+            copy.push_str(word);
         }
     })
 }

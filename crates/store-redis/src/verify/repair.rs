@@ -106,7 +106,7 @@ impl ClusterVerification<'_> {
                 Some(Name::Shard(_, "books")) => commands.push(Command::new("ZREM", &key, field)),
                 Some(Name::Book(..)) => commands.push(Command::bare("UNLINK", &key)),
                 _ if self.needs(book, reference)? => {
-                    commands.push(Command::new("ZADD", &key, (0, field)))
+                    commands.push(Command::new("ZADD", &key, (0, field)));
                 }
                 _ => commands.push(Command::new("ZREM", &key, field)),
             }

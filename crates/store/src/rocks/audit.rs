@@ -110,7 +110,7 @@ pub(super) fn read(
                 entries.seek(schema::audit_key(middle));
                 match entries.item() {
                     Some((key, value)) if entry(snapshot, key, value)?.at < time => {
-                        from = middle + 1
+                        from = middle + 1;
                     }
                     _ => to = middle,
                 }

@@ -194,7 +194,7 @@ impl<'a> Change<'a> {
         match text {
             Some(text) => self.batch.put_cf(texts, key, text),
             None if before.is_some_and(|before| before.text_kept) => {
-                self.batch.delete_cf(texts, key)
+                self.batch.delete_cf(texts, key);
             }
             None => {}
         }
@@ -445,9 +445,9 @@ impl<'a> Change<'a> {
         self.delta.sort_unstable_by_key(|(key, _)| key.order());
         for (key, there) in &self.delta {
             if *there {
-                self.batch.put_cf(delta, key, [])
+                self.batch.put_cf(delta, key, []);
             } else {
-                self.batch.delete_cf(delta, key)
+                self.batch.delete_cf(delta, key);
             }
         }
         if let Some(next) = self.next {

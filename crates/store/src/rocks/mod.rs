@@ -475,7 +475,7 @@ impl Administration for RocksStore {
                     None::<&[u8]>,
                     None::<&[u8]>,
                     &options,
-                )
+                );
             };
             if family == Family::Texts {
                 // A removed text is then in no file any more.

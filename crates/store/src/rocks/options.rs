@@ -108,7 +108,7 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
             options.set_enable_blob_gc(true);
         }
         Family::Audit | Family::Books | Family::Decisions | Family::Gems => {
-            table.set_block_size(LARGE_BLOCK_BYTES)
+            table.set_block_size(LARGE_BLOCK_BYTES);
         }
         // Most ids looked up while adding books do not exist yet.
         Family::Ids => table.set_bloom_filter(BLOOM_BITS, false),

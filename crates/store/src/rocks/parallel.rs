@@ -77,7 +77,7 @@ mod tests {
             }
         };
         thread::scope(|scope| {
-            (0..8).for_each(|_| drop(scope.spawn(|| (0..100).for_each(|_| check()))))
+            (0..8).for_each(|_| drop(scope.spawn(|| (0..100).for_each(|_| check()))));
         });
         check();
     }

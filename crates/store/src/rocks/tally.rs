@@ -33,7 +33,7 @@ pub(super) fn tally(
     sorted.dedup();
     let mut counts = Counts::default();
     lists.read(&sorted, &mut |library, gem, books| {
-        counts.add(library, gem, books)
+        counts.add(library, gem, books);
     })?;
     Ok(counts
         .by_library(snapshot, gems, limits.fewest)?
