@@ -1,5 +1,8 @@
 //! The tests of the program, in one program, because linking is most of the wait: `cargo test --release --test program http::`.
 
+// A test tells a story from its beginning to its end.
+#![allow(clippy::too_many_lines)]
+
 mod common;
 #[path = "common/makers.rs"]
 mod makers;

@@ -61,11 +61,11 @@ impl Books<Editor<'_>> {
             }
             Some(stored) => {
                 let book =
-                    self.fingerprinted(&*snapshot, &entry, source, record, Some(&stored.record))?;
+                    self.fingerprinted(&*snapshot, &entry, &source, record, Some(&stored.record))?;
                 (Outcome::Replaced, book)
             }
             None => {
-                let book = self.fingerprinted(&*snapshot, &entry, source, record, None)?;
+                let book = self.fingerprinted(&*snapshot, &entry, &source, record, None)?;
                 (Outcome::Added, book)
             }
         };
@@ -134,7 +134,7 @@ impl Books<Editor<'_>> {
         &self,
         snapshot: &dyn Snapshot,
         entry: &NewEntry,
-        source: BookSource<'_>,
+        source: &BookSource<'_>,
         mut record: Record,
         before: Option<&Record>,
     ) -> Result<NewBook, CatalogueError> {

@@ -272,20 +272,20 @@ impl DetectorComparison<'_> {
     fn run(
         &self,
         evaluation: &Evaluation,
-        shelf: &Shelf,
+        books: &Shelf,
         lengths: &[CopyLength],
         copied: usize,
     ) -> Result<(Vec<(String, PairsFound)>, CopyFindings), EvaluateError> {
         let attacks = &evaluation.attacks;
         let folder = tempfile::tempdir().map_err(folder_failed)?;
         let texts = IndexedTexts {
-            shelf,
+            shelf: books,
             mirrored: attacks.0.iter().any(|attack| attack.mirrored),
         };
         let index = self.index(folder.path(), &texts)?;
         let detectors = self.detectors(&index, &texts)?;
         let run = EvaluationRun {
-            shelf,
+            shelf: books,
             pairs: &evaluation.pairs,
             attacks,
             lengths,

@@ -374,6 +374,6 @@ fn cell(picture: &Area<'_>, (left, top): (i32, i32), share: f64) -> Outcome {
 }
 
 /// So much of a shade, on white.
-fn paler(shade: u8, share: f64) -> u8 {
-    255 - (f64::from(255 - shade) * share / 100.0) as u8
+fn paler(shade: u8, percent: f64) -> u8 {
+    255 - (f64::from(255 - shade) * percent / 100.0) as u8
 }

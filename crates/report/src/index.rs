@@ -95,24 +95,28 @@ impl Checked {
     }
 }
 
+/// So many files have this verdict.
+fn number_with(language: Language, verdict: Rights, files: u64) -> String {
+    match verdict {
+        Rights::Forbidden => language.forbidden_of(files),
+        Rights::Protected => language.protected_of(files),
+        Rights::Free => language.free_of(files),
+        Rights::PublicDomain => language.public_domain_of(files),
+        Rights::Unknown => language.unknown_of(files),
+    }
+}
+
 /// How many files have which verdict: `5 files: 2 protected, 3 unknown`.
 #[must_use]
 pub fn summary(language: Language, rows: &[Checked]) -> String {
-    let verdicts: [(Rights, fn(Language, u64) -> String); 5] = [
-        (Rights::Forbidden, Language::forbidden_of),
-        (Rights::Protected, Language::protected_of),
-        (Rights::Free, Language::free_of),
-        (Rights::PublicDomain, Language::public_domain_of),
-        (Rights::Unknown, Language::unknown_of),
-    ];
     let mut parts = Vec::new();
-    for (verdict, said) in verdicts {
+    for verdict in Rights::ALL {
         let number = rows
             .iter()
             .filter(|row| row.verdict() == Some(verdict))
             .count();
         if number > 0 {
-            parts.push(said(language, number as u64));
+            parts.push(number_with(language, verdict, number as u64));
         }
     }
     let unchecked = rows.iter().filter(|row| row.is_not_checked()).count();

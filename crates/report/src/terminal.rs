@@ -169,7 +169,7 @@ impl<W: Write> TerminalPage<'_, W> {
         let rights = rights(language, book.rights);
         let mut standing = format!("{}/{}, {rights}", book.library, book.id);
         if let Some(why) = reservation(language, found) {
-            standing.push_str(&format!(", {why}"));
+            standing.extend([", ", &why]);
         }
         self.say(INDENT, &style(book.rights), &standing)
     }

@@ -255,7 +255,9 @@ impl Editor<'_> {
     ) -> Result<FoundGroups, CatalogueError> {
         let (mut grouping, mut left_out) = (Grouping::default(), LeftOut::default());
         self.each_row(job, PAIRS, |pairs: Vec<Pair<u32>>| {
-            pairs.into_iter().for_each(|pair| grouping.add(pair));
+            for pair in pairs {
+                grouping.add(pair);
+            }
         })?;
         self.each_row(job, LEFT_OUT, |of_batch: LeftOut| left_out += of_batch)?;
         let Grouped {

@@ -355,9 +355,9 @@ impl Editor<'_> {
             ),
         }
         if let Some(error) = &ended.job.error {
-            tracing::error!("job {id} ({kind}) failed: {error}")
+            tracing::error!("job {id} ({kind}) failed: {error}");
         } else {
-            tracing::info!("job {id} ({kind}): {state}")
+            tracing::info!("job {id} ({kind}): {state}");
         }
         *job = ended;
     }

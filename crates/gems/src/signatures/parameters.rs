@@ -379,10 +379,10 @@ impl<'a> Parameters<'a> {
         }
         let mut name = method.to_owned();
         for (key, value) in unusual {
-            name.push_str(&format!(";{key}={value}"));
+            name.extend([";", &key.to_string(), "=", &value.to_string()]);
         }
         if let Some(lexicon) = lexicon {
-            name.push_str(&format!("@{}", lexicon.name()));
+            name.extend(["@", lexicon.name()]);
         }
         Ok(name)
     }
