@@ -13,8 +13,8 @@
 //! let catalogue = Catalogue::open_or_create(folder.path())?;
 //! let key = BookKey { library: "mine".parse()?, id: "1".parse()? };
 //! let book = NewEntry::new(key, Rights::Protected, Content::text(text.clone()));
-//! catalogue.by(Actor::Local).add(book)?;
-//! let report = catalogue.check(&Query::text(text.to_uppercase()), &CheckOptions::default())?;
+//! catalogue.by(Actor::Local).books().add(book)?;
+//! let report = catalogue.checks().report(&Query::text(text.to_uppercase()), &CheckOptions::default())?;
 //! assert_eq!(report.verdict, Rights::Protected);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
