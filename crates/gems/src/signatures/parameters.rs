@@ -379,7 +379,7 @@ impl<'a> Parameters<'a> {
         }
         let mut name = method.to_owned();
         for (key, value) in unusual {
-            name.extend([";", &key.to_string(), "=", &value.to_string()]);
+            name.extend([";", key, "=", &value]);
         }
         if let Some(lexicon) = lexicon {
             name.extend(["@", lexicon.name()]);
