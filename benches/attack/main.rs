@@ -274,15 +274,12 @@ fn add_key(
     role: Role,
     library: Option<String>,
 ) -> Fallible<String> {
-    let mut libraries = Vec::new();
-    for library in library {
-        libraries.push(library.parse()?);
-    }
+    let library = library.map(|library| library.parse()).transpose()?;
     let trusted = (role == Role::Ingest).then_some(name == "publisher");
     let key = NewKey {
         name,
         role,
-        libraries,
+        libraries: library.into_iter().collect(),
         trusted,
         may_forbid: false,
         must_gate: None,
