@@ -171,7 +171,9 @@ impl WorkKind for Schedule {
             at: Timestamp::now(),
             ..planned
         };
-        work.apply(&[put_planned(&name, &planned)])?;
+        if !work.apply(&[put_planned(&name, &planned)])? {
+            return Ok(());
+        }
         if let Some(next) = next_run(&name, planned, self.harvest(&name, work)) {
             work.apply(&[put_planned(&name, &next)])?;
         }
@@ -206,7 +208,10 @@ fn next_run(
         // After those that have waited while it ran.
         Err(error @ HarvestError::Stopped { .. }) => {
             tracing::info!("{error}");
-            Some(PlannedRun::now())
+            Some(PlannedRun {
+                at: Timestamp::now(),
+                ..planned
+            })
         }
         Err(error) => {
             tracing::warn!("the source {name}: {error}");
@@ -216,5 +221,25 @@ fn next_run(
                 _ => planned.after_failure(why),
             })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_that_is_stopped_goes_on_with_its_failures() {
+        let name = "theirs".parse().expect("a name");
+        let planned = PlannedRun::now()
+            .after_failure("no answer".to_owned())
+            .after_failure("no answer".to_owned());
+        let ended = Err(HarvestError::Stopped { left: 1 });
+        let next = next_run(&name, planned.clone(), ended).expect("it goes on");
+        assert_eq!((next.failures, next.error), (2, planned.error));
+        assert!(
+            next.at < planned.at,
+            "after those that have waited while it ran"
+        );
     }
 }
