@@ -14,14 +14,14 @@ use super::answer_size::Shown;
 use super::libraries::Deciding;
 use crate::api::{BookRef, Match, Report};
 use lapidary_checking::{
-    Alignment, Calibration, Claimed, Covered, Extent, Judged, Judgements, LookedUp, MOST_COMPARED,
-    Question, Ranked, Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow, candidates,
-    chance, judge, kept, merge, name_words, rank, works,
+    Alignment, Calibration, Claimed, Covered, Extent, Informs, Judged, Judgements, LookedUp,
+    MOST_COMPARED, Question, Ranked, Reader, Reason, Relation, SharedWork, Sketch, Span, ToShow,
+    candidates, chance, judge, kept, merge, name_words, rank, works,
 };
 use lapidary_language::Language;
 use lapidary_store::{
-    BookKey, BookNo, Coverage, Library, Limits, Outline, Record, Rights, Sizes, Snapshot,
-    StoreError, Tally,
+    BookKey, BookNo, Coverage, Library, LibraryTally, Limits, Outline, Record, Rights, Sizes,
+    Snapshot, StoreError, Tally,
 };
 
 /// Maximum number of matches, besides those shown, whose passages are combined into the share of the text that protected
@@ -200,119 +200,117 @@ impl Checking<'_> {
         library: Option<&Library>,
         answer: impl FnOnce(&Answering<'_>) -> Result<T, CatalogueError>,
     ) -> Result<T, CatalogueError> {
-        let is_new = self.snapshot.recipes().is_empty();
-        let all = || self.asked.iter().chain(&self.aside);
-        let stored: Vec<Stored<'_>> = all()
-            .map(|asked| Stored {
-                snapshot: self.snapshot,
-                recipe: asked.recipe.name(),
-                is_new,
-            })
-            .collect();
-        let probes: Vec<Vec<Probe>> = all()
-            .map(|asked| {
-                asked
-                    .gems
-                    .iter()
-                    .filter(|probe| !self.is_allowed(asked, probe))
-                    .copied()
-                    .collect()
-            })
-            .collect();
-        let positions: Vec<_> = all().map(|asked| self.positions(asked)).collect();
+        let (of_all, aside) = (self.prepared(&self.asked), self.prepared(&self.aside));
         let is_allowed = |book: &Outline| self.allowances.book(book);
         let informs = |book: &Outline| self.deciding.informs(book);
         let is_no_ban = |number, outline: &Outline| {
             let rights = outline.standing.rights_on(self.day, outline.rights);
             rights != Rights::Forbidden || (self.is_left_out)(number, outline)
         };
-        let [mut questions, mut bans, mut aside]: [Vec<(&InRecipe<'_>, &Stored<'_>, Question<'_>)>;
-            3] = Default::default();
-        for (((asked, stored), probes), positions) in
-            all().zip(&stored).zip(&probes).zip(&positions)
-        {
-            let question = Question {
-                recipe: asked.recipe,
-                rule: &asked.rule,
-                probes,
-                positions: positions.as_ref(),
-                // A text whose gems are all in an allow-list is allowed.
-                digests: if probes.is_empty() && !asked.gems.is_empty() {
-                    &[]
-                } else {
-                    self.digests
-                },
-                library,
-                is_left_out: self.is_left_out,
-                day: self.day,
-                is_allowed: &is_allowed,
-                informs: &informs,
-                informing: self.deciding.informing(),
-            };
-            if questions.len() == self.asked.len() {
-                aside.push((asked, stored, question));
-                continue;
-            }
-            questions.push((asked, stored, question));
-            // No allow-list lifts a ban, so forbidden books are compared with all gems.
-            if probes.len() < asked.gems.len() {
-                let question = Question {
-                    probes: asked.gems,
+        let question_of = |query| self.question(query, library, &is_allowed, &informs);
+        let mut questions: Vec<Question<'_>> = of_all.iter().map(question_of).collect();
+        let mut queries: Vec<&PreparedQuery<'_>> = of_all.iter().collect();
+        // No allow-list lifts a ban, so forbidden books are compared with all gems.
+        for (query, at) in of_all.iter().zip(0..) {
+            if query.probes.len() < query.asked.gems.len() {
+                queries.push(query);
+                questions.push(Question {
+                    probes: query.asked.gems,
                     digests: self.digests,
                     is_left_out: &is_no_ban,
-                    ..question
-                };
-                bans.push((asked, stored, question));
+                    ..questions[at]
+                });
             }
         }
-        questions.append(&mut bans);
         let deciding = questions.len();
-        questions.append(&mut aside);
-        let tallies = questions
-            .iter()
-            .map(|(_, stored, question)| candidates(*stored, question));
-        let mut tallies: Vec<Tally> = tallies.collect::<Result<_, _>>()?;
-        for tally in &mut tallies {
-            tally
-                .libraries
-                .retain(|of| !self.without.contains(&of.library));
-        }
-        for tally in &mut tallies[deciding..] {
-            tally
-                .libraries
-                .retain(|of| self.deciding.informing().contains(&of.library));
-        }
+        queries.extend(&aside);
+        questions.extend(aside.iter().map(question_of));
+        let tallies = self.tallies(&queries, &questions, deciding)?;
         let mut in_recipes = Vec::with_capacity(questions.len());
-        for ((asked, stored, question), tally) in questions.iter().zip(&tallies) {
-            let stored: &Stored<'_> = stored;
-            let of_libraries = tally
-                .libraries
-                .iter()
-                .map(|of_library| LookedUp::new(stored, question, of_library));
-            let looked_up = of_libraries.collect::<Result<Vec<_>, _>>()?;
-            let sizes = stored.sizes()?;
-            let has_books = sizes.classes.iter().any(|class| class.books > 0);
-            let is_empty = !has_books || self.deciding.only_inform(asked.recipe.name());
-            in_recipes.push(Answered {
-                asked,
-                stored,
-                question,
-                looked_up,
-                sizes,
-                is_empty,
-            });
+        for ((query, question), tally) in queries.into_iter().zip(&questions).zip(&tallies) {
+            in_recipes.push(Answered::new(query, question, tally, self.deciding)?);
         }
-        let coverage = if is_new { None } else { self.coverage()? };
         answer(&Answering {
             checking: self,
             in_recipes,
             deciding,
-            coverage,
+            coverage: self.coverage()?,
         })
+    }
+
+    /// The query in these recipes, without the gems in allow-lists.
+    fn prepared<'q>(&'q self, asked: &'q [InRecipe<'q>]) -> Vec<PreparedQuery<'q>> {
+        let mut prepared = Vec::with_capacity(asked.len());
+        for asked in asked {
+            let mut probes = asked.gems.to_vec();
+            probes.retain(|probe| !self.is_allowed(asked, probe));
+            prepared.push(PreparedQuery {
+                asked,
+                stored: Stored {
+                    snapshot: self.snapshot,
+                    recipe: asked.recipe.name(),
+                    is_new: self.is_new(),
+                },
+                probes,
+                positions: self.positions(asked),
+            });
+        }
+        prepared
+    }
+
+    fn question<'q>(
+        &'q self,
+        query: &'q PreparedQuery<'q>,
+        library: Option<&'q Library>,
+        is_allowed: &'q dyn Fn(&Outline) -> bool,
+        informs: &'q dyn Fn(&Outline) -> Option<Informs>,
+    ) -> Question<'q> {
+        // A text whose gems are all in an allow-list is allowed.
+        let is_allowed_text = query.probes.is_empty() && !query.asked.gems.is_empty();
+        Question {
+            recipe: query.asked.recipe,
+            rule: &query.asked.rule,
+            probes: &query.probes,
+            positions: query.positions.as_ref(),
+            digests: if is_allowed_text { &[] } else { self.digests },
+            library,
+            is_left_out: self.is_left_out,
+            day: self.day,
+            is_allowed,
+            informs,
+            informing: self.deciding.informing(),
+        }
+    }
+
+    /// Looks up questions, of which the first so many decide. The others find only books that inform.
+    fn tallies(
+        &self,
+        queries: &[&PreparedQuery<'_>],
+        questions: &[Question<'_>],
+        deciding: usize,
+    ) -> Result<Vec<Tally>, StoreError> {
+        let mut tallies = Vec::with_capacity(questions.len());
+        for (at, (query, question)) in queries.iter().zip(questions).enumerate() {
+            let mut tally = candidates(&query.stored, question)?;
+            tally.libraries.retain(|LibraryTally { library, .. }| {
+                !self.without.contains(library)
+                    && (at < deciding || self.deciding.informing().contains(library))
+            });
+            tallies.push(tally);
+        }
+        Ok(tallies)
+    }
+
+    /// Whether the catalogue is new and has no recipes yet.
+    fn is_new(&self) -> bool {
+        self.snapshot.recipes().is_empty()
     }
 
     /// How many of the books that decide have gems of at least one of the recipes, if not all do. No others can be found.
     fn coverage(&self) -> Result<Option<Coverage>, StoreError> {
+        if self.is_new() {
+            return Ok(None);
+        }
         let recipes: Vec<RecipeName> = self
             .asked
             .iter()
@@ -338,6 +336,16 @@ impl Checking<'_> {
     }
 }
 
+/// The query in one recipe, and the books among which it is looked up.
+struct PreparedQuery<'a> {
+    asked: &'a InRecipe<'a>,
+    stored: Stored<'a>,
+    /// The gems that are in no allow-list.
+    probes: Vec<Probe>,
+    /// Where each gem is in the list that was asked about, if there is no text.
+    positions: Option<HashMap<Gem, u32>>,
+}
+
 /// What the index says to a query in one recipe.
 struct Answered<'a> {
     asked: &'a InRecipe<'a>,
@@ -348,6 +356,31 @@ struct Answered<'a> {
     sizes: Sizes,
     /// Whether no book that decides has gems of the recipe.
     is_empty: bool,
+}
+
+impl<'a> Answered<'a> {
+    fn new(
+        query: &'a PreparedQuery<'a>,
+        question: &'a Question<'a>,
+        tally: &'a Tally,
+        deciding: &Deciding<'_>,
+    ) -> Result<Self, StoreError> {
+        let PreparedQuery { asked, stored, .. } = query;
+        let mut looked_up = Vec::with_capacity(tally.libraries.len());
+        for of_library in &tally.libraries {
+            looked_up.push(LookedUp::new(stored, question, of_library)?);
+        }
+        let sizes = stored.sizes()?;
+        let has_books = sizes.classes.iter().any(|class| class.books > 0);
+        Ok(Self {
+            asked,
+            stored,
+            question,
+            looked_up,
+            sizes,
+            is_empty: !has_books || deciding.only_inform(asked.recipe.name()),
+        })
+    }
 }
 
 impl Answered<'_> {
