@@ -42,6 +42,46 @@ fn call(server: &Server, secret: &str, what: &str, kind: &str, body: &[u8]) -> (
     (status, serde_json::from_str(body).unwrap_or_default())
 }
 
+/// Long texts that occupy all threads for heavy work: small books pass the gate long before they are checked.
+#[test]
+fn long_texts_hold_up_no_gate() {
+    const TEXTS: usize = 8;
+    const BOOKS: u64 = 12;
+    let folder = Folder::new();
+    let data = folder.data();
+    let long =
+        ["--role check long-1", "--role check long-2"].map(|arguments| key(&data, arguments));
+    let good = key(&data, "--role ingest --library good --trusted good");
+    let server = Server::start_with("--concurrent 1", &[], &data);
+    let (answered, text) = (AtomicUsize::new(0), prose(1, 1_000_000));
+    thread::scope(|scope| {
+        for at in 0..TEXTS {
+            let secret = &long[at % long.len()];
+            let (server, answered, text) = (&server, &answered, text.as_bytes());
+            scope.spawn(move || {
+                let (status, answer) = call(server, secret, "POST /v1/checks", "text/plain", text);
+                assert_eq!(status, 200, "{answer}");
+                answered.fetch_add(1, Ordering::Relaxed);
+            });
+        }
+        while answered.load(Ordering::Relaxed) == 0 {
+            thread::sleep(Duration::from_millis(1));
+        }
+        // If each waited for a thread for heavy work, that would have checked a text meanwhile.
+        for book in 0..BOOKS {
+            let what =
+                format!("PUT /v1/libraries/good/books/{book}?rights=protected&unless=protected");
+            let text = prose(2 + book, 300);
+            let (status, answer) = call(&server, &good, &what, "text/plain", text.as_bytes());
+            assert_eq!(status, 201, "{answer}");
+        }
+        assert!(
+            answered.load(Ordering::Relaxed) < TEXTS,
+            "all long texts were checked before"
+        );
+    });
+}
+
 /// Slow files that occupy more than all readers: other requests are answered long before they finish, and the key that
 /// sent them can be revoked.
 #[test]

@@ -228,4 +228,22 @@ mod tests {
         let left_out = keep_most(&mut [books(0, 30_000)], &[true]);
         assert_eq!(left_out, [0], "nothing is missed");
     }
+
+    /// However many libraries only inform, each has a book, and all together few.
+    #[test]
+    fn many_libraries_that_only_inform_have_few_books() {
+        for libraries in [40, 1_000] {
+            let mut books: Vec<Vec<(BookNo, u32)>> = (0..libraries)
+                .map(|library| {
+                    (0..200)
+                        .map(|book| (BookNo(200 * library + book), 50))
+                        .collect()
+                })
+                .collect();
+            keep_most(&mut books, &vec![true; libraries as usize]);
+            let kept: usize = books.iter().map(Vec::len).sum();
+            assert!(books.iter().all(|books| !books.is_empty()));
+            assert!(kept <= MOST_INFORMING.max(libraries as usize), "{kept}");
+        }
+    }
 }

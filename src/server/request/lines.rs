@@ -327,11 +327,7 @@ impl Lines {
 
     /// Adapts how many are processed at once to how long the last ones took.
     fn took(&mut self, took: Duration) {
-        if took > TURN {
-            self.at_once = (self.at_once / 2).max(1);
-        } else if took < TURN / 2 {
-            self.at_once = (2 * self.at_once).min(self.most_at_once);
-        }
+        self.at_once = adapted(self.at_once, took).min(self.most_at_once);
     }
 
     /// The lines that have already arrived, at least one; none at the end.
@@ -436,5 +432,45 @@ impl Lines {
             number: self.number,
             content,
         });
+    }
+}
+
+/// How many lines to process at once after so many took so long.
+fn adapted(at_once: usize, took: Duration) -> usize {
+    if took > TURN {
+        (at_once / 2).max(1)
+    } else if took < TURN / 2 {
+        2 * at_once
+    } else {
+        at_once
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_short_whatever_lines_take() {
+        for line in [1, 7, 30, 90, 5_000].map(Duration::from_millis) {
+            let turns = std::iter::successors(Some(1_usize), |&at_once| {
+                Some(adapted(at_once, line * at_once as u32).min(AT_ONCE))
+            });
+            let longest = turns.clone().take(100).max().expect("some");
+            assert!(
+                longest == 1 || line * longest as u32 <= 2 * TURN,
+                "{longest} lines of {line:?}"
+            );
+            let settled = turns.skip(100).take(10).min().expect("some");
+            assert!(
+                settled == AT_ONCE || 4 * line * settled as u32 >= TURN,
+                "{settled} lines of {line:?}"
+            );
+        }
+        assert_eq!(
+            adapted(AT_ONCE, 3 * TURN),
+            AT_ONCE / 2,
+            "lines that become slow"
+        );
     }
 }

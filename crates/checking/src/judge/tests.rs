@@ -532,6 +532,7 @@ fn a_flood_is_compared_in_part_and_displaces_nothing() {
 #[test]
 fn a_flood_that_only_informs_changes_nothing() {
     const MOST: usize = 50;
+    const LIBRARIES: u8 = 60;
     let (recipe, rule) = (
         Recipe::documented(),
         Rule {
@@ -599,4 +600,13 @@ fn a_flood_that_only_informs_changes_nothing() {
         assert_eq!((found, left_out), (expected.clone(), 1));
         assert_eq!((informing, read), (MOST_INFORMING, MOST + MOST_INFORMING));
     }
+    // Of each library one, if they are many.
+    books.truncate(deciding);
+    for library in 10..10 + LIBRARIES {
+        books.extend((0..20).map(|_| book(library, Rights::Forbidden)));
+    }
+    let (found, left_out, informing, read) = judged(&books);
+    assert_eq!((found, left_out), (expected, 1));
+    let most = MOST_INFORMING.max(LIBRARIES.into());
+    assert_eq!((informing, read), (most, MOST + most));
 }
