@@ -25,8 +25,8 @@ use super::problem::Problem;
 pub(crate) use super::requests::of_address;
 pub(crate) use super::turns::Client;
 use super::{ServerState, requests, routes};
-use lapidary_catalogue::api;
-use lapidary_catalogue::{AccessDenied, Catalogue, CatalogueError, Key};
+use lapidary_catalogue::api::{self, Key};
+use lapidary_catalogue::{AccessDenied, Catalogue, CatalogueError};
 use lapidary_common::error::{Classified as _, ErrorCode};
 
 /// The application of the API, which each worker has once for its connections and once for calls from within.

@@ -3,8 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
@@ -13,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use super::gem_list::distinct;
 use super::settings::put;
-use super::sharing::Read;
 use super::{BookGems, Catalogue, CatalogueError, Content, Editor, Text};
 use crate::api::AllowList;
 use lapidary_store::{BookId, BookKey, Library, NOTE_BYTES, Outline, RowChange, Table};
@@ -129,9 +127,6 @@ impl Allowances {
     }
 }
 
-/// Cache of the combined allow-lists; empty until first needed.
-pub(super) type AllowancesRead = RwLock<Read<Allowances>>;
-
 /// The allow-lists of a catalogue ([`Catalogue::allow_lists`]). Who has an [`Editor`] changes them.
 #[derive(Debug, Clone)]
 pub struct AllowLists<C>(pub(super) C);
@@ -145,39 +140,14 @@ impl<C: Deref<Target = Catalogue>> AllowLists<C> {
 
     /// All allow-lists combined.
     pub(super) fn combined(&self) -> Result<Arc<Allowances>, CatalogueError> {
-        if let Some(read) = self.0.still_known(
-            self.0
-                .allowances
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .as_ref(),
-        )? {
-            return Ok(read);
-        }
-        // The write lock keeps them from changing between reading and caching.
-        let mut kept = self
-            .0
-            .allowances
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        let (now, read) = (Instant::now(), Arc::new(Allowances::of(self.list()?)));
-        *kept = Some((now, Arc::clone(&read)));
-        Ok(read)
+        let read = || Ok(Allowances::of(self.list()?));
+        self.0.allowances.get(&self.0, read)
     }
 
     /// Reads the allow-lists again, because others may have changed them.
     pub(super) fn learn(&self) -> Result<(), CatalogueError> {
-        let (now, read) = (Instant::now(), Arc::new(Allowances::of(self.list()?)));
-        let mut kept = self
-            .0
-            .allowances
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        // One that was changed here since is read when it is needed.
-        if kept.as_ref().is_some_and(|(known, _)| *known < now) {
-            *kept = Some((now, read));
-        }
-        Ok(())
+        let read = || Ok(Allowances::of(self.list()?));
+        self.0.allowances.learn(read)
     }
 }
 
@@ -231,11 +201,7 @@ impl AllowLists<Editor<'_>> {
 
     fn change(&self, change: RowChange) -> Result<bool, CatalogueError> {
         let changed = self.0.change_setting(change, None);
-        *self
-            .0
-            .allowances
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        self.0.allowances.forget();
         changed
     }
 

@@ -5,8 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::Instant;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
@@ -16,10 +15,10 @@ use subtle::ConstantTimeEq;
 
 use super::libraries::trust_row;
 use super::settings::put;
-use super::sharing::{Read, SETTINGS, Turn};
+use super::sharing::{CachedSetting, SETTINGS, Turn};
 use super::{Catalogue, CatalogueError, Editor};
-use crate::api::{self, MadeKey, NewKey};
-use crate::permission::{Rate, Role, Unit, Unless};
+use crate::api::{Key, MadeKey, NewKey};
+use crate::permission::{Role, Unit};
 use lapidary_store::{Action, Actor, Library, RowChange, StoreError, Table};
 
 /// Prefix of every key, so that scanners can find keys that were published by mistake.
@@ -31,72 +30,6 @@ const SECRET_BYTES: usize = 32;
 const NAME_BYTES: usize = 100;
 /// The row of [`Table::Access`] that records that keys have existed.
 const HAS_HAD_KEYS: &str = "has-had-keys";
-
-/// A key, without its secret, as stored.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Key {
-    /// Identifies it in the store, and is the first part of the secret.
-    pub id: String,
-    /// Its name.
-    pub name: String,
-    /// What it permits.
-    pub role: Role,
-    /// The libraries of a key of the role `texts` or `ingest`.
-    pub libraries: BTreeSet<Library>,
-    /// Whether it may add, change and remove books that are `forbidden`.
-    #[serde(default)]
-    pub may_forbid: bool,
-    /// The gate that each book must pass which it adds or replaces.
-    #[serde(default)]
-    pub must_gate: Option<Unless>,
-    /// Rate limit.
-    pub rate: Option<Rate>,
-    /// Number of requests per day (UTC).
-    pub quota: Option<Rate>,
-    /// When it expires.
-    pub expires: Option<Timestamp>,
-    /// When it was created.
-    pub created: Timestamp,
-}
-
-impl From<Key> for api::Key {
-    fn from(
-        Key {
-            id,
-            name,
-            role,
-            libraries,
-            may_forbid,
-            must_gate,
-            rate,
-            quota,
-            expires,
-            created,
-        }: Key,
-    ) -> Self {
-        Self {
-            id,
-            name,
-            role,
-            libraries,
-            may_forbid,
-            must_gate,
-            rate,
-            quota,
-            expires,
-            created,
-        }
-    }
-}
-
-impl Key {
-    /// Whether it has expired.
-    #[must_use]
-    pub fn has_expired(&self) -> bool {
-        self.expires
-            .is_some_and(|expires| expires <= Timestamp::now())
-    }
-}
 
 /// A key as stored.
 #[derive(Serialize, Deserialize)]
@@ -154,8 +87,7 @@ pub struct UnwrittenRevocation {
 /// The keys of a catalogue.
 #[derive(Default)]
 pub(super) struct Keyring {
-    /// Cache of the keys; empty until first needed.
-    known: RwLock<Read<Known>>,
+    known: CachedSetting<Known>,
     /// Held from reading the keys until a change that depends on them is written. Requests that need a key do not
     /// wait for it.
     changing: Mutex<()>,
@@ -177,11 +109,11 @@ pub struct Keys<C>(pub(super) C);
 
 impl<C: Deref<Target = Catalogue>> Keys<C> {
     /// All keys, by name.
-    pub fn list(&self) -> Result<Vec<api::Key>, CatalogueError> {
-        let mut keys: Vec<api::Key> = self
+    pub fn list(&self) -> Result<Vec<Key>, CatalogueError> {
+        let mut keys: Vec<Key> = self
             .known()?
             .values()
-            .map(|kept| (*kept.key).clone().into())
+            .map(|kept| (*kept.key).clone())
             .collect();
         keys.sort_by(|a, b| (&a.name, a.created).cmp(&(&b.name, b.created)));
         Ok(keys)
@@ -280,29 +212,13 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
     /// The turn of changing keys, with the keys as they are.
     fn changing(&self) -> Result<Turn<'_>, CatalogueError> {
         let turn = self.0.turn(&self.0.keyring.changing, SETTINGS)?;
-        *self
-            .0
-            .keyring
-            .known
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        self.0.keyring.known.forget();
         Ok(turn)
     }
 
     /// Reads the keys again, because others may have changed them.
     pub(super) fn learn(&self) -> Result<(), CatalogueError> {
-        let (now, read) = (Instant::now(), Arc::new(self.read()?));
-        let mut known = self
-            .0
-            .keyring
-            .known
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        // Those that were changed here since are read when they are needed.
-        if known.as_ref().is_some_and(|(read, _)| *read < now) {
-            *known = Some((now, read));
-        }
-        Ok(())
+        self.0.keyring.known.learn(|| self.read())
     }
 
     /// Writes changes of keys, and records that keys have existed. The caller holds the lock since it read them.
@@ -317,12 +233,7 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
         changes.push(put(Table::Access, HAS_HAD_KEYS, &true));
         let done = apply(&changes);
         // Drop the cache whether or not the write succeeded.
-        *self
-            .0
-            .keyring
-            .known
-            .write()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        self.0.keyring.known.forget();
         Ok(done?)
     }
 
@@ -367,24 +278,7 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
     }
 
     fn known(&self) -> Result<Arc<Known>, CatalogueError> {
-        if let Some(known) = self.0.still_known(
-            self.0
-                .keyring
-                .known
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .as_ref(),
-        )? {
-            return Ok(known);
-        }
-        let mut keyring = self
-            .0
-            .keyring
-            .known
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        let now = Instant::now();
-        Ok(Arc::clone(&keyring.insert((now, Arc::new(self.read()?))).1))
+        self.0.keyring.known.get(&self.0, || self.read())
     }
 }
 
@@ -486,12 +380,7 @@ impl Keys<Editor<'_>> {
                     .keyring
                     .unwritten()
                     .push(UnwrittenRevocation { name, ids, by });
-                *self
-                    .0
-                    .keyring
-                    .known
-                    .write()
-                    .unwrap_or_else(PoisonError::into_inner) = None;
+                self.0.keyring.known.forget();
                 Err(in_memory(CatalogueError::Store(why)))
             }
             done => Ok(done? || was_held),
@@ -606,10 +495,7 @@ impl Keys<Editor<'_>> {
         self.change(changes, |changes| {
             turn.apply(&self.0.actor, changes, &actions)
         })?;
-        Ok(MadeKey {
-            key: key.into(),
-            secret,
-        })
+        Ok(MadeKey { key, secret })
     }
 }
 
@@ -629,6 +515,7 @@ fn random<const N: usize>() -> Result<String, CatalogueError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::permission::Unless;
 
     fn new(name: &str, role: Role, libraries: &[&str]) -> NewKey {
         let libraries = libraries
@@ -665,7 +552,7 @@ mod tests {
             .add(new("shop", Role::Ingest, &["mine"]))
             .unwrap();
         let known = catalogue.keys().of_secret(&made.secret).unwrap().unwrap();
-        assert_eq!(api::Key::from((*known).clone()), made.key);
+        assert_eq!(*known, made.key);
         for wrong in [
             "",
             "lap_",

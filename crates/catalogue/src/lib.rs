@@ -89,12 +89,12 @@ pub use error::CatalogueError;
 pub use gate::Gate;
 pub use gem_list::MAX_GEMS;
 pub use jobs::Backups;
-pub use keys::{AccessDenied, Key, Keys, UnwrittenRevocation, Usage};
+pub use keys::{AccessDenied, Keys, UnwrittenRevocation, Usage};
 use lapidary_gems::RecipeName;
 pub use libraries::Libraries;
 use recipes::chosen;
 pub use settings::put;
-use sharing::{GATE, Turn};
+use sharing::{CachedSetting, GATE, Turn};
 pub use side_by_side::{MOST_COMPARED, side_by_side};
 pub use text::Text;
 
@@ -123,8 +123,8 @@ pub struct Catalogue {
     rule: RuleChanges,
     jobs: jobs::BegunJobs,
     keyring: keys::Keyring,
-    allowances: allow_lists::AllowancesRead,
-    trust: libraries::TrustRead,
+    allowances: CachedSetting<allow_lists::Allowances>,
+    trust: CachedSetting<libraries::Trust>,
     backups: Backups,
     webhooks: webhooks::LocalWebhooks,
     client_recipe: Option<RecipeName>,
@@ -185,8 +185,8 @@ impl Catalogue {
             rule: RuleChanges::default(),
             jobs: jobs::BegunJobs::default(),
             keyring: keys::Keyring::default(),
-            allowances: allow_lists::AllowancesRead::default(),
-            trust: libraries::TrustRead::default(),
+            allowances: CachedSetting::default(),
+            trust: CachedSetting::default(),
             backups: Backups::Nowhere,
             webhooks: webhooks::LocalWebhooks::default(),
             client_recipe: None,

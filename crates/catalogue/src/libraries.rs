@@ -6,15 +6,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 use lapidary_gems::RecipeName;
 use serde::{Deserialize, Serialize};
 
 use super::settings::put;
-use super::sharing::{Read, SETTINGS};
+use super::sharing::SETTINGS;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{Decides, LibraryListing};
 use lapidary_checking::Informs;
@@ -52,9 +51,6 @@ impl Trust {
         self.0.get(library).map(|statement| statement.trusted)
     }
 }
-
-/// Cache of the statements; empty until first needed.
-pub(super) type TrustRead = RwLock<Read<Trust>>;
 
 /// Which books decide in what somebody is told.
 pub(super) struct Deciding<'a> {
@@ -122,31 +118,12 @@ pub struct Libraries<C>(pub(super) C);
 impl<C: Deref<Target = Catalogue>> Libraries<C> {
     /// What administrators have said of libraries.
     pub(super) fn trust(&self) -> Result<Arc<Trust>, CatalogueError> {
-        if let Some(read) = self.0.still_known(
-            self.0
-                .trust
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .as_ref(),
-        )? {
-            return Ok(read);
-        }
-        // The write lock keeps them from changing between reading and caching.
-        let mut known = self.0.trust.write().unwrap_or_else(PoisonError::into_inner);
-        let (now, read) = (Instant::now(), Arc::new(self.read_trust()?));
-        *known = Some((now, Arc::clone(&read)));
-        Ok(read)
+        self.0.trust.get(&self.0, || self.read_trust())
     }
 
     /// Reads the statements again, because others may have changed them.
     pub(super) fn learn(&self) -> Result<(), CatalogueError> {
-        let (now, read) = (Instant::now(), Arc::new(self.read_trust()?));
-        let mut known = self.0.trust.write().unwrap_or_else(PoisonError::into_inner);
-        // What was changed here since is read when it is needed.
-        if known.as_ref().is_some_and(|(known, _)| *known < now) {
-            *known = Some((now, read));
-        }
-        Ok(())
+        self.0.trust.learn(|| self.read_trust())
     }
 
     fn read_trust(&self) -> Result<Trust, CatalogueError> {
@@ -232,7 +209,7 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
 
     /// Forgets what is known of the statements, because they have changed.
     pub(super) fn forget(&self) {
-        *self.0.trust.write().unwrap_or_else(PoisonError::into_inner) = None;
+        self.0.trust.forget();
     }
 }
 

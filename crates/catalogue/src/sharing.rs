@@ -3,7 +3,7 @@
 //! A catalogue in a folder belongs to one process, so all of this is trivial there.
 
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::time::{Duration, Instant};
 
 use super::{Catalogue, CatalogueError};
@@ -45,8 +45,59 @@ impl Turn<'_> {
     }
 }
 
-/// A value that others can change, and when it was read.
-pub(super) type Read<T> = Option<(Instant, Arc<T>)>;
+/// A setting that others can change, and when it was read. Empty until it is first needed.
+pub(super) struct CachedSetting<T>(RwLock<Option<(Instant, Arc<T>)>>);
+
+impl<T> Default for CachedSetting<T> {
+    fn default() -> Self {
+        Self(RwLock::new(None))
+    }
+}
+
+impl<T> CachedSetting<T> {
+    /// The setting. It is read if it is not known, or not fresh enough.
+    pub(super) fn get(
+        &self,
+        catalogue: &Catalogue,
+        read: impl FnOnce() -> Result<T, CatalogueError>,
+    ) -> Result<Arc<T>, CatalogueError> {
+        let known = self
+            .0
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if let Some(known) = catalogue.still_known(known)? {
+            return Ok(known);
+        }
+        // The lock keeps it from changing between reading and caching.
+        let mut known = self.known();
+        let now = Instant::now();
+        Ok(Arc::clone(&known.insert((now, Arc::new(read()?))).1))
+    }
+
+    /// Reads it again, because others may have changed it.
+    pub(super) fn learn(
+        &self,
+        read: impl FnOnce() -> Result<T, CatalogueError>,
+    ) -> Result<(), CatalogueError> {
+        let (now, read) = (Instant::now(), Arc::new(read()?));
+        let mut known = self.known();
+        // What was changed here since is read when it is needed.
+        if known.as_ref().is_some_and(|(known, _)| *known < now) {
+            *known = Some((now, read));
+        }
+        Ok(())
+    }
+
+    /// Forgets it, because it has changed.
+    pub(super) fn forget(&self) {
+        *self.known() = None;
+    }
+
+    fn known(&self) -> RwLockWriteGuard<'_, Option<(Instant, Arc<T>)>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 impl Catalogue {
     /// Waits for the turn of `name`.
@@ -75,18 +126,19 @@ impl Catalogue {
     ///
     /// # Errors
     /// If others may have changed it, and what they did could not be learned for long.
-    pub(super) fn still_known<T>(
+    fn still_known<T>(
         &self,
-        known: Option<&(Instant, Arc<T>)>,
+        known: Option<(Instant, Arc<T>)>,
     ) -> Result<Option<Arc<T>>, CatalogueError> {
         let Some((read, value)) = known else {
             return Ok(None);
         };
         if self.store.sharing().is_none() || read.elapsed() < FRESH {
-            return Ok(Some(Arc::clone(value)));
+            return Ok(Some(value));
         }
+        let follows = self.follows.load(Ordering::Relaxed);
         // Requests do not wait for a store that does not answer.
-        if self.follows.load(Ordering::Relaxed) && read.elapsed() > 2 * FRESH {
+        if follows && read.elapsed() > 2 * FRESH {
             let detail = "what others have changed could not be read for a while";
             return Err(StoreError::Unavailable {
                 store: "the store".to_owned(),
@@ -94,11 +146,7 @@ impl Catalogue {
             }
             .into());
         }
-        Ok(if self.follows.load(Ordering::Relaxed) {
-            Some(Arc::clone(value))
-        } else {
-            None
-        })
+        Ok(follows.then_some(value))
     }
 
     /// Counts what the key with this name uses, for all servers together; `None` if this is the only one.

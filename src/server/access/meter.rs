@@ -15,8 +15,9 @@ use jiff::tz::TimeZone;
 
 use super::super::problem::Problem;
 use super::{header, quota, too_many, whole_seconds};
+use lapidary_catalogue::api::Key;
 use lapidary_catalogue::permission::Rate;
-use lapidary_catalogue::{Catalogue, CatalogueError, Key, Usage};
+use lapidary_catalogue::{Catalogue, CatalogueError, Usage};
 use lapidary_common::error::ErrorCode;
 use lapidary_store::{Spending, Spent};
 
