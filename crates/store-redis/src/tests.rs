@@ -349,6 +349,8 @@ fn no_row_is_read_or_written_without_the_recipes() {
     );
 }
 
+// A test tells a story from its beginning to its end.
+#[allow(clippy::too_many_lines)]
 #[test]
 fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
     let Some([store, other]) = servers() else {
