@@ -329,13 +329,16 @@ fn sources_run_when_they_are_due_and_stop_when_told_to() {
     until("it goes on", || asked() > before + 20);
     drop(server);
     let server = Server::start(&folder.data());
-    put(&server, &{
-        slow["rate"] = Value::Null;
-        slow
-    });
+    // The next run begins when the first one is seen, not as soon as it ends.
+    (slow["every"], slow["rate"]) = (json!("1h"), Value::Null);
+    put(&server, &slow);
     let first = ended(&server, 1);
     assert_eq!(first["added"], 200, "{first}");
-    ended(&server, 2);
+    slow["every"] = json!("1s");
+    put(&server, &slow);
+    until("it is due again", || {
+        get(&server, "/v1/sources/it")["run"]["number"].as_u64() > Some(1)
+    });
     send(&server, "DELETE", "/v1/sources/it", &Value::Null);
     until("a removed source stops", is_left);
     let twice: usize = site
