@@ -19,7 +19,7 @@ use super::text::read;
 
 /// Manage allow-lists: gems or books that checks ignore.
 #[derive(Args)]
-pub(super) struct Allow {
+pub(super) struct AllowArgs {
     #[command(subcommand)]
     command: AllowCommand,
 }
@@ -67,7 +67,7 @@ struct AllowArguments {
     name: BookId,
 }
 
-impl Allow {
+impl AllowArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             AllowCommand::Add(add) => add.run(),

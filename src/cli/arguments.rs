@@ -17,7 +17,7 @@ use lapidary_operations::Done;
 use lapidary_store::{Actor, BookId, Rights, Validity};
 use lapidary_store_redis::{BadAddress, ClusterAddress};
 
-use super::client::Client;
+use super::client::CatalogueClient;
 use super::failure::{Failure, Status, if_there};
 use super::remote::Remote;
 use super::terminal::{out, tell};
@@ -86,7 +86,7 @@ impl Removal {
 
 /// Where a catalogue is.
 #[derive(Debug, Clone)]
-pub(super) enum Place {
+pub(super) enum CataloguePlace {
     /// In a folder.
     Folder(PathBuf),
     /// In a Redis Cluster.
@@ -95,7 +95,7 @@ pub(super) enum Place {
     Server(String),
 }
 
-impl Place {
+impl CataloguePlace {
     /// The folder, or the address of the cluster or the server.
     pub(super) fn name(&self) -> String {
         match self {
@@ -110,7 +110,7 @@ impl Place {
     }
 }
 
-impl FromStr for Place {
+impl FromStr for CataloguePlace {
     type Err = BadAddress;
 
     fn from_str(written: &str) -> Result<Self, BadAddress> {
@@ -124,15 +124,15 @@ impl FromStr for Place {
 
 impl Target {
     /// Where it is.
-    pub(super) fn place(&self) -> Result<Place, Failure> {
+    pub(super) fn place(&self) -> Result<CataloguePlace, Failure> {
         if let Some(folder) = &self.data {
-            return Ok(Place::Folder(folder.clone()));
+            return Ok(CataloguePlace::Folder(folder.clone()));
         }
         if let Some(url) = &self.server {
-            return Ok(Place::Server(url.clone()));
+            return Ok(CataloguePlace::Server(url.clone()));
         }
         if let Some(address) = &self.store {
-            return Ok(Place::Cluster(address.clone()));
+            return Ok(CataloguePlace::Cluster(address.clone()));
         }
         let Ok(written) = env::var(STORE) else {
             return Err(Failure::Input(
@@ -142,15 +142,15 @@ impl Target {
         let address = written
             .parse()
             .map_err(|e: BadAddress| Failure::Input(format!("{STORE}: {e}")))?;
-        Ok(Place::Cluster(address))
+        Ok(CataloguePlace::Cluster(address))
     }
 
     /// The folder, or the address of the cluster or the server.
     pub(super) fn name(&self) -> String {
         match self.place() {
-            Ok(Place::Folder(folder)) => folder.display().to_string(),
-            Ok(Place::Cluster(address)) => address.to_string(),
-            Ok(Place::Server(url)) => url,
+            Ok(CataloguePlace::Folder(folder)) => folder.display().to_string(),
+            Ok(CataloguePlace::Cluster(address)) => address.to_string(),
+            Ok(CataloguePlace::Server(url)) => url,
             Err(_) => String::new(),
         }
     }
@@ -158,33 +158,33 @@ impl Target {
     /// The flags that name it, for a command to type.
     pub(super) fn flags(&self) -> String {
         let flag = match self.place() {
-            Ok(Place::Folder(_)) => "--data",
-            Ok(Place::Cluster(_)) => "--store",
-            Ok(Place::Server(_)) | Err(_) => "--server",
+            Ok(CataloguePlace::Folder(_)) => "--data",
+            Ok(CataloguePlace::Cluster(_)) => "--store",
+            Ok(CataloguePlace::Server(_)) | Err(_) => "--server",
         };
         format!("{flag} {}", quoted(&self.name()))
     }
 
     /// Opens an existing catalogue.
-    pub(super) fn open(&self) -> Result<Client, Failure> {
+    pub(super) fn open(&self) -> Result<CatalogueClient, Failure> {
         self.open_with(None)
     }
 
     /// Opens a catalogue, or creates one in the folder.
-    pub(super) fn open_or_create(&self) -> Result<Client, Failure> {
+    pub(super) fn open_or_create(&self) -> Result<CatalogueClient, Failure> {
         if self.server.is_some() {
             self.open()
         } else {
-            Ok(Client::Local(Arc::new(self.open_here()?)))
+            Ok(CatalogueClient::Local(Arc::new(self.open_here()?)))
         }
     }
 
     /// Opens a catalogue that is not behind a server, or creates one.
     pub(super) fn open_here(&self) -> Result<Catalogue, Failure> {
         match self.place()? {
-            Place::Folder(folder) => Ok(Catalogue::open_or_create(&folder)?),
-            Place::Cluster(address) => Ok(Catalogue::open_cluster(&address)?),
-            Place::Server(_) => Err(Failure::Input(
+            CataloguePlace::Folder(folder) => Ok(Catalogue::open_or_create(&folder)?),
+            CataloguePlace::Cluster(address) => Ok(Catalogue::open_cluster(&address)?),
+            CataloguePlace::Server(_) => Err(Failure::Input(
                 "give a catalogue with --data DIR or --store URL".to_owned(),
             )),
         }
@@ -193,27 +193,29 @@ impl Target {
     /// Opens an existing catalogue that is not behind a server.
     pub(super) fn open_existing(&self) -> Result<Catalogue, Failure> {
         match self.place()? {
-            Place::Folder(folder) => Ok(Catalogue::open(&folder)?),
-            Place::Cluster(_) | Place::Server(_) => self.open_here(),
+            CataloguePlace::Folder(folder) => Ok(Catalogue::open(&folder)?),
+            CataloguePlace::Cluster(_) | CataloguePlace::Server(_) => self.open_here(),
         }
     }
 
     /// Like [`Target::open`], but checks apply this rule instead of the default.
-    pub(super) fn open_with(&self, rule: Option<RuleChanges>) -> Result<Client, Failure> {
+    pub(super) fn open_with(&self, rule: Option<RuleChanges>) -> Result<CatalogueClient, Failure> {
         match (self.place()?, rule) {
-            (Place::Server(_), Some(_)) => {
+            (CataloguePlace::Server(_), Some(_)) => {
                 let sentence =
                     "a server applies its own rule: give these options to `serve` instead";
                 return Err(Failure::Input(sentence.to_owned()));
             }
-            (Place::Server(url), None) => return Ok(Client::Remote(Remote::new(&url)?)),
+            (CataloguePlace::Server(url), None) => {
+                return Ok(CatalogueClient::Remote(Remote::new(&url)?));
+            }
             _ => {}
         }
         let catalogue = self
             .open_existing()?
             .with_rule(rule.unwrap_or_default())
             .with_backups(Backups::Anywhere);
-        Ok(Client::Local(Arc::new(catalogue)))
+        Ok(CatalogueClient::Local(Arc::new(catalogue)))
     }
 }
 

@@ -19,7 +19,7 @@ const PAGE: usize = 1_000;
 
 /// Show the audit log: who changed what, and when, oldest first.
 #[derive(Args)]
-pub(super) struct Audit {
+pub(super) struct AuditArgs {
     #[command(flatten)]
     target: Target,
     /// Show only changes since this time: 2030-01-31T08:00:00Z, or how long ago, such as 12h or 7d
@@ -30,7 +30,7 @@ pub(super) struct Audit {
     json: bool,
 }
 
-impl Audit {
+impl AuditArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         let mut out = io::BufWriter::new(out(self.json));

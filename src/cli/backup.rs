@@ -18,7 +18,7 @@ use super::terminal::out;
 ///
 /// Backups are incremental: only what has changed since the previous one is copied.
 #[derive(Args)]
-pub(super) struct Backup {
+pub(super) struct BackupArgs {
     #[command(flatten)]
     target: Target,
     /// The folder for this catalogue's backups. With --server, the name of a folder below the server's --backups
@@ -37,7 +37,7 @@ pub(super) struct Backup {
 ///
 /// The restored catalogue is read completely, to verify it.
 #[derive(Args)]
-pub(super) struct Restore {
+pub(super) struct RestoreArgs {
     /// The folder with the backups
     #[arg(long, value_name = "DIR")]
     from: PathBuf,
@@ -49,7 +49,7 @@ pub(super) struct Restore {
     backup: Option<u32>,
 }
 
-impl Backup {
+impl BackupArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let Some(to) = self.to else {
             return Err(Failure::Input(
@@ -85,7 +85,7 @@ impl Backup {
     }
 }
 
-impl Restore {
+impl RestoreArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let bar = bar("reading");
         let watch = |done, total| {

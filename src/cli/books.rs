@@ -20,7 +20,7 @@ const PAGE: usize = 1_000;
 
 /// List, find, show, disable, annotate or remove books, or print their kept texts.
 #[derive(Args)]
-pub(super) struct Books {
+pub(super) struct BooksArgs {
     #[command(subcommand)]
     command: BooksCommand,
 }
@@ -144,7 +144,7 @@ struct NamedBooks {
     ids: Vec<BookId>,
 }
 
-impl Books {
+impl BooksArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             BooksCommand::List {

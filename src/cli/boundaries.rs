@@ -12,13 +12,13 @@ use rayon::prelude::*;
 
 use super::arguments::BoundariesArgument;
 use super::failure::{Failure, Status};
-use super::files::{Choice, Reading, Usually, Walk};
+use super::files::{Choice, FileWalk, Reading, Usually};
 use super::jobs::bar;
 use super::terminal::{out, tell};
 
 /// Count 4-digit sequences in folded texts and choose boundaries from the counts.
 #[derive(Args)]
-pub(super) struct BoundaryTool {
+pub(super) struct BoundariesArgs {
     #[command(subcommand)]
     command: BoundariesCommand,
 }
@@ -28,7 +28,7 @@ enum BoundariesCommand {
     /// Count how often each sequence occurs in folded texts, by language
     ///
     /// Prints a tab-separated table with one sequence per line, the most frequent first.
-    Stats(Stats),
+    Stats(BoundaryStatsArgs),
     /// Choose boundaries that give chunks of about equal length in every language
     ///
     /// Prints a file for --boundaries, with the measured chunk lengths as comments.
@@ -42,7 +42,7 @@ enum BoundariesCommand {
 }
 
 #[derive(Args)]
-struct Stats {
+struct BoundaryStatsArgs {
     #[command(flatten)]
     texts: Texts,
 }
@@ -102,7 +102,7 @@ struct Chunks {
     density: f64,
 }
 
-impl BoundaryTool {
+impl BoundariesArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             BoundariesCommand::Stats(task) => task.run(),
@@ -112,7 +112,7 @@ impl BoundaryTool {
     }
 }
 
-impl Stats {
+impl BoundaryStatsArgs {
     fn run(self) -> Result<Status, Failure> {
         let by_language = self.texts.count()?;
         let mut all = SequenceCounts::default();
@@ -335,11 +335,11 @@ impl Texts {
         of: impl Fn(&str, &str) -> T + Sync,
         add: impl Fn(&mut T, T) + Sync,
     ) -> Result<BTreeMap<String, T>, Failure> {
-        let Walk {
+        let FileWalk {
             found: files,
             refused,
             ..
-        } = Walk::of(&self.paths, &Choice::default(), Usually::Books);
+        } = FileWalk::of(&self.paths, &Choice::default(), Usually::Books);
         if let Some((path, why)) = refused.into_iter().next() {
             return Err(Failure::Input(format!("{}: {why}", path.display())));
         }

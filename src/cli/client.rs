@@ -17,14 +17,14 @@ use super::remote::Remote;
 const PAGE: usize = 1_000;
 
 /// Where operations are called.
-pub(super) enum Client {
+pub(super) enum CatalogueClient {
     /// On a catalogue that this process has opened.
     Local(Arc<Catalogue>),
     /// On a running server.
     Remote(Remote),
 }
 
-impl Client {
+impl CatalogueClient {
     /// Calls an operation.
     pub(super) fn call<O: Operation>(
         &self,

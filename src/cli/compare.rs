@@ -33,7 +33,7 @@ use super::text::whole;
 ///
 /// A text is looked up by more gems than a book has, so B compared with A may have a few gems more or less in common.
 #[derive(Args)]
-pub(super) struct Compare {
+pub(super) struct CompareArgs {
     #[command(flatten)]
     recipe: RecipeArguments,
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(super) struct Compare {
     b: PathBuf,
 }
 
-impl Compare {
+impl CompareArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let (a, b) = (
             whole(self.input.reading, &self.a)?,

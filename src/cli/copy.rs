@@ -8,7 +8,7 @@ use lapidary_common::count::count;
 use lapidary_store::{RocksStore, Store, StoreError};
 use lapidary_store_redis::ClusterStore;
 
-use super::arguments::Place;
+use super::arguments::CataloguePlace;
 use super::failure::{Failure, Status};
 use super::jobs::bar;
 use super::terminal::out;
@@ -26,16 +26,16 @@ use super::terminal::out;
 ///
 /// To switch over: copy, stop the changes, and copy again, which takes only what has changed since. Then start the new server.
 #[derive(Args)]
-pub(super) struct Copy {
+pub(super) struct CopyArgs {
     /// The catalogue to copy: its folder, or the URL of its cluster
     #[arg(long, value_name = "DIR|URL")]
-    from: Place,
+    from: CataloguePlace,
     /// Where to copy it to: a new folder, or the URL of a cluster, with a prefix that is not in use
     #[arg(long, value_name = "DIR|URL")]
-    to: Place,
+    to: CataloguePlace,
 }
 
-impl Copy {
+impl CopyArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let names = [self.from.name(), self.to.name()];
         if names[0] == names[1] {
@@ -76,11 +76,11 @@ impl Copy {
     }
 }
 
-fn open_source(place: &Place) -> Result<Catalogue, Failure> {
+fn open_source(place: &CataloguePlace) -> Result<Catalogue, Failure> {
     let catalogue = match place {
-        Place::Folder(folder) => Catalogue::open_frozen(folder)?,
-        Place::Cluster(address) => Catalogue::open_cluster(address)?,
-        Place::Server(_) => return Err(not_a_server()),
+        CataloguePlace::Folder(folder) => Catalogue::open_frozen(folder)?,
+        CataloguePlace::Cluster(address) => Catalogue::open_cluster(address)?,
+        CataloguePlace::Server(_) => return Err(not_a_server()),
     };
     if catalogue.is_untouched()? {
         return Err(CatalogueError::from(StoreError::Missing(place.name())).into());
@@ -89,13 +89,15 @@ fn open_source(place: &Place) -> Result<Catalogue, Failure> {
 }
 
 /// Opens the target, also if it is an unfinished copy.
-fn open_target(place: &Place) -> Result<Catalogue, Failure> {
+fn open_target(place: &CataloguePlace) -> Result<Catalogue, Failure> {
     let store: Result<Box<dyn Store>, StoreError> = match place {
-        Place::Folder(folder) => {
+        CataloguePlace::Folder(folder) => {
             RocksStore::open_or_create(folder).map(|store| Box::new(store) as _)
         }
-        Place::Cluster(address) => ClusterStore::open(address).map(|store| Box::new(store) as _),
-        Place::Server(_) => return Err(not_a_server()),
+        CataloguePlace::Cluster(address) => {
+            ClusterStore::open(address).map(|store| Box::new(store) as _)
+        }
+        CataloguePlace::Server(_) => return Err(not_a_server()),
     };
     Ok(Catalogue::with_store(store.map_err(CatalogueError::from)?))
 }

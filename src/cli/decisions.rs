@@ -18,7 +18,7 @@ const PAGE: usize = 1_000;
 
 /// Manage decisions about checks that were filed with `check --record`.
 #[derive(Args)]
-pub(super) struct Decisions {
+pub(super) struct DecisionsArgs {
     #[command(subcommand)]
     command: DecisionsCommand,
 }
@@ -67,7 +67,7 @@ enum DecisionsCommand {
     },
 }
 
-impl Decisions {
+impl DecisionsArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             DecisionsCommand::List {

@@ -60,7 +60,7 @@ use lapidary_operations::status::Diagnose;
 /// Exit status: 0 nothing is unhealthy; 1 something is; 2 wrong usage; 3 the catalogue cannot be opened, or the server does
 /// not answer.
 #[derive(Args)]
-pub(super) struct Doctor {
+pub(super) struct DoctorArgs {
     #[command(flatten)]
     target: Target,
     /// Print JSON
@@ -68,7 +68,7 @@ pub(super) struct Doctor {
     json: bool,
 }
 
-impl Doctor {
+impl DoctorArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let target = self.target.flags();
         let findings = self.target.open()?.call::<Diagnose>((), ())?.findings;

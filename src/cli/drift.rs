@@ -14,7 +14,7 @@ use super::lexicon::{Collection, counted};
 use super::terminal::{json_line, out};
 
 #[derive(Args)]
-pub(super) struct Drift {
+pub(super) struct DriftArgs {
     /// A signature to compare; can be given several times [default: all methods that weigh words]
     #[arg(long, value_name = "RECIPE")]
     recipe: Vec<String>,
@@ -51,7 +51,7 @@ struct RecipeDrift {
     replaced: u64,
 }
 
-impl Drift {
+impl DriftArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let wrong = |e: &dyn std::fmt::Display| {
             Failure::Input(format!("the lexicon {}: {e}", self.lexicon.display()))

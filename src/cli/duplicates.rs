@@ -29,7 +29,7 @@ use serde::Serialize;
 use super::arguments::{LanguageArgument, LexiconArgument, STORE, Target};
 use super::audit::time;
 use super::failure::{Failure, Status};
-use super::files::{FileArguments, Usually, Walk};
+use super::files::{FileArguments, FileWalk, Usually};
 use super::history::{Dates, lineage};
 use super::jobs::bar;
 use super::terminal::{json_line, out, tell};
@@ -62,7 +62,7 @@ const LIBRARY: &str = "files";
 /// The comparison takes place in the temporary folder (`TMPDIR`), which takes as much space as a catalogue of these books.
 #[derive(Args)]
 #[command(group(ArgGroup::new("compared").required(env::var_os(STORE).is_none()).args(["data", "store", "paths"])))]
-pub(super) struct Duplicates {
+pub(super) struct DuplicatesArgs {
     /// Compare the books of this catalogue instead of files
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -163,7 +163,7 @@ struct PairLine<'a> {
     share_of_b: f64,
 }
 
-impl Duplicates {
+impl DuplicatesArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let (mut found, status) = if self.paths.is_empty() {
             if self.script {
@@ -207,7 +207,7 @@ impl Duplicates {
             .recipe("--recipe", self.recipe.as_deref().unwrap_or("hardened"))?;
         let name = recipe.name().clone();
         let recipes = catalogue.by(Actor::Local).ensure_recipes(&[recipe])?;
-        let Walk { found, refused, .. } = self.input.walk(&self.paths, Usually::Books);
+        let FileWalk { found, refused, .. } = self.input.walk(&self.paths, Usually::Books);
         for (path, why) in &refused {
             tell(format_args!("lapidary: {}: {why}", path.display()));
         }

@@ -9,13 +9,13 @@ use clap::Args;
 use indicatif::ProgressBar;
 use lapidary_gems::Recipe;
 use lapidary_lab::{
-    ATTACKS, Attack, BookFile, EvaluateError, Evaluation, EvaluationPlan, Progress, Shelf,
+    ATTACKS, Attack, EvaluateError, Evaluation, EvaluationPlan, Progress, Shelf, ShelfFile,
     calibrate, evaluate, every_recipe,
 };
 
 use super::arguments::LexiconArgument;
 use super::failure::{Failure, Status};
-use super::files::{Choice, Usually, Walk};
+use super::files::{Choice, FileWalk, Usually};
 use super::jobs::bar;
 use super::terminal::{out, tell};
 
@@ -24,7 +24,7 @@ use super::terminal::{out, tell};
 /// Adds all books to an index in a temporary folder, then checks disguised copies of them, whole and in pieces. Prints tables
 /// of the results. The same seed gives the same copies.
 #[derive(Args)]
-pub(super) struct Evaluate {
+pub(super) struct EvaluateArgs {
     /// A folder of books. The first folder level below it is the language. Files ending in .tsv, .csv, .md or .json are
     /// skipped
     #[arg(long, value_name = "DIR")]
@@ -73,7 +73,7 @@ pub(super) struct Evaluate {
     out: Option<PathBuf>,
 }
 
-impl Evaluate {
+impl EvaluateArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         if self.calibrate {
             return self.calibrated();
@@ -118,7 +118,7 @@ impl Evaluate {
     }
 
     fn shelf(&self) -> Result<Shelf, Failure> {
-        let Walk { found, refused, .. } = Walk::of(
+        let FileWalk { found, refused, .. } = FileWalk::of(
             std::slice::from_ref(&self.books),
             &Choice::default(),
             Usually::Books,
@@ -135,7 +135,7 @@ impl Evaluate {
                 .iter()
                 .map(|part| part.to_string_lossy())
                 .collect();
-            BookFile {
+            ShelfFile {
                 name: parts.join("/"),
                 path: file.path,
             }

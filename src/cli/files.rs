@@ -108,9 +108,9 @@ pub(super) struct FileArguments {
 }
 
 impl FileArguments {
-    /// Finds all files at the paths; see [`Walk::of`].
-    pub(super) fn walk(&self, paths: &[PathBuf], usually: Usually) -> Walk {
-        Walk::of(paths, &self.choice, usually)
+    /// Finds all files at the paths; see [`FileWalk::of`].
+    pub(super) fn walk(&self, paths: &[PathBuf], usually: Usually) -> FileWalk {
+        FileWalk::of(paths, &self.choice, usually)
     }
 }
 
@@ -180,7 +180,7 @@ pub(super) enum Usually {
 
 /// The files that paths stand for.
 #[derive(Default)]
-pub(super) struct Walk {
+pub(super) struct FileWalk {
     /// In the order of the paths, then by name.
     pub(super) found: Vec<InputFile>,
     /// Paths that cannot be read, with the reason.
@@ -189,7 +189,7 @@ pub(super) struct Walk {
     pub(super) skipped: BTreeMap<String, u64>,
 }
 
-impl Walk {
+impl FileWalk {
     /// Finds all files at the paths. Folders are walked recursively, without hidden files.
     pub(super) fn of(paths: &[PathBuf], choice: &Choice, usually: Usually) -> Self {
         let usually = if choice.include.is_empty() {

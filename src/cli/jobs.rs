@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use lapidary_catalogue::api::{Job, JobResult, JobState, Task};
 
 use super::arguments::{Listing, Target};
-use super::client::Client;
+use super::client::CatalogueClient;
 use super::failure::{Failure, Status};
 use super::terminal::{json_line, lines, out};
 use lapidary_operations::JobNumber;
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// List, show or cancel jobs, such as re-indexing, verification and compaction.
 #[derive(Args)]
-pub(super) struct Jobs {
+pub(super) struct JobsArgs {
     #[command(subcommand)]
     action: JobsCommand,
 }
@@ -45,7 +45,7 @@ enum JobsCommand {
     },
 }
 
-impl Jobs {
+impl JobsArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.action {
             JobsCommand::List(Listing { target, json }) => {
@@ -96,13 +96,13 @@ fn sentence(job: &Job) -> String {
 }
 
 /// Starts a job and shows its progress until it succeeds.
-pub(super) fn perform(catalogue: &Client, task: Task) -> Result<JobResult, Failure> {
+pub(super) fn perform(catalogue: &CatalogueClient, task: Task) -> Result<JobResult, Failure> {
     let job = catalogue.call::<StartJob>((), task)?;
     wait(catalogue, job)
 }
 
 /// Shows a job's progress until it succeeds.
-pub(super) fn wait(catalogue: &Client, mut job: Job) -> Result<JobResult, Failure> {
+pub(super) fn wait(catalogue: &CatalogueClient, mut job: Job) -> Result<JobResult, Failure> {
     let bar = bar(job.task.kind());
     while job.state == JobState::Running {
         bar.set_length(job.total);

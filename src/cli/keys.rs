@@ -18,7 +18,7 @@ use super::terminal::{lines, out, tell};
 
 /// Create, list, rotate or revoke API keys.
 #[derive(Args)]
-pub(super) struct Keys {
+pub(super) struct KeysArgs {
     #[command(subcommand)]
     command: KeysCommand,
 }
@@ -85,7 +85,7 @@ struct NewKeyArguments {
     name: String,
 }
 
-impl Keys {
+impl KeysArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             KeysCommand::Add(add) => {

@@ -12,9 +12,9 @@ use lapidary_gems::{DocumentWords, LexiconCount, LexiconWords};
 use rayon::prelude::*;
 use sha2::{Digest as _, Sha256};
 
-use super::drift::Drift;
+use super::drift::DriftArgs;
 use super::failure::{Failure, Status};
-use super::files::{Choice, Reading, Usually, Walk};
+use super::files::{Choice, FileWalk, Reading, Usually};
 use super::jobs::bar;
 use super::terminal::{out, tell};
 
@@ -23,7 +23,7 @@ const MOST_WORDS: usize = 2_000_000;
 
 /// Count the words of a collection, for signatures that weigh words.
 #[derive(Args)]
-pub(super) struct LexiconTool {
+pub(super) struct LexiconArgs {
     #[command(subcommand)]
     command: LexiconCommand,
 }
@@ -36,7 +36,7 @@ enum LexiconCommand {
     /// does not grow with the collection; what does not fit is written to temporary files.
     ///
     /// Exit status: 0 all files were counted; 2 some could not be read.
-    Count(Count),
+    Count(CountArgs),
     /// Say how many signatures would change if the words were counted anew
     ///
     /// As a library grows, the weights of words change, but a lexicon does not. This counts the words of these files as they are
@@ -44,11 +44,11 @@ enum LexiconCommand {
     /// are too many, count a new lexicon and re-index with it. Nothing is changed.
     ///
     /// Exit status: 0 all files were compared; 2 some could not be read.
-    Drift(Drift),
+    Drift(DriftArgs),
 }
 
 #[derive(Args)]
-struct Count {
+struct CountArgs {
     /// The words to leave out: closed (articles, pronouns and the like in 14 languages) or none
     #[arg(long, value_name = "LIST", default_value = "closed")]
     stop: String,
@@ -75,7 +75,7 @@ pub(super) struct Collection {
     paths: Vec<PathBuf>,
 }
 
-impl LexiconTool {
+impl LexiconArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             LexiconCommand::Count(task) => task.run(),
@@ -84,7 +84,7 @@ impl LexiconTool {
     }
 }
 
-impl Count {
+impl CountArgs {
     fn run(self) -> Result<Status, Failure> {
         let words = LexiconWords::new(&self.stop, &self.stem, self.min_len).ok_or_else(|| {
             let sentence =
@@ -115,7 +115,7 @@ pub(super) fn counted(
     words: LexiconWords,
     out: &mut impl Write,
 ) -> Result<u64, Failure> {
-    let tally = Mutex::new(Tally::new(words, MOST_WORDS));
+    let tally = Mutex::new(WordTally::new(words, MOST_WORDS));
     let count = |text: &str| {
         let document = words.of(text);
         Ok(tally
@@ -143,11 +143,11 @@ impl Collection {
         add: impl Fn(T, T) -> T + Sync,
         refuse: impl Fn(&Path, &str) + Sync,
     ) -> Result<(T, u64), Failure> {
-        let Walk {
+        let FileWalk {
             found: files,
             refused,
             ..
-        } = Walk::of(&self.paths, &self.choice, Usually::Books);
+        } = FileWalk::of(&self.paths, &self.choice, Usually::Books);
         if let Some((path, why)) = refused.into_iter().next() {
             return Err(Failure::Input(format!("{}: {why}", path.display())));
         }
@@ -181,14 +181,14 @@ impl Collection {
 }
 
 /// Counts more words than fit into memory.
-struct Tally {
+struct WordTally {
     count: LexiconCount,
     most: usize,
     /// Words with their numbers, each file in alphabetical order.
     spilled: Vec<File>,
 }
 
-impl Tally {
+impl WordTally {
     fn new(words: LexiconWords, most: usize) -> Self {
         Self {
             count: LexiconCount::new(words),
@@ -295,7 +295,7 @@ impl<W: Write> Write for Digested<W> {
 mod tests {
     use lapidary_gems::{LexiconCount, LexiconWords};
 
-    use super::Tally;
+    use super::WordTally;
 
     #[test]
     fn words_that_do_not_fit_are_counted_as_if_they_did() {
@@ -308,7 +308,7 @@ mod tests {
             )
         });
         let words = LexiconWords::default();
-        let (mut small, mut all) = (Tally::new(words, 10), LexiconCount::new(words));
+        let (mut small, mut all) = (WordTally::new(words, 10), LexiconCount::new(words));
         for text in texts {
             small.add(words.of(&text)).expect("a temporary file");
             all.add(words.of(&text));

@@ -18,7 +18,7 @@ use super::terminal::{lines, out};
 /// The books of a library that is not trusted decide only in what its own keys are told. For everybody else, they are
 /// information.
 #[derive(Args)]
-pub(super) struct Libraries {
+pub(super) struct LibrariesArgs {
     #[command(subcommand)]
     command: LibrariesCommand,
 }
@@ -41,7 +41,7 @@ struct NamedLibrary {
     library: Library,
 }
 
-impl Libraries {
+impl LibrariesArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             LibrariesCommand::List(Listing { target, json }) => {

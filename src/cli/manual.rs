@@ -32,20 +32,20 @@ authorities: those of the issuing authority, or the server's own.
 
 /// Print a shell completion script.
 #[derive(Args)]
-pub(super) struct Completions {
+pub(super) struct CompletionsArgs {
     /// The shell
     shell: Shell,
 }
 
 /// Write a manual page for each command.
 #[derive(Args)]
-pub(super) struct Man {
+pub(super) struct ManArgs {
     /// The folder to write them to
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
 
-impl Completions {
+impl CompletionsArgs {
     pub(super) fn run(&self) -> Result<Status, Failure> {
         // `generate` panics if it cannot write, so it gets a buffer.
         let mut script = Vec::new();
@@ -60,7 +60,7 @@ impl Completions {
     }
 }
 
-impl Man {
+impl ManArgs {
     pub(super) fn run(&self) -> Result<Status, Failure> {
         let failed = |e| {
             Failure::Input(format!(

@@ -15,9 +15,9 @@ use lapidary_operations::status::ShowStats;
 use lapidary_store::BookKey;
 
 use super::arguments::{RecipeArguments, Target};
-use super::client::Client;
+use super::client::CatalogueClient;
 use super::failure::{Failure, Status};
-use super::files::{Choice, Reading, Usually, Walk};
+use super::files::{Choice, FileWalk, Reading, Usually};
 use super::jobs::{bar, other_result, perform, wait};
 use super::terminal::{out, tell};
 
@@ -26,7 +26,7 @@ use super::terminal::{out, tell};
 /// Checks continue with the old recipe meanwhile, and switch atomically once every book has gems of the new one. To resume
 /// after an interruption, run the same command again; a server resumes by itself.
 #[derive(Args)]
-pub(super) struct Reindex {
+pub(super) struct ReindexArgs {
     #[command(flatten)]
     target: Target,
     #[command(flatten)]
@@ -55,14 +55,14 @@ enum GemsFrom {
 
 /// Drop a non-default recipe with all its gems and postings.
 #[derive(Args)]
-pub(super) struct DropRecipe {
+pub(super) struct DropRecipeArgs {
     #[command(flatten)]
     target: Target,
     /// The recipe's name, as shown by `lapidary stats`
     recipe: RecipeName,
 }
 
-impl Reindex {
+impl ReindexArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe = self.recipe.recipe()?;
         let from = match self.from {
@@ -131,13 +131,13 @@ impl Reindex {
     }
 
     /// Submits the text of every book that has no gems of the recipe yet. Returns how many texts were not found.
-    fn hand_in(&self, catalogue: &Client, recipe: &RecipeName) -> Result<usize, Failure> {
+    fn hand_in(&self, catalogue: &CatalogueClient, recipe: &RecipeName) -> Result<usize, Failure> {
         let mut lacking = lacking(catalogue, recipe)?;
-        let Walk {
+        let FileWalk {
             found: files,
             refused: unreadable,
             ..
-        } = Walk::of(&self.paths, &Choice::default(), Usually::All);
+        } = FileWalk::of(&self.paths, &Choice::default(), Usually::All);
         for (path, why) in unreadable {
             tell(format_args!("refused {}: {why}", path.display()));
         }
@@ -173,7 +173,7 @@ impl Reindex {
 
 /// The books without gems of a recipe, by the digest of their texts.
 fn lacking(
-    catalogue: &Client,
+    catalogue: &CatalogueClient,
     recipe: &RecipeName,
 ) -> Result<HashMap<String, Vec<BookKey>>, Failure> {
     let mut lacking: HashMap<String, Vec<BookKey>> = HashMap::new();
@@ -191,7 +191,7 @@ fn lacking(
     Ok(lacking)
 }
 
-impl DropRecipe {
+impl DropRecipeArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         perform(

@@ -23,7 +23,7 @@ use super::terminal::out;
 
 /// Serve the HTTP API.
 #[derive(Args)]
-pub(super) struct Serve {
+pub(super) struct ServeArgs {
     /// Read settings from this file. Flags and environment variables override it
     #[arg(long, value_name = "FILE.toml", env = "LAPIDARY_CONFIG")]
     config: Option<PathBuf>,
@@ -87,7 +87,7 @@ fn given(table: Table, prefix: &str, matches: &ArgMatches) -> Table {
     given_values
 }
 
-impl Serve {
+impl ServeArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let settings = match self.settings() {
             Ok(settings) => settings,

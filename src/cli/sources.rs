@@ -29,8 +29,8 @@ use lapidary_report::clean;
 use lapidary_store::{Actor, BookId, Library, Rights};
 use serde::Serialize;
 
-use super::arguments::{Days, Listing, Place, Removal, Target};
-use super::client::Client;
+use super::arguments::{CataloguePlace, Days, Listing, Removal, Target};
+use super::client::CatalogueClient;
 use super::failure::{Failure, Status};
 use super::remote::Remote;
 use super::terminal::{json_line, lines, out, tell};
@@ -46,7 +46,7 @@ const LOOK: Duration = Duration::from_millis(500);
 
 /// Fetch books from folders, catalogues, archives and sites, and look again later for what is new.
 #[derive(Args)]
-pub(super) struct Sources {
+pub(super) struct SourcesArgs {
     #[command(subcommand)]
     command: SourcesCommand,
 }
@@ -196,7 +196,7 @@ impl From<HarvestError> for Failure {
     }
 }
 
-impl Sources {
+impl SourcesArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             SourcesCommand::Add(add) => add.run(),
@@ -218,7 +218,7 @@ impl Sources {
                 name,
             } => {
                 let tally = match target.place()? {
-                    Place::Server(url) => run_there(&Remote::new(&url)?, &name)?,
+                    CataloguePlace::Server(url) => run_there(&Remote::new(&url)?, &name)?,
                     _ => run_here(&target, &name, limits)?,
                 };
                 let refused = tally.refused > 0;
@@ -249,7 +249,7 @@ impl Sources {
 impl SourceArguments {
     fn run(self) -> Result<Status, Failure> {
         let kind = self.kind;
-        let here = !matches!(self.target.place()?, Place::Server(_));
+        let here = !matches!(self.target.place()?, CataloguePlace::Server(_));
         let is_file = kind == Kind::List && self.address != "-" && !self.address.contains("://");
         let definition = SourceDefinition {
             kind,
@@ -284,7 +284,7 @@ impl SourceArguments {
             paused: false,
         };
         let catalogue = self.target.open_or_create()?;
-        if let Client::Local(catalogue) = &catalogue {
+        if let CatalogueClient::Local(catalogue) = &catalogue {
             catalogue.by(Actor::Local).ensure_recipes(&[])?;
         }
         let set = catalogue.call::<PutSource>(self.name.clone(), definition)?;
@@ -431,7 +431,7 @@ struct SourceDetails {
     errors: Vec<SourceError>,
 }
 
-fn show(catalogue: &Client, name: &BookId, json: bool) -> Result<Status, Failure> {
+fn show(catalogue: &CatalogueClient, name: &BookId, json: bool) -> Result<Status, Failure> {
     let source = catalogue.call::<ShowSource>(name.clone(), ())?;
     let newest = SourceRunsQuery {
         before: None,
@@ -511,7 +511,7 @@ fn first(limit: usize) -> SourceErrorsQuery {
     }
 }
 
-fn errors(catalogue: &Client, name: &BookId, json: bool) -> Result<Status, Failure> {
+fn errors(catalogue: &CatalogueClient, name: &BookId, json: bool) -> Result<Status, Failure> {
     let mut query = first(PAGE);
     loop {
         let page = catalogue.call::<ListSourceErrors>(name.clone(), query.clone())?;
@@ -525,8 +525,8 @@ fn errors(catalogue: &Client, name: &BookId, json: bool) -> Result<Status, Failu
 
 fn run_here(target: &Target, name: &BookId, limits: LimitArguments) -> Result<Tally, Failure> {
     let catalogue = match target.place()? {
-        Place::Folder(folder) => Catalogue::open_with_cache(&folder, CACHE_BYTES)?,
-        Place::Cluster(_) | Place::Server(_) => target.open_here()?,
+        CataloguePlace::Folder(folder) => Catalogue::open_with_cache(&folder, CACHE_BYTES)?,
+        CataloguePlace::Cluster(_) | CataloguePlace::Server(_) => target.open_here()?,
     };
     let bar = ProgressBar::new_spinner();
     let editor = catalogue.by(Actor::Local);
@@ -638,9 +638,9 @@ fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
 }
 
 /// Removes a source, and what is known of it unless a server does that.
-fn remove(catalogue: &Client, name: &BookId) -> Result<Done, Failure> {
+fn remove(catalogue: &CatalogueClient, name: &BookId) -> Result<Done, Failure> {
     catalogue.call::<DeleteSource>(name.clone(), ())?;
-    if let Client::Local(catalogue) = catalogue {
+    if let CatalogueClient::Local(catalogue) = catalogue {
         let editor = catalogue.by(Actor::Local);
         // A server may be clearing it, too.
         while !clear_source(&editor, name)? {

@@ -7,7 +7,7 @@ use indicatif::HumanBytes;
 use lapidary_catalogue::api::{Compacted, JobResult, Task, Verified};
 use lapidary_common::count::count;
 
-use super::arguments::{Place, Target};
+use super::arguments::{CataloguePlace, Target};
 use super::failure::{Failure, Status};
 use super::jobs::{other_result, perform};
 use super::terminal::{json_line, out};
@@ -15,7 +15,7 @@ use lapidary_operations::status::ShowStats;
 
 /// Show a catalogue's size, recipes and libraries.
 #[derive(Args)]
-pub(super) struct Stats {
+pub(super) struct StatsArgs {
     #[command(flatten)]
     target: Target,
     /// Print JSON
@@ -25,7 +25,7 @@ pub(super) struct Stats {
 
 /// Read a whole catalogue and report inconsistencies.
 #[derive(Args)]
-pub(super) struct Verify {
+pub(super) struct VerifyArgs {
     #[command(flatten)]
     target: Target,
     /// Repair inconsistencies from the books' records and gems
@@ -35,12 +35,12 @@ pub(super) struct Verify {
 
 /// Compact a catalogue, to save space and speed up reads.
 #[derive(Args)]
-pub(super) struct Compact {
+pub(super) struct CompactArgs {
     #[command(flatten)]
     target: Target,
 }
 
-impl Stats {
+impl StatsArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let stats = self.target.open()?.call::<ShowStats>((), ())?;
         let mut out = out(self.json);
@@ -54,7 +54,9 @@ impl Stats {
         );
         let books = count(stats.books, "book", "books");
         match self.target.place()? {
-            Place::Cluster(_) => writeln!(out, "{books}; the primaries of the cluster use {disk}")?,
+            CataloguePlace::Cluster(_) => {
+                writeln!(out, "{books}; the primaries of the cluster use {disk}")?;
+            }
             _ => writeln!(
                 out,
                 "{books}, {disk} on disk, {postings} of them posting lists"
@@ -100,7 +102,7 @@ impl Stats {
     }
 }
 
-impl Verify {
+impl VerifyArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let result = perform(&self.target.open()?, Task::Verify { fix: self.fix })?;
         let JobResult::Verified(Verified {
@@ -135,7 +137,7 @@ impl Verify {
     }
 }
 
-impl Compact {
+impl CompactArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let result = perform(&self.target.open()?, Task::Compact {})?;
         let JobResult::Compacted(Compacted {
@@ -146,7 +148,7 @@ impl Compact {
             return Err(other_result());
         };
         let place = match self.target.place()? {
-            Place::Cluster(_) => "in the memory of the cluster",
+            CataloguePlace::Cluster(_) => "in the memory of the cluster",
             _ => "on disk",
         };
         writeln!(

@@ -21,7 +21,7 @@ use super::terminal::tell;
 
 /// Print the text of a file as UTF-8, and nothing else: positions in reports are bytes of this text.
 #[derive(Args)]
-pub(super) struct Whole {
+pub(super) struct TextArgs {
     #[command(flatten)]
     reading: Reading,
     /// The file; `-` is standard input
@@ -32,7 +32,7 @@ pub(super) struct Whole {
 /// Print a text's fold: digits, for hardened recipes the consonants of its words, and for signatures the strings that become
 /// gems, each in a line.
 #[derive(Args)]
-pub(super) struct Fold {
+pub(super) struct FoldArgs {
     /// The recipe: documented, released, hardened, hardened-fine or a signature, such as `tf`
     #[arg(long, value_name = "RECIPE", default_value = "hardened")]
     recipe: String,
@@ -47,7 +47,7 @@ pub(super) struct Fold {
 
 /// Print a text's gems, separated by commas: in decimal with exact recipes, or else in hexadecimal.
 #[derive(Args)]
-pub(super) struct Gems {
+pub(super) struct GemsArgs {
     #[command(flatten)]
     recipe: RecipeArguments,
     #[command(flatten)]
@@ -59,14 +59,14 @@ pub(super) struct Gems {
     file: PathBuf,
 }
 
-impl Whole {
+impl TextArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         stdout().write_all(read(self.reading, &self.file)?.as_bytes())?;
         Ok(Status::Done)
     }
 }
 
-impl Fold {
+impl FoldArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe = self.lexicon.recipe("--recipe", &self.recipe)?;
         let text = read(self.input.reading, &self.file)?;
@@ -79,7 +79,7 @@ impl Fold {
     }
 }
 
-impl Gems {
+impl GemsArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let recipe = self.recipe.recipe()?;
         let gems = if let Some(gems) = self.in_parts(&recipe) {
@@ -99,7 +99,7 @@ impl Gems {
     }
 }
 
-impl Gems {
+impl GemsArgs {
     /// The gems of a long plain text under an exact recipe, folded on all processors while it is read; `None` if it has to
     /// be read whole.
     fn in_parts(&self, recipe: &Recipe) -> Option<Vec<PlacedGem>> {

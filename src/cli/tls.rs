@@ -52,7 +52,7 @@ pub(super) fn connector(file: &Path) -> Result<impl Connector, String> {
         .map_err(|e| wrong(&e))?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
-    let tls = Tls(Arc::new(config.with_no_client_auth()));
+    let tls = TlsConnector(Arc::new(config.with_no_client_auth()));
     Ok(ConnectProxyConnector::default()
         .chain(TcpConnector::default())
         .chain(tls))
@@ -128,15 +128,15 @@ fn holds(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Certific
 }
 
 /// The last connector of the chain: adds TLS if the URL requires it.
-struct Tls(Arc<ClientConfig>);
+struct TlsConnector(Arc<ClientConfig>);
 
-impl fmt::Debug for Tls {
+impl fmt::Debug for TlsConnector {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Tls")
     }
 }
 
-impl<In: Transport> Connector<In> for Tls {
+impl<In: Transport> Connector<In> for TlsConnector {
     type Out = Either<In, Encrypted>;
 
     fn connect(

@@ -8,7 +8,7 @@ use clap::Args;
 use lapidary_catalogue::Catalogue;
 use lapidary_common::count::count;
 
-use super::arguments::{Place, Target};
+use super::arguments::{CataloguePlace, Target};
 use super::failure::{Failure, Status};
 use super::jobs::bar;
 use super::remote::Remote;
@@ -23,7 +23,7 @@ const COMPRESSED: &str = "zst";
 ///
 /// An export has the books' metadata, their gems with positions, and their folds and texts where kept.
 #[derive(Args)]
-pub(super) struct Export {
+pub(super) struct ExportArgs {
     #[command(flatten)]
     target: Target,
     /// The file to write, compressed if its name ends in .zst; `-` is standard output
@@ -36,7 +36,7 @@ pub(super) struct Export {
 /// A missing catalogue is created, completely or not at all. In an existing one, books with the same library and id are
 /// replaced.
 #[derive(Args)]
-pub(super) struct Import {
+pub(super) struct ImportArgs {
     #[command(flatten)]
     target: Target,
     /// The file to read, compressed if its name ends in .zst; `-` is standard input
@@ -48,7 +48,7 @@ fn is_compressed(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == COMPRESSED)
 }
 
-impl Export {
+impl ExportArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         let bar = bar("books");
@@ -94,7 +94,7 @@ impl Export {
     }
 }
 
-impl Import {
+impl ImportArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let named = |e: io::Error| Failure::Input(format!("{}: {e}", self.file.display()));
         let input: Box<dyn Read> = if self.file == Path::new("-") {
@@ -116,11 +116,11 @@ impl Import {
             Ok(())
         };
         let books = match self.target.place()? {
-            Place::Folder(folder) => Catalogue::import(&folder, &mut input, &watch)?,
-            Place::Cluster(address) => {
+            CataloguePlace::Folder(folder) => Catalogue::import(&folder, &mut input, &watch)?,
+            CataloguePlace::Cluster(address) => {
                 Catalogue::open_cluster(&address)?.import_more(&mut input, &watch)?
             }
-            Place::Server(url) => Remote::new(&url)?.import(&mut input)?,
+            CataloguePlace::Server(url) => Remote::new(&url)?.import(&mut input)?,
         };
         bar.finish_and_clear();
         writeln!(terminal::out(false), "{}", count(books, "book", "books"))?;

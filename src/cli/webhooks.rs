@@ -10,7 +10,7 @@ use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook};
 use lapidary_store::Library;
 
 use super::arguments::{Listing, Target};
-use super::client::Client;
+use super::client::CatalogueClient;
 use super::failure::{Failure, Status, if_there};
 use super::terminal::{lines, out};
 
@@ -18,7 +18,7 @@ use super::terminal::{lines, out};
 ///
 /// Events are sent by a running server.
 #[derive(Args)]
-pub(super) struct Webhooks {
+pub(super) struct WebhooksArgs {
     #[command(subcommand)]
     command: WebhooksCommand,
 }
@@ -51,7 +51,7 @@ enum WebhooksCommand {
     },
 }
 
-impl Webhooks {
+impl WebhooksArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             WebhooksCommand::List(Listing { target, json }) => list(&target, json),
@@ -66,7 +66,7 @@ impl Webhooks {
                 } else {
                     let catalogue = target.open_existing()?;
                     let private = private_webhooks.unwrap_or_default();
-                    Client::Local(Arc::new(catalogue.with_private_webhooks(private)))
+                    CatalogueClient::Local(Arc::new(catalogue.with_private_webhooks(private)))
                 };
                 let made = catalogue
                     .call::<PutWebhook>(library, NewWebhook { url })?

@@ -5,8 +5,8 @@ use actix_web::web::{self, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::layout::{Here, Page, rights, table, terms, time};
-use super::visitor::{Failure, Visitor, path, with};
+use super::layout::{Here, HtmlPage, rights, table, terms, time};
+use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{AuditEntry, AuditPage};
 use lapidary_language::Language;
 use lapidary_operations::audit::ShowAudit;
@@ -29,7 +29,7 @@ struct AuditSearch {
     book: String,
 }
 
-async fn page(visitor: Visitor, wanted: Query<AuditSearch>) -> Result<HttpResponse, Failure> {
+async fn page(visitor: Visitor, wanted: Query<AuditSearch>) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let AuditSearch {
         from,
@@ -58,7 +58,7 @@ async fn page(visitor: Visitor, wanted: Query<AuditSearch>) -> Result<HttpRespon
         language.c_details(),
     ];
     let rows = html! { @for entry in &entries { (row(language, entry)) } };
-    Ok(Page::new(Here::Audit, language.c_audit(), language.c_audit_lead()).show(&visitor, &html! {
+    Ok(HtmlPage::new(Here::Audit, language.c_audit(), language.c_audit_lead()).show(&visitor, &html! {
         form method="get" class="card search" {
             div { label for="since" { (language.c_since()) } input type="date" id="since" name="since" value=(since); }
             div { label for="library" { (language.c_library()) } input type="search" id="library" name="library" value=(library); }

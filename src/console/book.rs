@@ -11,9 +11,9 @@ use serde::Deserialize;
 
 use super::audit;
 use super::layout::{
-    Here, Page, choice_of_rights, form_to, rights, see_other, size, table, terms, time,
+    Here, HtmlPage, choice_of_rights, form_to, rights, see_other, size, table, terms, time,
 };
-use super::visitor::{Failure, Visitor, path, problem, with};
+use super::visitor::{PageFailure, Visitor, path, problem, with};
 use lapidary_catalogue::api::{Amendment, AuditPage, Record, ToAllow};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -30,7 +30,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 }
 
 /// The library and the id in the path, whose routing form is already partly decoded.
-fn book_of(visitor: &Visitor, request: &HttpRequest) -> Result<[String; 2], Failure> {
+fn book_of(visitor: &Visitor, request: &HttpRequest) -> Result<[String; 2], PageFailure> {
     let mut segments = request
         .uri()
         .path()
@@ -47,7 +47,7 @@ fn book_of(visitor: &Visitor, request: &HttpRequest) -> Result<[String; 2], Fail
     )))
 }
 
-async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {
+async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let [library, id] = book_of(&visitor, &request)?;
     let record = visitor.call::<ShowBook>(&[&library, &id], ()).await?;
@@ -57,7 +57,7 @@ async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Fa
         .title
         .clone()
         .unwrap_or_else(|| language.no_title());
-    let shown = Page::new(Here::Catalogue, title, language.c_book_lead()).with_report();
+    let shown = HtmlPage::new(Here::Catalogue, title, language.c_book_lead()).with_report();
     Ok(shown.show(
         &visitor,
         &html! {
@@ -196,7 +196,7 @@ async fn change(
     visitor: Visitor,
     request: HttpRequest,
     sent: Form<BookChange>,
-) -> Result<HttpResponse, Failure> {
+) -> Result<HttpResponse, PageFailure> {
     let [library, id] = book_of(&visitor, &request)?;
     let book: &[&str] = &[&library, &id];
     let amendment = match sent.what.as_str() {
@@ -257,7 +257,7 @@ async fn change(
     Ok(see_other(&path("/console/books", [&library, &id])))
 }
 
-fn bad(visitor: &Visitor, detail: String) -> Failure {
+fn bad(visitor: &Visitor, detail: String) -> PageFailure {
     visitor.failed(problem(
         ErrorCode::BadQuery,
         StatusCode::BAD_REQUEST,
@@ -266,7 +266,7 @@ fn bad(visitor: &Visitor, detail: String) -> Failure {
 }
 
 /// What the book shares with others.
-async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Failure> {
+async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let [library, id] = book_of(&visitor, &request)?;
     let book: &[&str] = &[&library, &id];
@@ -291,7 +291,7 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
         .description
         .title
         .unwrap_or_else(|| language.no_title());
-    let page = Page::new(Here::Catalogue, title, language.c_shares_lead()).with_report();
+    let page = HtmlPage::new(Here::Catalogue, title, language.c_shares_lead()).with_report();
     Ok(page.show(
         &visitor,
         &html! {
@@ -312,7 +312,7 @@ async fn history(
     record: &Record,
     library: &str,
     id: &str,
-) -> Result<Markup, Failure> {
+) -> Result<Markup, PageFailure> {
     let language = visitor.language();
     let of_book = [("library", library), ("book", id)];
     let page = visitor.list::<ShowAudit>(&[], &of_book).await?;

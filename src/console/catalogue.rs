@@ -9,9 +9,10 @@ use serde::Deserialize;
 use super::At;
 use super::first::where_to;
 use super::layout::{
-    Here, Page, button_to, problem_told, rights, see_other, size, table, terms, time, token_field,
+    Here, HtmlPage, button_to, problem_told, rights, see_other, size, table, terms, time,
+    token_field,
 };
-use super::visitor::{ApiCall, Failure, Visitor, Who, path, problem, with};
+use super::visitor::{ApiCall, PageFailure, Visitor, Who, path, problem, with};
 use lapidary_catalogue::api::{
     BookRef, DuplicateGroup, DuplicateGroups, FeedAnswer, FeedOutcome, FoundBooks, Job, JobResult,
     JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record, Task,
@@ -59,7 +60,10 @@ impl CatalogueSearch {
     }
 }
 
-async fn page(visitor: Visitor, wanted: Query<CatalogueSearch>) -> Result<HttpResponse, Failure> {
+async fn page(
+    visitor: Visitor,
+    wanted: Query<CatalogueSearch>,
+) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     if !matches!(visitor.role(), Role::Ingest | Role::Admin) {
         let detail = language.c_not_for_role();
@@ -97,7 +101,7 @@ async fn page(visitor: Visitor, wanted: Query<CatalogueSearch>) -> Result<HttpRe
             (language.c_trust(), language.c_term_trust_is()),
         ]))
     };
-    Ok(Page::new(
+    Ok(HtmlPage::new(
         Here::Catalogue,
         language.c_catalogue(),
         language.c_catalogue_lead(),
@@ -139,7 +143,10 @@ fn trust(visitor: &Visitor, library: &LibraryListing) -> Markup {
     }
 }
 
-async fn set_trust(visitor: Visitor, of: Path<(String, String)>) -> Result<HttpResponse, Failure> {
+async fn set_trust(
+    visitor: Visitor,
+    of: Path<(String, String)>,
+) -> Result<HttpResponse, PageFailure> {
     let (library, choice) = of.into_inner();
     let said = LibraryTrust {
         trusted: choice == "trust",
@@ -149,7 +156,7 @@ async fn set_trust(visitor: Visitor, of: Path<(String, String)>) -> Result<HttpR
 }
 
 /// The libraries that the visitor may see.
-async fn libraries(visitor: &Visitor) -> Result<Markup, Failure> {
+async fn libraries(visitor: &Visitor) -> Result<Markup, PageFailure> {
     let language = visitor.language();
     if let Who::Key(key, _) = visitor.who()
         && !visitor.is_admin()
@@ -232,13 +239,13 @@ async fn library(
     visitor: Visitor,
     library: web::Path<String>,
     at: At,
-) -> Result<HttpResponse, Failure> {
+) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let asked = [("limit", "50"), ("cursor", at.from.as_str())];
     let page = visitor.list::<ListBooks>(&[&library], &asked).await?;
     let lapidary_catalogue::api::Page { books, next_cursor } = page;
     let title = language.c_library_of(&clean(&library));
-    Ok(Page::new(Here::Catalogue, title.clone(), language.c_library_lead()).show(&visitor, &html! {
+    Ok(HtmlPage::new(Here::Catalogue, title.clone(), language.c_library_lead()).show(&visitor, &html! {
         (books_table(language, &title, &books))
         @if let Some(next) = next_cursor {
             p { a href=(with(&path("/console/libraries", [&library]), &[("from", next.as_str())])) { (language.c_more()) } }
@@ -271,7 +278,7 @@ async fn add_form(visitor: Visitor, to: Query<Where>) -> HttpResponse {
         ],
     );
     let title = language.c_add_to(&clean(library));
-    Page::new(Here::Catalogue, title, language.c_add_lead()).show(
+    HtmlPage::new(Here::Catalogue, title, language.c_add_lead()).show(
         &visitor,
         &html! {
             form method="post" enctype="multipart/form-data" action=(place) class="card"
@@ -290,7 +297,7 @@ async fn add(
     request: HttpRequest,
     to: Query<Where>,
     payload: Payload,
-) -> Result<HttpResponse, Failure> {
+) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let Where {
         library,
@@ -335,7 +342,7 @@ async fn add(
     ];
     let title = language.c_add_to(&clean(library));
     Ok(
-        Page::new(Here::Catalogue, title, language.c_added_lead()).show(
+        HtmlPage::new(Here::Catalogue, title, language.c_added_lead()).show(
             &visitor,
             &html! {
                 (table(&language.c_outcome(), &heads, &rows))
@@ -354,7 +361,7 @@ fn outcome(language: Language, outcome: &FeedOutcome) -> String {
     }
 }
 
-async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
+async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let Jobs { jobs } = visitor.call::<ListJobs>(&[], ()).await?;
     let (running, done) = (
@@ -372,7 +379,7 @@ async fn duplicates(visitor: Visitor, at: At) -> Result<HttpResponse, Failure> {
         &language.c_find_duplicates(),
         None,
     );
-    let page = Page::new(
+    let page = HtmlPage::new(
         Here::Catalogue,
         language.c_duplicates(),
         language.c_duplicates_lead(),
@@ -396,7 +403,7 @@ fn search_that(jobs: &[Job], state: JobState) -> Option<&Job> {
 }
 
 /// What a search for duplicates found: a page of groups, and on the first page the overlaps.
-async fn found_by(visitor: &Visitor, job: &Job, from: &str) -> Result<Markup, Failure> {
+async fn found_by(visitor: &Visitor, job: &Job, from: &str) -> Result<Markup, PageFailure> {
     let language = visitor.language();
     let id = job.id.to_string();
     let asked = [("limit", "20"), ("after", from)];

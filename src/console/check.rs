@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::assets;
 use super::layout::{
-    Here, Page, form_to, problem_told, see_other, size, table, terms, time, token_field, verdict,
+    Here, HtmlPage, form_to, problem_told, see_other, size, table, terms, time, token_field,
+    verdict,
 };
-use super::visitor::{ApiAnswer, ApiCall, Failure, Visitor, path};
+use super::visitor::{ApiAnswer, ApiCall, PageFailure, Visitor, path};
 use lapidary_catalogue::api::{Decision, Filed, NewDecision, Report, Ruling};
 use lapidary_language::Language;
 use lapidary_operations::decisions::{Decide, ListDecisions, ShowDecision};
@@ -46,7 +47,7 @@ pub(super) fn page(visitor: &Visitor) -> HttpResponse {
 fn frame(visitor: &Visitor, body: &Markup) -> HttpResponse {
     let language = visitor.language();
     let body = html! { (forms(visitor)) (body) (explained(language)) };
-    Page::new(Here::Check, language.c_check(), language.c_check_lead())
+    HtmlPage::new(Here::Check, language.c_check(), language.c_check_lead())
         .with_report()
         .show(visitor, &body)
 }
@@ -156,7 +157,7 @@ async fn check(
     request: HttpRequest,
     wanted: Query<CheckForm>,
     payload: Payload,
-) -> Result<HttpResponse, Failure> {
+) -> Result<HttpResponse, PageFailure> {
     // What the page sends in place of a text says itself what is asked.
     let is_json = request.content_type() == "application/json";
     let options = format!("?detail={}&record={}", wanted.row.is_none(), wanted.record);
@@ -176,7 +177,10 @@ async fn check(
 }
 
 /// Makes a check and shows its report.
-pub(super) async fn result(visitor: &Visitor, call: ApiCall<'_>) -> Result<HttpResponse, Failure> {
+pub(super) async fn result(
+    visitor: &Visitor,
+    call: ApiCall<'_>,
+) -> Result<HttpResponse, PageFailure> {
     let ApiAnswer { body, filed, .. } = visitor.perform(call.for_a_page()).await?;
     let report = String::from_utf8_lossy(&body).into_owned();
     let mut response = frame(
@@ -243,7 +247,7 @@ pub(super) fn ruling(language: Language, ruling: Ruling) -> String {
 }
 
 /// A file in the table of several.
-fn row(visitor: &Visitor, name: &str, checked: Result<Report, Failure>) -> HttpResponse {
+fn row(visitor: &Visitor, name: &str, checked: Result<Report, PageFailure>) -> HttpResponse {
     let language = visitor.language();
     let row = match checked {
         Ok(report) => html! { tr {
@@ -277,7 +281,7 @@ fn row(visitor: &Visitor, name: &str, checked: Result<Report, Failure>) -> HttpR
         .body(row.into_string())
 }
 
-async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failure> {
+async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let Decision {
         id,
@@ -307,7 +311,7 @@ async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failu
         web::block(move || report_part(language, &name, &shown, None, &PageTexts::default(), at))
             .await;
     let part = part.unwrap_or_default();
-    let page = Page::new(Here::Decisions, title, String::new())
+    let page = HtmlPage::new(Here::Decisions, title, String::new())
         .with_report()
         .untitled();
     Ok(page.show(&visitor, &html! {
@@ -343,7 +347,7 @@ async fn decide(
     visitor: Visitor,
     id: Path<String>,
     decided: Form<Decided>,
-) -> Result<HttpResponse, Failure> {
+) -> Result<HttpResponse, PageFailure> {
     let Form(Decided { ruling, reason }) = decided;
     let new = NewDecision {
         check: id.to_string(),

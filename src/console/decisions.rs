@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::check::ruling;
-use super::layout::{Here, Page, table, terms, time, verdict};
-use super::visitor::{Failure, Visitor, path, with};
+use super::layout::{Here, HtmlPage, table, terms, time, verdict};
+use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{Decision, DecisionPage};
 use lapidary_language::Language;
 use lapidary_operations::decisions::ListDecisions;
@@ -29,7 +29,10 @@ struct DecisionSearch {
     from: String,
 }
 
-async fn list(visitor: Visitor, wanted: Query<DecisionSearch>) -> Result<HttpResponse, Failure> {
+async fn list(
+    visitor: Visitor,
+    wanted: Query<DecisionSearch>,
+) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let DecisionSearch {
         day,
@@ -48,7 +51,7 @@ async fn list(visitor: Visitor, wanted: Query<DecisionSearch>) -> Result<HttpRes
         decisions,
         next_cursor,
     } = visitor.list::<ListDecisions>(&[], &asked).await?;
-    Ok(Page::new(Here::Decisions, language.c_decisions(), language.c_decisions_lead()).show(&visitor, &html! {
+    Ok(HtmlPage::new(Here::Decisions, language.c_decisions(), language.c_decisions_lead()).show(&visitor, &html! {
         form method="get" class="card search" {
             div { label for="day" { (language.c_day()) } input type="date" id="day" name="day" value=(day); }
             div { label for="library" { (language.c_library()) } input type="search" id="library" name="library" value=(library); }

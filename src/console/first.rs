@@ -7,8 +7,8 @@ use actix_web::web::{self, Bytes, ServiceConfig};
 use maud::{Markup, PreEscaped, html};
 
 use super::check;
-use super::layout::{Here, Page, button_to, choice_of_rights, rights, see_other, table};
-use super::visitor::{ApiCall, Failure, Visitor, path};
+use super::layout::{Here, HtmlPage, button_to, choice_of_rights, rights, see_other, table};
+use super::visitor::{ApiCall, PageFailure, Visitor, path};
 use crate::demo::{LIBRARY, SHELF, STRANGER, StorySetting, VICTIM};
 use lapidary_catalogue::api::NewBook;
 use lapidary_language::Language;
@@ -54,7 +54,7 @@ pub(super) fn page(visitor: &Visitor) -> HttpResponse {
     } else {
         " -H 'X-Api-Key: KEY'"
     };
-    Page::new(Here::Elsewhere, language.c_first(), language.c_first_lead()).show(visitor, &html! {
+    HtmlPage::new(Here::Elsewhere, language.c_first(), language.c_first_lead()).show(visitor, &html! {
         section class="card accent" {
             h2 { (language.c_demo()) }
             p { (language.c_demo_lead()) }
@@ -111,7 +111,7 @@ async fn demo(visitor: Visitor) -> HttpResponse {
         }
     };
     let sample = VICTIM.disguised().sample;
-    Page::new(Here::Elsewhere, language.c_demo(), language.c_demo_done()).show(
+    HtmlPage::new(Here::Elsewhere, language.c_demo(), language.c_demo_done()).show(
         &visitor,
         &html! {
             (table(&language.c_demo(), &heads, &rows))
@@ -138,7 +138,7 @@ fn start(paragraph: &str) -> Markup {
     html! { (words.join(" ")) (PreEscaped("&nbsp;…")) }
 }
 
-async fn fill(visitor: Visitor) -> Result<HttpResponse, Failure> {
+async fn fill(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     for book in &SHELF {
         let Ok(new) = web::block(|| new_book(book)).await else {
             continue;
@@ -175,11 +175,11 @@ fn new_book(book: &StorySetting) -> NewBook {
     }
 }
 
-async fn check_copy(visitor: Visitor) -> Result<HttpResponse, Failure> {
+async fn check_copy(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     check_text(&visitor, COPY, || VICTIM.disguised().text).await
 }
 
-async fn check_other(visitor: Visitor) -> Result<HttpResponse, Failure> {
+async fn check_other(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     check_text(&visitor, OTHER, || STRANGER.text()).await
 }
 
@@ -187,7 +187,7 @@ async fn check_text(
     visitor: &Visitor,
     name: &str,
     text: fn() -> String,
-) -> Result<HttpResponse, Failure> {
+) -> Result<HttpResponse, PageFailure> {
     let text = web::block(text).await.unwrap_or_default();
     let asked = format!("/v1/checks?detail=true&record=true&name={name}");
     let call = ApiCall::new(Method::POST, &asked)

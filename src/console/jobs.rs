@@ -7,8 +7,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::layout::{Here, Page, button_to, see_other, size, table, terms, time};
-use super::visitor::{Failure, Visitor, problem};
+use super::layout::{Here, HtmlPage, button_to, see_other, size, table, terms, time};
+use super::visitor::{PageFailure, Visitor, problem};
 use lapidary_catalogue::api::{Job, JobResult, JobState, Jobs, Task};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -21,7 +21,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route("/jobs/{id}/cancel", web::post().to(cancel));
 }
 
-async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
+async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let Jobs { jobs } = visitor.call::<ListJobs>(&[], ()).await?;
     let runs = jobs.iter().any(|job| job.state == JobState::Running);
@@ -35,7 +35,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
         language.c_result(),
         language.c_actions(),
     ];
-    Ok(Page::new(Here::Jobs, language.c_jobs(), language.c_jobs_lead()).show(&visitor, &html! {
+    Ok(HtmlPage::new(Here::Jobs, language.c_jobs(), language.c_jobs_lead()).show(&visitor, &html! {
         (start_card(&visitor))
         section id="jobs" hx-get=[again.map(|_| "/console/jobs")] hx-trigger=[again] hx-select=[again.map(|_| "#jobs")]
             hx-swap=[again.map(|_| "outerHTML")] {
@@ -147,7 +147,7 @@ struct JobToStart {
     kind: String,
 }
 
-async fn start(visitor: Visitor, wanted: Query<JobToStart>) -> Result<HttpResponse, Failure> {
+async fn start(visitor: Visitor, wanted: Query<JobToStart>) -> Result<HttpResponse, PageFailure> {
     let task = serde_json::from_value(json!({ "kind": wanted.kind }));
     let task = task.map_err(|error| {
         let status = StatusCode::BAD_REQUEST;
@@ -157,7 +157,7 @@ async fn start(visitor: Visitor, wanted: Query<JobToStart>) -> Result<HttpRespon
     Ok(see_other("/console/jobs"))
 }
 
-async fn cancel(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failure> {
+async fn cancel(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageFailure> {
     visitor.call::<CancelJob>(&[&id], ()).await?;
     Ok(see_other("/console/jobs"))
 }

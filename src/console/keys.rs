@@ -8,8 +8,8 @@ use actix_web::web::{self, Form, Path, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::layout::{Here, Page, button_to, form_to, role, see_other, table, terms, time};
-use super::visitor::{Failure, Visitor, path, problem};
+use super::layout::{Here, HtmlPage, button_to, form_to, role, see_other, table, terms, time};
+use super::visitor::{PageFailure, Visitor, path, problem};
 use lapidary_catalogue::api::{Key, Keys, NewKey, Rotation};
 use lapidary_catalogue::permission::{Rate, Role, Unless};
 use lapidary_common::error::ErrorCode;
@@ -28,15 +28,15 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route("/keys/{name}/revoke", web::post().to(revoke));
 }
 
-async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
+async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     show(&visitor, &html! {}).await
 }
 
-async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure> {
+async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let Keys { keys } = visitor.call::<ListKeys>(&[], ()).await?;
     Ok(
-        Page::new(Here::Keys, language.c_keys(), language.c_keys_lead()).show(
+        HtmlPage::new(Here::Keys, language.c_keys(), language.c_keys_lead()).show(
             visitor,
             &html! {
                 (made)
@@ -156,7 +156,7 @@ struct KeyForm {
     quota: String,
 }
 
-async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, Failure> {
+async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, PageFailure> {
     let bad = |detail: String| {
         visitor.failed(problem(
             ErrorCode::BadKeyRequest,
@@ -231,7 +231,7 @@ async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, Fail
     ))
 }
 
-async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
+async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, PageFailure> {
     let rotation = Rotation {
         overlap_seconds: OVERLAP_SECONDS,
     };
@@ -243,7 +243,7 @@ async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Fa
     .await
 }
 
-async fn revoke(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
+async fn revoke(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, PageFailure> {
     visitor.call::<RevokeKey>(&[&name], ()).await?;
     Ok(see_other("/console/keys"))
 }

@@ -13,7 +13,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::assets::{self, HTMX, ICON, OWN, STYLE};
 use super::tokens::TOKEN;
-use super::visitor::{Failure, Visitor, Who, problem as problem_of};
+use super::visitor::{PageFailure, Visitor, Who, problem as problem_of};
 use lapidary_catalogue::api::Problem;
 use lapidary_catalogue::permission::Role;
 use lapidary_common::error::ErrorCode;
@@ -112,7 +112,7 @@ impl Here {
 }
 
 /// A page.
-pub(super) struct Page {
+pub(super) struct HtmlPage {
     here: Here,
     status: StatusCode,
     title: String,
@@ -123,7 +123,7 @@ pub(super) struct Page {
     is_titled: bool,
 }
 
-impl Page {
+impl HtmlPage {
     /// A page with this title, and a sentence on what it is for.
     pub(super) fn new(here: Here, title: String, lead: String) -> Self {
         Self {
@@ -266,7 +266,7 @@ pub(super) fn for_anyone(
     lead: String,
     body: &Markup,
 ) -> HttpResponse {
-    Page::new(Here::Elsewhere, title, lead).respond(language, None, body)
+    HtmlPage::new(Here::Elsewhere, title, lead).respond(language, None, body)
 }
 
 /// A problem as a page.
@@ -276,8 +276,8 @@ pub(super) fn problem(
     problem: &Problem,
 ) -> HttpResponse {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let page = Page::new(Here::Elsewhere, headline(language, status), String::new());
-    Page {
+    let page = HtmlPage::new(Here::Elsewhere, headline(language, status), String::new());
+    HtmlPage {
         status,
         is_titled: false,
         ..page
@@ -329,7 +329,7 @@ fn headline(language: Language, status: StatusCode) -> String {
 }
 
 /// There is no such page.
-pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, Failure> {
+pub(super) async fn nothing_here(request: HttpRequest) -> Result<HttpResponse, PageFailure> {
     let visitor = Visitor::of(&request).await?;
     let problem = problem_of(ErrorCode::NotFound, StatusCode::NOT_FOUND, String::new());
     Err(visitor.failed(problem))

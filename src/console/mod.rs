@@ -39,7 +39,7 @@ use serde::Deserialize;
 
 use self::links::Links;
 use self::sessions::Sessions;
-use self::visitor::{Failure, Visitor};
+use self::visitor::{PageFailure, Visitor};
 use crate::server::inside::{ClientLimit, Inside};
 use lapidary_catalogue::permission::Role;
 use lapidary_common::error::ErrorCode;
@@ -119,7 +119,7 @@ fn unreadable(request: &HttpRequest, error: &dyn Display) -> Error {
         StatusCode::BAD_REQUEST,
         error.to_string(),
     );
-    Failure::problem_of(request, told).into()
+    PageFailure::problem_of(request, told).into()
 }
 
 /// Whether a server has a console.
@@ -139,7 +139,7 @@ pub(crate) async fn home(request: &HttpRequest) -> Option<HttpResponse> {
     )
 }
 
-async fn first_page(request: &HttpRequest) -> Result<HttpResponse, Failure> {
+async fn first_page(request: &HttpRequest) -> Result<HttpResponse, PageFailure> {
     let visitor = Visitor::of(request).await?;
     match visitor.role() {
         Role::Ingest => Ok(layout::see_other("/console/catalogue")),

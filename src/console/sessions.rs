@@ -41,7 +41,7 @@ const FORMS: &str = "forms";
 
 /// A session.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Session {
+pub(super) struct WebSession {
     /// What others call it: it does not open the session.
     pub(super) id: String,
     pub(super) by: Insider,
@@ -55,7 +55,7 @@ pub(super) struct Session {
     pub(super) token: String,
 }
 
-impl Session {
+impl WebSession {
     fn is_over(&self, now: Timestamp) -> bool {
         now.duration_since(self.used) >= IDLE || now.duration_since(self.begun) >= WHOLE
     }
@@ -97,7 +97,7 @@ pub(super) struct Sessions(Mutex<HashMap<String, KnownSessions>>);
 
 #[derive(Clone)]
 struct KnownSessions {
-    session: Session,
+    session: WebSession,
     /// When it was read from the store; `None` if only this server has it.
     read: Option<Instant>,
 }
@@ -128,7 +128,7 @@ impl Sessions {
             token_of(&cookie),
             digest_of(&cookie),
         );
-        let session = Session {
+        let session = WebSession {
             id,
             by,
             begun: now,
@@ -166,7 +166,7 @@ impl Sessions {
         &self,
         catalogue: &Catalogue,
         digest: &str,
-        session: &Session,
+        session: &WebSession,
         now: Timestamp,
     ) -> Result<(), CatalogueError> {
         let (over, mut all): (Vec<_>, Vec<_>) = self
@@ -175,7 +175,7 @@ impl Sessions {
             .partition(|(_, session)| session.is_over(now));
         let mut ended: Vec<String> = over.into_iter().map(|(digest, _)| digest).collect();
         all.sort_by_key(|(_, session)| session.used);
-        let of_one = |(_, other): &&(String, Session)| other.by == session.by;
+        let of_one = |(_, other): &&(String, WebSession)| other.by == session.by;
         if all.iter().filter(of_one).count() >= MOST_OF_ONE {
             ended.extend(all.iter().find(of_one).map(|(digest, _)| digest.clone()));
         } else if all.len() >= MOST {
@@ -196,7 +196,7 @@ impl Sessions {
         cookie: &str,
         is_used: bool,
         now: Timestamp,
-    ) -> Result<Option<Session>, CatalogueError> {
+    ) -> Result<Option<WebSession>, CatalogueError> {
         let digest = digest_of(cookie);
         let known = self
             .known()
@@ -207,7 +207,7 @@ impl Sessions {
             known
         } else {
             let rows = catalogue.page_of(Table::Sessions, digest.as_bytes(), None, 2)?;
-            let session = read(rows).pop().map(|(_, session)| Session {
+            let session = read(rows).pop().map(|(_, session)| WebSession {
                 token: token_of(cookie),
                 ..session
             });
@@ -243,7 +243,7 @@ impl Sessions {
     }
 
     /// All sessions with their digests.
-    fn all(&self, catalogue: &Catalogue) -> Result<Vec<(String, Session)>, CatalogueError> {
+    fn all(&self, catalogue: &Catalogue) -> Result<Vec<(String, WebSession)>, CatalogueError> {
         let mut all = read(catalogue.page_of(Table::Sessions, b"", None, usize::MAX)?);
         let known = self.known();
         let alone = known.iter().filter(|(_, known)| known.read.is_none());
@@ -255,11 +255,11 @@ impl Sessions {
     pub(super) fn list(
         &self,
         catalogue: &Catalogue,
-        which: impl Fn(&Session) -> bool,
+        which: impl Fn(&WebSession) -> bool,
         now: Timestamp,
-    ) -> Result<Vec<Session>, CatalogueError> {
+    ) -> Result<Vec<WebSession>, CatalogueError> {
         let all = self.all(catalogue)?.into_iter().map(|(_, session)| session);
-        let mut listed: Vec<Session> = all
+        let mut listed: Vec<WebSession> = all
             .filter(|session| !session.is_over(now) && which(session))
             .collect();
         listed.sort_by_key(|session| std::cmp::Reverse(session.begun));
@@ -270,7 +270,7 @@ impl Sessions {
     pub(super) fn end(
         &self,
         catalogue: &Catalogue,
-        which: impl Fn(&Session) -> bool,
+        which: impl Fn(&WebSession) -> bool,
     ) -> Result<(), CatalogueError> {
         let all = self
             .all(catalogue)?
@@ -317,8 +317,8 @@ pub(super) fn token_of_forms(catalogue: &Catalogue) -> Option<String> {
 }
 
 /// The sessions of these rows, which are in the order of their keys.
-fn read(rows: Vec<Row>) -> Vec<(String, Session)> {
-    let mut sessions: Vec<(String, Session)> = Vec::new();
+fn read(rows: Vec<Row>) -> Vec<(String, WebSession)> {
+    let mut sessions: Vec<(String, WebSession)> = Vec::new();
     for (key, value) in rows {
         let Ok(key) = String::from_utf8(key) else {
             continue;
@@ -328,10 +328,10 @@ fn read(rows: Vec<Row>) -> Vec<(String, Session)> {
                 session.used = serde_json::from_slice(&value).unwrap_or_default();
             }
             _ => {
-                if let Ok(session) = serde_json::from_slice::<Session>(&value) {
+                if let Ok(session) = serde_json::from_slice::<WebSession>(&value) {
                     sessions.push((
                         key,
-                        Session {
+                        WebSession {
                             used: session.begun,
                             ..session
                         },

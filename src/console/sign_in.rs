@@ -10,9 +10,9 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::layout::{Here, Page, button_to, for_anyone, see_other, time};
-use super::sessions::Session;
-use super::visitor::{Failure, Visitor, Who, cookie_named, problem, shared, with};
+use super::layout::{Here, HtmlPage, button_to, for_anyone, see_other, time};
+use super::sessions::WebSession;
+use super::visitor::{PageFailure, Visitor, Who, cookie_named, problem, shared, with};
 use crate::server::inside::{Client, ClientLimit, Insider, is_from_own_page, is_here, of_address};
 use crate::server::language::preferred;
 use lapidary_catalogue::AccessDenied;
@@ -59,11 +59,11 @@ struct NextPage {
     ended: bool,
 }
 
-async fn page(request: HttpRequest, query: Query<NextPage>) -> Result<HttpResponse, Failure> {
+async fn page(request: HttpRequest, query: Query<NextPage>) -> Result<HttpResponse, PageFailure> {
     let (_, inside) = shared(&request);
     if inside
         .is_open_to(&request)
-        .map_err(|problem| Failure::problem_of(&request, problem))?
+        .map_err(|problem| PageFailure::problem_of(&request, problem))?
     {
         return Ok(see_other("/"));
     }
@@ -109,9 +109,9 @@ async fn sign_in(
     request: HttpRequest,
     query: Query<NextPage>,
     given: Form<Given>,
-) -> Result<HttpResponse, Failure> {
+) -> Result<HttpResponse, PageFailure> {
     let ((console, inside), language) = (shared(&request), preferred(&request));
-    let failed = |problem: Box<Problem>| Failure::problem_of(&request, problem);
+    let failed = |problem: Box<Problem>| PageFailure::problem_of(&request, problem);
     if !is_from_own_page(request.headers()) {
         return Err(failed(
             problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, String::new()).into(),
@@ -153,9 +153,9 @@ struct SignInLink {
     link: String,
 }
 
-async fn open(request: HttpRequest, link: Query<SignInLink>) -> Result<HttpResponse, Failure> {
+async fn open(request: HttpRequest, link: Query<SignInLink>) -> Result<HttpResponse, PageFailure> {
     let ((console, inside), language) = (shared(&request), preferred(&request));
-    let failed = |problem| Failure::problem_of(&request, problem);
+    let failed = |problem| PageFailure::problem_of(&request, problem);
     inside.approve(request.headers()).map_err(failed)?;
     if is_here(request.peer_addr()) && console.links.take(&link.link, Instant::now()) {
         return begin(&request, Insider::Local, "/").await;
@@ -167,7 +167,11 @@ async fn open(request: HttpRequest, link: Query<SignInLink>) -> Result<HttpRespo
 }
 
 /// Begins a session.
-async fn begin(request: &HttpRequest, by: Insider, next: &str) -> Result<HttpResponse, Failure> {
+async fn begin(
+    request: &HttpRequest,
+    by: Insider,
+    next: &str,
+) -> Result<HttpResponse, PageFailure> {
     let (console, inside) = shared(request);
     let browser = request
         .headers()
@@ -190,7 +194,7 @@ async fn begin(request: &HttpRequest, by: Insider, next: &str) -> Result<HttpRes
     });
     let cookie = begun
         .await
-        .map_err(|problem| Failure::problem_of(request, problem))?;
+        .map_err(|problem| PageFailure::problem_of(request, problem))?;
     let mut response = see_other(next);
     set_cookie(request, &mut response, &cookie, "");
     Ok(response)
@@ -218,7 +222,7 @@ fn set_cookie(request: &HttpRequest, response: &mut HttpResponse, value: &str, m
     }
 }
 
-async fn sign_out(visitor: Visitor) -> Result<HttpResponse, Failure> {
+async fn sign_out(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     if let Who::Local(session) | Who::Key(_, session) = visitor.who() {
         let id = session.id.clone();
         visitor
@@ -231,7 +235,7 @@ async fn sign_out(visitor: Visitor) -> Result<HttpResponse, Failure> {
 }
 
 /// Whether a visitor may see a session: administrators see all, others their own key's.
-fn seen_by(visitor: &Visitor) -> impl Fn(&Session) -> bool + Send + 'static {
+fn seen_by(visitor: &Visitor) -> impl Fn(&WebSession) -> bool + Send + 'static {
     let own = match visitor.who() {
         Who::Key(key, _) if !visitor.is_admin() => Some(Insider::Key(key.id.clone())),
         _ => None,
@@ -239,7 +243,7 @@ fn seen_by(visitor: &Visitor) -> impl Fn(&Session) -> bool + Send + 'static {
     move |session| own.as_ref().is_none_or(|own| session.by == *own)
 }
 
-async fn sessions(visitor: Visitor) -> Result<HttpResponse, Failure> {
+async fn sessions(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let own = match visitor.who() {
         Who::Anyone => None,
@@ -269,7 +273,7 @@ async fn sessions(visitor: Visitor) -> Result<HttpResponse, Failure> {
         language.c_browser(),
         language.c_actions(),
     ];
-    let page = Page::new(
+    let page = HtmlPage::new(
         Here::Sessions,
         language.c_sessions(),
         language.c_sessions_lead(),
@@ -283,7 +287,7 @@ async fn sessions(visitor: Visitor) -> Result<HttpResponse, Failure> {
     ))
 }
 
-fn name(visitor: &Visitor, session: &Session) -> Result<Markup, Failure> {
+fn name(visitor: &Visitor, session: &WebSession) -> Result<Markup, PageFailure> {
     Ok(match &session.by {
         Insider::Key(id) => {
             let key = visitor
@@ -296,9 +300,9 @@ fn name(visitor: &Visitor, session: &Session) -> Result<Markup, Failure> {
     })
 }
 
-async fn end(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, Failure> {
+async fn end(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageFailure> {
     let sees = seen_by(&visitor);
-    let is_it = move |session: &Session| session.id == *id && sees(session);
+    let is_it = move |session: &WebSession| session.id == *id && sees(session);
     visitor
         .sessions(|sessions, catalogue| sessions.end(catalogue, is_it))
         .await?;

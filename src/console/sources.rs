@@ -9,9 +9,9 @@ use serde::Deserialize;
 
 use super::At;
 use super::layout::{
-    Here, Page, button_to, choice_of_rights, form_to, rights, see_other, table, terms, time,
+    Here, HtmlPage, button_to, choice_of_rights, form_to, rights, see_other, table, terms, time,
 };
-use super::visitor::{Failure, Visitor, path, problem, with};
+use super::visitor::{PageFailure, Visitor, path, problem, with};
 use lapidary_catalogue::api::{
     Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources,
 };
@@ -33,7 +33,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route("/sources/{name}/{what}", web::post().to(change));
 }
 
-async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
+async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let Sources { sources } = visitor.call::<ListSources>(&[], ()).await?;
     let heads = [
@@ -58,7 +58,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
     };
     let title = language.c_sources();
     Ok(
-        Page::new(Here::Sources, title.clone(), language.c_sources_lead()).show(
+        HtmlPage::new(Here::Sources, title.clone(), language.c_sources_lead()).show(
             &visitor,
             &html! {
                 @if sources.is_empty() { p { (language.c_no_sources()) } }
@@ -122,7 +122,7 @@ struct SourceForm {
     every: String,
 }
 
-async fn add(visitor: Visitor, new: Form<SourceForm>) -> Result<HttpResponse, Failure> {
+async fn add(visitor: Visitor, new: Form<SourceForm>) -> Result<HttpResponse, PageFailure> {
     let Form(SourceForm {
         name,
         kind,
@@ -159,7 +159,7 @@ async fn add(visitor: Visitor, new: Form<SourceForm>) -> Result<HttpResponse, Fa
     Ok(see_other(&path("/console/sources", [name.trim()])))
 }
 
-async fn one(visitor: Visitor, name: Path<String>, at: At) -> Result<HttpResponse, Failure> {
+async fn one(visitor: Visitor, name: Path<String>, at: At) -> Result<HttpResponse, PageFailure> {
     show(&visitor, &name, &at.from, &html! {}).await
 }
 
@@ -168,7 +168,7 @@ async fn show(
     name: &str,
     from: &str,
     tested: &Markup,
-) -> Result<HttpResponse, Failure> {
+) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let segments = &[name];
     let source = visitor.call::<ShowSource>(segments, ()).await?;
@@ -182,7 +182,7 @@ async fn show(
     let does =
         |what: &str, label: String| button_to(visitor, &format!("{here}/{what}"), &label, None);
     let sure = language.c_sure_remove(&clean(name));
-    Ok(Page::new(Here::Sources, clean(name), language.c_source_lead()).show(
+    Ok(HtmlPage::new(Here::Sources, clean(name), language.c_source_lead()).show(
         visitor,
         &html! {
             (tested)
@@ -362,7 +362,7 @@ fn state(language: Language, state: SourceState) -> String {
     }
 }
 
-async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Failure> {
+async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let SourceTest {
         items,
@@ -397,7 +397,7 @@ async fn test(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Fail
     show(&visitor, &name, "", &tested).await
 }
 
-async fn change(visitor: Visitor, to: Path<(String, String)>) -> Result<HttpResponse, Failure> {
+async fn change(visitor: Visitor, to: Path<(String, String)>) -> Result<HttpResponse, PageFailure> {
     let (name, what) = to.into_inner();
     let segments: &[&str] = &[&name];
     match what.as_str() {

@@ -6,9 +6,9 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::layout::{Here, Page, size, table, terms};
+use super::layout::{Here, HtmlPage, size, table, terms};
 use super::plot::{PlotLine, plot};
-use super::visitor::{Failure, Visitor};
+use super::visitor::{PageFailure, Visitor};
 use lapidary_catalogue::api::{ClusterStats, Concern, Findings, History, Sample, Stats};
 use lapidary_language::Language;
 use lapidary_operations::status::{Diagnose, ShowHistory, ShowStats};
@@ -24,7 +24,10 @@ struct StatisticsPeriod {
     of: String,
 }
 
-async fn page(visitor: Visitor, wanted: Query<StatisticsPeriod>) -> Result<HttpResponse, Failure> {
+async fn page(
+    visitor: Visitor,
+    wanted: Query<StatisticsPeriod>,
+) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let of = if wanted.of == "week" { "week" } else { "hour" };
     let history = visitor.list::<ShowHistory>(&[], &[("of", of)]).await?;
@@ -33,7 +36,7 @@ async fn page(visitor: Visitor, wanted: Query<StatisticsPeriod>) -> Result<HttpR
     let choice = |name: &str, label: String| {
         html! { a href=(format!("/console/statistics?of={name}")) class="button" aria-current=[(of == name).then_some("true")] { (label) } }
     };
-    Ok(Page::new(Here::Statistics, language.c_statistics(), language.c_statistics_lead()).show(
+    Ok(HtmlPage::new(Here::Statistics, language.c_statistics(), language.c_statistics_lead()).show(
         &visitor,
         &html! {
             section id="doctor" {

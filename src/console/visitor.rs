@@ -22,7 +22,7 @@ use jiff::Timestamp;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::de::DeserializeOwned;
 
-use super::sessions::{Session, Sessions, same, token_of_forms};
+use super::sessions::{Sessions, WebSession, same, token_of_forms};
 use super::{Console, layout, sign_in, tokens};
 use crate::server::inside::{Inside, InsideCall, Insider, is_from_own_page};
 use crate::server::language::preferred;
@@ -63,9 +63,9 @@ pub(super) enum Who {
     /// As anyone, because the server asks for no key.
     Anyone,
     /// As whoever started the server.
-    Local(Session),
+    Local(WebSession),
     /// As the holder of a key.
-    Key(Arc<Key>, Session),
+    Key(Arc<Key>, WebSession),
 }
 
 impl Visitor {
@@ -73,9 +73,9 @@ impl Visitor {
     ///
     /// # Errors
     /// If nobody is signed in, or another site may have sent it.
-    pub(super) async fn of(request: &HttpRequest) -> Result<Self, Failure> {
+    pub(super) async fn of(request: &HttpRequest) -> Result<Self, PageFailure> {
         let (console, inside) = shared(request);
-        let failed = |problem: Box<api::Problem>| Failure::problem_of(request, problem);
+        let failed = |problem: Box<api::Problem>| PageFailure::problem_of(request, problem);
         let who = if inside.is_open_to(request).map_err(failed)? {
             inside.approve(request.headers()).map_err(failed)?;
             Who::Anyone
@@ -111,7 +111,7 @@ impl Visitor {
     }
 
     /// Makes sure that a form comes from a page of this session.
-    fn has_sent_it(&self) -> Result<(), Failure> {
+    fn has_sent_it(&self) -> Result<(), PageFailure> {
         let is_right = tokens::of(&self.0.request).is_some_and(|token| match &self.0.who {
             Who::Anyone => same(&self.0.token, &token),
             Who::Local(session) | Who::Key(_, session) => session.has_sent(&token),
@@ -138,7 +138,7 @@ impl Visitor {
     pub(super) async fn sessions<T: Send + 'static>(
         &self,
         act: impl FnOnce(&Sessions, &Catalogue) -> Result<T, CatalogueError> + Send + 'static,
-    ) -> Result<T, Failure> {
+    ) -> Result<T, PageFailure> {
         let console = self.0.console.clone();
         let done = self
             .0
@@ -173,10 +173,10 @@ impl Visitor {
     }
 
     /// The failure of a call as a page.
-    pub(super) fn failed(&self, problem: impl Into<Box<api::Problem>>) -> Failure {
-        Failure {
+    pub(super) fn failed(&self, problem: impl Into<Box<api::Problem>>) -> PageFailure {
+        PageFailure {
             language: self.0.language,
-            kind: Kind::Problem(Some(self.clone()), problem.into()),
+            kind: FailureKind::Problem(Some(self.clone()), problem.into()),
         }
     }
 
@@ -185,7 +185,7 @@ impl Visitor {
         &self,
         segments: &[&str],
         input: O::Input,
-    ) -> Result<O::Answer, Failure> {
+    ) -> Result<O::Answer, PageFailure> {
         self.answer_to::<O>(Request::of::<O>(segments, &input))
             .await
     }
@@ -195,7 +195,7 @@ impl Visitor {
         &self,
         segments: &[&str],
         parameters: &[(&str, &str)],
-    ) -> Result<O::Answer, Failure> {
+    ) -> Result<O::Answer, PageFailure> {
         let endpoint = O::ENDPOINT;
         let request = Request {
             method: endpoint.method_name(),
@@ -205,7 +205,7 @@ impl Visitor {
         self.answer_to::<O>(request).await
     }
 
-    async fn answer_to<O: Operation>(&self, request: Request) -> Result<O::Answer, Failure> {
+    async fn answer_to<O: Operation>(&self, request: Request) -> Result<O::Answer, PageFailure> {
         let method = Method::from_bytes(request.method.as_bytes()).unwrap_or_default();
         let call = ApiCall::new(method, &request.target);
         let call = match request.body {
@@ -220,7 +220,7 @@ impl Visitor {
     ///
     /// # Errors
     /// The problem that the API answers with, or the way to sign in again if the session has ended.
-    pub(super) async fn perform(&self, call: ApiCall<'_>) -> Result<ApiAnswer, Failure> {
+    pub(super) async fn perform(&self, call: ApiCall<'_>) -> Result<ApiAnswer, PageFailure> {
         let Inner {
             request,
             inside,
@@ -261,15 +261,15 @@ impl Visitor {
     }
 
     /// The failure of a call that the console finds itself.
-    fn problem(&self, code: ErrorCode, status: StatusCode, detail: &str) -> Failure {
+    fn problem(&self, code: ErrorCode, status: StatusCode, detail: &str) -> PageFailure {
         self.failed(problem(code, status, detail.to_owned()))
     }
 
-    pub(super) fn read<T: DeserializeOwned>(&self, answer: &ApiAnswer) -> Result<T, Failure> {
+    pub(super) fn read<T: DeserializeOwned>(&self, answer: &ApiAnswer) -> Result<T, PageFailure> {
         serde_json::from_slice(&answer.body).map_err(|error| self.unreadable(&error))
     }
 
-    fn unreadable(&self, error: &serde_json::Error) -> Failure {
+    fn unreadable(&self, error: &serde_json::Error) -> PageFailure {
         tracing::error!("the console cannot read an answer of the API: {error}");
         self.failed(problem(
             ErrorCode::Internal,
@@ -317,11 +317,11 @@ async fn signed_in(
     request: &HttpRequest,
     console: &Data<Console>,
     inside: &Inside,
-) -> Result<Who, Failure> {
-    let failed = |problem: Box<api::Problem>| Failure::problem_of(request, problem);
+) -> Result<Who, PageFailure> {
+    let failed = |problem: Box<api::Problem>| PageFailure::problem_of(request, problem);
     let is_used = request.method() != Method::GET || !request.headers().contains_key(HTMX);
     let Some(cookie) = sign_in::cookie(request, inside.has_tls()).map(ToOwned::to_owned) else {
-        return Err(Failure::sign_in(request, false));
+        return Err(PageFailure::sign_in(request, false));
     };
     let all = console.clone();
     let found = inside.ask(move |catalogue| {
@@ -329,11 +329,11 @@ async fn signed_in(
             .of(catalogue, &cookie, is_used, Timestamp::now())
     });
     let Some(session) = found.await.map_err(failed)? else {
-        return Err(Failure::sign_in(request, false));
+        return Err(PageFailure::sign_in(request, false));
     };
     let id = match &session.by {
         Insider::Local => return Ok(Who::Local(session)),
-        Insider::Anyone => return Err(Failure::sign_in(request, false)),
+        Insider::Anyone => return Err(PageFailure::sign_in(request, false)),
         Insider::Key(id) => id,
     };
     if let Some(key) = inside.key(id).map_err(failed)? {
@@ -342,12 +342,12 @@ async fn signed_in(
     let (all, by) = (console.clone(), session.by.clone());
     let ended = inside.ask(move |catalogue| all.sessions.end(catalogue, |other| other.by == by));
     ended.await.map_err(failed)?;
-    Err(Failure::sign_in(request, true))
+    Err(PageFailure::sign_in(request, true))
 }
 
 impl FromRequest for Visitor {
-    type Error = Failure;
-    type Future = LocalBoxFuture<'static, Result<Self, Failure>>;
+    type Error = PageFailure;
+    type Future = LocalBoxFuture<'static, Result<Self, PageFailure>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let request = request.clone();
@@ -468,12 +468,12 @@ pub(super) fn problem(code: ErrorCode, status: StatusCode, detail: String) -> ap
 }
 
 /// Why there is no page.
-pub(super) struct Failure {
+pub(super) struct PageFailure {
     language: Language,
-    kind: Kind,
+    kind: FailureKind,
 }
 
-enum Kind {
+enum FailureKind {
     /// Somebody has to sign in first.
     SignIn {
         next: String,
@@ -483,7 +483,7 @@ enum Kind {
     Problem(Option<Visitor>, Box<api::Problem>),
 }
 
-impl Failure {
+impl PageFailure {
     fn sign_in(request: &HttpRequest, has_ended: bool) -> Self {
         let is_page = request.method() == Method::GET && !request.headers().contains_key(HTMX);
         let here = request
@@ -498,7 +498,7 @@ impl Failure {
         let by_script = request.headers().contains_key(HTMX);
         Self {
             language: preferred(request),
-            kind: Kind::SignIn {
+            kind: FailureKind::SignIn {
                 next,
                 by_script,
                 has_ended,
@@ -509,23 +509,23 @@ impl Failure {
     pub(super) fn problem_of(request: &HttpRequest, problem: impl Into<Box<api::Problem>>) -> Self {
         Self {
             language: preferred(request),
-            kind: Kind::Problem(None, problem.into()),
+            kind: FailureKind::Problem(None, problem.into()),
         }
     }
 
     /// What is to be told, for a part of a page.
     pub(super) fn detail(&self) -> Option<&api::Problem> {
         match &self.kind {
-            Kind::Problem(_, problem) => Some(problem),
-            Kind::SignIn { .. } => None,
+            FailureKind::Problem(_, problem) => Some(problem),
+            FailureKind::SignIn { .. } => None,
         }
     }
 }
 
-impl ResponseError for Failure {
+impl ResponseError for PageFailure {
     fn error_response(&self) -> HttpResponse {
         match &self.kind {
-            Kind::SignIn {
+            FailureKind::SignIn {
                 next,
                 by_script,
                 has_ended,
@@ -539,24 +539,24 @@ impl ResponseError for Failure {
                 }
                 layout::see_other(&place)
             }
-            Kind::Problem(visitor, problem) => {
+            FailureKind::Problem(visitor, problem) => {
                 layout::problem(self.language, visitor.as_ref(), problem)
             }
         }
     }
 }
 
-impl fmt::Debug for Failure {
+impl fmt::Debug for PageFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for PageFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
-            Kind::SignIn { .. } => f.write_str("nobody is signed in"),
-            Kind::Problem(_, problem) => f.write_str(&problem.detail),
+            FailureKind::SignIn { .. } => f.write_str("nobody is signed in"),
+            FailureKind::Problem(_, problem) => f.write_str(&problem.detail),
         }
     }
 }

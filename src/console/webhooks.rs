@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::keys::secret;
-use super::layout::{Here, Page, button_to, form_to, see_other, table, terms, time};
-use super::visitor::{Failure, Visitor, path, with};
+use super::layout::{Here, HtmlPage, button_to, form_to, see_other, table, terms, time};
+use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{AllowLists, NewWebhook, Webhook, Webhooks};
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists};
 use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook};
@@ -20,14 +20,14 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route("/allow/remove", web::post().to(disallow));
 }
 
-async fn page(visitor: Visitor) -> Result<HttpResponse, Failure> {
+async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     show(&visitor, &html! {}).await
 }
 
-async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, Failure> {
+async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let Webhooks { webhooks } = visitor.call::<ListWebhooks>(&[], ()).await?;
-    Ok(Page::new(Here::Webhooks, language.c_webhooks(), language.c_webhooks_lead()).show(visitor, &html! {
+    Ok(HtmlPage::new(Here::Webhooks, language.c_webhooks(), language.c_webhooks_lead()).show(visitor, &html! {
         (made)
         @if webhooks.is_empty() { p { (language.c_no_webhooks()) } }
         @else { (webhooks_table(visitor, &webhooks)) }
@@ -77,7 +77,7 @@ fn webhooks_table(visitor: &Visitor, webhooks: &[Webhook]) -> Markup {
     table(&language.c_webhooks(), &heads, &rows)
 }
 
-async fn allowed(visitor: &Visitor) -> Result<Markup, Failure> {
+async fn allowed(visitor: &Visitor) -> Result<Markup, PageFailure> {
     let language = visitor.language();
     let AllowLists { allow } = visitor.call::<ListAllowLists>(&[], ()).await?;
     let heads = [
@@ -121,7 +121,7 @@ struct WebhookForm {
     url: String,
 }
 
-async fn set(visitor: Visitor, new: Form<WebhookForm>) -> Result<HttpResponse, Failure> {
+async fn set(visitor: Visitor, new: Form<WebhookForm>) -> Result<HttpResponse, PageFailure> {
     let Form(WebhookForm { library, url }) = new;
     let webhook = NewWebhook { url };
     let made = visitor.call::<PutWebhook>(&[&library], webhook).await?.item;
@@ -137,12 +137,12 @@ struct Of {
     name: String,
 }
 
-async fn remove(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, Failure> {
+async fn remove(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, PageFailure> {
     visitor.call::<DeleteWebhook>(&[&of.name], ()).await?;
     Ok(see_other("/console/webhooks"))
 }
 
-async fn disallow(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, Failure> {
+async fn disallow(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, PageFailure> {
     visitor.call::<DeleteAllowList>(&[&of.name], ()).await?;
     Ok(see_other("/console/webhooks#allow"))
 }

@@ -10,7 +10,7 @@ use utoipa::openapi::path::HttpMethod::Put;
 
 use super::ServerState;
 use super::access::Needs::Ingest;
-use super::body::{self, Body};
+use super::body::{self, RequestBody};
 use super::calls::{Call, TEXT, file, form_of_file, json, text};
 use super::gates::{GateRequest, Gates};
 use super::memory::Room;
@@ -174,9 +174,9 @@ struct Beside {
     allow_empty: bool,
 }
 
-fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room), Problem> {
+fn entry(key: BookKey, body: RequestBody, parameters: &str) -> Result<(NewEntry, Room), Problem> {
     Ok(match body {
-        Body::Json(sent) => {
+        RequestBody::Json(sent) => {
             let known = "allow_empty and keep_text (true or false), unless and except with a JSON body; all else is in the body";
             let Beside { allow_empty } = parameters::query(parameters, known)?;
             let (written, room) = sent.json::<NewBook>()?;
@@ -201,7 +201,7 @@ fn entry(key: BookKey, body: Body, parameters: &str) -> Result<(NewEntry, Room),
                 room,
             )
         }
-        Body::Raw(raw) => {
+        RequestBody::Raw(raw) => {
             let about = About::parse(parameters)?;
             let About {
                 rights,

@@ -13,7 +13,7 @@ use utoipa::openapi::path::HttpMethod::Post;
 
 use super::ServerState;
 use super::access::{Needs, Visible};
-use super::body::{self, Body};
+use super::body::{self, RequestBody};
 use super::calls::{Call, TEXT, file, form, form_of_file, json, text};
 use super::inside::AsPart;
 use super::language;
@@ -214,9 +214,9 @@ struct CheckRequest {
     room: Room,
 }
 
-fn asked(body: Body, parameters: &str) -> Result<CheckRequest, Problem> {
+fn asked(body: RequestBody, parameters: &str) -> Result<CheckRequest, Problem> {
     match body {
-        Body::Json(sent) => {
+        RequestBody::Json(sent) => {
             parameters::none(parameters)?;
             let (asked, room) = sent.json::<Check>()?;
             if asked.mark.is_some() {
@@ -234,7 +234,7 @@ fn asked(body: Body, parameters: &str) -> Result<CheckRequest, Problem> {
                 room,
             })
         }
-        Body::Raw(raw) => {
+        RequestBody::Raw(raw) => {
             let (options, clean) = options_in(parameters)?;
             let name = raw.name().map(ToOwned::to_owned);
             let mut options = options;

@@ -27,11 +27,11 @@ const MIB: f64 = (1 << 20) as f64;
 /// The memory shared by all requests.
 pub(super) struct Memory {
     all: usize,
-    held: Mutex<Held>,
+    held: Mutex<HeldMemory>,
 }
 
 #[derive(Default)]
-struct Held {
+struct HeldMemory {
     all: usize,
     by: HashMap<Client, usize>,
 }
@@ -44,7 +44,7 @@ impl Memory {
         })
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, HeldMemory> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -95,7 +95,7 @@ impl Room {
     }
 
     /// Whether `more` bytes are available for this client.
-    fn is_free(&self, held: &Held, more: usize) -> bool {
+    fn is_free(&self, held: &HeldMemory, more: usize) -> bool {
         let all = held.all.saturating_add(more);
         if self.is_administration {
             return all <= self.memory.all;

@@ -6,7 +6,7 @@ use utoipa::openapi::path::HttpMethod::Post;
 
 use super::ServerState;
 use super::access::Needs::Ingest;
-use super::body::{self, Body};
+use super::body::{self, RequestBody};
 use super::calls::{Call, TEXT, file, json, text};
 use super::parameters;
 use super::problem::Problem;
@@ -34,7 +34,7 @@ async fn recut(
     state: Data<ServerState>,
 ) -> Result<HttpResponse, Problem> {
     let key = parameters::book(&request)?;
-    let Body::Raw(raw) = body::json_or_raw(&request, payload, &state).await? else {
+    let RequestBody::Raw(raw) = body::json_or_raw(&request, payload, &state).await? else {
         return Err(Problem::new(
             ErrorCode::BadJson,
             "this call takes the book's text; send it with Content-Type: text/plain",

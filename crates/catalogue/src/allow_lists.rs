@@ -27,7 +27,7 @@ pub enum Allowable {
 
 /// An allow-list, as stored.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredAllowList {
     name: BookId,
     #[serde(flatten)]
     allowed: KeptContent,
@@ -47,15 +47,15 @@ enum KeptContent {
     Book(BookKey),
 }
 
-impl From<Kept> for AllowList {
+impl From<StoredAllowList> for AllowList {
     fn from(
-        Kept {
+        StoredAllowList {
             name,
             allowed,
             digest,
             note,
             since,
-        }: Kept,
+        }: StoredAllowList,
     ) -> Self {
         let (gems, book) = match allowed {
             KeptContent::Gems(gems) => (Some(gems), None),
@@ -134,7 +134,7 @@ pub struct AllowLists<C>(pub(super) C);
 impl<C: Deref<Target = Catalogue>> AllowLists<C> {
     /// All allow-lists, by name.
     pub fn list(&self) -> Result<Vec<AllowList>, CatalogueError> {
-        let lists: BTreeMap<String, Kept> = self.0.rows(Table::AllowLists)?;
+        let lists: BTreeMap<String, StoredAllowList> = self.0.rows(Table::AllowLists)?;
         Ok(lists.into_values().map(Into::into).collect())
     }
 
@@ -183,7 +183,7 @@ impl AllowLists<Editor<'_>> {
             KeptContent::Book(book) => self.0.books().get(book)?.map(|record| record.digest),
             KeptContent::Gems(_) => None,
         };
-        let list = Kept {
+        let list = StoredAllowList {
             name,
             allowed,
             digest,

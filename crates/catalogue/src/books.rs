@@ -30,7 +30,7 @@ pub(super) type Listed = (BookNo, Record);
 
 /// What to find. A book must meet all conditions that are given.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Sought {
+pub struct BookFilter {
     /// An ISBN or another identifier of the book.
     pub identifier: Option<String>,
     /// Words of its title.
@@ -112,7 +112,7 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
     /// [`CatalogueError::NoSuchLibrary`] if the library asked for holds no books.
     pub fn find(
         &self,
-        sought: &Sought,
+        sought: &BookFilter,
         visible: Option<&BTreeSet<Library>>,
         cursor: Option<&str>,
         limit: usize,
@@ -237,7 +237,7 @@ impl Books<Editor<'_>> {
     }
 }
 
-impl Sought {
+impl BookFilter {
     fn terms(&self) -> Result<BTreeSet<Term>, CatalogueError> {
         let words = |text, field| -> Vec<Term> { Term::words(field, text).collect() };
         let conditions = [

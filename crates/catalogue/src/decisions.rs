@@ -60,7 +60,7 @@ pub struct SoughtDecisions {
 
 /// An entry, as stored.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
-struct Kept {
+struct StoredDecision {
     at: Timestamp,
     actor: String,
     ruling: Ruling,
@@ -77,7 +77,7 @@ struct Kept {
     reason: Option<String>,
 }
 
-impl Kept {
+impl StoredDecision {
     fn shown(self, id: Uuid, filed: Option<Filed>) -> Decision {
         let Self {
             at,
@@ -153,7 +153,7 @@ impl Decisions<Editor<'_>> {
             detail: options.detail,
             clean,
         };
-        let kept = Kept {
+        let kept = StoredDecision {
             at,
             actor: self.0.actor.to_string(),
             ruling: Ruling::Checked,
@@ -192,7 +192,7 @@ impl Decisions<Editor<'_>> {
         let at = Timestamp::now().max(about.at.saturating_add(1.millisecond()).unwrap_or(about.at));
         let id = new_id(at);
         let (actor, reason) = (self.0.actor.to_string(), Some(new.reason.clone()));
-        let kept = Kept {
+        let kept = StoredDecision {
             at,
             actor,
             ruling: new.ruling,
@@ -207,7 +207,7 @@ impl Decisions<Editor<'_>> {
     fn write(
         &self,
         id: Uuid,
-        kept: &Kept,
+        kept: &StoredDecision,
         books: &BTreeSet<(String, String)>,
         mut changes: Vec<RowChange>,
     ) -> Result<(), CatalogueError> {
@@ -252,7 +252,7 @@ impl Decisions<Editor<'_>> {
             within(what, said.as_deref(), most)?;
         }
         let check_id = check.to_string();
-        let kept = Kept {
+        let kept = StoredDecision {
             at,
             actor,
             ruling,
@@ -393,7 +393,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
                     .last_chunk::<ID_BYTES>()
                     .map(|id| Uuid::from_bytes(*id))
                     .unwrap_or_default();
-                let kept: Kept = read(&value, id)?;
+                let kept: StoredDecision = read(&value, id)?;
                 each(kept.shown(id, self.filed(id)?))?;
             }
         }
@@ -445,7 +445,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             .and_then(|value| Uuid::from_slice(&value).ok()))
     }
 
-    fn entry(&self, id: Uuid) -> Result<Option<Kept>, CatalogueError> {
+    fn entry(&self, id: Uuid) -> Result<Option<StoredDecision>, CatalogueError> {
         self.0
             .row(Table::Decisions, &key(b"r", id))?
             .map(|value| read(&value, id))
@@ -464,7 +464,11 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
         Ok(self.0.row(Table::Decisions, &key(&prefix, id))?.is_some())
     }
 
-    fn entry_of(&self, id: &str, by: Option<&Actor>) -> Result<(Uuid, Kept), CatalogueError> {
+    fn entry_of(
+        &self,
+        id: &str,
+        by: Option<&Actor>,
+    ) -> Result<(Uuid, StoredDecision), CatalogueError> {
         let missing = || CatalogueError::NoSuchDecision(id.chars().take(64).collect());
         let id = id.parse::<Uuid>().map_err(|_| missing())?;
         let kept = self.entry(id)?.filter(|kept| is_made_by(kept, by));
@@ -472,7 +476,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
     }
 }
 
-fn is_made_by(kept: &Kept, by: Option<&Actor>) -> bool {
+fn is_made_by(kept: &StoredDecision, by: Option<&Actor>) -> bool {
     by.is_none_or(|by| kept.actor == by.to_string())
 }
 

@@ -34,7 +34,7 @@ type Book = (BookNo, Record);
 
 /// A gem of a book.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Held {
+struct BookGem {
     gem: Gem,
     /// The place of the book among those that are looked at together.
     book: u32,
@@ -44,7 +44,7 @@ struct Held {
 
 /// What counting has found of a book.
 #[derive(Default)]
-struct Found {
+struct BookCounts {
     /// Whether it may have enough gems in common with a book that it is compared with.
     is_suspect: AtomicBool,
     /// The number of its gems, and of books that have each of them.
@@ -62,7 +62,7 @@ impl DuplicateSearch<'_> {
         left_out: &mut LeftOut,
         halt: Halt<'_>,
     ) -> Result<Vec<Vec<&'b Book>>, CatalogueError> {
-        let found: Vec<Found> = books.iter().map(|_| Found::default()).collect();
+        let found: Vec<BookCounts> = books.iter().map(|_| BookCounts::default()).collect();
         let mut from = 0;
         while from < books.len() {
             let mut gems = 0;
@@ -90,10 +90,11 @@ impl DuplicateSearch<'_> {
             .iter()
             .filter(|found| found.common.load(Ordering::Relaxed) >= fewest);
         left_out.texts_with_common_gems += has_common.count() as u64;
-        let is_suspect = |(number, record): &Book, found: &Found| -> Result<bool, StoreError> {
-            Ok(found.is_suspect.load(Ordering::Relaxed)
-                || self.has_digest_of_another(*number, record)?)
-        };
+        let is_suspect =
+            |(number, record): &Book, found: &BookCounts| -> Result<bool, StoreError> {
+                Ok(found.is_suspect.load(Ordering::Relaxed)
+                    || self.has_digest_of_another(*number, record)?)
+            };
         let suspects = books.par_iter().zip(&found).filter_map(|(book, found)| {
             match is_suspect(book, found) {
                 Ok(is) => is.then_some(Ok((*book, found.read.load(Ordering::Relaxed)))),
@@ -153,10 +154,10 @@ impl DuplicateSearch<'_> {
     fn count_common_gems(
         &self,
         books: &[&Book],
-        found: &[Found],
+        found: &[BookCounts],
         halt: Halt<'_>,
     ) -> Result<(), StoreError> {
-        let mut gems: Vec<Held> =
+        let mut gems: Vec<BookGem> =
             Vec::with_capacity(books.iter().map(|book| self.gems_of(book)).sum());
         for (some, first) in books.chunks(BOOKS).zip((0_u32..).step_by(BOOKS)) {
             halt(0)?;
@@ -169,7 +170,7 @@ impl DuplicateSearch<'_> {
             {
                 let posted = self.wanted.recipe.posted(&list);
                 let held = list.iter().zip(posted);
-                gems.extend(held.map(|(placed, is_posted)| Held {
+                gems.extend(held.map(|(placed, is_posted)| BookGem {
                     gem: placed.gem,
                     book,
                     is_posted,
@@ -182,8 +183,8 @@ impl DuplicateSearch<'_> {
             &self.wanted.rule,
             self.wanted.library.as_ref(),
         );
-        let counters = Counters::new(gems.len(), limits.fewest);
-        let parts: Vec<&[Held]> = gems.chunks(PART).collect();
+        let counters = PairCounters::new(gems.len(), limits.fewest);
+        let parts: Vec<&[BookGem]> = gems.chunks(PART).collect();
         for some in parts.chunks(PARTS) {
             halt(0)?;
             some.par_iter()
@@ -195,11 +196,11 @@ impl DuplicateSearch<'_> {
     /// Counts gems.
     fn count(
         &self,
-        sorted: &[Held],
+        sorted: &[BookGem],
         books: &[&Book],
-        found: &[Found],
+        found: &[BookCounts],
         limits: Limits<'_>,
-        counters: &Counters,
+        counters: &PairCounters,
     ) -> Result<(), StoreError> {
         let mut gems: Vec<Gem> = sorted.iter().map(|held| held.gem).collect();
         gems.dedup();
@@ -244,12 +245,12 @@ impl DuplicateSearch<'_> {
 }
 
 /// How many gems pairs of books have in common, or more: some pairs share a counter.
-struct Counters {
+struct PairCounters {
     counts: Vec<AtomicU8>,
     enough: u8,
 }
 
-impl Counters {
+impl PairCounters {
     fn new(gems: usize, enough: u32) -> Self {
         let size = (COUNTERS * gems).next_power_of_two().max(2);
         let counts = (0..size).map(|_| AtomicU8::new(0)).collect();
@@ -530,7 +531,7 @@ mod tests {
 
     #[test]
     fn pairs_that_share_a_counter_have_no_fewer() {
-        let counters = Counters::new(0, 3);
+        let counters = PairCounters::new(0, 3);
         let counted: Vec<bool> = (0..2_000)
             .map(|i| counters.count(BookNo(i % 7), BookNo(7 + i % 3)))
             .collect();

@@ -15,7 +15,7 @@ use super::check::today;
 use super::checking::Stored;
 use super::pages::{Batches, pages};
 use super::{Catalogue, CatalogueError, Checks};
-use crate::duplicate_groups::{Group, Grouped, Grouping, LeftOut, Pair, Segment, history};
+use crate::duplicate_groups::{Group, GroupedPairs, Grouping, LeftOut, Pair, Segment, history};
 use lapidary_checking::{LookedUp, Question, Relation, RuleChanges, judge, limits, with_identical};
 use lapidary_store::{
     BookNo, Library, LibraryTally, Limits, Outline, Record, Snapshot, StoreError, Tally, Watch,
@@ -113,7 +113,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         } else {
             Vec::new()
         };
-        let Grouped {
+        let GroupedPairs {
             groups,
             overlaps,
             left_out: pairs,

@@ -12,9 +12,9 @@ use lapidary_store::{Actor, BookKey, Snapshot, StoreError};
 
 /// What a book could match: books with some of its gems, or with its digest.
 #[derive(Clone)]
-pub(super) struct CouldMatch(Arc<Sought>);
+pub(super) struct CouldMatch(Arc<GateBooks>);
 
-struct Sought {
+struct GateBooks {
     recipes: BTreeMap<RecipeName, OfRecipe>,
     digests: Vec<String>,
 }
@@ -51,13 +51,13 @@ impl OfRecipe {
 
 impl CouldMatch {
     pub(super) fn new(recipes: BTreeMap<RecipeName, OfRecipe>, digests: Vec<String>) -> Self {
-        Self(Arc::new(Sought { recipes, digests }))
+        Self(Arc::new(GateBooks { recipes, digests }))
     }
 
     fn could_match(&self, other: &Self) -> bool {
         let (
-            Sought { recipes, digests },
-            Sought {
+            GateBooks { recipes, digests },
+            GateBooks {
                 recipes: of_other,
                 digests: other,
             },
@@ -106,12 +106,12 @@ impl CouldMatch {
 /// The books that the gate decides about, and those that wait.
 #[derive(Default)]
 pub(super) struct GateQueue {
-    books: Mutex<Books>,
+    books: Mutex<BookBits>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct Books {
+struct BookBits {
     last: u64,
     queued: Vec<Queued>,
     /// The number of the last turn, and that of each key.
@@ -169,7 +169,7 @@ impl GateQueue {
         place
     }
 
-    fn lock(&self) -> MutexGuard<'_, Books> {
+    fn lock(&self) -> MutexGuard<'_, BookBits> {
         self.books.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -184,7 +184,7 @@ impl Drop for GatePlace<'_> {
     }
 }
 
-impl Books {
+impl BookBits {
     /// The books that entered after this one.
     fn behind(&self, number: u64) -> Vec<(u64, CouldMatch)> {
         let later = self.queued.iter().filter(|queued| queued.number > number);
@@ -270,7 +270,7 @@ mod tests {
     }
 
     /// Adds a book and says whether the gate begins with it.
-    fn add(books: &mut Books, by: &str, could_match: CouldMatch) -> (u64, bool) {
+    fn add(books: &mut BookBits, by: &str, could_match: CouldMatch) -> (u64, bool) {
         let others = books
             .behind(0)
             .into_iter()
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn only_books_that_could_match_wait_for_one_another() {
-        let mut books = Books::default();
+        let mut books = BookBits::default();
         assert!(add(&mut books, "a", these(&[1, 2, 3])).1);
         assert!(
             add(&mut books, "a", these(&[3, 4, 5])).1,
@@ -290,7 +290,7 @@ mod tests {
         );
         assert!(!add(&mut books, "b", these(&[9, 3, 2])).1);
         let digest = || CouldMatch::new(BTreeMap::new(), vec!["d".to_owned()]);
-        let mut books = Books::default();
+        let mut books = BookBits::default();
         assert!(add(&mut books, "a", digest()).1);
         assert!(
             !add(&mut books, "b", digest()).1,
@@ -300,7 +300,7 @@ mod tests {
 
     #[test]
     fn a_key_that_waits_with_many_books_holds_up_nobody_for_more_than_one() {
-        let mut books = Books::default();
+        let mut books = BookBits::default();
         let (first, begins) = add(&mut books, "flood", these(&[1, 2]));
         assert!(begins);
         let flood: Vec<u64> = (0..9)

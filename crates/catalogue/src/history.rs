@@ -16,7 +16,7 @@ const WEEK: (Duration, usize) = (Duration::from_secs(600), 1_008);
 
 /// What is counted since the start.
 #[derive(Debug, Clone, Default)]
-struct Counted {
+struct EventCounts {
     checks: BTreeMap<String, u64>,
     /// For each bucket its upper limit in seconds, and the checks up to it.
     latencies: Vec<(f64, u64)>,
@@ -28,7 +28,7 @@ struct Series {
     every: Duration,
     most: usize,
     samples: VecDeque<Sample>,
-    before: Counted,
+    before: EventCounts,
     due: Instant,
 }
 
@@ -38,7 +38,7 @@ impl Series {
             every,
             most,
             samples: VecDeque::new(),
-            before: Counted::default(),
+            before: EventCounts::default(),
             due: Instant::now(),
         }
     }
@@ -47,7 +47,7 @@ impl Series {
         self.due <= now
     }
 
-    fn take(&mut self, now: Instant, counted: &Counted, state: &Sample) {
+    fn take(&mut self, now: Instant, counted: &EventCounts, state: &Sample) {
         if !self.is_due(now) {
             return;
         }
@@ -81,7 +81,7 @@ impl Series {
 }
 
 /// The latency that this share of the checks between two counts did not exceed, in milliseconds: the limit of its bucket.
-fn quantile(before: &Counted, now: &Counted, share: f64) -> Option<f64> {
+fn quantile(before: &EventCounts, now: &EventCounts, share: f64) -> Option<f64> {
     let answered = now.answered.saturating_sub(before.answered);
     let wanted = (answered as f64 * share).ceil() as u64;
     let up_to = |at: usize| before.latencies.get(at).map_or(0, |(_, number)| *number);
@@ -112,7 +112,7 @@ impl Recorder {
         let now = Instant::now();
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if all.iter().any(|series| series.is_due(now)) {
-            let (counted, state) = (Counted::of(metrics), state(metrics));
+            let (counted, state) = (EventCounts::of(metrics), state(metrics));
             all.iter_mut()
                 .for_each(|series| series.take(now, &counted, &state));
         }
@@ -124,7 +124,7 @@ impl Recorder {
     }
 }
 
-impl Counted {
+impl EventCounts {
     fn of(metrics: &Metrics) -> Self {
         let checks = Rights::ALL.map(|verdict| {
             let verdict = verdict.as_str();
@@ -155,9 +155,9 @@ fn state(metrics: &Metrics) -> Sample {
 mod tests {
     use super::*;
 
-    fn counted(protected: u64, latencies: [u64; 3]) -> Counted {
+    fn counted(protected: u64, latencies: [u64; 3]) -> EventCounts {
         let limits = [0.001, 0.01, 0.1];
-        Counted {
+        EventCounts {
             checks: [("protected".to_owned(), protected)].into(),
             latencies: limits.into_iter().zip(latencies).collect(),
             answered: latencies[2],

@@ -45,12 +45,12 @@ pub enum Excess {
 
 /// Checks a document against the limits. Invalid JSON can pass; the parser reports it.
 pub fn measure(json: &[u8]) -> Result<(), Excess> {
-    let walk = Walk {
+    let walk = JsonWalk {
         left: Cell::new(ELEMENTS),
         met: Cell::new(None),
     };
     let mut document = serde_json::Deserializer::from_slice(json);
-    let walked = Part {
+    let walked = JsonPart {
         walk: &walk,
         depth: 0,
         any_length: false,
@@ -84,13 +84,13 @@ pub fn length(value: &impl Serialize) -> usize {
     counter.0
 }
 
-struct Walk {
+struct JsonWalk {
     /// The remaining number of elements and fields.
     left: Cell<usize>,
     met: Cell<Option<Excess>>,
 }
 
-impl Walk {
+impl JsonWalk {
     fn meet<E: Error>(&self, excess: Excess) -> E {
         self.met.set(Some(excess));
         E::custom("")
@@ -109,13 +109,13 @@ impl Walk {
 
 /// A value of a document.
 #[derive(Clone, Copy)]
-struct Part<'a> {
-    walk: &'a Walk,
+struct JsonPart<'a> {
+    walk: &'a JsonWalk,
     depth: usize,
     any_length: bool,
 }
 
-impl Part<'_> {
+impl JsonPart<'_> {
     fn deeper<E: Error>(self) -> Result<Self, E> {
         let depth = self.depth + 1;
         if depth > DEPTH {
@@ -130,7 +130,7 @@ impl Part<'_> {
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Part<'_> {
+impl<'de> DeserializeSeed<'de> for JsonPart<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -138,7 +138,7 @@ impl<'de> DeserializeSeed<'de> for Part<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Part<'_> {
+impl<'de> Visitor<'de> for JsonPart<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -183,14 +183,14 @@ impl<'de> Visitor<'de> for Part<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
         let field = self.deeper()?;
-        while let Some(name) = object.next_key_seed(Name(self.walk))? {
+        while let Some(name) = object.next_key_seed(FieldName(self.walk))? {
             self.walk.count()?;
             let name = name.filter(|_| self.depth == 0);
             let left = self.walk.left.get();
             if name == Some(MARK.0) {
                 self.walk.left.set(left.min(MARK.1));
             }
-            object.next_value_seed(Part {
+            object.next_value_seed(JsonPart {
                 any_length: name == Some(TEXT),
                 ..field
             })?;
@@ -203,9 +203,9 @@ impl<'de> Visitor<'de> for Part<'_> {
 }
 
 /// Reads a field name. Returns it if it is one of the special fields.
-struct Name<'a>(&'a Walk);
+struct FieldName<'a>(&'a JsonWalk);
 
-impl<'de> DeserializeSeed<'de> for Name<'_> {
+impl<'de> DeserializeSeed<'de> for FieldName<'_> {
     type Value = Option<&'static str>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
@@ -213,7 +213,7 @@ impl<'de> DeserializeSeed<'de> for Name<'_> {
     }
 }
 
-impl Visitor<'_> for Name<'_> {
+impl Visitor<'_> for FieldName<'_> {
     type Value = Option<&'static str>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -33,7 +33,7 @@ const HAS_HAD_KEYS: &str = "has-had-keys";
 
 /// A key as stored.
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredKey {
     key: Arc<Key>,
     /// SHA-256 of the whole secret.
     #[serde(with = "hex")]
@@ -62,16 +62,16 @@ pub enum AccessDenied {
 }
 
 /// The keys by id.
-struct Known {
-    keys: BTreeMap<String, Kept>,
+struct KeysById {
+    keys: BTreeMap<String, StoredKey>,
     /// Whether there has ever been one.
     had_any: bool,
 }
 
-impl Deref for Known {
-    type Target = BTreeMap<String, Kept>;
+impl Deref for KeysById {
+    type Target = BTreeMap<String, StoredKey>;
 
-    fn deref(&self) -> &BTreeMap<String, Kept> {
+    fn deref(&self) -> &BTreeMap<String, StoredKey> {
         &self.keys
     }
 }
@@ -87,7 +87,7 @@ pub struct UnwrittenRevocation {
 /// The keys of a catalogue.
 #[derive(Default)]
 pub(super) struct Keyring {
-    known: CachedSetting<Known>,
+    known: CachedSetting<KeysById>,
     /// Held from reading the keys until a change that depends on them is written. Requests that need a key do not
     /// wait for it.
     changing: Mutex<()>,
@@ -197,7 +197,7 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
         let kept = self.known()?;
         let noted = kept.values().filter_map(|kept| {
             let (_, used) = used.iter().find(|(name, _)| *name == kept.key.name)?;
-            Some(Kept {
+            Some(StoredKey {
                 key: Arc::clone(&kept.key),
                 digest: kept.digest,
                 used: Some(*used),
@@ -267,17 +267,17 @@ impl<C: Deref<Target = Catalogue>> Keys<C> {
         self.0.keyring.unwritten().clone()
     }
 
-    fn read(&self) -> Result<Known, CatalogueError> {
-        let mut keys: BTreeMap<String, Kept> = self.0.rows(Table::Keys)?;
+    fn read(&self) -> Result<KeysById, CatalogueError> {
+        let mut keys: BTreeMap<String, StoredKey> = self.0.rows(Table::Keys)?;
         let unwritten = self.0.keyring.unwritten();
         keys.retain(|id, _| !unwritten.iter().any(|revoked| revoked.ids.contains(id)));
-        Ok(Known {
+        Ok(KeysById {
             keys,
             had_any: !self.0.store.table(Table::Access)?.is_empty(),
         })
     }
 
-    fn known(&self) -> Result<Arc<Known>, CatalogueError> {
+    fn known(&self) -> Result<Arc<KeysById>, CatalogueError> {
         self.0.keyring.known.get(&self.0, || self.read())
     }
 }
@@ -403,18 +403,18 @@ impl Keys<Editor<'_>> {
         let end = Timestamp::now().checked_add(overlap).map_err(too_long)?;
         let shortened =
             of_name().filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
-        let void_at_end = |kept: &Kept| {
+        let void_at_end = |kept: &StoredKey| {
             let key = Key {
                 expires: Some(end),
                 ..(*kept.key).clone()
             };
-            Kept {
+            StoredKey {
                 key: Arc::new(key),
                 digest: kept.digest,
                 used: kept.used,
             }
         };
-        let shortened: Vec<Kept> = shortened.map(void_at_end).collect();
+        let shortened: Vec<StoredKey> = shortened.map(void_at_end).collect();
         let Key {
             name,
             role,
@@ -445,7 +445,7 @@ impl Keys<Editor<'_>> {
         &self,
         turn: &Turn<'_>,
         new: NewKey,
-        mut keys: Vec<Kept>,
+        mut keys: Vec<StoredKey>,
         trust: Vec<(Library, bool)>,
     ) -> Result<MadeKey, CatalogueError> {
         let id = random::<ID_BYTES>()?;
@@ -475,7 +475,7 @@ impl Keys<Editor<'_>> {
             created,
         };
         let digest = Sha256::digest(secret.as_bytes()).into();
-        keys.push(Kept {
+        keys.push(StoredKey {
             key: Arc::new(key.clone()),
             digest,
             used: None,
@@ -499,7 +499,7 @@ impl Keys<Editor<'_>> {
     }
 }
 
-fn rows(keys: &[Kept]) -> Vec<RowChange> {
+fn rows(keys: &[StoredKey]) -> Vec<RowChange> {
     keys.iter()
         .map(|kept| put(Table::Keys, &kept.key.id, kept))
         .collect()

@@ -76,7 +76,7 @@ pub use add::Prepared;
 pub use allow_lists::{AllowLists, Allowable};
 pub use answer::{CheckOptions, Comparison, Query, Recipes, TextGems};
 pub use audit::Audit;
-pub use books::{Books, Sought};
+pub use books::{BookFilter, Books};
 pub use check::{Checks, compare};
 pub use copy::Copied;
 pub use decisions::{Case, Decisions, SoughtDecisions};

@@ -101,7 +101,7 @@ impl Catalogue {
     ) -> Result<u64, CatalogueError> {
         match RocksStore::open(folder) {
             Err(StoreError::Missing(_)) => {
-                let mut reading = Reading::new(input, LINE, UNCOUNTED);
+                let mut reading = ExportReader::new(input, LINE, UNCOUNTED);
                 let header = reading.header()?;
                 let (store, staged) =
                     RocksStore::stage(folder, &header.recipes, reading.books(header.books, watch))?;
@@ -162,7 +162,7 @@ impl Editor<'_> {
         watch: Watch<'_>,
         account: Account<'_>,
     ) -> Result<u64, CatalogueError> {
-        let mut reading = Reading::new(input, line, account);
+        let mut reading = ExportReader::new(input, line, account);
         let header = reading.header()?;
         self.libraries().distrust(&header.untrusted)?;
         self.between_feeds(|| self.take_recipes(&header))?;
@@ -280,7 +280,7 @@ const LONGEST_HEADER: usize = 64 << 20;
 const HEADER_PARSED: usize = 24;
 
 /// An export being read.
-struct Reading<'a> {
+struct ExportReader<'a> {
     input: &'a mut dyn BufRead,
     line: Vec<u8>,
     longest: u64,
@@ -294,7 +294,7 @@ struct Reading<'a> {
     decides: bool,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ExportReader<'a> {
     fn new(input: &'a mut dyn BufRead, longest: u64, account: Account<'a>) -> Self {
         Self {
             input,

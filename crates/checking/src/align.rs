@@ -135,7 +135,7 @@ pub fn align(
 ) -> Alignment {
     let reach = recipe.reach();
     let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs: Vec<GemRun> = Vec::new();
     for (q, placed) in query.iter().enumerate() {
         let Some((&b, weight)) = in_book.get(&placed.gem).zip(weight(placed.gem)) else {
             continue;
@@ -156,7 +156,7 @@ pub fn align(
                 }
             }
             None => {
-                runs.push(Run {
+                runs.push(GemRun {
                     common: 1,
                     weight,
                     query: (q, q),
@@ -167,7 +167,7 @@ pub fn align(
             }
         }
     }
-    let covered = |part: fn(&Run) -> (usize, usize), of: usize| {
+    let covered = |part: fn(&GemRun) -> (usize, usize), of: usize| {
         let gems: usize = runs.iter().map(|run| part(run).1 - part(run).0 + 1).sum();
         if of == 0 {
             0.0
@@ -188,7 +188,7 @@ pub fn align(
     };
     let spans = runs.iter().map(|run| run.span(query, book)).collect();
     // Start from 0.0: the sum of nothing is -0.0.
-    let sum = |of: fn(&Run) -> f64| {
+    let sum = |of: fn(&GemRun) -> f64| {
         runs.iter()
             .fold(0.0, |sum, run| sum + run.firmness() * of(run))
     };
@@ -204,7 +204,7 @@ pub fn align(
 }
 
 /// Whether at least half of the common gems are in passages as short as quotations.
-fn are_quotations(runs: &[Run], recipe: &Recipe) -> bool {
+fn are_quotations(runs: &[GemRun], recipe: &Recipe) -> bool {
     let common: u32 = runs.iter().map(|run| run.common).sum();
     let quoted: u32 = runs
         .iter()
@@ -215,7 +215,7 @@ fn are_quotations(runs: &[Run], recipe: &Recipe) -> bool {
 }
 
 /// A span being built: the first and last gem in either text.
-struct Run {
+struct GemRun {
     common: u32,
     weight: f64,
     query: (usize, usize),
@@ -225,7 +225,7 @@ struct Run {
     last_apart: (usize, usize),
 }
 
-impl Run {
+impl GemRun {
     fn reaches(&self, q: usize, b: usize, reach: usize) -> bool {
         q - self.query.1 <= reach && b > self.book.1 && b - self.book.1 <= reach
     }

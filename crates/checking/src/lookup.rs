@@ -30,7 +30,7 @@ pub struct LookedUp<'a> {
 }
 
 /// A book being compared with the query.
-struct Beside {
+struct ComparedBook {
     gems: Vec<PlacedGem>,
     /// The common gems that count, with the assumed number of books that have each.
     holders: HashMap<Gem, u32>,
@@ -198,7 +198,7 @@ impl<'a> LookedUp<'a> {
         )
     }
 
-    fn beside(&self, book: BookNo) -> Result<Beside, StoreError> {
+    fn beside(&self, book: BookNo) -> Result<ComparedBook, StoreError> {
         let gems = self.reader.gems(book)?;
         let taken = gems
             .iter()
@@ -208,13 +208,13 @@ impl<'a> LookedUp<'a> {
             Listed::In(books) => Some((placed.gem, books)),
             Listed::Not | Listed::Common => None,
         });
-        Ok(Beside {
+        Ok(ComparedBook {
             holders: counted.collect(),
             gems,
         })
     }
 
-    fn align(&self, Beside { gems, holders }: &Beside) -> Alignment {
+    fn align(&self, ComparedBook { gems, holders }: &ComparedBook) -> Alignment {
         let weight = |gem| {
             holders
                 .get(&gem)

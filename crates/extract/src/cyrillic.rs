@@ -157,7 +157,7 @@ enum CharacterKind {
 }
 
 /// An encoding, prepared for rating.
-struct Reading {
+struct RatedEncoding {
     encoding: Encoding,
     rarity: f32,
     kinds: [CharacterKind; 256],
@@ -176,7 +176,7 @@ struct Rating {
 
 /// The encodings, and how much rarer than the first each is, in bits. Of those that rate a sample equally, the first
 /// is chosen.
-static READINGS: LazyLock<Vec<Reading>> = LazyLock::new(|| {
+static READINGS: LazyLock<Vec<RatedEncoding>> = LazyLock::new(|| {
     let encodings = [
         (Encoding::web(encoding_rs::WINDOWS_1251), 0.0),
         (Encoding::web(encoding_rs::KOI8_R), 2.0),
@@ -188,7 +188,7 @@ static READINGS: LazyLock<Vec<Reading>> = LazyLock::new(|| {
     ];
     encodings
         .into_iter()
-        .map(|(encoding, rarity)| Reading::new(encoding, rarity))
+        .map(|(encoding, rarity)| RatedEncoding::new(encoding, rarity))
         .collect()
 });
 
@@ -209,7 +209,7 @@ pub(super) fn detect(sample: &[u8], guess: &'static encoding_rs::Encoding) -> Op
     (best.bits < limit && best.neighbours >= FEWEST_NEIGHBOURS).then_some(best.encoding)
 }
 
-impl Reading {
+impl RatedEncoding {
     fn new(encoding: Encoding, rarity: f32) -> Self {
         let bytes: Vec<u8> = (0..=u8::MAX).collect();
         // Each of these encodings maps each byte to one character.

@@ -18,14 +18,14 @@ const LONGEST: usize = 8 << 20;
 /// if that is in doubt, there are no pieces, and the file is to be read whole.
 #[derive(Debug)]
 pub struct Pieces<R> {
-    source: Mutex<Source<R>>,
+    source: Mutex<PieceSource<R>>,
     /// What the control characters count, and the length in bytes, so far.
     controls: AtomicUsize,
     length: AtomicUsize,
 }
 
 #[derive(Debug)]
-struct Source<R> {
+struct PieceSource<R> {
     file: R,
     /// Where a piece may end, behind some bytes.
     end: fn(&[u8], usize) -> Option<usize>,
@@ -63,7 +63,7 @@ impl<R: Read + Seek> Pieces<R> {
             return Ok(None);
         }
         source.rewind()?;
-        let source = Source {
+        let source = PieceSource {
             file: source,
             end,
             rest: Vec::new(),
@@ -108,7 +108,7 @@ impl<R: Read + Seek> Pieces<R> {
     }
 }
 
-impl<R: Read> Source<R> {
+impl<R: Read> PieceSource<R> {
     /// Reads the next piece, and returns its offset.
     fn next(&mut self, piece: &mut Vec<u8>) -> io::Result<u64> {
         piece.clear();

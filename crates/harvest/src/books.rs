@@ -34,7 +34,7 @@ const NAMED: usize = 3;
 static READING: Mutex<()> = Mutex::new(());
 
 /// A file that was fetched, to be read and added.
-pub(super) struct Book {
+pub(super) struct FetchedBook {
     pub(super) queued: QueuedEntry,
     pub(super) known: KnownAddress,
     pub(super) found: Download,
@@ -59,7 +59,7 @@ impl Harvest<'_> {
     /// Reads files on all processors and adds their books together.
     pub(super) fn add(
         &mut self,
-        books: Vec<Book>,
+        books: Vec<FetchedBook>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
         let (limits, readers, mut books) =
@@ -69,7 +69,8 @@ impl Harvest<'_> {
         loop {
             let (mut read, mut text) = (Vec::new(), 0);
             while text < TEXT_BYTES {
-                let some: Vec<Book> = books.by_ref().take(rayon::current_num_threads()).collect();
+                let some: Vec<FetchedBook> =
+                    books.by_ref().take(rayon::current_num_threads()).collect();
                 if some.is_empty() {
                     break;
                 }
@@ -99,7 +100,10 @@ impl Harvest<'_> {
 
     fn add_read(
         &mut self,
-        read: Vec<(Book, Result<Vec<lapidary_extract::Book>, ExtractError>)>,
+        read: Vec<(
+            FetchedBook,
+            Result<Vec<lapidary_extract::Book>, ExtractError>,
+        )>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
         let (mut entries, mut files) = (Vec::new(), Vec::new());
@@ -204,7 +208,7 @@ impl Harvest<'_> {
     /// Whether another page of a site has the same text. `texts` has the addresses of this batch by the digests of their texts.
     fn is_twin(
         &mut self,
-        book: &Book,
+        book: &FetchedBook,
         parts: &[lapidary_extract::Book],
         texts: &mut HashMap<String, String>,
         rows: &mut Vec<RowChange>,
@@ -235,12 +239,12 @@ impl Harvest<'_> {
     /// Writes down which books of a file were added, and which were not.
     fn settle(
         &mut self,
-        book: Book,
+        book: FetchedBook,
         mut kept: Vec<String>,
         refused: Vec<Refused>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
-        let Book {
+        let FetchedBook {
             queued,
             mut known,
             found,
@@ -273,7 +277,7 @@ impl Harvest<'_> {
         known.validity.clone_from(&self.source.validity);
         known.text.clone_from(&self.source.text);
         (known.version, known.digest) = (queued.entry.version, Some(digest));
-        (known.state, known.etag, known.modified) = (Seen::Book, etag, modified);
+        (known.state, known.etag, known.modified) = (Seen::FetchedBook, etag, modified);
         known.at = Timestamp::now();
         self.restore(&mut known)?;
         rows.push(self.frontier.put_known(&known));
@@ -393,7 +397,7 @@ impl Harvest<'_> {
                         self.forget(&known, &mut rows);
                     }
                     _ if is_listed || !is_complete => {}
-                    Seen::Book => self.lose(known, &mut rows)?,
+                    Seen::FetchedBook => self.lose(known, &mut rows)?,
                     Seen::Page if !is_of_book => self.forget(&known, &mut rows),
                     Seen::Queued | Seen::Page | Seen::Gone => {}
                 }

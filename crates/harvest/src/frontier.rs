@@ -191,7 +191,7 @@ pub(super) enum Seen {
     /// A page that was read.
     Page,
     /// A book that was added.
-    Book,
+    FetchedBook,
     /// Refused.
     Refused(Reason),
     /// A book that the source no longer has.

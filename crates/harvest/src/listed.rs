@@ -20,7 +20,7 @@ const DEPTH: u32 = 50;
 const RESTARTS: u32 = 5;
 
 /// How far a page was read.
-pub(super) enum Listed {
+pub(super) enum PageProgress {
     /// To its end; whether it says that it is a copy of another, and its entries, packed, if they are not too many to be kept.
     All { copy: bool, links: Option<Vec<u8>> },
     /// Not to its end, because the run is to stop.
@@ -52,7 +52,7 @@ impl Harvest<'_> {
         &mut self,
         queued: &QueuedEntry,
         found: &Download,
-    ) -> Result<Result<Listed, String>, HarvestError> {
+    ) -> Result<Result<PageProgress, String>, HarvestError> {
         let source = self.source.clone();
         let since = self.state.since.clone();
         let page = Page {
@@ -92,12 +92,12 @@ impl Harvest<'_> {
                 self.queue(mem::take(&mut some), queued)?;
                 if self.work.stop().is_stopped() {
                     // When it is read again, it goes on with what this run has not seen.
-                    return Ok(Ok(Listed::Stopped));
+                    return Ok(Ok(PageProgress::Stopped));
                 }
             }
         }
         self.queue(some, queued)?;
-        Ok(Ok(Listed::All {
+        Ok(Ok(PageProgress::All {
             copy,
             links: links.finish(),
         }))
@@ -152,12 +152,12 @@ impl Harvest<'_> {
             return;
         }
         let mut known = known.unwrap_or_else(|| self.new_known(&entry.address));
-        let read_before = matches!(known.state, Seen::Page | Seen::Book);
+        let read_before = matches!(known.state, Seen::Page | Seen::FetchedBook);
         known.run = self.state.run;
         let same =
             !entry.page && !known.gone && entry.version.is_some() && known.version == entry.version;
         match known.state {
-            Seen::Book if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
+            Seen::FetchedBook if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
             Seen::Refused(reason) if same && known.text == self.source.text => {
                 self.count_refused(reason);
             }

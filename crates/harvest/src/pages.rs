@@ -15,7 +15,7 @@ const PART: usize = 200;
 
 /// A page, for a worker.
 #[derive(Serialize, Deserialize)]
-struct Order {
+struct PageOrder {
     source: Source,
     address: String,
     since: Option<String>,
@@ -23,7 +23,7 @@ struct Order {
 
 /// What a worker finds in a page.
 #[derive(Serialize, Deserialize)]
-enum Part {
+enum PagePart {
     /// When the source says that it answers.
     Answered(String),
     Entries(Vec<Result<Entry, String>>),
@@ -38,29 +38,29 @@ pub fn read_page(
     bytes: &[u8],
     tell: &mut dyn FnMut(Value) -> io::Result<()>,
 ) -> io::Result<()> {
-    let Order {
+    let PageOrder {
         source,
         address,
         since,
-    } = Order::deserialize(order)?;
+    } = PageOrder::deserialize(order)?;
     let page = Page {
         source: &source,
         address: &address,
         bytes,
         since: since.as_deref(),
     };
-    let mut tell = |part: Part| tell(serde_json::to_value(part)?);
+    let mut tell = |part: PagePart| tell(serde_json::to_value(part)?);
     if let Some(answered) = answered(&page) {
-        tell(Part::Answered(answered))?;
+        tell(PagePart::Answered(answered))?;
     }
     match source.kind.entries(&page) {
-        Err(why) => tell(Part::Entries(vec![Err(why)])),
+        Err(why) => tell(PagePart::Entries(vec![Err(why)])),
         Ok(mut entries) => loop {
             let part: Vec<_> = entries.by_ref().take(PART).collect();
             if part.is_empty() {
                 return Ok(());
             }
-            tell(Part::Entries(part))?;
+            tell(PagePart::Entries(part))?;
         },
     }
 }
@@ -80,7 +80,7 @@ pub(super) fn entries<'p>(
         page.address.to_owned(),
         page.since.map(str::to_owned),
     );
-    let order = serde_json::to_value(Order {
+    let order = serde_json::to_value(PageOrder {
         source,
         address,
         since,
@@ -93,14 +93,14 @@ pub(super) fn entries<'p>(
         let part = part.map_err(|error| error.to_string())?;
         serde_json::from_value(part).map_err(|error| error.to_string())
     });
-    let first: Option<Result<Part, String>> = parts.next();
+    let first: Option<Result<PagePart, String>> = parts.next();
     let (answered, first) = match first {
-        Some(Ok(Part::Answered(answered))) => (Some(answered), None),
+        Some(Ok(PagePart::Answered(answered))) => (Some(answered), None),
         first => (None, first),
     };
     let entries = first.into_iter().chain(parts).flat_map(|part| match part {
-        Ok(Part::Entries(entries)) => entries,
-        Ok(Part::Answered(_)) => Vec::new(),
+        Ok(PagePart::Entries(entries)) => entries,
+        Ok(PagePart::Answered(_)) => Vec::new(),
         Err(why) => vec![Err(why)],
     });
     Ok((answered, Box::new(entries)))

@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::books::{Book, digest};
+use super::books::{FetchedBook, digest};
 use super::fetch::fetch;
 use super::frontier::{
     Frontier, HarvestState, KnownAddress, QueueRow, QueuedEntry, RunRecord, Seen,
 };
 use super::links::reading_of;
-use super::listed::{Listed, OfKey};
+use super::listed::{OfKey, PageProgress};
 use super::plan::{drop_planned, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::walk::{NumberWalk, is_guess};
@@ -367,12 +367,12 @@ impl<'c> Harvest<'c> {
                 rows.push(self.frontier.drop_fault(address));
             }
             match self.one(queued, known, &mut rows)? {
-                Done::Stopped => break,
-                Done::Book(book) => {
+                EntryOutcome::Stopped => break,
+                EntryOutcome::FetchedBook(book) => {
                     bytes += book.found.bytes.len();
                     books.push(*book);
                 }
-                Done::Other => {}
+                EntryOutcome::Other => {}
             }
             done += 1;
             rows.push(Frontier::dequeue(&mut self.state, &key));
@@ -424,12 +424,16 @@ impl<'c> Harvest<'c> {
         queued: QueuedEntry,
         mut known: KnownAddress,
         rows: &mut Vec<RowChange>,
-    ) -> Result<Done, HarvestError> {
+    ) -> Result<EntryOutcome, HarvestError> {
         let is_book = known.id.is_some();
         if queued.read_before && self.has_enough() && (!is_book || self.is_as_defined(&known)) {
-            known.state = if is_book { Seen::Book } else { Seen::Page };
+            known.state = if is_book {
+                Seen::FetchedBook
+            } else {
+                Seen::Page
+            };
             rows.push(self.frontier.put_known(&known));
-            return Ok(Done::Other);
+            return Ok(EntryOutcome::Other);
         }
         let kept = if queued.entry.page {
             self.kept_links(&queued, &known)?
@@ -455,9 +459,9 @@ impl<'c> Harvest<'c> {
             }
             Fetched::Refused(reason, why) => self.refuse_entry(&queued, known, reason, why, rows),
             Fetched::Failed(why, wait) => self.try_again(queued, known, &why, wait, rows),
-            Fetched::Stopped => return Ok(Done::Stopped),
+            Fetched::Stopped => return Ok(EntryOutcome::Stopped),
         }
-        Ok(Done::Other)
+        Ok(EntryOutcome::Other)
     }
 
     /// Requests an entry, on the condition that it is not as it was `before`.
@@ -485,34 +489,34 @@ impl<'c> Harvest<'c> {
         mut known: KnownAddress,
         found: Download,
         rows: &mut Vec<RowChange>,
-    ) -> Result<Done, HarvestError> {
+    ) -> Result<EntryOutcome, HarvestError> {
         let mut is_copy = false;
         if queued.entry.page {
             match self.list(&queued, &found)? {
-                Ok(Listed::All { copy, links }) => {
+                Ok(PageProgress::All { copy, links }) => {
                     is_copy = copy;
                     self.keep_links(&mut known, (links, copy), &found.validators, rows);
                 }
-                Ok(Listed::Stopped) => return Ok(Done::Stopped),
+                Ok(PageProgress::Stopped) => return Ok(EntryOutcome::Stopped),
                 Err(why) => {
                     self.state.incomplete = true;
                     let why = format!("a page that cannot be read: {why}");
                     self.refuse(known, Reason::BadList, why, rows);
-                    return Ok(Done::Other);
+                    return Ok(EntryOutcome::Other);
                 }
             }
         }
         if is_guess(&queued.entry) && found.address != queued.entry.address {
             let why = "it leads elsewhere".to_owned();
             self.refuse_entry(&queued, known, Reason::Missing, why, rows);
-            return Ok(Done::Other);
+            return Ok(EntryOutcome::Other);
         }
         if queued.entry.book && !is_copy {
             return self.take_book(queued, known, found, rows);
         }
         known.state = Seen::Page;
         rows.push(self.frontier.put_known(&known));
-        Ok(Done::Other)
+        Ok(EntryOutcome::Other)
     }
 
     fn take_book(
@@ -521,7 +525,7 @@ impl<'c> Harvest<'c> {
         mut known: KnownAddress,
         found: Download,
         rows: &mut Vec<RowChange>,
-    ) -> Result<Done, HarvestError> {
+    ) -> Result<EntryOutcome, HarvestError> {
         self.guess(&queued)?;
         self.tally().fetched += 1;
         let digest = digest(&queued.entry, &found.bytes);
@@ -532,7 +536,7 @@ impl<'c> Harvest<'c> {
             (known.etag, known.modified) = (found.validators.etag, found.validators.modified);
             return self.leave(queued, known, rows);
         }
-        Ok(Done::Book(Box::new(Book {
+        Ok(EntryOutcome::FetchedBook(Box::new(FetchedBook {
             queued,
             known,
             found,
@@ -547,11 +551,11 @@ impl<'c> Harvest<'c> {
         mut known: KnownAddress,
         kept: Option<&[u8]>,
         rows: &mut Vec<RowChange>,
-    ) -> Result<Done, HarvestError> {
+    ) -> Result<EntryOutcome, HarvestError> {
         if let Some(kept) = kept
             && !self.list_kept(&queued, kept)?
         {
-            return Ok(Done::Stopped);
+            return Ok(EntryOutcome::Stopped);
         }
         let is_copy = known.links.as_ref().is_some_and(|links| links.copy);
         if queued.entry.book && !is_copy {
@@ -561,7 +565,7 @@ impl<'c> Harvest<'c> {
         self.tally().pages_unchanged += 1;
         known.state = Seen::Page;
         rows.push(self.frontier.put_known(&known));
-        Ok(Done::Other)
+        Ok(EntryOutcome::Other)
     }
 
     /// Leaves the books of an address as they are.
@@ -570,12 +574,12 @@ impl<'c> Harvest<'c> {
         queued: QueuedEntry,
         mut known: KnownAddress,
         rows: &mut Vec<RowChange>,
-    ) -> Result<Done, HarvestError> {
+    ) -> Result<EntryOutcome, HarvestError> {
         self.tally().unchanged += 1;
-        (known.state, known.version) = (Seen::Book, queued.entry.version);
+        (known.state, known.version) = (Seen::FetchedBook, queued.entry.version);
         self.restore(&mut known)?;
         rows.push(self.frontier.put_known(&known));
-        Ok(Done::Other)
+        Ok(EntryOutcome::Other)
     }
 
     /// Ends a run whose queue is empty. What a complete list no longer has is gone. A list that is never complete could name ever
@@ -624,9 +628,9 @@ fn look(work: &LeasedWork, editor: &Editor<'_>, name: &BookId, source: &Source, 
 }
 
 /// What became of an entry.
-enum Done {
+enum EntryOutcome {
     /// It is a book to add.
-    Book(Box<Book>),
+    FetchedBook(Box<FetchedBook>),
     /// It was not fetched, because the run is to stop.
     Stopped,
     /// Everything else.

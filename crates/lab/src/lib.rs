@@ -50,7 +50,7 @@ pub use attacks::{ATTACKS, Attack};
 pub use calibrate::calibrate;
 use lapidary_gems::{PlacedGem, Recipe};
 pub use recipes::every_recipe;
-pub use shelf::{BookFile, Shelf};
+pub use shelf::{Shelf, ShelfFile};
 
 use std::env;
 use std::fs;

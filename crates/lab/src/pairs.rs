@@ -160,11 +160,11 @@ impl Pairs {
 
 #[cfg(test)]
 mod tests {
-    use super::super::shelf::BookFile;
+    use super::super::shelf::ShelfFile;
     use super::{Pairs, Shelf};
 
     fn shelf() -> Shelf {
-        let file = |name: &str| BookFile {
+        let file = |name: &str| ShelfFile {
             name: name.to_owned(),
             path: name.into(),
         };

@@ -13,7 +13,7 @@ use lapidary_extract::{File, Limits};
 
 /// A file with a book.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BookFile {
+pub struct ShelfFile {
     /// The name in tables and lists of pairs: the path relative to the folder of books, with `/` as separator.
     pub name: String,
     /// The path of the file.
@@ -23,7 +23,7 @@ pub struct BookFile {
 /// All books, sorted by name.
 #[derive(Debug)]
 pub struct Shelf {
-    books: Vec<BookFile>,
+    books: Vec<ShelfFile>,
     numbers: HashMap<String, usize>,
     /// If its texts are passages of the books: their length in characters, and the seed of where they begin.
     passages: Option<(usize, u64)>,
@@ -32,7 +32,7 @@ pub struct Shelf {
 impl Shelf {
     /// Creates a shelf from files. Files are not opened until their text is needed, so unreadable ones cause errors only then.
     #[must_use]
-    pub fn new(mut books: Vec<BookFile>) -> Self {
+    pub fn new(mut books: Vec<ShelfFile>) -> Self {
         books.sort_by(|a, b| a.name.cmp(&b.name));
         let numbers = books
             .iter()
@@ -98,7 +98,7 @@ impl Shelf {
     }
 
     pub(super) fn text(&self, book: usize) -> Result<String, EvaluateError> {
-        let BookFile { name, path } = &self.books[book];
+        let ShelfFile { name, path } = &self.books[book];
         let text = read_text(name, path).map_err(|why| EvaluateError::Book {
             name: name.clone(),
             why,

@@ -1,6 +1,6 @@
 //! Finds books by identifier, title and author.
 
-use lapidary_catalogue::Sought;
+use lapidary_catalogue::BookFilter;
 use lapidary_catalogue::api::FoundBooks;
 use lapidary_store::Library;
 use serde::{Deserialize, Serialize};
@@ -71,7 +71,7 @@ impl Operation for FindBooks {
             return Err(OperationError::not_your_library());
         }
         let limit = page_limit(query.limit)?;
-        let sought = Sought {
+        let sought = BookFilter {
             identifier: query.identifier,
             title: query.title,
             author: query.author,

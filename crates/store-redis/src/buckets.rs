@@ -110,7 +110,7 @@ impl PostingChange {
 
 /// The books of a list.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Listed {
+pub(super) struct BucketBooks {
     /// Those with a posting, sorted.
     pub(super) books: Vec<BookNo>,
     /// Those that may have lost it, sorted.
@@ -160,7 +160,7 @@ impl PackedBucket {
     }
 
     /// The books of a gem.
-    pub(super) fn books(&self, recipe: &KnownRecipe, rest: u64) -> Result<Listed, Unreadable> {
+    pub(super) fn books(&self, recipe: &KnownRecipe, rest: u64) -> Result<BucketBooks, Unreadable> {
         let list = if self.main.is_empty() {
             None
         } else {
@@ -185,7 +185,7 @@ impl PackedBucket {
             books.extend(added);
             books.sort_unstable();
         }
-        Ok(Listed { books, doubtful })
+        Ok(BucketBooks { books, doubtful })
     }
 
     /// All lists of the main index, by the rest of their gems.

@@ -20,7 +20,7 @@ use lapidary_store::{BookNo, Record, StoreError, Term};
 
 /// How a change treats what is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ChangeKind {
     /// The next state replaces the present one.
     Replace,
     /// Only the fields of the next state change.
@@ -32,7 +32,7 @@ pub(super) enum Kind {
 /// A change of a book, ready to be made.
 pub(super) struct Plan {
     pub(super) book: Locked,
-    pub(super) kind: Kind,
+    pub(super) kind: ChangeKind,
     /// The next state.
     pub(super) fields: Vec<(Vec<u8>, Vec<u8>)>,
     /// The postings that only the next state has.
@@ -296,9 +296,9 @@ impl Shared {
         keys.extend(lost);
         keys.extend(has.difference(&had).map(|term| self.keys.term(shard, term)));
         let kind: &[u8] = match plan.kind {
-            Kind::Replace => b"replace",
-            Kind::Patch => b"patch",
-            Kind::Remove => b"remove",
+            ChangeKind::Replace => b"replace",
+            ChangeKind::Patch => b"patch",
+            ChangeKind::Remove => b"remove",
         };
         let (token, member) = (book.token.as_bytes(), book.member());
         let in_terms = [book.library.to_be_bytes(), number.0.to_be_bytes()].concat();

@@ -32,7 +32,7 @@ use super::command::{Command, read};
 use super::login::{Login, must_be_on_disk};
 use super::pool::{ANSWER, Pool};
 use super::topology::{Topology, current_epoch};
-use super::vitals::Counters;
+use super::vitals::ClientCounters;
 use lapidary_store::StoreError;
 
 /// How long a node may take that is only asked for the epoch.
@@ -54,7 +54,7 @@ pub(super) struct Client {
     replicated: AtomicBool,
     /// Whether a change must be on disk, too.
     on_disk: bool,
-    pub(super) counters: Counters,
+    pub(super) counters: ClientCounters,
 }
 
 /// Where a command is to be sent.
@@ -131,7 +131,7 @@ impl Exchange<'_> {
 }
 
 /// What a node answered.
-struct Received {
+struct NodeAnswer {
     /// The answers that are no errors, and to which commands.
     answers: Vec<(usize, Value)>,
     /// The answer to what confirms them.
@@ -170,7 +170,7 @@ impl Client {
             topology: RwLock::new(Arc::new(Topology::unknown(&address.nodes))),
             replicated: AtomicBool::new(false),
             on_disk: must_be_on_disk(),
-            counters: Counters::default(),
+            counters: ClientCounters::default(),
         };
         client
             .refresh(0)
@@ -306,7 +306,7 @@ impl Client {
                 }
                 Some(Trouble::Again(why)) => why,
             };
-            Counters::count(&self.counters.retries, 1);
+            ClientCounters::count(&self.counters.retries, 1);
             if Instant::now() + pause > until {
                 return Err(unavailable(&self.address, &trouble));
             }
@@ -328,7 +328,7 @@ impl Client {
     /// Sends all commands that have no answer yet. Returns `None` if all have one then.
     fn round(&self, run: &mut Exchange<'_>, topology: &Topology) -> Option<Trouble> {
         let (nodes, mut trouble) = self.assign(run, topology);
-        Counters::count(&self.counters.round_trips, nodes.len());
+        ClientCounters::count(&self.counters.round_trips, nodes.len());
         let mut sent = Vec::new();
         for (node, commands) in nodes {
             match self.send(&node, run, commands, topology) {
@@ -467,7 +467,7 @@ impl Client {
         if only_votes && connection.set_read_timeout(Some(VOTE)).is_err() {
             return None;
         }
-        let Received {
+        let NodeAnswer {
             answers,
             last,
             trouble,
@@ -505,7 +505,7 @@ impl Client {
         connection: &mut Connection,
         commands: &[usize],
         run: &mut Exchange<'_>,
-    ) -> Result<Received, String> {
+    ) -> Result<NodeAnswer, String> {
         let mut next = || {
             let answer = connection.recv_response();
             answer.map_err(|why| format!("{node}: {why}"))
@@ -537,7 +537,7 @@ impl Client {
         } else {
             Some(next()?)
         };
-        Ok(Received {
+        Ok(NodeAnswer {
             answers,
             last,
             trouble,
@@ -568,7 +568,7 @@ impl Client {
     fn judge(&self, node: &str, error: &ServerError) -> Result<Route, StoreError> {
         let asked = || error.details()?.split(' ').nth(1).map(str::to_owned);
         let is_redirected = ["ASK", "MOVED"].contains(&error.code());
-        Counters::count(&self.counters.redirects, usize::from(is_redirected));
+        ClientCounters::count(&self.counters.redirects, usize::from(is_redirected));
         match error.code() {
             "ASK" => Ok(asked().map_or(Route::Slot, Route::Ask)),
             "MOVED" | "TRYAGAIN" | "CLUSTERDOWN" | "LOADING" | "MASTERDOWN" | "READONLY"

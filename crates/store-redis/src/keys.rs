@@ -125,7 +125,7 @@ pub(super) const TEXT: &[u8] = b"X";
 
 /// What a key is of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Name<'a> {
+pub(super) enum KeyName<'a> {
     /// The recipe and the number of a bucket.
     PackedBucket(u16, u64),
     /// The first half of a digest.
@@ -142,11 +142,11 @@ pub(super) enum Name<'a> {
 
 /// The keys of a catalogue.
 #[derive(Debug, Clone)]
-pub(super) struct Keys {
+pub(super) struct KeySpace {
     prefix: String,
 }
 
-impl Keys {
+impl KeySpace {
     pub(super) fn new(prefix: &str) -> Self {
         Self {
             prefix: prefix.to_owned(),
@@ -226,32 +226,32 @@ impl Keys {
     }
 
     /// Reads a key; `None` for an unknown one.
-    pub(super) fn read<'a>(&self, key: &'a [u8]) -> Option<Name<'a>> {
+    pub(super) fn read<'a>(&self, key: &'a [u8]) -> Option<KeyName<'a>> {
         let rest = str::from_utf8(key).ok()?.strip_prefix(&self.prefix)?;
         if let Some(half) = rest.strip_prefix(":d:") {
-            return Some(Name::Digest(half));
+            return Some(KeyName::Digest(half));
         }
         if rest.starts_with(":u:") {
-            return Some(Name::Usage);
+            return Some(KeyName::Usage);
         }
         if let Some(bucket) = rest.strip_prefix(":p:") {
             let (recipe, bucket) = bucket.split_once(':')?;
-            return Some(Name::PackedBucket(
+            return Some(KeyName::PackedBucket(
                 recipe.parse().ok()?,
                 bucket.parse().ok()?,
             ));
         }
         let (tag, name) = rest.strip_prefix('{')?.split_once('}')?;
         if tag == "meta" {
-            return Some(Name::Meta(name));
+            return Some(KeyName::Meta(name));
         }
         let shard = TAGS.iter().position(|known| known == tag)? as u32;
         match name.split_once(':') {
-            Some((state @ ("b" | "n" | "f"), number)) => Some(Name::Book(
+            Some((state @ ("b" | "n" | "f"), number)) => Some(KeyName::Book(
                 state.chars().next()?,
                 BookNo(number.parse().ok()?),
             )),
-            _ => Some(Name::Shard(shard, name)),
+            _ => Some(KeyName::Shard(shard, name)),
         }
     }
 
@@ -287,17 +287,17 @@ mod tests {
 
     #[test]
     fn keys_are_read() {
-        let keys = Keys::new("p");
+        let keys = KeySpace::new("p");
         let book = join(3, 7);
         let table = [
-            (keys.bucket(2, 99), Some(Name::PackedBucket(2, 99))),
-            (keys.digest("00ff"), Some(Name::Digest("00ff"))),
+            (keys.bucket(2, 99), Some(KeyName::PackedBucket(2, 99))),
+            (keys.digest("00ff"), Some(KeyName::Digest("00ff"))),
             (
                 keys.book(BookState::Next, book),
-                Some(Name::Book('n', book)),
+                Some(KeyName::Book('n', book)),
             ),
-            (keys.ids(255, 4), Some(Name::Shard(255, "ids:4"))),
-            (keys.meta("audit"), Some(Name::Meta("audit"))),
+            (keys.ids(255, 4), Some(KeyName::Shard(255, "ids:4"))),
+            (keys.meta("audit"), Some(KeyName::Meta("audit"))),
             (b"p:x".to_vec(), None),
             (b"p{x}b:1".to_vec(), None),
             (b"other:p:1:1".to_vec(), None),
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn shards_are_spread_evenly() {
-        let keys = Keys::new("p");
+        let keys = KeySpace::new("p");
         for shard in 0..SHARDS {
             assert_eq!(u32::from(slot(&keys.shard(shard, "books"))), 64 * shard);
             assert_eq!(

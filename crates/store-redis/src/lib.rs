@@ -80,7 +80,7 @@ pub use self::address::{BadAddress, ClusterAddress};
 use self::client::Client;
 use self::command::Command;
 use self::error::answer;
-use self::keys::Keys;
+use self::keys::KeySpace;
 use self::meta::RecipesThen;
 use self::owners::LibraryNumbers;
 use self::snapshot::ClusterSnapshot;
@@ -105,7 +105,7 @@ pub struct ClusterStore {
 /// What the threads of a store share.
 struct Shared {
     client: Client,
-    keys: Keys,
+    keys: KeySpace,
     owners: RwLock<LibraryNumbers>,
     /// The recipes when they were last read.
     last_recipes: RwLock<Arc<RecipesThen>>,
@@ -183,7 +183,7 @@ impl ClusterStore {
     /// [`StoreError::Unavailable`], and [`StoreError::Evicts`] if a node may drop keys when its memory is full.
     pub fn open(address: &ClusterAddress) -> Result<Self, StoreError> {
         let client = Client::connect(address, scripts::all())?;
-        let keys = Keys::new(&address.prefix);
+        let keys = KeySpace::new(&address.prefix);
         let shared = Arc::new(Shared {
             client,
             keys,

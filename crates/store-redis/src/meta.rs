@@ -29,7 +29,7 @@ const TRIES: usize = 20;
 
 /// The recipes as they are stored, the default first.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Stored {
+struct StoredRecipes {
     /// How often they changed.
     #[serde(default)]
     version: u64,
@@ -61,12 +61,12 @@ pub(super) struct RecipesThen {
 
 impl RecipesThen {
     fn read(text: String) -> Option<Self> {
-        let stored: Result<Stored, _> = if text.is_empty() {
-            Ok(Stored::default())
+        let stored: Result<StoredRecipes, _> = if text.is_empty() {
+            Ok(StoredRecipes::default())
         } else {
             serde_json::from_str(&text)
         };
-        let Stored {
+        let StoredRecipes {
             version,
             next,
             recipes,
@@ -124,7 +124,7 @@ pub(super) struct Sums {
 
 /// An entry of an outbox.
 #[derive(Serialize)]
-struct Outgoing<'a> {
+struct OutboxEntry<'a> {
     audit: &'a [String],
     /// The sums as text, because a script's numbers are not exact.
     sums: Vec<(&'a String, String)>,
@@ -189,7 +189,7 @@ impl Sums {
     /// The entry of an outbox with these sums.
     pub(super) fn entry(&self, audit: &[String]) -> Vec<u8> {
         let sums = self.sums.iter().filter(|(_, sum)| **sum != 0);
-        let outgoing = Outgoing {
+        let outgoing = OutboxEntry {
             audit,
             sums: sums.map(|(key, sum)| (key, sum.to_string())).collect(),
             most: self.most.iter().collect(),
@@ -301,7 +301,7 @@ impl Shared {
                     bucket_bits,
                 }
             });
-            let after = serde_json::to_string(&Stored {
+            let after = serde_json::to_string(&StoredRecipes {
                 version,
                 next,
                 recipes: stored.collect(),

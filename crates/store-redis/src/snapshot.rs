@@ -41,11 +41,11 @@ pub(super) struct ClusterSnapshot<'a> {
     /// Whether these are the recipes of the catalogue, once it is known.
     pub(super) confirmed: OnceLock<Confirmed>,
     pub(super) totals: OnceLock<Totals>,
-    seen: Mutex<Seen>,
+    seen: Mutex<SeenStates>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct SeenStates {
     states: HashMap<BookNo, Option<Arc<SeenState>>>,
     /// Books that were looked for, and were not there.
     absent: BTreeSet<BookKey>,
@@ -90,7 +90,7 @@ impl<'a> ClusterSnapshot<'a> {
         damaged(self.shared.address(), detail)
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, SeenStates> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -202,7 +202,7 @@ impl<'a> ClusterSnapshot<'a> {
     fn begin_page(&self) {
         let mut seen = self.seen();
         if seen.states.len() > MOST_SEEN {
-            *seen = Seen::default();
+            *seen = SeenStates::default();
         }
     }
 

@@ -10,7 +10,7 @@ use std::time::Instant;
 use hashbrown::{HashMap, HashSet};
 use lapidary_gems::Gem;
 
-use super::buckets::{Listed, PackedBucket, place};
+use super::buckets::{BucketBooks, PackedBucket, place};
 use super::command::{Command, pairs};
 use super::keys::gem_field;
 use super::merge::LONGEST;
@@ -56,7 +56,7 @@ const READ_AT_ONCE: usize = 10_000;
 /// Counts what the lists say of each library, or of one.
 pub(super) fn count(
     snapshot: &ClusterSnapshot<'_>,
-    lists: Vec<(Gem, Listed)>,
+    lists: Vec<(Gem, BucketBooks)>,
     only: Option<u32>,
     cap: u32,
 ) -> Result<BTreeMap<u32, Count>, StoreError> {
@@ -65,7 +65,7 @@ pub(super) fn count(
         snapshot,
         lists,
         only,
-        |library, gem, Listed { books, doubtful }| {
+        |library, gem, BucketBooks { books, doubtful }| {
             let count = counts.entry(library).or_default();
             if books.len() > cap as usize {
                 count.common.insert(gem);
@@ -88,9 +88,9 @@ pub(super) fn count(
 /// Calls `each` with what the lists say of each library, or of one.
 fn by_owner(
     snapshot: &ClusterSnapshot<'_>,
-    lists: Vec<(Gem, Listed)>,
+    lists: Vec<(Gem, BucketBooks)>,
     only: Option<u32>,
-    mut each: impl FnMut(u32, Gem, Listed),
+    mut each: impl FnMut(u32, Gem, BucketBooks),
 ) -> Result<(), StoreError> {
     let shared = snapshot.shared;
     let listed = lists
@@ -104,8 +104,8 @@ fn by_owner(
             .unwrap_or_else(PoisonError::into_inner)
             .of(*book)
     };
-    for (gem, Listed { books, doubtful }) in lists {
-        let mut of_libraries: BTreeMap<u32, Listed> = BTreeMap::new();
+    for (gem, BucketBooks { books, doubtful }) in lists {
+        let mut of_libraries: BTreeMap<u32, BucketBooks> = BTreeMap::new();
         // A number without an owner was never given to a book.
         let wanted =
             |book: &BookNo| owner(book).filter(|library| only.is_none_or(|only| only == *library));
@@ -152,7 +152,7 @@ pub(super) fn holders(
             only,
             |_,
              gem,
-             Listed {
+             BucketBooks {
                  mut books,
                  doubtful,
              }| {
@@ -191,7 +191,7 @@ pub(super) fn read_lists(
     snapshot: &ClusterSnapshot<'_>,
     recipe: &KnownRecipe,
     gems: &BTreeSet<Gem>,
-) -> Result<(Vec<(Gem, Listed)>, bool), StoreError> {
+) -> Result<(Vec<(Gem, BucketBooks)>, bool), StoreError> {
     let (shared, began) = (snapshot.shared, Instant::now());
     let sorted: Vec<Gem> = gems.iter().copied().collect();
     let groups: Vec<&[Gem]> = sorted
@@ -219,7 +219,7 @@ pub(super) fn read_lists(
             let listed = bucket
                 .books(recipe, place(recipe, *gem).1)
                 .map_err(|Unreadable| unreadable())?;
-            if listed != Listed::default() {
+            if listed != BucketBooks::default() {
                 lists.push((*gem, listed));
             }
         }

@@ -12,14 +12,14 @@ use lapidary_store::{ClusterVitals, NodeVitals, StoreError};
 
 /// Events that a client has counted.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct ClientCounters {
     pub(super) round_trips: AtomicU64,
     pub(super) retries: AtomicU64,
     pub(super) redirects: AtomicU64,
     pub(super) failovers: AtomicU64,
 }
 
-impl Counters {
+impl ClientCounters {
     pub(super) fn count(counter: &AtomicU64, by: usize) {
         counter.fetch_add(by as u64, Ordering::Relaxed);
     }
@@ -53,7 +53,7 @@ impl Shared {
             // One field is the last generation.
             pending += answer::<u64>(self.address(), length)?.saturating_sub(1);
         }
-        let Counters {
+        let ClientCounters {
             round_trips,
             retries,
             redirects,

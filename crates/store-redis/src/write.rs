@@ -7,7 +7,7 @@ use lapidary_gems::{Recipe, RecipeName};
 
 use super::Shared;
 use super::buckets::Posts;
-use super::change::{Kind, Plan, without};
+use super::change::{ChangeKind, Plan, without};
 use super::command::Command;
 use super::error::answer;
 use super::intent::{Locked, Old};
@@ -161,7 +161,7 @@ impl Shared {
             let records = [Some(old.record), Some(record)];
             Some(Plan {
                 book,
-                kind: Kind::Patch,
+                kind: ChangeKind::Patch,
                 fields,
                 added,
                 removed,
@@ -318,7 +318,7 @@ impl Shared {
         let records = [old.map(|old| old.record.clone()), Some(record)];
         Ok(move |book| Plan {
             book,
-            kind: Kind::Replace,
+            kind: ChangeKind::Replace,
             fields,
             added,
             removed,
@@ -370,7 +370,7 @@ impl Shared {
         let (fields, added, records) = (Vec::new(), Posts::new(), [Some(old.record), None]);
         Ok(Some(Plan {
             book,
-            kind: Kind::Remove,
+            kind: ChangeKind::Remove,
             fields,
             added,
             removed,
@@ -415,7 +415,7 @@ impl Shared {
             &recipes,
             vec![Plan {
                 book,
-                kind: Kind::Patch,
+                kind: ChangeKind::Patch,
                 fields,
                 added,
                 removed,
@@ -491,7 +491,7 @@ impl Shared {
         let added = without(self.new_posts(recipes, book.number, &record, &gems)?, &had);
         Ok(Plan {
             book,
-            kind: Kind::Patch,
+            kind: ChangeKind::Patch,
             fields,
             added,
             removed: Posts::new(),

@@ -22,9 +22,9 @@ use serde::Serialize;
 use self::pages::Pages;
 use self::texts::TextSource;
 use super::arguments::{BoundariesArgument, LanguageArgument, Target};
-use super::client::Client;
+use super::client::CatalogueClient;
 use super::failure::{Failure, Status};
-use super::files::{FileArguments, LanguageOfText, Usually, Walk};
+use super::files::{FileArguments, FileWalk, LanguageOfText, Usually};
 use super::terminal::{json_line, out, tell};
 
 /// How many files are checked in parallel before their reports are printed in order.
@@ -43,7 +43,7 @@ const AT_ONCE: usize = 16;
 /// Exit status: 0 no protected or forbidden text was found; 1 such text was found, whatever else happened; 2 something could not be
 /// checked, such as a missing file or a text that is too short; 3 the catalogue or the server failed.
 #[derive(Args)]
-pub(super) struct Check {
+pub(super) struct CheckArgs {
     #[command(flatten)]
     target: Target,
     /// The recipes to check with, such as hardened,released, or all. A book matches if it does under any of them
@@ -96,7 +96,7 @@ pub(super) struct Check {
 
 /// A line of `--json`: the file, and the report as in the HTTP API.
 #[derive(Serialize)]
-struct FileLine<'a> {
+struct CheckedFileLine<'a> {
     file: String,
     #[serde(flatten)]
     report: Option<&'a Report>,
@@ -104,7 +104,7 @@ struct FileLine<'a> {
     error: Option<&'a str>,
 }
 
-impl Check {
+impl CheckArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open_with(self.rule.given())?;
         let options = CheckOptions {
@@ -128,7 +128,7 @@ impl Check {
             .iter()
             .cloned()
             .partition(|path| path.as_os_str() == "-");
-        let Walk { found, refused, .. } = self.input.walk(&paths, Usually::All);
+        let FileWalk { found, refused, .. } = self.input.walk(&paths, Usually::All);
         let files: Vec<PathBuf> = stdin
             .into_iter()
             .take(1)
@@ -163,7 +163,7 @@ impl Check {
 
     fn check_all(
         &self,
-        catalogue: &Client,
+        catalogue: &CatalogueClient,
         files: &[PathBuf],
         refused: Vec<(PathBuf, String)>,
         options: &CheckOptions,
@@ -187,7 +187,7 @@ impl Check {
     /// The report on a file with its texts, or why the file cannot be checked. A failed catalogue ends the command.
     fn check(
         &self,
-        catalogue: &Client,
+        catalogue: &CatalogueClient,
         path: &Path,
         options: &CheckOptions,
     ) -> Result<Result<CheckedFile, String>, Failure> {
@@ -288,7 +288,7 @@ impl Output {
                 checked.as_ref().ok().map(|found| &found.report),
                 checked.as_ref().err(),
             );
-            let line = FileLine {
+            let line = CheckedFileLine {
                 file,
                 report,
                 error: error.map(String::as_str),

@@ -13,7 +13,7 @@ use lapidary_store::{BadName, BookKey};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use rayon::prelude::*;
 
-use super::super::client::Client;
+use super::super::client::CatalogueClient;
 use super::super::failure::Failure;
 use super::super::files::Reading;
 use super::super::terminal::tell;
@@ -58,7 +58,7 @@ impl TextSource {
     /// error.
     pub(super) fn add_to(
         &self,
-        catalogue: &Client,
+        catalogue: &CatalogueClient,
         report: &mut Report,
         text: &str,
         locator: &Locator,
@@ -94,7 +94,7 @@ impl TextSource {
     /// The text of a book; `None` if there is none.
     fn text(
         &self,
-        catalogue: &Client,
+        catalogue: &CatalogueClient,
         found: &Match,
         reading: Reading,
     ) -> Result<Option<Whole>, String> {
@@ -119,7 +119,7 @@ impl TextSource {
 }
 
 /// The text of a book that the catalogue keeps. A key that may not read texts is told of none.
-fn kept(catalogue: &Client, library: &str, id: &str) -> Result<Option<Whole>, String> {
+fn kept(catalogue: &CatalogueClient, library: &str, id: &str) -> Result<Option<Whole>, String> {
     let named = |error: BadName| error.to_string();
     let key = BookKey {
         library: library.parse().map_err(named)?,

@@ -16,7 +16,7 @@ use serde::Deserialize;
 
 use super::super::failure::Failure;
 use super::super::files::InputFile;
-use super::{Job, Source};
+use super::{BookSource, IngestJob};
 
 /// How many lines are ingested at a time: up to this number, or to this number of bytes.
 const AT_ONCE: usize = 256;
@@ -59,7 +59,7 @@ pub(super) struct Defaults<'a> {
 }
 
 /// A line's job or the reason why it is refused, with the names of feed and line.
-pub(super) type Read = (String, Result<Job, String>);
+pub(super) type Read = (String, Result<IngestJob, String>);
 
 /// Reads a feed and passes on batches of lines.
 pub(super) fn each(
@@ -98,7 +98,7 @@ pub(super) fn each(
     some(jobs)
 }
 
-fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, String> {
+fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<IngestJob, String> {
     json::measure(line).map_err(|excess| excess.to_string())?;
     let mut line: FeedLine = parse::json(line)?;
     let description = line.take_description();
@@ -109,9 +109,9 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
         (_, Some(_), ..) if line.keep_text => {
             return Err("'keep_text' applies only to a text; leave it out with gems".to_owned());
         }
-        (Some(text), None, None, None) => Source::Text(text),
-        (None, Some(gems), None, recipe) => Source::Gems { recipe, gems },
-        (None, None, Some(file), None) => Source::File(InputFile {
+        (Some(text), None, None, None) => BookSource::Text(text),
+        (None, Some(gems), None, recipe) => BookSource::Gems { recipe, gems },
+        (None, None, Some(file), None) => BookSource::File(InputFile {
             path: folder.join(&file),
             relative: file,
         }),
@@ -125,7 +125,7 @@ fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<Job, Strin
     let own = Gate::of(line.unless, line.except).map_err(|error| error.to_string())?;
     let gate = own.or_else(|| defaults.gate.cloned());
     let library = line.library.or_else(|| defaults.library.cloned());
-    Ok(Job {
+    Ok(IngestJob {
         key: BookKey {
             library: library.ok_or("no library: give --library, or \"library\" in the line")?,
             id: line.id,

@@ -12,8 +12,8 @@ use lapidary_store::{BadName, BookId, BookKey, Rights, Validity};
 use super::super::files::{InputFile, Reading};
 
 /// A source of one or more books, with their metadata.
-pub(super) struct Job {
-    pub(super) source: Source,
+pub(super) struct IngestJob {
+    pub(super) source: BookSource,
     /// Whether to ignore print artifacts in its texts, if given.
     pub(super) clean: Option<bool>,
     pub(super) key: BookKey,
@@ -29,7 +29,7 @@ pub(super) struct Job {
 }
 
 /// Where a book's content is.
-pub(super) enum Source {
+pub(super) enum BookSource {
     File(InputFile),
     Text(String),
     Gems {
@@ -39,27 +39,27 @@ pub(super) enum Source {
 }
 
 /// The display name of a file or a book, and the format it was read from.
-pub(super) struct Name {
+pub(super) struct BookLabel {
     pub(super) name: String,
     pub(super) format: Option<Format>,
 }
 
-impl Name {
+impl BookLabel {
     pub(super) fn of(path: &Path) -> Self {
         Self::from(path.display().to_string())
     }
 }
 
-impl From<String> for Name {
+impl From<String> for BookLabel {
     fn from(name: String) -> Self {
         Self { name, format: None }
     }
 }
 
 /// A book or the reason why it is refused, with its display name.
-pub(super) type Loaded = (Name, Result<NewEntry, String>);
+pub(super) type Loaded = (BookLabel, Result<NewEntry, String>);
 
-impl Job {
+impl IngestJob {
     /// Loads the book, or all books of an archive.
     pub(super) fn load(self, name: String, reading: Reading) -> Vec<Loaded> {
         let Self {
@@ -82,9 +82,9 @@ impl Job {
             ..NewEntry::new(key, rights, content)
         };
         let content = match source {
-            Source::Text(text) => Content::Text { text, clean },
-            Source::Gems { recipe, gems } => Content::Gems(BookGems { recipe, gems }),
-            Source::File(file) => {
+            BookSource::Text(text) => Content::Text { text, clean },
+            BookSource::Gems { recipe, gems } => Content::Gems(BookGems { recipe, gems }),
+            BookSource::File(file) => {
                 // Given metadata overrides the file's own.
                 let known = entry(Content::Text {
                     text: String::new(),
@@ -124,7 +124,7 @@ fn filled(name: String, known: NewEntry, book: Book, clean: Option<bool>) -> Loa
         ..known
     };
     (
-        Name {
+        BookLabel {
             name,
             format: Some(read.format),
         },

@@ -19,12 +19,12 @@ use lapidary_store::{Actor, BookId, BookKey, Coverage, Library, Rights};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 
-use self::job::{Job, Name, Source};
+use self::job::{BookLabel, BookSource, IngestJob};
 use self::metadata::{KnownMetadata, Metadata};
 use self::progress::Progress;
 use super::arguments::{BoundariesArgument, FoldsArgument, LexiconArgument, Target};
 use super::failure::{Failure, Status};
-use super::files::{FileArguments, InputFile, Usually, Walk};
+use super::files::{FileArguments, FileWalk, InputFile, Usually};
 use super::remote::Remote;
 use super::terminal::tell;
 
@@ -56,7 +56,7 @@ const AT_ONCE: usize = 16;
 /// Exit status: 0 all books are in the catalogue; 1 books were refused by --unless, whatever else happened; 2 some could not be
 /// added; 3 the catalogue or the server failed.
 #[derive(Args)]
-pub(super) struct Ingest {
+pub(super) struct IngestArgs {
     #[command(flatten)]
     target: Target,
     /// The library to add the books to, unless their metadata names another
@@ -129,7 +129,7 @@ enum Id {
 /// A file, and what is known of its book or why that cannot be used.
 type DescribedFile = (InputFile, Result<KnownMetadata, String>);
 
-impl Ingest {
+impl IngestArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         if let Some(feed) = &self.feed {
             return self.feed(feed);
@@ -147,19 +147,19 @@ impl Ingest {
             .map(Metadata::read)
             .transpose()?
             .unwrap_or_default();
-        let Walk {
+        let FileWalk {
             found,
             refused: unreadable,
             skipped,
         } = self.input.walk(&self.paths, Usually::Books);
         let progress = Progress::new(found.len() + unreadable.len(), self.json, skipped);
         for (path, why) in unreadable {
-            progress.landed(Name::of(&path), Err(Failure::Input(why)))?;
+            progress.landed(BookLabel::of(&path), Err(Failure::Input(why)))?;
         }
         let found = self.with_metadata(found, &mut metadata, &progress)?;
         let jobs = self.jobs(found, &progress)?;
         for (file, why) in metadata.unused() {
-            progress.landed(Name::from(file), Err(Failure::Input(why)))?;
+            progress.landed(BookLabel::from(file), Err(Failure::Input(why)))?;
         }
         let sink = self.sink()?;
         sink.keep_busy(|| self.add(&sink, jobs, &progress))?;
@@ -185,7 +185,7 @@ impl Ingest {
         let all = found.len() + refused.len();
         progress.bar.set_length(all as u64);
         for (name, why) in refused {
-            progress.landed(Name::from(name), Err(Failure::Input(why)))?;
+            progress.landed(BookLabel::from(name), Err(Failure::Input(why)))?;
         }
         let described = found.into_iter().map(|(file, known)| (file, Ok(known)));
         Ok(described.collect())
@@ -196,7 +196,7 @@ impl Ingest {
         &self,
         files: Vec<DescribedFile>,
         progress: &Progress,
-    ) -> Result<Vec<(String, Job)>, Failure> {
+    ) -> Result<Vec<(String, IngestJob)>, Failure> {
         let mut jobs = Vec::with_capacity(files.len());
         let mut first_of: HashMap<BookKey, PathBuf> = HashMap::new();
         for (file, known) in files {
@@ -212,7 +212,7 @@ impl Ingest {
                     first_of.insert(job.key.clone(), path.clone());
                     jobs.push((path.display().to_string(), job));
                 }
-                Err(why) => progress.landed(Name::of(&path), Err(Failure::Input(why)))?,
+                Err(why) => progress.landed(BookLabel::of(&path), Err(Failure::Input(why)))?,
             }
         }
         Ok(jobs)
@@ -232,7 +232,7 @@ impl Ingest {
     }
 
     /// Combines what is known about a file: its metadata first, then the command line, then its name.
-    fn job(&self, file: InputFile, known: KnownMetadata) -> Result<Job, String> {
+    fn job(&self, file: InputFile, known: KnownMetadata) -> Result<IngestJob, String> {
         let id = match (known.id, self.id) {
             (Some(id), _) => id,
             (None, Id::Name) => parsed(
@@ -260,7 +260,7 @@ impl Ingest {
             .rights
             .filter(|rights| *rights == Rights::Forbidden && self.onix.is_some());
         let rights = ban.or(known.rights).or(self.rights).ok_or(NO_RIGHTS)?;
-        let (source, key) = (Source::File(file), BookKey { library, id });
+        let (source, key) = (BookSource::File(file), BookKey { library, id });
         let (clean, allow_empty, keep_text) =
             (self.input.text.clean, self.allow_empty, self.keep_texts);
         let gate = self.gate().map_err(|e| e.to_string())?;
@@ -269,7 +269,7 @@ impl Ingest {
             validity,
             ..
         } = known;
-        Ok(Job {
+        Ok(IngestJob {
             source,
             clean,
             key,
@@ -330,7 +330,7 @@ impl Ingest {
     fn add(
         &self,
         sink: &Sink,
-        jobs: Vec<(String, Job)>,
+        jobs: Vec<(String, IngestJob)>,
         progress: &Progress,
     ) -> Result<(), Failure> {
         match sink {
@@ -397,7 +397,9 @@ impl Ingest {
                 let mut keys = HashSet::new();
                 while let Some((name, job)) = rest.pop_front() {
                     match job {
-                        Err(why) => progress.landed(Name::from(name), Err(Failure::Input(why)))?,
+                        Err(why) => {
+                            progress.landed(BookLabel::from(name), Err(Failure::Input(why)))?;
+                        }
                         Ok(job) if keys.insert(job.key.clone()) => jobs.push((name, job)),
                         Ok(job) => {
                             rest.push_front((name, Ok(job)));

@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::super::failure::{Failure, Status};
 use super::super::files::counted;
 use super::super::terminal::{json_line, out, tell};
-use super::job::Name;
+use super::job::BookLabel;
 
 /// The progress of an ingest.
 pub(super) struct Progress {
@@ -75,9 +75,13 @@ impl Progress {
         }
     }
 
-    pub(super) fn landed(&self, name: Name, added: Result<Added, Failure>) -> Result<(), Failure> {
+    pub(super) fn landed(
+        &self,
+        name: BookLabel,
+        added: Result<Added, Failure>,
+    ) -> Result<(), Failure> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let Name { name: file, format } = name;
+        let BookLabel { name: file, format } = name;
         if self.json {
             let refused = added.as_ref().err().map(ToString::to_string);
             let report = added.as_ref().err().and_then(Failure::report);

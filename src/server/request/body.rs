@@ -11,7 +11,7 @@ use futures_util::StreamExt;
 use serde::de::DeserializeOwned;
 
 use crate::server::ServerState;
-use crate::server::forms::{self, FORM_DATA, Form, Part};
+use crate::server::forms::{self, FORM_DATA, Form, FormPart};
 use crate::server::memory::Room;
 use crate::server::problem::{Problem, excerpt};
 use crate::server::requests::{caller, is_work_of};
@@ -63,7 +63,7 @@ impl Sent {
 }
 
 /// A complete request body.
-pub(crate) enum Body {
+pub(crate) enum RequestBody {
     /// JSON.
     Json(Sent),
     /// A text or a file.
@@ -105,8 +105,8 @@ pub(crate) struct Raw {
 
 impl Raw {
     /// A file of a form.
-    pub(crate) fn of_form(part: Part, room: Room, limits: Limits) -> Self {
-        let Part {
+    pub(crate) fn of_form(part: FormPart, room: Room, limits: Limits) -> Self {
+        let FormPart {
             name,
             declared,
             bytes,
@@ -186,11 +186,11 @@ pub(crate) async fn json_or_raw(
     request: &HttpRequest,
     payload: Payload,
     state: &ServerState,
-) -> Result<Body, Problem> {
+) -> Result<RequestBody, Problem> {
     // A type that is malformed says nothing about a file.
     let (kind, charset) = content_type(request).unwrap_or_default();
     match kind.as_str() {
-        "application/json" => Ok(Body::Json(
+        "application/json" => Ok(RequestBody::Json(
             read(request, payload, state, state.max_body).await?,
         )),
         FORM_DATA => {
@@ -200,7 +200,7 @@ pub(crate) async fn json_or_raw(
                 Form::only_file,
             )
             .await?;
-            Ok(Body::Raw(Raw::of_form(file, room, state.limits)))
+            Ok(RequestBody::Raw(Raw::of_form(file, room, state.limits)))
         }
         kind if NO_FILES.contains(&kind)
             || LINES.contains(&kind)
@@ -218,7 +218,7 @@ pub(crate) async fn json_or_raw(
             {
                 is_work_of(Lane::Files);
             }
-            Ok(Body::Raw(Raw {
+            Ok(RequestBody::Raw(Raw {
                 sent,
                 name: None,
                 declared,
@@ -252,7 +252,7 @@ pub(crate) async fn files(
     request: &HttpRequest,
     payload: Payload,
     state: &ServerState,
-) -> Result<(Vec<Part>, Room), Problem> {
+) -> Result<(Vec<FormPart>, Room), Problem> {
     in_turn(
         form_of_files(request, payload, state).await?,
         state,

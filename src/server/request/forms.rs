@@ -36,7 +36,7 @@ pub(crate) struct Form {
 }
 
 /// A file of a form.
-pub(crate) struct Part {
+pub(crate) struct FormPart {
     /// Its name, without folders.
     pub(crate) name: Option<String>,
     /// What the form says of it.
@@ -92,7 +92,7 @@ pub(crate) async fn answer<A: Serialize + 'static>(
             let files = files.into_iter().map(|StreamLine { number, content }| {
                 let at = number as usize - 1;
                 let raw = content.map(|bytes| {
-                    let part = Part {
+                    let part = FormPart {
                         name: names[at].clone(),
                         declared: declared[at].clone(),
                         bytes,
@@ -149,7 +149,7 @@ impl Form {
     }
 
     /// Its files, at least one, with the memory reserved for them.
-    pub(crate) fn files(self) -> Result<(Vec<Part>, Room), Problem> {
+    pub(crate) fn files(self) -> Result<(Vec<FormPart>, Room), Problem> {
         let body::Sent { bytes, mut room } = self.sent;
         // While the form is read, it exists twice.
         room.grow(bytes.len())?;
@@ -159,10 +159,10 @@ impl Form {
     }
 
     /// Its only file.
-    pub(crate) fn only_file(self) -> Result<(Part, Room), Problem> {
+    pub(crate) fn only_file(self) -> Result<(FormPart, Room), Problem> {
         let (files, room) = self.files()?;
         let number = files.len();
-        match <[Part; 1]>::try_from(files) {
+        match <[FormPart; 1]>::try_from(files) {
             Ok([file]) => Ok((file, room)),
             Err(_) => Err(bad(format!(
                 "the form has {number} files, and this call takes one; send several to /v1/checks:batch, or to \
@@ -176,7 +176,7 @@ fn bad(why: impl Into<String>) -> Problem {
     Problem::new(ErrorCode::BadForm, why)
 }
 
-fn parts(bytes: Vec<u8>, boundary: &str) -> Result<Vec<Part>, Problem> {
+fn parts(bytes: Vec<u8>, boundary: &str) -> Result<Vec<FormPart>, Problem> {
     refuse_large_heads(&bytes, boundary)?;
     let all = stream::iter([Ok::<_, Infallible>(Bytes::from(bytes))]);
     let mut form = Multipart::new(all, boundary);
@@ -227,7 +227,7 @@ fn at_once<T>(read: impl Future<Output = multer::Result<T>>) -> Result<T, Proble
     })
 }
 
-fn part(field: Field<'_>) -> Result<Part, Problem> {
+fn part(field: Field<'_>) -> Result<FormPart, Problem> {
     match field.name() {
         Some(FIELD) => {}
         name => {
@@ -263,7 +263,7 @@ fn part(field: Field<'_>) -> Result<Part, Problem> {
         .and_then(|name| name.rsplit(['/', '\\']).next());
     let name = name.filter(|name| !name.is_empty()).map(ToOwned::to_owned);
     let bytes = at_once(field.bytes())?;
-    Ok(Part {
+    Ok(FormPart {
         name,
         declared,
         bytes,
@@ -274,9 +274,9 @@ fn part(field: Field<'_>) -> Result<Part, Problem> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{HEAD_BYTES, MOST_FILES, Part, parts};
+    use super::{FormPart, HEAD_BYTES, MOST_FILES, parts};
 
-    fn read(form: &str) -> Result<Vec<Part>, String> {
+    fn read(form: &str) -> Result<Vec<FormPart>, String> {
         parts(form.as_bytes().to_vec(), "x").map_err(|problem| problem.details().detail)
     }
 

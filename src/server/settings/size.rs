@@ -51,9 +51,9 @@ impl FromStr for Size {
 
 impl<'de> Deserialize<'de> for Size {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Bytes;
+        struct SizeVisitor;
 
-        impl Visitor<'_> for Bytes {
+        impl Visitor<'_> for SizeVisitor {
             type Value = Size;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,7 +75,7 @@ impl<'de> Deserialize<'de> for Size {
             }
         }
 
-        deserializer.deserialize_any(Bytes)
+        deserializer.deserialize_any(SizeVisitor)
     }
 }
 

@@ -28,12 +28,12 @@ pub(super) struct Fair<C, J> {
 }
 
 struct OfClient<J> {
-    jobs: VecDeque<Waiting<J>>,
+    jobs: VecDeque<WaitingJob<J>>,
     running: usize,
     clock: Duration,
 }
 
-struct Waiting<J> {
+struct WaitingJob<J> {
     number: u64,
     may_be_refused: bool,
     job: J,
@@ -83,7 +83,7 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
         }
         self.last_number += 1;
         let number = self.last_number;
-        of_client.jobs.push_back(Waiting {
+        of_client.jobs.push_back(WaitingJob {
             number,
             may_be_refused,
             job,
@@ -120,7 +120,7 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
             .iter_mut()
             .filter(|(_, of)| !of.jobs.is_empty() && of.running < most);
         let (client, of_client) = ready.min_by_key(|(_, of)| (of.running, of.clock))?;
-        let Waiting {
+        let WaitingJob {
             may_be_refused,
             job,
             ..

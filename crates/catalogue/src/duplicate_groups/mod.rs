@@ -136,7 +136,7 @@ pub struct Grouping {
 
 /// What pairs say.
 #[derive(Debug, Default, PartialEq)]
-pub struct Grouped {
+pub struct GroupedPairs {
     /// The groups of texts that are the same, in the order of their first members.
     pub groups: Vec<Group>,
     /// Of each two groups, or texts in none, that have text in common, the pair with most of it; those with most come first.
@@ -173,7 +173,7 @@ impl Grouping {
 
     /// The groups, and what overlaps.
     #[must_use]
-    pub fn grouped(self) -> Grouped {
+    pub fn grouped(self) -> GroupedPairs {
         let Self {
             mut same,
             pairs,
@@ -196,7 +196,7 @@ impl Grouping {
         });
         left_out += overlaps.len().saturating_sub(MOST_OVERLAPS) as u64;
         overlaps.truncate(MOST_OVERLAPS);
-        Grouped {
+        GroupedPairs {
             groups,
             overlaps,
             left_out,
@@ -265,7 +265,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Group, Grouped, Grouping, Pair, Relation};
+    use super::{Group, GroupedPairs, Grouping, Pair, Relation};
 
     fn pair(a: u32, b: u32) -> Pair<u32> {
         Pair {
@@ -344,7 +344,7 @@ mod tests {
             for pair in &pairs {
                 grouping.add(*pair);
             }
-            let Grouped { groups, overlaps, left_out } = grouping.grouped();
+            let GroupedPairs { groups, overlaps, left_out } = grouping.grouped();
             let same: Vec<(u32, u32)> = pairs.iter().filter(|pair| pair.is_of_same()).map(|pair| (pair.a, pair.b)).collect();
             let group = |of: u32| reached(of, &same);
             for Group { members, .. } in &groups {

@@ -10,10 +10,10 @@ use super::job::StoredJob;
 use super::{JobProgress, put};
 use crate::api::{
     BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, DuplicateOverlaps, DuplicatePair,
-    Grouped as FoundGroups, JobResult,
+    Grouped, JobResult,
 };
 use crate::check::today;
-use crate::duplicate_groups::{Copy, Group, Grouped, Grouping, LeftOut, Pair, best};
+use crate::duplicate_groups::{Copy, Group, GroupedPairs, Grouping, LeftOut, Pair, best};
 use crate::duplicates::{DuplicateScope, DuplicateSearch, FoundPairs};
 use crate::pages::Batches;
 use crate::{Catalogue, CatalogueError, DuplicateOptions, Duplicates, Editor};
@@ -135,7 +135,7 @@ impl Catalogue {
         kind: u8,
         after: Option<u32>,
         limit: usize,
-        count: impl Fn(&FoundGroups) -> u64,
+        count: impl Fn(&Grouped) -> u64,
     ) -> Result<(Vec<Row>, Option<u32>), CatalogueError> {
         let Some(JobResult::Grouped(found)) = self.job(id)?.result else {
             return Err(CatalogueError::BadTask(format!(
@@ -204,7 +204,7 @@ impl Editor<'_> {
         options: &DuplicateOptions,
         StoredJob { job, checkpoint }: &StoredJob,
         work: &JobProgress<'_>,
-    ) -> Result<FoundGroups, CatalogueError> {
+    ) -> Result<Grouped, CatalogueError> {
         let mut done = match checkpoint.book.checked_sub(1) {
             None => {
                 self.forget(work, b"", None)?;
@@ -252,7 +252,7 @@ impl Editor<'_> {
         &self,
         job: u32,
         work: &JobProgress<'_>,
-    ) -> Result<FoundGroups, CatalogueError> {
+    ) -> Result<Grouped, CatalogueError> {
         let (mut grouping, mut left_out) = (Grouping::default(), LeftOut::default());
         self.each_row(job, PAIRS, |pairs: Vec<Pair<u32>>| {
             for pair in pairs {
@@ -260,7 +260,7 @@ impl Editor<'_> {
             }
         })?;
         self.each_row(job, LEFT_OUT, |of_batch: LeftOut| left_out += of_batch)?;
-        let Grouped {
+        let GroupedPairs {
             groups,
             overlaps,
             left_out: pairs,
@@ -270,7 +270,7 @@ impl Editor<'_> {
         keep_found(work, job, GROUPS, &groups, kept)?;
         keep_found(work, job, OVERLAPS, &overlaps, |pair| *pair)?;
         let (groups, overlaps) = (groups.len() as u64, overlaps.len() as u64);
-        Ok(FoundGroups {
+        Ok(Grouped {
             groups,
             duplicates,
             overlaps,

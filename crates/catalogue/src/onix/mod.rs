@@ -41,18 +41,18 @@ pub struct Products<R: BufRead> {
 
 /// An element: its reference name, its text, and its children.
 #[derive(Debug, Default)]
-struct Element {
+struct OnixElement {
     name: String,
     text: String,
-    children: Vec<Element>,
+    children: Vec<OnixElement>,
 }
 
-impl Element {
-    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Element> {
+impl OnixElement {
+    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a OnixElement> {
         self.children.iter().filter(move |child| child.name == name)
     }
 
-    fn first(&self, name: &str) -> Option<&Element> {
+    fn first(&self, name: &str) -> Option<&OnixElement> {
         self.children.iter().find(|child| child.name == name)
     }
 
@@ -84,7 +84,7 @@ impl<R: BufRead> Products<R> {
     }
 
     fn next_product(&mut self) -> Result<Option<Product>, OnixError> {
-        let mut open: Vec<Element> = Vec::new();
+        let mut open: Vec<OnixElement> = Vec::new();
         let (mut bytes, mut size) = (Vec::new(), 0);
         loop {
             bytes.clear();
@@ -110,9 +110,9 @@ impl<R: BufRead> Products<R> {
                         _ if open.len() == DEEPEST => {
                             return Err(self.wrong("elements are nested too deeply"));
                         }
-                        _ => open.push(Element {
+                        _ => open.push(OnixElement {
                             name: name.to_owned(),
-                            ..Element::default()
+                            ..OnixElement::default()
                         }),
                     }
                 }
@@ -157,7 +157,7 @@ impl<R: BufRead> Products<R> {
 }
 
 /// Adds text to the innermost element; returns its length.
-fn add(open: &mut [Element], text: &str) -> usize {
+fn add(open: &mut [OnixElement], text: &str) -> usize {
     if let Some(element) = open.last_mut() {
         element.text.push_str(text);
     }

@@ -1,6 +1,6 @@
 //! Converts an ONIX product to Lapidary's terms.
 
-use super::Element;
+use super::OnixElement;
 use super::territory::{Area, Holds, Territory};
 use lapidary_common::description::{Description, Published};
 use lapidary_common::isbn::Isbn;
@@ -38,7 +38,7 @@ struct Sales {
 }
 
 impl Product {
-    pub(super) fn read(product: &Element) -> Result<Self, String> {
+    pub(super) fn read(product: &OnixElement) -> Result<Self, String> {
         let reference = product
             .text("RecordReference")
             .ok_or("a product has no RecordReference")?
@@ -66,7 +66,7 @@ impl Product {
         }
         isbns.sort_unstable();
         isbns.dedup();
-        let none = Element::default();
+        let none = OnixElement::default();
         let described = product.first("DescriptiveDetail").unwrap_or(&none);
         let published = product.first("PublishingDetail").unwrap_or(&none);
         Ok(Self {
@@ -160,8 +160,8 @@ fn of_sales(kind: &str) -> Rights {
 }
 
 impl Sales {
-    fn read(sales: &Element) -> Option<Self> {
-        let words = |territory: &Element, names: [&str; 2]| -> Vec<String> {
+    fn read(sales: &OnixElement) -> Option<Self> {
+        let words = |territory: &OnixElement, names: [&str; 2]| -> Vec<String> {
             let texts = names.into_iter().filter_map(|name| territory.text(name));
             texts
                 .flat_map(str::split_whitespace)
@@ -169,7 +169,7 @@ impl Sales {
                 .collect()
         };
         let kind = sales.text("SalesRightsType")?.to_owned();
-        let none = Element::default();
+        let none = OnixElement::default();
         let territory = sales.first("Territory").unwrap_or(&none);
         let included = words(territory, ["CountriesIncluded", "RegionsIncluded"]);
         let excluded = words(territory, ["CountriesExcluded", "RegionsExcluded"]);
@@ -181,7 +181,7 @@ impl Sales {
 }
 
 /// The distinctive title (list 15: 01) of the product itself (list 149: 01).
-fn title(described: &Element) -> Option<String> {
+fn title(described: &OnixElement) -> Option<String> {
     let details = || described.all("TitleDetail");
     let detail = details()
         .find(|detail| detail.text("TitleType") == Some("01"))
@@ -206,7 +206,7 @@ fn title(described: &Element) -> Option<String> {
 }
 
 /// The writers (list 17: codes that begin with A0, such as A01 author), or if there are none, all contributors.
-fn authors(described: &Element) -> Vec<String> {
+fn authors(described: &OnixElement) -> Vec<String> {
     let named = |wrote: bool| -> Vec<String> {
         let contributors = described.all("Contributor");
         let kept = contributors.filter(|one| {
@@ -225,7 +225,7 @@ fn authors(described: &Element) -> Vec<String> {
     }
 }
 
-fn name(contributor: &Element) -> Option<String> {
+fn name(contributor: &OnixElement) -> Option<String> {
     if let Some(name) = contributor
         .text("PersonName")
         .or_else(|| contributor.text("CorporateName"))
@@ -243,7 +243,7 @@ fn name(contributor: &Element) -> Option<String> {
 }
 
 /// The language of the text (list 22: 01).
-fn language(described: &Element) -> Option<String> {
+fn language(described: &OnixElement) -> Option<String> {
     let of_text = described
         .all("Language")
         .find(|language| language.text("LanguageRole") == Some("01"))?;
@@ -251,7 +251,7 @@ fn language(described: &Element) -> Option<String> {
 }
 
 /// When the work was first published, or else this product (list 163: 11, 01).
-fn publication(published: &Element) -> Option<Published> {
+fn publication(published: &OnixElement) -> Option<Published> {
     ["11", "01"].iter().find_map(|role| {
         let date = published
             .all("PublishingDate")
@@ -287,7 +287,7 @@ fn bcp47(code: &str) -> String {
 }
 
 /// What a Creative Commons licence or mark lets everybody do.
-fn licence(described: &Element) -> Option<Rights> {
+fn licence(described: &OnixElement) -> Option<Rights> {
     let expressions = described
         .all("EpubLicense")
         .flat_map(|licence| licence.all("EpubLicenseExpression"));

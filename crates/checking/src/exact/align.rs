@@ -8,7 +8,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Words that both sequences have, in the same order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct WordRun {
     pub(super) query: usize,
     pub(super) book: usize,
     pub(super) len: usize,
@@ -36,7 +36,7 @@ impl Default for Aligner {
 
 impl Aligner {
     /// The runs in order, and whether everything between anchors was searched for the shortest edit.
-    pub(super) fn align(&mut self, query: &[u32], book: &[u32]) -> (Vec<Run>, bool) {
+    pub(super) fn align(&mut self, query: &[u32], book: &[u32]) -> (Vec<WordRun>, bool) {
         let mut pass = Pass {
             aligner: self,
             query,
@@ -60,7 +60,7 @@ struct Pass<'a> {
     aligner: &'a mut Aligner,
     query: &'a [u32],
     book: &'a [u32],
-    runs: Vec<Run>,
+    runs: Vec<WordRun>,
     complete: bool,
 }
 
@@ -159,7 +159,7 @@ impl Pass<'_> {
             Some(last) if last.query + last.len == query && last.book + last.len == book => {
                 last.len += len;
             }
-            _ => self.runs.push(Run { query, book, len }),
+            _ => self.runs.push(WordRun { query, book, len }),
         }
     }
 }
@@ -220,7 +220,7 @@ fn increasing(pairs: &[(usize, usize)]) -> Vec<(usize, usize)> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{Aligner, Run, anchored};
+    use super::{Aligner, WordRun, anchored};
 
     /// The length of the longest common subsequence, by the plain algorithm.
     fn longest(a: &[u32], b: &[u32]) -> usize {
@@ -241,7 +241,7 @@ mod tests {
     }
 
     /// Checks that the runs are an alignment, and returns the number of words in them.
-    fn aligned(a: &[u32], b: &[u32], runs: &[Run]) -> usize {
+    fn aligned(a: &[u32], b: &[u32], runs: &[WordRun]) -> usize {
         let (mut q, mut k) = (0, 0);
         for run in runs {
             assert!(

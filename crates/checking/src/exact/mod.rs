@@ -16,7 +16,7 @@ use lapidary_gems::Place;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use self::align::{Aligner, Run};
+use self::align::{Aligner, WordRun};
 use self::words::{Word, Words, each_word};
 use super::Span;
 use lapidary_extract::position::Located;
@@ -180,17 +180,17 @@ pub fn memory_to_compare(query: &str, book: &str) -> usize {
 struct Comparing {
     words: Words,
     aligner: Aligner,
-    found: Vec<Found>,
+    found: Vec<WordPassage>,
 }
 
 /// A stretch of words: `start..end`.
 type Stretch = std::ops::Range<usize>;
 
 /// A passage, as words.
-struct Found {
+struct WordPassage {
     query: Stretch,
     book: Stretch,
-    runs: Vec<Run>,
+    runs: Vec<WordRun>,
     complete: bool,
 }
 
@@ -211,7 +211,7 @@ impl Comparing {
         let (of_span, complete) = self.aligned(query.clone(), book.clone());
         runs.extend(of_span);
         runs.extend(self.behind(query.end..ceiling, book.end));
-        let reach = |first: fn(&Run) -> usize, stretch: Stretch| {
+        let reach = |first: fn(&WordRun) -> usize, stretch: Stretch| {
             let start = runs
                 .first()
                 .map_or(stretch.start, |run| first(run).min(stretch.start));
@@ -230,7 +230,7 @@ impl Comparing {
                 last.runs.extend(runs);
                 last.complete &= complete;
             }
-            _ => self.found.push(Found {
+            _ => self.found.push(WordPassage {
                 query,
                 book,
                 runs,
@@ -261,7 +261,7 @@ impl Comparing {
         Exact { passages, total }
     }
 
-    fn aligned(&mut self, query: Stretch, book: Stretch) -> (Vec<Run>, bool) {
+    fn aligned(&mut self, query: Stretch, book: Stretch) -> (Vec<WordRun>, bool) {
         let (from_query, from_book) = (query.start, book.start);
         let (mut runs, complete) = self
             .aligner
@@ -274,11 +274,11 @@ impl Comparing {
     }
 
     /// The runs before a span that belong to its passage.
-    fn before(&mut self, query: Stretch, book: usize) -> Vec<Run> {
+    fn before(&mut self, query: Stretch, book: usize) -> Vec<WordRun> {
         let (a, b) = (&self.words.query_keys_back, &self.words.book_keys_back);
         let a = &a[a.len() - query.end..a.len() - query.start];
         let runs = beyond(&mut self.aligner, a, &b[b.len() - book..]);
-        let forwards = |run: Run| Run {
+        let forwards = |run: WordRun| WordRun {
             query: query.end - run.query - run.len,
             book: book - run.book - run.len,
             ..run
@@ -287,14 +287,14 @@ impl Comparing {
     }
 
     /// The runs behind a span that belong to its passage.
-    fn behind(&mut self, query: Stretch, book: usize) -> Vec<Run> {
+    fn behind(&mut self, query: Stretch, book: usize) -> Vec<WordRun> {
         let (a, b) = (
             &self.words.query_keys[query.clone()],
             &self.words.book_keys[book..],
         );
         let runs = beyond(&mut self.aligner, a, b);
         runs.into_iter()
-            .map(|run| Run {
+            .map(|run| WordRun {
                 query: query.start + run.query,
                 book: book + run.book,
                 ..run
@@ -303,14 +303,14 @@ impl Comparing {
     }
 }
 
-impl Found {
+impl WordPassage {
     /// The passage, and how alike each word of the query is.
     fn compared(&self, words: &Words) -> (Passage, Vec<Likeness>) {
         let identity = Identity {
             at_least: !self.complete,
             ..Identity::default()
         };
-        let mut pieces = Pieces {
+        let mut pieces = PassagePieces {
             words,
             done: Vec::new(),
             identity,
@@ -325,7 +325,7 @@ impl Found {
             (q, b) = (run.query + run.len, run.book + run.len);
         }
         pieces.gap(q..self.query.end, b..self.book.end);
-        let Pieces {
+        let PassagePieces {
             done: pieces,
             identity,
             likeness,
@@ -350,7 +350,7 @@ impl Found {
 }
 
 /// The pieces of a passage as they come.
-struct Pieces<'a> {
+struct PassagePieces<'a> {
     words: &'a Words,
     done: Vec<Piece>,
     identity: Identity,
@@ -358,7 +358,7 @@ struct Pieces<'a> {
     likeness: Vec<Likeness>,
 }
 
-impl Pieces<'_> {
+impl PassagePieces<'_> {
     /// Adds a word that both texts have.
     fn pair(&mut self, query: usize, book: usize) {
         let (a, b) = (&self.words.query[query], &self.words.book[book]);
@@ -434,12 +434,12 @@ fn place(words: &[Word], stretch: &Stretch) -> Place {
 }
 
 /// The leading runs of two sequences, as far as they agree.
-fn beyond(aligner: &mut Aligner, query: &[u32], book: &[u32]) -> Vec<Run> {
+fn beyond(aligner: &mut Aligner, query: &[u32], book: &[u32]) -> Vec<WordRun> {
     let (mut all, mut q, mut b) = (Vec::new(), 0, 0);
     loop {
         let ends = (query.len().min(q + BEYOND), book.len().min(b + BEYOND));
         let runs = belonging(aligner.align(&query[q..ends.0], &book[b..ends.1]).0);
-        all.extend(runs.into_iter().map(|run| Run {
+        all.extend(runs.into_iter().map(|run| WordRun {
             query: q + run.query,
             book: b + run.book,
             ..run
@@ -458,7 +458,7 @@ fn beyond(aligner: &mut Aligner, query: &[u32], book: &[u32]) -> Vec<Run> {
 
 /// The leading runs up to where the texts have most in common: each common word counts one, and each other word takes one
 /// away. Words that unrelated texts have in common are far between.
-fn belonging(mut runs: Vec<Run>) -> Vec<Run> {
+fn belonging(mut runs: Vec<WordRun>) -> Vec<WordRun> {
     let (mut score, mut best, mut kept, mut q, mut b) = (0.0, 0.0, 0, 0, 0);
     for (i, run) in runs.iter().enumerate() {
         score += run.len as f64 - (run.query - q) as f64 - (run.book - b) as f64;

@@ -44,7 +44,7 @@ pub(super) struct Words {
 
 impl Words {
     pub(super) fn of(query: &str, book: &str) -> Self {
-        let mut numbers = Numbers::default();
+        let mut numbers = WordNumbers::default();
         let (query, query_keys) = numbers.number(query);
         let (book, book_keys) = numbers.number(book);
         let mut read = vec![String::new(); numbers.read.len()];
@@ -84,13 +84,13 @@ impl Words {
 
 /// The numbers of words.
 #[derive(Default)]
-struct Numbers<'a> {
+struct WordNumbers<'a> {
     /// A number for each word as written, and its key.
     written: HashMap<&'a str, (u32, u32)>,
     read: HashMap<String, u32>,
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> WordNumbers<'a> {
     fn number(&mut self, text: &'a str) -> (Vec<Word>, Vec<u32>) {
         let (mut words, mut keys) = (Vec::new(), Vec::new());
         each_word(text, |place, letters| {

@@ -3,7 +3,7 @@
 use quick_xml::events::BytesStart;
 
 use super::docx_format::{BehindText, DocxFormat, DocxSettings, DocxStyles};
-use super::office::{Body, Elements, about};
+use super::office::{DocumentBody, Elements, about};
 use super::{FormatReader, FormatSpec};
 use crate::archive::Archive;
 use crate::limits::Budget;
@@ -61,7 +61,7 @@ pub(super) fn read(
     {
         xml::walk(&xml::decode(&text, None), budget, &mut behind)?;
     }
-    let mut body = Body::new(ELEMENTS, DocxFormat::new(styles, !behind.found));
+    let mut body = DocumentBody::new(ELEMENTS, DocxFormat::new(styles, !behind.found));
     body.read(&text, budget)?;
     for part in notes {
         if let Some(bytes) = archive.read(&part, budget)? {

@@ -1,7 +1,7 @@
 //! ODT (ISO/IEC 26300), and its predecessor SXW. Footnotes and endnotes follow the text.
 
 use super::odt_format::{HiddenParagraphs, OdtFormat};
-use super::office::{Body, Elements, about};
+use super::office::{DocumentBody, Elements, about};
 use super::{FormatReader, FormatSpec};
 use crate::archive::Archive;
 use crate::limits::Budget;
@@ -73,7 +73,7 @@ pub(super) fn read(
         xml::walk(&xml::decode(&content, None), budget, &mut hidden)?;
         format.hide_paragraphs(hidden.found);
     }
-    let mut body = Body::new(ELEMENTS, format);
+    let mut body = DocumentBody::new(ELEMENTS, format);
     body.read(&content, budget)?;
     let metadata = about(archive, "meta.xml", budget)?;
     Ok(Extracted {

@@ -38,7 +38,7 @@ struct OdtStyle {
     is_hidden: Option<bool>,
     letters: Set,
     opacity: Option<f32>,
-    size: Option<Size>,
+    size: Option<TextSize>,
     /// The width of letters, and the size of raised ones, as a share of the usual ones.
     width: Option<f32>,
     raised: Option<f32>,
@@ -51,7 +51,7 @@ struct OdtStyle {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Size {
+enum TextSize {
     Points(f32),
     Share(f32),
 }
@@ -70,8 +70,12 @@ impl Inherits<Key> for OdtStyle {
         self.letters = self.letters.or(parent.letters);
         self.opacity = self.opacity.or(parent.opacity);
         self.size = match (self.size, parent.size) {
-            (Some(Size::Share(share)), Some(Size::Points(of))) => Some(Size::Points(share * of)),
-            (Some(Size::Share(share)), Some(Size::Share(of))) => Some(Size::Share(share * of)),
+            (Some(TextSize::Share(share)), Some(TextSize::Points(of))) => {
+                Some(TextSize::Points(share * of))
+            }
+            (Some(TextSize::Share(share)), Some(TextSize::Share(of))) => {
+                Some(TextSize::Share(share * of))
+            }
             (own, parent) => own.or(parent),
         };
         self.width = self.width.or(parent.width);
@@ -102,8 +106,8 @@ impl OdtStyle {
                 "fill" => self.read_fill(value),
                 "font-size" => {
                     self.size = share(value)
-                        .map(Size::Share)
-                        .or(points(value).map(Size::Points));
+                        .map(TextSize::Share)
+                        .or(points(value).map(TextSize::Points));
                 }
                 "text-scale" => self.width = share(value),
                 "text-position" => {
@@ -225,7 +229,7 @@ impl OdtLook {
 
 /// The kinds of pages.
 #[derive(Debug, Default)]
-struct Pages {
+struct MasterPages {
     /// The colours of their layouts, and the one being read.
     layouts: HashMap<String, Backdrop>,
     layout: Option<String>,
@@ -234,7 +238,7 @@ struct Pages {
     first: Option<String>,
 }
 
-impl Pages {
+impl MasterPages {
     /// What is behind the text of pages of this kind, and of those that follow.
     fn behind(&self, kind: Option<&str>) -> Backdrop {
         let white = Backdrop::Colour(Colour::WHITE);
@@ -258,7 +262,7 @@ impl Pages {
 pub(super) struct OdtFormat {
     styles: HashMap<Key, OdtStyle>,
     current: Option<(Key, OdtStyle)>,
-    pages: Pages,
+    pages: MasterPages,
     /// What is behind the text of the current page, once it is known.
     page: Option<Backdrop>,
     looks: Vec<OdtLook>,
@@ -292,8 +296,8 @@ impl OdtFormat {
         look.letters = style.letters.unwrap_or(look.letters);
         look.opacity = style.opacity.unwrap_or(look.opacity);
         match style.size {
-            Some(Size::Points(points)) => look.size = points,
-            Some(Size::Share(share)) => look.size *= share,
+            Some(TextSize::Points(points)) => look.size = points,
+            Some(TextSize::Share(share)) => look.size *= share,
             None => {}
         }
         look.width = style.width.unwrap_or(look.width);

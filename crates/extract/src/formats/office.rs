@@ -78,7 +78,7 @@ pub(super) trait Formatting {
 }
 
 /// The text of a document.
-pub(super) struct Body<F> {
+pub(super) struct DocumentBody<F> {
     elements: Elements,
     formatting: F,
     prose: Prose,
@@ -98,7 +98,7 @@ enum ElementKind {
     Other,
 }
 
-impl<F: Formatting> Body<F> {
+impl<F: Formatting> DocumentBody<F> {
     pub(super) fn new(elements: Elements, formatting: F) -> Self {
         let (prose, notes) = (Prose::default(), Prose::default());
         Self {
@@ -135,7 +135,7 @@ impl<F: Formatting> Body<F> {
     }
 }
 
-impl<F: Formatting> Visitor for Body<F> {
+impl<F: Formatting> Visitor for DocumentBody<F> {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.formatting.start(name, tag);
         let elements = self.elements;
@@ -221,7 +221,7 @@ pub(super) fn about(
     part: &str,
     budget: &mut Budget,
 ) -> Result<Description, ExtractError> {
-    let mut about = About::default();
+    let mut about = DublinCore::default();
     if let Some(bytes) = archive.read(part, budget)? {
         xml::walk(&xml::decode(&bytes, None), budget, &mut about)?;
     }
@@ -233,13 +233,13 @@ pub(super) fn about(
 
 /// Dublin Core, as used by both formats.
 #[derive(Default)]
-struct About {
+struct DublinCore {
     metadata: Description,
     first_author: Option<String>,
     captured: String,
 }
 
-impl Visitor for About {
+impl Visitor for DublinCore {
     fn start(&mut self, _: &str, _: &BytesStart<'_>) {
         self.captured.clear();
     }

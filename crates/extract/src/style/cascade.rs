@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::declaration::{Declaration, Says, declarations, wide};
 use super::property::{PROPERTIES, Property, declared};
-use super::selector::{Key, Selector};
+use super::selector::{Selector, SelectorKey};
 use super::setting::Setting;
 use super::sheet::{Sheets, in_style, of_attribute};
 use crate::ExtractError;
@@ -24,8 +24,8 @@ const LONGEST: usize = 10_000;
 
 /// The settings of an element, by property.
 #[derive(Debug, Clone)]
-pub(super) struct Settings {
-    all: [Option<(Weight, Setting)>; PROPERTIES],
+pub(super) struct ElementStyle {
+    all: [Option<(Precedence, Setting)>; PROPERTIES],
     /// The variables of the element, and of those around it.
     pub(super) variables: Variables,
 }
@@ -36,7 +36,7 @@ pub(super) type Variables = Rc<HashMap<String, Rc<str>>>;
 /// Which of two declarations holds: the important one, that of a `style` attribute, that of the stronger layer, the more
 /// specific one, the later one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Weight {
+struct Precedence {
     is_important: bool,
     is_attribute: bool,
     layer: u64,
@@ -45,9 +45,9 @@ struct Weight {
 }
 
 /// A declaration that is made for an element.
-type Weighed<'a> = (Weight, &'a Declaration);
+type Weighed<'a> = (Precedence, &'a Declaration);
 
-impl Settings {
+impl ElementStyle {
     pub(super) fn get(&self, property: Property) -> Option<Setting> {
         self.all[property as usize]
             .map(|(_, setting)| setting)
@@ -67,7 +67,7 @@ impl Settings {
         }
     }
 
-    fn set(&mut self, property: Property, setting: Setting, weight: Weight) {
+    fn set(&mut self, property: Property, setting: Setting, weight: Precedence) {
         let slot = &mut self.all[property as usize];
         if slot.is_none_or(|(other, _)| other <= weight) {
             *slot = Some((weight, setting));
@@ -76,7 +76,7 @@ impl Settings {
 
     /// Sets what a value with variables says. What turns out not to be valid is as if nothing were said, here and by
     /// weaker declarations.
-    fn set_later(&mut self, name: &str, value: Option<&str>, weight: Weight, is_quirky: bool) {
+    fn set_later(&mut self, name: &str, value: Option<&str>, weight: Precedence, is_quirky: bool) {
         let properties = declared(name).map_or(&[][..], |(properties, _)| properties);
         for property in properties {
             self.set(*property, wide(*property, "unset"), weight);
@@ -92,7 +92,7 @@ impl Settings {
 /// What an element says of itself.
 struct OwnStyle {
     /// What selectors find it by.
-    keys: Vec<Key>,
+    keys: Vec<SelectorKey>,
     /// In its `style` attribute.
     style: Vec<Declaration>,
     /// In the attributes of old HTML.
@@ -104,18 +104,18 @@ impl OwnStyle {
         let element = node.element_ref()?;
         let tag: &str = &element.name.local;
         let mut own = Self {
-            keys: vec![Key::Any, Key::Tag(tag.to_owned())],
+            keys: vec![SelectorKey::Any, SelectorKey::Tag(tag.to_owned())],
             style: Vec::new(),
             hints: Vec::new(),
         };
         for attribute in &element.attrs {
             let value: &str = &attribute.value;
             match &*attribute.name.local {
-                "id" => own.keys.push(Key::Id(value.to_owned())),
+                "id" => own.keys.push(SelectorKey::Id(value.to_owned())),
                 "class" => {
                     let classes = value.split_ascii_whitespace();
                     own.keys
-                        .extend(classes.map(|class| Key::Class(class.to_owned())));
+                        .extend(classes.map(|class| SelectorKey::Class(class.to_owned())));
                 }
                 "style" => own.style = in_style(value, is_quirky),
                 name => own.hints.extend(of_attribute(tag, name, value)),
@@ -161,8 +161,8 @@ impl<'a> Cascade<'a> {
         depth: usize,
         around: &Variables,
         matches: &mut dyn FnMut(&Selector) -> bool,
-    ) -> Result<Settings, ExtractError> {
-        let mut settings = Settings {
+    ) -> Result<ElementStyle, ExtractError> {
+        let mut settings = ElementStyle {
             all: [None; PROPERTIES],
             variables: around.clone(),
         };
@@ -173,14 +173,14 @@ impl<'a> Cascade<'a> {
         let mut all: Vec<Weighed<'_>> = own
             .hints
             .iter()
-            .map(|hint| (Weight::default(), hint))
+            .map(|hint| (Precedence::default(), hint))
             .collect();
         self.add_rules(&own.keys, depth, matches, &mut all)?;
         all.extend(own.style.iter().map(|declaration| {
-            let weight = Weight {
+            let weight = Precedence {
                 is_important: declaration.is_important,
                 is_attribute: true,
-                ..Weight::default()
+                ..Precedence::default()
             };
             (weight, declaration)
         }));
@@ -205,7 +205,7 @@ impl<'a> Cascade<'a> {
     /// Adds the declarations of the rules for an element with these keys.
     fn add_rules<'d>(
         &mut self,
-        keys: &[Key],
+        keys: &[SelectorKey],
         depth: usize,
         matches: &mut dyn FnMut(&Selector) -> bool,
         all: &mut Vec<Weighed<'d>>,
@@ -228,7 +228,7 @@ impl<'a> Cascade<'a> {
             }
             for declaration in &sheets.declarations[rule.declarations] {
                 let is_important = declaration.is_important;
-                let weight = Weight {
+                let weight = Precedence {
                     is_important,
                     is_attribute: false,
                     layer: if is_important {
@@ -258,7 +258,7 @@ struct VariableValues<'a> {
 
 impl<'a> VariableValues<'a> {
     fn of(all: &[Weighed<'a>], around: &'a Variables) -> Self {
-        let mut heaviest: HashMap<&str, (Weight, &str)> = HashMap::new();
+        let mut heaviest: HashMap<&str, (Precedence, &str)> = HashMap::new();
         for (weight, declaration) in all {
             if let Says::Variable(name, value) = &declaration.says
                 && heaviest

@@ -128,35 +128,35 @@ fn in_brackets(parser: &mut Parser<'_>, leaf: &dyn Fn(&str, &str) -> Truth, dept
 }
 
 /// What a feature of media is on a screen of the usual size.
-enum Known {
+enum MediaFeature {
     Number(f32),
     Word(&'static str),
 }
 
-fn known(name: &str) -> Option<Known> {
+fn known(name: &str) -> Option<MediaFeature> {
     Some(match name {
-        "width" | "device-width" => Known::Number(WIDTH),
-        "height" | "device-height" => Known::Number(HEIGHT),
-        "aspect-ratio" | "device-aspect-ratio" => Known::Number(WIDTH / HEIGHT),
-        "resolution" | "-webkit-device-pixel-ratio" => Known::Number(1.0),
-        "color" => Known::Number(8.0),
-        "color-index" | "monochrome" | "grid" => Known::Number(0.0),
-        "orientation" => Known::Word("landscape"),
-        "hover" | "any-hover" => Known::Word("hover"),
-        "pointer" | "any-pointer" => Known::Word("fine"),
-        "update" => Known::Word("fast"),
-        "overflow-block" | "overflow-inline" => Known::Word("scroll"),
-        "scan" => Known::Word("progressive"),
-        "color-gamut" => Known::Word("srgb"),
-        "dynamic-range" | "video-dynamic-range" => Known::Word("standard"),
-        "display-mode" => Known::Word("browser"),
-        "scripting" => Known::Word("enabled"),
-        "prefers-color-scheme" => Known::Word("light"),
+        "width" | "device-width" => MediaFeature::Number(WIDTH),
+        "height" | "device-height" => MediaFeature::Number(HEIGHT),
+        "aspect-ratio" | "device-aspect-ratio" => MediaFeature::Number(WIDTH / HEIGHT),
+        "resolution" | "-webkit-device-pixel-ratio" => MediaFeature::Number(1.0),
+        "color" => MediaFeature::Number(8.0),
+        "color-index" | "monochrome" | "grid" => MediaFeature::Number(0.0),
+        "orientation" => MediaFeature::Word("landscape"),
+        "hover" | "any-hover" => MediaFeature::Word("hover"),
+        "pointer" | "any-pointer" => MediaFeature::Word("fine"),
+        "update" => MediaFeature::Word("fast"),
+        "overflow-block" | "overflow-inline" => MediaFeature::Word("scroll"),
+        "scan" => MediaFeature::Word("progressive"),
+        "color-gamut" => MediaFeature::Word("srgb"),
+        "dynamic-range" | "video-dynamic-range" => MediaFeature::Word("standard"),
+        "display-mode" => MediaFeature::Word("browser"),
+        "scripting" => MediaFeature::Word("enabled"),
+        "prefers-color-scheme" => MediaFeature::Word("light"),
         "prefers-reduced-motion"
         | "prefers-reduced-transparency"
         | "prefers-contrast"
-        | "prefers-reduced-data" => Known::Word("no-preference"),
-        "forced-colors" | "inverted-colors" => Known::Word("none"),
+        | "prefers-reduced-data" => MediaFeature::Word("no-preference"),
+        "forced-colors" | "inverted-colors" => MediaFeature::Word("none"),
         _ => return None,
     })
 }
@@ -176,15 +176,17 @@ fn feature(function: &str, text: &str) -> Truth {
     let (name, limit) = limited(name);
     let actual = known(name)?;
     match (&words[..at], &words[at + 1..], actual) {
-        ([], [], Known::Number(actual)) => Some(actual != 0.0),
-        ([], [], Known::Word(word)) => Some(!matches!(word, "none" | "no-preference")),
-        ([], [Word::Delim(':'), Word::Ident(value)], Known::Word(word)) => {
+        ([], [], MediaFeature::Number(actual)) => Some(actual != 0.0),
+        ([], [], MediaFeature::Word(word)) => Some(!matches!(word, "none" | "no-preference")),
+        ([], [Word::Delim(':'), Word::Ident(value)], MediaFeature::Word(word)) => {
             Some(word == value || name == "overflow-inline" && value == "none")
         }
-        ([], [Word::Delim(':'), value @ ..], Known::Number(actual)) => {
+        ([], [Word::Delim(':'), value @ ..], MediaFeature::Number(actual)) => {
             compare(actual, limit, number(value)?)
         }
-        (before, after, Known::Number(actual)) if limit == "=" => range(before, actual, after),
+        (before, after, MediaFeature::Number(actual)) if limit == "=" => {
+            range(before, actual, after)
+        }
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! What an element looks like, as far as it can hide its text.
 
-use super::cascade::{Settings, Variables};
+use super::cascade::{ElementStyle, Variables};
 use super::paint::Paint;
 use super::property::Property;
 use super::setting::{Display, Positioning, Setting};
@@ -159,7 +159,7 @@ impl Default for Look {
 }
 
 /// What an element is, besides its styles.
-pub(super) struct Element<'a> {
+pub(super) struct StyledElement<'a> {
     pub(super) name: &'a str,
     /// Whether an attribute hides it, or it waits for something to open it.
     pub(super) is_hidden: bool,
@@ -229,7 +229,11 @@ impl Look {
     }
 
     /// The look of an element in this one.
-    pub(super) fn of_child(&self, element: &mut Element<'_>, settings: &Settings) -> Self {
+    pub(super) fn of_child(
+        &self,
+        element: &mut StyledElement<'_>,
+        settings: &ElementStyle,
+    ) -> Self {
         let mut look = self.clone();
         if self.all.is_some() {
             return look;
@@ -257,7 +261,7 @@ impl Look {
     }
 
     /// What an element takes over from the one around it, unless its own settings say otherwise.
-    fn inherit(&mut self, element: &Element<'_>, settings: &Settings) {
+    fn inherit(&mut self, element: &StyledElement<'_>, settings: &ElementStyle) {
         match settings.get(Property::FontSize) {
             Some(Setting::Size(size)) => self.size = size.size(self.size).clamp(0.0, 10_000.0),
             Some(_) => {}
@@ -278,7 +282,7 @@ impl Look {
         }
     }
 
-    fn inherit_colours(&mut self, element: &Element<'_>, settings: &Settings) {
+    fn inherit_colours(&mut self, element: &StyledElement<'_>, settings: &ElementStyle) {
         if let Some(Setting::Paint(paint)) = settings.get(Property::Links) {
             self.links = paint;
         }
@@ -315,9 +319,9 @@ impl Look {
     /// What its box looks like, in one that is flexible.
     fn be_box(
         &mut self,
-        element: &mut Element<'_>,
+        element: &mut StyledElement<'_>,
         display: Display,
-        settings: &Settings,
+        settings: &ElementStyle,
         flexible: Option<bool>,
     ) {
         for property in [Property::Opacity, Property::Filter] {
@@ -366,7 +370,7 @@ impl Look {
     }
 
     /// Whether a box has no width or no height.
-    fn has_no_size(&self, side: &Side, settings: &Settings, flexible: Option<bool>) -> bool {
+    fn has_no_size(&self, side: &BoxSide, settings: &ElementStyle, flexible: Option<bool>) -> bool {
         let length = |property| settings.pixels(property, self.size);
         let is_flexed = flexible == Some(side.is_down);
         if is_flexed
@@ -391,7 +395,7 @@ impl Look {
     }
 
     /// Paints the background of a box.
-    fn paint_background(&mut self, name: &str, settings: &Settings) {
+    fn paint_background(&mut self, name: &str, settings: &ElementStyle) {
         let paint = match settings.get(Property::Background) {
             _ if settings.is(Property::BackgroundImage) => Paint::Unknown,
             Some(Setting::Paint(Paint::Current)) => self.letters,
@@ -410,9 +414,9 @@ impl Look {
     /// Moves a box, and tells how many times larger a transformation makes it.
     fn move_box(
         &mut self,
-        element: &mut Element<'_>,
+        element: &mut StyledElement<'_>,
         (placed, is_box): (Positioning, bool),
-        settings: &Settings,
+        settings: &ElementStyle,
     ) -> f32 {
         let is_out = matches!(placed, Positioning::Absolute | Positioning::Fixed);
         let before = self.place;
@@ -446,7 +450,7 @@ impl Look {
     }
 
     /// Where a box is that is placed so, without its margins.
-    fn placed(&self, placed: Positioning, settings: &Settings) -> BoxPlace {
+    fn placed(&self, placed: Positioning, settings: &ElementStyle) -> BoxPlace {
         let side = |property| settings.pixels(property, self.size);
         let (left, right) = (side(Property::Left), side(Property::Right));
         let (top, bottom) = (side(Property::Top), side(Property::Bottom));
@@ -474,7 +478,7 @@ impl Look {
     }
 
     /// How far the margin and the padding of a box move it to the right.
-    fn margin(&self, is_out: bool, settings: &Settings) -> f32 {
+    fn margin(&self, is_out: bool, settings: &ElementStyle) -> f32 {
         let length = |property| settings.pixels(property, self.size);
         let is_centred = settings.get(Property::MarginLeft) == Some(Setting::Usual);
         let width = length(Property::Width)
@@ -489,7 +493,7 @@ impl Look {
 }
 
 /// The properties of the size of a box in one direction.
-struct Side {
+struct BoxSide {
     size: Property,
     least: Property,
     most: Property,
@@ -497,14 +501,14 @@ struct Side {
     is_down: bool,
 }
 
-const ACROSS: Side = Side {
+const ACROSS: BoxSide = BoxSide {
     size: Property::Width,
     least: Property::MinWidth,
     most: Property::MaxWidth,
     padding: [Property::PaddingLeft, Property::PaddingRight],
     is_down: false,
 };
-const DOWN: Side = Side {
+const DOWN: BoxSide = BoxSide {
     size: Property::Height,
     least: Property::MinHeight,
     most: Property::MaxHeight,
@@ -512,7 +516,7 @@ const DOWN: Side = Side {
     is_down: true,
 };
 
-fn display(element: &Element<'_>, settings: &Settings) -> Display {
+fn display(element: &StyledElement<'_>, settings: &ElementStyle) -> Display {
     match settings.get(Property::Display) {
         Some(Setting::Display(Display::None)) if element.is_note => Display::Block,
         Some(Setting::Display(display)) => display,
@@ -539,7 +543,7 @@ fn beyond(side: f32, all: f32) -> f32 {
 }
 
 /// How many times larger transformations make a box, and by how many pixels they move it, if there are any.
-fn shape(settings: &Settings) -> Option<(f32, f32, f32)> {
+fn shape(settings: &ElementStyle) -> Option<(f32, f32, f32)> {
     let mut all = None;
     for property in [
         Property::Transform,

@@ -14,12 +14,12 @@ pub(super) struct Selector {
     pub(super) specificity: u32,
     /// Whether it looks at what is inside an element.
     pub(super) looks_inside: bool,
-    pub(super) key: Key,
+    pub(super) key: SelectorKey,
 }
 
 /// What an element must have for a selector to match it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) enum Key {
+pub(super) enum SelectorKey {
     Id(String),
     Class(String),
     Tag(String),
@@ -252,11 +252,11 @@ fn rewrite_list(name: &str, selectors: &str, depth: usize) -> Result<String, Wit
 }
 
 /// The specificity of a selector, and what its last part needs. Of a list: the largest specificity.
-fn anatomy(parser: &mut Parser<'_>) -> (u32, Key) {
+fn anatomy(parser: &mut Parser<'_>) -> (u32, SelectorKey) {
     let mut anatomy = Anatomy {
         largest: 0,
         specificity: 0,
-        key: Key::Any,
+        key: SelectorKey::Any,
         is_new: false,
         is_list: false,
     };
@@ -265,7 +265,7 @@ fn anatomy(parser: &mut Parser<'_>) -> (u32, Key) {
     }
     let largest = anatomy.largest.max(anatomy.specificity);
     let key = if anatomy.is_list {
-        Key::Any
+        SelectorKey::Any
     } else {
         anatomy.key
     };
@@ -277,7 +277,7 @@ struct Anatomy {
     /// The largest specificity of those before it in a list.
     largest: u32,
     specificity: u32,
-    key: Key,
+    key: SelectorKey,
     /// Whether what follows is about another element.
     is_new: bool,
     is_list: bool,
@@ -296,7 +296,7 @@ impl Anatomy {
             }
             token => {
                 if std::mem::take(&mut self.is_new) {
-                    self.key = Key::Any;
+                    self.key = SelectorKey::Any;
                 }
                 let more = self.add_part(token, parser);
                 self.specificity = self.specificity.saturating_add(more);
@@ -308,20 +308,20 @@ impl Anatomy {
     fn add_part(&mut self, token: &Token<'_>, parser: &mut Parser<'_>) -> u32 {
         match token {
             Token::IDHash(name) | Token::Hash(name) => {
-                self.key = Key::Id(name.to_string());
+                self.key = SelectorKey::Id(name.to_string());
                 Self::ID
             }
             Token::Delim('.') => {
                 if let Ok(Token::Ident(name)) = parser.next_including_whitespace()
-                    && !matches!(self.key, Key::Id(_))
+                    && !matches!(self.key, SelectorKey::Id(_))
                 {
-                    self.key = Key::Class(name.to_string());
+                    self.key = SelectorKey::Class(name.to_string());
                 }
                 Self::CLASS
             }
             Token::Ident(name) => {
-                if self.key == Key::Any {
-                    self.key = Key::Tag(name.to_ascii_lowercase());
+                if self.key == SelectorKey::Any {
+                    self.key = SelectorKey::Tag(name.to_ascii_lowercase());
                 }
                 1
             }
@@ -340,8 +340,8 @@ impl Anatomy {
             name @ ("is" | "not" | "has" | "-webkit-any") => {
                 let inner =
                     parser.parse_nested_block(|inner| Ok::<_, ParseError<()>>(anatomy(inner)));
-                let (specificity, key) = inner.unwrap_or((0, Key::Any));
-                if self.key == Key::Any && name == "is" {
+                let (specificity, key) = inner.unwrap_or((0, SelectorKey::Any));
+                if self.key == SelectorKey::Any && name == "is" {
                     self.key = key;
                 }
                 specificity
@@ -353,7 +353,7 @@ impl Anatomy {
 
 #[cfg(test)]
 mod tests {
-    use super::{Key, Parser, Selector, Without, anatomy, in_list, is_known, nested};
+    use super::{Parser, Selector, SelectorKey, Without, anatomy, in_list, is_known, nested};
 
     #[test]
     fn selectors_are_weighed() {
@@ -369,19 +369,19 @@ mod tests {
             )
         };
         let (class, tag) = (
-            |name: &str| Key::Class(name.into()),
-            |name: &str| Key::Tag(name.into()),
+            |name: &str| SelectorKey::Class(name.into()),
+            |name: &str| SelectorKey::Tag(name.into()),
         );
         for (selector, expected) in [
             ("p", ([0, 0, 1], tag("p"))),
             ("DIV  > p.a", ([0, 1, 2], class("a"))),
             ("#a .b c", ([1, 1, 1], tag("c"))),
-            ("p#a.b", ([1, 1, 1], Key::Id("a".into()))),
+            ("p#a.b", ([1, 1, 1], SelectorKey::Id("a".into()))),
             ("p:first-child", ([0, 1, 1], tag("p"))),
-            ("[hidden]", ([0, 1, 0], Key::Any)),
-            (":not(#a) *", ([1, 0, 0], Key::Any)),
+            ("[hidden]", ([0, 1, 0], SelectorKey::Any)),
+            (":not(#a) *", ([1, 0, 0], SelectorKey::Any)),
             (":where(#a) em", ([0, 0, 1], tag("em"))),
-            (":is(#a .b, p)", ([1, 1, 0], Key::Any)),
+            (":is(#a .b, p)", ([1, 1, 0], SelectorKey::Any)),
             (":is(p .b)", ([0, 1, 1], class("b"))),
         ] {
             assert_eq!(weigh(selector), expected, "{selector}");

@@ -10,7 +10,7 @@ use super::condition::{applies, is_supported};
 use super::declaration::{Declaration, Says, declarations};
 use super::paint::Paint;
 use super::property::Property;
-use super::selector::{Key, Selector, Without, in_list, nested};
+use super::selector::{Selector, SelectorKey, Without, in_list, nested};
 use super::setting::Setting;
 use super::value::USUAL_SIZE;
 
@@ -36,7 +36,7 @@ pub(crate) struct Sheets {
     pub(super) rules: Vec<StyleRule>,
     pub(super) declarations: Vec<Vec<Declaration>>,
     /// The rules by what the last part of their selectors needs.
-    pub(super) by_key: HashMap<Key, Vec<usize>>,
+    pub(super) by_key: HashMap<SelectorKey, Vec<usize>>,
     layers: CascadeLayers,
     /// How long the selectors of nested rules are, in bytes.
     nested: usize,
@@ -579,7 +579,7 @@ fn scope(prelude: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::selector::Key;
+    use super::super::selector::SelectorKey;
     use super::{Sheets, Suspicion, in_style};
 
     #[test]
@@ -593,9 +593,9 @@ mod tests {
             asked.push(address.to_owned());
             Some(".h { float: left }".to_owned())
         });
-        let mut classes: Vec<&Key> = sheets.by_key.keys().collect();
+        let mut classes: Vec<&SelectorKey> = sheets.by_key.keys().collect();
         classes.sort_by_key(|key| format!("{key:?}"));
-        let class = |name: &str| Key::Class(name.into());
+        let class = |name: &str| SelectorKey::Class(name.into());
         assert_eq!(
             classes,
             [
@@ -603,7 +603,7 @@ mod tests {
                 &class("b"),
                 &class("g"),
                 &class("h"),
-                &Key::Tag("p".into())
+                &SelectorKey::Tag("p".into())
             ]
         );
         assert_eq!(asked, ["b.css"]);

@@ -4,7 +4,7 @@ use dom_query::{Document, NodeData, NodeId, NodeRef};
 use hashbrown::HashSet;
 
 use super::cascade::Cascade;
-use super::look::{Element, Look};
+use super::look::{Look, StyledElement};
 use super::selector::Selector;
 use super::sheet::Sheets;
 use crate::ExtractError;
@@ -22,7 +22,7 @@ struct OpenElement {
 }
 
 /// What comes next.
-enum Step<'a> {
+enum PageStep<'a> {
     Enter(NodeRef<'a>),
     Leave,
 }
@@ -151,7 +151,7 @@ fn walk_with(
         reason = "the crate of its type is used by `dom_query` only"
     )]
     let mut caches = Default::default();
-    let mut walk = Walk {
+    let mut walk = PageWalk {
         cascade: Cascade::new(sheets, document.tree.len(), &budget.limits),
         matches: &mut |node, selector| {
             selector
@@ -170,22 +170,26 @@ fn walk_with(
             is_read: true,
         }],
     };
-    let mut steps: Vec<Step<'_>> = document.root().children_it(true).map(Step::Enter).collect();
+    let mut steps: Vec<PageStep<'_>> = document
+        .root()
+        .children_it(true)
+        .map(PageStep::Enter)
+        .collect();
     while let Some(step) = steps.pop() {
         match step {
-            Step::Leave => walk.leave(told),
-            Step::Enter(node) if walk.enter(&node, told)? => {
-                steps.push(Step::Leave);
-                steps.extend(node.children_it(true).map(Step::Enter));
+            PageStep::Leave => walk.leave(told),
+            PageStep::Enter(node) if walk.enter(&node, told)? => {
+                steps.push(PageStep::Leave);
+                steps.extend(node.children_it(true).map(PageStep::Enter));
             }
-            Step::Enter(_) => {}
+            PageStep::Enter(_) => {}
         }
     }
     Ok(())
 }
 
 /// A walk through a page.
-struct Walk<'a> {
+struct PageWalk<'a> {
     cascade: Cascade<'a>,
     /// Compares an element with a selector.
     matches: &'a mut dyn FnMut(&NodeRef<'_>, &Selector) -> bool,
@@ -196,7 +200,7 @@ struct Walk<'a> {
     open: Vec<OpenElement>,
 }
 
-impl Walk<'_> {
+impl PageWalk<'_> {
     fn leave(&mut self, told: Told<'_>) {
         if let Some(element) = self.open.pop()
             && element.is_read
@@ -254,7 +258,7 @@ impl Walk<'_> {
         let is_note =
             !self.notes.is_empty() && node.attr("id").is_some_and(|id| self.notes.remove(&*id));
         let waits = node.has_attr("popover") || name == "dialog" && !node.has_attr("open");
-        let mut element = Element {
+        let mut element = StyledElement {
             name,
             is_hidden: !is_note && (waits || node.has_attr("hidden")),
             is_note,

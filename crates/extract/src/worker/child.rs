@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 
-use super::{Frame, Order, What, read_here, stopped};
+use super::{Frame, ReadOrder, What, read_here, stopped};
 use crate::limits::Limits;
 use crate::{Book, ExtractError, File};
 
@@ -21,7 +21,7 @@ pub fn work(read_page: ReadPage) -> io::Result<()> {
     let mut stdin = io::stdin().lock();
     let mut answer: Option<io::BufWriter<_>> = None;
     while !stdin.fill_buf()?.is_empty() {
-        let Order {
+        let ReadOrder {
             what,
             bytes,
             limits,
@@ -56,7 +56,7 @@ pub fn work(read_page: ReadPage) -> io::Result<()> {
     Ok(())
 }
 
-fn read_order(stdin: &mut impl Read) -> io::Result<Order> {
+fn read_order(stdin: &mut impl Read) -> io::Result<ReadOrder> {
     let mut length = [0; 8];
     stdin.read_exact(&mut length)?;
     let mut order = Vec::new();

@@ -35,10 +35,10 @@ const UTF_8_OF_BYTE: u64 = 3;
 const SMALL: u64 = 1 << 20;
 const ORDERS: u32 = 500;
 
-static POOL: OnceLock<Pool> = OnceLock::new();
+static POOL: OnceLock<WorkerPool> = OnceLock::new();
 
 /// Starts workers, and limits how many run.
-struct Pool {
+struct WorkerPool {
     program: PathBuf,
     patience: Duration,
     free: Mutex<usize>,
@@ -47,7 +47,7 @@ struct Pool {
 
 /// The instructions sent to a worker before the file.
 #[derive(Serialize, Deserialize)]
-struct Order {
+struct ReadOrder {
     what: What,
     /// The length of the file.
     bytes: u64,
@@ -90,7 +90,7 @@ pub fn readers() -> usize {
 /// once. A file that has to wait longer than `patience` for a process is refused with [`ExtractError::Busy`].
 /// `program` must be the `lapidary` command. Only the first call has an effect.
 pub fn isolate(program: PathBuf, patience: Duration) {
-    let _ = POOL.set(Pool {
+    let _ = POOL.set(WorkerPool {
         program,
         patience,
         free: Mutex::new(readers()),
@@ -137,7 +137,7 @@ fn stopped(why: &str) -> ExtractError {
     }
 }
 
-impl Pool {
+impl WorkerPool {
     fn read(
         &self,
         file: &File,
@@ -151,14 +151,14 @@ impl Pool {
             return Err(limits.met(Limit::Input).into());
         }
         let busy = |why: String| ExtractError::Busy { why };
-        let _turn = Turn::take(self)
+        let _turn = WorkerSlot::take(self)
             .ok_or_else(|| busy("too many other files are being read".to_owned()))?;
         let what = What::File {
             name: file.name.clone(),
             encoding: file.encoding,
             main: main.cloned(),
         };
-        let order = Order {
+        let order = ReadOrder {
             what,
             bytes: size,
             limits,
@@ -235,7 +235,7 @@ impl Readers {
             .get()
             .ok_or_else(|| stopped("there is no program to read it"))?;
         let size = page.len() as u64;
-        let order = Order {
+        let order = ReadOrder {
             what: What::Page(order),
             bytes: size,
             limits,
@@ -310,7 +310,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn send(stdin: &mut impl Write, order: &Order, bytes: &[u8]) -> io::Result<()> {
+fn send(stdin: &mut impl Write, order: &ReadOrder, bytes: &[u8]) -> io::Result<()> {
     let order = serde_json::to_vec(order)?;
     stdin.write_all(&(order.len() as u64).to_le_bytes())?;
     stdin.write_all(&order)?;
@@ -395,11 +395,11 @@ fn exactly(answer: &mut impl Read, length: Option<u64>) -> Result<Vec<u8>, Heard
 }
 
 /// A slot for a running worker.
-struct Turn<'a>(&'a Pool);
+struct WorkerSlot<'a>(&'a WorkerPool);
 
-impl<'a> Turn<'a> {
+impl<'a> WorkerSlot<'a> {
     /// Waits for a slot, but not until files that take all their time are done.
-    fn take(pool: &'a Pool) -> Option<Self> {
+    fn take(pool: &'a WorkerPool) -> Option<Self> {
         let free = pool.free.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = pool
             .freed
@@ -413,7 +413,7 @@ impl<'a> Turn<'a> {
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for WorkerSlot<'_> {
     fn drop(&mut self) {
         *self.0.free.lock().unwrap_or_else(PoisonError::into_inner) += 1;
         self.0.freed.notify_one();

@@ -30,13 +30,13 @@ const DELAY: [&str; 1] = ["crawl-delay"];
 /// What a robot may fetch from a host.
 #[derive(Debug, Default)]
 pub(super) struct Robots {
-    rules: Vec<Rule>,
+    rules: Vec<RobotsRule>,
     /// The pause in seconds that is asked for.
     pub(super) delay: Option<f32>,
 }
 
 #[derive(Debug)]
-struct Rule {
+struct RobotsRule {
     /// A path with `*` and `$`, percent-encoded.
     pattern: Vec<u8>,
     allows: bool,
@@ -44,14 +44,14 @@ struct Rule {
 
 /// Whom the lines being read concern.
 #[derive(Default)]
-struct Group {
+struct AgentGroup {
     ours: bool,
     everyone: bool,
     /// Whether it has rules, so that the next name of a robot begins another.
     has_rules: bool,
 }
 
-impl Group {
+impl AgentGroup {
     /// Adds those of a name, and says whether it is that of this robot.
     fn name(&mut self, name: &[u8], robot: &str) -> bool {
         let letters = name
@@ -69,7 +69,7 @@ impl Robots {
     pub(super) fn read(robot: &str, text: &[u8]) -> Self {
         let text = text.strip_prefix("\u{FEFF}".as_bytes()).unwrap_or(text);
         let [mut ours, mut everyone] = [Self::default(), Self::default()];
-        let (mut group, mut named, mut anyone) = (Group::default(), false, false);
+        let (mut group, mut named, mut anyone) = (AgentGroup::default(), false, false);
         // Some files ask everyone to wait before they name anyone.
         let mut delay = None;
         for (name, value) in text
@@ -79,7 +79,7 @@ impl Robots {
             let is = |names: &[&str]| names.iter().any(|of| name.starts_with(of.as_bytes()));
             if is(&AGENT) {
                 if group.has_rules {
-                    group = Group::default();
+                    group = AgentGroup::default();
                 }
                 named |= group.name(value, robot);
                 anyone = true;
@@ -92,7 +92,7 @@ impl Robots {
                     .into_iter()
                     .filter(|of| of.0)
                 {
-                    of.rules.push(Rule {
+                    of.rules.push(RobotsRule {
                         pattern: encoded(value).into_owned(),
                         allows,
                     });
@@ -132,7 +132,7 @@ impl Robots {
     }
 }
 
-impl Rule {
+impl RobotsRule {
     /// The length of the pattern, if it fits.
     fn fits(&self, path: &[u8]) -> Option<usize> {
         if fits(&self.pattern, path) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::command::Command;
 use super::super::error::answer;
-use super::super::keys::{Name, split};
+use super::super::keys::{KeyName, split};
 use super::suspicion::Suspicion;
 use super::{ClusterVerification, PAGE, Reference, is_there};
 use lapidary_store::{BookNo, StoreError};
@@ -23,17 +23,19 @@ impl ClusterVerification<'_> {
         let (mut buckets, mut present, mut referring) = (Vec::new(), Vec::new(), Vec::new());
         for key in page {
             match self.shared.keys.read(&key) {
-                Some(Name::PackedBucket(..)) => buckets.push(key),
-                Some(Name::Digest(_)) => referring.push((Command::bare("HKEYS", &key), key)),
-                Some(Name::Shard(_, name))
+                Some(KeyName::PackedBucket(..)) => buckets.push(key),
+                Some(KeyName::Digest(_)) => referring.push((Command::bare("HKEYS", &key), key)),
+                Some(KeyName::Shard(_, name))
                     if name.starts_with("ids:") || name.starts_with("t:") =>
                 {
                     referring.push((Command::new("ZRANGE", &key, &["0", "-1"][..]), key));
                 }
-                Some(Name::Book('b', book)) => present.push(book),
+                Some(KeyName::Book('b', book)) => present.push(book),
                 // The state before or after a change.
-                Some(Name::Book(_, book)) => self.doubts.push(Suspicion::LeftOver(book, key)),
-                Some(Name::Shard(..) | Name::Meta(_) | Name::Usage) => {}
+                Some(KeyName::Book(_, book)) => {
+                    self.doubts.push(Suspicion::LeftOver(book, key));
+                }
+                Some(KeyName::Shard(..) | KeyName::Meta(_) | KeyName::Usage) => {}
                 None => self.faults.add(format!(
                     "there is an unknown key {}",
                     String::from_utf8_lossy(&key)

@@ -7,7 +7,7 @@ use lapidary_gems::PlacedGem;
 use super::super::buckets::{BucketPosting, PackedBucket, place, posting};
 use super::super::command::Command;
 use super::super::error::answer;
-use super::super::keys::Name;
+use super::super::keys::KeyName;
 use super::suspicion::Suspicion;
 use super::{ClusterVerification, PAGE};
 use lapidary_store::faults::Sum;
@@ -24,7 +24,7 @@ type ComparedPostings = (Vec<u8>, BTreeSet<BucketPosting>);
 
 /// The postings of some buckets.
 #[derive(Default)]
-pub(super) struct Group {
+pub(super) struct BucketGroup {
     needed: Sum,
     found: Sum,
     /// The buckets that were read: recipe and number.
@@ -32,8 +32,8 @@ pub(super) struct Group {
     postings: u64,
 }
 
-pub(super) fn groups() -> Vec<Group> {
-    std::iter::repeat_with(Group::default)
+pub(super) fn groups() -> Vec<BucketGroup> {
+    std::iter::repeat_with(BucketGroup::default)
         .take(GROUPS)
         .collect()
 }
@@ -49,7 +49,12 @@ fn bucket_of(key: &[u8]) -> Option<(u16, u32, usize)> {
 }
 
 /// Adds the postings that a book needs for its gems of a recipe.
-pub(super) fn count(groups: &mut [Group], recipe: &KnownRecipe, book: BookNo, gems: &[PlacedGem]) {
+pub(super) fn count(
+    groups: &mut [BucketGroup],
+    recipe: &KnownRecipe,
+    book: BookNo,
+    gems: &[PlacedGem],
+) {
     for gem in recipe.posted(gems) {
         let (bucket, rest) = place(recipe, gem);
         let Ok(bucket) = u32::try_from(bucket) else {
@@ -92,7 +97,7 @@ impl ClusterVerification<'_> {
         let mut read = Vec::new();
         for (key, fields) in keys.iter().zip(self.shared.client.read(&reads)?) {
             let shown = || String::from_utf8_lossy(key);
-            let Some(Name::PackedBucket(recipe, _)) = self.shared.keys.read(key) else {
+            let Some(KeyName::PackedBucket(recipe, _)) = self.shared.keys.read(key) else {
                 continue;
             };
             let Some(recipe) = self.recipes.numbered(recipe) else {

@@ -19,7 +19,7 @@ use std::sync::{Arc, PoisonError};
 use hashbrown::HashSet;
 use lapidary_gems::{Gem, PackedFold};
 
-use self::lists::Group;
+use self::lists::BucketGroup;
 use self::suspicion::Suspicion;
 use super::Shared;
 use super::buckets::{Posts, half};
@@ -43,7 +43,7 @@ const COUNTS: u32 = 3;
 type Reference = (Vec<u8>, Vec<u8>);
 
 /// A book as it is read here.
-struct Book {
+struct ReadBook {
     number: BookNo,
     record: Record,
     gems: Vec<(u16, Vec<u8>)>,
@@ -61,7 +61,7 @@ struct ClusterVerification<'a> {
     doubts: Vec<Suspicion>,
     /// What should refer to books, and is not looked up yet.
     references: Vec<(BookNo, Reference)>,
-    groups: Vec<Group>,
+    groups: Vec<BucketGroup>,
     sums: Sums,
     /// What is confirmed to be wrong: what books lack, and what refers to them and should not.
     wrong: BTreeMap<BookNo, Vec<(Reference, bool)>>,
@@ -129,7 +129,7 @@ impl<'a> ClusterVerification<'a> {
     /// Calls back for every book that can be read.
     fn each_book(
         &mut self,
-        mut each: impl FnMut(&mut Self, &Book) -> Result<(), StoreError>,
+        mut each: impl FnMut(&mut Self, &ReadBook) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         for shard in 0..SHARDS {
             let mut from = 0_u32;
@@ -166,7 +166,7 @@ impl<'a> ClusterVerification<'a> {
     }
 
     /// Reads books. Reports those that cannot be read; `None` for those that are not there.
-    fn books(&mut self, numbers: &[BookNo]) -> Result<Vec<Option<Book>>, StoreError> {
+    fn books(&mut self, numbers: &[BookNo]) -> Result<Vec<Option<ReadBook>>, StoreError> {
         let reads = numbers.iter().map(|book| {
             Command::bare("HGETALL", &self.shared.keys.book(BookState::Present, *book))
         });
@@ -192,7 +192,7 @@ impl<'a> ClusterVerification<'a> {
     }
 
     /// Reads only the records of books.
-    fn records(&self, numbers: &[BookNo]) -> Result<Vec<Option<Book>>, StoreError> {
+    fn records(&self, numbers: &[BookNo]) -> Result<Vec<Option<ReadBook>>, StoreError> {
         let key = |book: &BookNo| self.shared.keys.book(BookState::Present, *book);
         let reads: Vec<Command> = numbers
             .iter()
@@ -202,7 +202,7 @@ impl<'a> ClusterVerification<'a> {
         let books = numbers.iter().zip(read).map(|(number, record)| {
             let record: Option<Vec<u8>> = answer(self.shared.address(), record)?;
             let record = record.and_then(|record| serde_json::from_slice(&record).ok());
-            Ok(record.map(|record| Book {
+            Ok(record.map(|record| ReadBook {
                 number: *number,
                 record,
                 gems: Vec::new(),
@@ -212,7 +212,7 @@ impl<'a> ClusterVerification<'a> {
         books.collect()
     }
 
-    fn parse(&mut self, number: BookNo, mut fields: HashMap<Vec<u8>, Vec<u8>>) -> Option<Book> {
+    fn parse(&mut self, number: BookNo, mut fields: HashMap<Vec<u8>, Vec<u8>>) -> Option<ReadBook> {
         let record = fields
             .remove(b"r".as_slice())
             .and_then(|record| serde_json::from_slice::<Record>(&record).ok());
@@ -225,7 +225,7 @@ impl<'a> ClusterVerification<'a> {
             return None;
         };
         let name = format!("{} (book {})", record.key, number.0);
-        let mut book = Book {
+        let mut book = ReadBook {
             number,
             record,
             gems: Vec::new(),
@@ -264,8 +264,8 @@ impl<'a> ClusterVerification<'a> {
     }
 
     /// Compares a book with itself, with its totals, and with what refers to it.
-    fn book(&mut self, book: &Book) -> Result<(), StoreError> {
-        let Book { number, record, .. } = book;
+    fn book(&mut self, book: &ReadBook) -> Result<(), StoreError> {
+        let ReadBook { number, record, .. } = book;
         let name = format!("{} (book {})", record.key, number.0);
         let library = self.shared.library(&record.key.library)?;
         let owner = self
@@ -334,7 +334,7 @@ impl<'a> ClusterVerification<'a> {
     }
 
     /// Whether all gem lists of a book can be read.
-    fn is_whole(&self, book: &Book) -> bool {
+    fn is_whole(&self, book: &ReadBook) -> bool {
         book.record.gems.keys().all(|recipe| {
             let list = self.recipes.named(recipe).ok().and_then(|recipe| {
                 let (_, bytes) = book
@@ -348,7 +348,7 @@ impl<'a> ClusterVerification<'a> {
     }
 
     /// Compares the gem lists of a book with the counts of its record.
-    fn gems(&mut self, name: &str, book: &Book) {
+    fn gems(&mut self, name: &str, book: &ReadBook) {
         for (recipe, count) in &book.record.gems {
             let Ok(recipe) = self.recipes.named(recipe) else {
                 self.faults.add(format!(
@@ -395,7 +395,7 @@ impl<'a> ClusterVerification<'a> {
     }
 
     /// The postings that a book needs. A gem list that cannot be read was reported.
-    fn postings_of(&self, book: &Book) -> Result<Posts, StoreError> {
+    fn postings_of(&self, book: &ReadBook) -> Result<Posts, StoreError> {
         let readable = |(number, bytes): &&(u16, Vec<u8>)| {
             let recipe = self
                 .recipes
@@ -411,7 +411,7 @@ impl<'a> ClusterVerification<'a> {
     }
 
     /// What refers to a book, if its library is known, but for its postings.
-    fn all_references(&self, book: &Book) -> Result<BTreeSet<Reference>, StoreError> {
+    fn all_references(&self, book: &ReadBook) -> Result<BTreeSet<Reference>, StoreError> {
         let library = self.shared.library(&book.record.key.library)?;
         Ok(library
             .map(|library| self.references(library, book))
@@ -419,8 +419,8 @@ impl<'a> ClusterVerification<'a> {
     }
 
     /// What refers to a book of this library, but for its postings.
-    fn references(&self, library: u32, book: &Book) -> BTreeSet<Reference> {
-        let Book { number, record, .. } = book;
+    fn references(&self, library: u32, book: &ReadBook) -> BTreeSet<Reference> {
+        let ReadBook { number, record, .. } = book;
         let (keys, shard) = (&self.shared.keys, shard_of_key(&record.key));
         let mut all = BTreeSet::from([(keys.ids(shard, library), member(&record.key, *number))]);
         let in_terms = [library.to_be_bytes(), number.0.to_be_bytes()].concat();

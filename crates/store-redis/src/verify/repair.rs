@@ -7,8 +7,8 @@ use super::super::Shared;
 use super::super::buckets::Posts;
 use super::super::command::Command;
 use super::super::intent::read_member;
-use super::super::keys::{Name, split};
-use super::{Book, ClusterVerification, Reference};
+use super::super::keys::{KeyName, split};
+use super::{ClusterVerification, ReadBook, Reference};
 use lapidary_store::{BookNo, StoreError};
 
 /// A generation after all others.
@@ -61,7 +61,7 @@ impl ClusterVerification<'_> {
             .map(|locked| locked.generation);
         let Some(generation) = generation else {
             // It cannot be locked before its id is there, nor changed by others.
-            let is_id = |((key, _), _): &&(Reference, bool)| matches!(self.shared.keys.read(key), Some(Name::Shard(_, name)) if name.starts_with("ids:"));
+            let is_id = |((key, _), _): &&(Reference, bool)| matches!(self.shared.keys.read(key), Some(KeyName::Shard(_, name)) if name.starts_with("ids:"));
             let ids: Vec<(Reference, bool)> = wrong.iter().filter(is_id).cloned().collect();
             if locked.is_empty() && !ids.is_empty() {
                 self.write(number, Some(&book), &ids, 0)?;
@@ -83,7 +83,7 @@ impl ClusterVerification<'_> {
     fn write(
         &self,
         number: BookNo,
-        book: Option<&Book>,
+        book: Option<&ReadBook>,
         wrong: &[(Reference, bool)],
         generation: i64,
     ) -> Result<(), StoreError> {
@@ -92,7 +92,7 @@ impl ClusterVerification<'_> {
         for (reference, is_needed) in wrong {
             let (key, field) = reference.clone();
             match self.shared.keys.read(&key) {
-                Some(Name::PackedBucket(..) | Name::Digest(_)) => {
+                Some(KeyName::PackedBucket(..) | KeyName::Digest(_)) => {
                     let posts = if self.needs(book, reference)? {
                         &mut added
                     } else {
@@ -100,11 +100,13 @@ impl ClusterVerification<'_> {
                     };
                     posts.entry(key).or_default().insert(field);
                 }
-                Some(Name::Shard(_, "books")) if *is_needed => {
+                Some(KeyName::Shard(_, "books")) if *is_needed => {
                     commands.push(Command::new("ZADD", &key, (split(number).1, field)));
                 }
-                Some(Name::Shard(_, "books")) => commands.push(Command::new("ZREM", &key, field)),
-                Some(Name::Book(..)) => commands.push(Command::bare("UNLINK", &key)),
+                Some(KeyName::Shard(_, "books")) => {
+                    commands.push(Command::new("ZREM", &key, field));
+                }
+                Some(KeyName::Book(..)) => commands.push(Command::bare("UNLINK", &key)),
                 _ if self.needs(book, reference)? => {
                     commands.push(Command::new("ZADD", &key, (0, field)));
                 }

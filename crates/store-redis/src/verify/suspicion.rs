@@ -9,8 +9,8 @@ use lapidary_gems::Gem;
 use super::super::buckets::{PackedBucket, gem_in, posting};
 use super::super::command::Command;
 use super::super::error::answer;
-use super::super::keys::{BookState, Name, split};
-use super::{Book, ClusterVerification, Reference, being_changed, is_there, lookup};
+use super::super::keys::{BookState, KeyName, split};
+use super::{ClusterVerification, ReadBook, Reference, being_changed, is_there, lookup};
 use lapidary_store::recipes::KnownRecipe;
 use lapidary_store::{BookNo, StoreError};
 
@@ -112,7 +112,7 @@ impl ClusterVerification<'_> {
     fn judge(
         &self,
         number: BookNo,
-        book: Option<&Book>,
+        book: Option<&ReadBook>,
         doubt: &Suspicion,
     ) -> Result<Option<Wrong>, StoreError> {
         let (shard, within) = split(number);
@@ -165,7 +165,7 @@ impl ClusterVerification<'_> {
     /// Whether a book, or nothing, needs a reference.
     pub(super) fn needs(
         &self,
-        book: Option<&Book>,
+        book: Option<&ReadBook>,
         (key, field): &Reference,
     ) -> Result<bool, StoreError> {
         let Some(book) = book else { return Ok(false) };
@@ -183,7 +183,7 @@ impl ClusterVerification<'_> {
 
     fn has(&self, reference: &Reference) -> Result<bool, StoreError> {
         let (key, field) = reference;
-        let Some(Name::PackedBucket(recipe, _)) = self.shared.keys.read(key) else {
+        let Some(KeyName::PackedBucket(recipe, _)) = self.shared.keys.read(key) else {
             return Ok(is_there(&self.shared.read_one(lookup(reference))?));
         };
         let Some(recipe) = self.recipes.numbered(recipe) else {
@@ -205,7 +205,7 @@ impl ClusterVerification<'_> {
     fn said(
         &self,
         number: BookNo,
-        book: Option<&Book>,
+        book: Option<&ReadBook>,
         (key, field): &Reference,
         is_needed: bool,
     ) -> String {
@@ -217,7 +217,7 @@ impl ClusterVerification<'_> {
         let needless = |what: &str| format!("there is {what} for {name}, which should have none");
         let say = |what: &str, it: &str| if is_needed { lacks(what) } else { needless(it) };
         match self.shared.keys.read(key) {
-            Some(Name::PackedBucket(recipe, bucket)) => {
+            Some(KeyName::PackedBucket(recipe, bucket)) => {
                 let recipe = self.recipes.numbered(recipe);
                 let gem = recipe.and_then(|recipe| {
                     Some(recipe.shown(gem_of(recipe, bucket, field)?).to_string())
@@ -233,8 +233,8 @@ impl ClusterVerification<'_> {
                     format!("{name} should have no posting of gem {gem} ({recipe})")
                 }
             }
-            Some(Name::Digest(_)) => say("the digest of its text", "a digest"),
-            Some(Name::Shard(_, name)) if name.starts_with("ids:") => say("its id", "an id"),
+            Some(KeyName::Digest(_)) => say("the digest of its text", "a digest"),
+            Some(KeyName::Shard(_, name)) if name.starts_with("ids:") => say("its id", "an id"),
             _ => say("a word of its title, authors or ids", "a word"),
         }
     }

@@ -39,7 +39,7 @@ pub(super) enum Absent {
 
 /// What a folder contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Content {
+enum FolderContent {
     /// Nothing, or it does not exist.
     Nothing,
     /// A catalogue whose creation was interrupted.
@@ -50,7 +50,7 @@ enum Content {
 
 pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStore, StoreError> {
     let (content, lock) = enter(dir, absent)?;
-    let is_new = content != Content::Catalogue;
+    let is_new = content != FolderContent::Catalogue;
     if is_new && absent == Absent::Refuse {
         return Err(StoreError::Missing(show(dir)));
     }
@@ -70,7 +70,7 @@ pub(super) fn open(dir: &Path, absent: Absent, cache: usize) -> Result<RocksStor
 }
 
 /// Locks a folder, which is made if it may be, and looks what is in it.
-fn enter(dir: &Path, absent: Absent) -> Result<(Content, File), StoreError> {
+fn enter(dir: &Path, absent: Absent) -> Result<(FolderContent, File), StoreError> {
     if !is_empty(dir)? {
         if !is_ours(dir)? {
             return Err(StoreError::Foreign(show(dir)));
@@ -82,7 +82,7 @@ fn enter(dir: &Path, absent: Absent) -> Result<(Content, File), StoreError> {
         return Err(StoreError::Missing(show(dir)));
     }
     make_folder(dir).map_err(|e| from_io(dir, &e))?;
-    Ok((Content::Nothing, lock(dir)?))
+    Ok((FolderContent::Nothing, lock(dir)?))
 }
 
 /// Creates a store on an opened database. Its recipes and owners are not loaded yet.
@@ -207,14 +207,14 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
 }
 
 /// Determines the content of a locked folder. Changes nothing, so a folder of another version is left as it is.
-fn content(dir: &Path) -> Result<Content, StoreError> {
+fn content(dir: &Path) -> Result<FolderContent, StoreError> {
     if !version::is_there(dir)? {
         // The version is the first thing written to a table. Tables without a version mean that `RocksDB` has lost
         // its list of tables. If it started over, it would delete them all.
         return if has_tables(dir)? {
             Err(damaged(dir, "the list of its files is lost"))
         } else {
-            Ok(Content::Unfinished)
+            Ok(FolderContent::Unfinished)
         };
     }
     let families = DB::list_cf(&Options::default(), dir).map_err(|e| from_rocksdb(dir, &e))?;
@@ -226,7 +226,7 @@ fn content(dir: &Path) -> Result<Content, StoreError> {
             ));
         }
     }
-    Ok(Content::Catalogue)
+    Ok(FolderContent::Catalogue)
 }
 
 /// Whether there are table files.

@@ -50,8 +50,8 @@ impl Owners {
     }
 
     /// Looks up the owners of books that are mostly in ascending order.
-    pub(super) fn walk(&self) -> Walk<'_> {
-        Walk {
+    pub(super) fn walk(&self) -> OwnerWalk<'_> {
+        OwnerWalk {
             owners: self,
             run: self.run(BookNo(0)),
         }
@@ -216,12 +216,12 @@ struct OwnedRun {
 }
 
 /// Looks up owners one after another.
-pub(super) struct Walk<'a> {
+pub(super) struct OwnerWalk<'a> {
     owners: &'a Owners,
     run: OwnedRun,
 }
 
-impl Walk<'_> {
+impl OwnerWalk<'_> {
     pub(super) fn of(&mut self, book: BookNo) -> LibraryNo {
         if book < self.run.start || self.run.end.is_some_and(|end| book >= end) {
             self.run = self.owners.run(book);

@@ -20,9 +20,9 @@ static HELPERS: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
 /// Number of reads in progress.
 static READING: AtomicUsize = AtomicUsize::new(0);
 
-struct Reading;
+struct ReadInProgress;
 
-impl Drop for Reading {
+impl Drop for ReadInProgress {
     fn drop(&mut self) {
         READING.fetch_sub(1, Ordering::Relaxed);
     }
@@ -35,7 +35,7 @@ pub(super) fn read<K: Sync, V: Send, E: Send>(
     read: impl Fn(&[K]) -> Result<Vec<V>, E> + Sync,
 ) -> Result<Vec<V>, E> {
     let others = READING.fetch_add(1, Ordering::Relaxed);
-    let _reading = Reading;
+    let _reading = ReadInProgress;
     let parts = PROCESSORS
         .saturating_sub(others)
         .min(keys.len() / LEAST_KEYS);

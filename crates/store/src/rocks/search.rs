@@ -94,22 +94,22 @@ pub(super) fn search(
     let mut books = Vec::new();
     loop {
         match join.next(at)? {
-            Step::Found(_) if books.len() == search.limit => {
+            SearchStep::Found(_) if books.len() == search.limit => {
                 let next = books.last().map(|last: &TermPlace| TermPlace {
                     book: BookNo(last.book.0 + 1),
                     ..*last
                 });
                 return join.page(&books, next.unwrap_or(at));
             }
-            Step::Found(place) => {
+            SearchStep::Found(place) => {
                 books.push(place);
                 at = TermPlace {
                     book: BookNo(place.book.0 + 1),
                     ..place
                 };
             }
-            Step::Tired(place) => return join.page(&books, place),
-            Step::End => {
+            SearchStep::Tired(place) => return join.page(&books, place),
+            SearchStep::End => {
                 return Ok(Found {
                     books: numbers(&books),
                     next: None,
@@ -147,7 +147,7 @@ impl<'a> TermList<'a> {
 }
 
 /// The outcome of looking for the next book.
-enum Step {
+enum SearchStep {
     /// The next book is here.
     Found(TermPlace),
     /// The work is used up; the next book is here or later.
@@ -167,9 +167,9 @@ struct Join<'a> {
 
 impl Join<'_> {
     /// Looks for the next book from a place on.
-    fn next(&mut self, from: TermPlace) -> Result<Step, StoreError> {
+    fn next(&mut self, from: TermPlace) -> Result<SearchStep, StoreError> {
         let Some(mut at) = self.permitted(from) else {
-            return Ok(Step::End);
+            return Ok(SearchStep::End);
         };
         let mut agreeing = 0;
         for list in (0..self.lists.len()).cycle() {
@@ -177,22 +177,22 @@ impl Join<'_> {
                 break;
             }
             if self.left == 0 {
-                return Ok(Step::Tired(at));
+                return Ok(SearchStep::Tired(at));
             }
             let Some(reached) = self.advance(list, at)? else {
-                return Ok(Step::End);
+                return Ok(SearchStep::End);
             };
             if reached == at {
                 agreeing += 1;
                 continue;
             }
             let Some(next) = self.permitted(reached) else {
-                return Ok(Step::End);
+                return Ok(SearchStep::End);
             };
             agreeing = usize::from(next == reached);
             at = next;
         }
-        Ok(Step::Found(at))
+        Ok(SearchStep::Found(at))
     }
 
     /// The first place from this one on in a library that is searched.

@@ -114,14 +114,14 @@ pub(super) enum FillRule {
 
 /// Part of a page.
 #[derive(Debug)]
-pub(super) struct Area {
+pub(super) struct PageArea {
     pub(super) bounds: Bounds,
     /// The lines around it. If there are none, the box is all of it.
     outline: Vec<Vec<Point>>,
     rule: FillRule,
 }
 
-impl Area {
+impl PageArea {
     pub(super) fn of_box(bounds: Bounds) -> Self {
         Self {
             bounds,
@@ -266,7 +266,7 @@ impl Path {
     }
 
     /// What is inside of it; nothing if it has no points.
-    pub(super) fn area(self, rule: FillRule) -> Option<Area> {
+    pub(super) fn area(self, rule: FillRule) -> Option<PageArea> {
         let half = if let FillRule::Line(half) = rule {
             half
         } else {
@@ -278,7 +278,7 @@ impl Path {
         } else {
             self.lines
         };
-        Some(Area {
+        Some(PageArea {
             bounds,
             outline,
             rule,
@@ -297,7 +297,7 @@ pub(super) struct Clip {
 
 #[derive(Debug)]
 struct Shapes {
-    area: Area,
+    area: PageArea,
     outer: Option<Rc<Shapes>>,
     count: usize,
 }
@@ -309,7 +309,7 @@ impl Clip {
         is_exact: true,
     };
 
-    pub(super) fn add(&mut self, area: Area) {
+    pub(super) fn add(&mut self, area: PageArea) {
         self.bounds = self.bounds.within(&area.bounds);
         if area.outline.is_empty() {
             return;

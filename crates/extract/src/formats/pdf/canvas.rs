@@ -7,13 +7,13 @@ use hashbrown::HashMap;
 use pdf_extract::content::Operation;
 use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream};
 
-use super::area::{Area, Bounds, Clip, FillRule, Matrix, Path};
+use super::area::{Bounds, Clip, FillRule, Matrix, PageArea, Path};
 use super::colour::{Blend, PdfPaint, Space};
 use super::fonts::resolve;
 use super::layers::PdfLayers;
 use super::mend::sub_dictionary;
 use super::picture::{self, PictureLook};
-use super::scene::{Measured, Metrics, Painted, Scene, Stencil, TextStyle};
+use super::scene::{FontMetrics, Measured, Painted, Scene, Stencil, TextStyle};
 
 /// The maximum number of points in the paths of a page with text.
 const MOST_POINTS: usize = 2_000_000;
@@ -212,7 +212,7 @@ impl Canvas {
         {
             self.state
                 .clip
-                .add(Area::of_square(&self.state.matrix, bounds));
+                .add(PageArea::of_square(&self.state.matrix, bounds));
         }
         if form.has(b"Group") {
             self.state.group *= self.state.fill.alpha;
@@ -311,7 +311,7 @@ impl Canvas {
     }
 
     fn paint_shading(&mut self, document: &Document, operands: &[Object], names: &Names) {
-        let area = Area::of_box(self.state.clip.bounds);
+        let area = PageArea::of_box(self.state.clip.bounds);
         let shading = operands
             .first()
             .and_then(|name| names.shadings.get(name.as_name().ok()?).ok());
@@ -447,7 +447,7 @@ impl Canvas {
             from: (0.0, 0.0),
             to: (1.0, 1.0),
         };
-        let area = Area::of_square(&self.state.matrix, unit);
+        let area = PageArea::of_square(&self.state.matrix, unit);
         self.paint(
             area,
             paint,
@@ -458,7 +458,14 @@ impl Canvas {
         self.is_changed = true;
     }
 
-    fn paint(&mut self, area: Area, paint: PdfPaint, alpha: f32, is_picture: bool, covers: bool) {
+    fn paint(
+        &mut self,
+        area: PageArea,
+        paint: PdfPaint,
+        alpha: f32,
+        is_picture: bool,
+        covers: bool,
+    ) {
         let state = &self.state;
         let is_simple = state.blend == Blend::Normal && !state.is_masked && state.clip.is_exact;
         let is_lost = matches!(paint, PdfPaint::Colour(colour) if state.blend.ignores(colour));
@@ -489,7 +496,7 @@ impl Canvas {
     }
 
     /// Strings are shown, in letters of which the widths are known or not.
-    pub(super) fn show(&mut self, strings: usize, metrics: Metrics) {
+    pub(super) fn show(&mut self, strings: usize, metrics: FontMetrics) {
         if self.is_changed || !metrics.has_widths {
             let style = self.style(metrics);
             self.scene.style(style);
@@ -499,7 +506,7 @@ impl Canvas {
         self.scene.strings += strings;
     }
 
-    fn style(&mut self, metrics: Metrics) -> TextStyle {
+    fn style(&mut self, metrics: FontMetrics) -> TextStyle {
         let clips = (4..=7).contains(&self.state.mode);
         let stencil = clips.then(|| {
             self.stencil

@@ -17,7 +17,7 @@ pub(super) struct Eye<'a> {
     /// Whether the unseen text is that of a picture.
     reads_pictures: bool,
     pub(super) hidden: HiddenWords,
-    tally: Tally,
+    tally: LetterCounts,
     /// How many strings were shown, and the number of the style of the last one.
     strings: usize,
     style: usize,
@@ -31,7 +31,7 @@ pub(super) struct Eye<'a> {
 
 /// The letters of a page.
 #[derive(Default)]
-struct Tally {
+struct LetterCounts {
     seen: usize,
     of_picture: usize,
     on_picture: usize,
@@ -46,7 +46,7 @@ impl<'a> Eye<'a> {
             text: PlainTextOutput::new(text),
             reads_pictures,
             hidden: HiddenWords::default(),
-            tally: Tally::default(),
+            tally: LetterCounts::default(),
             strings: 0,
             style: 0,
             last: None,
@@ -59,7 +59,7 @@ impl<'a> Eye<'a> {
     /// Whether the unseen text is that of a picture: a scan whose text was recognised. It covers most of that text, or
     /// nothing else is on the page; and it does not break up a text that is seen.
     pub(super) fn saw_scan(&self) -> bool {
-        let Tally {
+        let LetterCounts {
             seen,
             of_picture,
             on_picture,

@@ -12,7 +12,7 @@ use read_fonts::tables::cmap::{CmapIterLimits, PlatformId};
 use read_fonts::{FontRef, TableProvider as _};
 
 use super::cmap::{CMap, Codes, encoding, to_unicode};
-use super::scene::Metrics;
+use super::scene::FontMetrics;
 
 /// The object that a reference points to.
 pub(super) fn resolve<'a>(document: &'a Document, object: &'a Object) -> &'a Object {
@@ -53,7 +53,7 @@ pub(super) struct Font {
     /// For a composite font: how its codes are separated; empty for single-byte codes.
     codes: Vec<Codes>,
     characters: Characters,
-    metrics: Metrics,
+    metrics: FontMetrics,
 }
 
 /// Which characters codes stand for.
@@ -131,7 +131,7 @@ impl InUse {
     }
 
     /// What is known of where the characters of a string are.
-    pub(super) fn metrics(&self) -> Metrics {
+    pub(super) fn metrics(&self) -> FontMetrics {
         self.font.metrics
     }
 
@@ -182,7 +182,7 @@ impl Font {
             dictionary,
             codes: Vec::new(),
             characters: map.unwrap_or(Characters::AsIs),
-            metrics: Metrics {
+            metrics: FontMetrics {
                 has_widths: is_usual,
                 has_size: is_usual,
                 is_vertical: false,
@@ -239,7 +239,7 @@ impl Font {
             dictionary,
             codes,
             characters,
-            metrics: Metrics {
+            metrics: FontMetrics {
                 has_widths: has_widths && !is_vertical,
                 has_size: true,
                 is_vertical,

@@ -46,12 +46,12 @@ pub(super) fn sub_dictionary(
 }
 
 /// What is read of a document once for all pages.
-pub(super) struct Shared {
+pub(super) struct DocumentParts {
     fonts: HashMap<ObjectId, Rc<Font>>,
     layers: Rc<PdfLayers>,
 }
 
-impl Shared {
+impl DocumentParts {
     pub(super) fn of(document: &Document) -> Self {
         Self {
             fonts: HashMap::new(),
@@ -79,7 +79,7 @@ impl Shared {
 /// A page being rewritten.
 pub(super) struct Mended<'a> {
     document: &'a mut Document,
-    shared: &'a mut Shared,
+    shared: &'a mut DocumentParts,
     in_use: Vec<InUse>,
     /// The index in `in_use` of each font.
     known: HashMap<ObjectId, usize>,
@@ -99,7 +99,7 @@ impl<'a> Mended<'a> {
     /// Replaces the original page until this is dropped.
     pub(super) fn page(
         document: &'a mut Document,
-        shared: &'a mut Shared,
+        shared: &'a mut DocumentParts,
         page: ObjectId,
         room: u64,
     ) -> Result<Self, Unread> {

@@ -19,7 +19,7 @@ use lapidary_gems::LineBreaks;
 use pdf_extract::{Dictionary, Document, Object, ObjectId, decode_text_string, output_doc_page};
 
 use self::eye::Eye;
-use self::mend::{Mended, Shared, Unread};
+use self::mend::{DocumentParts, Mended, Unread};
 use super::{BookFile, FormatReader, FormatSign, FormatSpec};
 use crate::limits::{Budget, Limit};
 use crate::prose::phrase;
@@ -49,7 +49,7 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
     let (room, met) = budget.room();
     let numbers = document.get_pages();
     let (mut pages, mut lost, mut size) = (Vec::new(), Vec::new(), 0);
-    let (mut shared, mut hidden) = (Shared::of(&document), HiddenWords::default());
+    let (mut shared, mut hidden) = (DocumentParts::of(&document), HiddenWords::default());
     for (&number, &id) in &numbers {
         let page = match page(&mut document, &mut shared, number, id, room) {
             Ok((page, hidden_there)) => {
@@ -116,7 +116,7 @@ fn text(pages: &[String]) -> String {
 /// page is lost.
 fn page(
     document: &mut Document,
-    shared: &mut Shared,
+    shared: &mut DocumentParts,
     number: u32,
     id: ObjectId,
     room: u64,

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use hashbrown::HashMap;
 
-use super::area::{Area, Bounds, Clip, Matrix, Point};
+use super::area::{Bounds, Clip, Matrix, PageArea, Point};
 use super::colour::{Blend, Colour, PdfPaint, WHITE, is_lost_on};
 use crate::hidden::Hiding;
 
@@ -27,7 +27,7 @@ const OPAQUE: f32 = 0.98;
 /// A shape or a picture on the page.
 #[derive(Debug)]
 pub(super) struct Painted {
-    pub(super) area: Area,
+    pub(super) area: PageArea,
     pub(super) clip: Clip,
     pub(super) paint: PdfPaint,
     pub(super) alpha: f32,
@@ -107,7 +107,7 @@ pub(super) enum Measured {
 
 /// What is known of the letters of a font.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Metrics {
+pub(super) struct FontMetrics {
     pub(super) has_widths: bool,
     /// Whether they are about as high as their size says.
     pub(super) has_size: bool,
@@ -128,7 +128,7 @@ pub(super) struct TextStyle {
     /// How many shapes were painted before.
     pub(super) painted: usize,
     pub(super) measured: Measured,
-    pub(super) metrics: Metrics,
+    pub(super) metrics: FontMetrics,
 }
 
 /// A letter on the page.
