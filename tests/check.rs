@@ -314,7 +314,8 @@ fn hardened_catalogue() -> (TempDir, Catalogue) {
     let catalogue = Catalogue::open_or_create(folder.path()).expect("a catalogue");
     catalogue
         .by(Actor::Local)
-        .ensure_recipes(&[Recipe::hardened()])
+        .recipes()
+        .ensure(&[Recipe::hardened()])
         .expect("a recipe");
     (folder, catalogue)
 }

@@ -268,7 +268,7 @@ fn agree(texts: &BTreeMap<String, String>) {
     let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
     let editor = catalogue.by(Actor::Local);
     let recipes = [Recipe::hardened(), Recipe::released()];
-    editor.ensure_recipes(&recipes).expect("new recipes");
+    editor.recipes().ensure(&recipes).expect("new recipes");
     for (id, text) in texts {
         let key = BookKey {
             library: "l".parse().expect("a name"),

@@ -305,7 +305,8 @@ fn a_server_killed_under_load_loses_nothing_it_acknowledged() {
         let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
         catalogue
             .by(Actor::Local)
-            .ensure_recipes(&[Recipe::documented()])
+            .recipes()
+            .ensure(&[Recipe::documented()])
             .expect("a recipe");
     }
     for round in 0..kills() {
@@ -572,10 +573,14 @@ fn administered_in_step(catalogue: &Catalogue) -> BTreeSet<String> {
         .expect("they can be read")
         .into_iter();
     let allowed = allowed.map(|list| ("allow".to_owned(), list.name.to_string()));
-    let webhooks = catalogue.webhooks().expect("they can be read").into_iter();
+    let webhooks = catalogue
+        .webhooks()
+        .all()
+        .expect("they can be read")
+        .into_iter();
     let webhooks = webhooks.map(|webhook| ("webhook".to_owned(), webhook.library.to_string()));
     assert_eq!(allowed.chain(webhooks).collect::<BTreeSet<_>>(), settings);
-    let jobs = catalogue.jobs().expect("they can be read");
+    let jobs = catalogue.jobs().all().expect("they can be read");
     // Old jobs are deleted when there are many.
     assert!(
         jobs.iter().all(|job| started.contains(&job.id)) && jobs.len() >= started.len().min(100)

@@ -1429,7 +1429,8 @@ fn books_are_added_while_a_change_of_the_recipes_waits_for_one() {
         let change = scope.spawn(|| {
             catalogue
                 .by(Actor::Local)
-                .ensure_recipes(&[Recipe::documented()])
+                .recipes()
+                .ensure(&[Recipe::documented()])
                 .unwrap()
         });
         // It waits by now, unless this machine is very slow. Then the test proves nothing.

@@ -8,6 +8,7 @@ use lapidary_catalogue::api::{Added, Amendment, Decides, NewKey, Report};
 use lapidary_catalogue::permission::Role;
 use lapidary_catalogue::{
     Allowable, BookGems, Catalogue, CatalogueError, CheckOptions, Content, Editor, NewEntry, Query,
+    import,
 };
 use lapidary_gems::{Recipe, WrittenGem};
 use lapidary_store::{Actor, BookKey, Rights, StoreError, UNWATCHED};
@@ -66,7 +67,8 @@ impl Market {
         let folder = Folder::new();
         let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
         let boss = catalogue.by(Actor::Local);
-        boss.ensure_recipes(&[Recipe::hardened(), Recipe::released(), Recipe::documented()])
+        boss.recipes()
+            .ensure(&[Recipe::hardened(), Recipe::released(), Recipe::documented()])
             .expect("recipes");
         for number in 0..4 {
             for (kind, text) in [("novel", novel(number)), ("story", story(number))] {
@@ -408,6 +410,7 @@ fn distrust_survives_export_and_import() {
     let mut export = Vec::new();
     market
         .catalogue
+        .transfer()
         .export(&mut export, UNWATCHED)
         .expect("exported");
     let verdict = |catalogue: &Catalogue| {
@@ -425,7 +428,7 @@ fn distrust_survives_export_and_import() {
             .map(|listed| listed.trusted)
     };
     let new = market.folder.path("new");
-    Catalogue::import(&new, &mut export.as_slice(), UNWATCHED).expect("imported");
+    import(&new, &mut export.as_slice(), UNWATCHED).expect("imported");
     let new = Catalogue::open(&new).expect("a catalogue");
     assert_eq!(
         (verdict(&new), trusted(&new, "rival")),
@@ -433,7 +436,9 @@ fn distrust_survives_export_and_import() {
     );
     assert_eq!(trusted(&new, "others"), Some(true));
     let mut again = Vec::new();
-    new.export(&mut again, UNWATCHED).expect("exported");
+    new.transfer()
+        .export(&mut again, UNWATCHED)
+        .expect("exported");
     assert!(again == export);
     // Into a catalogue with books.
     let other = Catalogue::open_or_create(&market.folder.path("other")).expect("a catalogue");
@@ -449,6 +454,7 @@ fn distrust_survives_export_and_import() {
         .set_trust(&mine, false)
         .expect("distrusted");
     other
+        .transfer()
         .import_more(&mut export.as_slice(), UNWATCHED)
         .expect("imported");
     assert_eq!(
@@ -458,6 +464,7 @@ fn distrust_survives_export_and_import() {
     // An administrator who said that it is trusted knows better.
     boss.libraries().set_trust(&rival, true).expect("trusted");
     other
+        .transfer()
         .import_more(&mut export.as_slice(), UNWATCHED)
         .expect("imported");
     assert_eq!(

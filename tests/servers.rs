@@ -220,7 +220,7 @@ fn a_slow_check_holds_up_no_other_gate_and_misses_no_new_twin() {
                 .books()
                 .prepare(
                     book(&name("slow"), texts, true),
-                    &editor.ensure_recipes(&[]).unwrap(),
+                    &editor.recipes().ensure(&[]).unwrap(),
                 )
                 .unwrap();
             stop.at(call, but);

@@ -214,7 +214,8 @@ fn what_happened_is_in_the_metrics() {
         let catalogue = Catalogue::open_or_create(&folder.data()).expect("a catalogue");
         catalogue
             .by(Actor::Local)
-            .ensure_recipes(&[Recipe::documented()])
+            .recipes()
+            .ensure(&[Recipe::documented()])
             .expect("a recipe");
     }
     let server = Server::start(&folder.data(), &[]);

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use indicatif::HumanBytes;
-use lapidary_catalogue::Catalogue;
 use lapidary_catalogue::api::{BackedUp, JobResult, Task};
+use lapidary_catalogue::{Catalogue, restore};
 use lapidary_common::count::count;
 
 use super::arguments::Target;
@@ -93,7 +93,7 @@ impl RestoreArgs {
             bar.set_position(done);
             Ok(())
         };
-        let number = Catalogue::restore(&self.from, &self.data, self.backup, &watch)?;
+        let number = restore(&self.from, &self.data, self.backup, &watch)?;
         bar.finish_and_clear();
         let books = Catalogue::open(&self.data)?.stats()?.books;
         writeln!(

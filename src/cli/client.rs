@@ -90,7 +90,7 @@ impl CatalogueClient {
         match self {
             Self::Local(catalogue) => {
                 let editor = catalogue.by(Actor::Local);
-                editor.ensure_recipes(std::slice::from_ref(recipe))?;
+                editor.recipes().ensure(std::slice::from_ref(recipe))?;
                 Ok(())
             }
             Self::Remote(server) => server.add_recipe(recipe),
@@ -101,7 +101,7 @@ impl CatalogueClient {
     pub(super) fn recut(&self, key: &BookKey, text: &str) -> Result<(), Failure> {
         match self {
             Self::Local(catalogue) => {
-                catalogue.by(Actor::Local).recut(key, text)?;
+                catalogue.by(Actor::Local).jobs().recut(key, text)?;
                 Ok(())
             }
             Self::Remote(server) => server.recut(key, text),
@@ -112,7 +112,7 @@ impl CatalogueClient {
     pub(super) fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<(), Failure> {
         match self {
             Self::Local(catalogue) => {
-                catalogue.export(out, watch)?;
+                catalogue.transfer().export(out, watch)?;
                 Ok(())
             }
             Self::Remote(server) => server.export(out),
@@ -122,7 +122,7 @@ impl CatalogueClient {
     /// Stops the jobs that this process runs for the catalogue. An unfinished job resumes later.
     pub(super) fn settle(&self) {
         if let Self::Local(catalogue) = self {
-            catalogue.stop_jobs();
+            catalogue.jobs().stop();
         }
     }
 }

@@ -59,7 +59,9 @@ impl CopyArgs {
             gems,
             storing,
             verifying,
-        } = from.copy_to(&to, names.each_ref().map(String::as_str), &watch)?;
+        } = from
+            .copying()
+            .run(&to.copying(), names.each_ref().map(String::as_str), &watch)?;
         bar.finish_and_clear();
         let mut said = vec![format!("{} copied", count(copied, "book", "books"))];
         said.extend((kept > 0).then(|| format!("{kept} there already")));
@@ -82,7 +84,7 @@ fn open_source(place: &CataloguePlace) -> Result<Catalogue, Failure> {
         CataloguePlace::Cluster(address) => Catalogue::open_cluster(address)?,
         CataloguePlace::Server(_) => return Err(not_a_server()),
     };
-    if catalogue.is_untouched()? {
+    if catalogue.copying().is_untouched()? {
         return Err(CatalogueError::from(StoreError::Missing(place.name())).into());
     }
     Ok(catalogue)

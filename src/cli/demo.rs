@@ -101,7 +101,7 @@ impl<'o, W: Write> Demo<'o, W> {
             Content::Gems(_) => (0, 0),
         });
         let (characters, bytes) = length.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let recipes = catalogue.by(Actor::Local).ensure_recipes(&[])?;
+        let recipes = catalogue.by(Actor::Local).recipes().ensure(&[])?;
         let start = Instant::now();
         let prepared = entries
             .into_iter()

@@ -206,7 +206,7 @@ impl DuplicatesArgs {
             .lexicon
             .recipe("--recipe", self.recipe.as_deref().unwrap_or("hardened"))?;
         let name = recipe.name().clone();
-        let recipes = catalogue.by(Actor::Local).ensure_recipes(&[recipe])?;
+        let recipes = catalogue.by(Actor::Local).recipes().ensure(&[recipe])?;
         let FileWalk { found, refused, .. } = self.input.walk(&self.paths, Usually::Books);
         for (path, why) in &refused {
             tell(format_args!("lapidary: {}: {why}", path.display()));

@@ -285,7 +285,7 @@ impl SourceArguments {
         };
         let catalogue = self.target.open_or_create()?;
         if let CatalogueClient::Local(catalogue) = &catalogue {
-            catalogue.by(Actor::Local).ensure_recipes(&[])?;
+            catalogue.by(Actor::Local).recipes().ensure(&[])?;
         }
         let set = catalogue.call::<PutSource>(self.name.clone(), definition)?;
         let what = if set.is_new { "added" } else { "replaced" };

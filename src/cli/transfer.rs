@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use lapidary_catalogue::Catalogue;
+use lapidary_catalogue::{Catalogue, import};
 use lapidary_common::count::count;
 
 use super::arguments::{CataloguePlace, Target};
@@ -116,10 +116,10 @@ impl ImportArgs {
             Ok(())
         };
         let books = match self.target.place()? {
-            CataloguePlace::Folder(folder) => Catalogue::import(&folder, &mut input, &watch)?,
-            CataloguePlace::Cluster(address) => {
-                Catalogue::open_cluster(&address)?.import_more(&mut input, &watch)?
-            }
+            CataloguePlace::Folder(folder) => import(&folder, &mut input, &watch)?,
+            CataloguePlace::Cluster(address) => Catalogue::open_cluster(&address)?
+                .transfer()
+                .import_more(&mut input, &watch)?,
             CataloguePlace::Server(url) => Remote::new(&url)?.import(&mut input)?,
         };
         bar.finish_and_clear();

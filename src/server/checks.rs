@@ -188,6 +188,7 @@ async fn check_by_gems(
     work(&state, move |catalogue| {
         let query = Query::Gems(listed(&sent.bytes)?.into());
         let recipes = catalogue
+            .recipes()
             .client_recipe()
             .map_or(Recipes::Usual, |recipe| Recipes::Named(vec![recipe]));
         let own = catalogue.own_libraries()?;

@@ -61,7 +61,7 @@ async fn export(request: HttpRequest, state: Data<ServerState>) -> Result<HttpRe
             catalogue: Arc::clone(&catalogue),
         };
         let mut out = io::BufWriter::with_capacity(PIECE, pieces);
-        match catalogue.export(&mut out, UNWATCHED) {
+        match catalogue.transfer().export(&mut out, UNWATCHED) {
             Ok(_) => done.store(true, Ordering::Relaxed),
             Err(error) => tracing::warn!("an export was aborted: {error}"),
         }

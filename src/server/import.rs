@@ -73,6 +73,7 @@ async fn import(
         };
         let taken = catalogue
             .by(actor)
+            .transfer()
             .import_into(&mut input, longest, UNWATCHED, &account);
         taken.map_err(|error| refused.take().unwrap_or_else(|| error.into()))
     });

@@ -197,7 +197,7 @@ impl Inside {
 
     /// The recipe that checks use by default, if its gems can be computed without the catalogue.
     pub(crate) fn portable_recipe(&self) -> Option<RecipeName> {
-        let recipe = self.state.catalogue.recipe(None).ok()?;
+        let recipe = self.state.catalogue.recipes().get(None).ok()?;
         Recipe::named(recipe.name().as_str(), None)
             .is_ok()
             .then(|| recipe.name().clone())
@@ -207,6 +207,7 @@ impl Inside {
     pub(crate) fn why_no_backups(&self) -> Option<ErrorCode> {
         self.state
             .catalogue
+            .jobs()
             .offers_backups()
             .err()
             .map(|error| error.code())

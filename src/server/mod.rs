@@ -74,7 +74,9 @@ use self::tls::Tls;
 use self::turns::Turns;
 use crate::console::{self, Console};
 use lapidary_catalogue::history::Recorder;
-use lapidary_catalogue::{Catalogue, CatalogueError, UnwrittenRevocation};
+use lapidary_catalogue::{
+    Catalogue, CatalogueError, UnwrittenRevocation, resume_jobs, start_webhooks,
+};
 use lapidary_extract::Limits;
 use lapidary_harvest::{KeyBounds, Schedule};
 use lapidary_store::Actor;
@@ -249,7 +251,7 @@ impl Server {
             return Err(ServerError::Open(address));
         }
         // A new catalogue gets its default recipe from the server, not from its first client.
-        catalogue.by(Actor::Local).ensure_recipes(&[])?;
+        catalogue.by(Actor::Local).recipes().ensure(&[])?;
         let min_free = settings.min_free.0;
         let health = Health::of(&catalogue, min_free);
         let access = Access::new(loopback, &settings.allowed_hosts, settings.keyless_rate);
@@ -331,8 +333,8 @@ impl Server {
         let _ = rayon::ThreadPoolBuilder::new()
             .start_handler(|_| turns::give_way())
             .build_global();
-        catalogue.resume_jobs();
-        catalogue.start_webhooks();
+        resume_jobs(&catalogue);
+        start_webhooks(&catalogue);
         catalogue.follow_others();
         // What is fetched may be no larger than what is sent.
         let limits = Limits {
@@ -381,7 +383,7 @@ impl Server {
         })?;
         let noted = settled.access.note_usage(&catalogue);
         let flushed = catalogue.flush();
-        catalogue.stop_jobs();
+        catalogue.jobs().stop();
         if settled.health.is_reopening() {
             // The catalogue could not be written, which is why it is reopened.
             return Ok(ServerEnd::Reopening(

@@ -74,13 +74,15 @@ async fn add(
         };
         let recipe = Recipe::named(&name, lexicon.as_ref())?;
         let is_new = catalogue
-            .recipe_list()?
+            .recipes()
+            .list()?
             .iter()
             .all(|known| known.recipe != *recipe.name());
-        catalogue.ensure_recipes(std::slice::from_ref(&recipe))?;
+        catalogue.recipes().ensure(std::slice::from_ref(&recipe))?;
         let is_it = |name: &RecipeName| name == recipe.name();
         let recipes = catalogue
-            .recipe_list()?
+            .recipes()
+            .list()?
             .into_iter()
             .filter(|known| is_it(&known.recipe))
             .collect();
@@ -108,6 +110,7 @@ async fn lexicon(name: Path<String>, state: Data<ServerState>) -> Result<HttpRes
         };
         Ok(Answer::text(
             catalogue
+                .recipes()
                 .lexicon(&name)
                 .ok_or_else(missing)?
                 .written()

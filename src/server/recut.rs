@@ -44,7 +44,7 @@ async fn recut(
         let (Whole { text, .. }, mut room) = raw.text()?;
         room.grow_for(Some(&text), catalogue)?;
         Answer::ok(&Recut {
-            added: catalogue.recut(&key, &text)?,
+            added: catalogue.jobs().recut(&key, &text)?,
         })
     })
     .await

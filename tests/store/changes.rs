@@ -262,7 +262,7 @@ fn a_book_put_in_undoes_no_amendment_made_meanwhile() {
             .books()
             .prepare(
                 entry,
-                &catalogue.by(Actor::Local).ensure_recipes(&[]).unwrap(),
+                &catalogue.by(Actor::Local).recipes().ensure(&[]).unwrap(),
             )
             .unwrap()
     };

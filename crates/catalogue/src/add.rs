@@ -51,7 +51,7 @@ impl Books<Editor<'_>> {
         let before = stored.as_ref().map(|stored| &stored.record);
         entry.condition.holds(&entry.key, before)?;
         let source = self.source(&entry, recipes, before)?;
-        let gated = source.gated(&entry, self.0.recipes())?;
+        let gated = source.gated(&entry, self.0.recipes().all())?;
         let hidden = HiddenText::of(&entry.hidden, source.text.original());
         let record = source.record(&entry, validity, before);
         let (outcome, mut book) = match stored {
@@ -94,7 +94,7 @@ impl Books<Editor<'_>> {
             Content::Text { text, clean } => {
                 let mut wanted = recipes.to_vec();
                 if let Some(before) = before {
-                    let known = self.0.recipes();
+                    let known = self.0.recipes().all();
                     wanted.extend(
                         known
                             .into_iter()
@@ -115,7 +115,7 @@ impl Books<Editor<'_>> {
                 })
             }
             Content::Gems(BookGems { recipe, gems }) => {
-                let recipe = self.0.recipe_named_or_of(recipe.as_ref(), gems)?;
+                let recipe = self.0.recipes().named_or_of(recipe.as_ref(), gems)?;
                 let bytes = gems.iter().flat_map(|&gem| Gem::from(gem).0.to_le_bytes());
                 Ok(BookSource {
                     content: &entry.content,
@@ -145,7 +145,7 @@ impl Books<Editor<'_>> {
             .collect();
         if let Some(before) = before.filter(|_| !entry.allow_empty) {
             // Fail early for this book alone. The store checks again when it writes.
-            before.not_emptied_by(&record, self.0.recipes().iter().map(Recipe::name))?;
+            before.not_emptied_by(&record, self.0.recipes().all().iter().map(Recipe::name))?;
         }
         if before.is_none_or(|before| !record.has_content_of(before)) {
             record.standing.quarantine = quarantine_of(&self.0, &record, &gems)?;
@@ -319,9 +319,9 @@ impl BookSource<'_> {
 impl Books<Editor<'_>> {
     /// Adds a book. A text gets gems of all recipes of the catalogue; a list of gems stays under its own recipe.
     pub fn add(&self, entry: NewEntry) -> Result<Added, CatalogueError> {
-        self.0.ensure_recipes(&[])?;
-        let _feed = self.0.feed();
-        let prepared = self.prepare(entry, &self.0.recipes())?;
+        self.0.recipes().ensure(&[])?;
+        let _feed = self.0.feeding.shared();
+        let prepared = self.prepare(entry, &self.0.recipes().all())?;
         self.land(prepared)
     }
 

@@ -211,7 +211,7 @@ impl AllowLists<Editor<'_>> {
     ) -> Result<BTreeMap<RecipeName, Vec<WrittenGem>>, CatalogueError> {
         match content {
             Content::Text { text, clean } => {
-                let recipes = self.0.ensure_recipes(&[])?;
+                let recipes = self.0.recipes().ensure(&[])?;
                 let text = Text::bounded(&text, clean)?;
                 // All that a check of this text may look up, not only what a book would have.
                 let gems = |recipe: &Recipe| {
@@ -228,7 +228,7 @@ impl AllowLists<Editor<'_>> {
                     .collect())
             }
             Content::Gems(BookGems { recipe, gems }) => {
-                let recipe = self.0.recipe_named_or_of(recipe.as_ref(), &gems)?;
+                let recipe = self.0.recipes().named_or_of(recipe.as_ref(), &gems)?;
                 let gems = distinct(&gems, &recipe)?
                     .into_iter()
                     .map(|gem| recipe.write(gem));

@@ -99,7 +99,8 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
     /// Estimates the most memory that adding a text takes, besides the text itself. The text may be part of a line of
     /// JSON.
     pub fn memory_to_add(&self, text: &[u8]) -> Result<usize, CatalogueError> {
-        let words = self.0.keeps_folds()? || self.0.recipes().iter().any(Recipe::is_signature);
+        let words =
+            self.0.keeps_folds()? || self.0.recipes().all().iter().any(Recipe::is_signature);
         Ok(memory_for(text, words))
     }
 

@@ -96,7 +96,8 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             .deciding_for(snapshot, options.own.clone())?;
         let chosen = self
             .0
-            .recipes_for(snapshot, &deciding, query.as_gems(), options)?;
+            .recipes()
+            .of_check(snapshot, &deciding, query.as_gems(), options)?;
         let asked = match query {
             Query::Text { text, clean } => {
                 let read =

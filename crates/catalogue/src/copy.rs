@@ -75,20 +75,24 @@ pub struct Copied {
     pub verifying: Duration,
 }
 
-impl Catalogue {
-    /// The catalogue, unless it is an unfinished copy.
-    pub(super) fn complete(self) -> Result<Self, CatalogueError> {
-        match self.origin()? {
-            Some(Origin {
-                from, end: None, ..
-            }) => Err(CatalogueError::UnfinishedCopy { from }),
-            _ => Ok(self),
-        }
+/// The catalogue, unless it is an unfinished copy.
+pub(super) fn complete(catalogue: Catalogue) -> Result<Catalogue, CatalogueError> {
+    match catalogue.copying().origin()? {
+        Some(Origin {
+            from, end: None, ..
+        }) => Err(CatalogueError::UnfinishedCopy { from }),
+        _ => Ok(catalogue),
     }
+}
 
+/// Copying a catalogue to another place ([`Catalogue::copying`]).
+#[derive(Debug, Clone)]
+pub struct Copying<C>(pub(super) C);
+
+impl Copying<&Catalogue> {
     /// Whether there has never been anything in the catalogue.
     pub fn is_untouched(&self) -> Result<bool, CatalogueError> {
-        Ok(self.store.last_audited()? == 0 && self.recipes().is_empty())
+        Ok(self.0.store.last_audited()? == 0 && self.0.recipes().all().is_empty())
     }
 
     /// Copies this catalogue to `to`: recipes, books, decisions, keys and settings, and jobs as a history. The audit log
@@ -98,7 +102,7 @@ impl Catalogue {
     /// # Errors
     /// [`StoreError::Occupied`] if `to` has something else, [`CatalogueError::CopyDiffers`] if the source changes faster
     /// than it can be copied, and the errors of both stores. The copy can be continued then.
-    pub fn copy_to(
+    pub fn run(
         &self,
         to: &Self,
         names: [&str; 2],
@@ -130,19 +134,19 @@ impl Catalogue {
         }
         let began = Instant::now();
         if filling {
-            to.store.finish_filling(watch)?;
+            to.0.store.finish_filling(watch)?;
         }
         done.storing += began.elapsed();
         let began = Instant::now();
-        let faults = to.administration(VERIFICATION)?.verify(watch)?;
+        let faults = to.0.administration(VERIFICATION)?.verify(watch)?;
         if !faults.is_empty() {
             return Err(CatalogueError::CopyDiffers(
                 faults.into_iter().take(NAMED).collect(),
             ));
         }
         done.verifying += began.elapsed();
-        to.end_interrupted()?;
-        let stats = to.stats()?;
+        to.0.jobs().end_interrupted()?;
+        let stats = to.0.stats()?;
         (done.books, done.gems) = (
             stats.books,
             stats.recipes.iter().map(|recipe| recipe.gems).sum(),
@@ -152,7 +156,7 @@ impl Catalogue {
     }
 
     fn origin(&self) -> Result<Option<Origin>, CatalogueError> {
-        let rows = self.store.table(Table::Copy)?;
+        let rows = self.0.store.table(Table::Copy)?;
         let read = rows
             .first()
             .map(|(_, value)| serde_json::from_slice(value))
@@ -165,7 +169,7 @@ impl Catalogue {
 
     /// Whether anything but a verification or a compaction is in the audit log after an entry.
     fn is_changed_since(&self, end: u64) -> Result<bool, CatalogueError> {
-        let entries = self.store.audit(AuditFrom::Behind(end), PAGE)?;
+        let entries = self.0.store.audit(AuditFrom::Behind(end), PAGE)?;
         let harmless = |entry: &AuditEntry| match &entry.action {
             Action::JobStarted { kind, .. } => ["verify", "compact"].contains(&kind.as_str()),
             _ => false,
@@ -180,7 +184,9 @@ impl Catalogue {
             .as_ref()
             .is_none_or(|origin| origin.end.is_none() && origin.filling);
         match origin {
-            None if !self.is_untouched()? => return Err(StoreError::Occupied(to.to_owned()).into()),
+            None if !self.is_untouched()? => {
+                return Err(StoreError::Occupied(to.to_owned()).into());
+            }
             Some(Origin {
                 from: of,
                 end: Some(end),
@@ -203,7 +209,7 @@ impl Catalogue {
             },
         );
         let (kind, name) = (Table::Copy.as_str().to_owned(), from.to_owned());
-        self.store.apply(
+        self.0.store.apply(
             &Actor::Local,
             &[mark],
             &[Action::Setting {
@@ -217,10 +223,11 @@ impl Catalogue {
 
     /// Notes that the copy is finished. Webhooks are told of nothing that happened before.
     fn finish(&self, from: &str, books: u64) -> Result<(), CatalogueError> {
-        self.store
+        self.0
+            .store
             .apply(&Actor::Local, &[], &[Action::Built { books }])?;
-        let end = self.store.last_audited()?;
-        let told = self.store.table(Table::Webhooks)?.into_iter();
+        let end = self.0.store.last_audited()?;
+        let told = self.0.store.table(Table::Webhooks)?.into_iter();
         let told = told.map(|(library, _)| put(Table::WebhookProgress, library, &end));
         let mark = put(
             Table::Copy,
@@ -231,13 +238,14 @@ impl Catalogue {
                 filling: false,
             },
         );
-        self.store
+        self.0
+            .store
             .apply(&Actor::Local, &told.chain([mark]).collect::<Vec<_>>(), &[])?;
-        self.flush()
+        self.0.flush()
     }
 
     fn match_recipes_of(&self, source: &Self) -> Result<(), CatalogueError> {
-        let (theirs, own) = (source.store.snapshot(), self.store.snapshot());
+        let (theirs, own) = (source.0.store.snapshot(), self.0.store.snapshot());
         if recipes(&*theirs) == recipes(&*own) {
             return Ok(());
         }
@@ -248,15 +256,18 @@ impl Catalogue {
             .filter(|name| theirs.is_ready(name))
             .cloned()
             .collect();
-        self.by(Actor::Local).match_recipes(&all, ready)
+        self.0
+            .by(Actor::Local)
+            .transfer()
+            .match_recipes(&all, ready)
     }
 
     /// Makes a table of `to` equal.
     fn copy_table(&self, to: &Self, table: Table) -> Result<(), CatalogueError> {
         let mut changes = Vec::new();
         for pair in pairs(
-            rows(&*self.store, table),
-            rows(&*to.store, table),
+            rows(&*self.0.store, table),
+            rows(&*to.0.store, table),
             |(key, _)| key.clone(),
         ) {
             let change = match pair? {
@@ -267,12 +278,12 @@ impl Catalogue {
             };
             changes.push(change);
             if changes.len() == PAGE {
-                to.store
+                to.0.store
                     .apply(&Actor::Local, &std::mem::take(&mut changes), &[])?;
             }
         }
         if !changes.is_empty() {
-            to.store.apply(&Actor::Local, &changes, &[])?;
+            to.0.store.apply(&Actor::Local, &changes, &[])?;
         }
         Ok(())
     }
@@ -285,29 +296,35 @@ impl Catalogue {
         done: &mut Copied,
         watch: Watch<'_>,
     ) -> Result<u64, CatalogueError> {
-        let (mine, theirs) = (self.store.snapshot(), to.store.snapshot());
+        let (mine, theirs) = (self.0.store.snapshot(), to.0.store.snapshot());
         let (total, mut equal, mut seen) = (books(&mine.libraries()?), 0, 0);
         let (mut stale, mut fresh): (Vec<BookKey>, Vec<Listed>) = (Vec::new(), Vec::new());
         let mut carry =
             |stale: &mut Vec<BookKey>, fresh: &mut Vec<Listed>| -> Result<(), CatalogueError> {
                 // Removed, and not replaced: a book that replaces a disabled one would be disabled.
-                let removed = to
-                    .store
-                    .remove(&Actor::Local, stale, &Condition::default())?;
+                let removed =
+                    to.0.store
+                        .remove(&Actor::Local, stale, &Condition::default())?;
                 let again = stale
                     .iter()
                     .filter(|key| fresh.iter().any(|(_, record)| record.key == **key))
                     .count() as u64;
                 let mut books: Vec<NewBook> = Vec::new();
                 for some in of_little_text(std::mem::take(fresh)) {
-                    books.extend(self.books().complete(&*mine, &some)?.into_iter().flatten());
+                    books.extend(
+                        self.0
+                            .books()
+                            .complete(&*mine, &some)?
+                            .into_iter()
+                            .flatten(),
+                    );
                 }
                 done.removed += (removed.len() as u64).saturating_sub(again);
                 done.copied += books.len() as u64;
                 if filling {
-                    to.store.fill(&Actor::Local, books)?;
+                    to.0.store.fill(&Actor::Local, books)?;
                 } else {
-                    to.store.put(&Actor::Local, books)?;
+                    to.0.store.put(&Actor::Local, books)?;
                 }
                 stale.clear();
                 Ok(())
@@ -337,15 +354,15 @@ impl Catalogue {
 
     /// Compares everything with `to`. Returns what differs, a sentence each.
     fn differences(&self, to: &Self, watch: Watch<'_>) -> Result<Vec<String>, CatalogueError> {
-        let (mine, theirs) = (self.store.snapshot(), to.store.snapshot());
+        let (mine, theirs) = (self.0.store.snapshot(), to.0.store.snapshot());
         let mut found = Differences::default();
         if recipes(&*mine) != recipes(&*theirs) {
             found.add("the recipes differ".to_owned());
         }
         for table in TABLES {
             for pair in pairs(
-                rows(&*self.store, table),
-                rows(&*to.store, table),
+                rows(&*self.0.store, table),
+                rows(&*to.0.store, table),
                 |(key, _)| key.clone(),
             ) {
                 let (row, other) = pair?;
@@ -359,8 +376,10 @@ impl Catalogue {
         let mut compare =
             |some: &mut Vec<Listed>, others: &mut Vec<Listed>| -> Result<(), CatalogueError> {
                 let (some, others) = (std::mem::take(some), std::mem::take(others));
-                let (some, others) =
-                    rayon::join(|| self.by_key(&*mine, some), || to.by_key(&*theirs, others));
+                let (some, others) = rayon::join(
+                    || self.by_key(&*mine, some),
+                    || to.0.copying().by_key(&*theirs, others),
+                );
                 let (some, mut others) = (some?, others?);
                 for (key, book) in some {
                     if let Some(what) = difference(book, others.remove(&key).flatten()) {
@@ -415,7 +434,7 @@ impl Catalogue {
         let keys: Vec<BookKey> = books.iter().map(|(_, record)| record.key.clone()).collect();
         let mut whole = Vec::new();
         for some in of_little_text(books) {
-            whole.extend(self.books().complete(snapshot, &some)?);
+            whole.extend(self.0.books().complete(snapshot, &some)?);
         }
         Ok(keys.into_iter().zip(whole).collect())
     }

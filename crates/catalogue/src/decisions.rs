@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use super::answer::{CheckOptions, Query};
 use super::digest::{digest_of, digest_of_gems};
+use super::recipes::recipe_stats;
 use super::settings::put;
 use super::sharing::SETTINGS;
 use super::{Catalogue, CatalogueError, Editor};
@@ -407,7 +408,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             .iter()
             .map(|recipe| self.0.rule.on(recipe.rule()))
             .collect();
-        let (libraries, recipes) = (snapshot.libraries()?, Catalogue::recipe_stats(snapshot)?);
+        let (libraries, recipes) = (snapshot.libraries()?, recipe_stats(snapshot)?);
         let state = (
             libraries,
             recipes,

@@ -68,7 +68,8 @@ mod tests {
         let catalogue = Catalogue::open_or_create(dir.path()).unwrap();
         catalogue
             .by(Actor::Local)
-            .ensure_recipes(&[Recipe::documented()])
+            .recipes()
+            .ensure(&[Recipe::documented()])
             .unwrap();
         let text = "Granite and gems lay in one chest, each in its own corner. ".repeat(50);
         let key = BookKey {
@@ -105,9 +106,9 @@ mod tests {
 
         let again = editor.books().add(of_text()).unwrap();
         assert_eq!((again.outcome, &again.book), (Outcome::Unchanged, &old));
-        assert_eq!(editor.recut(&old.key, &text).unwrap(), []);
+        assert_eq!(editor.jobs().recut(&old.key, &text).unwrap(), []);
         assert!(matches!(
-            editor.recut(&old.key, &text[1..]),
+            editor.jobs().recut(&old.key, &text[1..]),
             Err(CatalogueError::OtherText(_))
         ));
         let named = Description {

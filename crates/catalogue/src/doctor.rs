@@ -52,65 +52,73 @@ impl Finding {
     }
 }
 
-impl Catalogue {
-    /// Finds what is unhealthy. A disk with less than `min_free` free bytes is nearly full.
-    pub fn diagnose(&self, min_free: u64) -> Result<Vec<Finding>, CatalogueError> {
-        let now = Timestamp::now();
-        let (snapshot, recipes) = (self.store.snapshot(), self.recipes());
-        let coverages = recipes
+/// Finds what is unhealthy. A disk with less than `min_free` free bytes is nearly full.
+pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, CatalogueError> {
+    let now = Timestamp::now();
+    let (snapshot, recipes) = (catalogue.store.snapshot(), catalogue.recipes().all());
+    let coverages = recipes
+        .iter()
+        .map(|recipe| snapshot.coverage(recipe.name()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let known: Vec<(&Recipe, Coverage)> = recipes.iter().zip(coverages).collect();
+    let names: Vec<_> = recipes.iter().map(|recipe| recipe.name().clone()).collect();
+    let mut findings = of_recipes(&known, snapshot.coverage_of_any(&names)?);
+    findings.extend(
+        known
             .iter()
-            .map(|recipe| snapshot.coverage(recipe.name()))
-            .collect::<Result<Vec<_>, _>>()?;
-        let known: Vec<(&Recipe, Coverage)> = recipes.iter().zip(coverages).collect();
-        let names: Vec<_> = recipes.iter().map(|recipe| recipe.name().clone()).collect();
-        let mut findings = of_recipes(&known, snapshot.coverage_of_any(&names)?);
-        findings.extend(
-            known
-                .iter()
-                .filter_map(|(recipe, coverage)| of_lexicon(recipe, coverage.of)),
-        );
-        if let Some(recipe) = recipes.first() {
-            findings.extend(of_rule(self.rule.on(recipe.rule()), recipe.rule()));
-        }
-        findings.extend(
-            self.client_recipe
-                .as_ref()
-                .and_then(|name| of_client_recipe(name, &recipes)),
-        );
-        let jobs = self.jobs()?;
-        findings.extend(of_jobs(&jobs));
-        if self.files().is_some() && known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
-            findings.extend(of_backups(&jobs, &self.backups, now));
-        }
-        let (keys, trust) = (self.keys().list()?, self.libraries().trust()?);
-        findings.extend(keys.iter().filter_map(|key| of_key(key, &trust, now)));
-        findings.extend(of_trust(&keys, &trust));
-        findings.extend(of_bans(&*snapshot, &keys, &trust)?);
-        findings.extend(self.libraries().list()?.iter().filter_map(of_quarantine));
-        findings.extend(of_counts(&snapshot.libraries()?));
-        findings.extend(self.webhooks()?.iter().filter_map(of_webhook));
-        findings.extend(
-            self.vitals()?
-                .iter()
-                .flat_map(|vitals| of_store(vitals, min_free)),
-        );
-        if let Some(cluster) = self.cluster() {
-            findings.extend(super::nodes::of_cluster(&cluster, self.is_untouched()?));
-        }
-        if let Err(error) = self.writable() {
-            let what = format!("the catalogue cannot be changed: {error}");
-            let why = "books, keys and notes cannot be changed";
-            let fix = if error.code() == ErrorCode::DiskFull {
-                FREE_SPACE
-            } else {
-                MAKE_WRITABLE
-            };
-            findings.push(Finding::new(NotWritable, what, why, fix));
-        }
-        Ok(findings)
+            .filter_map(|(recipe, coverage)| of_lexicon(recipe, coverage.of)),
+    );
+    if let Some(recipe) = recipes.first() {
+        findings.extend(of_rule(catalogue.rule.on(recipe.rule()), recipe.rule()));
     }
+    findings.extend(
+        catalogue
+            .client_recipe
+            .as_ref()
+            .and_then(|name| of_client_recipe(name, &recipes)),
+    );
+    let jobs = catalogue.jobs().all()?;
+    findings.extend(of_jobs(&jobs));
+    if catalogue.files().is_some() && known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
+        findings.extend(of_backups(&jobs, &catalogue.backups, now));
+    }
+    let (keys, trust) = (catalogue.keys().list()?, catalogue.libraries().trust()?);
+    findings.extend(keys.iter().filter_map(|key| of_key(key, &trust, now)));
+    findings.extend(of_trust(&keys, &trust));
+    findings.extend(of_bans(&*snapshot, &keys, &trust)?);
+    findings.extend(
+        catalogue
+            .libraries()
+            .list()?
+            .iter()
+            .filter_map(of_quarantine),
+    );
+    findings.extend(of_counts(&snapshot.libraries()?));
+    findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
+    findings.extend(
+        catalogue
+            .vitals()?
+            .iter()
+            .flat_map(|vitals| of_store(vitals, min_free)),
+    );
+    if let Some(cluster) = catalogue.cluster() {
+        findings.extend(super::nodes::of_cluster(
+            &cluster,
+            catalogue.copying().is_untouched()?,
+        ));
+    }
+    if let Err(error) = catalogue.writable() {
+        let what = format!("the catalogue cannot be changed: {error}");
+        let why = "books, keys and notes cannot be changed";
+        let fix = if error.code() == ErrorCode::DiskFull {
+            FREE_SPACE
+        } else {
+            MAKE_WRITABLE
+        };
+        findings.push(Finding::new(NotWritable, what, why, fix));
+    }
+    Ok(findings)
 }
-
 const FREE_SPACE: &str = "free some space on the catalogue's disk";
 const MAKE_WRITABLE: &str = "make the folder of the catalogue writable: see its owner, its permissions and how its disk is mounted";
 

@@ -2,7 +2,10 @@
 
 use std::ops::Deref;
 
-use super::{AllowLists, Audit, Books, Catalogue, Checks, Decisions, Keys, Libraries};
+use super::{
+    AllowLists, Audit, Books, Catalogue, CatalogueRecipes, Checks, Copying, Decisions, Jobs, Keys,
+    Libraries, Transfer, Webhooks,
+};
 use lapidary_store::Actor;
 
 /// Changes a catalogue on behalf of an actor, whom the audit log names. Read with the methods of [`Catalogue`].
@@ -35,18 +38,6 @@ pub struct Editor<'c> {
     pub(super) actor: Actor,
     /// The key on whose authority it works, if that is not the actor's.
     pub(super) principal: Option<String>,
-}
-
-impl Catalogue {
-    /// Returns an editor that makes changes on behalf of `actor`.
-    #[must_use]
-    pub fn by(&self, actor: Actor) -> Editor<'_> {
-        Editor {
-            catalogue: self,
-            actor,
-            principal: None,
-        }
-    }
 }
 
 impl Editor<'_> {
@@ -87,12 +78,22 @@ subjects! {
     books: Books,
     /// Checks against its books.
     checks: Checks,
+    /// Copying it to another place.
+    copying: Copying,
     /// Its register of checks and decisions.
     decisions: Decisions,
+    /// Its jobs.
+    jobs: Jobs,
     /// Its keys.
     keys: Keys,
     /// Its libraries.
     libraries: Libraries,
+    /// Its recipes.
+    recipes: CatalogueRecipes,
+    /// Export, and import into it.
+    transfer: Transfer,
+    /// Its webhooks.
+    webhooks: Webhooks,
 }
 
 impl Deref for Editor<'_> {

@@ -370,7 +370,9 @@ impl<'a> Admission<'a> {
             recipes,
             ..CheckOptions::default()
         };
-        let Chosen { recipes, aside } = editor.recipes_for(snapshot, deciding, None, &options)?;
+        let Chosen { recipes, aside } = editor
+            .recipes()
+            .of_check(snapshot, deciding, None, &options)?;
         let find = |recipe: &Recipe| {
             gated
                 .asked

@@ -33,12 +33,12 @@ impl Books<Editor<'_>> {
     /// they are written one by one, so that one failing book does not affect the others.
     #[must_use]
     pub fn add_some(&self, entries: Vec<NewEntry>) -> Vec<Result<Added, CatalogueError>> {
-        if self.0.ensure_recipes(&[]).is_err() {
+        if self.0.recipes().ensure(&[]).is_err() {
             // Each returns its own error.
             return entries.into_iter().map(|entry| self.add(entry)).collect();
         }
-        let _feed = self.0.feed();
-        let recipes = self.0.recipes();
+        let _feed = self.0.feeding.shared();
+        let recipes = self.0.recipes().all();
         let mut added = Vec::with_capacity(entries.len());
         let mut rest = VecDeque::from(entries);
         while !rest.is_empty() {
@@ -86,7 +86,7 @@ impl Books<Editor<'_>> {
         load: impl Fn(J) -> Vec<(N, Result<NewEntry, E>)> + Sync,
         landed: impl FnMut(N, Result<Added, E>) + Send,
     ) -> Result<(), CatalogueError> {
-        let _feed = self.0.feed();
+        let _feed = self.0.feeding.shared();
         let (sender, receiver) = sync_channel(WAITING);
         let failed = AtomicBool::new(false);
         thread::scope(|scope| {

@@ -54,6 +54,7 @@ mod duplicates;
 mod editor;
 mod entry;
 mod error;
+mod feed_lock;
 mod gate;
 mod gate_queue;
 mod gem_list;
@@ -78,35 +79,40 @@ pub use answer::{CheckOptions, Comparison, Query, Recipes, TextGems};
 pub use audit::Audit;
 pub use books::{BookFilter, Books};
 pub use check::{Checks, compare};
-pub use copy::Copied;
+use copy::complete;
+pub use copy::{Copied, Copying};
 pub use decisions::{Case, Decisions, SoughtDecisions};
 pub use digest::digests_of;
-pub use doctor::SOON;
+pub use doctor::{SOON, diagnose};
 pub use duplicates::{DuplicateOptions, Duplicates, FoundDuplicates};
 pub use editor::Editor;
 pub use entry::{BookGems, Content, NewEntry, TextOr};
 pub use error::CatalogueError;
 pub use gate::Gate;
 pub use gem_list::MAX_GEMS;
-pub use jobs::Backups;
+pub use jobs::{Backups, Jobs, resume_jobs, start_job};
 pub use keys::{AccessDenied, Keys, UnwrittenRevocation, Usage};
 use lapidary_gems::RecipeName;
 pub use libraries::Libraries;
-use recipes::chosen;
+pub use recipes::CatalogueRecipes;
+use recipes::{chosen, recipe_stats};
+pub use restore::restore;
 pub use settings::put;
 use sharing::{CachedSetting, GATE, Turn};
 pub use side_by_side::{MOST_COMPARED, side_by_side};
 pub use text::Text;
+pub use transfer::{Transfer, import};
+pub use webhooks::{Webhooks, start_webhooks};
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, RwLock};
+use std::sync::{Arc, Mutex};
 
 use crate::api::Stats;
 use crate::metrics::METRICS;
 use lapidary_checking::RuleChanges;
 use lapidary_store::{
-    Administration, ClusterVitals, RocksStore, Store, StoreError, UNWATCHED, Vitals,
+    Actor, Administration, ClusterVitals, RocksStore, Store, StoreError, UNWATCHED, Vitals,
 };
 use lapidary_store_redis::{ClusterAddress, ClusterStore};
 use lapidary_work::Runner;
@@ -136,43 +142,43 @@ pub struct Catalogue {
     runner: Arc<Runner>,
     /// Whether it learns in the background what they change.
     follows: AtomicBool,
-    /// Writers of books hold this shared lock from choosing the recipes until the books are on disk. Adding or hiding
-    /// a recipe holds it exclusively. So no book is written with an outdated set of recipes.
-    feeding: RwLock<()>,
+    feeding: feed_lock::FeedLock,
 }
 
 impl Catalogue {
     /// Opens the catalogue in a folder.
     pub fn open(folder: &Path) -> Result<Self, CatalogueError> {
-        Self::with_store(Box::new(RocksStore::open(folder)?)).complete()
+        complete(Self::with_store(Box::new(RocksStore::open(folder)?)))
     }
 
     /// Like [`Catalogue::open`], with a read cache of `cache` bytes.
     pub fn open_with_cache(folder: &Path, cache: usize) -> Result<Self, CatalogueError> {
-        Self::with_store(Box::new(RocksStore::open_with_cache(folder, cache)?)).complete()
+        complete(Self::with_store(Box::new(RocksStore::open_with_cache(
+            folder, cache,
+        )?)))
     }
 
     /// Opens the catalogue in a folder, or creates one there.
     pub fn open_or_create(folder: &Path) -> Result<Self, CatalogueError> {
-        Self::with_store(Box::new(RocksStore::open_or_create(folder)?)).complete()
+        complete(Self::with_store(Box::new(RocksStore::open_or_create(
+            folder,
+        )?)))
     }
 
     /// Like [`Catalogue::open_or_create`], with a read cache of `cache` bytes.
     pub fn open_or_create_with_cache(folder: &Path, cache: usize) -> Result<Self, CatalogueError> {
-        Self::with_store(Box::new(RocksStore::open_or_create_with_cache(
-            folder, cache,
-        )?))
-        .complete()
+        let store = RocksStore::open_or_create_with_cache(folder, cache)?;
+        complete(Self::with_store(Box::new(store)))
     }
 
     /// Opens the state that the catalogue in a folder has now, to read it only, even while a server has it open.
     pub fn open_frozen(folder: &Path) -> Result<Self, CatalogueError> {
-        Self::with_store(Box::new(RocksStore::open_frozen(folder)?)).complete()
+        complete(Self::with_store(Box::new(RocksStore::open_frozen(folder)?)))
     }
 
     /// Opens the catalogue of a cluster, which is empty if there is none yet.
     pub fn open_cluster(address: &ClusterAddress) -> Result<Self, CatalogueError> {
-        Self::with_store(Box::new(ClusterStore::open(address)?)).complete()
+        complete(Self::with_store(Box::new(ClusterStore::open(address)?)))
     }
 
     /// Creates a catalogue on top of a store.
@@ -194,7 +200,17 @@ impl Catalogue {
             gate_queue: gate_queue::GateQueue::default(),
             gating: Mutex::default(),
             follows: AtomicBool::new(false),
-            feeding: RwLock::new(()),
+            feeding: feed_lock::FeedLock::default(),
+        }
+    }
+
+    /// Returns an editor that makes changes on behalf of `actor`.
+    #[must_use]
+    pub fn by(&self, actor: Actor) -> Editor<'_> {
+        Editor {
+            catalogue: self,
+            actor,
+            principal: None,
         }
     }
 
@@ -216,13 +232,20 @@ impl Catalogue {
         Self { backups, ..self }
     }
 
-    /// Sets the recipe assumed for gems of existing clients; see [`Catalogue::client_recipe`].
+    /// Sets the recipe assumed for gems of existing clients; see [`CatalogueRecipes::client_recipe`].
     #[must_use]
     pub fn with_client_recipe(self, recipe: Option<RecipeName>) -> Self {
         Self {
             client_recipe: recipe,
             ..self
         }
+    }
+
+    /// Allows or forbids webhooks to private addresses, such as those of this machine and its network.
+    #[must_use]
+    pub fn with_private_webhooks(mut self, allowed: bool) -> Self {
+        self.webhooks.private = allowed;
+        self
     }
 
     /// The catalogue, reopened, with revocations that could not be written before.
@@ -243,7 +266,7 @@ impl Catalogue {
     /// Returns statistics of the catalogue.
     pub fn stats(&self) -> Result<Stats, CatalogueError> {
         let snapshot = self.store.snapshot();
-        let recipes = Self::recipe_stats(&*snapshot)?;
+        let recipes = recipe_stats(&*snapshot)?;
         let libraries = self.libraries().listed(snapshot.libraries()?)?;
         let books = libraries.iter().map(|library| library.books).sum();
         let disabled = libraries.iter().map(|library| library.disabled).sum();
@@ -277,7 +300,7 @@ impl Catalogue {
         if let Some(cluster) = self.cluster() {
             METRICS.cluster.set(&cluster);
         }
-        for stats in Self::recipe_stats(&*self.store.snapshot())? {
+        for stats in recipe_stats(&*self.store.snapshot())? {
             METRICS
                 .store
                 .set_recipe(stats.recipe.as_str(), stats.books, stats.gems);

@@ -1,8 +1,7 @@
 //! The recipes of a catalogue, and which of them a check uses.
 
-use std::sync::{Arc, PoisonError, RwLockReadGuard, RwLockWriteGuard, TryLockError};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::ops::Deref;
+use std::sync::Arc;
 
 use lapidary_gems::{Lexicon, Recipe, RecipeName, WrittenGem};
 
@@ -14,11 +13,12 @@ use lapidary_store::{Coverage, Snapshot, StoreError};
 
 /// Maximum number of recipes in a check.
 const MOST_RECIPES: usize = 8;
-/// How long a change of the recipes looks for a moment in which no books are being added.
-const FEEDS: Duration = Duration::from_secs(30);
-const PAUSE: Duration = Duration::from_millis(2);
 
-impl Catalogue {
+/// The recipes of a catalogue ([`Catalogue::recipes`]).
+#[derive(Debug, Clone)]
+pub struct CatalogueRecipes<C>(pub(super) C);
+
+impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
     /// The recipe assumed for gems that arrive without a recipe name. Such clients know only one recipe, whatever the
     /// default is now.
     ///
@@ -27,113 +27,58 @@ impl Catalogue {
     /// still being added therefore changes nothing here until every book has gems of it.
     #[must_use]
     pub fn client_recipe(&self) -> Option<RecipeName> {
-        let snapshot = self.store.snapshot();
+        let snapshot = self.0.store.snapshot();
         let exact = [Recipe::released(), Recipe::documented()];
         let found = exact
             .iter()
             .map(Recipe::name)
             .find(|name| snapshot.is_ready(name));
-        self.client_recipe.as_ref().or(found).cloned()
-    }
-
-    /// The shared lock, held while books are added.
-    pub(super) fn feed(&self) -> RwLockReadGuard<'_, ()> {
-        self.feeding.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Runs a change of the set of recipes while no books are being added.
-    pub(super) fn between_feeds<T>(&self, change: impl FnOnce() -> T) -> T {
-        let _alone = self.alone_between_feeds();
-        change()
-    }
-
-    /// Waits until no books are being added. Those who begin to add some wait for whoever waits for the lock, as long as the
-    /// longest of those who have begun. So this looks for a moment without any before it waits.
-    fn alone_between_feeds(&self) -> RwLockWriteGuard<'_, ()> {
-        let since = Instant::now();
-        while since.elapsed() < FEEDS {
-            match self.feeding.try_write() {
-                Ok(alone) => return alone,
-                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => sleep(PAUSE),
-            }
-        }
-        self.feeding.write().unwrap_or_else(PoisonError::into_inner)
+        self.0.client_recipe.as_ref().or(found).cloned()
     }
 
     /// The recipes of the catalogue, the default first.
-    pub(super) fn recipes(&self) -> Vec<Recipe> {
-        self.store.snapshot().recipes()
+    pub(super) fn all(&self) -> Vec<Recipe> {
+        self.0.store.snapshot().recipes()
     }
 
     /// The recipe `asked` for, or the default. The default of a new catalogue is `hardened`.
     ///
     /// # Errors
     /// If the catalogue has no gems of that recipe.
-    pub fn recipe(&self, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
-        chosen(self.recipes(), asked)
+    pub fn get(&self, asked: Option<&RecipeName>) -> Result<Recipe, CatalogueError> {
+        chosen(self.all(), asked)
     }
 
     /// Returns the recipes of the catalogue, the default first.
-    pub fn recipe_list(&self) -> Result<Vec<RecipeStats>, CatalogueError> {
-        Self::recipe_stats(&*self.store.snapshot())
+    pub fn list(&self) -> Result<Vec<RecipeStats>, CatalogueError> {
+        recipe_stats(&*self.0.store.snapshot())
     }
 
     /// Returns the lexicon of this name, if a recipe has it.
     #[must_use]
     pub fn lexicon(&self, name: &str) -> Option<Arc<Lexicon>> {
-        self.recipes()
+        self.all()
             .iter()
             .filter_map(|recipe| recipe.lexicon())
             .find(|lexicon| lexicon.name() == name)
             .cloned()
     }
 
-    pub(super) fn recipe_stats(
-        snapshot: &dyn Snapshot,
-    ) -> Result<Vec<RecipeStats>, CatalogueError> {
-        let recipes = snapshot
-            .recipes()
-            .into_iter()
-            .enumerate()
-            .map(|(i, recipe)| {
-                let classes = snapshot.sizes(recipe.name())?.classes;
-                let books = classes.iter().map(|class| class.books).sum();
-                let gems = classes.iter().map(|class| class.gems).sum();
-                let ready = snapshot.is_ready(recipe.name());
-                let lexicon = recipe.lexicon().map(|lexicon| LexiconStats {
-                    name: lexicon.name().to_owned(),
-                    documents: lexicon.documents(),
-                    words: lexicon.different() as u64,
-                    bytes: lexicon.written().len() as u64,
-                });
-                Ok(RecipeStats {
-                    recipe: recipe.name().clone(),
-                    default: i == 0,
-                    ready,
-                    books,
-                    gems,
-                    lexicon,
-                })
-            });
-        recipes.collect()
-    }
-
     /// The recipe of this name, or else the one that the gems belong to.
-    pub(super) fn recipe_named_or_of(
+    pub(super) fn named_or_of(
         &self,
         name: Option<&RecipeName>,
         gems: &[WrittenGem],
     ) -> Result<Recipe, CatalogueError> {
-        let known = known_or_new(self.recipes());
+        let known = known_or_new(self.all());
         match (name, self.belonging(&known, gems)) {
             (None, Some(recipe)) => Ok(recipe.clone()),
-            (name, _) => self.recipe(name),
+            (name, _) => self.get(name),
         }
     }
 
     /// The recipe that gems without a recipe's name belong to, judging by the first of them. If several fit, it is the
-    /// one that was set with [`Catalogue::with_client_recipe`], else the default, else [`Catalogue::client_recipe`], else
+    /// one that was set with [`Catalogue::with_client_recipe`], else the default, else [`CatalogueRecipes::client_recipe`], else
     /// any.
     fn belonging<'a>(&self, known: &'a [Recipe], gems: &[WrittenGem]) -> Option<&'a Recipe> {
         let mut fitting = known.iter().filter(|recipe| fits(recipe, gems));
@@ -143,7 +88,7 @@ impl Catalogue {
                 .find(|recipe| fits(recipe, gems) && Some(recipe.name()) == name)
         };
         let default = known.first().filter(|recipe| fits(recipe, gems));
-        let set = named(self.client_recipe.as_ref());
+        let set = named(self.0.client_recipe.as_ref());
         set.or(default)
             .or_else(|| named(self.client_recipe().as_ref()))
             .or_else(|| fitting.next())
@@ -153,7 +98,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchRecipe`], [`CatalogueError::RecipeIncomplete`], [`CatalogueError::TooManyRecipes`].
-    pub(super) fn recipes_for(
+    pub(super) fn of_check(
         &self,
         snapshot: &dyn Snapshot,
         deciding: &Deciding<'_>,
@@ -214,36 +159,36 @@ impl Catalogue {
     }
 }
 
-impl Editor<'_> {
+impl CatalogueRecipes<Editor<'_>> {
     /// Adds recipes to the catalogue. The first one of a new catalogue becomes its default; without any, it gets
     /// `hardened`, the default, and `released`. Returns all recipes of the catalogue; new texts get gems of each of them.
     ///
     /// This is for administrators and for creating a catalogue. Adding books never adds recipes.
-    pub fn ensure_recipes(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
-        let known = self.recipes();
+    pub fn ensure(&self, recipes: &[Recipe]) -> Result<Vec<Recipe>, CatalogueError> {
+        let known = self.all();
         let recipes = match (recipes, known.is_empty()) {
             ([], false) => return Ok(known),
             ([], true) => &new_catalogue(),
             (named, _) => named,
         };
-        self.between_feeds(|| {
-            let holds_none = self.store.snapshot().libraries()?.is_empty();
+        self.0.feeding.alone(|| {
+            let holds_none = self.0.store.snapshot().libraries()?.is_empty();
             for recipe in recipes {
-                self.store.add_recipe(&self.actor, recipe)?;
+                self.0.store.add_recipe(&self.0.actor, recipe)?;
                 if holds_none {
-                    self.store.make_ready(&self.actor, recipe.name())?;
+                    self.0.store.make_ready(&self.0.actor, recipe.name())?;
                 }
             }
-            Ok(self.recipes())
+            Ok(self.all())
         })
     }
 
     /// Marks as ready those of these recipes that every book now has gems of. Returns the others.
-    pub fn ready_recipes(
+    pub fn make_ready(
         &self,
         recipes: &[Recipe],
     ) -> Result<Vec<(RecipeName, Coverage)>, CatalogueError> {
-        let snapshot = self.store.snapshot();
+        let snapshot = self.0.store.snapshot();
         let mut incomplete = Vec::new();
         for name in recipes
             .iter()
@@ -251,12 +196,43 @@ impl Editor<'_> {
             .filter(|name| !snapshot.is_ready(name))
         {
             match snapshot.coverage(name)? {
-                coverage if coverage.lacking() == 0 => self.store.make_ready(&self.actor, name)?,
+                coverage if coverage.lacking() == 0 => {
+                    self.0.store.make_ready(&self.0.actor, name)?;
+                }
                 coverage => incomplete.push((name.clone(), coverage)),
             }
         }
         Ok(incomplete)
     }
+}
+
+/// The recipes of a snapshot, the default first.
+pub(super) fn recipe_stats(snapshot: &dyn Snapshot) -> Result<Vec<RecipeStats>, CatalogueError> {
+    let recipes = snapshot
+        .recipes()
+        .into_iter()
+        .enumerate()
+        .map(|(i, recipe)| {
+            let classes = snapshot.sizes(recipe.name())?.classes;
+            let books = classes.iter().map(|class| class.books).sum();
+            let gems = classes.iter().map(|class| class.gems).sum();
+            let ready = snapshot.is_ready(recipe.name());
+            let lexicon = recipe.lexicon().map(|lexicon| LexiconStats {
+                name: lexicon.name().to_owned(),
+                documents: lexicon.documents(),
+                words: lexicon.different() as u64,
+                bytes: lexicon.written().len() as u64,
+            });
+            Ok(RecipeStats {
+                recipe: recipe.name().clone(),
+                default: i == 0,
+                ready,
+                books,
+                gems,
+                lexicon,
+            })
+        });
+    recipes.collect()
 }
 
 /// The recipes of a new catalogue, the default first: the one that sees through the most, and that of the published

@@ -164,7 +164,7 @@ impl Catalogue {
         self.store.sharing().is_some()
     }
 
-    /// Learns in the background what other servers change, until [`Catalogue::stop_jobs`].
+    /// Learns in the background what other servers change, until [`Jobs::stop`](crate::Jobs::stop).
     pub fn follow_others(self: &Arc<Self>) {
         if self.store.sharing().is_none() {
             return;

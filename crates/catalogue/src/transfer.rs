@@ -2,6 +2,7 @@
 //! size of the catalogue.
 
 use std::io::{self, BufRead, Write};
+use std::ops::Deref;
 use std::path::Path;
 
 use base64::Engine as _;
@@ -10,6 +11,7 @@ use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
 use serde::{Deserialize, Serialize};
 
 use super::books::of_little_text;
+use super::copy::complete;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader};
 use crate::parse;
@@ -33,18 +35,59 @@ pub type Account<'a> = &'a dyn Fn(usize) -> bool;
 /// An [`Account`] without a limit.
 const UNCOUNTED: Account<'static> = &|_| true;
 
-impl Catalogue {
+/// Imports an export into a folder and returns the number of books. If the folder is empty or does not exist, it
+/// becomes a complete catalogue or stays as it is. Otherwise each book is added to the catalogue there, replacing
+/// any book with the same key.
+///
+/// # Errors
+/// [`CatalogueError::BadExport`] with the line number, and errors of the store.
+pub fn import(
+    folder: &Path,
+    input: &mut dyn BufRead,
+    watch: Watch<'_>,
+) -> Result<u64, CatalogueError> {
+    match RocksStore::open(folder) {
+        Err(StoreError::Missing(_)) => {
+            let mut reading = ExportReader::new(input, LINE, UNCOUNTED);
+            let header = reading.header()?;
+            let (store, staged) =
+                RocksStore::stage(folder, &header.recipes, reading.books(header.books, watch))?;
+            let catalogue = Catalogue::with_store(Box::new(store));
+            catalogue
+                .by(Actor::Local)
+                .libraries()
+                .distrust(&header.untrusted)?;
+            reading.decisions(&catalogue.by(Actor::Local))?;
+            catalogue.by(Actor::Local).keep_folds(header.keeps_folds)?;
+            for name in header.ready() {
+                catalogue.store.make_ready(&Actor::Local, name)?;
+            }
+            drop(catalogue);
+            staged.publish()?;
+            Ok(header.books)
+        }
+        store => complete(Catalogue::with_store(Box::new(store?)))?
+            .transfer()
+            .import_more(input, watch),
+    }
+}
+
+/// Export of a catalogue, and import into it ([`Catalogue::transfer`]).
+#[derive(Debug, Clone)]
+pub struct Transfer<C>(pub(super) C);
+
+impl<C: Deref<Target = Catalogue>> Transfer<C> {
     /// Writes the current state of the catalogue and returns the number of books. The same books always produce the
     /// same bytes.
     ///
     /// # Errors
     /// [`CatalogueError::Output`] if writing fails.
     pub fn export(&self, out: &mut dyn Write, watch: Watch<'_>) -> Result<u64, CatalogueError> {
-        let snapshot = self.store.snapshot();
+        let snapshot = self.0.store.snapshot();
         let libraries = snapshot.libraries()?;
         let books = libraries.iter().map(|library| library.books).sum();
         let recipes = snapshot.recipes();
-        let keeps_folds = self.keeps_folds()?;
+        let keeps_folds = self.0.keeps_folds()?;
         let incomplete = recipes
             .iter()
             .map(Recipe::name)
@@ -55,7 +98,7 @@ impl Catalogue {
             lapidary_export: VERSION,
             recipes: recipes.clone(),
             incomplete,
-            untrusted: self.libraries().trust()?.untrusted().cloned().collect(),
+            untrusted: self.0.libraries().trust()?.untrusted().cloned().collect(),
             keeps_folds,
             books,
         };
@@ -69,6 +112,7 @@ impl Catalogue {
                 after = Some(last.key.id.clone());
                 for some in of_little_text(page) {
                     for book in self
+                        .0
                         .books()
                         .complete(&*snapshot, &some)?
                         .into_iter()
@@ -81,48 +125,12 @@ impl Catalogue {
                 watch(done, books)?;
             }
         }
-        self.decisions()
+        self.0
+            .decisions()
             .each(|decision| write_line(out, &ExportDecision { decision }))?;
         write_line(out, &ExportEnd { end: done })?;
         out.flush().map_err(CatalogueError::Output)?;
         Ok(done)
-    }
-
-    /// Imports an export into a folder and returns the number of books. If the folder is empty or does not exist, it
-    /// becomes a complete catalogue or stays as it is. Otherwise each book is added to the catalogue there, replacing
-    /// any book with the same key.
-    ///
-    /// # Errors
-    /// [`CatalogueError::BadExport`] with the line number, and errors of the store.
-    pub fn import(
-        folder: &Path,
-        input: &mut dyn BufRead,
-        watch: Watch<'_>,
-    ) -> Result<u64, CatalogueError> {
-        match RocksStore::open(folder) {
-            Err(StoreError::Missing(_)) => {
-                let mut reading = ExportReader::new(input, LINE, UNCOUNTED);
-                let header = reading.header()?;
-                let (store, staged) =
-                    RocksStore::stage(folder, &header.recipes, reading.books(header.books, watch))?;
-                let catalogue = Self::with_store(Box::new(store));
-                catalogue
-                    .by(Actor::Local)
-                    .libraries()
-                    .distrust(&header.untrusted)?;
-                reading.decisions(&catalogue.by(Actor::Local))?;
-                catalogue.by(Actor::Local).keep_folds(header.keeps_folds)?;
-                for name in header.ready() {
-                    catalogue.store.make_ready(&Actor::Local, name)?;
-                }
-                drop(catalogue);
-                staged.publish()?;
-                Ok(header.books)
-            }
-            store => Self::with_store(Box::new(store?))
-                .complete()?
-                .import_more(input, watch),
-        }
     }
 
     /// Imports an export into this catalogue and returns the number of books. Each book replaces any book with the same key.
@@ -134,20 +142,22 @@ impl Catalogue {
         input: &mut dyn BufRead,
         watch: Watch<'_>,
     ) -> Result<u64, CatalogueError> {
-        let holds_none = self.store.snapshot().libraries()?.is_empty();
+        let holds_none = self.0.store.snapshot().libraries()?.is_empty();
         let books = self
+            .0
             .by(Actor::Local)
+            .transfer()
             .import_into(input, LINE, watch, UNCOUNTED)?;
         // So many changes are left to merge that the catalogue would take several times its space.
-        if holds_none && self.store.sharing().is_some() {
-            self.compact()?;
+        if holds_none && self.0.store.sharing().is_some() {
+            self.0.compact()?;
         }
-        self.flush()?;
+        self.0.flush()?;
         Ok(books)
     }
 }
 
-impl Editor<'_> {
+impl Transfer<Editor<'_>> {
     /// Imports an export into this catalogue, with lines of at most `line` bytes, and returns the number of books.
     /// Each book is added, replacing any book with the same key. The catalogue stays usable meanwhile. A catalogue
     /// without books takes over the export's recipes; any other one adds them to its own, as not ready.
@@ -164,8 +174,8 @@ impl Editor<'_> {
     ) -> Result<u64, CatalogueError> {
         let mut reading = ExportReader::new(input, line, account);
         let header = reading.header()?;
-        self.libraries().distrust(&header.untrusted)?;
-        self.between_feeds(|| self.take_recipes(&header))?;
+        self.0.libraries().distrust(&header.untrusted)?;
+        self.0.feeding.alone(|| self.take_recipes(&header))?;
         loop {
             let mut some = Vec::new();
             reading.held = 0;
@@ -175,19 +185,19 @@ impl Editor<'_> {
                 some.push(book);
             }
             if some.is_empty() {
-                reading.decisions(self)?;
+                reading.decisions(&self.0)?;
                 return Ok(header.books);
             }
             watch(reading.books, header.books)?;
-            let _feed = self.feed();
-            self.store.put(&self.actor, some)?;
+            let _feed = self.0.feeding.shared();
+            self.0.store.put(&self.0.actor, some)?;
         }
     }
 
     fn take_recipes(&self, header: &ExportHeader) -> Result<(), CatalogueError> {
-        let holds_none = self.store.snapshot().libraries()?.is_empty();
+        let holds_none = self.0.store.snapshot().libraries()?.is_empty();
         for recipe in &header.recipes {
-            self.store.add_recipe(&self.actor, recipe)?;
+            self.0.store.add_recipe(&self.0.actor, recipe)?;
         }
         if holds_none {
             self.match_recipes(&header.recipes, header.ready().cloned().collect())
@@ -203,19 +213,28 @@ impl Editor<'_> {
         ready: Vec<RecipeName>,
     ) -> Result<(), CatalogueError> {
         for recipe in recipes {
-            self.store.add_recipe(&self.actor, recipe)?;
+            self.0.store.add_recipe(&self.0.actor, recipe)?;
         }
         let Some(default) = recipes.first() else {
             return Ok(());
         };
-        self.store.make_default(&self.actor, default.name(), true)?;
+        self.0
+            .store
+            .make_default(&self.0.actor, default.name(), true)?;
         for name in ready {
-            self.store.make_ready(&self.actor, &name)?;
+            self.0.store.make_ready(&self.0.actor, &name)?;
         }
         let given = |recipe: &Recipe| recipes.iter().any(|given| given.name() == recipe.name());
-        for recipe in self.recipes().iter().filter(|recipe| !given(recipe)) {
-            self.store
-                .drop_recipe(&self.actor, recipe.name(), UNWATCHED)?;
+        for recipe in self
+            .0
+            .recipes()
+            .all()
+            .iter()
+            .filter(|recipe| !given(recipe))
+        {
+            self.0
+                .store
+                .drop_recipe(&self.0.actor, recipe.name(), UNWATCHED)?;
         }
         Ok(())
     }

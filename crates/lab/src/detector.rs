@@ -30,7 +30,7 @@ pub(super) struct BookIndex {
 impl BookIndex {
     pub(super) fn create(folder: &Path, recipes: &[Recipe]) -> Result<Self, EvaluateError> {
         let catalogue = Catalogue::open_or_create(folder)?;
-        catalogue.by(Actor::Local).ensure_recipes(recipes)?;
+        catalogue.by(Actor::Local).recipes().ensure(recipes)?;
         let library = "books".parse().map_err(CatalogueError::from)?;
         Ok(Self { catalogue, library })
     }

@@ -1,6 +1,7 @@
 //! Jobs: started, shown, cancelled.
 
 use lapidary_catalogue::api::{DuplicateGroups, DuplicateOverlaps, Job, Jobs, Task};
+use lapidary_catalogue::start_job;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::IntoParams;
@@ -21,7 +22,7 @@ impl Operation for ListJobs {
         .answers(&[(200, "The jobs")]);
 
     fn run(session: &Session<'_>, (): (), (): ()) -> Result<Jobs, OperationError> {
-        let jobs = session.jobs()?;
+        let jobs = session.jobs().all()?;
         Ok(Jobs { jobs })
     }
 }
@@ -54,7 +55,7 @@ impl Operation for StartJob {
         .answers(&[(202, "The job")]);
 
     fn run(session: &Session<'_>, (): (), task: Task) -> Result<Job, OperationError> {
-        Ok(session.catalogue.start(session.actor().clone(), task)?)
+        Ok(start_job(session.catalogue, session.actor().clone(), task)?)
     }
 }
 
@@ -70,7 +71,7 @@ impl Operation for ShowJob {
         .answers(&[(200, "The job")]);
 
     fn run(session: &Session<'_>, JobNumber(id): JobNumber, (): ()) -> Result<Job, OperationError> {
-        Ok(session.job(id)?)
+        Ok(session.jobs().get(id)?)
     }
 }
 
@@ -87,7 +88,7 @@ impl Operation for CancelJob {
         .answers(&[(202, "The job")]);
 
     fn run(session: &Session<'_>, JobNumber(id): JobNumber, (): ()) -> Result<Job, OperationError> {
-        Ok(session.cancel(id)?)
+        Ok(session.jobs().cancel(id)?)
     }
 }
 
@@ -128,7 +129,9 @@ impl Operation for ListDuplicateGroups {
         JobNumber(id): JobNumber,
         query: DuplicatesQuery,
     ) -> Result<DuplicateGroups, OperationError> {
-        Ok(session.duplicate_groups(id, query.after, page_limit(query.limit)?)?)
+        Ok(session
+            .jobs()
+            .duplicate_groups(id, query.after, page_limit(query.limit)?)?)
     }
 }
 
@@ -152,6 +155,8 @@ impl Operation for ListDuplicateOverlaps {
         JobNumber(id): JobNumber,
         query: DuplicatesQuery,
     ) -> Result<DuplicateOverlaps, OperationError> {
-        Ok(session.duplicate_overlaps(id, query.after, page_limit(query.limit)?)?)
+        Ok(session
+            .jobs()
+            .duplicate_overlaps(id, query.after, page_limit(query.limit)?)?)
     }
 }

@@ -1,9 +1,9 @@
 //! How the catalogue is: its figures, its recipes, and what is unhealthy about it and the server.
 
 use jiff::Timestamp;
-use lapidary_catalogue::SOON;
 use lapidary_catalogue::api::Concern::ExpiringCertificate;
 use lapidary_catalogue::api::{Finding, Findings, History, Period, RecipeList, Stats};
+use lapidary_catalogue::{SOON, diagnose};
 use serde::{Deserialize, Serialize};
 use utoipa::IntoParams;
 
@@ -37,7 +37,7 @@ impl Operation for ListRecipes {
         .answers(&[(200, "The recipes, the default first")]);
 
     fn run(session: &Session<'_>, (): (), (): ()) -> Result<RecipeList, OperationError> {
-        let recipes = session.recipe_list()?;
+        let recipes = session.recipes().list()?;
         Ok(RecipeList { recipes })
     }
 }
@@ -92,7 +92,7 @@ impl Operation for Diagnose {
         .answers(&[(200, "What is unhealthy; empty if nothing is")]);
 
     fn run(session: &Session<'_>, (): (), (): ()) -> Result<Findings, OperationError> {
-        let mut findings = session.diagnose(session.host.min_free())?;
+        let mut findings = diagnose(session, session.host.min_free())?;
         let until = session.host.certificate_until();
         findings.extend(until.and_then(|until| of_certificate(until, Timestamp::now())));
         Ok(Findings { findings })

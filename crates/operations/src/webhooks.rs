@@ -21,7 +21,7 @@ impl Operation for ListWebhooks {
         .answers(&[(200, "All webhooks, by library")]);
 
     fn run(session: &Session<'_>, (): (), (): ()) -> Result<Webhooks, OperationError> {
-        let webhooks = session.webhooks()?;
+        let webhooks = session.webhooks().all()?;
         Ok(Webhooks { webhooks })
     }
 }
@@ -58,7 +58,7 @@ impl Operation for PutWebhook {
         library: Library,
         NewWebhook { url }: NewWebhook,
     ) -> Result<Upserted<MadeWebhook>, OperationError> {
-        let (made, replaced) = session.set_webhook(library, url)?;
+        let (made, replaced) = session.webhooks().set(library, url)?;
         Ok(Upserted {
             item: made,
             is_new: !replaced,
@@ -78,7 +78,7 @@ impl Operation for DeleteWebhook {
         .answers(&[(204, "It was removed")]);
 
     fn run(session: &Session<'_>, library: Library, (): ()) -> Result<Done, OperationError> {
-        if session.remove_webhook(&library)? {
+        if session.webhooks().remove(&library)? {
             return Ok(Done);
         }
         let detail = format!("library '{}' has no webhook", excerpt(library.as_str()));

@@ -318,7 +318,7 @@ impl IngestArgs {
         let recipes = names.map(recipe).collect::<Result<Vec<Recipe>, _>>()?;
         let catalogue = self.target.open_here()?;
         self.folds.apply(&catalogue)?;
-        let all = catalogue.by(Actor::Local).ensure_recipes(&recipes)?;
+        let all = catalogue.by(Actor::Local).recipes().ensure(&recipes)?;
         Ok(Sink::Folder {
             catalogue: Box::new(catalogue),
             all,
@@ -451,7 +451,7 @@ impl Sink {
                 catalogue, named, ..
             } => {
                 for (recipe, Coverage { books, of }) in
-                    catalogue.by(Actor::Local).ready_recipes(named)?
+                    catalogue.by(Actor::Local).recipes().make_ready(named)?
                 {
                     tell(format_args!(
                         "lapidary: {books} of {of} books have gems of recipe {recipe}: checks use it only when all do; \

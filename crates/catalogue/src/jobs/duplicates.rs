@@ -3,8 +3,10 @@
 //! What it finds is kept in [`Table::Duplicates`]: first the pairs of each batch of books, so that it resumes after the last
 //! batch and what it left out, then the groups and overlaps. The next job of this kind removes them.
 
+use super::Jobs;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::ops::Deref;
 
 use super::job::StoredJob;
 use super::{JobProgress, put};
@@ -52,19 +54,19 @@ fn key(job: u32, kind: u8, number: u32) -> Vec<u8> {
     [prefix(job, kind), number.to_be_bytes().to_vec()].concat()
 }
 
-impl Catalogue {
+impl<C: Deref<Target = Catalogue>> Jobs<C> {
     pub(super) fn approve_duplicates(
         &self,
         library: Option<&Library>,
         recipe: Option<&RecipeName>,
     ) -> Result<(), CatalogueError> {
         if let Some(library) = library
-            && self.store.snapshot().library(library)?.is_none()
+            && self.0.store.snapshot().library(library)?.is_none()
         {
             return Err(CatalogueError::NoSuchLibrary(library.to_string()));
         }
         if let Some(recipe) = recipe {
-            self.recipe(Some(recipe))?;
+            self.0.recipes().get(Some(recipe))?;
         }
         Ok(())
     }
@@ -110,7 +112,7 @@ impl Catalogue {
             .flat_map(|pair| [pair.a, pair.b])
             .map(BookNo)
             .collect();
-        let mut records = self.store.snapshot().fetch(&numbers)?.into_iter();
+        let mut records = self.0.store.snapshot().fetch(&numbers)?.into_iter();
         let (mut overlaps, day) = (Vec::new(), today());
         for pair in pairs {
             let (a, b) = (records.next().flatten(), records.next().flatten());
@@ -137,13 +139,13 @@ impl Catalogue {
         limit: usize,
         count: impl Fn(&Grouped) -> u64,
     ) -> Result<(Vec<Row>, Option<u32>), CatalogueError> {
-        let Some(JobResult::Grouped(found)) = self.job(id)?.result else {
+        let Some(JobResult::Grouped(found)) = self.get(id)?.result else {
             return Err(CatalogueError::BadTask(format!(
                 "job {id} has not found duplicates"
             )));
         };
         let after = after.map(|after| key(id, kind, after));
-        let rows = self.store.page(
+        let rows = self.0.store.page(
             Table::Duplicates,
             &prefix(id, kind),
             after.as_deref(),
@@ -164,7 +166,7 @@ impl Catalogue {
     /// A group as it is now; `None` if all its books are gone.
     fn shown(&self, (_, value): &Row) -> Result<Option<DuplicateGroup>, CatalogueError> {
         let StoredGroup { size, group } = read(value)?;
-        let Duplicates { books, pairs } = Duplicates::read(&*self.store.snapshot(), group)?;
+        let Duplicates { books, pairs } = Duplicates::read(&*self.0.store.snapshot(), group)?;
         let copies = books.iter().map(|book| {
             let (bytes, description) = (book.bytes, &book.description);
             Copy {
@@ -198,7 +200,7 @@ impl Catalogue {
     }
 }
 
-impl Editor<'_> {
+impl Jobs<Editor<'_>> {
     pub(super) fn find_duplicates(
         &self,
         options: &DuplicateOptions,
@@ -217,10 +219,10 @@ impl Editor<'_> {
                 checkpoint.done.unwrap_or(job.done)
             }
         };
-        let wanted = DuplicateScope::new(&*self.store.snapshot(), options)?;
+        let wanted = DuplicateScope::new(&*self.0.store.snapshot(), options)?;
         let mut batches = Batches::from(BookNo(checkpoint.book));
         while let (Some(wanted), Some(BookNo(from))) = (&wanted, batches.next()) {
-            let (snapshot, there) = (self.store.snapshot(), self.books_there()?);
+            let (snapshot, there) = (self.0.store.snapshot(), self.books_there()?);
             let Some(books) = batches.read(&*snapshot)? else {
                 break;
             };
@@ -287,7 +289,7 @@ impl Editor<'_> {
     ) -> Result<(), CatalogueError> {
         let mut after = None;
         loop {
-            let rows = self.store.page(
+            let rows = self.0.store.page(
                 Table::Duplicates,
                 &prefix(job, kind),
                 after.as_deref(),
@@ -311,7 +313,7 @@ impl Editor<'_> {
         after: Option<&[u8]>,
     ) -> Result<(), CatalogueError> {
         loop {
-            let rows = self.store.page(Table::Duplicates, prefix, after, BATCH)?;
+            let rows = self.0.store.page(Table::Duplicates, prefix, after, BATCH)?;
             if rows.is_empty() {
                 return Ok(());
             }
@@ -402,7 +404,8 @@ mod tests {
         let recipes = [Recipe::signature("sum", None).expect("a signature")];
         catalogue
             .by(Actor::Local)
-            .ensure_recipes(&recipes)
+            .recipes()
+            .ensure(&recipes)
             .expect("recipes");
         let entry = |book: usize| {
             let key = BookKey {
@@ -462,8 +465,11 @@ mod tests {
         let editor = stalled.by(Actor::Local);
         let ended = [
             work.apply(&[row(GROUPS)]),
-            editor.forget(&work, b"", None),
-            editor.find_duplicates(&options, &job, &work).map(drop),
+            editor.jobs().forget(&work, b"", None),
+            editor
+                .jobs()
+                .find_duplicates(&options, &job, &work)
+                .map(drop),
             keep_found(&work, 1, GROUPS, &[1, 2], |one| *one),
         ];
         for ended in ended {
@@ -485,9 +491,11 @@ mod tests {
             recipe: None,
             since: None,
         };
-        let id = catalogue.start(Actor::Local, task).expect("it starts").id;
-        catalogue.stop_jobs();
-        let stopped = catalogue.job(id).expect("the job");
+        let id = crate::start_job(&catalogue, Actor::Local, task)
+            .expect("it starts")
+            .id;
+        catalogue.jobs().stop();
+        let stopped = catalogue.jobs().get(id).expect("the job");
         assert_eq!(stopped.state, JobState::Running);
         assert!(stopped.done < BOOKS as u64, "{stopped:?}");
         // As if it had been killed within a batch behind the first book, which is a copy of none before, with a row written.
@@ -513,9 +521,9 @@ mod tests {
             .expect("written");
         drop(catalogue);
         let catalogue = Arc::new(Catalogue::open(folder.path()).expect("the catalogue"));
-        catalogue.resume_jobs();
+        crate::resume_jobs(&catalogue);
         let ended = loop {
-            let job = catalogue.job(id).expect("the job");
+            let job = catalogue.jobs().get(id).expect("the job");
             if job.state != JobState::Running {
                 break job;
             }
@@ -529,6 +537,7 @@ mod tests {
         let (mut found, mut after) = (0, None);
         loop {
             let page = catalogue
+                .jobs()
                 .duplicate_groups(id, after, 1_000)
                 .expect("groups");
             for group in &page.groups {

@@ -9,6 +9,7 @@ mod job;
 mod reindex;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -84,7 +85,7 @@ impl WorkKind for InterruptedJobs {
 
     fn due(&self) -> Result<Vec<DueWork<u32>>, CatalogueError> {
         let begun: Vec<u32> = lock(&self.0.jobs.begun).keys().copied().collect();
-        let mut left = self.0.kept_jobs()?;
+        let mut left = self.0.jobs().stored()?;
         left.retain(|job| job.is_running() && !begun.contains(&job.job.id));
         let due = left.into_iter().map(|StoredJob { job, .. }| DueWork {
             name: lease_of(job.id),
@@ -96,48 +97,66 @@ impl WorkKind for InterruptedJobs {
     }
 
     fn run(&self, id: u32, work: &Arc<LeasedWork>) -> Result<(), CatalogueError> {
-        if let Some(job) = self.0.resumed(id)? {
-            self.0.by(Actor::Local).run_job(&job, work);
+        if let Some(job) = self.0.jobs().resumed(id)? {
+            self.0.by(Actor::Local).jobs().run(&job, work);
         }
         Ok(())
     }
+}
+
+/// Starts a job. If the same task was interrupted, resumes it instead.
+///
+/// # Errors
+/// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
+pub fn start_job(
+    catalogue: &Arc<Catalogue>,
+    actor: Actor,
+    task: Task,
+) -> Result<Job, CatalogueError> {
+    let jobs = catalogue.jobs();
+    let task = defined(jobs.with_known_recipe(task))?;
+    jobs.approve(&task)?;
+    let turn = catalogue.turn(&catalogue.jobs.starting, SETTINGS)?;
+    let stored = jobs.stored()?;
+    let (job, mut changes) = if let Some(job) = jobs.interrupted(&stored, &task)? {
+        (job, Vec::new())
+    } else {
+        let id = stored
+            .last()
+            .map_or(1, |last| last.job.id.saturating_add(1));
+        (StoredJob::new(id, task), forgotten(&stored))
+    };
+    let Some(work) = catalogue.runner.begin(&lease_of(job.job.id))? else {
+        return Err(job.runs());
+    };
+    changes.push(row(&job));
+    let action = Action::JobStarted {
+        job: job.job.id,
+        kind: job.job.task.kind().to_owned(),
+    };
+    turn.apply(&actor, &changes, &[action])?;
+    let (of, begun) = (Arc::clone(catalogue), catalogue.jobs.insert(job.clone()));
+    catalogue
+        .runner
+        .beside(move || of.by(actor).jobs().run(&begun, &work));
+    Ok(job.shown())
+}
+
+/// Resumes interrupted jobs in the background, unless another process that shares the store runs them, until [`Jobs::stop`].
+pub fn resume_jobs(catalogue: &Arc<Catalogue>) {
+    let interrupted = InterruptedJobs(Arc::clone(catalogue));
+    catalogue.runner.schedule(interrupted);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Catalogue {
-    /// Starts a job. If the same task was interrupted, resumes it instead.
-    ///
-    /// # Errors
-    /// [`CatalogueError::JobRuns`] if a job of the same kind is unfinished, and the errors of an invalid task.
-    pub fn start(self: &Arc<Self>, actor: Actor, task: Task) -> Result<Job, CatalogueError> {
-        let task = defined(self.with_known_recipe(task))?;
-        self.approve(&task)?;
-        let turn = self.turn(&self.jobs.starting, SETTINGS)?;
-        let kept = self.kept_jobs()?;
-        let (job, mut changes) = if let Some(job) = self.interrupted(&kept, &task)? {
-            (job, Vec::new())
-        } else {
-            let id = kept.last().map_or(1, |last| last.job.id.saturating_add(1));
-            (StoredJob::new(id, task), forgotten(&kept))
-        };
-        let Some(work) = self.runner.begin(&lease_of(job.job.id))? else {
-            return Err(job.runs());
-        };
-        changes.push(row(&job));
-        let action = Action::JobStarted {
-            job: job.job.id,
-            kind: job.job.task.kind().to_owned(),
-        };
-        turn.apply(&actor, &changes, &[action])?;
-        let (catalogue, begun) = (Arc::clone(self), self.jobs.insert(job.clone()));
-        self.runner
-            .beside(move || catalogue.by(actor).run_job(&begun, &work));
-        Ok(job.shown())
-    }
+/// The jobs of a catalogue ([`Catalogue::jobs`]).
+#[derive(Debug, Clone)]
+pub struct Jobs<C>(pub(super) C);
 
+impl<C: Deref<Target = Catalogue>> Jobs<C> {
     /// The job with the same task that was interrupted, if there is one.
     ///
     /// # Errors
@@ -149,7 +168,7 @@ impl Catalogue {
     ) -> Result<Option<StoredJob>, CatalogueError> {
         let is_of_kind = |job: &&StoredJob| job.job.task.kind() == task.kind();
         for job in kept.iter().filter(is_of_kind) {
-            match self.jobs.get(job.job.id) {
+            match self.0.jobs.get(job.job.id) {
                 Some(begun) if begun.is_running() => return Err(begun.runs()),
                 None if job.is_running() && job.job.task == *task => return Ok(Some(job.clone())),
                 None if job.is_running() => return Err(job.runs()),
@@ -164,8 +183,8 @@ impl Catalogue {
     /// # Errors
     /// [`StoreError::NotOffered`] if the engine of the store has none; [`CatalogueError::BadTask`] if no folder is configured.
     pub fn offers_backups(&self) -> Result<(), CatalogueError> {
-        self.files().ok_or(StoreError::NotOffered(BACKUPS))?;
-        self.backups.configured()
+        self.0.files().ok_or(StoreError::NotOffered(BACKUPS))?;
+        self.0.backups.configured()
     }
 
     /// The task with the definition of its recipe, if that is named and the catalogue has it: a name alone does not say the
@@ -174,7 +193,7 @@ impl Catalogue {
         if let Task::Reindex { recipe: choice, .. } = &mut task
             && let RecipeChoice::Named(name) = &*choice
         {
-            let mut known = self.recipes().into_iter();
+            let mut known = self.0.recipes().all().into_iter();
             if let Some(known) = known.find(|recipe| recipe.name().as_str() == name) {
                 *choice = RecipeChoice::Defined(known);
             }
@@ -182,26 +201,20 @@ impl Catalogue {
         task
     }
 
-    /// Resumes interrupted jobs in the background, unless another process that shares the store runs them, until
-    /// [`Catalogue::stop_jobs`].
-    pub fn resume_jobs(self: &Arc<Self>) {
-        self.runner.schedule(InterruptedJobs(Arc::clone(self)));
-    }
-
     /// The interrupted job of this number, which this process resumes, unless it was cancelled meanwhile.
     fn resumed(&self, id: u32) -> Result<Option<Arc<Mutex<StoredJob>>>, CatalogueError> {
-        let _turn = self.turn(&self.jobs.starting, SETTINGS)?;
-        let job = self.kept_job(id)?;
+        let _turn = self.0.turn(&self.0.jobs.starting, SETTINGS)?;
+        let job = self.stored_job(id)?;
         if !job.is_running() {
             return Ok(None);
         }
         tracing::info!("resuming job {id} ({})", job.job.task.kind());
-        Ok(Some(self.jobs.insert(job)))
+        Ok(Some(self.0.jobs.insert(job)))
     }
 
     /// All remembered jobs, newest first.
-    pub fn jobs(&self) -> Result<Vec<Job>, CatalogueError> {
-        let all = self.kept_jobs()?.into_iter().chain(self.jobs.all());
+    pub fn all(&self) -> Result<Vec<Job>, CatalogueError> {
+        let all = self.stored()?.into_iter().chain(self.0.jobs.all());
         // Those that were begun here are as they are now.
         let by_id: BTreeMap<u32, StoredJob> = all.map(|job| (job.job.id, job)).collect();
         Ok(by_id.into_values().rev().map(StoredJob::shown).collect())
@@ -211,8 +224,8 @@ impl Catalogue {
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchJob`].
-    pub fn job(&self, id: u32) -> Result<Job, CatalogueError> {
-        self.jobs()?
+    pub fn get(&self, id: u32) -> Result<Job, CatalogueError> {
+        self.all()?
             .into_iter()
             .find(|job| job.id == id)
             .ok_or(CatalogueError::NoSuchJob(id))
@@ -220,21 +233,21 @@ impl Catalogue {
 
     /// Cancels jobs left behind by another process.
     pub(super) fn end_interrupted(&self) -> Result<(), CatalogueError> {
-        for job in self.kept_jobs()?.into_iter().filter(StoredJob::is_running) {
-            self.by(Actor::Local).cancel(job.job.id)?;
+        for job in self.stored()?.into_iter().filter(StoredJob::is_running) {
+            self.0.by(Actor::Local).jobs().cancel(job.job.id)?;
         }
         Ok(())
     }
 
     /// Stops all work of this process and waits for it. It resumes when the catalogue is served again.
-    pub fn stop_jobs(&self) {
-        self.runner.stop();
-        if !self.jobs.running().is_empty()
-            && let Some(administration) = self.store.administration()
+    pub fn stop(&self) {
+        self.0.runner.stop();
+        if !self.0.jobs.running().is_empty()
+            && let Some(administration) = self.0.store.administration()
         {
             administration.stop();
         }
-        self.runner.join();
+        self.0.runner.join();
     }
 
     /// Checks whether a task can be run at all.
@@ -247,7 +260,7 @@ impl Catalogue {
                 allow_missing,
             } => self.approve_reindex(&recipe.recipe()?, *from, *drop_old, *allow_missing),
             Task::DropRecipe { recipe } => {
-                let known = self.recipes();
+                let known = self.0.recipes().all();
                 match known.iter().position(|known| known.name() == recipe) {
                     Some(0) => Err(StoreError::IsDefault(recipe.clone()).into()),
                     Some(_) => Ok(()),
@@ -261,10 +274,10 @@ impl Catalogue {
             }
             Task::Backup { to, .. } => {
                 self.offers_backups()?;
-                self.backups.folder(to).map(|_| ())
+                self.0.backups.folder(to).map(|_| ())
             }
-            Task::Verify { .. } => Ok(self.administration(VERIFICATION).map(|_| ())?),
-            Task::Compact {} => Ok(self.administration(COMPACTION).map(|_| ())?),
+            Task::Verify { .. } => Ok(self.0.administration(VERIFICATION).map(|_| ())?),
+            Task::Compact {} => Ok(self.0.administration(COMPACTION).map(|_| ())?),
             Task::Duplicates {
                 library, recipe, ..
             } => self.approve_duplicates(library.as_ref(), recipe.as_ref()),
@@ -272,9 +285,9 @@ impl Catalogue {
     }
 
     /// The stored jobs, by number.
-    fn kept_jobs(&self) -> Result<Vec<StoredJob>, CatalogueError> {
+    fn stored(&self) -> Result<Vec<StoredJob>, CatalogueError> {
         let mut jobs = Vec::new();
-        for (key, kept) in self.store.table(Table::Jobs)? {
+        for (key, kept) in self.0.store.table(Table::Jobs)? {
             let number = u32::from_be_bytes(key.try_into().unwrap_or_default());
             match StoredJob::read(&kept) {
                 Ok(job) => jobs.push(job),
@@ -285,21 +298,21 @@ impl Catalogue {
     }
 
     /// The stored job of this number.
-    fn kept_job(&self, id: u32) -> Result<StoredJob, CatalogueError> {
-        let mut kept = self.kept_jobs()?.into_iter();
+    fn stored_job(&self, id: u32) -> Result<StoredJob, CatalogueError> {
+        let mut kept = self.stored()?.into_iter();
         kept.find(|kept| kept.job.id == id)
             .ok_or(CatalogueError::NoSuchJob(id))
     }
 }
 
-impl Editor<'_> {
+impl Jobs<Editor<'_>> {
     /// Cancels a job. It stops within moments, except for a compaction, which finishes its current step.
     ///
     /// # Errors
     /// [`CatalogueError::NoSuchJob`], [`CatalogueError::JobEnded`].
     pub fn cancel(&self, id: u32) -> Result<Job, CatalogueError> {
-        let turn = self.turn(&self.jobs.starting, SETTINGS)?;
-        let (here, kept) = (self.jobs.get(id), self.kept_job(id)?);
+        let turn = self.0.turn(&self.0.jobs.starting, SETTINGS)?;
+        let (here, kept) = (self.0.jobs.get(id), self.stored_job(id)?);
         let here = match here {
             Some(here) if !here.is_running() => return Err(here.has_ended()),
             Some(here) if kept.job.state == JobState::Cancelled => return Ok(here.shown()),
@@ -308,21 +321,21 @@ impl Editor<'_> {
         if !kept.is_running() {
             return Err(kept.has_ended());
         }
-        self.runner.revoke(&lease_of(id));
+        self.0.runner.revoke(&lease_of(id));
         // From here on, nobody stores anything else of it. It may have ended just before.
-        let kept = self.kept_job(id)?;
+        let kept = self.stored_job(id)?;
         if !kept.is_running() {
             return Err(kept.has_ended());
         }
         let cancelled = here.clone().unwrap_or(kept).ended(JobState::Cancelled);
         let action = Action::JobCancelled { job: id };
-        turn.apply(&self.actor, &[row(&cancelled)], &[action])?;
+        turn.apply(&self.0.actor, &[row(&cancelled)], &[action])?;
         // Where it runs, it is seen running until it has stopped.
         Ok(here.unwrap_or(cancelled).shown())
     }
 
     /// Runs a job to its end, and stores how it ended.
-    fn run_job(&self, begun: &Mutex<StoredJob>, work: &LeasedWork) {
+    fn run(&self, begun: &Mutex<StoredJob>, work: &LeasedWork) {
         let progress = JobProgress {
             job: begun,
             work,
@@ -335,7 +348,7 @@ impl Editor<'_> {
         let ended = match ended {
             Ok(Ok(result)) => job.clone().done(result),
             // It resumes at the next start.
-            Ok(Err(_)) if self.runner.is_stopping() => job.clone(),
+            Ok(Err(_)) if self.0.runner.is_stopping() => job.clone(),
             Ok(Err(error)) => job.clone().failed(error.to_string()),
             Err(_) => job.clone().failed("internal error; see the log".to_owned()),
         };
@@ -347,7 +360,7 @@ impl Editor<'_> {
             Ok(true) => {}
             Ok(false) => {
                 tracing::info!("job {id} was cancelled, or goes on in another process");
-                lock(&self.jobs.begun).remove(id);
+                lock(&self.0.jobs.begun).remove(id);
                 return;
             }
             Err(error) => tracing::error!(
@@ -390,8 +403,8 @@ impl Editor<'_> {
             }
             Task::Verify { fix } => JobResult::Verified(self.verify_and_fix(*fix, watch)?),
             Task::Backup { to, keep } => {
-                let folder = self.backups.folder(to)?;
-                let files = self.files().ok_or(StoreError::NotOffered(BACKUPS))?;
+                let folder = self.0.backups.folder(to)?;
+                let files = self.0.files().ok_or(StoreError::NotOffered(BACKUPS))?;
                 let made = files.backup(&folder, *keep, watch)?;
                 JobResult::BackedUp(BackedUp {
                     backup: made.number,
@@ -400,7 +413,7 @@ impl Editor<'_> {
                 })
             }
             Task::Compact {} => {
-                let store = self.administration(COMPACTION)?;
+                let store = self.0.administration(COMPACTION)?;
                 let bytes_before = store.bytes()?;
                 store.compact(watch)?;
                 let bytes = store.bytes()?;
@@ -426,7 +439,7 @@ impl Editor<'_> {
     }
 
     fn verify_and_fix(&self, fix: bool, watch: Watch<'_>) -> Result<Verified, CatalogueError> {
-        let store = self.administration(VERIFICATION)?;
+        let store = self.0.administration(VERIFICATION)?;
         let found = store.verify(watch)?;
         if found.is_empty() || !fix {
             return Ok(Verified {

@@ -4,6 +4,8 @@
 //! from their folds, or from their texts if someone sends them ([`Catalogue::recut`]). Checks use the old recipe
 //! until every book has gems of the new one, then all switch at the same instant.
 
+use super::Jobs;
+use std::ops::Deref;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -36,7 +38,7 @@ pub(super) struct Reindex {
     pub(super) allow_missing: bool,
 }
 
-impl Catalogue {
+impl<C: Deref<Target = Catalogue>> Jobs<C> {
     pub(super) fn approve_reindex(
         &self,
         recipe: &Recipe,
@@ -45,7 +47,7 @@ impl Catalogue {
         allow_missing: bool,
     ) -> Result<(), CatalogueError> {
         let differs = |known: &Recipe| known.name() == recipe.name() && known != recipe;
-        if self.recipes().iter().any(differs) {
+        if self.0.recipes().all().iter().any(differs) {
             return Err(StoreError::RecipeDiffers(recipe.name().clone()).into());
         }
         let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));
@@ -67,6 +69,7 @@ impl Catalogue {
 
     pub(super) fn books_there(&self) -> Result<u64, CatalogueError> {
         Ok(self
+            .0
             .store
             .snapshot()
             .libraries()?
@@ -77,7 +80,7 @@ impl Catalogue {
 
     /// The reason that the recipe cannot become the default yet.
     fn not_all(&self, recipe: &Recipe, without: u64) -> Result<CatalogueError, CatalogueError> {
-        let snapshot = self.store.snapshot();
+        let snapshot = self.0.store.snapshot();
         let mut examples = Vec::new();
         for books in pages(&*snapshot) {
             let lacking = books?
@@ -100,7 +103,7 @@ impl Catalogue {
     }
 }
 
-impl Editor<'_> {
+impl Jobs<Editor<'_>> {
     pub(super) fn reindex(
         &self,
         reindex: &Reindex,
@@ -115,9 +118,18 @@ impl Editor<'_> {
         } = *reindex;
         let before = match &job.checkpoint.before {
             Some(before) => before.clone(),
-            None => self.recipes().first().unwrap_or(recipe).name().clone(),
+            None => self
+                .0
+                .recipes()
+                .all()
+                .first()
+                .unwrap_or(recipe)
+                .name()
+                .clone(),
         };
-        self.between_feeds(|| self.store.add_recipe(&self.actor, recipe))?;
+        self.0
+            .feeding
+            .alone(|| self.0.store.add_recipe(&self.0.actor, recipe))?;
         work.checkpoint(true, |job| job.checkpoint.before = Some(before.clone()))?;
         let (mut done, mut book) = (job.job.done, job.checkpoint.book);
         let without = loop {
@@ -126,8 +138,9 @@ impl Editor<'_> {
                 CutFrom::Sources => 0,
             };
             let without = self
+                .0
                 .store
-                .make_default(&self.actor, recipe.name(), allow_missing)?;
+                .make_default(&self.0.actor, recipe.name(), allow_missing)?;
             let total = self.books_there()?;
             work.step(total.saturating_sub(without), total)?;
             match from {
@@ -157,10 +170,13 @@ impl Editor<'_> {
         recipe: &RecipeName,
         work: &JobProgress<'_>,
     ) -> Result<(), CatalogueError> {
-        self.between_feeds(|| self.store.hide_recipe(&self.actor, recipe))?;
+        self.0
+            .feeding
+            .alone(|| self.0.store.hide_recipe(&self.0.actor, recipe))?;
         Ok(self
+            .0
             .store
-            .drop_recipe(&self.actor, recipe, &|done, total| work.step(done, total))?)
+            .drop_recipe(&self.0.actor, recipe, &|done, total| work.step(done, total))?)
     }
 
     /// Computes gems from the fold of every book from number `from` on that has none of the recipe. Returns the
@@ -175,7 +191,7 @@ impl Editor<'_> {
         let mut cut = 0;
         let mut next = Some(from);
         while let Some(from) = next {
-            let snapshot = self.store.snapshot();
+            let snapshot = self.0.store.snapshot();
             let books = snapshot.books(BookNo(from), BATCH)?;
             next = books.last().and_then(|(last, _)| last.0.checked_add(1));
             *done += books.len() as u64;
@@ -186,7 +202,7 @@ impl Editor<'_> {
             let gems: Vec<LateGems> = gems.into_iter().flatten().collect();
             cut += gems.len() as u64;
             if !gems.is_empty() {
-                self.store.add_gems(&self.actor, recipe.name(), gems)?;
+                self.0.store.add_gems(&self.0.actor, recipe.name(), gems)?;
             }
             if let Some(book) = next {
                 work.checkpoint(false, |job| {
@@ -200,7 +216,7 @@ impl Editor<'_> {
 
     /// Adds the recipes of jobs that wait for texts: such a job may have been interrupted before it added its recipe.
     fn settle_awaited(&self) -> Result<(), CatalogueError> {
-        for task in self.jobs.running() {
+        for task in self.0.jobs.running() {
             let Task::Reindex {
                 recipe: RecipeChoice::Defined(recipe),
                 from: CutFrom::Sources,
@@ -210,11 +226,15 @@ impl Editor<'_> {
                 continue;
             };
             if self
+                .0
                 .recipes()
+                .all()
                 .iter()
                 .all(|known| known.name() != recipe.name())
             {
-                self.between_feeds(|| self.store.add_recipe(&self.actor, &recipe))?;
+                self.0
+                    .feeding
+                    .alone(|| self.0.store.add_recipe(&self.0.actor, &recipe))?;
             }
         }
         Ok(())
@@ -231,8 +251,8 @@ impl Editor<'_> {
             return Err(CatalogueError::NoText);
         }
         self.settle_awaited()?;
-        let _feed = self.feed();
-        let snapshot = self.store.snapshot();
+        let _feed = self.0.feeding.shared();
+        let snapshot = self.0.store.snapshot();
         let book = snapshot
             .find(key)?
             .ok_or_else(|| CatalogueError::NoSuchBook(key.clone()))?;
@@ -242,7 +262,7 @@ impl Editor<'_> {
         if record.digest != digest {
             return Err(CatalogueError::OtherText(key.clone()));
         }
-        let keeps_folds = self.keeps_folds()?;
+        let keeps_folds = self.0.keeps_folds()?;
         let text =
             Text::bounded(text, record.clean)?.in_language(record.description.language.as_deref());
         let mut added = Vec::new();
@@ -258,8 +278,8 @@ impl Editor<'_> {
             };
             let recut = fold.as_ref().and_then(|fold| recipe.recut(fold));
             let gems = recut.unwrap_or_else(|| text.gems(recipe));
-            self.store.add_gems(
-                &self.actor,
+            self.0.store.add_gems(
+                &self.0.actor,
                 recipe.name(),
                 vec![LateGems {
                     book,

@@ -8,6 +8,7 @@
 mod delivery;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -49,7 +50,7 @@ struct StoredWebhook {
 #[derive(Default)]
 pub(super) struct LocalWebhooks {
     /// Whether webhooks may use addresses that are not on the public internet.
-    private: bool,
+    pub(super) private: bool,
     failing: Mutex<BTreeMap<Library, Pause>>,
 }
 
@@ -86,10 +87,10 @@ impl WorkKind for Delivery {
 
     fn due(&self) -> Result<Vec<DueWork<BehindWebhook>>, CatalogueError> {
         let last = self.catalogue.store.last_audited()?;
-        let progress = self.catalogue.progress()?;
+        let progress = self.catalogue.webhooks().progress()?;
         let failing = lock(&self.catalogue.webhooks.failing);
         let (mut due, mut most_behind) = (Vec::new(), 0);
-        for (library, kept) in self.catalogue.kept_webhooks()? {
+        for (library, kept) in self.catalogue.webhooks().stored()? {
             let done = progress.get(&library).copied().unwrap_or(last);
             most_behind = most_behind.max(last.saturating_sub(done));
             let pause = failing.get(&library);
@@ -117,47 +118,45 @@ impl WorkKind for Delivery {
     }
 
     fn run(&self, webhook: BehindWebhook, work: &Arc<LeasedWork>) -> Result<(), CatalogueError> {
-        self.catalogue.tell_next(&self.sender, &webhook, work)
+        self.catalogue
+            .webhooks()
+            .tell_next(&self.sender, &webhook, work)
     }
 }
 
-impl Catalogue {
-    /// Allows or forbids webhooks to private addresses, such as those of this machine and its network.
-    #[must_use]
-    pub fn with_private_webhooks(mut self, allowed: bool) -> Self {
-        self.webhooks.private = allowed;
-        self
-    }
+/// Delivers events in the background until [`Jobs::stop`](crate::Jobs::stop).
+pub fn start_webhooks(catalogue: &Arc<Catalogue>) {
+    catalogue.runner.schedule(Delivery {
+        sender: Sender::new(catalogue.webhooks.private),
+        catalogue: Arc::clone(catalogue),
+    });
+}
 
+/// The webhooks of a catalogue ([`Catalogue::webhooks`]).
+#[derive(Debug, Clone)]
+pub struct Webhooks<C>(pub(super) C);
+
+impl<C: Deref<Target = Catalogue>> Webhooks<C> {
     /// All webhooks, by library.
-    pub fn webhooks(&self) -> Result<Vec<Webhook>, CatalogueError> {
-        let last = self.store.last_audited()?;
+    pub fn all(&self) -> Result<Vec<Webhook>, CatalogueError> {
+        let last = self.0.store.last_audited()?;
         let progress = self.progress()?;
-        let failing = lock(&self.webhooks.failing);
-        let kept =
-            self.kept_webhooks()?
-                .into_iter()
-                .map(|(library, StoredWebhook { url, since, .. })| {
-                    let behind =
-                        last.saturating_sub(progress.get(&library).copied().unwrap_or(last));
-                    let failing = failing.get(&library).map(|pause| pause.failing.clone());
-                    Webhook {
-                        library,
-                        url,
-                        since,
-                        behind,
-                        failing,
-                    }
-                });
+        let failing = lock(&self.0.webhooks.failing);
+        let kept = self
+            .stored()?
+            .into_iter()
+            .map(|(library, StoredWebhook { url, since, .. })| {
+                let behind = last.saturating_sub(progress.get(&library).copied().unwrap_or(last));
+                let failing = failing.get(&library).map(|pause| pause.failing.clone());
+                Webhook {
+                    library,
+                    url,
+                    since,
+                    behind,
+                    failing,
+                }
+            });
         Ok(kept.collect())
-    }
-
-    /// Delivers events in the background until [`Catalogue::stop_jobs`].
-    pub fn start_webhooks(self: &Arc<Self>) {
-        self.runner.schedule(Delivery {
-            sender: Sender::new(self.webhooks.private),
-            catalogue: Arc::clone(self),
-        });
     }
 
     /// Delivers the first event that the webhook has not been told, unless a turn's worth of entries has none.
@@ -173,8 +172,8 @@ impl Catalogue {
     ) -> Result<(), CatalogueError> {
         let reached = self.tell(sender, library, kept, *done)?;
         // If the webhook was set again in the meantime, its new starting point stays.
-        let _changing = self.changing_settings();
-        let now = self.kept_webhooks()?;
+        let _changing = self.0.changing_settings();
+        let now = self.stored()?;
         let is_as_before = now
             .get(library)
             .is_some_and(|now| now.secret == kept.secret);
@@ -193,9 +192,9 @@ impl Catalogue {
         kept: &StoredWebhook,
         behind: u64,
     ) -> Result<u64, CatalogueError> {
-        let entries = self.store.audit(AuditFrom::Behind(behind), PAGE)?;
+        let entries = self.0.store.audit(AuditFrom::Behind(behind), PAGE)?;
         // Taken after the entries were read, so that it has their books.
-        let snapshot = self.store.snapshot();
+        let snapshot = self.0.store.snapshot();
         let mut done = behind;
         for entry in entries {
             let Some(event) = self.event(&*snapshot, library, &entry)? else {
@@ -263,6 +262,7 @@ impl Catalogue {
             ..CheckOptions::default()
         };
         let report = self
+            .0
             .checks()
             .report_of(snapshot, number, &record, &options)?;
         Ok(report.filter(|report| report.total > 0).map(|report| {
@@ -299,7 +299,7 @@ impl Catalogue {
             Err(Undelivered::Failed(error)) => error,
         };
         METRICS.webhook("failed");
-        let mut failing = lock(&self.webhooks.failing);
+        let mut failing = lock(&self.0.webhooks.failing);
         let attempts = failing
             .get(library)
             .map_or(0, |pause| pause.failing.attempts)
@@ -321,26 +321,26 @@ impl Catalogue {
     }
 
     fn forget_failure(&self, library: &Library) {
-        lock(&self.webhooks.failing).remove(library);
+        lock(&self.0.webhooks.failing).remove(library);
     }
 
-    fn kept_webhooks(&self) -> Result<BTreeMap<Library, StoredWebhook>, CatalogueError> {
-        self.rows(Table::Webhooks)
+    fn stored(&self) -> Result<BTreeMap<Library, StoredWebhook>, CatalogueError> {
+        self.0.rows(Table::Webhooks)
     }
 
     fn progress(&self) -> Result<BTreeMap<Library, u64>, CatalogueError> {
-        self.rows(Table::WebhookProgress)
+        self.0.rows(Table::WebhookProgress)
     }
 }
 
-impl Editor<'_> {
+impl Webhooks<Editor<'_>> {
     /// Sends events of a library's books to this address from now on. The returned flag says whether this replaced an
     /// earlier webhook.
     ///
     /// # Errors
     /// [`CatalogueError::BadWebhook`] if this is not an HTTP address; [`CatalogueError::UnreachableWebhook`] if no event would be
     /// sent there.
-    pub fn set_webhook(
+    pub fn set(
         &self,
         library: Library,
         url: String,
@@ -353,20 +353,20 @@ impl Editor<'_> {
                 .is_some_and(|host| !host.host().is_empty() && !host.as_str().contains('@'))
         });
         let refusal =
-            addresses(self.webhooks.private).refusal(&good.ok_or(CatalogueError::BadWebhook)?);
+            addresses(self.0.webhooks.private).refusal(&good.ok_or(CatalogueError::BadWebhook)?);
         if let Some(why) = refusal {
             return Err(CatalogueError::UnreachableWebhook(why));
         }
         let secret = new_secret().map_err(CatalogueError::NoRandom)?;
         let since = Timestamp::now();
-        let last = self.store.last_audited()?;
+        let last = self.0.store.last_audited()?;
         let kept = StoredWebhook {
             url: url.clone(),
             secret: secret.clone(),
             since,
         };
         let progress = put(Table::WebhookProgress, library.as_str(), &last);
-        let replaced = self.change_setting(
+        let replaced = self.0.change_setting(
             put(Table::Webhooks, library.as_str(), &kept),
             Some(progress),
         )?;
@@ -387,9 +387,9 @@ impl Editor<'_> {
     }
 
     /// Removes a library's webhook. Returns whether it existed.
-    pub fn remove_webhook(&self, library: &Library) -> Result<bool, CatalogueError> {
+    pub fn remove(&self, library: &Library) -> Result<bool, CatalogueError> {
         let removed = |table| RowChange::delete(table, library.as_str());
-        let was_there = self.change_setting(
+        let was_there = self.0.change_setting(
             removed(Table::Webhooks),
             Some(removed(Table::WebhookProgress)),
         )?;
