@@ -1,6 +1,7 @@
 //! Maintenance of a cluster's catalogue. Files, and backups of them, are left to the cluster.
 
 use super::ClusterStore;
+use super::verify::{repair, verify};
 use lapidary_store::{Administration, ClusterVitals, RocksStore, StoreError, Watch};
 
 /// Number of buckets merged at a time.
@@ -13,13 +14,13 @@ impl Administration for ClusterStore {
 
     /// Merges all changes of postings into the packed lists.
     fn compact(&self, watch: Watch<'_>) -> Result<(), StoreError> {
-        let recipes = self.shared.recipes()?;
+        let recipes = self.shared.meta().recipes()?;
         for recipe in &recipes.0 {
-            let buckets = self.shared.bucket_keys(recipe.number)?;
+            let buckets = self.shared.writing().bucket_keys(recipe.number)?;
             let mut done = 0;
             for some in buckets.chunks(MERGED_AT_ONCE) {
                 watch(done, buckets.len() as u64)?;
-                self.shared.merge(&recipes, some)?;
+                self.shared.merging().merge(&recipes, some)?;
                 done += some.len() as u64;
             }
         }
@@ -29,11 +30,11 @@ impl Administration for ClusterStore {
     fn stop(&self) {}
 
     fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
-        self.shared.verify(watch)
+        verify(&self.shared, watch)
     }
 
     fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
-        self.shared.repair(watch)
+        repair(&self.shared, watch)
     }
 
     fn cluster(&self) -> Result<Option<ClusterVitals>, StoreError> {

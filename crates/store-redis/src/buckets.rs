@@ -313,7 +313,10 @@ pub(super) fn posting(rest: u64, book: BookNo) -> Vec<u8> {
     [&rest.to_be_bytes()[..], &book.0.to_be_bytes()].concat()
 }
 
-impl Shared {
+/// Changes of buckets of postings.
+pub(super) struct Buckets<'s>(pub(super) &'s Shared);
+
+impl Buckets<'_> {
     /// Adds the postings of gems to `posts`.
     pub(super) fn post_gems(
         &self,
@@ -325,7 +328,7 @@ impl Shared {
         for gem in recipe.posted(gems) {
             let (bucket, rest) = place(recipe, gem);
             posts
-                .entry(self.keys.bucket(recipe.number, bucket))
+                .entry(self.0.keys.bucket(recipe.number, bucket))
                 .or_default()
                 .insert(posting(rest, book));
         }
@@ -339,7 +342,7 @@ impl Shared {
             .filter_map(|digest| half(digest))
         {
             posts
-                .entry(self.keys.digest(half))
+                .entry(self.0.keys.digest(half))
                 .or_default()
                 .insert(book.0.to_be_bytes().to_vec());
         }

@@ -21,18 +21,23 @@ const POSTINGS: u64 = 64;
 /// How many bits may number a bucket.
 const BITS: std::ops::RangeInclusive<u32> = 10..=28;
 
-impl Shared {
+/// Building all postings of an empty store at once.
+pub(super) struct BulkBuild<'s>(pub(super) &'s Shared);
+
+impl BulkBuild<'_> {
     /// Builds the buckets from the gem lists of the books.
     pub(super) fn build(&self, watch: Watch<'_>) -> Result<(), StoreError> {
         self.choose_buckets()?;
-        let recipes = self.recipes()?;
+        let recipes = self.0.meta().recipes()?;
         let failed = |e: std::io::Error| StoreError::Io {
             path: "the temporary folder".to_owned(),
             detail: e.to_string(),
         };
         let folder = tempfile::tempdir().map_err(failed)?;
         let total: u64 = self
-            .summaries(&self.totals()?, &recipes)?
+            .0
+            .meta()
+            .summaries(&self.0.meta().totals()?, &recipes)?
             .iter()
             .map(|library| library.books)
             .sum();
@@ -51,16 +56,18 @@ impl Shared {
     /// Removes all buckets, and chooses how many there will be, so that their number suits that of the postings.
     fn choose_buckets(&self) -> Result<(), StoreError> {
         let mut chosen: HashMap<u16, u32> = HashMap::new();
-        let totals = self.totals()?;
-        for recipe in &self.recipes()?.0 {
-            for keys in self.bucket_keys(recipe.number)?.chunks(AT_ONCE) {
+        let totals = self.0.meta().totals()?;
+        for recipe in &self.0.meta().recipes()?.0 {
+            for keys in self.0.writing().bucket_keys(recipe.number)?.chunks(AT_ONCE) {
                 let unlink: Vec<Command> = keys
                     .iter()
                     .map(|key| Command::bare("UNLINK", key))
                     .collect();
-                self.client.write(&unlink)?;
+                self.0.client.write(&unlink)?;
             }
             let gems: u64 = self
+                .0
+                .meta()
                 .sizes(&totals, recipe)?
                 .classes
                 .iter()
@@ -77,7 +84,7 @@ impl Shared {
                 );
             }
         }
-        self.change_recipes(&Actor::Local, |recipes, _| {
+        self.0.meta().change_recipes(&Actor::Local, |recipes, _| {
             for recipe in &mut recipes.0 {
                 recipe.bucket_bits = chosen
                     .get(&recipe.number)
@@ -95,24 +102,29 @@ impl Shared {
         shard: u32,
         runs: &mut Runs<'_>,
     ) -> Result<u64, StoreError> {
-        let all = Command::new("ZRANGE", &self.keys.shard(shard, "books"), &["0", "-1"][..]);
-        let all: Vec<u32> = answer(self.address(), self.read_one(all)?)?;
+        let all = Command::new(
+            "ZRANGE",
+            &self.0.keys.shard(shard, "books"),
+            &["0", "-1"][..],
+        );
+        let all: Vec<u32> = answer(self.0.address(), self.0.read_one(all)?)?;
         let books: Vec<BookNo> = all.into_iter().map(|number| join(shard, number)).collect();
         let field = gem_field(recipe.number);
         for some in books.chunks(AT_ONCE) {
             let read =
-                |book| Command::new("HGET", &self.keys.book(BookState::Present, book), &field);
+                |book| Command::new("HGET", &self.0.keys.book(BookState::Present, book), &field);
             let lists = self
+                .0
                 .client
                 .read(&some.iter().copied().map(read).collect::<Vec<_>>())?;
             for (book, list) in some.iter().zip(lists) {
-                let Some(list) = answer::<Option<Vec<u8>>>(self.address(), list)? else {
+                let Some(list) = answer::<Option<Vec<u8>>>(self.0.address(), list)? else {
                     continue;
                 };
                 let gems = gem_list::decode(&list, recipe.gem_bytes());
                 let gems = gems.ok_or_else(|| {
                     damaged(
-                        self.address(),
+                        self.0.address(),
                         format!("the gems of book {} cannot be read", book.0),
                     )
                 })?;
@@ -142,14 +154,14 @@ impl Shared {
                 .collect();
             writes.push(Command::new(
                 "HSET",
-                &self.keys.bucket(recipe.number, bucket),
+                &self.0.keys.bucket(recipe.number, bucket),
                 fields,
             ));
             if writes.len() == AT_ONCE {
-                self.client.write(&std::mem::take(&mut writes))?;
+                self.0.client.write(&std::mem::take(&mut writes))?;
             }
             Ok(())
         })?;
-        self.client.write(&writes).map(drop)
+        self.0.client.write(&writes).map(drop)
     }
 }

@@ -7,7 +7,7 @@ use lapidary_gems::{PlacedGem, RecipeName};
 use redis::Value;
 
 use super::Shared;
-use super::buckets::Posts;
+use super::buckets::{Buckets, Posts};
 use super::command::Command;
 use super::error::{answer, damaged};
 use super::intent::{Intent, Locked, Old, WINDOW, state_fields};
@@ -80,7 +80,10 @@ fn terms(record: Option<&Record>) -> BTreeSet<Term> {
         .unwrap_or_default()
 }
 
-impl Shared {
+/// Making planned changes of books.
+pub(super) struct Changes<'s>(pub(super) &'s Shared);
+
+impl Changes<'_> {
     /// The postings of a state.
     pub(super) fn posts(
         &self,
@@ -92,7 +95,7 @@ impl Shared {
         let Some(Old { record, gems }) = state else {
             return Ok(posts);
         };
-        self.post_digests(&mut posts, book, record);
+        self.0.buckets().post_digests(&mut posts, book, record);
         for (number, bytes) in gems {
             let Some(recipe) = recipes.numbered(*number) else {
                 continue;
@@ -100,11 +103,11 @@ impl Shared {
             let gems = gem_list::decode(bytes, recipe.gem_bytes());
             let gems = gems.ok_or_else(|| {
                 damaged(
-                    self.address(),
+                    self.0.address(),
                     format!("the gems of book {} cannot be read", book.0),
                 )
             })?;
-            self.post_gems(&mut posts, recipe, book, &gems);
+            self.0.buckets().post_gems(&mut posts, recipe, book, &gems);
         }
         Ok(posts)
     }
@@ -118,9 +121,11 @@ impl Shared {
         gems: &BTreeMap<RecipeName, Vec<PlacedGem>>,
     ) -> Result<Posts, StoreError> {
         let mut posts = Posts::new();
-        self.post_digests(&mut posts, book, record);
+        self.0.buckets().post_digests(&mut posts, book, record);
         for (name, gems) in gems {
-            self.post_gems(&mut posts, recipes.named(name)?, book, gems);
+            self.0
+                .buckets()
+                .post_gems(&mut posts, recipes.named(name)?, book, gems);
         }
         Ok(posts)
     }
@@ -146,7 +151,9 @@ impl Shared {
         } = self.commit(recipes, plans)?;
         self.tell(outgoing)?;
         self.doubt(&done)?;
-        self.end(&done.into_iter().map(|plan| plan.book).collect::<Vec<_>>())?;
+        self.0
+            .intents()
+            .end(&done.into_iter().map(|plan| plan.book).collect::<Vec<_>>())?;
         let changed = || {
             StoreError::Changed(
                 "the list of recipes, or a book that has to do with this one,".to_owned(),
@@ -154,8 +161,8 @@ impl Shared {
         };
         let recipes_changed = (!stale.is_empty()).then(changed);
         self.take_back(stale);
-        self.merge_full(recipes, &grown)?;
-        let emptied = emptied.map(|shard| self.lost(shard));
+        self.0.merging().merge_full(recipes, &grown)?;
+        let emptied = emptied.map(|shard| self.0.stamps().lost(shard));
         emptied
             .or(lost.map(StoreError::Changed))
             .or(recipes_changed)
@@ -165,8 +172,8 @@ impl Shared {
     /// Prepares the next states.
     pub(super) fn stage(&self, plans: &[Plan]) -> Result<(), StoreError> {
         let commands: Vec<Command> = plans.iter().map(|plan| self.stage_command(plan)).collect();
-        for (plan, staged) in plans.iter().zip(self.client.write(&commands)?) {
-            if answer::<i64>(self.address(), staged)? == 0 {
+        for (plan, staged) in plans.iter().zip(self.0.client.write(&commands)?) {
+            if answer::<i64>(self.0.address(), staged)? == 0 {
                 return Err(StoreError::Changed(plan.book.key.to_string()));
             }
         }
@@ -177,11 +184,11 @@ impl Shared {
     pub(super) fn add(&self, plans: &[Plan]) -> Result<Vec<(Vec<u8>, i64)>, StoreError> {
         let commands: Vec<Command> = plans
             .iter()
-            .flat_map(|plan| Self::additions(&plan.added, plan.book.generation))
+            .flat_map(|plan| Buckets::additions(&plan.added, plan.book.generation))
             .collect();
-        let lengths = self.client.write(&commands)?;
+        let lengths = self.0.client.write(&commands)?;
         let length =
-            |(command, length): (Command, _)| Ok((command.key, answer(self.address(), length)?));
+            |(command, length): (Command, _)| Ok((command.key, answer(self.0.address(), length)?));
         commands.into_iter().zip(lengths).map(length).collect()
     }
 
@@ -202,9 +209,9 @@ impl Shared {
         for ((plan, entry), number) in plans
             .into_iter()
             .zip(entries)
-            .zip(self.client.write(&commits)?)
+            .zip(self.0.client.write(&commits)?)
         {
-            match answer::<i64>(self.address(), number)? {
+            match answer::<i64>(self.0.address(), number)? {
                 -2 => {
                     committed.emptied = Some(plan.book.shard());
                     committed.stale.push(plan);
@@ -236,14 +243,16 @@ impl Shared {
         posts: impl Iterator<Item = (&'a Posts, i64)>,
     ) -> Result<(), StoreError> {
         let commands: Vec<Command> = posts
-            .flat_map(|(posts, generation)| Self::doubts(posts, generation))
+            .flat_map(|(posts, generation)| Buckets::doubts(posts, generation))
             .collect();
-        let lengths = self.client.write_loosely(&commands)?;
+        let lengths = self.0.client.write_loosely(&commands)?;
         let lengths = lengths
             .into_iter()
-            .map(|length| answer(self.address(), length))
+            .map(|length| answer(self.0.address(), length))
             .collect::<Result<Vec<_>, _>>()?;
-        self.merge_later(commands.into_iter().map(|command| command.key).zip(lengths));
+        self.0
+            .merging()
+            .merge_later(commands.into_iter().map(|command| command.key).zip(lengths));
         Ok(())
     }
 
@@ -252,10 +261,10 @@ impl Shared {
         let doubted =
             self.doubt_posts(plans.iter().map(|plan| (&plan.added, plan.book.generation)));
         let books: Vec<Locked> = plans.into_iter().map(|plan| plan.book).collect();
-        if let Err(error) = doubted.and_then(|()| self.end(&books)) {
+        if let Err(error) = doubted.and_then(|()| self.0.intents().end(&books)) {
             tracing::warn!(
                 "{}: a change is left half done for now: {error}",
-                self.address()
+                self.0.address()
             );
         }
     }
@@ -263,8 +272,8 @@ impl Shared {
     fn stage_command(&self, plan: &Plan) -> Command {
         let book = &plan.book;
         let keys = [
-            self.keys.shard(book.shard(), "intents"),
-            self.keys.book(BookState::Next, book.number),
+            self.0.keys.shard(book.shard(), "intents"),
+            self.0.keys.book(BookState::Next, book.number),
         ];
         let mut arguments = vec![book.field(), book.token.clone().into_bytes()];
         arguments.extend(
@@ -279,22 +288,27 @@ impl Shared {
         let book = &plan.book;
         let (shard, number) = (book.shard(), book.number);
         let mut keys = vec![
-            self.keys.shard(shard, "intents"),
-            self.keys.ids(shard, book.library),
-            self.keys.shard(shard, "books"),
-            self.keys.book(BookState::Present, number),
-            self.keys.book(BookState::Next, number),
-            self.keys.book(BookState::Former, number),
-            self.keys.shard(shard, "outbox"),
-            self.keys.shard(shard, "recipes"),
-            self.keys.shard(shard, "turn"),
+            self.0.keys.shard(shard, "intents"),
+            self.0.keys.ids(shard, book.library),
+            self.0.keys.shard(shard, "books"),
+            self.0.keys.book(BookState::Present, number),
+            self.0.keys.book(BookState::Next, number),
+            self.0.keys.book(BookState::Former, number),
+            self.0.keys.shard(shard, "outbox"),
+            self.0.keys.shard(shard, "recipes"),
+            self.0.keys.shard(shard, "turn"),
         ];
         let [had, has] = plan.records.each_ref().map(|record| terms(record.as_ref()));
-        let lost = had.difference(&has).map(|term| self.keys.term(shard, term));
+        let lost = had
+            .difference(&has)
+            .map(|term| self.0.keys.term(shard, term));
         let lost: Vec<Vec<u8>> = lost.collect();
         let count = lost.len();
         keys.extend(lost);
-        keys.extend(has.difference(&had).map(|term| self.keys.term(shard, term)));
+        keys.extend(
+            has.difference(&had)
+                .map(|term| self.0.keys.term(shard, term)),
+        );
         let kind: &[u8] = match plan.kind {
             ChangeKind::Replace => b"replace",
             ChangeKind::Patch => b"patch",
@@ -347,7 +361,7 @@ impl Shared {
     /// Moves entries to the audit log and the totals, and forgets them in their outboxes.
     pub(super) fn tell(&self, mut entries: Vec<(u32, u64, Vec<u8>)>) -> Result<(), StoreError> {
         entries.sort_unstable();
-        let moved = self.move_entries(&entries)?;
+        let moved = self.0.meta().move_entries(&entries)?;
         let waiting: BTreeSet<u32> = entries
             .iter()
             .zip(&moved)
@@ -357,10 +371,10 @@ impl Shared {
         let sent = entries.iter().zip(&moved).filter(|(_, moved)| **moved);
         let forget: Vec<Command> = sent
             .map(|((shard, number, _), _)| {
-                Command::new("HDEL", &self.keys.shard(*shard, "outbox"), *number)
+                Command::new("HDEL", &self.0.keys.shard(*shard, "outbox"), *number)
             })
             .collect();
-        self.client.write_loosely(&forget)?;
+        self.0.client.write_loosely(&forget)?;
         for shard in waiting {
             self.empty_outbox(shard)?;
         }
@@ -369,9 +383,9 @@ impl Shared {
 
     /// Moves everything in the outbox of a shard.
     fn empty_outbox(&self, shard: u32) -> Result<(), StoreError> {
-        let outbox = self.keys.shard(shard, "outbox");
-        let entries = self.read_one(Command::bare("HGETALL", &outbox))?;
-        let entries: HashMap<String, Vec<u8>> = answer(self.address(), entries)?;
+        let outbox = self.0.keys.shard(shard, "outbox");
+        let entries = self.0.read_one(Command::bare("HGETALL", &outbox))?;
+        let entries: HashMap<String, Vec<u8>> = answer(self.0.address(), entries)?;
         let mut entries: Vec<(u32, u64, Vec<u8>)> = entries
             .into_iter()
             .filter_map(|(number, entry)| Some((shard, number.parse().ok()?, entry)))
@@ -380,24 +394,28 @@ impl Shared {
             return Ok(());
         }
         // Once a replica has this, it has the entries too, whoever wrote them.
-        self.write_one(Command::new("SET", &self.keys.shard(shard, "touched"), ""))?;
+        self.0.write_one(Command::new(
+            "SET",
+            &self.0.keys.shard(shard, "touched"),
+            "",
+        ))?;
         entries.sort_unstable();
-        let moved = self.move_entries(&entries)?;
+        let moved = self.0.meta().move_entries(&entries)?;
         let forget = entries.iter().zip(moved).filter(|(_, moved)| *moved);
         let forget: Vec<Command> = forget
             .map(|((_, number, _), _)| Command::new("HDEL", &outbox, *number))
             .collect();
-        self.client.write_loosely(&forget).map(drop)
+        self.0.client.write_loosely(&forget).map(drop)
     }
 
     /// Does what servers that are gone have left.
     pub(super) fn sweep(&self) -> Result<(), StoreError> {
         let intents: Vec<Command> = (0..SHARDS)
-            .map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "intents")))
+            .map(|shard| Command::bare("HLEN", &self.0.keys.shard(shard, "intents")))
             .collect();
-        for (shard, intents) in (0..SHARDS).zip(self.client.read(&intents)?) {
+        for (shard, intents) in (0..SHARDS).zip(self.0.client.read(&intents)?) {
             // One field is the last generation.
-            if answer::<i64>(self.address(), intents)? > 1 {
+            if answer::<i64>(self.0.address(), intents)? > 1 {
                 self.take_over(shard)?;
             }
         }
@@ -407,10 +425,10 @@ impl Shared {
     /// Moves everything in the outboxes, so that the audit log has all that was committed before.
     pub(super) fn empty_outboxes(&self) -> Result<(), StoreError> {
         let outboxes: Vec<Command> = (0..SHARDS)
-            .map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "outbox")))
+            .map(|shard| Command::bare("HLEN", &self.0.keys.shard(shard, "outbox")))
             .collect();
-        for (shard, entries) in (0..SHARDS).zip(self.client.read(&outboxes)?) {
-            if answer::<i64>(self.address(), entries)? > 1 {
+        for (shard, entries) in (0..SHARDS).zip(self.0.client.read(&outboxes)?) {
+            if answer::<i64>(self.0.address(), entries)? > 1 {
                 self.empty_outbox(shard)?;
             }
         }
@@ -419,9 +437,9 @@ impl Shared {
 
     /// Completes or takes back the changes of a shard that were not ended in time.
     pub(super) fn take_over(&self, shard: u32) -> Result<(), StoreError> {
-        let key = self.keys.shard(shard, "intents");
-        let intents = self.read_one(Command::bare("HGETALL", &key))?;
-        let intents: HashMap<Vec<u8>, String> = answer(self.address(), intents)?;
+        let key = self.0.keys.shard(shard, "intents");
+        let intents = self.0.read_one(Command::bare("HGETALL", &key))?;
+        let intents: HashMap<Vec<u8>, String> = answer(self.0.address(), intents)?;
         for (field, text) in intents {
             let Some(intent) = Intent::read(&text) else {
                 continue;
@@ -429,18 +447,25 @@ impl Shared {
             let token = token();
             let arguments = [&field, text.as_bytes(), token.as_bytes(), WINDOW.as_bytes()];
             let take = Command::script(&TAKE, std::slice::from_ref(&key), &arguments[..]);
-            if self.client.write_loosely(&[take])? != [Value::Int(0)] {
+            if self.0.client.write_loosely(&[take])? != [Value::Int(0)] {
                 tracing::warn!(
                     "{}: a change of book {} was left half done",
-                    self.address(),
+                    self.0.address(),
                     intent.number.0
                 );
                 // Once a replica has this, it has the intent, too.
-                self.write_one(Command::new("SET", &self.keys.shard(shard, "touched"), ""))?;
+                self.0.write_one(Command::new(
+                    "SET",
+                    &self.0.keys.shard(shard, "touched"),
+                    "",
+                ))?;
                 self.settle(&intent)?;
                 self.empty_outbox(shard)?;
-                self.client
-                    .write_loosely(&[self.end_command(intent.number, &field, &token)])?;
+                self.0.client.write_loosely(&[self.0.intents().end_command(
+                    intent.number,
+                    &field,
+                    &token,
+                )])?;
             }
         }
         Ok(())
@@ -449,7 +474,7 @@ impl Shared {
     /// Doubts the postings that the present state of a book does not have: those of the next state if the change was not
     /// committed, of the former state if it was.
     fn settle(&self, intent: &Intent) -> Result<(), StoreError> {
-        let recipes = self.recipes()?;
+        let recipes = self.0.meta().recipes()?;
         let book = intent.number;
         let other = if intent.committed {
             BookState::Former
@@ -460,14 +485,17 @@ impl Shared {
             .into_iter()
             .chain(state_fields(&recipes))
             .collect();
-        let read = |state| Command::new("HMGET", &self.keys.book(state, book), &fields);
-        let states = self.client.read(&[read(BookState::Present), read(other)])?;
+        let read = |state| Command::new("HMGET", &self.0.keys.book(state, book), &fields);
+        let states = self
+            .0
+            .client
+            .read(&[read(BookState::Present), read(other)])?;
         let mut posts = Vec::new();
         for state in states {
-            let fields: Vec<Option<Vec<u8>>> = answer(self.address(), state)?;
+            let fields: Vec<Option<Vec<u8>>> = answer(self.0.address(), state)?;
             let exists = fields.iter().any(Option::is_some);
             let state = if exists {
-                Some(self.read_old(&recipes, book, fields)?)
+                Some(self.0.intents().read_old(&recipes, book, fields)?)
             } else {
                 None
             };

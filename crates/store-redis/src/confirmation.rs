@@ -47,13 +47,16 @@ impl ClusterSnapshot<'_> {
     /// Reads what is true now, and with it what the snapshot needs to know anyway.
     fn read_confirming(&self, mut commands: Vec<Command>) -> Result<InOrder, StoreError> {
         let count = commands.len();
-        commands.extend([self.shared.recipes_command(), self.shared.totals_command()]);
+        commands.extend([
+            self.shared.meta().recipes_command(),
+            self.shared.meta().totals_command(),
+        ]);
         let read = self.shared.client.read_in_order(&commands, true);
         let (mut answers, nodes) = read.inspect_err(|error| {
             let _ = self.confirmed.set(Confirmed::Unread(error.clone()));
         })?;
         let [recipes, totals] = answers.split_off(count).try_into().unwrap_or_default();
-        let same = self.shared.recipes_in(recipes)?.is(&self.recipes);
+        let same = self.shared.meta().recipes_in(recipes)?.is(&self.recipes);
         let _ = self.totals.set(answer(self.shared.address(), totals)?);
         let _ = self.confirmed.set(if same {
             Confirmed::Same
@@ -72,14 +75,18 @@ impl ClusterSnapshot<'_> {
     ) -> Result<(Vec<Value>, bool), StoreError> {
         let topology = self.shared.client.topology();
         let (count, mut commands) = (buckets.len(), buckets);
-        let stamps: Option<BTreeSet<u32>> = super::Shared::stamps_of(&topology, &commands)
+        let stamps: Option<BTreeSet<u32>> = super::Stamps::stamps_of(&topology, &commands)
             .into_iter()
             .collect();
         let Some(stamps) = stamps else {
             self.known()?;
-            return Ok((self.shared.read_stamped(commands)?, false));
+            return Ok((self.shared.stamps().read_stamped(commands)?, false));
         };
-        commands.extend(stamps.iter().map(|shard| self.shared.stamp_command(*shard)));
+        commands.extend(
+            stamps
+                .iter()
+                .map(|shard| self.shared.stamps().stamp_command(*shard)),
+        );
         let (mut answers, nodes) = if self.confirmed.get().is_none() {
             self.read_confirming(commands)?
         } else {
@@ -91,7 +98,7 @@ impl ClusterSnapshot<'_> {
         for (shard, version) in stamps.into_iter().zip(answers.split_off(count)) {
             let version: Option<u64> = answer(self.shared.address(), version)?;
             let Some(version) = version else {
-                return Err(self.shared.lost(shard));
+                return Err(self.shared.stamps().lost(shard));
             };
             is_before &= version <= self.recipes.version;
         }
@@ -104,7 +111,7 @@ impl ClusterSnapshot<'_> {
         if let Some(totals) = self.totals.get() {
             return Ok(totals);
         }
-        let totals = self.shared.totals()?;
+        let totals = self.shared.meta().totals()?;
         Ok(self.totals.get_or_init(|| totals))
     }
 }

@@ -103,14 +103,17 @@ pub(super) fn read_member(member: &[u8]) -> Option<(&str, BookNo)> {
     ))
 }
 
-impl Shared {
+/// Announcing changes of books, and ending them.
+pub(super) struct Intents<'s>(pub(super) &'s Shared);
+
+impl Intents<'_> {
     /// The command that finds a book by its id.
     pub(super) fn find_command(&self, library: u32, key: &BookKey) -> Command {
         let id = key.id.as_str().as_bytes();
         let range = [[b"[", id, b"\0"].concat(), [b"(", id, b"\x01"].concat()];
         Command::new(
             "ZRANGEBYLEX",
-            &self.keys.ids(shard_of_key(key), library),
+            &self.0.keys.ids(shard_of_key(key), library),
             &range[..],
         )
     }
@@ -120,20 +123,20 @@ impl Shared {
         &self,
         keys: &[(u32, &BookKey)],
     ) -> Result<Vec<Option<BookNo>>, StoreError> {
-        let found = self.read_stamped(
+        let found = self.0.stamps().read_stamped(
             keys.iter()
                 .map(|(library, key)| self.find_command(*library, key))
                 .collect(),
         )?;
         let read = found.into_iter().map(|found| {
-            let found: Vec<Vec<u8>> = answer(self.address(), found)?;
+            let found: Vec<Vec<u8>> = answer(self.0.address(), found)?;
             let number = found
                 .first()
                 .map(|member| read_member(member).map(|(_, number)| number));
             number
                 .map(|number| {
                     number.ok_or_else(|| {
-                        damaged(self.address(), "the number of a book cannot be read")
+                        damaged(self.0.address(), "the number of a book cannot be read")
                     })
                 })
                 .transpose()
@@ -161,7 +164,7 @@ impl Shared {
             }
             if matches!(refusal, Refusal::Busy) {
                 if since.elapsed() > SUSPICION {
-                    self.take_over(shard_of_key(&key))?;
+                    self.0.changes().take_over(shard_of_key(&key))?;
                 }
                 // Two changes that each wait for the other's book try again at different times.
                 sleep(
@@ -182,7 +185,7 @@ impl Shared {
             .iter()
             .map(|(locked, exists)| self.begin(recipes, locked, *exists))
             .collect();
-        let answers = self.client.write_loosely(&commands)?;
+        let answers = self.0.client.write_loosely(&commands)?;
         let (mut all, mut refused) = (Vec::new(), None);
         for ((locked, exists), answered) in begun.into_iter().zip(answers) {
             match self.read_lock(recipes, locked, exists, answered)? {
@@ -198,9 +201,9 @@ impl Shared {
         let mut wanted = Vec::new();
         for key in keys {
             let library = if create {
-                Some(self.number_library(&key.library)?)
+                Some(self.0.numbering().number_library(&key.library)?)
             } else {
-                self.library(&key.library)?
+                self.0.numbering().library(&key.library)?
             };
             wanted.extend(library.map(|library| (library, key)));
         }
@@ -211,7 +214,7 @@ impl Shared {
                 new.push((shard_of_key(key), *library));
             }
         }
-        let mut numbers = self.number_books(&new)?.into_iter();
+        let mut numbers = self.0.numbering().number_books(&new)?.into_iter();
         let mut begun = Vec::new();
         for ((library, key), known) in wanted.into_iter().zip(known) {
             let Some(number) = known.or_else(|| numbers.next()) else {
@@ -238,16 +241,16 @@ impl Shared {
         exists: bool,
         answered: Value,
     ) -> Result<Result<Locked, Refused>, StoreError> {
-        let answered: Vec<Value> = answer(self.address(), answered)?;
+        let answered: Vec<Value> = answer(self.0.address(), answered)?;
         let mut answered = answered.into_iter();
-        let said: String = answer(self.address(), answered.next().unwrap_or_default())?;
+        let said: String = answer(self.0.address(), answered.next().unwrap_or_default())?;
         match said.as_str() {
             "ok" => {}
             "busy" => return Ok(Err((Refusal::Busy, locked.key))),
             _ => return Ok(Err((Refusal::Moved, locked.key))),
         }
-        locked.generation = answer(self.address(), answered.next().unwrap_or_default())?;
-        let fields = answer(self.address(), answered.next().unwrap_or_default())?;
+        locked.generation = answer(self.0.address(), answered.next().unwrap_or_default())?;
+        let fields = answer(self.0.address(), answered.next().unwrap_or_default())?;
         if exists {
             locked.old = Some(self.read_old(recipes, locked.number, fields)?);
         }
@@ -257,9 +260,9 @@ impl Shared {
     fn begin(&self, recipes: &Recipes, locked: &Locked, exists: bool) -> Command {
         let shard = locked.shard();
         let keys = [
-            self.keys.shard(shard, "intents"),
-            self.keys.ids(shard, locked.library),
-            self.keys.book(BookState::Present, locked.number),
+            self.0.keys.shard(shard, "intents"),
+            self.0.keys.ids(shard, locked.library),
+            self.0.keys.book(BookState::Present, locked.number),
         ];
         let member = if exists { locked.member() } else { Vec::new() };
         let mut arguments = vec![
@@ -288,7 +291,7 @@ impl Shared {
             .and_then(|record| serde_json::from_slice(&record).ok());
         let record = record.ok_or_else(|| {
             damaged(
-                self.address(),
+                self.0.address(),
                 format!("the record of book {} cannot be read", book.0),
             )
         })?;
@@ -308,16 +311,17 @@ impl Shared {
         let ends = changes
             .iter()
             .map(|change| self.end_command(change.number, &change.field(), &change.token));
-        self.client
+        self.0
+            .client
             .write_loosely(&ends.collect::<Vec<_>>())
             .map(drop)
     }
 
     pub(super) fn end_command(&self, number: BookNo, field: &[u8], token: &str) -> Command {
         let keys = [
-            self.keys.shard(split(number).0, "intents"),
-            self.keys.book(BookState::Next, number),
-            self.keys.book(BookState::Former, number),
+            self.0.keys.shard(split(number).0, "intents"),
+            self.0.keys.book(BookState::Next, number),
+            self.0.keys.book(BookState::Former, number),
         ];
         Command::script(&END, &keys, &[field, token.as_bytes()][..])
     }

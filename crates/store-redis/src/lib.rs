@@ -77,13 +77,20 @@ use lapidary_gems::{Recipe, RecipeName};
 use redis::Value;
 
 pub use self::address::{BadAddress, ClusterAddress};
+use self::buckets::Buckets;
+use self::build::BulkBuild;
+use self::change::Changes;
 use self::client::Client;
 use self::command::Command;
 use self::error::answer;
+use self::intent::Intents;
 use self::keys::KeySpace;
-use self::meta::RecipesThen;
-use self::owners::LibraryNumbers;
+use self::merge::Merging;
+use self::meta::{Meta, RecipesThen};
+use self::owners::{LibraryNumbers, Numbering};
 use self::snapshot::ClusterSnapshot;
+use self::stamp::Stamps;
+use self::write::Writing;
 use lapidary_store::{
     Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record,
     RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
@@ -114,6 +121,42 @@ struct Shared {
 }
 
 impl Shared {
+    fn numbering(&self) -> Numbering<'_> {
+        Numbering(self)
+    }
+
+    fn intents(&self) -> Intents<'_> {
+        Intents(self)
+    }
+
+    fn buckets(&self) -> Buckets<'_> {
+        Buckets(self)
+    }
+
+    fn bulk_build(&self) -> BulkBuild<'_> {
+        BulkBuild(self)
+    }
+
+    fn merging(&self) -> Merging<'_> {
+        Merging(self)
+    }
+
+    fn meta(&self) -> Meta<'_> {
+        Meta(self)
+    }
+
+    fn changes(&self) -> Changes<'_> {
+        Changes(self)
+    }
+
+    fn writing(&self) -> Writing<'_> {
+        Writing(self)
+    }
+
+    fn stamps(&self) -> Stamps<'_> {
+        Stamps(self)
+    }
+
     fn address(&self) -> &ClusterAddress {
         self.client.address()
     }
@@ -136,9 +179,9 @@ impl Shared {
         if swept.elapsed() >= SWEEP {
             *swept = Instant::now();
             // First, so that nothing is done by what an emptied node says.
-            self.confirm_stamps()?;
-            self.sweep()?;
-            self.merge_due()?;
+            self.stamps().confirm()?;
+            self.changes().sweep()?;
+            self.merging().merge_due()?;
             self.refuse_eviction()?;
         }
         Ok(())
@@ -192,13 +235,13 @@ impl ClusterStore {
             later: Mutex::default(),
         });
         let keeps_keys = shared.refuse_eviction();
-        if !shared.recipes()?.is_stamped() {
-            shared.confirm_stamps()?;
+        if !shared.meta().recipes()?.is_stamped() {
+            shared.stamps().confirm()?;
         }
         // All of this is looked at again later. Without a part of the cluster, the other parts can still be read.
         match keeps_keys
-            .and_then(|()| shared.learn_all_owners())
-            .and_then(|()| shared.sweep())
+            .and_then(|()| shared.numbering().learn_all_owners())
+            .and_then(|()| shared.changes().sweep())
         {
             Err(error @ StoreError::Unavailable { .. }) => {
                 tracing::warn!("the store needs attention: {error}");
@@ -242,7 +285,7 @@ impl Drop for ClusterStore {
 
 impl Store for ClusterStore {
     fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
-        self.shared.add_recipe(by, recipe)
+        self.shared.writing().add_recipe(by, recipe)
     }
 
     fn make_default(
@@ -251,15 +294,15 @@ impl Store for ClusterStore {
         recipe: &RecipeName,
         anyway: bool,
     ) -> Result<u64, StoreError> {
-        self.shared.make_default(by, recipe, anyway)
+        self.shared.writing().make_default(by, recipe, anyway)
     }
 
     fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.shared.make_ready(by, recipe)
+        self.shared.writing().make_ready(by, recipe)
     }
 
     fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.shared.hide_recipe(by, recipe)
+        self.shared.writing().hide_recipe(by, recipe)
     }
 
     fn drop_recipe(
@@ -268,7 +311,7 @@ impl Store for ClusterStore {
         recipe: &RecipeName,
         watch: Watch<'_>,
     ) -> Result<(), StoreError> {
-        self.shared.drop_recipe(by, recipe, watch)
+        self.shared.writing().drop_recipe(by, recipe, watch)
     }
 
     fn add_gems(
@@ -277,7 +320,7 @@ impl Store for ClusterStore {
         recipe: &RecipeName,
         books: Vec<LateGems>,
     ) -> Result<(), StoreError> {
-        self.shared.add_gems(recipe, books)
+        self.shared.writing().add_gems(recipe, books)
     }
 
     fn page(
@@ -287,11 +330,11 @@ impl Store for ClusterStore {
         after: Option<&[u8]>,
         limit: usize,
     ) -> Result<Vec<Row>, StoreError> {
-        self.shared.page(table, prefix, after, limit)
+        self.shared.meta().page(table, prefix, after, limit)
     }
 
     fn rows(&self, table: Table, keys: &[Vec<u8>]) -> Result<Vec<Option<Vec<u8>>>, StoreError> {
-        self.shared.rows(table, keys)
+        self.shared.meta().rows(table, keys)
     }
 
     fn apply(
@@ -301,20 +344,21 @@ impl Store for ClusterStore {
         actions: &[lapidary_store::Action],
     ) -> Result<(), StoreError> {
         self.shared
+            .meta()
             .apply(by, changes, actions, None, None)
             .map(drop)
     }
 
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        self.shared.put(by, books, true)
+        self.shared.writing().put(by, books, true)
     }
 
     fn fill(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        self.shared.put(by, books, false)
+        self.shared.writing().put(by, books, false)
     }
 
     fn finish_filling(&self, watch: Watch<'_>) -> Result<(), StoreError> {
-        self.shared.build(watch)
+        self.shared.bulk_build().build(watch)
     }
 
     fn remove(
@@ -323,7 +367,7 @@ impl Store for ClusterStore {
         keys: &[BookKey],
         condition: &Condition,
     ) -> Result<Vec<bool>, StoreError> {
-        self.shared.remove(by, keys, condition)
+        self.shared.writing().remove(by, keys, condition)
     }
 
     fn amend(
@@ -332,7 +376,7 @@ impl Store for ClusterStore {
         key: &BookKey,
         change: RecordChange<'_>,
     ) -> Result<Option<Record>, StoreError> {
-        self.shared.amend(by, key, change)
+        self.shared.writing().amend(by, key, change)
     }
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {
@@ -344,11 +388,11 @@ impl Store for ClusterStore {
     }
 
     fn audit(&self, from: AuditFrom, limit: usize) -> Result<Vec<AuditEntry>, StoreError> {
-        self.shared.audit(from, limit)
+        self.shared.meta().audit(from, limit)
     }
 
     fn last_audited(&self) -> Result<u64, StoreError> {
-        self.shared.last_audited()
+        self.shared.meta().last_audited()
     }
 
     fn writable(&self) -> Result<(), StoreError> {

@@ -74,7 +74,7 @@ impl<'a> LibraryIds<'a> {
     /// Reads a page of each of these shards.
     fn read_page(&mut self, shards: &[u32]) -> Result<(), StoreError> {
         let commands = shards.iter().map(|shard| self.page_of(*shard)).collect();
-        let pages = self.shared.read_stamped(commands)?;
+        let pages = self.shared.stamps().read_stamped(commands)?;
         for (shard, page) in shards.iter().zip(pages) {
             let page: Vec<Vec<u8>> = answer(self.shared.address(), page)?;
             let last = page.last().filter(|_| page.len() == self.at_once);

@@ -63,7 +63,10 @@ fn read_key(recipes: &Recipes, key: &[u8]) -> Option<(KnownRecipe, u64)> {
         .flatten()
 }
 
-impl Shared {
+/// Merging the changes of buckets.
+pub(super) struct Merging<'s>(pub(super) &'s Shared);
+
+impl Merging<'_> {
     /// Merges the buckets that have many fields now, according to the answers to changes of them. A bucket that is changed
     /// meanwhile is merged another time.
     pub(super) fn merge_full(
@@ -71,7 +74,7 @@ impl Shared {
         recipes: &Recipes,
         lengths: &[(Vec<u8>, i64)],
     ) -> Result<(), StoreError> {
-        let later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let later = self.0.later.lock().unwrap_or_else(PoisonError::into_inner);
         let full = lengths
             .iter()
             .filter(|(key, length)| *length >= MANY && !later.contains_key(key));
@@ -82,7 +85,7 @@ impl Shared {
 
     /// Remembers to merge buckets that have many fields now, once their doubted postings have stayed long enough.
     pub(super) fn merge_later(&self, buckets: impl IntoIterator<Item = (Vec<u8>, i64)>) {
-        let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut later = self.0.later.lock().unwrap_or_else(PoisonError::into_inner);
         let due = Instant::now() + Duration::from_secs(STAYS + 5);
         for (key, _) in buckets.into_iter().filter(|(_, length)| *length >= MANY) {
             if later.len() < MOST_REMEMBERED {
@@ -94,7 +97,7 @@ impl Shared {
     /// Merges the buckets that were remembered long enough ago.
     pub(super) fn merge_due(&self) -> Result<(), StoreError> {
         let now = Instant::now();
-        let mut later = self.later.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut later = self.0.later.lock().unwrap_or_else(PoisonError::into_inner);
         let due: Vec<Vec<u8>> = later
             .extract_if(|_, due| *due <= now)
             .map(|(key, _)| key)
@@ -103,7 +106,7 @@ impl Shared {
         if due.is_empty() {
             Ok(())
         } else {
-            self.merge(&*self.recipes()?, &due)
+            self.merge(&*self.0.meta().recipes()?, &due)
         }
     }
 
@@ -119,7 +122,7 @@ impl Shared {
                 .map(|(key, _)| Command::bare("HGETALL", key))
                 .collect();
             let mut merges = Vec::new();
-            for ((key, (recipe, number)), fields) in some.iter().zip(self.client.read(&reads)?) {
+            for ((key, (recipe, number)), fields) in some.iter().zip(self.0.client.read(&reads)?) {
                 let bucket = pairs(fields)
                     .and_then(PackedBucket::read)
                     .ok_or_else(|| self.unreadable(key))?;
@@ -137,7 +140,7 @@ impl Shared {
 
     fn unreadable(&self, key: &[u8]) -> StoreError {
         damaged(
-            self.address(),
+            self.0.address(),
             format!("the bucket {} cannot be read", String::from_utf8_lossy(key)),
         )
     }
@@ -198,7 +201,7 @@ impl Shared {
                 commands.push(Command::script(&MERGE, &[key.to_vec()], arguments));
             }
         }
-        self.client.write_loosely(&commands).map(drop)
+        self.0.client.write_loosely(&commands).map(drop)
     }
 
     /// Whether the books of doubted postings have their gems. Leaves out books that are being changed.
@@ -234,7 +237,7 @@ impl Shared {
                     let gems = gem_list::decode(&list, recipe.gem_bytes());
                     let unreadable = || {
                         damaged(
-                            self.address(),
+                            self.0.address(),
                             format!("the gems of book {} cannot be read", book.0),
                         )
                     };
@@ -254,11 +257,11 @@ impl Shared {
         let shards: BTreeSet<u32> = books.iter().map(|book| split(*book).0).collect();
         let reads: Vec<Command> = shards
             .iter()
-            .map(|shard| Command::bare("HVALS", &self.keys.shard(*shard, "intents")))
+            .map(|shard| Command::bare("HVALS", &self.0.keys.shard(*shard, "intents")))
             .collect();
         let mut changing = BTreeSet::new();
-        for intents in self.client.read_now(&reads)? {
-            let intents: Vec<String> = answer(self.address(), intents)?;
+        for intents in self.0.client.read_now(&reads)? {
+            let intents: Vec<String> = answer(self.0.address(), intents)?;
             changing.extend(
                 intents
                     .iter()
@@ -285,15 +288,15 @@ impl Shared {
             let earliest = wanted.entry((*book, *recipe)).or_insert(*generation);
             *earliest = (*earliest).min(*generation);
         }
-        let key = |book| self.keys.book(BookState::Present, book);
+        let key = |book| self.0.keys.book(BookState::Present, book);
         let reads: Vec<Command> = wanted
             .keys()
             .map(|(book, _)| Command::new("HGET", &key(*book), "g"))
             .collect();
         let mut states = BTreeMap::new();
         let mut changed = Vec::new();
-        for ((of, earliest), generation) in wanted.iter().zip(self.client.read(&reads)?) {
-            let generation: Option<i64> = answer(self.address(), generation)?;
+        for ((of, earliest), generation) in wanted.iter().zip(self.0.client.read(&reads)?) {
+            let generation: Option<i64> = answer(self.0.address(), generation)?;
             if generation.is_some_and(|generation| generation > *earliest) {
                 changed.push(*of);
             }
@@ -302,10 +305,11 @@ impl Shared {
         let read =
             |(book, recipe): &(BookNo, u16)| Command::new("HGET", &key(*book), gem_field(*recipe));
         let lists = self
+            .0
             .client
             .read(&changed.iter().map(read).collect::<Vec<_>>())?;
         for (of, list) in changed.into_iter().zip(lists) {
-            let list: Option<Vec<u8>> = answer(self.address(), list)?;
+            let list: Option<Vec<u8>> = answer(self.0.address(), list)?;
             states.entry(of).and_modify(|(_, known)| *known = list);
         }
         Ok(states)

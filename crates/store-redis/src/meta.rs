@@ -224,38 +224,43 @@ fn range(prefix: &[u8], after: Option<&[u8]>) -> [Vec<u8>; 2] {
     [first, [b"(", end.as_slice()].concat()]
 }
 
-impl Shared {
+/// Recipes, rows, totals and the audit log.
+pub(super) struct Meta<'s>(pub(super) &'s Shared);
+
+impl Meta<'_> {
     /// The recipes as they are now.
     pub(super) fn recipes(&self) -> Result<Arc<RecipesThen>, StoreError> {
-        self.recipes_in(self.read_now(self.recipes_command())?)
+        self.recipes_in(self.0.read_now(self.recipes_command())?)
     }
 
     /// The recipes when they were last read.
     pub(super) fn last_recipes(&self) -> Arc<RecipesThen> {
-        self.last_recipes
+        self.0
+            .last_recipes
             .read()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
     pub(super) fn recipes_command(&self) -> Command {
-        Command::bare("GET", &self.keys.meta("recipes"))
+        Command::bare("GET", &self.0.keys.meta("recipes"))
     }
 
     /// The recipes that the command has read.
     pub(super) fn recipes_in(&self, read: Value) -> Result<Arc<RecipesThen>, StoreError> {
-        let text = answer::<Option<String>>(self.address(), read)?.unwrap_or_default();
+        let text = answer::<Option<String>>(self.0.address(), read)?.unwrap_or_default();
         let last = self.last_recipes();
         if last.text == text {
             return Ok(last);
         }
         if text.is_empty() {
-            return Err(self.lost_recipes());
+            return Err(self.0.stamps().lost_recipes());
         }
         let recipes = RecipesThen::read(text)
-            .ok_or_else(|| damaged(self.address(), "the recipes cannot be read"))?;
+            .ok_or_else(|| damaged(self.0.address(), "the recipes cannot be read"))?;
         let recipes = Arc::new(recipes);
         *self
+            .0
             .last_recipes
             .write()
             .unwrap_or_else(PoisonError::into_inner) = recipes.clone();
@@ -274,7 +279,7 @@ impl Shared {
             let (mut recipes, version, next) = (then.recipes.clone(), then.version, then.next);
             let count = recipes.0.len();
             // Whoever made the change before may have been stopped before this was done.
-            self.fence("recipes", version)?;
+            self.0.fence("recipes", version)?;
             let Some(actions) = change(&mut recipes, next)? else {
                 return Ok(());
             };
@@ -306,9 +311,9 @@ impl Shared {
                 next,
                 recipes: stored.collect(),
             });
-            let after = after.map_err(|why| damaged(self.address(), why.to_string()))?;
+            let after = after.map_err(|why| damaged(self.0.address(), why.to_string()))?;
             if self.apply(by, &[], &actions, Some((&then.text, &after)), None)? {
-                return self.fence("recipes", version);
+                return self.0.fence("recipes", version);
             }
         }
         Err(StoreError::Changed("the list of recipes".to_owned()))
@@ -316,13 +321,13 @@ impl Shared {
 
     /// Reads something of the catalogue as a whole, from a node that has its data still.
     fn read_meta(&self, command: Command) -> Result<Value, StoreError> {
-        let mut answers = self.client.read_now(&[command, self.recipes_command()])?;
+        let mut answers = self.0.client.read_now(&[command, self.recipes_command()])?;
         self.recipes_in(answers.pop().unwrap_or_default())?;
         Ok(answers.pop().unwrap_or_default())
     }
 
     fn table_keys(&self, table: Table) -> [Vec<u8>; 2] {
-        ["keys", "rows"].map(|part| self.keys.meta(&format!("{part}:{}", table.as_str())))
+        ["keys", "rows"].map(|part| self.0.keys.meta(&format!("{part}:{}", table.as_str())))
     }
 
     /// Reads rows of a table.
@@ -340,7 +345,7 @@ impl Shared {
             &self.table_keys(table),
             &[first, last, limit][..],
         ))?;
-        let page: Vec<Vec<u8>> = answer(self.address(), page)?;
+        let page: Vec<Vec<u8>> = answer(self.0.address(), page)?;
         let mut page = page.into_iter();
         Ok(std::iter::from_fn(|| page.next().zip(page.next())).collect())
     }
@@ -356,7 +361,7 @@ impl Shared {
         }
         let [_, rows] = self.table_keys(table);
         answer(
-            self.address(),
+            self.0.address(),
             self.read_meta(Command::new("HMGET", &rows, keys))?,
         )
     }
@@ -372,7 +377,7 @@ impl Shared {
         lease: Option<(&str, u64)>,
     ) -> Result<bool, StoreError> {
         let mut keys = ["recipes", "audit", "done", "leases"]
-            .map(|name| self.keys.meta(name))
+            .map(|name| self.0.keys.meta(name))
             .to_vec();
         let (before, after) = recipes.unwrap_or_default();
         let mut arguments: Vec<Vec<u8>> = vec![token().into_bytes(), KEPT.to_string().into_bytes()];
@@ -396,12 +401,12 @@ impl Shared {
         );
         let command = Command::script(&APPLY, &keys, arguments);
         let done = if actions.is_empty() && recipes.is_none() {
-            self.client.write_loosely(&[command])?.pop()
+            self.0.client.write_loosely(&[command])?.pop()
         } else {
-            Some(self.write_one(command)?)
+            Some(self.0.write_one(command)?)
         };
-        match answer::<i64>(self.address(), done.unwrap_or_default())? {
-            -1 => Err(self.lost_recipes()),
+        match answer::<i64>(self.0.address(), done.unwrap_or_default())? {
+            -1 => Err(self.0.stamps().lost_recipes()),
             done => Ok(done == 1),
         }
     }
@@ -463,8 +468,8 @@ impl Shared {
         }
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
         let range = (first.to_string(), "+", "COUNT", limit).to_redis_args();
-        let entries = self.read_meta(Command::new("XRANGE", &self.keys.meta("audit"), range))?;
-        let entries: Vec<(String, Vec<String>)> = answer(self.address(), entries)?;
+        let entries = self.read_meta(Command::new("XRANGE", &self.0.keys.meta("audit"), range))?;
+        let entries: Vec<(String, Vec<String>)> = answer(self.0.address(), entries)?;
         let read = entries.into_iter().map(|(id, fields)| {
             let number = id.split('-').next().and_then(|number| number.parse().ok());
             let entry = fields
@@ -472,7 +477,7 @@ impl Shared {
                 .and_then(|entry| serde_json::from_str::<Audited>(entry).ok());
             let Some((number, Audited { at, actor, action })) = number.zip(entry) else {
                 return Err(damaged(
-                    self.address(),
+                    self.0.address(),
                     format!("entry {id} of the audit log cannot be read"),
                 ));
             };
@@ -489,8 +494,8 @@ impl Shared {
     /// The number of the last entry of the audit log, or 0.
     pub(super) fn last_audited(&self) -> Result<u64, StoreError> {
         let range = ("+", "-", "COUNT", 1).to_redis_args();
-        let last = self.read_meta(Command::new("XREVRANGE", &self.keys.meta("audit"), range))?;
-        let last: Vec<(String, Vec<String>)> = answer(self.address(), last)?;
+        let last = self.read_meta(Command::new("XREVRANGE", &self.0.keys.meta("audit"), range))?;
+        let last: Vec<(String, Vec<String>)> = answer(self.0.address(), last)?;
         Ok(last
             .first()
             .and_then(|(id, _)| id.split('-').next()?.parse().ok())
@@ -503,26 +508,26 @@ impl Shared {
         &self,
         entries: &[(u32, u64, Vec<u8>)],
     ) -> Result<Vec<bool>, StoreError> {
-        let keys = ["audit", "totals", "moved"].map(|name| self.keys.meta(name));
+        let keys = ["audit", "totals", "moved"].map(|name| self.0.keys.meta(name));
         let command = |(shard, number, entry): &(u32, u64, Vec<u8>)| {
             let numbers = [KEPT.to_string(), shard.to_string(), number.to_string()];
             let [kept, shard, number] = numbers.each_ref().map(String::as_bytes);
             Command::script(&MOVE, &keys, &[kept, shard, number, entry.as_slice()][..])
         };
         let commands: Vec<Command> = entries.iter().map(command).collect();
-        let moved = self.client.write(&commands)?;
+        let moved = self.0.client.write(&commands)?;
         moved
             .into_iter()
-            .map(|moved| Ok(answer::<i64>(self.address(), moved)? == 1))
+            .map(|moved| Ok(answer::<i64>(self.0.address(), moved)? == 1))
             .collect()
     }
 
     pub(super) fn totals(&self) -> Result<Totals, StoreError> {
-        answer(self.address(), self.read_meta(self.totals_command())?)
+        answer(self.0.address(), self.read_meta(self.totals_command())?)
     }
 
     pub(super) fn totals_command(&self) -> Command {
-        Command::bare("HGETALL", &self.keys.meta("totals"))
+        Command::bare("HGETALL", &self.0.keys.meta("totals"))
     }
 
     /// The summaries of all libraries that hold books, sorted by name.
@@ -553,17 +558,19 @@ impl Shared {
                 continue;
             }
             let name = || {
-                self.owners
+                self.0
+                    .owners
                     .read()
                     .unwrap_or_else(PoisonError::into_inner)
                     .name(number)
                     .cloned()
             };
             if name().is_none() {
-                self.learn_libraries()?;
+                self.0.numbering().learn_libraries()?;
             }
-            let library = name()
-                .ok_or_else(|| damaged(self.address(), format!("library {number} has no name")))?;
+            let library = name().ok_or_else(|| {
+                damaged(self.0.address(), format!("library {number} has no name"))
+            })?;
             let at = totals
                 .get(&format!("c:{number}"))
                 .and_then(|at| at.parse::<i128>().ok());
@@ -600,7 +607,7 @@ impl Shared {
                 .filter(|class| *class <= 32)
                 .zip(sum.parse::<i64>().ok());
             let (class, sum) =
-                read.ok_or_else(|| damaged(self.address(), "the totals cannot be read"))?;
+                read.ok_or_else(|| damaged(self.0.address(), "the totals cannot be read"))?;
             let sum = sum.max(0).cast_unsigned();
             if sum > 0 && sizes.classes.len() <= class {
                 sizes.classes.resize(class + 1, SizeClass::default());

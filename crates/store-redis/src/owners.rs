@@ -85,11 +85,15 @@ impl LibraryNumbers {
     }
 }
 
-impl Shared {
+/// The numbers of libraries and books, and who owns them.
+pub(super) struct Numbering<'s>(pub(super) &'s Shared);
+
+impl Numbering<'_> {
     /// The number of a library, if it has ever had a book.
     pub(super) fn library(&self, library: &Library) -> Result<Option<u32>, StoreError> {
         let known = || {
-            self.owners
+            self.0
+                .owners
                 .read()
                 .unwrap_or_else(PoisonError::into_inner)
                 .number(library)
@@ -103,6 +107,7 @@ impl Shared {
     /// The number of a library, which it gets if it has none.
     pub(super) fn number_library(&self, library: &Library) -> Result<u32, StoreError> {
         if let Some(number) = self
+            .0
             .owners
             .read()
             .unwrap_or_else(PoisonError::into_inner)
@@ -110,20 +115,24 @@ impl Shared {
         {
             return Ok(number);
         }
-        let key = self.keys.meta("libraries");
-        let number = self.write_one(Command::script(&LIBRARY, &[key], library.as_str()))?;
+        let key = self.0.keys.meta("libraries");
+        let number = self
+            .0
+            .write_one(Command::script(&LIBRARY, &[key], library.as_str()))?;
         self.learn_libraries()?;
-        answer(self.address(), number)
+        answer(self.0.address(), number)
     }
 
     pub(super) fn learn_libraries(&self) -> Result<(), StoreError> {
-        let all = self.read_one(Command::bare("HGETALL", &self.keys.meta("libraries")))?;
-        let all: HashMap<String, u32> = answer(self.address(), all)?;
+        let all = self
+            .0
+            .read_one(Command::bare("HGETALL", &self.0.keys.meta("libraries")))?;
+        let all: HashMap<String, u32> = answer(self.0.address(), all)?;
         let mut sorted: Vec<(u32, Library)> = Vec::new();
         for (name, number) in all {
             let name = name
                 .parse()
-                .map_err(|_| damaged(self.address(), "a library has no valid name"))?;
+                .map_err(|_| damaged(self.0.address(), "a library has no valid name"))?;
             sorted.push((number, name));
         }
         sorted.sort_unstable();
@@ -133,11 +142,15 @@ impl Shared {
             .any(|((number, _), expected)| *number != expected)
         {
             return Err(damaged(
-                self.address(),
+                self.0.address(),
                 "the libraries are not numbered one by one",
             ));
         }
-        let mut owners = self.owners.write().unwrap_or_else(PoisonError::into_inner);
+        let mut owners = self
+            .0
+            .owners
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         // Another thread may have read more.
         if sorted.len() > owners.names.len() {
             owners.names = sorted.into_iter().map(|(_, name)| name).collect();
@@ -151,7 +164,7 @@ impl Shared {
         let commands: Vec<Command> = wanted
             .iter()
             .map(|(shard, library)| {
-                let keys = ["next", "owners"].map(|name| self.keys.shard(*shard, name));
+                let keys = ["next", "owners"].map(|name| self.0.keys.shard(*shard, name));
                 let owner = library.to_be_bytes();
                 let text = library.to_string();
                 let (block, end) = (BLOCK.to_string(), (1 << NUMBER_BITS).to_string());
@@ -162,10 +175,10 @@ impl Shared {
                 )
             })
             .collect();
-        let numbers = self.client.write_loosely(&commands)?;
+        let numbers = self.0.client.write_loosely(&commands)?;
         let given = numbers.into_iter().zip(wanted).map(|(number, (shard, _))| {
-            let number: i64 = answer(self.address(), number)?;
-            let full = || damaged(self.address(), "no book numbers are left in a shard");
+            let number: i64 = answer(self.0.address(), number)?;
+            let full = || damaged(self.0.address(), "no book numbers are left in a shard");
             u32::try_from(number)
                 .map(|number| join(*shard, number))
                 .map_err(|_| full())
@@ -181,7 +194,7 @@ impl Shared {
         let mut unknown: BTreeSet<u32> = BTreeSet::new();
         let mut libraries = false;
         {
-            let owners = self.owners.read().unwrap_or_else(PoisonError::into_inner);
+            let owners = self.0.owners.read().unwrap_or_else(PoisonError::into_inner);
             for book in books {
                 match owners.of(book) {
                     None => drop(unknown.insert(split(book).0)),
@@ -191,7 +204,10 @@ impl Shared {
         }
         if !unknown.is_empty() {
             let shards: Vec<u32> = unknown.into_iter().collect();
-            let read = self.read_stamped(self.owners_commands(&shards))?;
+            let read = self
+                .0
+                .stamps()
+                .read_stamped(self.owners_commands(&shards))?;
             libraries |= self.add_owners(&shards, read)?;
         }
         if libraries {
@@ -204,7 +220,7 @@ impl Shared {
     /// Reads all owners.
     pub(super) fn learn_all_owners(&self) -> Result<(), StoreError> {
         let shards: Vec<u32> = (0..SHARDS).collect();
-        let read = self.client.read(&self.owners_commands(&shards))?;
+        let read = self.0.client.read(&self.owners_commands(&shards))?;
         self.add_owners(&shards, read)?;
         self.learn_libraries()
     }
@@ -212,17 +228,21 @@ impl Shared {
     fn owners_commands(&self, shards: &[u32]) -> Vec<Command> {
         shards
             .iter()
-            .map(|shard| Command::bare("GET", &self.keys.shard(*shard, "owners")))
+            .map(|shard| Command::bare("GET", &self.0.keys.shard(*shard, "owners")))
             .collect()
     }
 
     /// Adds what was read of shards. Returns whether there is a library without a known name.
     fn add_owners(&self, shards: &[u32], read: Vec<Value>) -> Result<bool, StoreError> {
-        let mut owners = self.owners.write().unwrap_or_else(PoisonError::into_inner);
+        let mut owners = self
+            .0
+            .owners
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         owners.blocks.resize(SHARDS as usize, Vec::new());
         let mut nameless = false;
         for (shard, value) in shards.iter().zip(read) {
-            let bytes: Option<Vec<u8>> = answer(self.address(), value)?;
+            let bytes: Option<Vec<u8>> = answer(self.0.address(), value)?;
             let blocks = bytes.unwrap_or_default();
             let blocks: Vec<u32> = blocks
                 .chunks_exact(4)

@@ -29,10 +29,10 @@ pub(super) fn search(
     }
     let mut from = (0, BookNo(0));
     if let Some(Cursor { library, passed }) = search.from {
-        let Some(number) = shared.library(library)? else {
+        let Some(number) = shared.numbering().library(library)? else {
             return Ok(Found::default());
         };
-        shared.learn_all_owners()?;
+        shared.numbering().learn_all_owners()?;
         from = (
             number,
             shared
@@ -51,7 +51,7 @@ pub(super) fn search(
         .map(|shard| command(snapshot, search.terms, allowed.as_ref(), from, shard, limit))
         .collect();
     let (mut found, mut reached): (Vec<Place>, Option<Place>) = (Vec::new(), None);
-    for page in shared.read_stamped(commands)? {
+    for page in shared.stamps().read_stamped(commands)? {
         let (books, next): (Vec<Vec<u8>>, Vec<u8>) = answer(shared.address(), page)?;
         for book in books {
             found
@@ -82,7 +82,7 @@ fn numbers(
 ) -> Result<BTreeSet<u32>, StoreError> {
     let mut numbers = BTreeSet::new();
     for library in libraries {
-        numbers.extend(snapshot.shared.library(library)?);
+        numbers.extend(snapshot.shared.numbering().library(library)?);
     }
     Ok(numbers)
 }
@@ -157,7 +157,9 @@ fn matching(
 
 fn cursor(snapshot: &ClusterSnapshot<'_>, (library, book): Place) -> Result<Cursor, StoreError> {
     let shared = snapshot.shared;
-    shared.learn_owners([book, join(split(book).0, 0)])?;
+    shared
+        .numbering()
+        .learn_owners([book, join(split(book).0, 0)])?;
     let owners = shared.owners.read().unwrap_or_else(PoisonError::into_inner);
     let name = owners.name(library).cloned();
     let name =

@@ -23,7 +23,7 @@ impl Shared {
                 .write(&(0..SHARDS).map(fence).collect::<Vec<_>>())?,
         ) {
             if answer::<i64>(self.address(), done)? == 0 {
-                return Err(self.lost(shard));
+                return Err(self.stamps().lost(shard));
             }
         }
         Ok(())
@@ -73,6 +73,7 @@ impl Sharing for ClusterStore {
         actions: &[Action],
     ) -> Result<bool, StoreError> {
         self.shared
+            .meta()
             .apply(by, changes, actions, None, Some((name, token)))
     }
 
@@ -106,6 +107,6 @@ impl Sharing for ClusterStore {
 
     fn refuse_before(&self, turn: u64) -> Result<(), StoreError> {
         self.shared.fence("turn", turn)?;
-        self.shared.empty_outboxes()
+        self.shared.changes().empty_outboxes()
     }
 }

@@ -62,9 +62,9 @@ type Read = (Arc<SeenState>, Vec<Option<Vec<u8>>>);
 
 impl<'a> ClusterSnapshot<'a> {
     pub(super) fn new(shared: &'a Shared) -> Self {
-        let (recipes, confirmed) = match shared.recipes() {
+        let (recipes, confirmed) = match shared.meta().recipes() {
             Ok(recipes) => (recipes, Confirmed::Same),
-            Err(error) => (shared.last_recipes(), Confirmed::Unread(error)),
+            Err(error) => (shared.meta().last_recipes(), Confirmed::Unread(error)),
         };
         Self {
             recipes,
@@ -75,8 +75,11 @@ impl<'a> ClusterSnapshot<'a> {
 
     /// A snapshot with the recipes as they were last read. They are compared with what the first read finds.
     pub(super) fn unconfirmed(shared: &'a Shared) -> Self {
-        let (recipes, confirmed, totals) =
-            (shared.last_recipes(), OnceLock::new(), OnceLock::new());
+        let (recipes, confirmed, totals) = (
+            shared.meta().last_recipes(),
+            OnceLock::new(),
+            OnceLock::new(),
+        );
         Self {
             shared,
             recipes,
@@ -140,7 +143,10 @@ impl<'a> ClusterSnapshot<'a> {
             .collect();
         let commands: Vec<Command> = needed.iter().map(command).collect();
         let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
-        for (book, value) in needed.iter().zip(self.shared.read_stamped(commands)?) {
+        for (book, value) in needed
+            .iter()
+            .zip(self.shared.stamps().read_stamped(commands)?)
+        {
             let mut values: Vec<Option<Vec<u8>>> = answer(self.shared.address(), value)?;
             let generation = values
                 .first()
@@ -276,7 +282,7 @@ impl<'a> ClusterSnapshot<'a> {
     /// # Errors
     /// If a recipe was dropped since the snapshot was taken: what was read of it may lack books.
     pub(super) fn still_has(&self, recipe: &KnownRecipe) -> Result<(), StoreError> {
-        let now = self.shared.recipes()?;
+        let now = self.shared.meta().recipes()?;
         let staying = now.numbered(recipe.number).is_some_and(|known| {
             // Buckets of other gems have other names.
             !known.leaving && known.bucket_bits == recipe.bucket_bits
@@ -322,7 +328,7 @@ impl Snapshot for ClusterSnapshot<'_> {
             return Ok(Vec::new());
         };
         let command = Command::bare("HKEYS", &self.shared.keys.digest(half));
-        let fields = self.shared.read_stamped(vec![command])?.pop();
+        let fields = self.shared.stamps().read_stamped(vec![command])?.pop();
         let fields: Vec<Vec<u8>> = answer(self.shared.address(), fields.unwrap_or_default())?;
         let books: BTreeSet<BookNo> = fields
             .iter()
@@ -367,8 +373,13 @@ impl Snapshot for ClusterSnapshot<'_> {
 
     fn find(&self, key: &BookKey) -> Result<Option<BookNo>, StoreError> {
         self.known()?;
-        let number = match self.shared.library(&key.library)? {
-            Some(library) => self.shared.find_all(&[(library, key)])?.pop().flatten(),
+        let number = match self.shared.numbering().library(&key.library)? {
+            Some(library) => self
+                .shared
+                .intents()
+                .find_all(&[(library, key)])?
+                .pop()
+                .flatten(),
             None => None,
         };
         let Some(number) = number else {
@@ -457,7 +468,7 @@ impl Snapshot for ClusterSnapshot<'_> {
     ) -> Result<Vec<(BookNo, Record)>, StoreError> {
         self.known()?;
         self.begin_page();
-        let Some(number) = self.shared.library(library)? else {
+        let Some(number) = self.shared.numbering().library(library)? else {
             return Ok(Vec::new());
         };
         let mut after = after.map(|id| id.as_str().to_owned());
@@ -508,7 +519,7 @@ impl Snapshot for ClusterSnapshot<'_> {
             };
             let commands: Vec<Command> = (shard..end).map(command).collect();
             let (mut numbers, mut next) = (Vec::new(), (end, 0));
-            for (of, page) in (shard..end).zip(self.shared.read_stamped(commands)?) {
+            for (of, page) in (shard..end).zip(self.shared.stamps().read_stamped(commands)?) {
                 let page: Vec<u32> = answer(self.shared.address(), page)?;
                 numbers.extend(page.iter().map(|number| join(of, *number)));
                 // What follows in this shard precedes what was read of the later ones.
@@ -546,7 +557,10 @@ impl Snapshot for ClusterSnapshot<'_> {
     }
 
     fn summaries(&self, only: Option<&Library>) -> Result<Vec<LibrarySummary>, StoreError> {
-        let mut all = self.shared.summaries(self.totals()?, &self.recipes)?;
+        let mut all = self
+            .shared
+            .meta()
+            .summaries(self.totals()?, &self.recipes)?;
         if let Some(library) = only {
             all.retain(|summary| summary.library == *library);
         }
@@ -567,6 +581,7 @@ impl Snapshot for ClusterSnapshot<'_> {
 
     fn sizes(&self, recipe: &RecipeName) -> Result<Sizes, StoreError> {
         self.shared
+            .meta()
             .sizes(self.totals()?, self.recipes.staying(recipe)?)
     }
 

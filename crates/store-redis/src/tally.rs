@@ -96,7 +96,7 @@ fn by_owner(
     let listed = lists
         .iter()
         .flat_map(|(_, listed)| listed.books.iter().chain(&listed.doubtful).copied());
-    shared.learn_owners(listed)?;
+    shared.numbering().learn_owners(listed)?;
     let owner = |book: &BookNo| {
         shared
             .owners
@@ -179,7 +179,12 @@ fn only(
         return Ok(Ok(None));
     };
     snapshot.known()?;
-    Ok(snapshot.shared.library(library)?.map(Some).ok_or(NoBooks))
+    Ok(snapshot
+        .shared
+        .numbering()
+        .library(library)?
+        .map(Some)
+        .ok_or(NoBooks))
 }
 
 /// Reads the lists of gems, in their order. Says also if they were read before any can have been dropped with the recipe.

@@ -157,17 +157,20 @@ impl<'a> Change<'a> {
     /// Begins to put a book, or to remove it.
     fn begin(store: &'a ClusterStore, id: &str, new: Option<NewBook>) -> Self {
         let shared: &Shared = &store.shared;
-        let recipes = shared.recipes().unwrap();
+        let recipes = shared.meta().recipes().unwrap();
         let book = shared
+            .intents()
             .lock(&recipes, &[key(id)], new.is_some())
             .unwrap()
             .pop()
             .unwrap();
         let plan = match new {
             Some(new) => shared
+                .writing()
                 .plan_put(&Actor::Local, &recipes, new, &book, true)
                 .unwrap()(book),
             None => shared
+                .writing()
                 .plan_removal(&Actor::Local, &recipes, book)
                 .unwrap()
                 .unwrap(),
@@ -184,18 +187,20 @@ impl<'a> Change<'a> {
     fn step(&mut self, step: &str) -> Result<(), StoreError> {
         match step {
             "begin" => Ok(()),
-            "stage" => self.shared.stage(&self.plans),
-            "add" => self.shared.add(&self.plans).map(drop),
+            "stage" => self.shared.changes().stage(&self.plans),
+            "add" => self.shared.changes().add(&self.plans).map(drop),
             "commit" => {
                 self.committed = self
                     .shared
+                    .changes()
                     .commit(&self.recipes, std::mem::take(&mut self.plans))?;
                 Ok(())
             }
             "tell" => self
                 .shared
+                .changes()
                 .tell(std::mem::take(&mut self.committed.outgoing)),
-            _ => self.shared.doubt(&self.committed.done),
+            _ => self.shared.changes().doubt(&self.committed.done),
         }
     }
 }
@@ -217,13 +222,13 @@ fn expire(store: &ClusterStore) {
             }
         }
     }
-    shared.sweep().unwrap();
+    shared.changes().sweep().unwrap();
 }
 
 /// Makes all doubts so old that a merge settles them, and merges.
 fn settle(store: &ClusterStore) {
     let shared = &store.shared;
-    for bucket in shared.bucket_keys(0).unwrap() {
+    for bucket in shared.writing().bucket_keys(0).unwrap() {
         let all = shared.read_one(Command::bare("HGETALL", &bucket)).unwrap();
         for (field, value) in answer::<HashMap<Vec<u8>, Vec<u8>>>(shared.address(), all).unwrap() {
             if field.len() == 12 && value[0] == b'-' {
@@ -243,7 +248,7 @@ fn settle(store: &ClusterStore) {
 /// All fields of all buckets that are not lists.
 fn changes_left(store: &ClusterStore) -> usize {
     let shared = &store.shared;
-    let buckets = shared.bucket_keys(0).unwrap();
+    let buckets = shared.writing().bucket_keys(0).unwrap();
     let reads: Vec<Command> = buckets
         .iter()
         .map(|bucket| Command::bare("HKEYS", bucket))
@@ -285,21 +290,23 @@ fn states(store: &ClusterStore) -> Vec<String> {
 fn no_book_is_put_into_a_shard_without_its_data() {
     let Some([store, _]) = servers() else { return };
     let shared = &*store.shared;
-    let recipes = shared.recipes().unwrap();
+    let recipes = shared.meta().recipes().unwrap();
     let new = book("new", 0..10);
     let locked = shared
+        .intents()
         .lock(&recipes, &[key("new")], true)
         .unwrap()
         .pop()
         .unwrap();
     let of_book = locked.shard();
     let plan = shared
+        .writing()
         .plan_put(&Actor::Local, &recipes, new, &locked, true)
         .unwrap()(locked);
     // As if it had been empty since before the lock.
     let stamp = shared.keys.shard(of_book, "recipes");
     shared.write_one(Command::bare("DEL", &stamp)).unwrap();
-    let refused = shared.make(&recipes, vec![plan]).unwrap_err();
+    let refused = shared.changes().make(&recipes, vec![plan]).unwrap_err();
     assert!(matches!(refused, StoreError::Emptied { .. }), "{refused:?}");
     shared
         .write_one(Command::new("SET", &stamp, recipes.version))
@@ -435,7 +442,7 @@ fn a_change_that_is_abandoned_between_two_steps_is_completed_or_taken_back() {
         seen(&|last| step.min(last) >= COMMIT);
     }
     // The server is gone. Another one finds what it has left, but not before its time.
-    other.shared.sweep().unwrap();
+    other.shared.changes().sweep().unwrap();
     seen(&|last| last >= COMMIT);
     assert!(intents(&other) <= all.len() * 2 && intents(&other) > all.len());
     expire(&other);
@@ -509,7 +516,7 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
         store.compact(UNWATCHED).unwrap();
         // It has read the buckets of the new gems when the book is replaced, and then reads those of the old ones.
         let snapshot = ClusterSnapshot::new(&other.shared);
-        let recipes = other.shared.recipes().unwrap();
+        let recipes = other.shared.meta().recipes().unwrap();
         let recipe = recipes.named(&name()).unwrap();
         let [first, second] = [new.clone(), old.clone()].map(|gems| gems.map(gem).collect());
         let (mut lists, _) = tally::read_lists(&snapshot, recipe, &first).unwrap();
@@ -553,7 +560,7 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
             [true]
         );
         settle(&store);
-        assert!(store.shared.bucket_keys(0).unwrap().is_empty());
+        assert!(store.shared.writing().bucket_keys(0).unwrap().is_empty());
     }
 }
 
@@ -581,6 +588,7 @@ fn a_removal_that_arrives_too_late_removes_nothing() {
         // A copy of the removal was on its way for long.
         other
             .shared
+            .changes()
             .doubt_posts(std::iter::once((&removed, generation)))
             .unwrap();
         assert_eq!(tally(&store, 0..10), ([("1".to_owned(), 10)].into(), 10));
@@ -602,6 +610,7 @@ fn a_removal_that_arrives_too_late_removes_nothing() {
     store.compact(UNWATCHED).unwrap();
     other
         .shared
+        .changes()
         .doubt_posts(std::iter::once((&removed, generation)))
         .unwrap();
     settle(&store);
@@ -627,7 +636,7 @@ fn a_book_is_not_changed_by_recipes_that_were_changed_meanwhile() {
     store.add_recipe(&Actor::Local, &released).unwrap();
     let plans = std::mem::take(&mut change.plans);
     assert!(matches!(
-        other.shared.make(&change.recipes, plans),
+        other.shared.changes().make(&change.recipes, plans),
         Err(StoreError::Changed(_))
     ));
     assert_eq!(tally(&store, 0..10), Default::default());
@@ -668,7 +677,7 @@ fn a_book_is_not_changed_by_recipes_that_were_changed_meanwhile() {
         .unwrap();
     let plans = std::mem::take(&mut change.plans);
     assert!(matches!(
-        other.shared.make(&change.recipes, plans),
+        other.shared.changes().make(&change.recipes, plans),
         Err(StoreError::Changed(_))
     ));
     assert_eq!(other.snapshot().find(&key("2")).unwrap(), None);
@@ -726,6 +735,7 @@ fn a_recipe_that_is_being_dropped_hides_no_book() {
     let before = [(); 4].map(|()| other.snapshot());
     store
         .shared
+        .writing()
         .hide_recipe(&Actor::Local, released.name())
         .unwrap();
     assert_eq!(found(&*before[0]).unwrap(), BOOKS);
@@ -816,8 +826,8 @@ fn a_check_that_finds_nothing_asks_each_primary_once() {
         stop: None,
         sweeper: None,
     };
-    store.shared.recipes().unwrap();
-    store.shared.learn_all_owners().unwrap();
+    store.shared.meta().recipes().unwrap();
+    store.shared.numbering().learn_all_owners().unwrap();
     let asked = || {
         store
             .shared

@@ -33,9 +33,12 @@ fn json(record: &Record) -> (Vec<u8>, Vec<u8>) {
     )
 }
 
-impl Shared {
+/// What a store writes: recipes and books.
+pub(super) struct Writing<'s>(pub(super) &'s Shared);
+
+impl Writing<'_> {
     pub(super) fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
-        self.change_recipes(by, |recipes, next| {
+        self.0.meta().change_recipes(by, |recipes, next| {
             if let Ok(known) = recipes.named(recipe.name()) {
                 let same = known.recipe == *recipe;
                 return if same {
@@ -61,11 +64,13 @@ impl Shared {
         anyway: bool,
     ) -> Result<u64, StoreError> {
         // Books that were added without knowing the recipe are counted: no more can be, and all are in the totals.
-        self.change_recipes(by, |recipes, _| recipes.staying(name).map(|_| None))?;
-        self.sweep()?;
-        let without = ClusterSnapshot::new(self).coverage(name)?.lacking();
+        self.0
+            .meta()
+            .change_recipes(by, |recipes, _| recipes.staying(name).map(|_| None))?;
+        self.0.changes().sweep()?;
+        let without = ClusterSnapshot::new(self.0).coverage(name)?.lacking();
         if without == 0 || anyway {
-            self.change_recipes(by, |recipes, _| {
+            self.0.meta().change_recipes(by, |recipes, _| {
                 let number = recipes.staying(name)?.number;
                 recipes.mark_ready(number);
                 recipes.sort(Some(number));
@@ -78,7 +83,7 @@ impl Shared {
     }
 
     pub(super) fn make_ready(&self, by: &Actor, name: &RecipeName) -> Result<(), StoreError> {
-        self.change_recipes(by, |recipes, _| {
+        self.0.meta().change_recipes(by, |recipes, _| {
             let number = recipes.staying(name)?.number;
             recipes.mark_ready(number);
             Ok(Some(Vec::new()))
@@ -86,7 +91,7 @@ impl Shared {
     }
 
     pub(super) fn hide_recipe(&self, by: &Actor, name: &RecipeName) -> Result<(), StoreError> {
-        self.change_recipes(by, |recipes, _| {
+        self.0.meta().change_recipes(by, |recipes, _| {
             let default = recipes
                 .shown()
                 .next()
@@ -116,11 +121,11 @@ impl Shared {
     ) -> Result<(), StoreError> {
         // No book gets gems of it after this.
         self.hide_recipe(by, name)?;
-        let recipes = self.recipes()?;
+        let recipes = self.0.meta().recipes()?;
         let Ok(recipe) = recipes.named(name) else {
             return Ok(());
         };
-        let snapshot = ClusterSnapshot::new(self);
+        let snapshot = ClusterSnapshot::new(self.0);
         let (mut from, mut done) = (BookNo(0), 0);
         loop {
             let books = snapshot.books(from, BATCH)?;
@@ -136,9 +141,9 @@ impl Shared {
         }
         for key in self.bucket_keys(recipe.number)?.chunks(1000) {
             let unlink: Vec<Command> = key.iter().map(|key| Command::bare("UNLINK", key)).collect();
-            self.client.write_loosely(&unlink)?;
+            self.0.client.write_loosely(&unlink)?;
         }
-        self.change_recipes(by, |recipes, _| {
+        self.0.meta().change_recipes(by, |recipes, _| {
             recipes.0.retain(|known| known.number != recipe.number);
             Ok(Some(Vec::new()))
         })
@@ -170,14 +175,16 @@ impl Shared {
                 turn: None,
             })
         };
-        let locked = self.lock(recipes, keys, false)?;
-        self.make(recipes, locked.into_iter().filter_map(plan).collect())
+        let locked = self.0.intents().lock(recipes, keys, false)?;
+        self.0
+            .changes()
+            .make(recipes, locked.into_iter().filter_map(plan).collect())
     }
 
     /// The keys of all buckets of a recipe.
     pub(super) fn bucket_keys(&self, recipe: u16) -> Result<Vec<Vec<u8>>, StoreError> {
         let mut all = HashSet::new();
-        self.scan(&self.keys.buckets(recipe), &mut |keys| {
+        self.scan(&self.0.keys.buckets(recipe), &mut |keys| {
             all.extend(keys);
             Ok(())
         })?;
@@ -199,12 +206,12 @@ impl Shared {
                 .arg(1000)
                 .clone()
         };
-        let mut pages = self.client.on_each_primary(&scan(0))?;
+        let mut pages = self.0.client.on_each_primary(&scan(0))?;
         while let Some((node, page)) = pages.pop() {
-            let (cursor, keys): (u64, Vec<Vec<u8>>) = answer(self.address(), page)?;
+            let (cursor, keys): (u64, Vec<Vec<u8>>) = answer(self.0.address(), page)?;
             each(keys)?;
             if cursor != 0 {
-                let next = self.client.on(&node, &scan(cursor))?;
+                let next = self.0.client.on(&node, &scan(cursor))?;
                 pages.push((node, next));
             }
         }
@@ -218,7 +225,7 @@ impl Shared {
         books: Vec<NewBook>,
         posted: bool,
     ) -> Result<(), StoreError> {
-        let recipes = self.recipes()?;
+        let recipes = self.0.meta().recipes()?;
         let mut books = last_of_each_key(books);
         for NewBook {
             record, gems, text, ..
@@ -244,7 +251,7 @@ impl Shared {
         };
         books.iter().try_for_each(|book| book.has_all(staying()))?;
         let keys: Vec<BookKey> = books.iter().map(|book| book.record.key.clone()).collect();
-        let locked = self.lock(&recipes, &keys, true)?;
+        let locked = self.0.intents().lock(&recipes, &keys, true)?;
         let allowed = locked.iter().zip(&books).try_for_each(|(locked, book)| {
             let old = locked.old.as_ref().map(|old| &old.record);
             book.condition.holds(&book.record.key, old)?;
@@ -261,10 +268,10 @@ impl Shared {
         match plans {
             Ok(plans) => {
                 let plans = plans.into_iter().zip(locked).map(|(plan, book)| plan(book));
-                self.make(&recipes, plans.collect())
+                self.0.changes().make(&recipes, plans.collect())
             }
             Err(refused) => {
-                self.end(&locked)?;
+                self.0.intents().end(&locked)?;
                 Err(refused)
             }
         }
@@ -306,8 +313,11 @@ impl Shared {
         );
         fields.extend(text.map(|text| (TEXT.to_vec(), text.into_bytes())));
         let gems = if posted { gems } else { BTreeMap::new() };
-        let has = self.new_posts(recipes, locked.number, &record, &gems)?;
-        let had = self.posts(recipes, locked.number, old)?;
+        let has = self
+            .0
+            .changes()
+            .new_posts(recipes, locked.number, &record, &gems)?;
+        let had = self.0.changes().posts(recipes, locked.number, old)?;
         let (added, removed) = (without(has.clone(), &had), without(had, &has));
         let action = if old.is_some() {
             Action::Replaced(told(&record))
@@ -334,16 +344,19 @@ impl Shared {
         keys: &[BookKey],
         condition: &Condition,
     ) -> Result<Vec<bool>, StoreError> {
-        let recipes = self.recipes()?;
+        let recipes = self.0.meta().recipes()?;
         let distinct: BTreeSet<BookKey> = keys.iter().cloned().collect();
-        let locked = self.lock(&recipes, &distinct.into_iter().collect::<Vec<_>>(), false)?;
+        let locked =
+            self.0
+                .intents()
+                .lock(&recipes, &distinct.into_iter().collect::<Vec<_>>(), false)?;
         let mut present = locked
             .iter()
             .filter_map(|book| Some((book, book.old.as_ref()?)));
         if let Err(refused) =
             present.try_for_each(|(book, old)| condition.holds(&book.key, Some(&old.record)))
         {
-            self.end(&locked)?;
+            self.0.intents().end(&locked)?;
             return Err(refused);
         }
         let there: BTreeSet<BookKey> = locked.iter().map(|book| book.key.clone()).collect();
@@ -351,7 +364,7 @@ impl Shared {
         for book in locked {
             plans.extend(self.plan_removal(by, &recipes, book)?);
         }
-        self.make(&recipes, plans)?;
+        self.0.changes().make(&recipes, plans)?;
         Ok(keys.iter().map(|key| there.contains(key)).collect())
     }
 
@@ -365,7 +378,7 @@ impl Shared {
         let Some(old) = book.old.take() else {
             return Ok(None);
         };
-        let removed = self.posts(recipes, book.number, Some(&old))?;
+        let removed = self.0.changes().posts(recipes, book.number, Some(&old))?;
         let audit = vec![audited(by, Action::Removed(told(&old.record)))];
         let (fields, added, records) = (Vec::new(), Posts::new(), [Some(old.record), None]);
         Ok(Some(Plan {
@@ -386,8 +399,11 @@ impl Shared {
         key: &BookKey,
         change: RecordChange<'_>,
     ) -> Result<Option<Record>, StoreError> {
-        let recipes = self.recipes()?;
-        let mut locked = self.lock(&recipes, std::slice::from_ref(key), false)?;
+        let recipes = self.0.meta().recipes()?;
+        let mut locked = self
+            .0
+            .intents()
+            .lock(&recipes, std::slice::from_ref(key), false)?;
         let Some(mut book) = locked.pop() else {
             return Ok(None);
         };
@@ -397,7 +413,7 @@ impl Shared {
         let new = match amended(&old, change) {
             Ok(new) => new,
             Err(refused) => {
-                self.end(&[book])?;
+                self.0.intents().end(&[book])?;
                 return Err(refused);
             }
         };
@@ -411,7 +427,7 @@ impl Shared {
         )];
         let (fields, records) = (vec![json(&new)], [Some(old), Some(new.clone())]);
         let (added, removed) = (Posts::new(), Posts::new());
-        self.make(
+        self.0.changes().make(
             &recipes,
             vec![Plan {
                 book,
@@ -432,12 +448,12 @@ impl Shared {
         name: &RecipeName,
         books: Vec<LateGems>,
     ) -> Result<(), StoreError> {
-        let recipes = self.recipes()?;
+        let recipes = self.0.meta().recipes()?;
         let recipe = recipes.staying(name)?;
         let mut late = self.acceptable(recipe, books)?;
         let keys: Vec<BookKey> = late.keys().cloned().collect();
         let (mut plans, mut unchanged) = (Vec::new(), Vec::new());
-        for mut book in self.lock(&recipes, &keys, false)? {
+        for mut book in self.0.intents().lock(&recipes, &keys, false)? {
             let (Some(late), Some(old)) = (late.remove(&book.key), book.old.take()) else {
                 continue;
             };
@@ -447,8 +463,8 @@ impl Shared {
                 unchanged.push(book);
             }
         }
-        self.end(&unchanged)?;
-        self.make(&recipes, plans)
+        self.0.intents().end(&unchanged)?;
+        self.0.changes().make(&recipes, plans)
     }
 
     /// The gems of books that have none of the recipe, and still the text that the gems are of.
@@ -458,7 +474,7 @@ impl Shared {
         books: Vec<LateGems>,
     ) -> Result<HashMap<BookKey, LateGems>, StoreError> {
         let numbers: Vec<BookNo> = books.iter().map(|late| late.book).collect();
-        let records = ClusterSnapshot::new(self).fetch(&numbers)?;
+        let records = ClusterSnapshot::new(self.0).fetch(&numbers)?;
         let mut late: HashMap<BookKey, LateGems> = HashMap::new();
         for (mut gems, record) in books.into_iter().zip(records) {
             if let Some(record) = record.filter(|record| accepts(record, recipe.name(), &gems)) {
@@ -487,8 +503,13 @@ impl Shared {
             fields.push((fold_field(fold.base()), fold.as_bytes().to_vec()));
         }
         let gems = BTreeMap::from([(name.clone(), late.gems)]);
-        let had = self.posts(recipes, book.number, Some(&old))?;
-        let added = without(self.new_posts(recipes, book.number, &record, &gems)?, &had);
+        let had = self.0.changes().posts(recipes, book.number, Some(&old))?;
+        let added = without(
+            self.0
+                .changes()
+                .new_posts(recipes, book.number, &record, &gems)?,
+            &had,
+        );
         Ok(Plan {
             book,
             kind: ChangeKind::Patch,

@@ -16,7 +16,7 @@ impl ClusterVerification<'_> {
     pub(super) fn all_keys(&mut self) -> Result<(), StoreError> {
         let pattern = self.shared.keys.all();
         let shared = self.shared;
-        shared.scan(&pattern, &mut |page| self.page(page))
+        shared.writing().scan(&pattern, &mut |page| self.page(page))
     }
 
     fn page(&mut self, page: Vec<Vec<u8>>) -> Result<(), StoreError> {

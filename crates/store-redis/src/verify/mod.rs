@@ -69,27 +69,25 @@ struct ClusterVerification<'a> {
     amiss: Vec<(String, i64)>,
 }
 
-impl Shared {
-    /// See [`Administration::verify`](lapidary_store::Administration::verify).
-    pub(super) fn verify(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
-        self.confirm_stamps()?;
-        Ok(ClusterVerification::run(self, watch)?.faults.finish())
-    }
+/// See [`Administration::verify`](lapidary_store::Administration::verify).
+pub(super) fn verify(shared: &Shared, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+    shared.stamps().confirm()?;
+    Ok(ClusterVerification::run(shared, watch)?.faults.finish())
+}
 
-    /// See [`Administration::repair`](lapidary_store::Administration::repair).
-    pub(super) fn repair(&self, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
-        // What the others have of an emptied shard is all that is left of it.
-        self.confirm_stamps()?;
-        ClusterVerification::run(self, watch)?.repair()
-    }
+/// See [`Administration::repair`](lapidary_store::Administration::repair).
+pub(super) fn repair(shared: &Shared, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
+    // What the others have of an emptied shard is all that is left of it.
+    shared.stamps().confirm()?;
+    ClusterVerification::run(shared, watch)?.repair()
 }
 
 impl<'a> ClusterVerification<'a> {
     fn run(shared: &'a Shared, watch: Watch<'a>) -> Result<Self, StoreError> {
         // What servers that are gone have left is no fault.
-        shared.sweep()?;
-        shared.learn_all_owners()?;
-        let recipes = shared.recipes()?;
+        shared.changes().sweep()?;
+        shared.numbering().learn_all_owners()?;
+        let recipes = shared.meta().recipes()?;
         let mut check = Self {
             shared,
             recipes,
@@ -105,12 +103,13 @@ impl<'a> ClusterVerification<'a> {
             amiss: Vec::new(),
         };
         let books: u64 = shared
-            .summaries(&shared.totals()?, &check.recipes)?
+            .meta()
+            .summaries(&shared.meta().totals()?, &check.recipes)?
             .iter()
             .map(|library| library.books)
             .sum();
         check.to_read = 2 * books;
-        let before = shared.last_audited()?;
+        let before = shared.meta().last_audited()?;
         check.each_book(Self::book)?;
         check.look_up()?;
         check.totals(before)?;
@@ -150,7 +149,9 @@ impl<'a> ClusterVerification<'a> {
                 let Some(last) = page.last() else { break };
                 from = last + 1;
                 let numbers: Vec<BookNo> = page.iter().map(|number| join(shard, *number)).collect();
-                self.shared.learn_owners(numbers.iter().copied())?;
+                self.shared
+                    .numbering()
+                    .learn_owners(numbers.iter().copied())?;
                 for some in numbers.chunks(BOOKS) {
                     for (number, book) in some.iter().zip(self.books(some)?) {
                         match book {
@@ -267,7 +268,7 @@ impl<'a> ClusterVerification<'a> {
     fn book(&mut self, book: &ReadBook) -> Result<(), StoreError> {
         let ReadBook { number, record, .. } = book;
         let name = format!("{} (book {})", record.key, number.0);
-        let library = self.shared.library(&record.key.library)?;
+        let library = self.shared.numbering().library(&record.key.library)?;
         let owner = self
             .shared
             .owners
@@ -407,12 +408,14 @@ impl<'a> ClusterVerification<'a> {
             record: book.record.clone(),
             gems: book.gems.iter().filter(readable).cloned().collect(),
         };
-        self.shared.posts(&self.recipes, book.number, Some(&old))
+        self.shared
+            .changes()
+            .posts(&self.recipes, book.number, Some(&old))
     }
 
     /// What refers to a book, if its library is known, but for its postings.
     fn all_references(&self, book: &ReadBook) -> Result<BTreeSet<Reference>, StoreError> {
-        let library = self.shared.library(&book.record.key.library)?;
+        let library = self.shared.numbering().library(&book.record.key.library)?;
         Ok(library
             .map(|library| self.references(library, book))
             .unwrap_or_default())
@@ -441,11 +444,11 @@ impl<'a> ClusterVerification<'a> {
     /// Compares the totals with those of the books that were read, or are read again if books were changed since then.
     fn totals(&mut self, mut before: u64) -> Result<(), StoreError> {
         for _ in 0..COUNTS {
-            let wrong = self.sums.compared(&self.shared.totals()?);
+            let wrong = self.sums.compared(&self.shared.meta().totals()?);
             if wrong.is_empty() {
                 return Ok(());
             }
-            let now = self.shared.last_audited()?;
+            let now = self.shared.meta().last_audited()?;
             if now == before {
                 for (key, _) in &wrong {
                     self.faults
@@ -461,7 +464,7 @@ impl<'a> ClusterVerification<'a> {
                 std::mem::take(&mut self.doubts),
             );
             self.each_book(|check, book| {
-                if let Some(library) = check.shared.library(&book.record.key.library)? {
+                if let Some(library) = check.shared.numbering().library(&book.record.key.library)? {
                     check
                         .sums
                         .count(library, &book.record, &check.recipes, false);
@@ -478,7 +481,7 @@ impl<'a> ClusterVerification<'a> {
     fn audit(&mut self) -> Result<(), StoreError> {
         let mut last = 0;
         loop {
-            let page = self.shared.audit(AuditFrom::Behind(last), PAGE);
+            let page = self.shared.meta().audit(AuditFrom::Behind(last), PAGE);
             let Some(page) = self.faults.or_fault(page)? else {
                 return Ok(());
             };

@@ -3,8 +3,7 @@
 //! A book is locked meanwhile, as for any other change. What refers to a book that does not exist needs no lock, because
 //! numbers are not given again.
 
-use super::super::Shared;
-use super::super::buckets::Posts;
+use super::super::buckets::{Buckets, Posts};
 use super::super::command::Command;
 use super::super::intent::read_member;
 use super::super::keys::{KeyName, split};
@@ -52,9 +51,11 @@ impl ClusterVerification<'_> {
             }));
             return self.write(number, None, wrong, LAST);
         };
-        let locked =
-            self.shared
-                .lock(&self.recipes, std::slice::from_ref(&book.record.key), false)?;
+        let locked = self.shared.intents().lock(
+            &self.recipes,
+            std::slice::from_ref(&book.record.key),
+            false,
+        )?;
         let generation = locked
             .first()
             .filter(|locked| locked.number == number)
@@ -67,7 +68,7 @@ impl ClusterVerification<'_> {
                 self.write(number, Some(&book), &ids, 0)?;
                 return self.mend(number, wrong, lost);
             }
-            return self.shared.end(&locked);
+            return self.shared.intents().end(&locked);
         };
         let book = self
             .books(&[number])?
@@ -77,7 +78,7 @@ impl ClusterVerification<'_> {
         if book.is_some() {
             self.write(number, book.as_ref(), wrong, generation)?;
         }
-        self.shared.end(&locked)
+        self.shared.intents().end(&locked)
     }
 
     fn write(
@@ -113,8 +114,8 @@ impl ClusterVerification<'_> {
                 _ => commands.push(Command::new("ZREM", &key, field)),
             }
         }
-        commands.extend(Shared::additions(&added, generation));
-        commands.extend(Shared::doubts(&removed, generation));
+        commands.extend(Buckets::additions(&added, generation));
+        commands.extend(Buckets::doubts(&removed, generation));
         // If a failover loses this, the next verification finds it again.
         self.shared.client.write_loosely(&commands).map(drop)
     }
