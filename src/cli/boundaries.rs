@@ -213,8 +213,10 @@ impl Choose {
         set: &Boundaries,
         by_language: &BTreeMap<String, SequenceCounts>,
     ) -> Result<Vec<Chunks>, Failure> {
-        let add = |sum: &mut (u64, u64), more: (u64, u64)| *sum = (sum.0 + more.0, sum.1 + more.1);
-        let found = self.texts.by_language(|fold, _| set.chunks(fold), add)?;
+        let found = self.texts.by_language(
+            |fold, _| set.chunks(fold),
+            |sum: &mut (u64, u64), more: (u64, u64)| *sum = (sum.0 + more.0, sum.1 + more.1),
+        )?;
         let chunks = by_language.iter().map(|(language, counts)| {
             let (chunks, digits) = found.get(language).copied().unwrap_or_default();
             let characters = digits as f64 * counts.characters_per_digit() / chunks.max(1) as f64;
@@ -278,18 +280,19 @@ impl Lengths {
                 written,
             }
         };
-        let add = |sum: &mut Counted, more: Counted| {
-            let digits = (sum.digits.0 + more.digits.0, sum.digits.1 + more.digits.1);
-            *sum = Counted {
-                chunks: sum.chunks + more.chunks,
-                digits,
-                characters: sum.characters + more.characters,
-                bytes: sum.bytes + more.bytes,
-                gems: sum.gems + more.gems,
-                written: sum.written + more.written,
-            };
-        };
-        let found = self.texts.by_language(count, add)?;
+        let found = self
+            .texts
+            .by_language(count, |sum: &mut Counted, more: Counted| {
+                let digits = (sum.digits.0 + more.digits.0, sum.digits.1 + more.digits.1);
+                *sum = Counted {
+                    chunks: sum.chunks + more.chunks,
+                    digits,
+                    characters: sum.characters + more.characters,
+                    bytes: sum.bytes + more.bytes,
+                    gems: sum.gems + more.gems,
+                    written: sum.written + more.written,
+                };
+            })?;
         let mut out = out(false);
         writeln!(
             out,
@@ -323,10 +326,10 @@ impl Lengths {
 
 impl Texts {
     fn count(&self) -> Result<BTreeMap<String, SequenceCounts>, Failure> {
-        let count = |counts: &mut SequenceCounts, more: SequenceCounts| counts.add(&more);
-        let of =
-            |fold: &str, text: &str| SequenceCounts::of_fold(fold, text.chars().count() as u64);
-        self.by_language(of, count)
+        self.by_language(
+            |fold: &str, text: &str| SequenceCounts::of_fold(fold, text.chars().count() as u64),
+            |counts: &mut SequenceCounts, more: SequenceCounts| counts.add(&more),
+        )
     }
 
     /// Applies `of` to every text's fold and the text, and sums the results by language.

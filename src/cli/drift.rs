@@ -106,38 +106,46 @@ impl DriftArgs {
 
     /// Compares the signatures of every text that can be read.
     fn compared(&self, pairs: &[(Recipe, Recipe)]) -> Result<Vec<RecipeDrift>, Failure> {
-        let none = || vec![(0, 0, 0); pairs.len()];
-        let add = |mut sums: Vec<(u64, u64, u64)>, more: Vec<(u64, u64, u64)>| {
-            for (sum, more) in sums.iter_mut().zip(more) {
-                *sum = (sum.0 + more.0, sum.1 + more.1, sum.2 + more.2);
-            }
-            sums
-        };
-        let of_text = |text: &str| {
-            let words = TextWords::of(text);
-            let each = |(new, old): &(Recipe, Recipe)| {
-                let gems = |recipe: &Recipe| recipe.gems_of_words(&words).unwrap_or_default();
-                let [new, old] = [gems(new), gems(old)].map(set);
-                (
-                    1,
-                    u64::from(new != old),
-                    u64::from(new != old && new.is_disjoint(&old)),
-                )
-            };
-            Ok(pairs.iter().map(each).collect())
-        };
         let sums = self
             .collection
-            .each("comparing", none, of_text, add, |_, _| {})?
+            .each(
+                "comparing",
+                || vec![(0, 0, 0); pairs.len()],
+                |text: &str| {
+                    let words = TextWords::of(text);
+                    Ok(pairs
+                        .iter()
+                        .map(|(new, old)| {
+                            let gems =
+                                |recipe: &Recipe| recipe.gems_of_words(&words).unwrap_or_default();
+                            let [new, old] = [gems(new), gems(old)].map(set);
+                            (
+                                1,
+                                u64::from(new != old),
+                                u64::from(new != old && new.is_disjoint(&old)),
+                            )
+                        })
+                        .collect())
+                },
+                |mut sums: Vec<(u64, u64, u64)>, more: Vec<(u64, u64, u64)>| {
+                    for (sum, more) in sums.iter_mut().zip(more) {
+                        *sum = (sum.0 + more.0, sum.1 + more.1, sum.2 + more.2);
+                    }
+                    sums
+                },
+                |_, _| {},
+            )?
             .0;
         let named = pairs.iter().map(|(_, old)| old.name().to_string());
-        let of = |(recipe, (texts, changed, replaced))| RecipeDrift {
-            recipe,
-            texts,
-            changed,
-            replaced,
-        };
-        Ok(named.zip(sums).map(of).collect())
+        Ok(named
+            .zip(sums)
+            .map(|(recipe, (texts, changed, replaced))| RecipeDrift {
+                recipe,
+                texts,
+                changed,
+                replaced,
+            })
+            .collect())
     }
 
     fn print(&self, drifted: &Drifted) -> Result<(), Failure> {

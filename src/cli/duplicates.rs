@@ -176,7 +176,6 @@ impl DuplicatesArgs {
                 store: self.store.clone(),
                 server: None,
             };
-            let known_of = |record: &Record| KnownBooks::book(record);
             if self.lexicon.lexicon.is_some() {
                 return Err(Failure::Input(
                     "--lexicon is for files: a catalogue has its lexicons".to_owned(),
@@ -185,7 +184,9 @@ impl DuplicatesArgs {
             let name = self.recipe.as_deref().map(str::parse).transpose();
             let name = name.map_err(|e: RecipeError| Failure::Input(format!("--recipe: {e}")))?;
             (
-                self.found(&target.open_existing()?, name, known_of)?,
+                self.found(&target.open_existing()?, name, |record: &Record| {
+                    KnownBooks::book(record)
+                })?,
                 Status::Done,
             )
         } else {
@@ -260,13 +261,12 @@ impl DuplicatesArgs {
         )?;
         bar.finish_and_clear();
         let names = read.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let known_of = |record: &Record| {
+        let found = self.found(&catalogue, Some(name), |record: &Record| {
             names
                 .get(&record.key.id)
                 .cloned()
                 .unwrap_or_else(|| KnownBooks::book(record))
-        };
-        let found = self.found(&catalogue, Some(name), known_of)?;
+        })?;
         Ok((
             found,
             if unread.into_inner() {
@@ -408,14 +408,13 @@ impl DuplicatesArgs {
             .map(|path| Dates::read(path))
             .transpose()?
             .unwrap_or_default();
-        let about = |record: &Record| {
-            let KnownBooks { name, changed, .. } = known_of(record);
-            let (at, written) = dates.of(&name, record.description.published, changed);
-            (name, at, written)
-        };
-        let groups = found
-            .iter()
-            .map(|group| lineage(catalogue, options, group, about));
+        let groups = found.iter().map(|group| {
+            lineage(catalogue, options, group, |record: &Record| {
+                let KnownBooks { name, changed, .. } = known_of(record);
+                let (at, written) = dates.of(&name, record.description.published, changed);
+                (name, at, written)
+            })
+        });
         let groups: Vec<Lineage> = groups.collect::<Result<_, _>>()?;
         written(
             file,
@@ -499,28 +498,33 @@ fn written(file: &Path, page: &str) -> Result<(), Failure> {
 
 fn line(group: &Copies) -> GroupLine<'_> {
     let name = |text: u32| group.names[text as usize].as_str();
-    let pair = |pair: &Pair<u32>| PairLine {
-        a: name(pair.a),
-        b: name(pair.b),
-        relation: pair.relation_name(),
-        share_of_a: pair.share_of_a,
-        share_of_b: pair.share_of_b,
-    };
     GroupLine {
         files: group.names.iter().map(String::as_str).collect(),
         best: &group.names[group.best],
         reason: group.merit.as_str(),
-        pairs: group.pairs.iter().map(pair).collect(),
+        pairs: group
+            .pairs
+            .iter()
+            .map(|pair| PairLine {
+                a: name(pair.a),
+                b: name(pair.b),
+                relation: pair.relation_name(),
+                share_of_a: pair.share_of_a,
+                share_of_b: pair.share_of_b,
+            })
+            .collect(),
     }
 }
 
 /// Writes the lines of a script that deletes the copies of the best text of a group.
 fn script(out: &mut impl Write, group: &Copies) -> io::Result<()> {
-    let is_copy = |text: &usize| {
-        let pair = group.to_best(*text).filter(|_| *text != group.best);
-        pair.is_some_and(|pair| pair.is_of_same())
-    };
-    for (i, text) in (0..group.names.len()).filter(is_copy).enumerate() {
+    for (i, text) in (0..group.names.len())
+        .filter(|text| {
+            let pair = group.to_best(*text).filter(|_| *text != group.best);
+            pair.is_some_and(|pair| pair.is_of_same())
+        })
+        .enumerate()
+    {
         if i == 0 {
             writeln!(
                 out,
@@ -546,8 +550,7 @@ fn csv(out: &mut impl Write, found: &DuplicatesReport) -> Result<(), Failure> {
         "share_of_other",
         "other",
     ];
-    let failed = |e: csv::Error| Failure::Failed(e.to_string());
-    table.write_record(header).map_err(failed)?;
+    table.write_record(header).map_err(|e| csv_failed(&e))?;
     for (group, number) in found.groups.iter().zip(1_u64..) {
         for (text, (name, bytes)) in group.names.iter().zip(&group.bytes).enumerate() {
             let pair = group.to_best(text).filter(|_| text != group.best);
@@ -569,7 +572,7 @@ fn csv(out: &mut impl Write, found: &DuplicatesReport) -> Result<(), Failure> {
                         .map(|_| group.names[group.best].clone())
                         .unwrap_or_default(),
                 ])
-                .map_err(failed)?;
+                .map_err(|e| csv_failed(&e))?;
         }
     }
     for ([text, other], pair) in found.overlaps.named() {
@@ -586,7 +589,11 @@ fn csv(out: &mut impl Write, found: &DuplicatesReport) -> Result<(), Failure> {
                 &of_other,
                 other,
             ])
-            .map_err(failed)?;
+            .map_err(|e| csv_failed(&e))?;
     }
     Ok(table.flush()?)
+}
+
+fn csv_failed(e: &csv::Error) -> Failure {
+    Failure::Failed(e.to_string())
 }

@@ -144,13 +144,15 @@ impl EvaluateArgs {
     }
 
     fn pairs(&self) -> Result<Vec<(String, String)>, Failure> {
-        let read = |path: &PathBuf| {
-            let list = fs::read_to_string(path);
-            let list =
-                list.map_err(|e| Failure::Input(format!("--pairs {}: {e}", path.display())))?;
-            Ok((path.display().to_string(), list))
-        };
-        self.pairs.iter().map(read).collect()
+        self.pairs
+            .iter()
+            .map(|path| {
+                let list = fs::read_to_string(path);
+                let list =
+                    list.map_err(|e| Failure::Input(format!("--pairs {}: {e}", path.display())))?;
+                Ok((path.display().to_string(), list))
+            })
+            .collect()
     }
 
     fn recipes(&self, books: &Shelf, progress: Progress<'_>) -> Result<Vec<Vec<Recipe>>, Failure> {
@@ -177,30 +179,34 @@ impl EvaluateArgs {
                 .map(|name| self.lexicon.recipe("--recipes", name))
                 .collect()
         };
-        let recipes = |names: &String| {
-            if names.starts_with("set;") {
-                one(names)
-            } else {
-                several(names)
-            }
-        };
-        self.recipes.iter().map(recipes).collect()
+        self.recipes
+            .iter()
+            .map(|names| {
+                if names.starts_with("set;") {
+                    one(names)
+                } else {
+                    several(names)
+                }
+            })
+            .collect()
     }
 
     fn attacks(&self) -> Result<Vec<&'static Attack>, Failure> {
         if self.attacks.is_empty() {
             return Ok(ATTACKS.iter().collect());
         }
-        let attack = |name: &String| {
-            Attack::named(name).ok_or_else(|| {
-                let known: Vec<&str> = ATTACKS.iter().map(|attack| attack.name).collect();
-                Failure::Input(format!(
-                    "--attacks: unknown attack '{name}'; known attacks: {}",
-                    known.join(", ")
-                ))
+        self.attacks
+            .iter()
+            .map(|name| {
+                Attack::named(name).ok_or_else(|| {
+                    let known: Vec<&str> = ATTACKS.iter().map(|attack| attack.name).collect();
+                    Failure::Input(format!(
+                        "--attacks: unknown attack '{name}'; known attacks: {}",
+                        known.join(", ")
+                    ))
+                })
             })
-        };
-        self.attacks.iter().map(attack).collect()
+            .collect()
     }
 }
 

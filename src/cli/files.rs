@@ -227,14 +227,13 @@ impl FileWalk {
         usually: Usually,
         others: &mut BTreeMap<String, u64>,
     ) {
-        let visible = |entry: &DirEntry| {
-            entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
-        };
         for entry in WalkDir::new(root)
             .follow_links(true)
             .sort_by_file_name()
             .into_iter()
-            .filter_entry(visible)
+            .filter_entry(|entry: &DirEntry| {
+                entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
+            })
         {
             match entry {
                 Ok(entry) if entry.file_type().is_dir() => {}
@@ -243,13 +242,12 @@ impl FileWalk {
                         .push((entry.into_path(), "neither a file nor a folder".to_owned()));
                 }
                 Ok(entry) => {
-                    let name = || entry.file_name().into();
                     let below = entry
                         .path()
                         .strip_prefix(root)
                         .ok()
                         .filter(|path| *path != Path::new(""));
-                    let relative = below.map_or_else(name, Path::to_owned);
+                    let relative = below.map_or_else(|| entry.file_name().into(), Path::to_owned);
                     let named_itself = entry.depth() == 0;
                     if named_itself
                         || choice.takes(&relative)

@@ -116,15 +116,19 @@ pub(super) fn counted(
     out: &mut impl Write,
 ) -> Result<u64, Failure> {
     let tally = Mutex::new(WordTally::new(words, MOST_WORDS));
-    let count = |text: &str| {
-        let document = words.of(text);
-        Ok(tally
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .add(document)?)
-    };
-    let refuse = |path: &Path, why: &str| tell(format_args!("refused {}: {why}", path.display()));
-    let ((), unread) = collection.each("counting", || (), count, |(), ()| (), refuse)?;
+    let ((), unread) = collection.each(
+        "counting",
+        || (),
+        |text: &str| {
+            let document = words.of(text);
+            Ok(tally
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .add(document)?)
+        },
+        |(), ()| (),
+        |path: &Path, why: &str| tell(format_args!("refused {}: {why}", path.display())),
+    )?;
     tally
         .into_inner()
         .unwrap_or_else(PoisonError::into_inner)
@@ -217,16 +221,17 @@ impl WordTally {
             runs.push(Box::new(BufReader::new(file)));
         }
         let rest = self.count.take();
-        let line = |(word, documents, occurrences): (String, u64, u64)| {
-            format!("{word}\t{documents}\t{occurrences}\n")
-        };
         runs.push(Box::new(Cursor::new(
-            rest.into_iter().map(line).collect::<String>(),
+            rest.into_iter().map(lexicon_line).collect::<String>(),
         )));
         merge(runs, |word, documents, occurrences| {
             out.write_all(LexiconCount::line(word, documents, occurrences).as_bytes())
         })
     }
+}
+
+fn lexicon_line((word, documents, occurrences): (String, u64, u64)) -> String {
+    format!("{word}\t{documents}\t{occurrences}\n")
 }
 
 /// Passes on every word with its sums over all runs, in alphabetical order.

@@ -74,8 +74,8 @@ impl Remote {
         let agent = match env::var_os(AUTHORITY_VARIABLE) {
             None => config.build().into(),
             Some(file) => {
-                let wrong = |why| Failure::Input(format!("{AUTHORITY_VARIABLE}: {why}"));
-                let connector = tls::connector(Path::new(&file)).map_err(wrong)?;
+                let connector = tls::connector(Path::new(&file))
+                    .map_err(|why| Failure::Input(format!("{AUTHORITY_VARIABLE}: {why}")))?;
                 Agent::with_parts(config.build(), connector, DefaultResolver::default())
             }
         };
@@ -353,15 +353,14 @@ impl Remote {
             "/v1/libraries/{library}/books/{id}",
             &key.segments(),
         ));
-        let put = || {
+        self.parsed(self.read(patiently(|| {
             let mut request = self.agent.put(&path);
             if let Some(gate) = &gate {
                 request = request.query("unless", "protected");
                 request = request.query_pairs(gate.exceptions().map(|book| ("except", book)));
             }
             request.send_json(&book)
-        };
-        self.parsed(self.read(patiently(put))?)
+        }))?)
     }
 
     pub(super) fn text(&self, key: &BookKey) -> Result<String, Failure> {

@@ -550,8 +550,6 @@ fn run_here(target: &Target, name: &BookId, limits: LimitArguments) -> Result<Ta
 
 /// Has a server run a source, and shows how far it is.
 fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
-    let is_done =
-        |run: &SourceRun, before: Option<u64>| run.ended.is_some() && Some(run.number) != before;
     let ended = server
         .call::<ShowSource>(name, &())?
         .run
@@ -563,12 +561,10 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
         if let Some(run) = source.run.as_ref().filter(|run| is_done(run, ended)) {
             bar.finish_and_clear();
             let refused = server.call::<ListSourceErrors>(name, &first(SHOWN))?.errors;
-            let is_refusal =
-                |error: &&SourceError| error.next_try.is_none() && !error.reason.is_skipped();
             for error in refused
                 .iter()
                 .filter(|error| error.at >= run.begun)
-                .filter(is_refusal)
+                .filter(|error| error.next_try.is_none() && !error.reason.is_skipped())
             {
                 tell(format_args!("refused {}: {}", error.address, error.why));
             }
@@ -594,6 +590,10 @@ fn run_there(server: &Remote, name: &BookId) -> Result<Tally, Failure> {
         sleep(LOOK);
         source = server.call::<ShowSource>(name, &())?;
     }
+}
+
+fn is_done(run: &SourceRun, before: Option<u64>) -> bool {
+    run.ended.is_some() && Some(run.number) != before
 }
 
 fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {

@@ -117,7 +117,6 @@ fn holds(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Certific
     let certificate =
         Certificate::from_der(certificate).map_err(|_| CertificateError::BadEncoding)?;
     let validity = certificate.tbs_certificate().validity();
-    let seconds = |time: &x509_cert::time::Time| time.to_unix_duration().as_secs();
     if now.as_secs() < seconds(&validity.not_before) {
         Err(CertificateError::NotValidYet)
     } else if now.as_secs() > seconds(&validity.not_after) {
@@ -125,6 +124,10 @@ fn holds(certificate: &CertificateDer<'_>, now: UnixTime) -> Result<(), Certific
     } else {
         Ok(())
     }
+}
+
+fn seconds(time: &x509_cert::time::Time) -> u64 {
+    time.to_unix_duration().as_secs()
 }
 
 /// The last connector of the chain: adds TLS if the URL requires it.

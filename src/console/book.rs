@@ -137,7 +137,6 @@ fn changes(visitor: &Visitor, record: &Record) -> Markup {
         )
     };
     let days = record.standing.validity.as_ref();
-    let day = |date: Option<Date>| date.map(|date| date.to_string());
     let note = record
         .standing
         .note
@@ -165,9 +164,9 @@ fn changes(visitor: &Visitor, record: &Record) -> Markup {
                     label for="rights" { (language.c_rights()) }
                     (choice_of_rights(language, record.rights))
                     label for="from" { (language.c_from_day()) }
-                    input type="date" id="from" name="from" value=[day(days.and_then(|days| days.from))];
+                    input type="date" id="from" name="from" value=[shown_day(days.and_then(|days| days.from))];
                     label for="until" { (language.c_until_day()) }
-                    input type="date" id="until" name="until" value=[day(days.and_then(|days| days.until))];
+                    input type="date" id="until" name="until" value=[shown_day(days.and_then(|days| days.until))];
                     div class="buttons" { button type="submit" { (language.c_save()) } }
                 }))
                 (form("note", "card", &html! {
@@ -178,6 +177,10 @@ fn changes(visitor: &Visitor, record: &Record) -> Markup {
             }
         }
     }
+}
+
+fn shown_day(date: Option<Date>) -> Option<String> {
+    date.map(|date| date.to_string())
 }
 
 #[derive(Deserialize)]

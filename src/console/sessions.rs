@@ -287,13 +287,15 @@ impl Sessions {
             return Ok(());
         }
         self.known().retain(|digest, _| !digests.contains(digest));
-        let rows = |digest: &String| {
-            [digest.clone(), format!("{digest}{USED}")]
-                .map(|key| RowChange::delete(Table::Sessions, key))
-        };
-        catalogue
-            .by(Actor::Local)
-            .apply_rows(&digests.iter().flat_map(rows).collect::<Vec<_>>())
+        catalogue.by(Actor::Local).apply_rows(
+            &digests
+                .iter()
+                .flat_map(|digest| {
+                    [digest.clone(), format!("{digest}{USED}")]
+                        .map(|key| RowChange::delete(Table::Sessions, key))
+                })
+                .collect::<Vec<_>>(),
+        )
     }
 }
 

@@ -47,8 +47,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 
 /// What the cookie of a request says.
 pub(super) fn cookie(request: &HttpRequest, has_tls: bool) -> Option<&str> {
-    let plain = || cookie_named(request, PLAIN).filter(|_| !has_tls);
-    cookie_named(request, SECURE).or_else(plain)
+    cookie_named(request, SECURE).or_else(|| cookie_named(request, PLAIN).filter(|_| !has_tls))
 }
 
 #[derive(Deserialize)]

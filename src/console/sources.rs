@@ -145,18 +145,21 @@ async fn add(visitor: Visitor, new: Form<SourceForm>) -> Result<HttpResponse, Pa
         .trim()
         .parse()
         .map_err(|error: BadName| bad(error.to_string()))?;
-    let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let definition = SourceDefinition {
-        contains: given(contains).into_iter().collect(),
-        text: given(text),
-        contact: given(contact),
-        every: given(every),
+        contains: given(&contains).into_iter().collect(),
+        text: given(&text),
+        contact: given(&contact),
+        every: given(&every),
         ..SourceDefinition::new(kind, address.trim(), library, rights)
     };
     visitor
         .call::<PutSource>(&[name.trim()], definition)
         .await?;
     Ok(see_other(&path("/console/sources", [name.trim()])))
+}
+
+fn given(text: &str) -> Option<String> {
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
 async fn one(visitor: Visitor, name: Path<String>, at: At) -> Result<HttpResponse, PageFailure> {
@@ -259,13 +262,12 @@ fn history(language: Language, label: &str, runs: &[SourceRun]) -> Markup {
         language.c_pages_unchanged(),
         language.c_left_out_ones(),
     ];
-    let ended = |when: Option<Timestamp>| html! { @if let Some(when) = when { (time(when)) } };
     let rows = html! {
         @for run in runs {
             tr {
                 td { (run.number) }
                 td { (time(run.begun)) }
-                td { (ended(run.ended)) @if let Some(error) = &run.error { " " span lang="en" { (clean(error)) } } }
+                td { (ended_at(run.ended)) @if let Some(error) = &run.error { " " span lang="en" { (clean(error)) } } }
                 @for figure in [run.fetched, run.added, run.unchanged, run.refused, run.skipped, run.gone, run.pages_unchanged] {
                     td { (language.number(figure)) }
                 }
@@ -278,6 +280,10 @@ fn history(language: Language, label: &str, runs: &[SourceRun]) -> Markup {
         }
     };
     table(label, &heads, &rows)
+}
+
+fn ended_at(when: Option<Timestamp>) -> Markup {
+    html! { @if let Some(when) = when { (time(when)) } }
 }
 
 /// Which limit left addresses out.

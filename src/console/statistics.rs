@@ -122,21 +122,17 @@ fn plots(language: Language, history: &History) -> Markup {
             .filter_map(|name| sample.checks.get(*name))
             .sum()
     };
-    let in_minute =
-        |value: f64| language.c_in_minute(&language.decimal(value, usize::from(value < 10.0)));
-    let in_milliseconds =
-        |value: f64| language.c_milliseconds(&language.decimal(value, usize::from(value < 10.0)));
     let bytes = |value: f64| size(language, value as u64);
     html! {
         (plot(&language.c_checks(), &times, &[
             line(language.is_protected(), "hue-bad", &|sample| rate(verdict(sample, &["forbidden", "protected"]))),
             line(language.is_free(), "hue-main", &|sample| rate(verdict(sample, &["free", "public_domain"]))),
             line(language.is_unknown(), "hue-quiet", &|sample| rate(verdict(sample, &["unknown"]))),
-        ], in_minute))
+        ], |value: f64| language.c_in_minute(&language.decimal(value, usize::from(value < 10.0)))))
         (plot(&language.c_latency(), &times, &[
             line(language.c_median(), "hue-main", &|sample| sample.median_ms),
             line(language.c_slowest(), "hue-bad", &|sample| sample.p99_ms),
-        ], in_milliseconds))
+        ], |value: f64| language.c_milliseconds(&language.decimal(value, usize::from(value < 10.0)))))
         (plot(&language.c_books(), &times, &[
             line(String::new(), "hue-main", &|sample| Some(sample.books as f64)),
         ], |value| language.number(value as u64)))

@@ -227,8 +227,10 @@ impl Visitor {
             who,
             ..
         } = &*self.0;
-        let no_path = |_| self.problem(ErrorCode::BadPath, StatusCode::BAD_REQUEST, call.path);
-        let uri: Uri = call.path.parse().map_err(no_path)?;
+        let uri: Uri = call
+            .path
+            .parse()
+            .map_err(|_| self.problem(ErrorCode::BadPath, StatusCode::BAD_REQUEST, call.path))?;
         let by = match who {
             Who::Anyone => Insider::Anyone,
             Who::Local(_) => Insider::Local,
@@ -244,8 +246,9 @@ impl Visitor {
             as_part: call.as_part,
         };
         let (head, body) = inside.call(asked).await.into_parts();
-        let broken = |_| self.problem(ErrorCode::Internal, StatusCode::BAD_GATEWAY, "");
-        let body = to_bytes(body).await.map_err(broken)?;
+        let body = to_bytes(body)
+            .await
+            .map_err(|_| self.problem(ErrorCode::Internal, StatusCode::BAD_GATEWAY, ""))?;
         if head.status().is_success() {
             return Ok(ApiAnswer {
                 status: head.status().as_u16(),

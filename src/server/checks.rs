@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use actix_web::http::header::{Accept, Header as _};
-use actix_web::mime;
 use actix_web::web::{Data, Payload};
 use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use jiff::Timestamp;
@@ -170,11 +169,9 @@ pub(super) fn wants_page(request: &HttpRequest) -> bool {
     let ranked = Accept::parse(request)
         .map(|accept| accept.ranked())
         .unwrap_or_default();
-    let known =
-        |mime: &&mime::Mime| ["text/html", "application/json", "*/*"].contains(&mime.essence_str());
     ranked
         .iter()
-        .find(known)
+        .find(|mime| ["text/html", "application/json", "*/*"].contains(&mime.essence_str()))
         .is_some_and(|mime| mime.essence_str() == "text/html")
 }
 
@@ -427,8 +424,8 @@ fn named(recipe: &Recipes, recipes: &[impl AsRef<str>]) -> Result<Recipes, Probl
 
 /// The comma-separated gems of a form.
 fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
-    let not_utf8 = |_| Problem::new(ErrorCode::BadQuery, "the form is not UTF-8");
-    let form = str::from_utf8(form).map_err(not_utf8)?;
+    let form = str::from_utf8(form)
+        .map_err(|_| Problem::new(ErrorCode::BadQuery, "the form is not UTF-8"))?;
     let GemsForm { gems } = parameters::query(form, "gems, numbers separated by commas")?;
     if gems.trim().is_empty() {
         return Ok(Vec::new());
@@ -441,18 +438,19 @@ fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
         }
         .into());
     }
-    let read = |gem: &str| {
-        gem.trim().parse().map_err(|error| {
-            Problem::new(
-                ErrorCode::BadGems,
-                format!(
-                    "'{}' is not a gem: {error}; separate gems with commas",
-                    excerpt(gem.trim())
-                ),
-            )
+    gems.split(',')
+        .map(|gem| {
+            gem.trim().parse().map_err(|error| {
+                Problem::new(
+                    ErrorCode::BadGems,
+                    format!(
+                        "'{}' is not a gem: {error}; separate gems with commas",
+                        excerpt(gem.trim())
+                    ),
+                )
+            })
         })
-    };
-    gems.split(',').map(read).collect()
+        .collect()
 }
 
 #[cfg(test)]

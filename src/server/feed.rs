@@ -206,17 +206,12 @@ async fn add_files(
 
 /// The id of the book in a file: its name without the extension.
 fn id_of(file: &FormFile) -> Result<BookId, Problem> {
-    let stem = |name: &str| match name.rsplit_once('.') {
-        Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
-        _ => name.to_owned(),
-    };
-    let nameless = || {
+    let id = stem(file.name().ok_or_else(|| {
         Problem::new(
             ErrorCode::BadName,
             "the file has no name, and its name is the book's id",
         )
-    };
-    let id = stem(file.name().ok_or_else(nameless)?);
+    })?);
     if file.before().any(|name| stem(name) == id) {
         let detail = format!(
             "the form has an earlier file with the id '{}'; rename one of them",
@@ -225,6 +220,13 @@ fn id_of(file: &FormFile) -> Result<BookId, Problem> {
         return Err(Problem::new(ErrorCode::Duplicate, detail));
     }
     Ok(id.try_into()?)
+}
+
+fn stem(name: &str) -> String {
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem.to_owned(),
+        _ => name.to_owned(),
+    }
 }
 
 impl Feed {

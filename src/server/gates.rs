@@ -28,12 +28,11 @@ pub(super) struct GateRequest {
 
 impl GateRequest {
     pub(super) fn in_query(query: &str) -> Result<Self, Problem> {
-        let is_of_all = |pair: &&str| {
+        let (of_all, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(|pair| {
             ["unless=", "except=", "keep_text="]
                 .iter()
                 .any(|name| pair.starts_with(name))
-        };
-        let (of_all, others): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_of_all);
+        });
         let (mut unless, mut except, mut keep_text) = (None, Vec::new(), None);
         let known =
             "unless (protected), except (an id, or same-library) and keep_text (true or false)";

@@ -226,16 +226,11 @@ pub(super) fn hold_reserve(catalogue: &Catalogue) {
 }
 
 fn look(catalogue: &Catalogue, min_free: u64) -> Option<HealthFault> {
-    let failed = |error: &CatalogueError| match error {
-        CatalogueError::Store(StoreError::DiskFull(_)) => HealthFault::DiskFull,
-        CatalogueError::Store(StoreError::Denied { .. }) => HealthFault::ReadOnly,
-        _ => HealthFault::StoreFailed,
-    };
     let disk = match catalogue.vitals() {
         Ok(vitals) => vitals.map(|vitals| vitals.disk),
         Err(error) => {
             tracing::error!("{error}");
-            return Some(failed(&error));
+            return Some(fault_of(&error));
         }
     };
     if disk.is_some_and(|disk| disk.read_only) {
@@ -243,10 +238,18 @@ fn look(catalogue: &Catalogue, min_free: u64) -> Option<HealthFault> {
     }
     if let Err(error) = catalogue.writable() {
         tracing::error!("{error}");
-        return Some(failed(&error));
+        return Some(fault_of(&error));
     }
     disk.is_some_and(|disk| disk.free < min_free)
         .then_some(HealthFault::DiskNearlyFull)
+}
+
+fn fault_of(error: &CatalogueError) -> HealthFault {
+    match error {
+        CatalogueError::Store(StoreError::DiskFull(_)) => HealthFault::DiskFull,
+        CatalogueError::Store(StoreError::Denied { .. }) => HealthFault::ReadOnly,
+        _ => HealthFault::StoreFailed,
+    }
 }
 
 #[cfg(test)]

@@ -145,13 +145,14 @@ impl Inside {
             return act(&catalogue).map_err(told);
         }
         let answer = web::block(move || act(&catalogue)).await;
-        let stopped = |_| {
-            told(Problem::new(
-                ErrorCode::Internal,
-                "the server stopped in the middle of it",
-            ))
-        };
-        answer.map_err(stopped)?.map_err(told)
+        answer
+            .map_err(|_| {
+                told(Problem::new(
+                    ErrorCode::Internal,
+                    "the server stopped in the middle of it",
+                ))
+            })?
+            .map_err(told)
     }
 
     /// Whether calls of whoever sent a request need no key.

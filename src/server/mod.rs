@@ -179,10 +179,9 @@ pub fn run(
     let mut revocations = Vec::new();
     loop {
         let unwritten = std::mem::take(&mut revocations);
-        let reopen = || Ok(open()?.with_revocations(unwritten));
         let server = opening
             .try_clone()?
-            .open(reopen)?
+            .open(|| Ok(open()?.with_revocations(unwritten)))?
             .with_console(console.clone());
         let scheme = if server.state.tls.is_some() {
             "https"

@@ -60,16 +60,15 @@ async fn add(
     let mut sent = body::body_of(body::PLAIN, &request, payload, &state, MOST).await?;
     work(&state, move |catalogue| {
         sent.room.grow(SIZE.saturating_mul(sent.bytes.len()))?;
-        let bad = |why: String| Problem::new(ErrorCode::BadRecipe, why);
         let lexicon = if sent.bytes.is_empty() {
             None
         } else {
             let written = std::str::from_utf8(&sent.bytes)
-                .map_err(|_| bad("the lexicon is not UTF-8".to_owned()))?;
+                .map_err(|_| bad_recipe("the lexicon is not UTF-8".to_owned()))?;
             Some(Arc::new(
                 written
                     .parse::<Lexicon>()
-                    .map_err(|error| bad(error.to_string()))?,
+                    .map_err(|error| bad_recipe(error.to_string()))?,
             ))
         };
         let recipe = Recipe::named(&name, lexicon.as_ref())?;
@@ -98,21 +97,24 @@ async fn add(
     .await
 }
 
+fn bad_recipe(why: String) -> Problem {
+    Problem::new(ErrorCode::BadRecipe, why)
+}
+
 async fn lexicon(name: Path<String>, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
     let name = name.into_inner();
     work(&state, move |catalogue| {
-        let missing = || {
-            let detail = format!(
-                "no recipe of this catalogue has a lexicon '{}'",
-                excerpt(&name)
-            );
-            Problem::new(ErrorCode::NoSuchLexicon, detail)
-        };
         Ok(Answer::text(
             catalogue
                 .recipes()
                 .lexicon(&name)
-                .ok_or_else(missing)?
+                .ok_or_else(|| {
+                    let detail = format!(
+                        "no recipe of this catalogue has a lexicon '{}'",
+                        excerpt(&name)
+                    );
+                    Problem::new(ErrorCode::NoSuchLexicon, detail)
+                })?
                 .written()
                 .to_owned(),
         ))

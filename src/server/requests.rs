@@ -166,10 +166,13 @@ fn with_body_of(response: ServiceResponse, problem: &Problem) -> ServiceResponse
 
 /// The request's own id if it is safe in a log and a header, or else a new one.
 fn request_id(headers: &HeaderMap) -> String {
-    let sane = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/+=@".contains(&byte);
     let given = headers.get(REQUEST_ID).and_then(|id| id.to_str().ok());
-    if let Some(id) = given.filter(|id| (1..=ID_BYTES).contains(&id.len()) && id.bytes().all(sane))
-    {
+    if let Some(id) = given.filter(|id| {
+        (1..=ID_BYTES).contains(&id.len())
+            && id
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-._~:/+=@".contains(&byte))
+    }) {
         return id.to_owned();
     }
     new_id(Timestamp::now()).to_string()

@@ -140,14 +140,14 @@ impl<C: Deref<Target = Catalogue>> AllowLists<C> {
 
     /// All allow-lists combined.
     pub(super) fn combined(&self) -> Result<Arc<Allowances>, CatalogueError> {
-        let read = || Ok(Allowances::of(self.list()?));
-        self.0.allowances.get(&self.0, read)
+        self.0
+            .allowances
+            .get(&self.0, || Ok(Allowances::of(self.list()?)))
     }
 
     /// Reads the allow-lists again, because others may have changed them.
     pub(super) fn learn(&self) -> Result<(), CatalogueError> {
-        let read = || Ok(Allowances::of(self.list()?));
-        self.0.allowances.learn(read)
+        self.0.allowances.learn(|| Ok(Allowances::of(self.list()?)))
     }
 }
 

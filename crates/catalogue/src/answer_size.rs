@@ -64,9 +64,12 @@ impl Shown {
 /// How many of these records fit into a page: at least one, so that paging makes progress.
 pub(super) fn fitting(records: &[Record]) -> usize {
     let mut bytes = 0;
-    let fits = |record: &&Record| {
-        bytes += length(record) + 1;
-        bytes <= ANSWER_BYTES
-    };
-    records.iter().take_while(fits).count().max(1)
+    records
+        .iter()
+        .take_while(|record| {
+            bytes += length(record) + 1;
+            bytes <= ANSWER_BYTES
+        })
+        .count()
+        .max(1)
 }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use super::{Catalogue, CatalogueError};
-use crate::api::{AuditEntry, AuditPage};
+use crate::api::AuditPage;
 use lapidary_store::AuditFrom;
 
 /// How much of the audit log is read for those entries of it that are about some books.
@@ -36,18 +36,17 @@ impl<C: Deref<Target = Catalogue>> Audit<C> {
         book: Option<&str>,
         limit: usize,
     ) -> Result<AuditPage, CatalogueError> {
-        let is_meant = |entry: &AuditEntry| {
-            let about = entry.action.book();
-            about.is_some_and(|about| {
-                about.library == library && book.is_none_or(|book| about.id == book)
-            })
-        };
         let mut found = Vec::new();
         let mut next = None;
         for _ in 0..AUDIT_PAGES {
             let page = self.page(from, AUDIT_PAGE)?;
             next = page.next;
-            for entry in page.entries.into_iter().filter(is_meant) {
+            for entry in page.entries.into_iter().filter(|entry| {
+                let about = entry.action.book();
+                about.is_some_and(|about| {
+                    about.library == library && book.is_none_or(|book| about.id == book)
+                })
+            }) {
                 found.push(entry);
                 if found.len() == limit {
                     next = found.last().map(|entry| entry.number);

@@ -179,16 +179,19 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
         books: &[Listed],
     ) -> Result<Vec<Option<NewBook>>, CatalogueError> {
         let numbers: Vec<BookNo> = books.iter().map(|(number, _)| *number).collect();
-        let again = |(book, (_, record)): (Option<NewBook>, &Listed)| {
-            book.map_or_else(|| self.complete_one(&record.key), |book| Ok(Some(book)))
-        };
         match snapshot.whole(&numbers) {
             Err(StoreError::Changed(_)) => books
                 .iter()
                 .map(|(_, record)| self.complete_one(&record.key))
                 .collect(),
             // One that is gone may be back, with another number.
-            whole => whole?.into_iter().zip(books).map(again).collect(),
+            whole => whole?
+                .into_iter()
+                .zip(books)
+                .map(|(book, (_, record))| {
+                    book.map_or_else(|| self.complete_one(&record.key), |book| Ok(Some(book)))
+                })
+                .collect(),
         }
     }
 
@@ -297,9 +300,9 @@ fn read(written: &str, libraries: Option<&BTreeSet<Library>>) -> Result<Cursor, 
                 passed: passed.parse().ok()?,
             })
         });
-    let permitted =
-        |cursor: &Cursor| libraries.is_none_or(|libraries| libraries.contains(&cursor.library));
-    parsed.filter(permitted).ok_or(CatalogueError::BadCursor)
+    parsed
+        .filter(|cursor| libraries.is_none_or(|libraries| libraries.contains(&cursor.library)))
+        .ok_or(CatalogueError::BadCursor)
 }
 
 /// Groups of books that follow each other, whose texts have at most [`TEXTS`] bytes together, or which are one.

@@ -253,12 +253,14 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         &self,
         asked: impl IntoIterator<Item = &'a (Recipe, Vec<Probe>)>,
     ) -> Vec<InRecipe<'a>> {
-        let in_recipe = |(recipe, gems): &'a (Recipe, Vec<Probe>)| InRecipe {
-            recipe,
-            rule: self.0.rule.on(recipe.rule()),
-            gems,
-        };
-        asked.into_iter().map(in_recipe).collect()
+        asked
+            .into_iter()
+            .map(|(recipe, gems)| InRecipe {
+                recipe,
+                rule: self.0.rule.on(recipe.rule()),
+                gems,
+            })
+            .collect()
     }
 }
 
@@ -281,12 +283,15 @@ impl Asked {
         text: &Text<'_>,
         Chosen { recipes, aside }: Chosen,
     ) -> Self {
-        let probes = |recipe: Recipe| {
-            let probes = text.probes(&recipe);
-            (recipe, probes)
-        };
-        let [recipes, aside] =
-            [recipes, aside].map(|recipes| recipes.into_iter().map(probes).collect());
+        let [recipes, aside] = [recipes, aside].map(|recipes| {
+            recipes
+                .into_iter()
+                .map(|recipe| {
+                    let probes = text.probes(&recipe);
+                    (recipe, probes)
+                })
+                .collect()
+        });
         Self {
             recipes,
             aside,
@@ -305,11 +310,16 @@ impl Asked {
             let distinct = distinct(gems, &recipe)?;
             let own = own.map(|own| own_of(gems, own, &recipe)).transpose()?;
             let is_own = |gem: &Gem| own.as_ref().is_none_or(|own| own.contains(gem));
-            let probe = |gem| Probe {
-                placed: PlacedGem { gem, place: None },
-                kept: is_own(&gem),
-            };
-            Ok((recipe, distinct.into_iter().map(probe).collect()))
+            Ok((
+                recipe,
+                distinct
+                    .into_iter()
+                    .map(|gem| Probe {
+                        placed: PlacedGem { gem, place: None },
+                        kept: is_own(&gem),
+                    })
+                    .collect(),
+            ))
         };
         let recipes = recipes
             .into_iter()

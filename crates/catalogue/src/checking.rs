@@ -424,8 +424,8 @@ impl Answered<'_> {
 
     /// Whether spans say where the texts match. Those of signatures do if all their gems are of paragraphs.
     fn has_places(&self, spans: &[Span]) -> bool {
-        let is_placed = |span: &Span| span.query.bytes.is_some();
-        !self.asked.recipe.is_signature() || (!spans.is_empty() && spans.iter().all(is_placed))
+        !self.asked.recipe.is_signature()
+            || (!spans.is_empty() && spans.iter().all(|span| span.query.bytes.is_some()))
     }
 
     /// What a book of the library claims that has these spans.
@@ -611,9 +611,9 @@ impl Answering<'_> {
         coverage: Option<Coverage>,
     ) -> impl Iterator<Item = String> {
         let is_empty = coverage.is_none() && self.deciding().iter().all(|of| of.is_empty);
-        let is_unused = |at: &usize| !is_empty && self.in_recipes[*at].is_empty;
         let all = self.names(0..self.deciding);
-        let unused = self.names((0..self.deciding).filter(is_unused));
+        let unused =
+            self.names((0..self.deciding).filter(|at| !is_empty && self.in_recipes[*at].is_empty));
         let missed = match coverage {
             Some(coverage) => {
                 let names = language.names(&all);
@@ -732,11 +732,6 @@ impl Answering<'_> {
                 }
             }
         }
-        let is_disputed = |book: BookNo| {
-            rivals
-                .iter()
-                .any(|rival| claims[&book].is_disputed_by(&claims[&rival.number]))
-        };
         let (mut matches, left_out) = shown.finish(options.language);
         for ((found, work), by_gems) in matches
             .iter_mut()
@@ -744,7 +739,11 @@ impl Answering<'_> {
             .zip(by_gems)
         {
             found.work = work;
-            found.disputed = by_gems.is_some_and(is_disputed);
+            found.disputed = by_gems.is_some_and(|book| {
+                rivals
+                    .iter()
+                    .any(|rival| claims[&book].is_disputed_by(&claims[&rival.number]))
+            });
         }
         Ok((matches, left_out))
     }

@@ -108,11 +108,13 @@ fn queries(
     gems: &GemsByRecipe,
 ) -> Vec<(Recipe, Vec<Probe>)> {
     let in_each = |recipes: Vec<Recipe>| -> Vec<(Recipe, Vec<Probe>)> {
-        let of = |recipe: Recipe| {
-            let probes = probes(gems.get(recipe.name())?);
-            Some((recipe, probes))
-        };
-        recipes.into_iter().filter_map(of).collect()
+        recipes
+            .into_iter()
+            .filter_map(|recipe| {
+                let probes = probes(gems.get(recipe.name())?);
+                Some((recipe, probes))
+            })
+            .collect()
     };
     let asked = in_each(reaching);
     if asked.is_empty() {

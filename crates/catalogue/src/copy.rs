@@ -20,8 +20,8 @@ use super::settings::put;
 use super::{Catalogue, CatalogueError, VERIFICATION};
 use lapidary_common::count::count;
 use lapidary_store::{
-    Action, Actor, AuditEntry, AuditFrom, BookKey, Condition, Library, LibrarySummary, NewBook,
-    Row, RowChange, Snapshot, Store, StoreError, Table, Watch,
+    Action, Actor, AuditFrom, BookKey, Condition, Library, LibrarySummary, NewBook, Row, RowChange,
+    Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// Number of books read at a time.
@@ -170,11 +170,11 @@ impl Copying<&Catalogue> {
     /// Whether anything but a verification or a compaction is in the audit log after an entry.
     fn is_changed_since(&self, end: u64) -> Result<bool, CatalogueError> {
         let entries = self.0.store.audit(AuditFrom::Behind(end), PAGE)?;
-        let harmless = |entry: &AuditEntry| match &entry.action {
-            Action::JobStarted { kind, .. } => ["verify", "compact"].contains(&kind.as_str()),
-            _ => false,
-        };
-        Ok(entries.len() == PAGE || !entries.iter().all(harmless))
+        Ok(entries.len() == PAGE
+            || !entries.iter().all(|entry| match &entry.action {
+                Action::JobStarted { kind, .. } => ["verify", "compact"].contains(&kind.as_str()),
+                _ => false,
+            }))
     }
 
     /// Marks this catalogue as an unfinished copy. Returns whether it is a new one.
@@ -481,15 +481,14 @@ impl Differences {
 
 /// The recipes by name, with whether each is the default, and ready.
 fn recipes(snapshot: &dyn Snapshot) -> BTreeMap<String, (Recipe, bool, bool)> {
-    let named = |(at, recipe): (usize, Recipe)| {
-        let ready = snapshot.is_ready(recipe.name());
-        (recipe.name().to_string(), (recipe, at == 0, ready))
-    };
     snapshot
         .recipes()
         .into_iter()
         .enumerate()
-        .map(named)
+        .map(|(at, recipe)| {
+            let ready = snapshot.is_ready(recipe.name());
+            (recipe.name().to_string(), (recipe, at == 0, ready))
+        })
         .collect()
 }
 
@@ -501,12 +500,14 @@ fn books(libraries: &[LibrarySummary]) -> u64 {
 fn summed(libraries: Vec<LibrarySummary>) -> Vec<LibrarySummary> {
     // Which recipes their books have was not counted by older versions.
     let changed = jiff::Timestamp::UNIX_EPOCH;
-    let without = |library| LibrarySummary {
-        changed,
-        recipes: BTreeMap::new(),
-        ..library
-    };
-    libraries.into_iter().map(without).collect()
+    libraries
+        .into_iter()
+        .map(|library| LibrarySummary {
+            changed,
+            recipes: BTreeMap::new(),
+            ..library
+        })
+        .collect()
 }
 
 /// The libraries of both.

@@ -505,11 +505,12 @@ fn book_prefix(library: &str, book: &str) -> Vec<u8> {
 
 /// The beginning of a day, and of the next.
 fn days(day: Date) -> (Timestamp, Timestamp) {
-    let begins = |day: Date| {
-        day.to_zoned(TimeZone::UTC)
-            .map_or(Timestamp::MAX, |begin| begin.timestamp())
-    };
-    (begins(day), begins(day.saturating_add(1.day())))
+    (start_of(day), start_of(day.saturating_add(1.day())))
+}
+
+fn start_of(day: Date) -> Timestamp {
+    day.to_zoned(TimeZone::UTC)
+        .map_or(Timestamp::MAX, |begin| begin.timestamp())
 }
 
 fn within(what: &'static str, said: Option<&str>, most: usize) -> Result<(), TooLong> {
@@ -526,9 +527,8 @@ fn parsed(id: &str) -> Result<Uuid, CatalogueError> {
 }
 
 fn read<T: for<'a> Deserialize<'a>>(value: &[u8], id: Uuid) -> Result<T, CatalogueError> {
-    let unreadable = |_| CatalogueError::BadSetting {
+    serde_json::from_slice(value).map_err(|_| CatalogueError::BadSetting {
         kind: Table::Decisions.as_str(),
         name: id.to_string(),
-    };
-    serde_json::from_slice(value).map_err(unreadable)
+    })
 }

@@ -359,8 +359,12 @@ fn of_backups(jobs: &[Job], backups: &Backups, now: Timestamp) -> Option<Finding
         Backups::Anywhere => "lapidary backup TARGET --to DIR",
     };
     let why = "what is lost with the disk cannot be restored";
-    let done = |job: &&Job| matches!(job.task, Task::Backup { .. }) && job.state == JobState::Done;
-    match jobs.iter().filter(done).filter_map(|job| job.ended).max() {
+    match jobs
+        .iter()
+        .filter(|job| matches!(job.task, Task::Backup { .. }) && job.state == JobState::Done)
+        .filter_map(|job| job.ended)
+        .max()
+    {
         None => Some(Finding::new(
             NoBackup,
             "no backup was made with lapidary backup",

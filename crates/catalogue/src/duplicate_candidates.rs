@@ -132,8 +132,6 @@ impl DuplicateSearch<'_> {
             library: self.wanted.library.as_ref(),
             ..Limits::NONE
         };
-        let may_be_paired =
-            |other: &BookNo| *other < number || (*other > number && self.wanted.recent.is_some());
         for digest in [Some(&record.digest), record.clean_digest.as_ref()]
             .into_iter()
             .flatten()
@@ -142,7 +140,7 @@ impl DuplicateSearch<'_> {
                 .snapshot
                 .with_digest(digest, limits)?
                 .iter()
-                .any(may_be_paired)
+                .any(|other| *other < number || (*other > number && self.wanted.recent.is_some()))
             {
                 return Ok(true);
             }
@@ -161,8 +159,10 @@ impl DuplicateSearch<'_> {
             Vec::with_capacity(books.iter().map(|book| self.gems_of(book)).sum());
         for (some, first) in books.chunks(BOOKS).zip((0_u32..).step_by(BOOKS)) {
             halt(0)?;
-            let read = |(number, _): &&Book| self.snapshot.gems(self.wanted.recipe.name(), *number);
-            let lists: Vec<_> = some.par_iter().map(read).collect::<Result<_, _>>()?;
+            let lists: Vec<_> = some
+                .par_iter()
+                .map(|(number, _)| self.snapshot.gems(self.wanted.recipe.name(), *number))
+                .collect::<Result<_, _>>()?;
             for (list, book) in lists
                 .into_iter()
                 .map(Option::unwrap_or_default)

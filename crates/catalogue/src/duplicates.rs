@@ -18,7 +18,7 @@ use super::{Catalogue, CatalogueError, Checks};
 use crate::duplicate_groups::{Group, GroupedPairs, Grouping, LeftOut, Pair, Segment, history};
 use lapidary_checking::{LookedUp, Question, Relation, RuleChanges, judge, limits, with_identical};
 use lapidary_store::{
-    BookNo, Library, LibraryTally, Limits, Outline, Record, Snapshot, StoreError, Tally, Watch,
+    BookNo, Library, Limits, Outline, Record, Snapshot, StoreError, Tally, Watch,
 };
 
 /// Which duplicates to look for.
@@ -411,12 +411,11 @@ impl DuplicateSearch<'_> {
         let mut tally = with_identical(&reader, &question, tally)?;
         leave(&mut tally);
         let has = |number: &BookNo| {
-            let is_there = |of: &LibraryTally| {
+            tally.libraries.iter().any(|of| {
                 of.books
                     .binary_search_by_key(number, |(number, _)| *number)
                     .is_ok()
-            };
-            tally.libraries.iter().any(is_there)
+            })
         };
         let has_many = has_many_more || dropped.iter().any(|number| !has(number));
         let looked_up: Vec<LookedUp<'_>> = tally
@@ -471,9 +470,9 @@ impl DuplicateSearch<'_> {
             }
             let outlines = self.snapshot.outline(&earlier)?.into_iter().zip(earlier);
             let mut copies = outlines.filter(|(outline, _)| {
-                let is_copy =
-                    |of: &Outline| of.is_of(digests) && of.standing.disabled_since.is_none();
-                outline.as_ref().is_some_and(is_copy)
+                outline
+                    .as_ref()
+                    .is_some_and(|of| of.is_of(digests) && of.standing.disabled_since.is_none())
             });
             if let Some((_, first)) = copies.next() {
                 return Ok(Some(first));
@@ -533,11 +532,9 @@ impl Duplicates {
             .zip(&books)
             .map(|(place, (number, _))| (*number, place))
             .collect();
-        let is_there =
-            |pair: &Pair<u32>| places.contains_key(&pair.a) && places.contains_key(&pair.b);
         let mut pairs: Vec<Pair<u32>> = pairs
             .into_iter()
-            .filter(is_there)
+            .filter(|pair| places.contains_key(&pair.a) && places.contains_key(&pair.b))
             .map(|pair| pair.renumbered(|number| places[&number]))
             .collect();
         pairs.sort_unstable_by_key(|pair| (pair.a, pair.b));

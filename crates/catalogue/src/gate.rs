@@ -394,18 +394,17 @@ impl<'a> Admission<'a> {
 
 /// What decides whether a book could match another that is checked at the same time.
 fn could_match(editor: &Editor<'_>, gated: &Gated) -> CouldMatch {
-    let of_recipe = |of: InRecipe<'_>| {
-        let gems = of.gems.iter().map(|probe| probe.placed.gem).collect();
-        (
-            of.recipe.name().clone(),
-            OfRecipe::new(of.rule.fewest(), gems),
-        )
-    };
     let recipes = editor
         .checks()
         .in_recipes(&gated.asked.recipes)
         .into_iter()
-        .map(of_recipe)
+        .map(|of| {
+            let gems = of.gems.iter().map(|probe| probe.placed.gem).collect();
+            (
+                of.recipe.name().clone(),
+                OfRecipe::new(of.rule.fewest(), gems),
+            )
+        })
         .collect();
     CouldMatch::new(recipes, gated.asked.digests.clone())
 }
@@ -431,20 +430,13 @@ impl Gated {
             ..checking.report(&options)?
         };
         if let Some(visible) = visible {
-            let deciding = |report: &Report| {
-                report
-                    .matches
-                    .iter()
-                    .filter(|found| found.informs.is_none())
-                    .count()
-            };
-            let shown = deciding(&report);
+            let shown = deciding_matches(&report);
             report.matches.retain(|found| {
                 visible
                     .iter()
                     .any(|library| library.as_str() == found.book.library)
             });
-            let hidden = (shown - deciding(&report)) as u64;
+            let hidden = (shown - deciding_matches(&report)) as u64;
             let notes = report
                 .note
                 .take()
@@ -453,6 +445,7 @@ impl Gated {
             let notes: Vec<String> = notes.collect();
             report.note = (!notes.is_empty()).then(|| notes.join("; "));
         }
+
         if *required {
             let notes = report
                 .note
@@ -463,6 +456,14 @@ impl Gated {
         }
         Ok(report)
     }
+}
+
+fn deciding_matches(report: &Report) -> usize {
+    report
+        .matches
+        .iter()
+        .filter(|found| found.informs.is_none())
+        .count()
 }
 
 #[cfg(test)]

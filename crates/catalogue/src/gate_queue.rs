@@ -62,12 +62,12 @@ impl CouldMatch {
                 digests: other,
             },
         ) = (&*self.0, &*other.0);
-        let in_recipe = |(name, of): (&RecipeName, &OfRecipe)| {
-            of_other
-                .get(name)
-                .is_some_and(|other| of.could_match(other))
-        };
-        digests.iter().any(|digest| other.contains(digest)) || recipes.iter().any(in_recipe)
+        digests.iter().any(|digest| other.contains(digest))
+            || recipes.iter().any(|(name, of)| {
+                of_other
+                    .get(name)
+                    .is_some_and(|other| of.could_match(other))
+            })
     }
 
     /// Whether it could match a stored book, if that exists.

@@ -399,22 +399,24 @@ impl Keys<Editor<'_>> {
         let Some(newest) = newest else {
             return Err(CatalogueError::NoSuchKey(name.to_owned()));
         };
-        let too_long = |_| CatalogueError::BadKey("the overlap is too long; give a shorter one");
-        let end = Timestamp::now().checked_add(overlap).map_err(too_long)?;
+        let end = Timestamp::now()
+            .checked_add(overlap)
+            .map_err(|_| CatalogueError::BadKey("the overlap is too long; give a shorter one"))?;
         let shortened =
             of_name().filter(|kept| kept.key.expires.is_none_or(|expires| expires > end));
-        let void_at_end = |kept: &StoredKey| {
-            let key = Key {
-                expires: Some(end),
-                ..(*kept.key).clone()
-            };
-            StoredKey {
-                key: Arc::new(key),
-                digest: kept.digest,
-                used: kept.used,
-            }
-        };
-        let shortened: Vec<StoredKey> = shortened.map(void_at_end).collect();
+        let shortened: Vec<StoredKey> = shortened
+            .map(|kept| {
+                let key = Key {
+                    expires: Some(end),
+                    ..(*kept.key).clone()
+                };
+                StoredKey {
+                    key: Arc::new(key),
+                    digest: kept.digest,
+                    used: kept.used,
+                }
+            })
+            .collect();
         let Key {
             name,
             role,

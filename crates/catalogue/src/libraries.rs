@@ -142,11 +142,16 @@ impl<C: Deref<Target = Catalogue>> Libraries<C> {
             .keys()
             .filter(|library| !trust.is_trusted(library) && !own.contains(*library));
         let informing: BTreeSet<Library> = of_others.cloned().collect();
-        let decide = |of: &LibrarySummary| !informing.contains(&of.library);
         let libraries = if informing.is_empty() {
             None
         } else {
-            Some(snapshot.libraries()?.into_iter().filter(decide).collect())
+            Some(
+                snapshot
+                    .libraries()?
+                    .into_iter()
+                    .filter(|of| !informing.contains(&of.library))
+                    .collect(),
+            )
         };
         Ok(Deciding {
             snapshot,

@@ -16,13 +16,9 @@ pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding
         let nodes: Vec<&str> = nodes.map(|node| node.address.as_str()).collect();
         (!nodes.is_empty()).then(|| nodes.join(" "))
     };
-    let set = |nodes: &str, what: &str| {
-        let redis = "redis-cli -u redis://$node config";
-        format!("for node in {nodes}; do {redis} set {what}; {redis} rewrite; done")
-    };
     let evicting = those(&|node| node.evicts.is_some()).map(|nodes| {
         let what = format!("these nodes may drop keys when their memory is full: {nodes}");
-        let fix = set(&nodes, "maxmemory-policy noeviction");
+        let fix = configure(&nodes, "maxmemory-policy noeviction");
         Finding::new(
             EvictingNode,
             what,
@@ -41,7 +37,12 @@ pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding
     let unsaved = those(&|node| !node.is_saved).map(|nodes| {
         let what = format!("these nodes do not keep their data on disk: {nodes}");
         let why = "if all copies of a part lose power, its books are lost";
-        Finding::new(NotPersistent, what, why, set(&nodes, "appendonly yes"))
+        Finding::new(
+            NotPersistent,
+            what,
+            why,
+            configure(&nodes, "appendonly yes"),
+        )
     });
     let failing = those(&|node| node.cannot_save).map(|nodes| {
         let what = format!("these nodes could not write to their disk: {nodes}");
@@ -68,4 +69,9 @@ pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding
         .into_iter()
         .flatten()
         .collect()
+}
+
+fn configure(nodes: &str, what: &str) -> String {
+    let redis = "redis-cli -u redis://$node config";
+    format!("for node in {nodes}; do {redis} set {what}; {redis} rewrite; done")
 }

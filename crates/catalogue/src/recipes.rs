@@ -278,8 +278,12 @@ pub(super) fn reaching_all(
     let Some(all) = deciding.coverage_of_all(&names)? else {
         return Ok(recipes.into());
     };
-    let of_all = |names: &[RecipeName]| Ok(deciding.coverage_of_all(names)?.unwrap_or(all));
-    let (aside, _) = reaching(&known, &mut names, all.lacking(), of_all)?;
+    let (aside, _) = reaching(
+        &known,
+        &mut names,
+        all.lacking(),
+        |names: &[RecipeName]| Ok(deciding.coverage_of_all(names)?.unwrap_or(all)),
+    )?;
     Ok(Chosen { recipes, aside })
 }
 

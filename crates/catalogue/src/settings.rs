@@ -30,15 +30,18 @@ impl Catalogue {
         &self,
         table: Table,
     ) -> Result<BTreeMap<K, V>, CatalogueError> {
-        let read = |(key, value): Row| {
-            let name = String::from_utf8_lossy(&key);
-            let row = name.parse().ok().zip(serde_json::from_slice(&value).ok());
-            row.ok_or_else(|| CatalogueError::BadSetting {
-                kind: table.as_str(),
-                name: name.into_owned(),
+        self.store
+            .table(table)?
+            .into_iter()
+            .map(|(key, value)| {
+                let name = String::from_utf8_lossy(&key);
+                let row = name.parse().ok().zip(serde_json::from_slice(&value).ok());
+                row.ok_or_else(|| CatalogueError::BadSetting {
+                    kind: table.as_str(),
+                    name: name.into_owned(),
+                })
             })
-        };
-        self.store.table(table)?.into_iter().map(read).collect()
+            .collect()
     }
 
     /// Reads up to `limit` rows of a table whose keys start with `prefix`, after the key `after`.

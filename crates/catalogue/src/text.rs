@@ -99,10 +99,12 @@ impl<'a> Text<'a> {
     /// The gems of a signature.
     fn signature(&self, recipe: &Recipe) -> Option<Vec<PlacedGem>> {
         let text = || self.clean(recipe).map_or(self.stands, Clean::text);
-        let words = || TextWords::of(text()).in_language(self.language);
-        recipe
-            .is_signature()
-            .then(|| recipe.gems_of_words(self.words.get_or_init(words)))?
+        recipe.is_signature().then(|| {
+            recipe.gems_of_words(
+                self.words
+                    .get_or_init(|| TextWords::of(text()).in_language(self.language)),
+            )
+        })?
     }
 
     /// Its fold in stored form; see [`Recipe::folded`].

@@ -63,15 +63,6 @@ impl Calibration {
     /// Formats the table with one level per line, separated by tabs: recipe, gem pairs, evidence, times reached.
     #[must_use]
     pub fn written(&self) -> String {
-        let line = |level: &Level| {
-            let Level {
-                recipe,
-                gem_pairs,
-                evidence,
-                reached,
-            } = level;
-            format!("{recipe}\t{gem_pairs}\t{evidence}\t{reached}\n")
-        };
         self.levels.iter().map(line).collect()
     }
 
@@ -99,6 +90,16 @@ impl Calibration {
         // The probability that a Poisson variable with this mean is at least one.
         Some(highest.map_or(1.0, |level| -(-expected(level)).exp_m1()))
     }
+}
+
+fn line(level: &Level) -> String {
+    let Level {
+        recipe,
+        gem_pairs,
+        evidence,
+        reached,
+    } = level;
+    format!("{recipe}\t{gem_pairs}\t{evidence}\t{reached}\n")
 }
 
 fn level(line: &str) -> Option<Level> {

@@ -44,12 +44,13 @@ impl SharedWork {
     /// alternate.
     fn is_beside(&self, parts: &[Place]) -> bool {
         let is_in = |gem: &&Place| {
-            let order = |part: &Place| match () {
-                () if part.end <= gem.start => Ordering::Less,
-                () if gem.end <= part.start => Ordering::Greater,
-                () => Ordering::Equal,
-            };
-            parts.binary_search_by(order).is_ok()
+            parts
+                .binary_search_by(|part: &Place| match () {
+                    () if part.end <= gem.start => Ordering::Less,
+                    () if gem.end <= part.start => Ordering::Greater,
+                    () => Ordering::Equal,
+                })
+                .is_ok()
         };
         let beside = self.gems.iter().filter(|gem| !is_in(gem)).count();
         beside > 0 && beside >= self.passage.min(self.gems.len())
@@ -58,22 +59,26 @@ impl SharedWork {
     /// Whether an author of it may be one of another work. Names are written in many ways: with initials, in another order, with
     /// titles. Most words of the shorter one must be the same.
     fn has_author_of(&self, other: &Self) -> bool {
-        let is_same = |a: &BTreeSet<Term>, b: &BTreeSet<Term>| {
-            2 * a.intersection(b).count() > a.len().min(b.len())
-        };
         self.authors
             .iter()
             .any(|author| other.authors.iter().any(|theirs| is_same(author, theirs)))
     }
 }
 
+fn is_same(a: &BTreeSet<Term>, b: &BTreeSet<Term>) -> bool {
+    2 * a.intersection(b).count() > a.len().min(b.len())
+}
+
 /// The words of each name that tell it apart.
 #[must_use]
 pub fn name_words(authors: &[String]) -> Vec<BTreeSet<Term>> {
-    let is_long = |word: &Term| word.text().chars().count() >= SHORTEST_NAME;
     authors
         .iter()
-        .map(|author| Term::words(Field::Author, author).filter(is_long).collect())
+        .map(|author| {
+            Term::words(Field::Author, author)
+                .filter(|word| word.text().chars().count() >= SHORTEST_NAME)
+                .collect()
+        })
         .collect()
 }
 
@@ -102,10 +107,11 @@ fn numbers(works: &[&SharedWork]) -> [usize; 2] {
         .map(|work| joined.iter().map(|parts| work.is_beside(parts)).collect())
         .collect();
     let are_alike = |a: usize, b: usize| !(beside[a][b] && beside[b][a]);
-    let are_related = |a: usize, b: usize| are_alike(a, b) || works[a].has_author_of(works[b]);
     [
         number(works.len(), are_alike),
-        number(works.len(), are_related),
+        number(works.len(), |a: usize, b: usize| {
+            are_alike(a, b) || works[a].has_author_of(works[b])
+        }),
     ]
 }
 

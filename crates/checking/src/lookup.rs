@@ -215,13 +215,12 @@ impl<'a> LookedUp<'a> {
     }
 
     fn align(&self, ComparedBook { gems, holders }: &ComparedBook) -> Alignment {
-        let weight = |gem| {
+        let query = of_both(&self.probes, gems);
+        let mut alignment = align(&query, gems, self.recipe, |gem| {
             holders
                 .get(&gem)
                 .map(|holders| weight(*holders, self.books))
-        };
-        let query = of_both(&self.probes, gems);
-        let mut alignment = align(&query, gems, self.recipe, weight);
+        });
         if let Some(positions) = self.positions {
             let position = |at: u32| {
                 positions

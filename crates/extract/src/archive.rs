@@ -36,10 +36,9 @@ impl<'a> Archive<'a> {
     /// The index of an entry by its name, or else by its name ignoring case, because people repack archives on
     /// case-insensitive systems.
     fn place(&self, name: &str) -> Option<usize> {
-        let same = |other: &String| other == name;
         self.names
             .iter()
-            .position(same)
+            .position(|other| other == name)
             .or_else(|| self.names.iter().position(|n| n.eq_ignore_ascii_case(name)))
     }
 
@@ -84,11 +83,12 @@ fn names<'a>(raw: impl Iterator<Item = &'a [u8]>) -> Vec<String> {
         .filter(|name| str::from_utf8(name).is_err())
         .collect();
     let other = detect::encoding(&others.join(&b'\n'));
-    let name = |raw: &[u8]| match str::from_utf8(raw) {
-        Ok(name) => name.to_owned(),
-        Err(_) => other.decode_part(raw).into_owned(),
-    };
-    raw.into_iter().map(name).collect()
+    raw.into_iter()
+        .map(|raw| match str::from_utf8(raw) {
+            Ok(name) => name.to_owned(),
+            Err(_) => other.decode_part(raw).into_owned(),
+        })
+        .collect()
 }
 
 fn damaged(error: &ZipError) -> ExtractError {

@@ -75,16 +75,18 @@ impl Bytes {
 
 /// The end of the last character that is not cut off.
 fn whole(bytes: &[u8]) -> usize {
-    let is_cut = |behind: &usize| {
-        let length = match bytes[bytes.len() - behind] {
-            0xC0..0xE0 => 2,
-            0xE0..0xF0 => 3,
-            0xF0.. => 4,
-            _ => 1,
-        };
-        length > *behind
-    };
-    bytes.len() - (1..=bytes.len().min(3)).find(is_cut).unwrap_or(0)
+    bytes.len()
+        - (1..=bytes.len().min(3))
+            .find(|behind| {
+                let length = match bytes[bytes.len() - behind] {
+                    0xC0..0xE0 => 2,
+                    0xE0..0xF0 => 3,
+                    0xF0.. => 4,
+                    _ => 1,
+                };
+                length > *behind
+            })
+            .unwrap_or(0)
 }
 
 impl From<Vec<u8>> for Bytes {

@@ -224,14 +224,13 @@ fn by_label(label: &str) -> Option<Encoding> {
         .iter()
         .find(|(alias, _)| *alias == label)
         .map_or(label, |(_, label)| label);
-    let windows = || {
-        let page = WINDOWS_PREFIXES
-            .iter()
-            .find_map(|prefix| label.strip_prefix(prefix).filter(|page| page.len() == 4))?;
-        encoding_rs::Encoding::for_label_no_replacement(format!("windows-{page}").as_bytes())
-    };
     encoding_rs::Encoding::for_label_no_replacement(label.as_bytes())
-        .or_else(windows)
+        .or_else(|| {
+            let page = WINDOWS_PREFIXES
+                .iter()
+                .find_map(|prefix| label.strip_prefix(prefix).filter(|page| page.len() == 4))?;
+            encoding_rs::Encoding::for_label_no_replacement(format!("windows-{page}").as_bytes())
+        })
         .map(Encoding::web)
 }
 

@@ -79,14 +79,7 @@ pub(super) fn allows(controls: usize, length: usize, encoding: Encoding) -> bool
 /// What the control characters count that have no use in a text, which is now in UTF-8.
 pub(super) fn count_controls(text: &[u8], encoding: Encoding) -> usize {
     // Counted in bytes, many at a time.
-    let count = |some: &[u8]| {
-        usize::from(
-            some.iter()
-                .map(|byte| u8::from(is_control(*byte)))
-                .sum::<u8>(),
-        )
-    };
-    let ascii: usize = text.chunks(usize::from(u8::MAX)).map(count).sum();
+    let ascii: usize = text.chunks(usize::from(u8::MAX)).map(controls_of).sum();
     let others = memchr::memchr_iter(0xC2, text).filter_map(|at| text.get(at + 1));
     let others: usize = others
         .map(|byte| match byte {
@@ -100,15 +93,26 @@ pub(super) fn count_controls(text: &[u8], encoding: Encoding) -> usize {
     CONTROL * ascii + others
 }
 
+fn controls_of(some: &[u8]) -> usize {
+    usize::from(
+        some.iter()
+            .map(|byte| u8::from(is_control(*byte)))
+            .sum::<u8>(),
+    )
+}
+
 /// A complaint if too many characters of `text` are broken or belong to no script.
 fn unknown(text: &str) -> Option<String> {
-    let is_unknown = |char| matches!(char, '\u{FFFD}' | '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..);
     // The bytes that such characters begin with, found many at a time: few texts have any.
     let bytes = text.as_bytes();
     let first =
         memchr::memchr3_iter(0xEE, 0xEF, 0xF3, bytes).chain(memchr::memchr_iter(0xF4, bytes));
     let unknown = first
-        .filter(|&at| text[at..].chars().next().is_some_and(is_unknown))
+        .filter(|&at| {
+            text[at..].chars().next().is_some_and(
+                |char| matches!(char, '\u{FFFD}' | '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..),
+            )
+        })
         .count();
     if unknown <= FEW_UNKNOWN {
         return None;

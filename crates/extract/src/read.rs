@@ -95,33 +95,33 @@ fn single(read: Extracted) -> Result<Vec<Book>, ExtractError> {
 fn bounded(found: Description) -> Description {
     /// The maximum bytes of a value, of a list, and of a language.
     const MOST: (usize, usize, usize) = (1_000, 3_000, 64);
-    let value = |mut value: String, most: usize| {
-        let end = (0..=most.min(value.len()))
-            .rev()
-            .find(|end| value.is_char_boundary(*end));
-        value.truncate(end.unwrap_or(0));
-        value
-    };
     let values = |values: Vec<String>| {
         let mut left = MOST.1;
-        let fits = |value: &String| {
-            let fits = value.len() <= left;
-            left = left.saturating_sub(value.len().max(MOST.1 / 100));
-            fits
-        };
         values
             .into_iter()
-            .map(|one| value(one, MOST.0))
-            .take_while(fits)
+            .map(|one| shortened(one, MOST.0))
+            .take_while(|shortened| {
+                let fits = shortened.len() <= left;
+                left = left.saturating_sub(shortened.len().max(MOST.1 / 100));
+                fits
+            })
             .collect()
     };
     Description {
-        title: found.title.map(|title| value(title, MOST.0)),
+        title: found.title.map(|title| shortened(title, MOST.0)),
         authors: values(found.authors),
         language: found.language.filter(|language| language.len() <= MOST.2),
         identifiers: values(found.identifiers),
         published: found.published,
     }
+}
+
+fn shortened(mut value: String, most: usize) -> String {
+    let end = (0..=most.min(value.len()))
+        .rev()
+        .find(|end| value.is_char_boundary(*end));
+    value.truncate(end.unwrap_or(0));
+    value
 }
 
 fn zip(

@@ -72,13 +72,16 @@ fn with_sign(shows: impl Fn(&FormatSign) -> bool) -> Option<(Format, ReadFile)> 
 
 /// How a ZIP archive with these entries is read; `None` for an archive of files.
 pub(super) fn in_zip(names: &[String]) -> Option<ReadZip> {
-    let has = |name: &&str| names.iter().any(|other| other.eq_ignore_ascii_case(name));
     Format::ALL
         .iter()
         .find_map(|format| match format.spec().reader {
             FormatReader::Zip(lists, read) => lists
                 .iter()
-                .any(|entries| entries.iter().all(has))
+                .any(|entries| {
+                    entries
+                        .iter()
+                        .all(|name| names.iter().any(|other| other.eq_ignore_ascii_case(name)))
+                })
                 .then_some(read),
             FormatReader::File(..) => None,
         })

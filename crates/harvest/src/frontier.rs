@@ -233,11 +233,10 @@ impl<'c> Frontier<'c> {
     }
 
     fn read<V: DeserializeOwned>(&self, value: &[u8]) -> Result<V, CatalogueError> {
-        let bad = |_| CatalogueError::BadSetting {
+        serde_json::from_slice(value).map_err(|_| CatalogueError::BadSetting {
             kind: Table::Harvests.as_str(),
             name: self.name.clone(),
-        };
-        serde_json::from_slice(value).map_err(bad)
+        })
     }
 
     fn get<V: DeserializeOwned>(&self, key: &[u8]) -> Result<Option<V>, HarvestError> {

@@ -51,14 +51,13 @@ impl HostTurn {
                 let now = Instant::now();
                 all.retain(|_, host| Arc::strong_count(host) > 1 || lock(host).next > now);
             }
-            let new = || {
+            Arc::clone(all.entry(origin.to_owned()).or_insert_with(|| {
                 Arc::new(Mutex::new(Host {
                     rules: None,
                     is_asked: false,
                     next: Instant::now(),
                 }))
-            };
-            Arc::clone(all.entry(origin.to_owned()).or_insert_with(new))
+            }))
         };
         loop {
             let now = Instant::now();

@@ -173,13 +173,14 @@ fn linked(page: &Page<'_>, section: &Value, relation: &str) -> Option<Entry> {
 fn publication(page: &Page<'_>, book: &Value, at: usize) -> Option<Entry> {
     let metadata = book.get("metadata").unwrap_or(&Value::Null);
     let files = array(book, "links").filter(|link| relations(link).any(is_file));
-    let of = |link: &Value| {
-        Some((
-            link.get("type").and_then(words),
-            page.link(link.get("href")?.as_str()?)?,
-        ))
-    };
-    let offers: Offers = files.filter_map(of).collect();
+    let offers: Offers = files
+        .filter_map(|link| {
+            Some((
+                link.get("type").and_then(words),
+                page.link(link.get("href")?.as_str()?)?,
+            ))
+        })
+        .collect();
     let text = |name| metadata.get(name).and_then(words);
     let description = Description {
         title: text("title"),

@@ -112,17 +112,16 @@ impl RunPlan {
 
     /// When it is to run, if ever.
     pub(super) fn due(&self, source: &Source) -> Option<Timestamp> {
-        let by_schedule = || {
-            Some(
-                source
-                    .every?
-                    .after(self.beat.as_ref().map_or(Timestamp::MIN, |beat| beat.begun)),
-            )
-        };
         self.planned
             .as_ref()
             .map(|planned| planned.at)
-            .or_else(by_schedule)
+            .or_else(|| {
+                Some(
+                    source
+                        .every?
+                        .after(self.beat.as_ref().map_or(Timestamp::MIN, |beat| beat.begun)),
+                )
+            })
             .filter(|_| !source.paused)
     }
 }

@@ -90,10 +90,6 @@ fn original(page: &Page<'_>) -> Option<String> {
 
 /// The address without what differs from visit to visit.
 fn without_visit(mut url: Url) -> String {
-    let is_visit = |name: &str| {
-        let name = name.to_ascii_lowercase();
-        VISITS.contains(&name.as_str()) || VISITS_BEGIN.iter().any(|begin| name.starts_with(begin))
-    };
     if let Some((path, parameter)) = url.path().rsplit_once(';')
         && parameter
             .split_once('=')
@@ -116,6 +112,11 @@ fn without_visit(mut url: Url) -> String {
     }
     url.set_fragment(None);
     url.into()
+}
+
+fn is_visit(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    VISITS.contains(&name.as_str()) || VISITS_BEGIN.iter().any(|begin| name.starts_with(begin))
 }
 
 fn tags(bytes: &[u8]) -> impl Iterator<Item = StartTag<()>> {

@@ -124,15 +124,16 @@ pub struct Pattern {
 
 impl Pattern {
     fn compiled(&self) -> Option<&Regex> {
-        let compile = || {
-            let mut builder = RegexBuilder::new(&self.written);
-            builder
-                .size_limit(PATTERN_MEMORY)
-                .dfa_size_limit(PATTERN_MEMORY)
-                .build()
-                .ok()
-        };
-        self.compiled.get_or_init(compile).as_ref()
+        self.compiled
+            .get_or_init(|| {
+                let mut builder = RegexBuilder::new(&self.written);
+                builder
+                    .size_limit(PATTERN_MEMORY)
+                    .dfa_size_limit(PATTERN_MEMORY)
+                    .build()
+                    .ok()
+            })
+            .as_ref()
     }
 
     fn is_match(&self, address: &str) -> bool {
@@ -294,8 +295,11 @@ impl Source {
                     .to_owned(),
             );
         }
-        let is_contact = |contact: &String| contact.chars().all(|c| c.is_ascii_graphic());
-        if !self.contact.as_ref().is_none_or(is_contact) {
+        if !self
+            .contact
+            .as_ref()
+            .is_none_or(|contact| contact.chars().all(|c| c.is_ascii_graphic()))
+        {
             return Some("the contact must be an e-mail address or a URL".to_owned());
         }
         if self.contains.len() > PARTS {
@@ -380,35 +384,34 @@ impl Source {
     /// # Errors
     /// [`HarvestError::Input`] if a folder or file does not exist or cannot be read.
     pub fn checked_on_disk(self) -> Result<Self, HarvestError> {
-        let wrong = |path: &str, why: String| HarvestError::Input(format!("{path}: {why}"));
         if let Some(Credentials(path)) = self
             .credentials
             .as_ref()
             .filter(|place| place.variable().is_none())
         {
-            fs::metadata(path).map_err(|error| wrong(path, error.to_string()))?;
+            fs::metadata(path).map_err(|error| wrong_at(path, error))?;
         }
         if self.is_web() || self.address == "-" {
             return Ok(self);
         }
         let path = self.address.as_str();
-        let found = fs::metadata(path).map_err(|error| wrong(path, error.to_string()))?;
+        let found = fs::metadata(path).map_err(|error| wrong_at(path, error))?;
         match self.kind {
             Kind::Folder if !found.is_dir() => {
-                return Err(wrong(path, "it is a file, not a folder".to_owned()));
+                return Err(wrong_at(path, "it is a file, not a folder"));
             }
             Kind::Folder => {
-                drop(fs::read_dir(path).map_err(|error| wrong(path, error.to_string()))?);
+                drop(fs::read_dir(path).map_err(|error| wrong_at(path, error))?);
             }
             _ if !found.is_file() => {
-                return Err(wrong(path, "it is not a file with addresses".to_owned()));
+                return Err(wrong_at(path, "it is not a file with addresses"));
             }
             _ => {
-                let file = fs::File::open(path).map_err(|error| wrong(path, error.to_string()))?;
+                let file = fs::File::open(path).map_err(|error| wrong_at(path, error))?;
                 let mut bytes = Vec::new();
                 file.take(PAGE_BYTES)
                     .read_to_end(&mut bytes)
-                    .map_err(|error| wrong(path, error.to_string()))?;
+                    .map_err(|error| wrong_at(path, error))?;
                 let page = Page {
                     source: &self,
                     address: path,
@@ -419,7 +422,7 @@ impl Source {
                     .kind
                     .entries(&page)
                     .and_then(|mut entries| entries.next().transpose());
-                first.map_err(|why| wrong(path, why))?;
+                first.map_err(|why| wrong_at(path, why))?;
             }
         }
         Ok(self)
@@ -475,6 +478,10 @@ impl Source {
                 .any(|part| address.contains(part.as_str()))
             || self.matches.iter().any(|pattern| pattern.is_match(address))
     }
+}
+
+fn wrong_at(path: &str, why: impl std::fmt::Display) -> HarvestError {
+    HarvestError::Input(format!("{path}: {why}"))
 }
 
 /// Whether a URL is one of the web.

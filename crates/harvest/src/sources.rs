@@ -92,11 +92,12 @@ impl Sources for Catalogue {
             .sources()?
             .into_iter()
             .filter(|(_, source)| wanted(source));
-        let show = |(name, source): (BookId, Source)| {
-            let plan = plans.remove(name.as_str()).unwrap_or_default();
-            shown(self, name, source, plan)
-        };
-        sources.map(show).collect()
+        sources
+            .map(|(name, source)| {
+                let plan = plans.remove(name.as_str()).unwrap_or_default();
+                shown(self, name, source, plan)
+            })
+            .collect()
     }
 
     fn shown_source(&self, name: &BookId) -> Result<api::Source, HarvestError> {
@@ -262,11 +263,11 @@ impl Source {
     /// # Errors
     /// [`HarvestError::Input`].
     pub fn changed(self, changes: Map<String, Value>) -> Result<Self, HarvestError> {
-        let wrong = |error: serde_json::Error| HarvestError::Input(error.to_string());
         let (by, administrator) = (self.by.clone(), self.administrator);
         let changed_by_administrator = self.changed_by_administrator;
         let paused_by_administrator = self.paused_by_administrator;
-        let mut definition = serde_json::to_value(SourceDefinition::from(self)).map_err(wrong)?;
+        let mut definition =
+            serde_json::to_value(SourceDefinition::from(self)).map_err(|error| wrong(&error))?;
         if let Some(fields) = definition.as_object_mut() {
             for (name, value) in changes {
                 if value.is_null() {
@@ -276,7 +277,8 @@ impl Source {
                 }
             }
         }
-        let definition: SourceDefinition = serde_json::from_value(definition).map_err(wrong)?;
+        let definition: SourceDefinition =
+            serde_json::from_value(definition).map_err(|error| wrong(&error))?;
         Ok(Self {
             by,
             administrator,
@@ -287,16 +289,21 @@ impl Source {
     }
 }
 
+fn wrong(error: &serde_json::Error) -> HarvestError {
+    HarvestError::Input(error.to_string())
+}
+
 /// Whether a source may be changed by whoever asks for it.
 pub type Permits<'a> = &'a dyn Fn(&Source) -> bool;
 
 /// A definition as it is stored.
 fn read(name: &BookId, row: &[u8]) -> Result<Source, HarvestError> {
-    let unreadable = |_| CatalogueError::BadSetting {
-        kind: Table::Sources.as_str(),
-        name: name.as_str().to_owned(),
-    };
-    Ok(serde_json::from_slice(row).map_err(unreadable)?)
+    Ok(
+        serde_json::from_slice(row).map_err(|_| CatalogueError::BadSetting {
+            kind: Table::Sources.as_str(),
+            name: name.as_str().to_owned(),
+        })?,
+    )
 }
 
 /// Whether the stored definition of a source may be changed.
@@ -331,8 +338,14 @@ pub fn set_source(
     };
     // Only one more of a library has all of them counted.
     let is_one_more = known.is_none_or(|known| known.library != source.library);
-    let of_library = |known: &Source| known.library == source.library;
-    if is_one_more && editor.sources()?.into_values().filter(of_library).count() >= MOST {
+    if is_one_more
+        && editor
+            .sources()?
+            .into_values()
+            .filter(|known| known.library == source.library)
+            .count()
+            >= MOST
+    {
         return Err(HarvestError::Input(format!(
             "the library has {MOST} sources; remove some"
         )));
@@ -378,8 +391,11 @@ pub fn remove_source(
     may_remove: Permits<'_>,
 ) -> Result<bool, HarvestError> {
     let definition = RowChange::delete(Table::Sources, name.as_str());
-    let permits = |before: Option<&[u8]>| permitted(name, before, may_remove);
-    let existed = editor.change_setting_if(definition, Some(put_removed(name)), permits)?;
+    let existed = editor.change_setting_if(
+        definition,
+        Some(put_removed(name)),
+        |before: Option<&[u8]>| permitted(name, before, may_remove),
+    )?;
     editor.runner().revoke(&lease_of(name));
     if existed {
         editor.apply_rows(&drop_plan(name))?;

@@ -86,17 +86,16 @@ impl Harvest<'_> {
         }
         let address = &queued.entry.address;
         self.state.walk.learn(address);
-        let guess = |near| Entry {
-            book: true,
-            mark: Some(Mark::Guess),
-            ..Entry::page(near)
-        };
         let guesses: Vec<Entry> = self
             .state
             .walk
             .near(address)
             .into_iter()
-            .map(guess)
+            .map(|near| Entry {
+                book: true,
+                mark: Some(Mark::Guess),
+                ..Entry::page(near)
+            })
             .collect();
         let mut rows = Vec::new();
         // Not a step deeper: numbers are no trap.
@@ -123,16 +122,15 @@ fn around(addresses: &[String]) -> Option<(String, String)> {
         let is_digit = |at: usize| address.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         let starts =
             (0..address.len()).filter(|at| is_digit(*at) && (*at == 0 || !is_digit(at - 1)));
-        let of = |start| {
-            (
-                start,
-                (start..address.len())
-                    .find(|at| !is_digit(*at))
-                    .unwrap_or(address.len()),
-            )
-        };
         starts
-            .map(of)
+            .map(|start| {
+                (
+                    start,
+                    (start..address.len())
+                        .find(|at| !is_digit(*at))
+                        .unwrap_or(address.len()),
+                )
+            })
             .map(|(start, end)| (address[..start].to_owned(), address[end..].to_owned()))
             .collect::<Vec<_>>()
     };

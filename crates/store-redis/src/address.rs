@@ -50,13 +50,6 @@ impl FromStr for ClusterAddress {
         if user.is_some_and(|user| user.is_empty() || user.contains(char::is_whitespace)) {
             return Err(bad("the name of the user is empty or has spaces"));
         }
-        let is_node = |node: &str| {
-            node.rsplit_once(':').is_some_and(|(host, port)| {
-                let is_host =
-                    !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '@');
-                is_host && port.parse::<u16>().is_ok_and(|port| port > 0)
-            })
-        };
         let nodes: Vec<String> = nodes.split(',').map(str::to_owned).collect();
         if !nodes.iter().all(|node| is_node(node)) {
             return Err(bad("each node needs a host and a port"));
@@ -76,6 +69,13 @@ impl FromStr for ClusterAddress {
             prefix: prefix.to_owned(),
         })
     }
+}
+
+fn is_node(node: &str) -> bool {
+    node.rsplit_once(':').is_some_and(|(host, port)| {
+        let is_host = !host.is_empty() && !host.contains(|c: char| c.is_whitespace() || c == '@');
+        is_host && port.parse::<u16>().is_ok_and(|port| port > 0)
+    })
 }
 
 impl fmt::Display for ClusterAddress {

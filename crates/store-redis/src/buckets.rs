@@ -358,8 +358,6 @@ impl Buckets<'_> {
 
     /// The commands that say that a book may not have postings any more. They do no harm if it has.
     pub(super) fn doubts(posts: &Posts, generation: i64) -> Vec<Command> {
-        let is_digest =
-            |fields: &BTreeSet<Vec<u8>>| fields.first().is_some_and(|field| field.len() == 4);
         let sign = |fields| if is_digest(fields) { "!" } else { "-" };
         posts
             .iter()
@@ -374,6 +372,10 @@ impl Buckets<'_> {
         arguments.extend(fields.iter().cloned());
         Command::script(&POST, &[key.to_vec()], arguments)
     }
+}
+
+fn is_digest(fields: &BTreeSet<Vec<u8>>) -> bool {
+    fields.first().is_some_and(|field| field.len() == 4)
 }
 
 #[cfg(test)]

@@ -29,11 +29,10 @@ impl BulkBuild<'_> {
     pub(super) fn build(&self, watch: Watch<'_>) -> Result<(), StoreError> {
         self.choose_buckets()?;
         let recipes = self.0.meta().recipes()?;
-        let failed = |e: std::io::Error| StoreError::Io {
+        let folder = tempfile::tempdir().map_err(|e| StoreError::Io {
             path: "the temporary folder".to_owned(),
             detail: e.to_string(),
-        };
-        let folder = tempfile::tempdir().map_err(failed)?;
+        })?;
         let total: u64 = self
             .0
             .meta()
@@ -111,12 +110,15 @@ impl BulkBuild<'_> {
         let books: Vec<BookNo> = all.into_iter().map(|number| join(shard, number)).collect();
         let field = gem_field(recipe.number);
         for some in books.chunks(AT_ONCE) {
-            let read =
-                |book| Command::new("HGET", &self.0.keys.book(BookState::Present, book), &field);
-            let lists = self
-                .0
-                .client
-                .read(&some.iter().copied().map(read).collect::<Vec<_>>())?;
+            let lists = self.0.client.read(
+                &some
+                    .iter()
+                    .copied()
+                    .map(|book| {
+                        Command::new("HGET", &self.0.keys.book(BookState::Present, book), &field)
+                    })
+                    .collect::<Vec<_>>(),
+            )?;
             for (book, list) in some.iter().zip(lists) {
                 let Some(list) = answer::<Option<Vec<u8>>>(self.0.address(), list)? else {
                     continue;
@@ -138,30 +140,32 @@ impl BulkBuild<'_> {
 
     fn write_buckets(&self, recipe: &KnownRecipe, runs: Runs<'_>) -> Result<(), StoreError> {
         let mut writes = Vec::new();
-        let bucket_of = |gem| place(recipe, gem).0;
-        runs.merge(bucket_of, |bucket, postings| {
-            let lists = postings.chunk_by(|a, b| a.0 == b.0);
-            let lists = lists.map(|list| {
-                (
-                    place(recipe, list[0].0).1,
-                    list.iter().map(|(_, book)| *book).collect::<Vec<_>>(),
-                )
-            });
-            let fields = packed(recipe, lists, &HashMap::new());
-            let fields: Vec<Vec<u8>> = fields
-                .into_iter()
-                .flat_map(|(field, value)| [field, value])
-                .collect();
-            writes.push(Command::new(
-                "HSET",
-                &self.0.keys.bucket(recipe.number, bucket),
-                fields,
-            ));
-            if writes.len() == AT_ONCE {
-                self.0.client.write(&std::mem::take(&mut writes))?;
-            }
-            Ok(())
-        })?;
+        runs.merge(
+            |gem| place(recipe, gem).0,
+            |bucket, postings| {
+                let lists = postings.chunk_by(|a, b| a.0 == b.0);
+                let lists = lists.map(|list| {
+                    (
+                        place(recipe, list[0].0).1,
+                        list.iter().map(|(_, book)| *book).collect::<Vec<_>>(),
+                    )
+                });
+                let fields = packed(recipe, lists, &HashMap::new());
+                let fields: Vec<Vec<u8>> = fields
+                    .into_iter()
+                    .flat_map(|(field, value)| [field, value])
+                    .collect();
+                writes.push(Command::new(
+                    "HSET",
+                    &self.0.keys.bucket(recipe.number, bucket),
+                    fields,
+                ));
+                if writes.len() == AT_ONCE {
+                    self.0.client.write(&std::mem::take(&mut writes))?;
+                }
+                Ok(())
+            },
+        )?;
         self.0.client.write(&writes).map(drop)
     }
 }

@@ -154,12 +154,11 @@ impl Changes<'_> {
         self.0
             .intents()
             .end(&done.into_iter().map(|plan| plan.book).collect::<Vec<_>>())?;
-        let changed = || {
+        let recipes_changed = (!stale.is_empty()).then(|| {
             StoreError::Changed(
                 "the list of recipes, or a book that has to do with this one,".to_owned(),
             )
-        };
-        let recipes_changed = (!stale.is_empty()).then(changed);
+        });
         self.take_back(stale);
         self.0.merging().merge_full(recipes, &grown)?;
         let emptied = emptied.map(|shard| self.0.stamps().lost(shard));
@@ -187,9 +186,11 @@ impl Changes<'_> {
             .flat_map(|plan| Buckets::additions(&plan.added, plan.book.generation))
             .collect();
         let lengths = self.0.client.write(&commands)?;
-        let length =
-            |(command, length): (Command, _)| Ok((command.key, answer(self.0.address(), length)?));
-        commands.into_iter().zip(lengths).map(length).collect()
+        commands
+            .into_iter()
+            .zip(lengths)
+            .map(|(command, length)| Ok((command.key, answer(self.0.address(), length)?)))
+            .collect()
     }
 
     /// Makes the next states visible.
@@ -202,9 +203,11 @@ impl Changes<'_> {
             .iter()
             .map(|plan| Self::entry(recipes, plan))
             .collect();
-        let command =
-            |(plan, entry): (&Plan, &Vec<u8>)| self.commit_command(plan, entry, recipes.version);
-        let commits: Vec<Command> = plans.iter().zip(&entries).map(command).collect();
+        let commits: Vec<Command> = plans
+            .iter()
+            .zip(&entries)
+            .map(|(plan, entry)| self.commit_command(plan, entry, recipes.version))
+            .collect();
         let mut committed = Committed::default();
         for ((plan, entry), number) in plans
             .into_iter()

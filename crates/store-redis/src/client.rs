@@ -310,10 +310,13 @@ impl Client {
             if Instant::now() + pause > until {
                 return Err(unavailable(&self.address, &trouble));
             }
-            let is_open = |(route, answer): (&Route, &Option<Value>)| {
-                answer.is_none() && *route == Route::Slot
-            };
-            if run.purpose == Purpose::Now || run.routes.iter().zip(&run.answers).any(is_open) {
+            if run.purpose == Purpose::Now
+                || run
+                    .routes
+                    .iter()
+                    .zip(&run.answers)
+                    .any(|(route, answer)| answer.is_none() && *route == Route::Slot)
+            {
                 if tries > 0 {
                     sleep(pause);
                     pause = (pause * 2).min(PAUSES[1]);
@@ -621,14 +624,13 @@ impl Client {
     }
 
     fn topology_of(&self, node: &str) -> Result<Topology, String> {
-        let ask = |what: &str| {
+        Topology::of(node, |what: &str| {
             let answer = self
                 .on(node, redis::cmd("CLUSTER").arg(what))
                 .map_err(|error| error.to_string())?;
             read::<String>(answer)
                 .ok_or_else(|| format!("{node} does not say which nodes there are"))
-        };
-        Topology::of(node, ask)
+        })
     }
 }
 

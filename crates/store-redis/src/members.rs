@@ -16,18 +16,23 @@ struct Members {
 impl Members {
     /// Reads the answer of `CLUSTER NODES`.
     fn read(answer: &str) -> Option<Self> {
-        let words = |line: &str| {
-            line.split(' ')
-                .take(3)
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        };
-        let lines: Vec<Vec<String>> = answer.lines().map(words).collect();
-        let is_own = |line: &&Vec<String>| {
-            line.get(2)
-                .is_some_and(|flags| flags.split(',').any(|flag| flag == "myself"))
-        };
-        let own = lines.iter().find(is_own)?.first()?.clone();
+        let lines: Vec<Vec<String>> = answer
+            .lines()
+            .map(|line| {
+                line.split(' ')
+                    .take(3)
+                    .map(str::to_owned)
+                    .collect::<Vec<_>>()
+            })
+            .collect();
+        let own = lines
+            .iter()
+            .find(|line| {
+                line.get(2)
+                    .is_some_and(|flags| flags.split(',').any(|flag| flag == "myself"))
+            })?
+            .first()?
+            .clone();
         Some(Self {
             own,
             all: lines

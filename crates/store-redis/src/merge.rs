@@ -176,15 +176,14 @@ impl Merging<'_> {
             },
         ) in merges.iter().enumerate()
         {
-            let decided =
-                |(posting, change): (&BucketPosting, &super::buckets::PostingChange)| match change
-                    .doubted
-                {
+            let changes: BTreeMap<BucketPosting, bool> = bucket
+                .changes
+                .iter()
+                .filter_map(|(posting, change)| match change.doubted {
                     None => Some((*posting, true)),
                     Some(_) => Some((*posting, *known.get(&(at, *posting))?)),
-                };
-            let changes: BTreeMap<BucketPosting, bool> =
-                bucket.changes.iter().filter_map(decided).collect();
+                })
+                .collect();
             if changes.len() < bucket.changes.len() {
                 self.merge_later([(
                     key.to_vec(),
@@ -235,15 +234,14 @@ impl Merging<'_> {
                 None => false,
                 Some(list) => {
                     let gems = gem_list::decode(&list, recipe.gem_bytes());
-                    let unreadable = || {
-                        damaged(
-                            self.0.address(),
-                            format!("the gems of book {} cannot be read", book.0),
-                        )
-                    };
                     let gem = gem_in(recipe, *number, place.1.0);
                     recipe
-                        .posted(&gems.ok_or_else(unreadable)?)
+                        .posted(&gems.ok_or_else(|| {
+                            damaged(
+                                self.0.address(),
+                                format!("the gems of book {} cannot be read", book.0),
+                            )
+                        })?)
                         .any(|posted| posted == gem)
                 }
             };
@@ -302,12 +300,12 @@ impl Merging<'_> {
             }
             states.insert(*of, (generation, None));
         }
-        let read =
-            |(book, recipe): &(BookNo, u16)| Command::new("HGET", &key(*book), gem_field(*recipe));
-        let lists = self
-            .0
-            .client
-            .read(&changed.iter().map(read).collect::<Vec<_>>())?;
+        let lists = self.0.client.read(
+            &changed
+                .iter()
+                .map(|(book, recipe)| Command::new("HGET", &key(*book), gem_field(*recipe)))
+                .collect::<Vec<_>>(),
+        )?;
         for (of, list) in changed.into_iter().zip(lists) {
             let list: Option<Vec<u8>> = answer(self.0.address(), list)?;
             states.entry(of).and_modify(|(_, known)| *known = list);

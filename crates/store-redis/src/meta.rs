@@ -509,12 +509,14 @@ impl Meta<'_> {
         entries: &[(u32, u64, Vec<u8>)],
     ) -> Result<Vec<bool>, StoreError> {
         let keys = ["audit", "totals", "moved"].map(|name| self.0.keys.meta(name));
-        let command = |(shard, number, entry): &(u32, u64, Vec<u8>)| {
-            let numbers = [KEPT.to_string(), shard.to_string(), number.to_string()];
-            let [kept, shard, number] = numbers.each_ref().map(String::as_bytes);
-            Command::script(&MOVE, &keys, &[kept, shard, number, entry.as_slice()][..])
-        };
-        let commands: Vec<Command> = entries.iter().map(command).collect();
+        let commands: Vec<Command> = entries
+            .iter()
+            .map(|(shard, number, entry)| {
+                let numbers = [KEPT.to_string(), shard.to_string(), number.to_string()];
+                let [kept, shard, number] = numbers.each_ref().map(String::as_bytes);
+                Command::script(&MOVE, &keys, &[kept, shard, number, entry.as_slice()][..])
+            })
+            .collect();
         let moved = self.0.client.write(&commands)?;
         moved
             .into_iter()
@@ -637,12 +639,14 @@ fn by_recipes(totals: &Totals, recipes: &Recipes) -> HashMap<u32, BTreeMap<Strin
         let Some(sum) = sum.parse::<u64>().ok().filter(|sum| *sum > 0) else {
             continue;
         };
-        let of_number = |number: &str| {
-            recipes
-                .numbered(number.parse().ok()?)
-                .map(|recipe| recipe.name().as_str())
-        };
-        let mut names: Vec<&str> = numbers.split('.').filter_map(of_number).collect();
+        let mut names: Vec<&str> = numbers
+            .split('.')
+            .filter_map(|number| {
+                recipes
+                    .numbered(number.parse().ok()?)
+                    .map(|recipe| recipe.name().as_str())
+            })
+            .collect();
         names.sort_unstable();
         *all.entry(library)
             .or_default()

@@ -17,10 +17,14 @@ impl Shared {
         // The version of the recipes is a stamp, which only a new catalogue may be given.
         let must_exist = i32::from(name == "recipes" && version > 0).to_string();
         let arguments = [version.to_string(), must_exist];
-        let fence = |shard| Command::script(&FENCE, &[self.keys.shard(shard, name)], &arguments);
         for (shard, done) in (0..SHARDS).zip(
-            self.client
-                .write(&(0..SHARDS).map(fence).collect::<Vec<_>>())?,
+            self.client.write(
+                &(0..SHARDS)
+                    .map(|shard| {
+                        Command::script(&FENCE, &[self.keys.shard(shard, name)], &arguments)
+                    })
+                    .collect::<Vec<_>>(),
+            )?,
         ) {
             if answer::<i64>(self.address(), done)? == 0 {
                 return Err(self.stamps().lost(shard));

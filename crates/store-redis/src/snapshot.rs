@@ -123,25 +123,27 @@ impl<'a> ClusterSnapshot<'a> {
             .chain([&b"r"[..]])
             .collect();
         let is_seen = |book: &BookNo| self.seen().states.contains_key(book);
-        let command = |book: &BookNo| {
-            let wanted = if is_seen(book) {
-                &fields[..=more.len()]
-            } else {
-                &fields[..]
-            };
-            Command::new(
-                "HMGET",
-                &self.shared.keys.book(BookState::Present, *book),
-                wanted,
-            )
-        };
         // What is remembered completely need not be read.
         let needed: Vec<BookNo> = books
             .iter()
             .copied()
             .filter(|book| !more.is_empty() || !is_seen(book))
             .collect();
-        let commands: Vec<Command> = needed.iter().map(command).collect();
+        let commands: Vec<Command> = needed
+            .iter()
+            .map(|book| {
+                let wanted = if is_seen(book) {
+                    &fields[..=more.len()]
+                } else {
+                    &fields[..]
+                };
+                Command::new(
+                    "HMGET",
+                    &self.shared.keys.book(BookState::Present, *book),
+                    wanted,
+                )
+            })
+            .collect();
         let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
         for (book, value) in needed
             .iter()
@@ -339,16 +341,15 @@ impl Snapshot for ClusterSnapshot<'_> {
             })
             .collect();
         let books: Vec<BookNo> = books.into_iter().collect();
-        let is_of = |outline: &Outline| {
-            [Some(&outline.digest), outline.clean_digest.as_ref()]
-                .into_iter()
-                .flatten()
-                .any(|known| known.starts_with(half))
-        };
         let mut counts: HashMap<Library, u32> = HashMap::new();
         let mut found = Vec::new();
         for (book, outline) in books.iter().zip(self.outline(&books)?) {
-            let Some(outline) = outline.filter(is_of) else {
+            let Some(outline) = outline.filter(|outline| {
+                [Some(&outline.digest), outline.clean_digest.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .any(|known| known.starts_with(half))
+            }) else {
                 continue;
             };
             if limits

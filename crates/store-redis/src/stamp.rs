@@ -27,15 +27,17 @@ impl Stamps<'_> {
     /// The shards whose stamps say whether the answers to commands count: of a command to a shard, that one; of any other, one
     /// of the same node. A node without a shard has no stamp.
     pub(super) fn stamps_of(topology: &Topology, commands: &[Command]) -> Vec<Option<u32>> {
-        let stamp = |command: &Command| {
-            let shard = shard_of_slot(command.slot);
-            shard.or_else(|| {
-                topology
-                    .index(command.slot)
-                    .and_then(|node| topology.a_shard(node))
+        commands
+            .iter()
+            .map(|command| {
+                let shard = shard_of_slot(command.slot);
+                shard.or_else(|| {
+                    topology
+                        .index(command.slot)
+                        .and_then(|node| topology.a_shard(node))
+                })
             })
-        };
-        commands.iter().map(stamp).collect()
+            .collect()
     }
 
     /// Reads, from nodes that have their data still.

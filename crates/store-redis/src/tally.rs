@@ -258,9 +258,8 @@ pub(super) fn by_library(
     let mut libraries = Vec::new();
     for ((library, mut count), candidates) in counts.into_iter().zip(candidates) {
         count.add_doubtful(&present);
-        let counted = |book| Some((book, count.counted(present.get(&book)?, limits.fewest)?));
         let books: Vec<(BookNo, u32)> = { candidates.books.into_iter() }
-            .filter_map(counted)
+            .filter_map(|book| Some((book, count.counted(present.get(&book)?, limits.fewest)?)))
             .collect();
         if books.is_empty() && count.common.is_empty() {
             continue;

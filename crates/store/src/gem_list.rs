@@ -146,15 +146,19 @@ fn take_gems<'a>(bytes: &mut &'a [u8], width: usize) -> Option<(Vec<PlacedGem>, 
     let count = usize::try_from(varint::take(bytes)?).ok()?;
     let gems = bytes.split_off(..count.checked_mul(width)?)?;
     let placed = bytes.split_off(..count.div_ceil(8))?;
-    let gem = |bytes: &[u8]| {
-        let mut wide = [0; 8];
-        wide[..width].copy_from_slice(bytes);
-        PlacedGem {
-            gem: Gem(u64::from_le_bytes(wide)),
-            place: None,
-        }
-    };
-    Some((gems.chunks_exact(width).map(gem).collect(), placed))
+    Some((
+        gems.chunks_exact(width)
+            .map(|bytes| {
+                let mut wide = [0; 8];
+                wide[..width].copy_from_slice(bytes);
+                PlacedGem {
+                    gem: Gem(u64::from_le_bytes(wide)),
+                    place: None,
+                }
+            })
+            .collect(),
+        placed,
+    ))
 }
 
 /// Sets the places of the gems that have one. `pair` returns the next gap and length.

@@ -139,18 +139,17 @@ fn isbn(lower: &str) -> Option<Isbn> {
         .find_map(|kind| rest.strip_prefix(kind)?.strip_prefix([':', ' ']))
         .unwrap_or(rest);
     let is_dash = |c| matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}');
-    let plain = |c: char| {
-        if is_dash(c) || c.is_whitespace() {
-            '-'
-        } else {
-            c
-        }
-    };
     Isbn::parse(
         &rest
             .trim_start_matches([':', ' '])
             .chars()
-            .map(plain)
+            .map(|c| {
+                if is_dash(c) || c.is_whitespace() {
+                    '-'
+                } else {
+                    c
+                }
+            })
             .collect::<String>(),
     )
 }

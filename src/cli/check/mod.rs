@@ -341,12 +341,11 @@ impl Output {
 
     /// The exit status: protected text was found, or else the worst that happened.
     fn status(&self) -> Status {
-        let is_protected = |row: &Checked| {
+        if self.rows.iter().any(|row| {
             row.outcome
                 .as_ref()
                 .is_ok_and(|summary| summary.verdict.forbids())
-        };
-        if self.rows.iter().any(is_protected) {
+        }) {
             Status::Found
         } else if self.rows.iter().any(Checked::is_not_checked) {
             Status::WrongInput

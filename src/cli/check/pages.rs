@@ -80,14 +80,17 @@ impl Pages {
 /// A name such as `0001-upload.txt.html`, which needs no escaping in a link.
 fn page_name(number: usize, file: &str) -> String {
     let name = file.rsplit(['/', '\\']).next().unwrap_or_default();
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || c == '.' || c == '_' {
-            c
-        } else {
-            '-'
-        }
-    };
-    let name: String = name.chars().take(NAME).map(plain).collect();
+    let name: String = name
+        .chars()
+        .take(NAME)
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '.' || c == '_' {
+                c
+            } else {
+                '-'
+            }
+        })
+        .collect();
     format!("{number:04}-{name}.html")
 }
 

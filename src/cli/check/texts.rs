@@ -120,10 +120,11 @@ impl TextSource {
 
 /// The text of a book that the catalogue keeps. A key that may not read texts is told of none.
 fn kept(catalogue: &CatalogueClient, library: &str, id: &str) -> Result<Option<Whole>, String> {
-    let named = |error: BadName| error.to_string();
     let key = BookKey {
-        library: library.parse().map_err(named)?,
-        id: id.parse().map_err(named)?,
+        library: library
+            .parse()
+            .map_err(|error: BadName| error.to_string())?,
+        id: id.parse().map_err(|error: BadName| error.to_string())?,
     };
     match catalogue.text(&key) {
         Ok(text) => Ok(Some(Whole {

@@ -135,12 +135,6 @@ fn filled(name: String, known: NewEntry, book: Book, clean: Option<bool>) -> Loa
 /// The books of an archive. Their ids are the archive's id and their paths in it, without extensions unless these tell books
 /// apart. They inherit the archive's rights but not its title.
 fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool>) -> Vec<Loaded> {
-    let stem = |member: &str| {
-        Path::new(member)
-            .with_extension("")
-            .to_string_lossy()
-            .into_owned()
-    };
     let mut count: HashMap<String, usize> = HashMap::new();
     for member in books.iter().filter_map(|book| book.name.as_deref()) {
         *count.entry(stem(member)).or_default() += 1;
@@ -186,4 +180,11 @@ fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool
         });
     }
     loaded
+}
+
+fn stem(member: &str) -> String {
+    Path::new(member)
+        .with_extension("")
+        .to_string_lossy()
+        .into_owned()
 }

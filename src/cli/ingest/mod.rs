@@ -311,11 +311,12 @@ impl IngestArgs {
             .map(|_| "documented")
             .filter(|_| self.recipes.is_empty());
         let names = self.recipes.iter().map(String::as_str).chain(usual);
-        let recipe = |name| {
-            self.boundaries
-                .apply(self.lexicon.recipe("--recipe", name)?)
-        };
-        let recipes = names.map(recipe).collect::<Result<Vec<Recipe>, _>>()?;
+        let recipes = names
+            .map(|name| {
+                self.boundaries
+                    .apply(self.lexicon.recipe("--recipe", name)?)
+            })
+            .collect::<Result<Vec<Recipe>, _>>()?;
         let catalogue = self.target.open_here()?;
         self.folds.apply(&catalogue)?;
         let all = catalogue.by(Actor::Local).recipes().ensure(&recipes)?;

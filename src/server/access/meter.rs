@@ -71,12 +71,6 @@ impl Allowance {
 
 impl Meter {
     pub(super) fn new(key: &Key, noted: Option<Usage>, catalogue: &Arc<Catalogue>) -> Self {
-        let limiter = |rate| {
-            (
-                rate,
-                RateLimiter::direct(quota(rate)).with_middleware::<StateInformationMiddleware>(),
-            )
-        };
         let usage = noted.unwrap_or(Usage {
             day: day_of(Timestamp::now()).0,
             count: 0,
@@ -89,7 +83,13 @@ impl Meter {
         let shared = (has_limits && catalogue.is_shared())
             .then(|| (key.name.clone(), Arc::clone(catalogue)));
         Self {
-            rate: key.rate.map(limiter),
+            rate: key.rate.map(|rate| {
+                (
+                    rate,
+                    RateLimiter::direct(quota(rate))
+                        .with_middleware::<StateInformationMiddleware>(),
+                )
+            }),
             quota: key.quota,
             used,
             shared,
@@ -321,13 +321,15 @@ impl Meter {
                 counted
             }
         };
-        let used_up = || {
-            let detail = format!(
-                "the daily quota ({quota}) is used up; wait, or ask the administrator for more"
-            );
-            too_many(&detail, day_of(Timestamp::now()).1)
-        };
-        (counted, (counted < lines).then(used_up))
+        (
+            counted,
+            (counted < lines).then(|| {
+                let detail = format!(
+                    "the daily quota ({quota}) is used up; wait, or ask the administrator for more"
+                );
+                too_many(&detail, day_of(Timestamp::now()).1)
+            }),
+        )
     }
 
     /// The usage, if not all of it is on disk; it is considered saved from now on.

@@ -165,9 +165,12 @@ async fn introduction(
 
 /// The client that a proxy names. Loopback of another machine is not this one's, and stands for that machine.
 fn client(proxy: SocketAddr, said: Option<SocketAddr>) -> SocketAddr {
-    let is_loopback = |address: SocketAddr| address.ip().to_canonical().is_loopback();
     said.filter(|said| is_loopback(proxy) || !is_loopback(*said))
         .unwrap_or(proxy)
+}
+
+fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
 }
 
 async fn within<T>(time: Duration, reading: impl Future<Output = io::Result<T>>) -> io::Result<T> {

@@ -177,16 +177,15 @@ fn answer_until(
     rt::System::new().block_on(async move {
         #[cfg(unix)]
         drop(hangups());
-        let app = || {
-            let app = App::new().route("/healthz", web::get().to(health::alive));
-            app.default_service(web::to(health::starting))
-        };
         let mut server = actix_server::Server::build()
             .workers(1)
             .shutdown_timeout(1)
             .disable_signals();
         for listener in listeners {
-            server = connections.clone().listen(server, listener, app)?;
+            server = connections.clone().listen(server, listener, || {
+                let app = App::new().route("/healthz", web::get().to(health::alive));
+                app.default_service(web::to(health::starting))
+            })?;
         }
         let server = server.run();
         let handle = server.handle();

@@ -225,8 +225,10 @@ impl Tls {
         {
             return;
         }
-        let load = |files| Loaded::new(&self.paths, files).map_err(|error| error.to_string());
-        let loaded = found.as_ref().map_err(Clone::clone).and_then(load);
+        let loaded = found
+            .as_ref()
+            .map_err(Clone::clone)
+            .and_then(|files| Loaded::new(&self.paths, files).map_err(|error| error.to_string()));
         let mut current = self.current.write().unwrap_or_else(PoisonError::into_inner);
         current.found = found;
         match loaded {

@@ -346,13 +346,12 @@ pub(crate) fn refuse_other_than_lines(request: &HttpRequest) -> Result<(), Probl
 
 /// The content type without parameters (empty if there is none), and its charset.
 fn content_type(request: &HttpRequest) -> Result<(String, Option<String>), Problem> {
-    let malformed = |_| {
+    let mime = request.mime_type().map_err(|_| {
         Problem::new(
             ErrorCode::UnknownContentType,
             "the content type is malformed; an example is text/plain",
         )
-    };
-    let mime = request.mime_type().map_err(malformed)?;
+    })?;
     let charset = mime.as_ref().and_then(|mime| {
         mime.get_param("charset")
             .map(|name| name.as_str().to_owned())
@@ -373,8 +372,9 @@ fn unknown(kind: &str, known: &str) -> Problem {
 }
 
 fn encoding(charset: &str) -> Result<Encoding, Problem> {
-    let unknown = |error| Problem::new(ErrorCode::UnknownCharset, format!("{error}"));
-    excerpt(charset).parse::<Encoding>().map_err(unknown)
+    excerpt(charset)
+        .parse::<Encoding>()
+        .map_err(|error| Problem::new(ErrorCode::UnknownCharset, format!("{error}")))
 }
 
 /// Reads a whole body, and never keeps more than `limit` bytes of it. Memory is taken as the bytes arrive, whatever

@@ -49,13 +49,12 @@ pub(crate) fn segment(request: &HttpRequest, which: usize) -> Result<Cow<'_, str
 }
 
 fn decoded(raw: &str) -> Result<Cow<'_, str>, Problem> {
-    let not_utf8 = |_| {
+    percent_decode_str(raw).decode_utf8().map_err(|_| {
         Problem::new(
             ErrorCode::BadPath,
             format!("'{}' in the path is not UTF-8", excerpt(raw)),
         )
-    };
-    percent_decode_str(raw).decode_utf8().map_err(not_utf8)
+    })
 }
 
 /// Parses a query or a form; `known` lists the allowed parameters for the error message.

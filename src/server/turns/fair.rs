@@ -72,12 +72,14 @@ impl<C: Clone + Eq + Hash, J> Fair<C, J> {
             self.clients.retain(|_, of_client| !of_client.is_idle());
         }
         let now = self.now;
-        let new = || OfClient {
-            jobs: VecDeque::new(),
-            running: 0,
-            clock: now,
-        };
-        let of_client = self.clients.entry(client.clone()).or_insert_with(new);
+        let of_client = self
+            .clients
+            .entry(client.clone())
+            .or_insert_with(|| OfClient {
+                jobs: VecDeque::new(),
+                running: 0,
+                clock: now,
+            });
         if of_client.is_idle() {
             of_client.clock = of_client.clock.max(now);
         }

@@ -36,8 +36,11 @@ impl Backups {
             Self::Nowhere | Self::Anywhere => Ok(to.to_owned()),
             Self::Below(folder) => {
                 let name = to.to_str().unwrap_or_default();
-                let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-                if (1..=64).contains(&name.len()) && name.chars().all(allowed) {
+                if (1..=64).contains(&name.len())
+                    && name
+                        .chars()
+                        .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+                {
                     let folder = folder.join(name);
                     return link_in(&folder).map_or(Ok(folder), |link| {
                         let link = link.display();
@@ -57,9 +60,6 @@ const VERIFIED: &str = ".lapidary-";
 
 /// A symbolic link at this path or below it, except those that a verification left.
 fn link_in(path: &Path) -> Option<PathBuf> {
-    let is_of_verification = |entry: &DirEntry| {
-        entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with(VERIFIED)
-    };
     let entries = WalkDir::new(path)
         .follow_root_links(false)
         .into_iter()
@@ -68,4 +68,8 @@ fn link_in(path: &Path) -> Option<PathBuf> {
         .flatten()
         .find(DirEntry::path_is_symlink)
         .map(DirEntry::into_path)
+}
+
+fn is_of_verification(entry: &DirEntry) -> bool {
+    entry.depth() > 0 && entry.file_name().to_string_lossy().starts_with(VERIFIED)
 }

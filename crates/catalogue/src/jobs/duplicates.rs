@@ -178,14 +178,19 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         let Some((best, merit)) = best(&copies.collect::<Vec<_>>()) else {
             return Ok(None);
         };
-        let pair = |pair: &Pair<u32>| DuplicatePair {
-            a: pair.a,
-            b: pair.b,
-            relation: pair.relation_name().into(),
-            share_of_a: pair.share_of_a,
-            share_of_b: pair.share_of_b,
-        };
-        let (pairs, day) = (pairs.iter().map(pair).collect(), today());
+        let (pairs, day) = (
+            pairs
+                .iter()
+                .map(|pair| DuplicatePair {
+                    a: pair.a,
+                    b: pair.b,
+                    relation: pair.relation_name().into(),
+                    share_of_a: pair.share_of_a,
+                    share_of_b: pair.share_of_b,
+                })
+                .collect(),
+            today(),
+        );
         let books = books
             .into_iter()
             .map(|record| BookRef::on(day, record))
@@ -365,11 +370,10 @@ fn number(key: &[u8]) -> u32 {
 }
 
 fn read<T: DeserializeOwned>(value: &[u8]) -> Result<T, CatalogueError> {
-    let unreadable = |e: serde_json::Error| CatalogueError::BadSetting {
+    serde_json::from_slice(value).map_err(|e| CatalogueError::BadSetting {
         kind: Table::Duplicates.as_str(),
         name: format!("a row: {e}"),
-    };
-    serde_json::from_slice(value).map_err(unreadable)
+    })
 }
 
 #[cfg(test)]

@@ -166,8 +166,7 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         kept: &[StoredJob],
         task: &Task,
     ) -> Result<Option<StoredJob>, CatalogueError> {
-        let is_of_kind = |job: &&StoredJob| job.job.task.kind() == task.kind();
-        for job in kept.iter().filter(is_of_kind) {
+        for job in kept.iter().filter(|job| job.job.task.kind() == task.kind()) {
             match self.0.jobs.get(job.job.id) {
                 Some(begun) if begun.is_running() => return Err(begun.runs()),
                 None if job.is_running() && job.job.task == *task => return Ok(Some(job.clone())),
@@ -342,8 +341,11 @@ impl Jobs<Editor<'_>> {
             saved: Mutex::new(Instant::now()),
         };
         let job = lock(begun).clone();
-        let perform = || catch_unwind(AssertUnwindSafe(|| self.perform(&job, &progress)));
-        let ended = work.keep_during(|| {}, || {}, perform);
+        let ended = work.keep_during(
+            || {},
+            || {},
+            || catch_unwind(AssertUnwindSafe(|| self.perform(&job, &progress))),
+        );
         let mut job = lock(begun);
         let ended = match ended {
             Ok(Ok(result)) => job.clone().done(result),

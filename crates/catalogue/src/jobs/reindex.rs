@@ -46,8 +46,13 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
         drop_old: bool,
         allow_missing: bool,
     ) -> Result<(), CatalogueError> {
-        let differs = |known: &Recipe| known.name() == recipe.name() && known != recipe;
-        if self.0.recipes().all().iter().any(differs) {
+        if self
+            .0
+            .recipes()
+            .all()
+            .iter()
+            .any(|known| known.name() == recipe.name() && known != recipe)
+        {
             return Err(StoreError::RecipeDiffers(recipe.name().clone()).into());
         }
         let wrong = |sentence: &str| Err(CatalogueError::BadTask(sentence.to_owned()));

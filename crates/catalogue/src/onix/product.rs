@@ -161,23 +161,24 @@ fn of_sales(kind: &str) -> Rights {
 
 impl Sales {
     fn read(sales: &OnixElement) -> Option<Self> {
-        let words = |territory: &OnixElement, names: [&str; 2]| -> Vec<String> {
-            let texts = names.into_iter().filter_map(|name| territory.text(name));
-            texts
-                .flat_map(str::split_whitespace)
-                .map(str::to_owned)
-                .collect()
-        };
         let kind = sales.text("SalesRightsType")?.to_owned();
         let none = OnixElement::default();
         let territory = sales.first("Territory").unwrap_or(&none);
-        let included = words(territory, ["CountriesIncluded", "RegionsIncluded"]);
-        let excluded = words(territory, ["CountriesExcluded", "RegionsExcluded"]);
+        let included = words_of(territory, ["CountriesIncluded", "RegionsIncluded"]);
+        let excluded = words_of(territory, ["CountriesExcluded", "RegionsExcluded"]);
         Some(Self {
             kind,
             area: Area { included, excluded },
         })
     }
+}
+
+fn words_of(territory: &OnixElement, names: [&str; 2]) -> Vec<String> {
+    let texts = names.into_iter().filter_map(|name| territory.text(name));
+    texts
+        .flat_map(str::split_whitespace)
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The distinctive title (list 15: 01) of the product itself (list 149: 01).

@@ -26,7 +26,6 @@ pub(super) fn check(message: &BytesStart<'_>) -> Result<(), String> {
         None => value(message, "xmlns")?,
     };
     let release = value(message, "release")?;
-    let is_read = |release: &str| RELEASES.contains(&release);
     match (release, namespace) {
         (Some(release), _) if !is_read(&release) => {
             Err(refusal(&format!("its release is {:?}", shown(&release))))
@@ -37,6 +36,10 @@ pub(super) fn check(message: &BytesStart<'_>) -> Result<(), String> {
         (None, None) => Err(refusal("it says no release")),
         _ => Ok(()),
     }
+}
+
+fn is_read(release: &str) -> bool {
+    RELEASES.contains(&release)
 }
 
 fn refusal(what: &str) -> String {

@@ -53,10 +53,9 @@ impl FromStr for Territory {
                     .iter()
                     .find(|(written, _)| *written == upper)
                     .map(|(_, code)| *code);
-                let in_capitals = || COUNTRIES.split(' ').find(|country| *country == upper);
                 Err(BadTerritory {
                     word: word.chars().take(80).collect(),
-                    meant: meant.or_else(in_capitals),
+                    meant: meant.or_else(|| COUNTRIES.split(' ').find(|country| *country == upper)),
                 })
             }
         }
@@ -84,13 +83,6 @@ pub(super) enum Code<'a> {
 
 impl<'a> Code<'a> {
     pub(super) fn read(word: &'a str) -> Self {
-        let is_country = |word: &str| {
-            word.len() == 2
-                && COUNTRIES
-                    .split(' ')
-                    .chain(FORMER)
-                    .any(|known| known == word)
-        };
         match word.split_once('-') {
             _ if word == "WORLD" => Self::World,
             _ if word == "ROW" => Self::Rest,
@@ -101,6 +93,14 @@ impl<'a> Code<'a> {
             _ => Self::Unknown,
         }
     }
+}
+
+fn is_country(word: &str) -> bool {
+    word.len() == 2
+        && COUNTRIES
+            .split(' ')
+            .chain(FORMER)
+            .any(|known| known == word)
 }
 
 /// Whether it is the code of a subdivision in ISO 3166-2: one to three letters or digits.
@@ -144,16 +144,15 @@ impl Area {
         };
         // A part of the country, if the query is for the whole country.
         let is_part = |code: &Code<'_>| matches!(*code, Code::Region(_, of) if here == country && of == country);
-        let odd = |codes: &[Code<'_>]| codes.contains(&Code::Unknown);
         if excluded.iter().any(is_here) {
             Holds::No
         } else if included.contains(&Code::World) || included.iter().any(is_here) {
-            if odd(&excluded) {
+            if has_unknown(&excluded) {
                 Holds::Perhaps
             } else {
                 Holds::Yes
             }
-        } else if included.is_empty() || odd(&included) || included.iter().any(is_part) {
+        } else if included.is_empty() || has_unknown(&included) || included.iter().any(is_part) {
             Holds::Perhaps
         } else if included.contains(&Code::Rest) {
             Holds::AsRest
@@ -171,6 +170,10 @@ impl Area {
             .map(String::as_str);
         words.filter(|word| Code::read(word) == Code::Unknown)
     }
+}
+
+fn has_unknown(codes: &[Code<'_>]) -> bool {
+    codes.contains(&Code::Unknown)
 }
 
 #[cfg(test)]

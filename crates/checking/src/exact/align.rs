@@ -129,11 +129,9 @@ impl Pass<'_> {
             self.complete = false;
             return;
         }
-        let words =
-            |kept: &[usize], words: &[u32]| kept.iter().map(|at| words[*at]).collect::<Vec<u32>>();
         let (of_query, of_book) = (
-            words(&a, &self.query[query.clone()]),
-            words(&b, &self.book[book.clone()]),
+            chosen(&a, &self.query[query.clone()]),
+            chosen(&b, &self.book[book.clone()]),
         );
         for op in capture_diff_slices(how, &of_query, &of_book) {
             if let DiffOp::Equal {
@@ -162,6 +160,10 @@ impl Pass<'_> {
             _ => self.runs.push(WordRun { query, book, len }),
         }
     }
+}
+
+fn chosen(kept: &[usize], words: &[u32]) -> Vec<u32> {
+    kept.iter().map(|at| words[*at]).collect::<Vec<u32>>()
 }
 
 /// Where the words are that the other side has too. No other word can be in a run.

@@ -221,7 +221,6 @@ impl Comparing {
                     .map_or(stretch.end, |run| (first(run) + run.len).max(stretch.end))
         };
         let (query, book) = (reach(|run| run.query, query), reach(|run| run.book, book));
-        let is_near = |end: usize, start: usize| end <= start && start - end <= JOINED;
         match self.found.last_mut() {
             Some(last)
                 if is_near(last.query.end, query.start) && is_near(last.book.end, book.start) =>
@@ -278,12 +277,14 @@ impl Comparing {
         let (a, b) = (&self.words.query_keys_back, &self.words.book_keys_back);
         let a = &a[a.len() - query.end..a.len() - query.start];
         let runs = beyond(&mut self.aligner, a, &b[b.len() - book..]);
-        let forwards = |run: WordRun| WordRun {
-            query: query.end - run.query - run.len,
-            book: book - run.book - run.len,
-            ..run
-        };
-        runs.into_iter().rev().map(forwards).collect()
+        runs.into_iter()
+            .rev()
+            .map(|run| WordRun {
+                query: query.end - run.query - run.len,
+                book: book - run.book - run.len,
+                ..run
+            })
+            .collect()
     }
 
     /// The runs behind a span that belong to its passage.
@@ -301,6 +302,10 @@ impl Comparing {
             })
             .collect()
     }
+}
+
+fn is_near(end: usize, start: usize) -> bool {
+    end <= start && start - end <= JOINED
 }
 
 impl WordPassage {
@@ -374,10 +379,11 @@ impl PassagePieces<'_> {
             query: a.place(),
             book: b.place(),
         };
-        let goes_on = |last: &&mut Piece| {
-            last.likeness == likeness && last.query.end - last.query.start < PIECE
-        };
-        match self.done.last_mut().filter(goes_on) {
+        match self
+            .done
+            .last_mut()
+            .filter(|last| last.likeness == likeness && last.query.end - last.query.start < PIECE)
+        {
             Some(last) => (last.query.end, last.book.end) = (piece.query.end, piece.book.end),
             None => self.done.push(piece),
         }

@@ -51,8 +51,7 @@ impl Words {
         for (word, key) in numbers.read {
             read[key as usize] = word;
         }
-        let back = |keys: &[u32]| keys.iter().rev().copied().collect();
-        let (query_keys_back, book_keys_back) = (back(&query_keys), back(&book_keys));
+        let (query_keys_back, book_keys_back) = (reversed(&query_keys), reversed(&book_keys));
         Self {
             query,
             book,
@@ -80,6 +79,10 @@ impl Words {
                 .flat_map(|word| word.chars())
                 .eq(b.iter().flat_map(|word| word.chars()))
     }
+}
+
+fn reversed(keys: &[u32]) -> Vec<u32> {
+    keys.iter().rev().copied().collect()
 }
 
 /// The numbers of words.

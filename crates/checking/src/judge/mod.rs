@@ -406,11 +406,10 @@ impl Ranked {
     /// Up to `most` matches that others must not publish and that [`Ranked::shown`] leaves out with this limit.
     #[must_use]
     pub fn hidden(&self, limit: usize, most: usize) -> Vec<Judged> {
-        let forbids = |found: &&Judged| found.decides() && found.rights.forbids();
         self.matches
             .iter()
             .skip(limit)
-            .filter(forbids)
+            .filter(|found| found.decides() && found.rights.forbids())
             .take(most)
             .cloned()
             .collect()

@@ -110,8 +110,9 @@ fn about(document: &DocDocument, bytes: &[u8]) -> Description {
         return Description::default();
     };
     // The parser handles these itself.
-    let unknown = |page: &u16| !matches!(page, 866 | 874 | 1200 | 1250..=1258 | 10000);
-    let encoding = summary_code_page(bytes).filter(unknown).and_then(code_page);
+    let encoding = summary_code_page(bytes)
+        .filter(|page| is_unknown_page(*page))
+        .and_then(code_page);
     let value = |value: &Option<String>| {
         let value = value.as_deref()?;
         phrase(
@@ -125,6 +126,10 @@ fn about(document: &DocDocument, bytes: &[u8]) -> Description {
         authors: value(&summary.author).into_iter().collect(),
         ..Description::default()
     }
+}
+
+fn is_unknown_page(page: u16) -> bool {
+    !matches!(page, 866 | 874 | 1200 | 1250..=1258 | 10000)
 }
 
 /// A value whose bytes the parser interpreted as characters, because it does not know the code page.

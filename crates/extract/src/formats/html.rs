@@ -289,15 +289,16 @@ pub(super) const FORMAT: FormatSpec = FormatSpec {
 
 /// Whether it is a page, also by its name if it has no root.
 fn is_page(markup: &Markup<'_>) -> bool {
-    let is_named_so = |name: &str| {
-        let (_, extension) = name.rsplit_once('.').unwrap_or_default();
-        let extension = extension.to_ascii_lowercase();
-        FORMAT.extensions.contains(&extension.as_str())
-    };
-    let is_root = |name: &&str| markup.root.eq_ignore_ascii_case(name);
     markup.is_html
-        || ["html", "head", "body"].iter().any(is_root)
-        || !markup.is_xml && markup.file_name.is_some_and(is_named_so)
+        || ["html", "head", "body"]
+            .iter()
+            .any(|name| markup.root.eq_ignore_ascii_case(name))
+        || !markup.is_xml
+            && markup.file_name.is_some_and(|name| {
+                let (_, extension) = name.rsplit_once('.').unwrap_or_default();
+                let extension = extension.to_ascii_lowercase();
+                FORMAT.extensions.contains(&extension.as_str())
+            })
 }
 
 /// Reads a page.
@@ -653,15 +654,14 @@ impl XhtmlTree {
     }
 
     fn event(&mut self, event: &CallbackEvent<'_>) {
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         match event {
-            CallbackEvent::OpenStartTag { name } => self.name = text(name),
+            CallbackEvent::OpenStartTag { name } => self.name = lossy(name),
             CallbackEvent::AttributeName { name } => {
-                self.attributes.push((text(name), String::new()));
+                self.attributes.push((lossy(name), String::new()));
             }
             CallbackEvent::AttributeValue { value } => {
                 if let Some((_, last)) = self.attributes.last_mut() {
-                    *last = text(value);
+                    *last = lossy(value);
                 }
             }
             CallbackEvent::CloseStartTag { self_closing } => {
@@ -677,6 +677,10 @@ impl XhtmlTree {
             | CallbackEvent::Error(_) => {}
         }
     }
+}
+
+fn lossy(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
 }
 
 impl Visitor for XhtmlTree {

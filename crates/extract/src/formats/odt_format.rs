@@ -283,9 +283,8 @@ impl OdtFormat {
     }
 
     fn style(&self, family: &str, name: Option<String>) -> Option<&OdtStyle> {
-        let usual = || self.styles.get(&(family.to_owned(), String::new()));
         name.and_then(|name| self.styles.get(&(family.to_owned(), name)))
-            .or_else(usual)
+            .or_else(|| self.styles.get(&(family.to_owned(), String::new())))
     }
 
     fn styled(&mut self, look: &mut OdtLook, family: &str, name: Option<String>) {
@@ -390,8 +389,7 @@ fn is_hidden(tag: &BytesStart<'_>) -> bool {
         .chars()
         .filter(|c| !c.is_whitespace() && !matches!(c, '"' | '(' | ')'))
         .collect();
-    let number = |value: &str| value.parse::<f64>().ok();
-    let is_equal = |(a, b): (&str, &str)| Some(number(a)?.total_cmp(&number(b)?).is_eq());
+    let is_equal = |(a, b): (&str, &str)| Some(decimal(a)?.total_cmp(&decimal(b)?).is_eq());
     let holds = match formula.as_str() {
         "true" | "TRUE" => Some(true),
         "false" | "FALSE" => Some(false),
@@ -399,9 +397,13 @@ fn is_hidden(tag: &BytesStart<'_>) -> bool {
             .split_once("!=")
             .map(|sides| is_equal(sides).map(|equal| !equal))
             .or_else(|| formula.split_once("==").map(is_equal))
-            .unwrap_or_else(|| number(formula).map(|value| value != 0.0)),
+            .unwrap_or_else(|| decimal(formula).map(|value| value != 0.0)),
     };
     holds.unwrap_or(stated)
+}
+
+fn decimal(value: &str) -> Option<f64> {
+    value.parse::<f64>().ok()
 }
 
 fn is_hidden_section(tag: &BytesStart<'_>) -> bool {

@@ -87,11 +87,12 @@ pub(super) fn read(bytes: Bytes, given: Option<Encoding>) -> Result<Text, Extrac
             let mut bytes = bytes.map_or_else(|bytes| bytes, String::into_bytes);
             bytes.drain(..start);
             if given {
-                let undecodable = |offset| ExtractError::Undecodable {
-                    encoding,
-                    offset: start + offset,
-                };
-                encoding.decode(bytes).map_err(undecodable)?
+                encoding
+                    .decode(bytes)
+                    .map_err(|offset| ExtractError::Undecodable {
+                        encoding,
+                        offset: start + offset,
+                    })?
             } else {
                 encoding.decode_lossy(bytes)
             }

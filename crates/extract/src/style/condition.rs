@@ -29,17 +29,11 @@ pub(crate) fn applies(media: &str) -> bool {
 
 fn one_query(parser: &mut Parser<'_>) -> Truth {
     let start = parser.state();
-    let word = |parser: &mut Parser<'_>| {
-        parser
-            .try_parse(Parser::expect_ident_cloned)
-            .ok()
-            .map(|word| word.to_ascii_lowercase())
-    };
-    let first = word(parser);
+    let first = identifier(parser);
     let is = |name: &str| first.as_deref() == Some(name);
     let is_negated = is("not");
     let medium = if is_negated || is("only") {
-        word(parser)
+        identifier(parser)
     } else {
         first.clone()
     };
@@ -60,6 +54,13 @@ fn one_query(parser: &mut Parser<'_>) -> Truth {
     } else {
         holds
     }
+}
+
+fn identifier(parser: &mut Parser<'_>) -> Option<String> {
+    parser
+        .try_parse(Parser::expect_ident_cloned)
+        .ok()
+        .map(|word| word.to_ascii_lowercase())
 }
 
 /// Whether browsers support what a condition asks for.

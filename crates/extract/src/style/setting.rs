@@ -191,8 +191,12 @@ pub(super) fn flex_grow(value: CssValue<'_>) -> Option<Setting> {
 }
 
 pub(super) fn flex_flow(value: CssValue<'_>) -> Setting {
-    let is_column = |word: &Word| matches!(word, Word::Ident(name) if name.starts_with("column"));
-    Setting::Is(value.words.iter().any(is_column))
+    Setting::Is(
+        value
+            .words
+            .iter()
+            .any(|word| matches!(word, Word::Ident(name) if name.starts_with("column"))),
+    )
 }
 
 pub(super) const OVERFLOW: Syntax = Syntax::Switch(

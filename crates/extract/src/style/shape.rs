@@ -45,16 +45,19 @@ fn clips_all(word: &Word) -> Option<bool> {
         .iter()
         .filter_map(Length::of)
         .collect();
-    let is_none = |length: &Length| length.pixels(USUAL_SIZE) < 1.0;
     Some(match name.as_str() {
         "inset" => meets_itself(&lengths)?,
-        "circle" | "ellipse" => lengths.iter().any(is_none),
+        "circle" | "ellipse" => lengths.iter().any(is_nothing_of),
         "polygon" => is_flat(&lengths),
         "rect" => is_nothing(inner),
-        "xywh" => lengths.iter().skip(2).any(is_none),
+        "xywh" => lengths.iter().skip(2).any(is_nothing_of),
         "path" | "shape" | "url" => false,
         _ => return None,
     })
+}
+
+fn is_nothing_of(length: &Length) -> bool {
+    length.pixels(USUAL_SIZE) < 1.0
 }
 
 /// Whether opposite sides of an inset meet, whatever the size of the box, which is no larger than a page.

@@ -195,15 +195,14 @@ impl Suspicion {
                 .max(0.0)
                 .powi(i32::try_from(depth).unwrap_or(i32::MAX))
         };
-        let is_lost = |letters: &Colour| {
-            self.backgrounds
-                .iter()
-                .any(|background| letters.is_lost_on(*background))
-        };
         self.is_certain
             || self.smallest * times(self.shrinks) < super::SMALLEST_LETTERS
             || times(self.faintest) < super::FAINTEST
-            || self.letters.iter().any(is_lost)
+            || self.letters.iter().any(|letters| {
+                self.backgrounds
+                    .iter()
+                    .any(|background| letters.is_lost_on(*background))
+            })
     }
 }
 

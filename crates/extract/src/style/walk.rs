@@ -89,18 +89,6 @@ fn opened(
     sheets: &Sheets,
     budget: &Budget,
 ) -> Result<HashSet<String>, ExtractError> {
-    let opens = |node: &NodeRef<'_>| {
-        let is = |name: &str, kind: &str| {
-            node.attr(name)
-                .is_some_and(|value| value.split_ascii_whitespace().any(|word| word == kind))
-        };
-        if is("epub:type", "noteref") || is("role", "doc-noteref") {
-            return node
-                .attr("href")
-                .and_then(|href| Some(href.split_once('#')?.1.to_owned()));
-        }
-        node.attr("popovertarget").map(|id| id.to_string())
-    };
     let mut found = HashSet::new();
     if !document
         .root()
@@ -125,6 +113,19 @@ fn opened(
         },
     )?;
     Ok(found)
+}
+
+fn opens(node: &NodeRef<'_>) -> Option<String> {
+    let is = |name: &str, kind: &str| {
+        node.attr(name)
+            .is_some_and(|value| value.split_ascii_whitespace().any(|word| word == kind))
+    };
+    if is("epub:type", "noteref") || is("role", "doc-noteref") {
+        return node
+            .attr("href")
+            .and_then(|href| Some(href.split_once('#')?.1.to_owned()));
+    }
+    node.attr("popovertarget").map(|id| id.to_string())
 }
 
 fn walk(

@@ -150,7 +150,6 @@ impl WorkerPool {
         if size > limits.input {
             return Err(limits.met(Limit::Input).into());
         }
-        let busy = |why: String| ExtractError::Busy { why };
         let _turn = WorkerSlot::take(self)
             .ok_or_else(|| busy("too many other files are being read".to_owned()))?;
         let what = What::File {
@@ -194,6 +193,10 @@ impl WorkerPool {
                 why: format!("no process could be started to read it: {error}"),
             })
     }
+}
+
+fn busy(why: String) -> ExtractError {
+    ExtractError::Busy { why }
 }
 
 /// Workers that read one file after the other, all of the same origin: what a file does to its worker can affect only others

@@ -53,14 +53,15 @@ impl ClusterVerification<'_> {
 
     /// Looks whether books are listed.
     fn listed(&mut self, books: &[BookNo]) -> Result<(), StoreError> {
-        let lookup = |book: &BookNo| {
-            let (shard, number) = split(*book);
-            Command::new("ZSCORE", &self.shared.keys.shard(shard, "books"), number)
-        };
-        let found = self
-            .shared
-            .client
-            .read(&books.iter().map(lookup).collect::<Vec<_>>())?;
+        let found = self.shared.client.read(
+            &books
+                .iter()
+                .map(|book| {
+                    let (shard, number) = split(*book);
+                    Command::new("ZSCORE", &self.shared.keys.shard(shard, "books"), number)
+                })
+                .collect::<Vec<_>>(),
+        )?;
         let unlisted = books
             .iter()
             .zip(found)

@@ -397,16 +397,21 @@ impl<'a> ClusterVerification<'a> {
 
     /// The postings that a book needs. A gem list that cannot be read was reported.
     fn postings_of(&self, book: &ReadBook) -> Result<Posts, StoreError> {
-        let readable = |(number, bytes): &&(u16, Vec<u8>)| {
-            let recipe = self
-                .recipes
-                .numbered(*number)
-                .filter(|recipe| !recipe.leaving);
-            recipe.is_some_and(|recipe| gem_list::decode(bytes, recipe.gem_bytes()).is_some())
-        };
         let old = Old {
             record: book.record.clone(),
-            gems: book.gems.iter().filter(readable).cloned().collect(),
+            gems: book
+                .gems
+                .iter()
+                .filter(|(number, bytes)| {
+                    let recipe = self
+                        .recipes
+                        .numbered(*number)
+                        .filter(|recipe| !recipe.leaving);
+                    recipe
+                        .is_some_and(|recipe| gem_list::decode(bytes, recipe.gem_bytes()).is_some())
+                })
+                .cloned()
+                .collect(),
         };
         self.shared
             .changes()

@@ -262,8 +262,11 @@ impl<'a> Change<'a> {
             .as_ref()
             .unwrap_or(self.before.owners())
             .of(book);
-        let keys = |record: &Record| term_keys(library, book, &record.description);
-        let [had, has] = [before, after].map(|record| record.map(keys).unwrap_or_default());
+        let [had, has] = [before, after].map(|record| {
+            record
+                .map(|record| term_keys(library, book, &record.description))
+                .unwrap_or_default()
+        });
         let terms = self.store.family(Family::Terms);
         had.difference(&has)
             .for_each(|key| self.batch.delete_cf(terms, key));
@@ -411,10 +414,11 @@ impl<'a> Change<'a> {
         changed: Timestamp,
     ) -> Result<&mut LibrarySummary, StoreError> {
         if !self.libraries.contains_key(library) {
-            let empty = || LibrarySummary::empty(library, changed);
             self.libraries.insert(
                 library.clone(),
-                self.before.summary(library)?.unwrap_or_else(empty),
+                self.before
+                    .summary(library)?
+                    .unwrap_or_else(|| LibrarySummary::empty(library, changed)),
             );
         }
         let summary = self

@@ -242,17 +242,18 @@ fn count(
     let mut buckets = entries(snapshot, Family::Postings, &first);
     while let Some((_, value)) = buckets.item().filter(|(key, _)| key.starts_with(&first)) {
         let lists = Reader::new(value, schema::rest_bits(recipe));
-        let sum = |lists: Reader<'_>| {
-            lists.into_iter().try_fold(0, |sum, list| {
-                list.map(|(_, list)| sum + u64::from(list.books()))
+        postings += lists
+            .and_then(|lists| {
+                lists.into_iter().try_fold(0, |sum, list| {
+                    list.map(|(_, list)| sum + u64::from(list.books()))
+                })
             })
-        };
-        postings += lists.and_then(sum).map_err(|Unreadable| {
-            snapshot.damaged(format!(
-                "the postings of recipe {} cannot be read",
-                recipe.name()
-            ))
-        })?;
+            .map_err(|Unreadable| {
+                snapshot.damaged(format!(
+                    "the postings of recipe {} cannot be read",
+                    recipe.name()
+                ))
+            })?;
         buckets.next();
         if read.is_multiple_of(BUCKETS) {
             watch(0, 1)?;

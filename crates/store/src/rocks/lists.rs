@@ -129,8 +129,10 @@ impl<'a> PostingLists<'a> {
     ) -> Result<(), StoreError> {
         let (snapshot, recipe) = (self.snapshot, self.recipe);
         let unreadable = |Unreadable| snapshot.unreadable(recipe, Bucket::of(recipe, gems[0]));
-        let read = |value| Reader::new(value, schema::rest_bits(recipe));
-        let bucket = value.map(read).transpose().map_err(unreadable)?;
+        let bucket = value
+            .map(|value| Reader::new(value, schema::rest_bits(recipe)))
+            .transpose()
+            .map_err(unreadable)?;
         for gem in gems {
             let rest = schema::rest_of(recipe, *gem);
             let list = bucket

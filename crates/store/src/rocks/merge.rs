@@ -154,8 +154,11 @@ impl Merge<'_> {
         let before = snapshot.get(Family::Postings, &key)?;
         let damaged = |Unreadable| snapshot.unreadable(recipe, bucket);
         let rest_bits = schema::rest_bits(recipe);
-        let read = |value| Reader::new(value, rest_bits);
-        let lists = before.as_deref().map(read).transpose().map_err(damaged)?;
+        let lists = before
+            .as_deref()
+            .map(|value| Reader::new(value, rest_bits))
+            .transpose()
+            .map_err(damaged)?;
         let mut lists = lists.into_iter().flatten().peekable();
         let mut groups = delta.chunk_by(|a, b| a.0 == b.0).peekable();
         let mut writer = Writer::new(rest_bits);

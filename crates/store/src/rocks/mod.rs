@@ -62,7 +62,6 @@ mod vitals;
 mod write;
 
 use std::fs::File;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -434,11 +433,10 @@ impl RocksStore {
     /// can use the reserve once. Books are then refused until there is room to reserve space again.
     pub fn hold_reserve(&self) -> Result<(), StoreError> {
         let free = vitals::disk(self)?.free;
-        let failed = |e: io::Error| StoreError::Io {
+        self.reserve.hold(free).map_err(|e| StoreError::Io {
             path: error::show(&self.dir),
             detail: e.to_string(),
-        };
-        self.reserve.hold(free).map_err(failed)
+        })
     }
 
     /// Whether the store refuses changes that could be written again: its disk was full or unwritable and no longer

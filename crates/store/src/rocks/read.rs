@@ -68,12 +68,15 @@ impl<'a> RocksSnapshot<'a> {
     fn records<T: DeserializeOwned>(&self, books: &[BookNo]) -> Result<Vec<Option<T>>, StoreError> {
         let keys: Vec<_> = books.iter().map(|book| schema::book_key(*book)).collect();
         let values = self.get_many(Family::Books, &keys, books.is_sorted())?;
-        let read = |(value, book): (Option<DBPinnableSlice<'_>>, &BookNo)| {
-            value
-                .map(|value| self.json(&value, format_args!("the record of book {}", book.0)))
-                .transpose()
-        };
-        values.into_iter().zip(books).map(read).collect()
+        values
+            .into_iter()
+            .zip(books)
+            .map(|(value, book)| {
+                value
+                    .map(|value| self.json(&value, format_args!("the record of book {}", book.0)))
+                    .transpose()
+            })
+            .collect()
     }
 
     pub(super) fn gem_list(
@@ -204,14 +207,8 @@ impl<'a> RocksSnapshot<'a> {
     ) -> Result<Vec<(LibraryNo, u32)>, StoreError> {
         let value = self.get(Family::Lists, &schema::gem_key(recipe, gem))?;
         let parts = value.and_then(|value| decode_parts(&value));
-        let all = |parts: &Vec<(LibraryNo, u32)>| {
-            parts
-                .iter()
-                .map(|(_, count)| u64::from(*count))
-                .sum::<u64>()
-        };
         parts
-            .filter(|parts| all(parts) == u64::from(count))
+            .filter(|parts| counted(parts) == u64::from(count))
             .ok_or_else(|| self.unreadable_list(recipe, gem))
     }
 
@@ -373,6 +370,13 @@ impl<'a> RocksSnapshot<'a> {
     pub(super) fn damaged(&self, detail: impl Into<String>) -> StoreError {
         error::damaged(&self.store.dir, detail)
     }
+}
+
+fn counted(parts: &[(LibraryNo, u32)]) -> u64 {
+    parts
+        .iter()
+        .map(|(_, count)| u64::from(*count))
+        .sum::<u64>()
 }
 
 impl Snapshot for RocksSnapshot<'_> {

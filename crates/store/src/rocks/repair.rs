@@ -129,8 +129,10 @@ fn is_gem_list(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreEr
     let Some(recipe) = snapshot.known().numbered(number) else {
         return Ok(false);
     };
-    let named = |record: Record| record.gems.contains_key(recipe.name());
-    Ok(recipe.leaving || snapshot.record(book)?.is_some_and(named))
+    Ok(recipe.leaving
+        || snapshot
+            .record(book)?
+            .is_some_and(|record| record.gems.contains_key(recipe.name())))
 }
 
 fn is_text(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<bool, StoreError> {
@@ -297,12 +299,11 @@ impl Repair<'_> {
         recipe: &KnownRecipe,
     ) -> Result<(), StoreError> {
         let read = snapshot.gem_list(recipe, book).ok().flatten();
-        let recut = || -> Option<Vec<PlacedGem>> {
+        let Some(mut list) = read.clone().or_else(|| -> Option<Vec<PlacedGem>> {
             recipe
                 .recipe
                 .recut(&snapshot.fold(recipe.recipe.base(), book).ok().flatten()?)
-        };
-        let Some(mut list) = read.clone().or_else(recut) else {
+        }) else {
             record.gems.remove(recipe.name());
             self.say(format!(
                 "{} has lost its gems of recipe {}: add it again",

@@ -59,8 +59,8 @@ pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
 }
 
 pub(super) fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
-    let failed = |e: rustix::io::Errno| error::from_io(&store.dir, &e.into());
-    let system = rustix::fs::statvfs(&store.dir).map_err(failed)?;
+    let system =
+        rustix::fs::statvfs(&store.dir).map_err(|e| error::from_io(&store.dir, &e.into()))?;
     let read_only = system.f_flag.contains(StatVfsMountFlags::RDONLY)
         || rustix::fs::access(&store.dir, Access::WRITE_OK).is_err();
     let bytes = |blocks: u64| blocks.saturating_mul(system.f_frsize);

@@ -253,10 +253,6 @@ impl Path {
     /// The box that the path is, if its sides are parallel to the axes.
     fn as_box(&self) -> Option<Bounds> {
         let [line] = &self.lines[..] else { return None };
-        let is_straight = |side: &[Point]| {
-            let (across, up) = ((side[0].0 - side[1].0).abs(), (side[0].1 - side[1].1).abs());
-            across < 1e-6 || up < 1e-6
-        };
         let around = matches!(line.len(), 4 | 5)
             && line.windows(2).all(is_straight)
             && is_straight(&[line[3], line[0]])
@@ -284,6 +280,11 @@ impl Path {
             rule,
         })
     }
+}
+
+fn is_straight(side: &[Point]) -> bool {
+    let (across, up) = ((side[0].0 - side[1].0).abs(), (side[0].1 - side[1].1).abs());
+    across < 1e-6 || up < 1e-6
 }
 
 /// What is left of a page by the clips in force.

@@ -112,11 +112,11 @@ impl Space {
                 let names = part(1)
                     .as_array()
                     .map_or(std::slice::from_ref(part(1)), Vec::as_slice);
-                let is_none =
-                    |name: &Object| resolve(document, name).as_name().ok() == Some(b"None");
                 Self::Inks(Inks {
                     count: names.len(),
-                    are_none: names.iter().all(is_none),
+                    are_none: names
+                        .iter()
+                        .all(|name| resolve(document, name).as_name().ok() == Some(b"None")),
                     alternate: inner(2),
                     tint: Function::read(document, part(3), depth + 1).map(Rc::new),
                 })
@@ -317,10 +317,15 @@ impl SampledFunction {
         let start = place.checked_mul(outputs)?;
         let sample = self.samples.get(start..start.checked_add(outputs)?)?;
         let ranges = self.range.chunks_exact(2);
-        let scaled = |(&sample, range): (&u8, &[f32])| {
-            range[0] + f32::from(sample) / 255.0 * (range[1] - range[0])
-        };
-        Some(sample.iter().zip(ranges).map(scaled).collect())
+        Some(
+            sample
+                .iter()
+                .zip(ranges)
+                .map(|(&sample, range)| {
+                    range[0] + f32::from(sample) / 255.0 * (range[1] - range[0])
+                })
+                .collect(),
+        )
     }
 }
 

@@ -96,8 +96,11 @@ fn text(pages: &[String]) -> String {
     let by = LineBreaks::of(pages.iter().flat_map(|page| page.lines()));
     let mut text = String::new();
     for page in pages {
-        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
-        let lines: Vec<String> = page.trim_matches('\n').lines().map(words).collect();
+        let lines: Vec<String> = page
+            .trim_matches('\n')
+            .lines()
+            .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect();
         for (place, line) in lines.iter().enumerate() {
             by.add(&mut text, line, place > 0);
         }
@@ -157,14 +160,16 @@ fn about(document: &Document) -> Description {
             Object::Reference(id) => document.get_object(*id).ok()?.as_dict().ok(),
             info => info.as_dict().ok(),
         });
-    let value =
-        |info: &Dictionary, key: &[u8]| phrase(&decode_text_string(info.get(key).ok()?).ok()?);
     let Some(info) = info else {
         return Description::default();
     };
     Description {
-        title: value(info, b"Title"),
-        authors: value(info, b"Author").into_iter().collect(),
+        title: info_value(info, b"Title"),
+        authors: info_value(info, b"Author").into_iter().collect(),
         ..Description::default()
     }
+}
+
+fn info_value(info: &Dictionary, key: &[u8]) -> Option<String> {
+    phrase(&decode_text_string(info.get(key).ok()?).ok()?)
 }

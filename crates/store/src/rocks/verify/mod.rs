@@ -263,26 +263,11 @@ impl Verification<'_> {
                 ));
                 continue;
             };
-            let sums = |of: &LibrarySummary| {
-                let LibrarySummary {
-                    books,
-                    disabled,
-                    quarantined,
-                    bytes,
-                    kept_texts,
-                    kept_bytes,
-                    ..
-                } = of;
-                format!(
-                    "{books} books, {disabled} of them disabled and {quarantined} in quarantine, with {bytes} bytes, and \
-                     {kept_texts} texts of {kept_bytes} bytes"
-                )
-            };
-            if sums(&kept) != sums(&made) {
+            if sums_of(&kept) != sums_of(&made) {
                 self.fault(format!(
                     "library {library} holds {}, but its summary says {}",
-                    sums(&made),
-                    sums(&kept)
+                    sums_of(&made),
+                    sums_of(&kept)
                 ));
             }
             if kept.recipes != made.recipes {
@@ -296,6 +281,7 @@ impl Verification<'_> {
                 ));
             }
         }
+
         Ok(())
     }
 
@@ -484,4 +470,20 @@ impl Verification<'_> {
         }
         Ok(())
     }
+}
+
+fn sums_of(of: &LibrarySummary) -> String {
+    let LibrarySummary {
+        books,
+        disabled,
+        quarantined,
+        bytes,
+        kept_texts,
+        kept_bytes,
+        ..
+    } = of;
+    format!(
+        "{books} books, {disabled} of them disabled and {quarantined} in quarantine, with {bytes} bytes, and \
+             {kept_texts} texts of {kept_bytes} bytes"
+    )
 }
