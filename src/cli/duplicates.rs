@@ -221,36 +221,7 @@ impl DuplicatesArgs {
             &recipes,
             |(number, file)| {
                 bar.inc(1);
-                let path = file.path.display().to_string();
-                let modified = fs::metadata(&file.path).and_then(|of| of.modified()).ok();
-                let changed = modified
-                    .and_then(|at| Timestamp::try_from(at).ok())
-                    .unwrap_or_default();
-                let books = match self.input.text.reading.books(&file.path) {
-                    Ok(books) => books,
-                    Err(why) => return vec![(path, Err(Failure::Input(why)))],
-                };
-                let entry = |(member, book): (usize, Book)| {
-                    let name = book
-                        .name
-                        .as_ref()
-                        .map_or_else(|| path.clone(), |member| format!("{path}/{member}"));
-                    let id = format!("{number}.{member}");
-                    (
-                        name.clone(),
-                        self.entry(
-                            &id,
-                            KnownBooks {
-                                name,
-                                format: None,
-                                changed,
-                            },
-                            book,
-                            &read,
-                        ),
-                    )
-                };
-                books.into_iter().enumerate().map(entry).collect()
+                self.entries(number, &file.path, &read)
             },
             |name, added| {
                 if let Err(why) = added {
@@ -267,14 +238,45 @@ impl DuplicatesArgs {
                 .cloned()
                 .unwrap_or_else(|| KnownBooks::book(record))
         })?;
-        Ok((
-            found,
-            if unread.into_inner() {
-                Status::WrongInput
-            } else {
-                Status::Done
-            },
-        ))
+        let status = if unread.into_inner() {
+            Status::WrongInput
+        } else {
+            Status::Done
+        };
+        Ok((found, status))
+    }
+
+    /// The books of a file, each with its name.
+    fn entries(
+        &self,
+        number: usize,
+        path: &Path,
+        read: &ReadFiles,
+    ) -> Vec<(String, Result<NewEntry, Failure>)> {
+        let modified = fs::metadata(path).and_then(|of| of.modified()).ok();
+        let changed = modified
+            .and_then(|at| Timestamp::try_from(at).ok())
+            .unwrap_or_default();
+        let shown = path.display().to_string();
+        let books = match self.input.text.reading.books(path) {
+            Ok(books) => books,
+            Err(why) => return vec![(shown, Err(Failure::Input(why)))],
+        };
+        let mut entries = Vec::new();
+        for (member, book) in books.into_iter().enumerate() {
+            let name = match &book.name {
+                Some(member) => format!("{shown}/{member}"),
+                None => shown.clone(),
+            };
+            let known = KnownBooks {
+                name: name.clone(),
+                format: None,
+                changed,
+            };
+            let id = format!("{number}.{member}");
+            entries.push((name, self.entry(&id, known, book, read)));
+        }
+        entries
     }
 
     /// A book of a file, to be compared.

@@ -324,31 +324,14 @@ impl Server {
         } = self;
         let catalogue = Arc::clone(&state.catalogue);
         let (told, settled) = (state.clone(), state.clone());
-        let workers = available_parallelism()
-            .map_or(1, NonZero::get)
-            .max(LEAST_WORKERS);
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        let workers = cores.max(LEAST_WORKERS);
         // Work that streams and jobs spread over all cores is heavy work too. This fails if another part of this
         // program has already created the threads.
         let _ = rayon::ThreadPoolBuilder::new()
             .start_handler(|_| turns::give_way())
             .build_global();
-        resume_jobs(&catalogue);
-        start_webhooks(&catalogue);
-        catalogue.follow_others();
-        // What is fetched may be no larger than what is sent.
-        let limits = Limits {
-            input: state.limits.input.min(state.max_body as u64),
-            ..state.limits
-        };
-        let counting = state.clone();
-        let quotas = Arc::new(move |key: &str, books| {
-            counting.access.count_books(&counting.catalogue, key, books)
-        });
-        let bounds = KeyBounds {
-            quotas,
-            queue: sources_queue,
-        };
-        Schedule::start(&catalogue, limits, sources, turns::give_way, bounds);
+        begin_work(&state, sources, sources_queue);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
@@ -393,6 +376,28 @@ impl Server {
         flushed?;
         Ok(ServerEnd::Stopped)
     }
+}
+
+/// Begins what is done in the background.
+fn begin_work(state: &Data<ServerState>, sources: usize, sources_queue: u64) {
+    let catalogue = &state.catalogue;
+    resume_jobs(catalogue);
+    start_webhooks(catalogue);
+    catalogue.follow_others();
+    // What is fetched may be no larger than what is sent.
+    let limits = Limits {
+        input: state.limits.input.min(state.max_body as u64),
+        ..state.limits
+    };
+    let counting = state.clone();
+    let quotas = Arc::new(move |key: &str, books| {
+        counting.access.count_books(&counting.catalogue, key, books)
+    });
+    let bounds = KeyBounds {
+        quotas,
+        queue: sources_queue,
+    };
+    Schedule::start(catalogue, limits, sources, turns::give_way, bounds);
 }
 
 /// Completes when the process is told to stop.

@@ -539,22 +539,8 @@ impl Answering<'_> {
             Some(decisive) => self.error_of_verdict(decisive, &matches)?,
             None => None,
         };
-        for found in &hidden {
-            let (answered, query) = self.of_match(found);
-            let spans = query.aligned(found.number)?.spans;
-            covering.add(found, answered.has_places(&spans).then_some(&spans));
-        }
-        let commons: Vec<HashSet<Gem>> = self
-            .deciding()
-            .iter()
-            .map(|of| of.common(self.checking.deciding))
-            .collect();
-        let common: Vec<u32> = self
-            .in_recipes
-            .iter()
-            .zip(&commons)
-            .map(|(of, common)| of.count(|probe| common.contains(&probe.placed.gem)))
-            .collect();
+        self.cover(&hidden, &mut covering)?;
+        let (commons, common) = self.common_gems();
         let mut notes = self.notes(options.language, &common, uncompared);
         notes.extend(left_out);
         let counted = main
@@ -681,6 +667,46 @@ impl Answering<'_> {
 
     /// The matches as a report shows them, as far as they fit, and a note on what was left out. Adds their passages in the
     /// text to `covered`. `rivals`: the first matches that decide, which may dispute what is shown.
+    /// Counts what matches cover that are not shown.
+    fn cover(&self, hidden: &[Judged], covering: &mut Covering) -> Result<(), CatalogueError> {
+        for found in hidden {
+            let (answered, query) = self.of_match(found);
+            let spans = query.aligned(found.number)?.spans;
+            covering.add(found, answered.has_places(&spans).then_some(&spans));
+        }
+        Ok(())
+    }
+
+    /// The common gems in each recipe that decides, and how many gems of the query are among them.
+    fn common_gems(&self) -> (Vec<HashSet<Gem>>, Vec<u32>) {
+        let commons: Vec<HashSet<Gem>> = self
+            .deciding()
+            .iter()
+            .map(|of| of.common(self.checking.deciding))
+            .collect();
+        let counted = self.in_recipes.iter().zip(&commons);
+        let counted = counted
+            .map(|(of, common)| of.count(|probe| common.contains(&probe.placed.gem)))
+            .collect();
+        (commons, counted)
+    }
+
+    /// Adds the claims of rivals that are not shown.
+    fn add_claims(
+        &self,
+        rivals: &[Judged],
+        claims: &mut HashMap<BookNo, Claim>,
+    ) -> Result<(), CatalogueError> {
+        for rival in rivals {
+            if let Entry::Vacant(claim) = claims.entry(rival.number) {
+                let (answered, query) = self.of_match(rival);
+                let spans = query.aligned(rival.number)?.spans;
+                claim.insert(answered.claim(&rival.key.library, &spans));
+            }
+        }
+        Ok(())
+    }
+
     fn described(
         &self,
         ToShow { matches, decisive }: ToShow,
@@ -694,12 +720,9 @@ impl Answering<'_> {
         // The claims of books, and for each match that is shown, its book if only the gems of it are known.
         let (mut claims, mut by_gems): (HashMap<BookNo, Claim>, Vec<Option<BookNo>>) =
             Default::default();
-        // A record whose outline was read exists in the same snapshot.
-        for (found, record) in matches
-            .into_iter()
-            .zip(records)
-            .filter_map(|(found, record)| Some((found, record?)))
-        {
+        for (found, record) in matches.into_iter().zip(records) {
+            // A record whose outline was read exists in the same snapshot.
+            let Some(record) = record else { continue };
             let (answered, query) = self.of_match(&found);
             let (alignment, gems) = query.compared(found.number)?;
             let has_places = answered.has_places(&alignment.spans);
@@ -712,25 +735,17 @@ impl Answering<'_> {
             claims.insert(number, claim);
             let has_text = record.bytes > 0;
             let found = self.shown_match(found, record, alignment, gems.len(), options.detail);
-            if shown.add(
-                found,
-                decisive
-                    .as_ref()
-                    .is_some_and(|decisive| decisive.number == number),
-            ) {
+            let decides = decisive
+                .as_ref()
+                .is_some_and(|decisive| decisive.number == number);
+            if shown.add(found, decides) {
                 sketches.push(sketch);
                 joining += usize::from(informs.is_none());
                 by_gems.push((!has_text).then_some(number));
             }
         }
         if by_gems.iter().any(Option::is_some) {
-            for rival in rivals {
-                if let Entry::Vacant(claim) = claims.entry(rival.number) {
-                    let (answered, query) = self.of_match(rival);
-                    let spans = query.aligned(rival.number)?.spans;
-                    claim.insert(answered.claim(&rival.key.library, &spans));
-                }
-            }
+            self.add_claims(rivals, &mut claims)?;
         }
         let (mut matches, left_out) = shown.finish(options.language);
         for ((found, work), by_gems) in matches

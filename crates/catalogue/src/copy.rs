@@ -21,7 +21,7 @@ use super::{Catalogue, CatalogueError, VERIFICATION};
 use lapidary_common::count::count;
 use lapidary_store::{
     Action, Actor, AuditFrom, BookKey, Condition, Library, LibrarySummary, NewBook, Row, RowChange,
-    Snapshot, Store, StoreError, Table, Watch,
+    Sizes, Snapshot, Store, StoreError, Table, Watch,
 };
 
 /// Number of books read at a time.
@@ -299,41 +299,8 @@ impl Copying<&Catalogue> {
         let (mine, theirs) = (self.0.store.snapshot(), to.0.store.snapshot());
         let (total, mut equal, mut seen) = (books(&mine.libraries()?), 0, 0);
         let (mut stale, mut fresh): (Vec<BookKey>, Vec<Listed>) = (Vec::new(), Vec::new());
-        let mut carry =
-            |stale: &mut Vec<BookKey>, fresh: &mut Vec<Listed>| -> Result<(), CatalogueError> {
-                // Removed, and not replaced: a book that replaces a disabled one would be disabled.
-                let removed =
-                    to.0.store
-                        .remove(&Actor::Local, stale, &Condition::default())?;
-                let again = stale
-                    .iter()
-                    .filter(|key| fresh.iter().any(|(_, record)| record.key == **key))
-                    .count() as u64;
-                let mut books: Vec<NewBook> = Vec::new();
-                for some in of_little_text(std::mem::take(fresh)) {
-                    books.extend(
-                        self.0
-                            .books()
-                            .complete(&*mine, &some)?
-                            .into_iter()
-                            .flatten(),
-                    );
-                }
-                done.removed += (removed.len() as u64).saturating_sub(again);
-                done.copied += books.len() as u64;
-                if filling {
-                    to.0.store.fill(&Actor::Local, books)?;
-                } else {
-                    to.0.store.put(&Actor::Local, books)?;
-                }
-                stale.clear();
-                Ok(())
-            };
         for library in libraries(&*mine, &*theirs)? {
-            let of = |snapshot| records(snapshot, &library);
-            for pair in pairs(of(&*mine), of(&*theirs), |(_, record): &Listed| {
-                record.key.id.clone()
-            }) {
+            for pair in pairs_of_books(&*mine, &*theirs, &library) {
                 match pair? {
                     (Some((_, record)), Some((_, other))) if record == other => equal += 1,
                     (book, other) => {
@@ -343,13 +310,45 @@ impl Copying<&Catalogue> {
                 }
                 seen += 1;
                 if stale.len().max(fresh.len()) == BOOKS {
-                    carry(&mut stale, &mut fresh)?;
+                    let part = (std::mem::take(&mut stale), std::mem::take(&mut fresh));
+                    self.carry(to, &*mine, filling, part, done)?;
                     watch(seen, total.max(seen))?;
                 }
             }
         }
-        carry(&mut stale, &mut fresh)?;
+        self.carry(to, &*mine, filling, (stale, fresh), done)?;
         Ok(equal)
+    }
+
+    /// Removes stale books from the copy, and adds fresh ones of the catalogue.
+    fn carry(
+        &self,
+        to: &Self,
+        mine: &dyn Snapshot,
+        filling: bool,
+        (stale, fresh): (Vec<BookKey>, Vec<Listed>),
+        done: &mut Copied,
+    ) -> Result<(), CatalogueError> {
+        let store = &to.0.store;
+        // Removed, and not replaced: a book that replaces a disabled one would be disabled.
+        let removed = store.remove(&Actor::Local, &stale, &Condition::default())?;
+        let again = stale
+            .iter()
+            .filter(|key| fresh.iter().any(|(_, record)| record.key == **key))
+            .count() as u64;
+        let mut books: Vec<NewBook> = Vec::new();
+        for some in of_little_text(fresh) {
+            let complete = self.0.books().complete(mine, &some)?;
+            books.extend(complete.into_iter().flatten());
+        }
+        done.removed += (removed.len() as u64).saturating_sub(again);
+        done.copied += books.len() as u64;
+        if filling {
+            store.fill(&Actor::Local, books)?;
+        } else {
+            store.put(&Actor::Local, books)?;
+        }
+        Ok(())
     }
 
     /// Compares everything with `to`. Returns what differs, a sentence each.
@@ -373,56 +372,52 @@ impl Copying<&Catalogue> {
         }
         let (total, mut seen) = (books(&mine.libraries()?), 0);
         let (mut some, mut others): (Vec<Listed>, Vec<Listed>) = (Vec::new(), Vec::new());
-        let mut compare =
-            |some: &mut Vec<Listed>, others: &mut Vec<Listed>| -> Result<(), CatalogueError> {
-                let (some, others) = (std::mem::take(some), std::mem::take(others));
-                let (some, others) = rayon::join(
-                    || self.by_key(&*mine, some),
-                    || to.0.copying().by_key(&*theirs, others),
-                );
-                let (some, mut others) = (some?, others?);
-                for (key, book) in some {
-                    if let Some(what) = difference(book, others.remove(&key).flatten()) {
-                        found.add(format!("{key} {what}"));
-                    }
-                }
-                for key in others.keys() {
-                    found.add(format!("{key} is only in the copy"));
-                }
-                Ok(())
-            };
         for library in libraries(&*mine, &*theirs)? {
-            let of = |snapshot| records(snapshot, &library);
-            for pair in pairs(of(&*mine), of(&*theirs), |(_, record): &Listed| {
-                record.key.id.clone()
-            }) {
+            for pair in pairs_of_books(&*mine, &*theirs, &library) {
                 let (book, other) = pair?;
                 some.extend(book);
                 others.extend(other);
                 seen += 1;
                 if some.len().max(others.len()) == BOOKS {
-                    compare(&mut some, &mut others)?;
+                    let part = (std::mem::take(&mut some), std::mem::take(&mut others));
+                    self.compare_books(to, [&*mine, &*theirs], part, &mut found)?;
                     watch(seen, total.max(seen))?;
                 }
             }
         }
-        compare(&mut some, &mut others)?;
+        self.compare_books(to, [&*mine, &*theirs], (some, others), &mut found)?;
+        // The totals, if nothing changed since they were copied.
         if found.count == 0 {
-            // The totals, if nothing changed since they were copied.
-            let sizes = |snapshot: &dyn Snapshot| -> Result<Vec<_>, StoreError> {
-                mine.recipes()
-                    .iter()
-                    .map(|recipe| snapshot.sizes(recipe.name()))
-                    .collect()
-            };
             if summed(mine.libraries()?) != summed(theirs.libraries()?) {
                 found.add("the totals of the libraries differ".to_owned());
             }
-            if sizes(&*mine)? != sizes(&*theirs)? {
+            let recipes = mine.recipes();
+            if sizes(&*mine, &recipes)? != sizes(&*theirs, &recipes)? {
                 found.add("the numbers of gems differ".to_owned());
             }
         }
         Ok(found.named())
+    }
+
+    /// Compares some books of the catalogue with those of its copy.
+    fn compare_books(
+        &self,
+        to: &Self,
+        [mine, theirs]: [&dyn Snapshot; 2],
+        (some, others): (Vec<Listed>, Vec<Listed>),
+        found: &mut Differences,
+    ) -> Result<(), CatalogueError> {
+        let (some, others) = rayon::join(|| self.by_key(mine, some), || to.by_key(theirs, others));
+        let (some, mut others) = (some?, others?);
+        for (key, book) in some {
+            if let Some(what) = difference(book, others.remove(&key).flatten()) {
+                found.add(format!("{key} {what}"));
+            }
+        }
+        for key in others.keys() {
+            found.add(format!("{key} is only in the copy"));
+        }
+        Ok(())
     }
 
     /// Reads books whole, by their keys.
@@ -527,6 +522,24 @@ fn records<'a>(
 }
 
 /// All rows of a table, sorted by key. After an error, nothing follows.
+/// The books of a library in a catalogue, each with that in its copy.
+fn pairs_of_books<'a>(
+    mine: &'a dyn Snapshot,
+    theirs: &'a dyn Snapshot,
+    library: &'a Library,
+) -> impl Iterator<Item = Result<(Option<Listed>, Option<Listed>), StoreError>> + 'a {
+    let [mine, theirs] = [mine, theirs].map(|snapshot| records(snapshot, library));
+    pairs(mine, theirs, |(_, record)| record.key.id.clone())
+}
+
+/// The sizes of the books of each recipe.
+fn sizes(snapshot: &dyn Snapshot, recipes: &[Recipe]) -> Result<Vec<Sizes>, StoreError> {
+    recipes
+        .iter()
+        .map(|recipe| snapshot.sizes(recipe.name()))
+        .collect()
+}
+
 fn rows(store: &dyn Store, table: Table) -> impl Iterator<Item = Result<Row, StoreError>> {
     in_pages(move |last: Option<&Row>| {
         store.page(table, b"", last.map(|(key, _)| key.as_slice()), PAGE)

@@ -82,42 +82,46 @@ pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, Ca
     if catalogue.files().is_some() && known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
         findings.extend(of_backups(&jobs, &catalogue.backups, now));
     }
+    of_tenants(catalogue, &*snapshot, now, &mut findings)?;
+    findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
+    let vitals = catalogue.vitals()?;
+    findings.extend(vitals.iter().flat_map(|vitals| of_store(vitals, min_free)));
+    if let Some(cluster) = catalogue.cluster() {
+        let is_untouched = catalogue.copying().is_untouched()?;
+        findings.extend(super::nodes::of_cluster(&cluster, is_untouched));
+    }
+    if let Err(error) = catalogue.writable() {
+        findings.push(of_writes(&error));
+    }
+    Ok(findings)
+}
+
+/// What concerns keys and the libraries that they feed.
+fn of_tenants(
+    catalogue: &Catalogue,
+    snapshot: &dyn Snapshot,
+    now: Timestamp,
+    findings: &mut Vec<Finding>,
+) -> Result<(), CatalogueError> {
     let (keys, trust) = (catalogue.keys().list()?, catalogue.libraries().trust()?);
     findings.extend(keys.iter().filter_map(|key| of_key(key, &trust, now)));
     findings.extend(of_trust(&keys, &trust));
-    findings.extend(of_bans(&*snapshot, &keys, &trust)?);
-    findings.extend(
-        catalogue
-            .libraries()
-            .list()?
-            .iter()
-            .filter_map(of_quarantine),
-    );
+    findings.extend(of_bans(snapshot, &keys, &trust)?);
+    let listed = catalogue.libraries().list()?;
+    findings.extend(listed.iter().filter_map(of_quarantine));
     findings.extend(of_counts(&snapshot.libraries()?));
-    findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
-    findings.extend(
-        catalogue
-            .vitals()?
-            .iter()
-            .flat_map(|vitals| of_store(vitals, min_free)),
-    );
-    if let Some(cluster) = catalogue.cluster() {
-        findings.extend(super::nodes::of_cluster(
-            &cluster,
-            catalogue.copying().is_untouched()?,
-        ));
-    }
-    if let Err(error) = catalogue.writable() {
-        let what = format!("the catalogue cannot be changed: {error}");
-        let why = "books, keys and notes cannot be changed";
-        let fix = if error.code() == ErrorCode::DiskFull {
-            FREE_SPACE
-        } else {
-            MAKE_WRITABLE
-        };
-        findings.push(Finding::new(NotWritable, what, why, fix));
-    }
-    Ok(findings)
+    Ok(())
+}
+
+fn of_writes(error: &CatalogueError) -> Finding {
+    let what = format!("the catalogue cannot be changed: {error}");
+    let why = "books, keys and notes cannot be changed";
+    let fix = if error.code() == ErrorCode::DiskFull {
+        FREE_SPACE
+    } else {
+        MAKE_WRITABLE
+    };
+    Finding::new(NotWritable, what, why, fix)
 }
 const FREE_SPACE: &str = "free some space on the catalogue's disk";
 const MAKE_WRITABLE: &str = "make the folder of the catalogue writable: see its owner, its permissions and how its disk is mounted";

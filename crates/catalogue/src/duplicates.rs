@@ -360,28 +360,23 @@ impl DuplicateSearch<'_> {
             recipe: recipe.name(),
             is_new: false,
         };
-        let probes: Vec<Probe> = gems
-            .into_iter()
-            .map(|placed| Probe { placed, kept: true })
-            .collect();
+        let kept = gems.into_iter().map(|placed| Probe { placed, kept: true });
+        let probes: Vec<Probe> = kept.collect();
         let digests: Vec<String> = [Some(&record.digest), record.clean_digest.as_ref()]
             .into_iter()
             .flatten()
             .cloned()
             .collect();
         if let Some(first) = self.first_of_many(number, &digests)? {
-            let (a, b, identical, relation) = (number, first, true, Relation::SameText);
-            return Ok((
-                vec![Pair {
-                    a,
-                    b,
-                    identical,
-                    relation,
-                    share_of_a: 1.0,
-                    share_of_b: 1.0,
-                }],
-                false,
-            ));
+            let same = Pair {
+                a: number,
+                b: first,
+                identical: true,
+                relation: Relation::SameText,
+                share_of_a: 1.0,
+                share_of_b: 1.0,
+            };
+            return Ok((vec![same], false));
         }
         let is_left_out = |other: BookNo, _: &Outline| self.is_left(number, other);
         let question = Question {
@@ -397,27 +392,13 @@ impl DuplicateSearch<'_> {
             informs: &|_| None,
             informing: Limits::NONE.informing,
         };
-        let leave = |tally: &mut Tally| {
-            for library in &mut tally.libraries {
-                library
-                    .books
-                    .retain(|(other, _)| !self.is_left(number, *other));
-            }
-        };
-        leave(&mut tally);
+        self.leave_out(number, &mut tally);
         let has_many_more = tally.libraries.iter().any(|library| library.left_out > 0);
         let dropped = drop_all_but(self.wanted.most_compared, &mut tally);
         // Copies to the letter are paired in any case.
         let mut tally = with_identical(&reader, &question, tally)?;
-        leave(&mut tally);
-        let has = |number: &BookNo| {
-            tally.libraries.iter().any(|of| {
-                of.books
-                    .binary_search_by_key(number, |(number, _)| *number)
-                    .is_ok()
-            })
-        };
-        let has_many = has_many_more || dropped.iter().any(|number| !has(number));
+        self.leave_out(number, &mut tally);
+        let has_many = has_many_more || dropped.iter().any(|number| !has(&tally, *number));
         let looked_up: Vec<LookedUp<'_>> = tally
             .libraries
             .iter()
@@ -429,26 +410,30 @@ impl DuplicateSearch<'_> {
                 (Relation::SameText, 1.0, 1.0)
             } else {
                 let relation = looked_up[found.library].aligned(found.number)?.relation;
-                (
-                    relation,
-                    found.score.share_of_query,
-                    found.score.share_of_book,
-                )
+                let score = found.score;
+                (relation, score.share_of_query, score.share_of_book)
             };
-            if relation == Relation::Quotations {
-                continue;
+            if relation != Relation::Quotations {
+                pairs.push(Pair {
+                    a: number,
+                    b: found.number,
+                    identical: found.identical,
+                    relation,
+                    share_of_a,
+                    share_of_b,
+                });
             }
-            let (a, b, identical) = (number, found.number, found.identical);
-            pairs.push(Pair {
-                a,
-                b,
-                identical,
-                relation,
-                share_of_a,
-                share_of_b,
-            });
         }
         Ok((pairs, has_many))
+    }
+
+    /// Leaves the books out of a tally with which this one is not paired.
+    fn leave_out(&self, number: BookNo, tally: &mut Tally) {
+        for library in &mut tally.libraries {
+            library
+                .books
+                .retain(|(other, _)| !self.is_left(number, *other));
+        }
     }
 
     /// The first of very many earlier books with the same text that are not disabled.
@@ -551,4 +536,12 @@ impl Duplicates {
         books.sort_by_cached_key(|(_, record)| name(record));
         Self::of(books, self.pairs)
     }
+}
+/// Whether a book is in a tally.
+fn has(tally: &Tally, number: BookNo) -> bool {
+    tally.libraries.iter().any(|of| {
+        of.books
+            .binary_search_by_key(&number, |(number, _)| *number)
+            .is_ok()
+    })
 }

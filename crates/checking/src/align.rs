@@ -133,6 +133,34 @@ pub fn align(
     recipe: &Recipe,
     weight: impl Fn(Gem) -> Option<f64>,
 ) -> Alignment {
+    let runs = runs_of(query, book, recipe, weight);
+    let covered_of_query = covered(&runs, |run| run.query, query.len());
+    let covered_of_book = covered(&runs, |run| run.book, book.len());
+    let relation = match (covered_of_query >= COVERED, covered_of_book >= COVERED) {
+        (true, true) if covered_of_query < ALIKE * covered_of_book => Relation::ContainsBook,
+        (true, true) if covered_of_book < ALIKE * covered_of_query => Relation::PartOfBook,
+        (true, true) => Relation::SameText,
+        (true, false) => Relation::PartOfBook,
+        (false, true) => Relation::ContainsBook,
+        (false, false) if are_quotations(&runs, recipe) => Relation::Quotations,
+        (false, false) => Relation::Overlap,
+    };
+    Alignment {
+        relation,
+        spans: runs.iter().map(|run| run.span(query, book)).collect(),
+        evidence: firm_sum(&runs, |run| run.weight),
+        support: firm_sum(&runs, |run| f64::from(run.common)),
+        apart: runs.iter().map(|run| run.apart).sum(),
+    }
+}
+
+/// The runs of gems that both texts have, in the order in which they begin in the query.
+fn runs_of(
+    query: &[PlacedGem],
+    book: &[PlacedGem],
+    recipe: &Recipe,
+    weight: impl Fn(Gem) -> Option<f64>,
+) -> Vec<GemRun> {
     let reach = recipe.reach();
     let in_book: HashMap<Gem, usize> = book.iter().enumerate().map(|(at, g)| (g.gem, at)).collect();
     let mut runs: Vec<GemRun> = Vec::new();
@@ -167,40 +195,23 @@ pub fn align(
             }
         }
     }
-    let covered = |part: fn(&GemRun) -> (usize, usize), of: usize| {
-        let gems: usize = runs.iter().map(|run| part(run).1 - part(run).0 + 1).sum();
-        if of == 0 {
-            0.0
-        } else {
-            gems as f64 / of as f64
-        }
-    };
-    let of_query = covered(|r| r.query, query.len());
-    let of_book = covered(|r| r.book, book.len());
-    let relation = match (of_query >= COVERED, of_book >= COVERED) {
-        (true, true) if of_query < ALIKE * of_book => Relation::ContainsBook,
-        (true, true) if of_book < ALIKE * of_query => Relation::PartOfBook,
-        (true, true) => Relation::SameText,
-        (true, false) => Relation::PartOfBook,
-        (false, true) => Relation::ContainsBook,
-        (false, false) if are_quotations(&runs, recipe) => Relation::Quotations,
-        (false, false) => Relation::Overlap,
-    };
-    let spans = runs.iter().map(|run| run.span(query, book)).collect();
-    // Start from 0.0: the sum of nothing is -0.0.
-    let sum = |of: fn(&GemRun) -> f64| {
-        runs.iter()
-            .fold(0.0, |sum, run| sum + run.firmness() * of(run))
-    };
-    let (evidence, support) = (sum(|run| run.weight), sum(|run| f64::from(run.common)));
-    let apart = runs.iter().map(|run| run.apart).sum();
-    Alignment {
-        relation,
-        spans,
-        evidence,
-        support,
-        apart,
+    runs
+}
+
+/// The share of a text's gems that are in its part of a run.
+fn covered(runs: &[GemRun], part: fn(&GemRun) -> (usize, usize), of: usize) -> f64 {
+    if of == 0 {
+        return 0.0;
     }
+    let gems: usize = runs.iter().map(|run| part(run).1 - part(run).0 + 1).sum();
+    gems as f64 / of as f64
+}
+
+/// What the runs have together, each as far as it is firm.
+fn firm_sum(runs: &[GemRun], of: fn(&GemRun) -> f64) -> f64 {
+    // Start from 0.0: the sum of nothing is -0.0.
+    runs.iter()
+        .fold(0.0, |sum, run| sum + run.firmness() * of(run))
 }
 
 /// Whether at least half of the common gems are in passages as short as quotations.

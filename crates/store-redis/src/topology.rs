@@ -58,38 +58,26 @@ impl Topology {
             let [id, address, flags, primary, _, _, _, _, slots @ ..] = words.as_slice() else {
                 return None;
             };
-            let flags: Vec<&str> = flags.split(',').collect();
-            topology.has_replicas |= flags.contains(&"slave");
-            if ["fail", "noaddr", "handshake"]
-                .iter()
-                .any(|flag| flags.contains(flag))
-            {
+            let is = |flag: &&str| flags.split(',').any(|other| other == *flag);
+            let is_replica = is(&"slave");
+            topology.has_replicas |= is_replica;
+            if ["fail", "noaddr", "handshake"].iter().any(is) {
                 continue;
             }
-            let address = address.split(['@', ',']).next().unwrap_or_default();
-            let address = if address.starts_with(':') {
-                asked
-            } else {
-                address
+            let address = match address.split(['@', ',']).next().unwrap_or_default() {
+                address if address.starts_with(':') => asked,
+                address => address,
             };
             addresses.insert(*id, address.to_owned());
-            if flags.contains(&"slave") {
+            if is_replica {
                 primaries.push(*primary);
             }
             let node = u16::try_from(topology.nodes.len()).ok()?;
-            // What a slot is being moved to or from is in brackets.
-            for range in slots.iter().filter(|range| !range.starts_with('[')) {
-                let (first, last) = range.split_once('-').unwrap_or((range, range));
-                let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
-                topology.slots.get_mut(first..=last)?.fill(node);
-            }
-            let is_idle = slots.iter().all(|range| range.starts_with('['));
-            let list = if is_idle {
-                &mut idle
+            if topology.give(node, slots)? {
+                topology.nodes.push(address.to_owned());
             } else {
-                &mut topology.nodes
-            };
-            list.push(address.to_owned());
+                idle.push(address.to_owned());
+            }
         }
         topology.serving = topology.nodes.len();
         topology.nodes.append(&mut idle);
@@ -100,6 +88,19 @@ impl Topology {
             *topology.replicas.entry(address.clone()).or_default() += 1;
         }
         (!topology.nodes.is_empty()).then_some(topology)
+    }
+
+    /// Gives ranges of slots to a node. Returns whether there are any.
+    fn give(&mut self, node: u16, ranges: &[&str]) -> Option<bool> {
+        let mut has_any = false;
+        // What a slot is being moved to or from is in brackets.
+        for range in ranges.iter().filter(|range| !range.starts_with('[')) {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last) = (first.parse::<usize>().ok()?, last.parse::<usize>().ok()?);
+            self.slots.get_mut(first..=last)?.fill(node);
+            has_any = true;
+        }
+        Some(has_any)
     }
 
     /// The index of the node that serves a slot.

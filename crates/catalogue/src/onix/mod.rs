@@ -16,7 +16,7 @@ use std::io::{self, BufRead, Read};
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_xml_entity;
-use quick_xml::events::Event;
+use quick_xml::events::{BytesRef, BytesStart, Event};
 
 /// The maximum nesting depth; ONIX has ten levels.
 const DEEPEST: usize = 32;
@@ -83,6 +83,52 @@ impl<R: BufRead> Products<R> {
         }
     }
 
+    /// Opens an element, if it may be there.
+    fn open(
+        &mut self,
+        name: &str,
+        start: &BytesStart<'_>,
+        open: &mut Vec<OnixElement>,
+    ) -> Result<(), OnixError> {
+        match (self.inside, open.is_empty()) {
+            (None, _) if name == "ONIXMessage" => {
+                release::check(start).map_err(|what| self.wrong(what))?;
+                self.inside = Some(true);
+                Ok(())
+            }
+            (None, _) => Err(self.wrong(format!(
+                "<{name}> instead of <ONIXMessage>: not an ONIX feed"
+            ))),
+            (_, true) if name != "Product" && name != "Header" => {
+                Err(self.wrong(format!("<{name}> instead of <Product>")))
+            }
+            _ if open.len() == DEEPEST => Err(self.wrong("elements are nested too deeply")),
+            _ => {
+                open.push(OnixElement {
+                    name: name.to_owned(),
+                    ..OnixElement::default()
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// What a reference to a character or an entity stands for.
+    fn resolved(&self, reference: &BytesRef<'_>) -> Result<String, OnixError> {
+        let character = reference
+            .resolve_char_ref()
+            .map_err(|_| self.wrong("a character reference is invalid"))?;
+        if let Some(character) = character {
+            return Ok(character.to_string());
+        }
+        let name: &str = reference;
+        resolve_xml_entity(name).map(str::to_owned).ok_or_else(|| {
+            self.wrong(format!(
+                "the entity &{name}; is unknown; write the character itself"
+            ))
+        })
+    }
+
     fn next_product(&mut self) -> Result<Option<Product>, OnixError> {
         let mut open: Vec<OnixElement> = Vec::new();
         let (mut bytes, mut size) = (Vec::new(), 0);
@@ -94,27 +140,7 @@ impl<R: BufRead> Products<R> {
                 Event::Start(start) => {
                     let local = start.local_name();
                     let name = tags::reference(local.into_inner());
-                    match (self.inside, open.is_empty()) {
-                        (None, _) if name == "ONIXMessage" => {
-                            release::check(&start).map_err(|what| self.wrong(what))?;
-                            self.inside = Some(true);
-                        }
-                        (None, _) => {
-                            return Err(self.wrong(format!(
-                                "<{name}> instead of <ONIXMessage>: not an ONIX feed"
-                            )));
-                        }
-                        (_, true) if name != "Product" && name != "Header" => {
-                            return Err(self.wrong(format!("<{name}> instead of <Product>")));
-                        }
-                        _ if open.len() == DEEPEST => {
-                            return Err(self.wrong("elements are nested too deeply"));
-                        }
-                        _ => open.push(OnixElement {
-                            name: name.to_owned(),
-                            ..OnixElement::default()
-                        }),
-                    }
+                    self.open(name, &start, &mut open)?;
                 }
                 Event::End(_) => match open.pop() {
                     None => self.inside = Some(false),
@@ -131,19 +157,7 @@ impl<R: BufRead> Products<R> {
                 Event::Text(text) => size += add(&mut open, &text),
                 Event::CData(text) => size += add(&mut open, &text),
                 Event::GeneralRef(reference) => {
-                    let character = reference.resolve_char_ref();
-                    let character =
-                        character.map_err(|_| self.wrong("a character reference is invalid"))?;
-                    let name: &str = &reference;
-                    let resolved = match character {
-                        Some(character) => character.to_string(),
-                        None => resolve_xml_entity(name).map(str::to_owned).ok_or_else(|| {
-                            self.wrong(format!(
-                                "the entity &{name}; is unknown; write the character itself"
-                            ))
-                        })?,
-                    };
-                    size += add(&mut open, &resolved);
+                    size += add(&mut open, &self.resolved(&reference)?);
                 }
                 Event::Eof if self.inside == Some(false) && open.is_empty() => return Ok(None),
                 Event::Eof => return Err(self.wrong("the feed is truncated")),
