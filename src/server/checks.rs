@@ -101,8 +101,8 @@ async fn check(
             Query::Text { text, .. } => (language.name_text(), Some(text.len() as u64)),
             Query::Gems(_) => (language.name_gems(), None),
         };
-        let of_case = || options.record.as_ref().and_then(|case| case.name.clone());
-        let name = name.or_else(of_case).unwrap_or(kind);
+        let of_case = options.record.and_then(|case| case.name);
+        let name = name.or(of_case).unwrap_or(kind);
         let books = match query.as_text() {
             Some(text) if compares => {
                 let locator = Locator::new(text, &headings);

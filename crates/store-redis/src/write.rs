@@ -33,6 +33,24 @@ fn json(record: &Record) -> (Vec<u8>, Vec<u8>) {
     )
 }
 
+/// Completes the record of a book by its gems.
+fn complete(book: &mut NewBook, recipes: &Recipes) -> Result<(), StoreError> {
+    let NewBook {
+        record, gems, text, ..
+    } = book;
+    // The gems may have been computed before dropping the recipe started.
+    gems.retain(|name, _| recipes.named(name).map_or(true, |recipe| !recipe.leaving));
+    for (name, gems) in gems.iter_mut() {
+        make_distinct(recipes.named(name)?, &record.key, gems)?;
+    }
+    record.gems = gems
+        .iter()
+        .map(|(name, gems)| (name.clone(), gems.len() as u32))
+        .collect();
+    record.text_kept = text.is_some();
+    Ok(())
+}
+
 /// What a store writes: recipes and books.
 pub(super) struct Writing<'s>(pub(super) &'s Shared);
 
@@ -227,20 +245,8 @@ impl Writing<'_> {
     ) -> Result<(), StoreError> {
         let recipes = self.0.meta().recipes()?;
         let mut books = last_of_each_key(books);
-        for NewBook {
-            record, gems, text, ..
-        } in &mut books
-        {
-            // The gems may have been computed before dropping the recipe started.
-            gems.retain(|name, _| recipes.named(name).map_or(true, |recipe| !recipe.leaving));
-            for (name, gems) in gems.iter_mut() {
-                make_distinct(recipes.named(name)?, &record.key, gems)?;
-            }
-            record.gems = gems
-                .iter()
-                .map(|(name, gems)| (name.clone(), gems.len() as u32))
-                .collect();
-            record.text_kept = text.is_some();
+        for book in &mut books {
+            complete(book, &recipes)?;
         }
         let staying = || {
             recipes

@@ -17,7 +17,7 @@ use super::search::term_keys;
 use super::{RocksStore, audit, error};
 use crate::change::{audited, keep_amendments, make_distinct};
 use crate::gem_list;
-use crate::recipes::Recipes;
+use crate::recipes::{KnownRecipe, Recipes};
 use crate::{
     Action, Actor, BookKey, BookNo, Condition, LateGems, Library, LibrarySummary, NewBook, Record,
     Sizes, Snapshot, StoreError,
@@ -300,6 +300,34 @@ impl<'a> Change<'a> {
         Ok(number)
     }
 
+    /// Which keys of the delta come and go when the postings of some gems of a book become those of others.
+    fn changed_postings(
+        &self,
+        recipe: &KnownRecipe,
+        book: BookNo,
+        old: &[PlacedGem],
+        new: &[PlacedGem],
+    ) -> Result<Vec<(DeltaKey, bool)>, StoreError> {
+        let [old, new] = [old, new].map(|gems| recipe.posted(gems).collect::<HashSet<Gem>>());
+        let removed = old
+            .difference(&new)
+            .map(|gem| (gem, Sign::Removed, Sign::Added));
+        let added = new
+            .difference(&old)
+            .map(|gem| (gem, Sign::Added, Sign::Removed));
+        let mut changes = Vec::new();
+        for (gem, sign, opposite) in removed.chain(added) {
+            // If the delta has the opposite change, removing that restores what the main index says.
+            let undone = schema::delta_key(recipe, *gem, opposite, book);
+            if self.before.get(Family::Delta, undone.as_ref())?.is_some() {
+                changes.push((undone, false));
+            } else {
+                changes.push((schema::delta_key(recipe, *gem, sign, book), true));
+            }
+        }
+        Ok(changes)
+    }
+
     /// Changes a book's gems under a recipe, and the postings that differ. `before` is the book's record, or `None`
     /// for a new book.
     fn change_gems(
@@ -323,41 +351,15 @@ impl<'a> Change<'a> {
                 recipe.name()
             )));
         }
-        let set = |gems: Option<&[PlacedGem]>| -> HashSet<Gem> {
-            recipe.posted(gems.unwrap_or_default()).collect()
-        };
-        let postings = match &mut self.postings {
-            Some(postings) => postings,
-            none => none.insert(self.before.postings()?),
-        };
-        if before.is_some() {
-            let (old, now) = (set(old.as_deref()), set(new));
-            let removed = old
-                .difference(&now)
-                .map(|gem| (gem, Sign::Removed, Sign::Added));
-            let added = now
-                .difference(&old)
-                .map(|gem| (gem, Sign::Added, Sign::Removed));
-            for (gem, sign, opposite) in removed.chain(added) {
-                // If the delta has the opposite change, removing that restores what the main index says.
-                let undone = schema::delta_key(recipe, *gem, opposite, book);
-                if self.before.get(Family::Delta, undone.as_ref())?.is_some() {
-                    self.delta.push((undone, false));
-                    postings.delta = postings.delta.saturating_sub(1);
-                } else {
-                    self.delta
-                        .push((schema::delta_key(recipe, *gem, sign, book), true));
-                    postings.delta += 1;
-                }
-            }
+        let added = new.unwrap_or_default();
+        let changes = if before.is_some() {
+            self.changed_postings(recipe, book, old.as_deref().unwrap_or_default(), added)?
         } else {
             // A new book is in no list and has no changes in the delta.
-            for gem in recipe.posted(new.unwrap_or_default()) {
-                self.delta
-                    .push((schema::delta_key(recipe, gem, Sign::Added, book), true));
-                postings.delta += 1;
-            }
-        }
+            let added = recipe.posted(added);
+            let keys = added.map(|gem| schema::delta_key(recipe, gem, Sign::Added, book));
+            keys.map(|key| (key, true)).collect()
+        };
         let (gems, key) = (
             self.store.family(Family::Gems),
             schema::gems_key(recipe, book),
@@ -368,6 +370,18 @@ impl<'a> Change<'a> {
                 .put_cf(gems, key, gem_list::encode(new, recipe.gem_bytes())),
             None => self.batch.delete_cf(gems, key),
         }
+        let postings = match &mut self.postings {
+            Some(postings) => postings,
+            none => none.insert(self.before.postings()?),
+        };
+        for (_, is_new) in &changes {
+            postings.delta = if *is_new {
+                postings.delta + 1
+            } else {
+                postings.delta.saturating_sub(1)
+            };
+        }
+        self.delta.extend(changes);
         Ok(())
     }
 

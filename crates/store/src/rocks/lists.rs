@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use lapidary_gems::Gem;
 use rocksdb::{DBRawIterator, ReadOptions};
 
-use super::owners::LibraryNo;
+use super::owners::{LibraryNo, Owners};
 use super::parallel;
 use super::read::RocksSnapshot;
 use super::schema::{self, Bucket, Family, Sign};
@@ -40,6 +40,24 @@ struct Changes {
     removed: Vec<BookNo>,
     /// May be incomplete for a library in which the gem is common anyway.
     added: Vec<BookNo>,
+}
+
+impl Changes {
+    /// The books that are added to each library, and how many are removed from it.
+    fn by_library(
+        &self,
+        owners: &Owners,
+    ) -> (BTreeMap<LibraryNo, Vec<BookNo>>, BTreeMap<LibraryNo, usize>) {
+        let (mut added, mut removed) = (BTreeMap::<_, Vec<BookNo>>::new(), BTreeMap::new());
+        let mut walk = owners.walk();
+        for book in &self.added {
+            added.entry(walk.of(*book)).or_default().push(*book);
+        }
+        for book in &self.removed {
+            *removed.entry(walk.of(*book)).or_default() += 1;
+        }
+        (added, removed)
+    }
 }
 
 impl<'a> PostingLists<'a> {
@@ -229,15 +247,7 @@ impl<'a> PostingLists<'a> {
             }
             None => {}
         }
-        let mut added: BTreeMap<LibraryNo, Vec<BookNo>> = BTreeMap::new();
-        let mut walk = owners.walk();
-        for book in &changes.added {
-            added.entry(walk.of(*book)).or_default().push(*book);
-        }
-        let mut removed: BTreeMap<LibraryNo, usize> = BTreeMap::new();
-        for book in &changes.removed {
-            *removed.entry(walk.of(*book)).or_default() += 1;
-        }
+        let (mut added, removed) = changes.by_library(owners);
         for (library, added) in &added {
             *counts.entry(*library).or_default() += added.len();
         }

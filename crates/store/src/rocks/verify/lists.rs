@@ -45,31 +45,34 @@ impl Verification<'_> {
             self.pass(Family::Postings, |check, key, value| {
                 check.bucket(key, value, Self::posting)
             })?;
-            self.pass(Family::Delta, |check, key, _| {
-                // Unreadable keys were reported in the first pass.
-                let Ok((recipe, gem, sign, book)) = check.snapshot.read_delta(key) else {
-                    return Ok(());
-                };
-                let (changed, there) = match sign {
-                    Sign::Added => ("added to", "is already in it"),
-                    Sign::Removed => ("removed from", "is not in it"),
-                };
-                let main = check.snapshot.main_list(recipe, gem);
-                if let Some(main) = check.or_fault(main)?
-                    && main.contains(&book) == (sign == Sign::Added)
-                {
-                    let (book, gem, name) = (book.0, recipe.shown(gem), recipe.name());
-                    check.fault(format!(
-                        "book {book} is {changed} the list of gem {gem} ({name}), but {there}"
-                    ));
-                }
-                match sign {
-                    Sign::Added => check.posting((recipe.number, gem, book)),
-                    Sign::Removed => Ok(()),
-                }
-            })?;
+            self.pass(Family::Delta, |check, key, _| check.change_of_list(key))?;
         }
         Ok(())
+    }
+
+    /// Checks that a change is one of the list that there is.
+    fn change_of_list(&mut self, key: &[u8]) -> Result<(), StoreError> {
+        // Unreadable keys were reported in the first pass.
+        let Ok((recipe, gem, sign, book)) = self.snapshot.read_delta(key) else {
+            return Ok(());
+        };
+        let (changed, there) = match sign {
+            Sign::Added => ("added to", "is already in it"),
+            Sign::Removed => ("removed from", "is not in it"),
+        };
+        let main = self.snapshot.main_list(recipe, gem);
+        if let Some(main) = self.or_fault(main)?
+            && main.contains(&book) == (sign == Sign::Added)
+        {
+            let (book, gem, name) = (book.0, recipe.shown(gem), recipe.name());
+            self.fault(format!(
+                "book {book} is {changed} the list of gem {gem} ({name}), but {there}"
+            ));
+        }
+        match sign {
+            Sign::Added => self.posting((recipe.number, gem, book)),
+            Sign::Removed => Ok(()),
+        }
     }
 
     /// Calls `each` for every posting of a bucket.
