@@ -339,17 +339,8 @@ fn line(record: &Record) -> String {
     )
 }
 
-fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
-    let found = target.open()?.call::<ShowBook>(key.clone(), ());
-    let Some(record) = if_there(found)? else {
-        return Err(missing(key));
-    };
-    let mut out = out(json);
-    if json {
-        json_line(&mut out, &record)?;
-        return Ok(Status::Done);
-    }
-    writeln!(out, "{}", record.key)?;
+/// What is known of a book, each under its name.
+fn shown(record: &Record) -> [(&'static str, Option<String>); 17] {
     let Standing {
         disabled_since,
         note,
@@ -364,7 +355,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         identifiers,
         published,
     } = &record.description;
-    let rows = [
+    [
         ("title", title.clone()),
         ("authors", (!authors.is_empty()).then(|| authors.join("; "))),
         ("language", language.clone()),
@@ -400,12 +391,24 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         ("clean digest", record.clean_digest.clone()),
         ("changed", Some(record.changed.to_string())),
         ("fetched", record.fetched.map(|fetched| fetched.to_string())),
-    ];
-    for (name, value) in rows
-        .iter()
-        .filter_map(|(name, value)| Some((name, value.as_ref()?)))
-    {
-        writeln!(out, "  {name:<9} {}", clean(value))?;
+    ]
+}
+
+fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
+    let found = target.open()?.call::<ShowBook>(key.clone(), ());
+    let Some(record) = if_there(found)? else {
+        return Err(missing(key));
+    };
+    let mut out = out(json);
+    if json {
+        json_line(&mut out, &record)?;
+        return Ok(Status::Done);
+    }
+    writeln!(out, "{}", record.key)?;
+    for (name, value) in shown(&record) {
+        if let Some(value) = value {
+            writeln!(out, "  {name:<9} {}", clean(&value))?;
+        }
     }
     for (recipe, gems) in &record.gems {
         writeln!(out, "  {:<9} {gems} of recipe {recipe}", "gems")?;

@@ -183,6 +183,11 @@ impl Choose {
                  longer chunks"
             )));
         };
+        self.print(&set, chunks)
+    }
+
+    fn print(&self, set: &Boundaries, chunks: Vec<Chunks>) -> Result<Status, Failure> {
+        let (wanted, shortest) = (f64::from(self.target_chars), self.shortest);
         let mut out = out(false);
         writeln!(
             out,
@@ -242,7 +247,7 @@ impl Choose {
 }
 
 /// What is counted of the texts of a language.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 struct Counted {
     chunks: u64,
     /// Of the chunks, and of the folds.
@@ -254,6 +259,36 @@ struct Counted {
     written: u64,
 }
 
+impl Counted {
+    /// The counts of a text and its fold.
+    fn of(recipe: &Recipe, set: &Boundaries, fold: &str, text: &str) -> Self {
+        let (chunks, digits) = set.chunks(fold);
+        let gems = recipe.gems(text);
+        let written = gems
+            .iter()
+            .map(|placed| recipe.write(placed.gem).to_string().len() as u64 + 1)
+            .sum();
+        Self {
+            chunks,
+            digits: (digits, fold.len() as u64),
+            characters: text.chars().count() as u64,
+            bytes: text.len() as u64,
+            gems: gems.len() as u64,
+            written,
+        }
+    }
+
+    fn add(&mut self, more: Self) {
+        self.chunks += more.chunks;
+        self.digits.0 += more.digits.0;
+        self.digits.1 += more.digits.1;
+        self.characters += more.characters;
+        self.bytes += more.bytes;
+        self.gems += more.gems;
+        self.written += more.written;
+    }
+}
+
 impl Lengths {
     fn run(self) -> Result<Status, Failure> {
         let recipe = self.boundaries.apply(self.texts.recipe.clone())?;
@@ -263,36 +298,8 @@ impl Lengths {
                 recipe.name()
             )));
         };
-        let count = |fold: &str, text: &str| {
-            let (chunks, digits) = set.chunks(fold);
-            let gems = recipe.gems(text);
-            let written = gems
-                .iter()
-                .map(|placed| recipe.write(placed.gem).to_string().len() as u64 + 1)
-                .sum();
-            let (characters, bytes) = (text.chars().count() as u64, text.len() as u64);
-            Counted {
-                chunks,
-                digits: (digits, fold.len() as u64),
-                characters,
-                bytes,
-                gems: gems.len() as u64,
-                written,
-            }
-        };
-        let found = self
-            .texts
-            .by_language(count, |sum: &mut Counted, more: Counted| {
-                let digits = (sum.digits.0 + more.digits.0, sum.digits.1 + more.digits.1);
-                *sum = Counted {
-                    chunks: sum.chunks + more.chunks,
-                    digits,
-                    characters: sum.characters + more.characters,
-                    bytes: sum.bytes + more.bytes,
-                    gems: sum.gems + more.gems,
-                    written: sum.written + more.written,
-                };
-            })?;
+        let count = |fold: &str, text: &str| Counted::of(&recipe, set, fold, text);
+        let found = self.texts.by_language(count, Counted::add)?;
         let mut out = out(false);
         writeln!(
             out,

@@ -292,6 +292,32 @@ async fn add_form(visitor: Visitor, to: Query<Where>) -> HttpResponse {
     )
 }
 
+/// What became of each book of an answer to a feed.
+fn feed_rows(language: Language, library: &str, answer: &[u8]) -> Markup {
+    let lines = answer.split(|byte| *byte == b'\n');
+    let lines: Vec<FeedAnswer> = lines
+        .filter_map(|line| serde_json::from_slice(line).ok())
+        .collect();
+    html! {
+        @for line in &lines {
+            tr class=(if line.problem.is_some() { "failed" } else { "" }) {
+                td { (clean(line.file.as_deref().unwrap_or_default())) }
+                td {
+                    @match (&line.id, &line.problem) {
+                        (Some(id), None) => a href=(path("/console/books", [library, id])) { (clean(id)) },
+                        (id, _) => (clean(id.as_deref().unwrap_or_default())),
+                    }
+                }
+                td { (outcome(language, &line.outcome)) }
+                td {
+                    @if let Some(gems) = line.gems { (language.gems(gems.into())) }
+                    @if let Some(problem) = &line.problem { (problem_told(language, problem)) }
+                }
+            }
+        }
+    }
+}
+
 async fn add(
     visitor: Visitor,
     request: HttpRequest,
@@ -309,31 +335,7 @@ async fn add(
     let asked = with(&path("/v1/libraries", [library, "books"]), &options);
     let call = ApiCall::new(Method::POST, &asked).passing(&request, payload.into_inner());
     let answer = visitor.perform(call).await?;
-    let lines = answer
-        .body
-        .split(|byte| *byte == b'\n')
-        .filter(|line| !line.is_empty());
-    let lines: Vec<FeedAnswer> = lines
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect();
-    let rows = html! {
-        @for line in &lines {
-            tr class=(if line.problem.is_some() { "failed" } else { "" }) {
-                td { (clean(line.file.as_deref().unwrap_or_default())) }
-                td {
-                    @match (&line.id, &line.problem) {
-                        (Some(id), None) => a href=(path("/console/books", [library, id])) { (clean(id)) },
-                        (id, _) => (clean(id.as_deref().unwrap_or_default())),
-                    }
-                }
-                td { (outcome(language, &line.outcome)) }
-                td {
-                    @if let Some(gems) = line.gems { (language.gems(gems.into())) }
-                    @if let Some(problem) = &line.problem { (problem_told(language, problem)) }
-                }
-            }
-        }
-    };
+    let rows = feed_rows(language, library, &answer.body);
     let heads = [
         language.head_file(),
         language.c_book(),

@@ -320,18 +320,10 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             Some((first, end)) => (Some(first_id(first)), Some(first_id(end))),
             None => (None, None),
         };
-        let cursor = cursor
-            .map(|cursor| {
-                cursor
-                    .parse::<Uuid>()
-                    .map_err(|_| CatalogueError::BadCursor)
-            })
-            .transpose()?;
-        let after = cursor.max(
-            first
-                .and_then(|first| first.as_u128().checked_sub(1))
-                .map(Uuid::from_u128),
-        );
+        let cursor = cursor.map(str::parse::<Uuid>).transpose();
+        let cursor = cursor.map_err(|_| CatalogueError::BadCursor)?;
+        let before_first = first.and_then(|first| first.as_u128().checked_sub(1));
+        let after = cursor.max(before_first.map(Uuid::from_u128));
         let after = after.map(|after| key(&prefix, after));
         let rows = self
             .0
@@ -354,16 +346,7 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
                 break;
             }
             last = Some(id);
-            let Some(kept) = self.entry(id)? else {
-                continue;
-            };
-            let is_of_book = match of_book {
-                Some(book) => self.is_of_book(book, id)?,
-                None => true,
-            };
-            if is_of_book && is_made_by(&kept, by) {
-                decisions.push(kept.shown(id, None));
-            }
+            decisions.extend(self.decision_of(id, of_book, by)?);
         }
         let next_cursor = last
             .filter(|_| is_full || read == MOST_READ)
@@ -372,6 +355,23 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             decisions,
             next_cursor,
         })
+    }
+
+    /// The decision of this id, if it is about this book and made by this actor.
+    fn decision_of(
+        &self,
+        id: Uuid,
+        book: Option<&BookKey>,
+        by: Option<&Actor>,
+    ) -> Result<Option<Decision>, CatalogueError> {
+        let Some(stored) = self.entry(id)? else {
+            return Ok(None);
+        };
+        let is_of_book = match book {
+            Some(book) => self.is_of_book(book, id)?,
+            None => true,
+        };
+        Ok((is_of_book && is_made_by(&stored, by)).then(|| stored.shown(id, None)))
     }
 
     /// Passes on all entries, oldest first.

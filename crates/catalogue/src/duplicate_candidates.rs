@@ -102,18 +102,7 @@ impl DuplicateSearch<'_> {
             }
         });
         let suspects: Vec<(&Book, u64)> = suspects.collect::<Result<_, _>>()?;
-        let (mut groups, mut size): (Vec<Vec<&Book>>, u64) = (Vec::new(), 0);
-        for (book, read) in suspects {
-            size = size.saturating_add(read);
-            match groups.last_mut() {
-                Some(group) if size <= MOST_COMPARED => group.push(book),
-                _ => {
-                    groups.push(vec![book]);
-                    size = read;
-                }
-            }
-        }
-        Ok(groups)
+        Ok(grouped(suspects))
     }
 
     fn gems_of(&self, (_, record): &Book) -> usize {
@@ -242,6 +231,22 @@ impl DuplicateSearch<'_> {
         }
         Ok(())
     }
+}
+
+/// Books in groups that are compared at a time, by how much is read of each.
+fn grouped(suspects: Vec<(&Book, u64)>) -> Vec<Vec<&Book>> {
+    let (mut groups, mut size): (Vec<Vec<&Book>>, u64) = (Vec::new(), 0);
+    for (book, read) in suspects {
+        size = size.saturating_add(read);
+        match groups.last_mut() {
+            Some(group) if size <= MOST_COMPARED => group.push(book),
+            _ => {
+                groups.push(vec![book]);
+                size = read;
+            }
+        }
+    }
+    groups
 }
 
 /// How many gems pairs of books have in common, or more: some pairs share a counter.
