@@ -8,7 +8,7 @@
 //!
 //! ```
 //! use lapidary_gems::Recipe;
-//! use lapidary_lab::{ATTACKS, BookFile, EvaluationPlan, Shelf, evaluate};
+//! use lapidary_lab::{ATTACKS, ShelfFile, EvaluationPlan, Shelf, evaluate};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let mut files = Vec::new();
@@ -16,7 +16,7 @@
 //! #     let text: String = (0..2_000_u64).map(|i| format!("{name}{:x} ", i * 2_654_435_761 % 999_983)).collect();
 //! #     let path = folder.path().join(name);
 //! #     std::fs::write(&path, text)?;
-//! #     files.push(BookFile { name: name.to_owned(), path });
+//! #     files.push(ShelfFile { name: name.to_owned(), path });
 //! # }
 //! let plan = EvaluationPlan {
 //!     shelf: Shelf::new(files),
