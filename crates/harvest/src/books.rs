@@ -55,16 +55,22 @@ pub(super) fn digest(entry: &Entry, bytes: &[u8]) -> String {
         .to_string()
 }
 
-impl Harvest<'_> {
+/// Adding, changing and losing the books of a source.
+pub(super) struct BookChanges<'h, 'c>(pub(super) &'h mut Harvest<'c>);
+
+impl BookChanges<'_, '_> {
     /// Reads files on all processors and adds their books together.
     pub(super) fn add(
         &mut self,
         books: Vec<FetchedBook>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
-        let (limits, readers, mut books) =
-            (self.limits, &*Arc::clone(&self.readers), books.into_iter());
-        let main = self.source.text.clone();
+        let (limits, readers, mut books) = (
+            self.0.limits,
+            &*Arc::clone(&self.0.readers),
+            books.into_iter(),
+        );
+        let main = self.0.source.text.clone();
         let _alone = READING.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             let (mut read, mut text) = (Vec::new(), 0);
@@ -111,36 +117,39 @@ impl Harvest<'_> {
         for (book, read) in read {
             match read {
                 Ok(parts) if self.is_twin(&book, &parts, &mut texts, rows)? => {
-                    self.tally().unchanged += 1;
-                    rows.push(self.frontier.put_known(&KnownAddress {
+                    self.0.tally().unchanged += 1;
+                    rows.push(self.0.frontier.put_known(&KnownAddress {
                         state: Seen::Page,
                         ..book.known
                     }));
                 }
                 Ok(parts) if parts.len() > MOST_BOOKS => {
                     let why = format!("it has {} books, more than {MOST_BOOKS}", parts.len());
-                    self.refuse_entry(&book.queued, book.known, Reason::TooLarge, why, rows);
+                    self.0
+                        .refuse_entry(&book.queued, book.known, Reason::TooLarge, why, rows);
                 }
                 Ok(parts) => {
                     let ids = self.entries_of(&book.queued.entry, parts, &mut entries)?;
                     files.push((book, ids));
                 }
                 Err(error @ ExtractError::Busy { .. }) => {
-                    self.try_again(book.queued, book.known, &error.to_string(), None, rows);
+                    self.0
+                        .try_again(book.queued, book.known, &error.to_string(), None, rows);
                 }
                 Err(error) => {
                     let why = error.to_string();
-                    self.refuse_entry(&book.queued, book.known, Reason::BadBook, why, rows);
+                    self.0
+                        .refuse_entry(&book.queued, book.known, Reason::BadBook, why, rows);
                 }
             }
         }
-        let editor = self.source.editor_of_definer(self.editor);
+        let editor = self.0.source.editor_of_definer(self.0.editor);
         let mut added = editor.books().add_some(entries).into_iter();
         for (book, ids) in files {
             let (kept, refused) = self.kept_and_refused(ids, &mut added)?;
             self.settle(book, kept, refused, rows)?;
-            let tally = *self.tally();
-            (self.watch)(&Watched {
+            let tally = *self.0.tally();
+            (self.0.watch)(&Watched {
                 tally,
                 refused: None,
             });
@@ -186,9 +195,9 @@ impl Harvest<'_> {
                 Ok(None) => {}
                 Ok(Some((id, Ok(added)))) => {
                     if added.outcome == Outcome::Unchanged {
-                        self.tally().unchanged += 1;
+                        self.0.tally().unchanged += 1;
                     } else {
-                        self.tally().added += 1;
+                        self.0.tally().added += 1;
                     }
                     kept.push(id.into());
                 }
@@ -216,22 +225,22 @@ impl Harvest<'_> {
         let [lapidary_extract::Book { read: Ok(read), .. }] = parts else {
             return Ok(false);
         };
-        if self.source.kind != Kind::Site || book.known.id.is_some() {
+        if self.0.source.kind != Kind::Site || book.known.id.is_some() {
             return Ok(false);
         }
         let digest = blake3::hash(read.text.as_bytes()).to_hex().to_string();
         let address = &book.queued.entry.address;
         let known = match texts.get(&digest) {
             Some(of) => Some(of.clone()),
-            None => self.frontier.with_text(&digest)?,
+            None => self.0.frontier.with_text(&digest)?,
         };
         if known.is_some_and(|of| of != *address) {
             if is_guess(&book.queued.entry) {
-                self.tried(false);
+                self.0.tried(false);
             }
             return Ok(true);
         }
-        rows.push(self.frontier.put_text(&digest, address));
+        rows.push(self.0.frontier.put_text(&digest, address));
         texts.insert(digest, address.clone());
         Ok(false)
     }
@@ -255,34 +264,34 @@ impl Harvest<'_> {
                 .into_iter()
                 .next()
                 .unwrap_or((Reason::BadBook, "it has no book".to_owned()));
-            self.refuse_entry(&queued, known, reason, why, rows);
+            self.0.refuse_entry(&queued, known, reason, why, rows);
             return Ok(());
         }
         for id in known
             .ids()
             .filter(|id| !kept.iter().any(|kept| kept == *id))
         {
-            self.tally().gone += 1;
+            self.0.tally().gone += 1;
             self.disable(id, true)?;
         }
         if is_guess(&queued.entry) {
-            self.tried(true);
+            self.0.tried(true);
         }
-        self.state.new += u64::from(known.id.is_none());
+        self.0.state.new += u64::from(known.id.is_none());
         let is_archive = kept.len() + refused.len() > 1;
         let Validators { etag, modified } = found.validators;
         known.id = Some(kept.remove(0));
         known.more = kept;
-        known.added_as = Some((self.source.library.clone(), self.source.rights));
-        known.validity.clone_from(&self.source.validity);
-        known.text.clone_from(&self.source.text);
+        known.added_as = Some((self.0.source.library.clone(), self.0.source.rights));
+        known.validity.clone_from(&self.0.source.validity);
+        known.text.clone_from(&self.0.source.text);
         (known.version, known.digest) = (queued.entry.version, Some(digest));
         (known.state, known.etag, known.modified) = (Seen::FetchedBook, etag, modified);
         known.at = Timestamp::now();
         self.restore(&mut known)?;
-        rows.push(self.frontier.put_known(&known));
+        rows.push(self.0.frontier.put_known(&known));
         if is_archive {
-            rows.push(self.frontier.drop_fault(&known.address));
+            rows.push(self.0.frontier.drop_fault(&known.address));
             self.refuse_parts(&known, &refused, rows);
         }
         Ok(())
@@ -299,7 +308,7 @@ impl Harvest<'_> {
             return;
         };
         for (reason, _) in refused {
-            self.count_refused(*reason);
+            self.0.count_refused(*reason);
         }
         let named: Vec<&str> = refused
             .iter()
@@ -312,13 +321,13 @@ impl Harvest<'_> {
             refused.len(),
             named.join("; ")
         );
-        let tally = *self.tally();
-        (self.watch)(&Watched {
+        let tally = *self.0.tally();
+        (self.0.watch)(&Watched {
             tally,
             refused: Some((&known.address, &why)),
         });
         let (address, at) = (known.address.clone(), known.at);
-        rows.push(self.frontier.put_fault(&SourceError {
+        rows.push(self.0.frontier.put_fault(&SourceError {
             address,
             reason: *reason,
             why,
@@ -353,16 +362,16 @@ impl Harvest<'_> {
                 .or_else(|_| blake3::hash(whole.as_bytes()).to_hex().parse())
         })?;
         let key = BookKey {
-            library: self.source.library.clone(),
+            library: self.0.source.library.clone(),
             id,
         };
         // A refusal names no books of other libraries.
-        let visible = Some([self.source.library.clone()].into());
-        let gate = self.source.gated.then(|| Gate {
+        let visible = Some([self.0.source.library.clone()].into());
+        let gate = self.0.source.gated.then(|| Gate {
             visible,
             ..Gate::default()
         });
-        let (validity, fetched) = (self.source.validity.clone(), Some(Timestamp::now()));
+        let (validity, fetched) = (self.0.source.validity.clone(), Some(Timestamp::now()));
         let (content, hidden) = (Content::text(read.text), read.hidden);
         Ok(NewEntry {
             description,
@@ -370,7 +379,7 @@ impl Harvest<'_> {
             hidden,
             fetched,
             gate,
-            ..NewEntry::new(key, self.source.rights, content)
+            ..NewEntry::new(key, self.0.source.rights, content)
         })
     }
 
@@ -378,22 +387,22 @@ impl Harvest<'_> {
     pub(super) fn lose_unlisted(&mut self, is_complete: bool) -> Result<(), HarvestError> {
         let (mut after, mut refused) = (None, 0);
         loop {
-            let known = self.frontier.known_after(after.as_deref(), ROWS)?;
+            let known = self.0.frontier.known_after(after.as_deref(), ROWS)?;
             let Some((last, _)) = known.last() else { break };
             after = Some(last.clone());
             let mut rows = Vec::new();
             for (_, known) in known {
-                let (is_listed, is_of_book) = (known.run == self.state.run, known.id.is_some());
+                let (is_listed, is_of_book) = (known.run == self.0.state.run, known.id.is_some());
                 match known.state {
                     Seen::Refused(_) if is_listed || is_of_book => {
                         refused += 1;
                         rows.extend(
                             (!is_listed && is_complete)
-                                .then(|| self.frontier.drop_fault(&known.address)),
+                                .then(|| self.0.frontier.drop_fault(&known.address)),
                         );
                     }
                     Seen::Refused(_) => {
-                        rows.push(self.frontier.drop_fault(&known.address));
+                        rows.push(self.0.frontier.drop_fault(&known.address));
                         self.forget(&known, &mut rows);
                     }
                     _ if is_listed || !is_complete => {}
@@ -402,18 +411,18 @@ impl Harvest<'_> {
                     Seen::Queued | Seen::Page | Seen::Gone => {}
                 }
             }
-            self.write(rows)?;
+            self.0.write(rows)?;
         }
-        self.state.refused = refused;
+        self.0.state.refused = refused;
         Ok(())
     }
 
     /// Forgets an address, and what is kept of it.
     fn forget(&mut self, known: &KnownAddress, rows: &mut Vec<RowChange>) {
-        rows.push(self.frontier.drop_known(&known.address));
+        rows.push(self.0.frontier.drop_known(&known.address));
         if let Some(links) = &known.links {
-            self.state.kept_bytes = self.state.kept_bytes.saturating_sub(links.bytes());
-            rows.push(self.frontier.drop_links(&known.address));
+            self.0.state.kept_bytes = self.0.state.kept_bytes.saturating_sub(links.bytes());
+            rows.push(self.0.frontier.drop_links(&known.address));
         }
     }
 
@@ -424,23 +433,23 @@ impl Harvest<'_> {
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
         for id in known.ids().filter(|_| !known.gone) {
-            self.tally().gone += 1;
+            self.0.tally().gone += 1;
             self.disable(id, true)?;
         }
         (known.state, known.gone, known.at) = (Seen::Gone, true, Timestamp::now());
-        rows.push(self.frontier.put_known(&known));
+        rows.push(self.0.frontier.put_known(&known));
         Ok(())
     }
 
     /// The source says so itself, by the id of the record.
     pub(super) fn lose_record(&mut self, entry: &Entry) -> Result<(), HarvestError> {
         let key = BookKey {
-            library: self.source.library.clone(),
+            library: self.0.source.library.clone(),
             id: id_of(entry)?,
         };
-        let record = self.editor.books().get(&key)?;
+        let record = self.0.editor.books().get(&key)?;
         if record.is_some_and(|record| !record.is_disabled()) {
-            self.tally().gone += 1;
+            self.0.tally().gone += 1;
             self.disable(key.id.as_str(), true)?;
         }
         Ok(())
@@ -456,16 +465,16 @@ impl Harvest<'_> {
 
     /// Disables a book that is gone, or enables one that is there again. What somebody else disabled stays so, with its note.
     fn disable(&self, id: &str, disabled: bool) -> Result<(), HarvestError> {
-        if self.source.gone != Gone::Disable {
+        if self.0.source.gone != Gone::Disable {
             return Ok(());
         }
         let key = BookKey {
-            library: self.source.library.clone(),
+            library: self.0.source.library.clone(),
             id: id.parse()?,
         };
         let (editor, lost) = (
-            self.source.editor_of_definer(self.editor),
-            format!("gone from the source {} on ", self.name),
+            self.0.source.editor_of_definer(self.0.editor),
+            format!("gone from the source {} on ", self.0.name),
         );
         if disabled {
             let today = Timestamp::now().to_zoned(TimeZone::UTC).date();

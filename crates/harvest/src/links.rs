@@ -89,7 +89,10 @@ fn unpacked(packed: &[u8]) -> impl Iterator<Item = io::Result<Entry>> {
         .map(|line| Ok(serde_json::from_str(&line?)?))
 }
 
-impl Harvest<'_> {
+/// What is kept of pages, to list them again.
+pub(super) struct PageLinks<'h, 'c>(pub(super) &'h mut Harvest<'c>);
+
+impl PageLinks<'_, '_> {
     /// The packed entries of a page that an earlier run has read, if those are what it would list today, and whatever else it is
     /// would be the same.
     pub(super) fn kept_links(
@@ -100,14 +103,14 @@ impl Harvest<'_> {
         let Some(kept) = known
             .links
             .as_ref()
-            .filter(|kept| kept.reading == self.reading && queued.read_before)
+            .filter(|kept| kept.reading == self.0.reading && queued.read_before)
         else {
             return Ok(None);
         };
-        if queued.entry.book && !kept.copy && !self.is_as_defined(known) {
+        if queued.entry.book && !kept.copy && !self.0.is_as_defined(known) {
             return Ok(None);
         }
-        self.frontier.links(&known.address)
+        self.0.frontier.links(&known.address)
     }
 
     /// Keeps the entries of a page that was read, if its server will say whether it changed and there is room for them.
@@ -119,11 +122,13 @@ impl Harvest<'_> {
         rows: &mut Vec<RowChange>,
     ) {
         let before = known.links.take();
-        self.state.kept_bytes = self
+        self.0.state.kept_bytes = self
+            .0
             .state
             .kept_bytes
             .saturating_sub(before.as_ref().map_or(0, KeptLinks::bytes));
         let of_others = self
+            .0
             .of_key
             .as_ref()
             .map_or(0, |of_key| of_key.held.kept_bytes);
@@ -131,21 +136,21 @@ impl Harvest<'_> {
         let packed = packed.filter(|packed| {
             let is_known = validators.etag.is_some() || validators.modified.is_some();
             is_known
-                && self.source.kind != Kind::Oai
-                && has_room(self.state.kept_bytes + packed.len() as u64, of_others)
+                && self.0.source.kind != Kind::Oai
+                && has_room(self.0.state.kept_bytes + packed.len() as u64, of_others)
         });
         if let Some(packed) = packed {
             let bytes = packed.len() as u64;
-            self.state.kept_bytes += bytes;
+            self.0.state.kept_bytes += bytes;
             known.links = Some(KeptLinks {
                 bytes,
-                reading: self.reading.clone(),
+                reading: self.0.reading.clone(),
                 copy,
             });
             (known.etag, known.modified) = (validators.etag.clone(), validators.modified.clone());
-            rows.push(self.frontier.put_links(&known.address, packed));
+            rows.push(self.0.frontier.put_links(&known.address, packed));
         } else if before.is_some() {
-            rows.push(self.frontier.drop_links(&known.address));
+            rows.push(self.0.frontier.drop_links(&known.address));
         }
     }
 
@@ -160,13 +165,13 @@ impl Harvest<'_> {
         for entry in unpacked(packed).map_while(Result::ok) {
             some.push(entry);
             if some.len() >= ROWS {
-                self.queue(mem::take(&mut some), queued)?;
-                if self.work.stop().is_stopped() {
+                self.0.listing().queue(mem::take(&mut some), queued)?;
+                if self.0.work.stop().is_stopped() {
                     return Ok(false);
                 }
             }
         }
-        self.queue(some, queued)?;
+        self.0.listing().queue(some, queued)?;
         Ok(true)
     }
 }

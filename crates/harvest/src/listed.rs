@@ -46,35 +46,38 @@ impl OfKey {
     }
 }
 
-impl Harvest<'_> {
+/// Listing what the pages of a source name.
+pub(super) struct PageListing<'h, 'c>(pub(super) &'h mut Harvest<'c>);
+
+impl PageListing<'_, '_> {
     /// Queues what a page lists. The inner error is what is wrong with the page.
     pub(super) fn list(
         &mut self,
         queued: &QueuedEntry,
         found: &Download,
     ) -> Result<Result<PageProgress, String>, HarvestError> {
-        let source = self.source.clone();
-        let since = self.state.since.clone();
+        let source = self.0.source.clone();
+        let since = self.0.state.since.clone();
         let page = Page {
             source: &source,
             address: &found.address,
             bytes: &found.bytes,
             since: since.as_deref(),
         };
-        let readers = Arc::clone(&self.readers);
-        let (answered, entries) = match entries(&readers, &page, self.limits) {
+        let readers = Arc::clone(&self.0.readers);
+        let (answered, entries) = match entries(&readers, &page, self.0.limits) {
             Ok(found) => found,
             Err(why) => return Ok(Err(why)),
         };
-        self.state.now = self.state.now.take().or(answered);
+        self.0.state.now = self.0.state.now.take().or(answered);
         let (mut some, mut copy, mut links) = (Vec::new(), false, Packing::new());
         for entry in entries {
             match entry {
-                Ok(entry) if is_again(&entry) && self.state.restarts == RESTARTS => {
+                Ok(entry) if is_again(&entry) && self.0.state.restarts == RESTARTS => {
                     return Ok(Err("its list cannot be read to the end".to_owned()));
                 }
                 Ok(mut entry) => {
-                    self.state.restarts += u32::from(is_again(&entry));
+                    self.0.state.restarts += u32::from(is_again(&entry));
                     copy |= entry.mark.take_if(|mark| *mark == Mark::Original).is_some();
                     links.push(&entry);
                     // A list that is begun again is read to the end again.
@@ -90,7 +93,7 @@ impl Harvest<'_> {
             }
             if some.len() >= ROWS {
                 self.queue(mem::take(&mut some), queued)?;
-                if self.work.stop().is_stopped() {
+                if self.0.work.stop().is_stopped() {
                     // When it is read again, it goes on with what this run has not seen.
                     return Ok(Ok(PageProgress::Stopped));
                 }
@@ -112,7 +115,7 @@ impl Harvest<'_> {
         let mut rows = Vec::new();
         self.measure_others()?;
         self.consider(entries, page.depth + 1, &mut rows)?;
-        self.write(rows)
+        self.0.write(rows)
     }
 
     /// Queues entries, unless this run has seen them or they are known to be as they were.
@@ -125,10 +128,12 @@ impl Harvest<'_> {
         let (gone, mut entries): (Vec<_>, Vec<_>) = entries
             .into_iter()
             .partition(|entry| entry.mark == Some(Mark::Gone));
-        gone.iter().try_for_each(|entry| self.lose_record(entry))?;
+        gone.iter()
+            .try_for_each(|entry| self.0.books().lose_record(entry))?;
         let mut seen = HashSet::new();
         entries.retain(|entry| seen.insert(entry.address.clone()));
         let known = self
+            .0
             .frontier
             .known(entries.iter().map(|entry| entry.address.as_str()))?;
         for (entry, known) in entries.into_iter().zip(known) {
@@ -146,38 +151,42 @@ impl Harvest<'_> {
     ) {
         if known
             .as_ref()
-            .is_some_and(|known| known.run == self.state.run)
+            .is_some_and(|known| known.run == self.0.state.run)
             && !is_again(&entry)
         {
             return;
         }
-        let mut known = known.unwrap_or_else(|| self.new_known(&entry.address));
+        let mut known = known.unwrap_or_else(|| self.0.new_known(&entry.address));
         let read_before = matches!(known.state, Seen::Page | Seen::FetchedBook);
-        known.run = self.state.run;
+        known.run = self.0.state.run;
         let same =
             !entry.page && !known.gone && entry.version.is_some() && known.version == entry.version;
         match known.state {
-            Seen::FetchedBook if same && self.is_as_defined(&known) => self.tally().unchanged += 1,
-            Seen::Refused(reason) if same && known.text == self.source.text => {
-                self.count_refused(reason);
+            Seen::FetchedBook if same && self.0.is_as_defined(&known) => {
+                self.0.tally().unchanged += 1;
+            }
+            Seen::Refused(reason) if same && known.text == self.0.source.text => {
+                self.0.count_refused(reason);
             }
             // Paging leads from page to page, so only sites and catalogues are deep.
-            _ if depth > DEPTH && self.source.kind == Kind::Site => {
+            _ if depth > DEPTH && self.0.source.kind == Kind::Site => {
                 return self.leave_out(SourceLimit::Depth);
             }
-            _ if self.state.listed >= self.source.most => return self.leave_out(SourceLimit::Most),
+            _ if self.0.state.listed >= self.0.source.most => {
+                return self.leave_out(SourceLimit::Most);
+            }
             _ if !self.has_room_for(&entry, &known) => return self.leave_out(SourceLimit::Key),
             _ if entry.unusable.is_some() => {
-                self.state.listed += 1;
+                self.0.state.listed += 1;
                 let Unusable { reason, why } = entry.unusable.expect("it was just looked at");
                 known.version = entry.version;
-                return self.refuse(known, reason, why, rows);
+                return self.0.refuse(known, reason, why, rows);
             }
             _ => {
-                self.state.listed += 1;
+                self.0.state.listed += 1;
                 if known.is_refused() {
-                    self.state.refused = self.state.refused.saturating_sub(1);
-                    rows.push(self.frontier.drop_fault(&known.address));
+                    self.0.state.refused = self.0.state.refused.saturating_sub(1);
+                    rows.push(self.0.frontier.drop_fault(&known.address));
                 }
                 known.state = Seen::Queued;
                 let queued = QueuedEntry {
@@ -187,18 +196,19 @@ impl Harvest<'_> {
                     due: None,
                     read_before,
                 };
-                rows.push(self.frontier.enqueue(&mut self.state, &queued));
+                rows.push(self.0.frontier.enqueue(&mut self.0.state, &queued));
             }
         }
-        rows.push(self.frontier.put_known(&known));
+        rows.push(self.0.frontier.put_known(&known));
     }
 }
 
-impl Harvest<'_> {
+impl PageListing<'_, '_> {
     /// Leaves out an address that was listed.
     fn leave_out(&mut self, limit: SourceLimit) {
-        self.state.incomplete = true;
+        self.0.state.incomplete = true;
         *self
+            .0
             .state
             .last
             .get_or_insert_default()
@@ -209,13 +219,13 @@ impl Harvest<'_> {
 
     /// Looks which sources the key that defined this one has besides, and what they have.
     pub(super) fn find_others(&mut self) -> Result<(), HarvestError> {
-        if let Some(of_key) = &mut self.of_key {
-            let sources = self.editor.sources()?;
+        if let Some(of_key) = &mut self.0.of_key {
+            let sources = self.0.editor.sources()?;
             let is_of_key =
-                |source: &Source| source.by == self.source.by && !source.is_of_administrator();
+                |source: &Source| source.by == self.0.source.by && !source.is_of_administrator();
             let others = sources
                 .into_iter()
-                .filter(|(name, source)| *name != self.name && is_of_key(source));
+                .filter(|(name, source)| *name != self.0.name && is_of_key(source));
             of_key.others = others.map(|(name, _)| name).collect();
         }
         self.measure_others()
@@ -223,23 +233,23 @@ impl Harvest<'_> {
 
     /// Measures what the other sources of the key have now.
     fn measure_others(&mut self) -> Result<(), HarvestError> {
-        let Some(of_key) = &mut self.of_key else {
+        let Some(of_key) = &mut self.0.of_key else {
             return Ok(());
         };
-        of_key.held = self.frontier.held_by(&of_key.others)?;
+        of_key.held = self.0.frontier.held_by(&of_key.others)?;
         Ok(())
     }
 
     /// Whether the sources of the key may have one more address. Those that can be fetched wait for that, and only for a while. What
     /// cannot be used costs its source nothing and stays, so it needs room besides all that was refused.
     fn has_room_for(&self, entry: &Entry, known: &KnownAddress) -> bool {
-        let Some(OfKey { most, held, .. }) = &self.of_key else {
+        let Some(OfKey { most, held, .. }) = &self.0.of_key else {
             return true;
         };
-        let waiting = held.queued + self.state.queued;
+        let waiting = held.queued + self.0.state.queued;
         match entry.unusable {
             None => waiting < *most,
-            Some(_) => known.is_refused() || waiting + held.refused + self.state.refused < *most,
+            Some(_) => known.is_refused() || waiting + held.refused + self.0.state.refused < *most,
         }
     }
 }

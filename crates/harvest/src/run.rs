@@ -6,13 +6,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::books::{FetchedBook, digest};
+use super::books::{BookChanges, FetchedBook, digest};
 use super::fetch::fetch;
 use super::frontier::{
     Frontier, HarvestState, KnownAddress, QueueRow, QueuedEntry, RunRecord, Seen,
 };
-use super::links::reading_of;
-use super::listed::{OfKey, PageProgress};
+use super::links::{PageLinks, reading_of};
+use super::listed::{OfKey, PageListing, PageProgress};
 use super::plan::{drop_planned, put_beat};
 use super::sources::{Sources as _, lease_of};
 use super::walk::{NumberWalk, is_guess};
@@ -83,6 +83,18 @@ pub struct Harvest<'c> {
 }
 
 impl<'c> Harvest<'c> {
+    pub(super) fn links(&mut self) -> PageLinks<'_, 'c> {
+        PageLinks(self)
+    }
+
+    pub(super) fn listing(&mut self) -> PageListing<'_, 'c> {
+        PageListing(self)
+    }
+
+    pub(super) fn books(&mut self) -> BookChanges<'_, 'c> {
+        BookChanges(self)
+    }
+
     /// Prepares a run, or the rest of one that was stopped.
     ///
     /// # Errors
@@ -254,14 +266,14 @@ impl<'c> Harvest<'c> {
             begun: Timestamp::now(),
             ..RunRecord::default()
         });
-        self.find_others()?;
+        self.listing().find_others()?;
         let mut rows = Vec::from_iter(
             self.state
                 .run
                 .checked_sub(RUNS)
                 .map(|old| self.frontier.drop_run(old)),
         );
-        self.consider(vec![first], 0, &mut rows)?;
+        self.listing().consider(vec![first], 0, &mut rows)?;
         self.write(rows)
     }
 
@@ -351,7 +363,7 @@ impl<'c> Harvest<'c> {
     fn batch(&mut self, batch: Vec<QueueRow>) -> Result<usize, HarvestError> {
         let (mut rows, mut books, mut bytes, mut done, begun) =
             (Vec::new(), Vec::new(), 0, 0, Instant::now());
-        self.find_others()?;
+        self.listing().find_others()?;
         let known = self.frontier.known(
             batch
                 .iter()
@@ -380,7 +392,7 @@ impl<'c> Harvest<'c> {
                 self.front = Some(key);
             }
         }
-        self.add(books, &mut rows)?;
+        self.books().add(books, &mut rows)?;
         self.write(rows)?;
         if begun.elapsed() > BATCH_TIME {
             // The next page is so far off that a new process takes no time.
@@ -436,7 +448,7 @@ impl<'c> Harvest<'c> {
             return Ok(EntryOutcome::Other);
         }
         let kept = if queued.entry.page {
-            self.kept_links(&queued, &known)?
+            self.links().kept_links(&queued, &known)?
         } else {
             None
         };
@@ -452,7 +464,7 @@ impl<'c> Harvest<'c> {
                 self.refuse_entry(&queued, known, Reason::Status, why, rows);
             }
             Fetched::Unmodified => return self.leave_page(queued, known, kept.as_deref(), rows),
-            Fetched::Missing if is_book => self.lose(known, rows)?,
+            Fetched::Missing if is_book => self.books().lose(known, rows)?,
             Fetched::Missing => {
                 let why = "there is nothing at this address".to_owned();
                 self.refuse_entry(&queued, known, Reason::Missing, why, rows);
@@ -492,10 +504,11 @@ impl<'c> Harvest<'c> {
     ) -> Result<EntryOutcome, HarvestError> {
         let mut is_copy = false;
         if queued.entry.page {
-            match self.list(&queued, &found)? {
+            match self.listing().list(&queued, &found)? {
                 Ok(PageProgress::All { copy, links }) => {
                     is_copy = copy;
-                    self.keep_links(&mut known, (links, copy), &found.validators, rows);
+                    self.links()
+                        .keep_links(&mut known, (links, copy), &found.validators, rows);
                 }
                 Ok(PageProgress::Stopped) => return Ok(EntryOutcome::Stopped),
                 Err(why) => {
@@ -553,7 +566,7 @@ impl<'c> Harvest<'c> {
         rows: &mut Vec<RowChange>,
     ) -> Result<EntryOutcome, HarvestError> {
         if let Some(kept) = kept
-            && !self.list_kept(&queued, kept)?
+            && !self.links().list_kept(&queued, kept)?
         {
             return Ok(EntryOutcome::Stopped);
         }
@@ -577,7 +590,7 @@ impl<'c> Harvest<'c> {
     ) -> Result<EntryOutcome, HarvestError> {
         self.tally().unchanged += 1;
         (known.state, known.version) = (Seen::FetchedBook, queued.entry.version);
-        self.restore(&mut known)?;
+        self.books().restore(&mut known)?;
         rows.push(self.frontier.put_known(&known));
         Ok(EntryOutcome::Other)
     }
@@ -592,7 +605,7 @@ impl<'c> Harvest<'c> {
         let is_complete =
             self.source.kind.lists_all() && !self.state.incomplete && fetched + unchanged > 0;
         if is_complete || self.state.refused > self.source.most {
-            self.lose_unlisted(is_complete)?;
+            self.books().lose_unlisted(is_complete)?;
         }
         if !self.state.incomplete && self.state.now.is_some() {
             self.state.since = self.state.now.take();

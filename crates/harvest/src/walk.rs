@@ -99,7 +99,7 @@ impl Harvest<'_> {
             .collect();
         let mut rows = Vec::new();
         // Not a step deeper: numbers are no trap.
-        self.consider(guesses, queued.depth, &mut rows)?;
+        self.listing().consider(guesses, queued.depth, &mut rows)?;
         self.write(rows)
     }
 }
