@@ -12,17 +12,20 @@ use lapidary_store::{BookNo, StoreError};
 /// Number of keys read at a time that name books. Some name a 256th of a library.
 const LISTS: usize = 64;
 
-impl ClusterVerification<'_> {
+/// The pass over all keys, with look-ups of the books that they refer to.
+pub(super) struct KeyPass<'h, 'a>(pub(super) &'h mut ClusterVerification<'a>);
+
+impl KeyPass<'_, '_> {
     pub(super) fn all_keys(&mut self) -> Result<(), StoreError> {
-        let pattern = self.shared.keys.all();
-        let shared = self.shared;
+        let pattern = self.0.shared.keys.all();
+        let shared = self.0.shared;
         shared.writing().scan(&pattern, &mut |page| self.page(page))
     }
 
     fn page(&mut self, page: Vec<Vec<u8>>) -> Result<(), StoreError> {
         let (mut buckets, mut present, mut referring) = (Vec::new(), Vec::new(), Vec::new());
         for key in page {
-            match self.shared.keys.read(&key) {
+            match self.0.shared.keys.read(&key) {
                 Some(KeyName::PackedBucket(..)) => buckets.push(key),
                 Some(KeyName::Digest(_)) => referring.push((Command::bare("HKEYS", &key), key)),
                 Some(KeyName::Shard(_, name))
@@ -33,10 +36,10 @@ impl ClusterVerification<'_> {
                 Some(KeyName::Book('b', book)) => present.push(book),
                 // The state before or after a change.
                 Some(KeyName::Book(_, book)) => {
-                    self.doubts.push(Suspicion::LeftOver(book, key));
+                    self.0.doubts.push(Suspicion::LeftOver(book, key));
                 }
                 Some(KeyName::Shard(..) | KeyName::Meta(_) | KeyName::Usage) => {}
-                None => self.faults.add(format!(
+                None => self.0.faults.add(format!(
                     "there is an unknown key {}",
                     String::from_utf8_lossy(&key)
                 )),
@@ -45,20 +48,20 @@ impl ClusterVerification<'_> {
         self.listed(&present)?;
         for some in referring.chunks(LISTS) {
             self.referring(some)?;
-            self.step(0)?;
+            self.0.step(0)?;
         }
-        self.step(0)?;
-        self.buckets(&buckets)
+        self.0.step(0)?;
+        self.0.buckets(&buckets)
     }
 
     /// Looks whether books are listed.
     fn listed(&mut self, books: &[BookNo]) -> Result<(), StoreError> {
-        let found = self.shared.client.read(
+        let found = self.0.shared.client.read(
             &books
                 .iter()
                 .map(|book| {
                     let (shard, number) = split(*book);
-                    Command::new("ZSCORE", &self.shared.keys.shard(shard, "books"), number)
+                    Command::new("ZSCORE", &self.0.shared.keys.shard(shard, "books"), number)
                 })
                 .collect::<Vec<_>>(),
         )?;
@@ -66,7 +69,8 @@ impl ClusterVerification<'_> {
             .iter()
             .zip(found)
             .filter(|(_, found)| !is_there(found));
-        self.doubts
+        self.0
+            .doubts
             .extend(unlisted.map(|(book, _)| Suspicion::Unlisted(*book)));
         Ok(())
     }
@@ -75,15 +79,16 @@ impl ClusterVerification<'_> {
     fn referring(&mut self, keys: &[(Command, Vec<u8>)]) -> Result<(), StoreError> {
         let reads: Vec<Command> = keys.iter().map(|(read, _)| read.clone()).collect();
         let mut books: BTreeMap<BookNo, BTreeSet<Reference>> = BTreeMap::new();
-        for ((_, key), members) in keys.iter().zip(self.shared.client.read(&reads)?) {
-            for member in answer::<Vec<Vec<u8>>>(self.shared.address(), members)? {
+        for ((_, key), members) in keys.iter().zip(self.0.shared.client.read(&reads)?) {
+            for member in answer::<Vec<Vec<u8>>>(self.0.shared.address(), members)? {
                 // All of them end with the number of the book.
                 let Some(book) = member
                     .last_chunk()
                     .map(|book| BookNo(u32::from_be_bytes(*book)))
                 else {
                     let key = String::from_utf8_lossy(key);
-                    self.faults
+                    self.0
+                        .faults
                         .add(format!("{key} has an entry that cannot be read"));
                     continue;
                 };
@@ -92,16 +97,17 @@ impl ClusterVerification<'_> {
         }
         let numbers: Vec<BookNo> = books.keys().copied().collect();
         for some in numbers.chunks(PAGE) {
-            let read = self.records(some)?;
+            let read = self.0.records(some)?;
             for (number, book) in some.iter().zip(read) {
                 let needed = book
                     .as_ref()
-                    .map(|book| self.all_references(book))
+                    .map(|book| self.0.all_references(book))
                     .transpose()?
                     .unwrap_or_default();
                 let doubted = books.remove(number).unwrap_or_default().into_iter();
                 let doubted = doubted.filter(|reference| !needed.contains(reference));
-                self.doubts
+                self.0
+                    .doubts
                     .extend(doubted.map(|reference| Suspicion::Reference {
                         book: *number,
                         reference,

@@ -19,8 +19,9 @@ use std::sync::{Arc, PoisonError};
 use hashbrown::HashSet;
 use lapidary_gems::{Gem, PackedFold};
 
+use self::keys::KeyPass;
 use self::lists::BucketGroup;
-use self::suspicion::Suspicion;
+use self::suspicion::{SecondLook, Suspicion};
 use super::Shared;
 use super::buckets::{Posts, half};
 use super::command::Command;
@@ -83,6 +84,14 @@ pub(super) fn repair(shared: &Shared, watch: Watch<'_>) -> Result<Vec<String>, S
 }
 
 impl<'a> ClusterVerification<'a> {
+    pub(super) fn second_look(&mut self) -> SecondLook<'_, 'a> {
+        SecondLook(self)
+    }
+
+    pub(super) fn keys(&mut self) -> KeyPass<'_, 'a> {
+        KeyPass(self)
+    }
+
     fn run(shared: &'a Shared, watch: Watch<'a>) -> Result<Self, StoreError> {
         // What servers that are gone have left is no fault.
         shared.changes().sweep()?;
@@ -113,9 +122,9 @@ impl<'a> ClusterVerification<'a> {
         check.each_book(Self::book)?;
         check.look_up()?;
         check.totals(before)?;
-        check.all_keys()?;
+        check.keys().all_keys()?;
         check.postings()?;
-        check.settle_doubts()?;
+        check.second_look().settle_doubts()?;
         check.audit()?;
         Ok(check)
     }
@@ -424,6 +433,21 @@ impl<'a> ClusterVerification<'a> {
         Ok(library
             .map(|library| self.references(library, book))
             .unwrap_or_default())
+    }
+
+    /// Whether a book, or nothing, needs a reference.
+    fn needs(&self, book: Option<&ReadBook>, (key, field): &Reference) -> Result<bool, StoreError> {
+        let Some(book) = book else { return Ok(false) };
+        if self
+            .postings_of(book)?
+            .get(key)
+            .is_some_and(|fields| fields.contains(field))
+        {
+            return Ok(true);
+        }
+        Ok(self
+            .all_references(book)?
+            .contains(&(key.clone(), field.clone())))
     }
 
     /// What refers to a book of this library, but for its postings.

@@ -45,15 +45,18 @@ impl Suspicion {
     }
 }
 
-impl ClusterVerification<'_> {
+/// A second look at what seems wrong.
+pub(super) struct SecondLook<'h, 'a>(pub(super) &'h mut ClusterVerification<'a>);
+
+impl SecondLook<'_, '_> {
     /// Looks again at everything that seems wrong, book by book.
     pub(super) fn settle_doubts(&mut self) -> Result<(), StoreError> {
         let mut by_book: BTreeMap<BookNo, Vec<Suspicion>> = BTreeMap::new();
-        for doubt in std::mem::take(&mut self.doubts) {
+        for doubt in std::mem::take(&mut self.0.doubts) {
             by_book.entry(doubt.book()).or_default().push(doubt);
         }
         for (book, doubts) in by_book {
-            if self.faults.are_many() {
+            if self.0.faults.are_many() {
                 break;
             }
             self.settle(book, &doubts)?;
@@ -65,13 +68,13 @@ impl ClusterVerification<'_> {
         for _ in 0..TRIES {
             let before = self.generation(number)?;
             // What is wrong with the book itself was reported.
-            let faults = std::mem::take(&mut self.faults);
-            let book = self.books(&[number]);
-            self.faults = faults;
+            let faults = std::mem::take(&mut self.0.faults);
+            let book = self.0.books(&[number]);
+            self.0.faults = faults;
             let book = book?.pop().flatten();
             let is_readable = match &book {
-                Some(book) => self.is_whole(book),
-                None => !self.exists(number)?,
+                Some(book) => self.0.is_whole(book),
+                None => !self.0.exists(number)?,
             };
             if !is_readable {
                 // That was reported. What refers to it stays, so that a check fails and does not miss it.
@@ -83,11 +86,11 @@ impl ClusterVerification<'_> {
                 .collect();
             let judged = judged?;
             // In this order: a change that began since then changes nothing before it is an intent.
-            let changes = being_changed(self.shared, split(number).0)?.contains(&number);
+            let changes = being_changed(self.0.shared, split(number).0)?.contains(&number);
             if !changes && self.generation(number)? == before {
                 for (sentence, wrong) in judged.into_iter().flatten() {
-                    self.faults.add(sentence);
-                    self.wrong.entry(number).or_default().push(wrong);
+                    self.0.faults.add(sentence);
+                    self.0.wrong.entry(number).or_default().push(wrong);
                 }
                 return Ok(());
             }
@@ -101,10 +104,10 @@ impl ClusterVerification<'_> {
     }
 
     fn generation(&self, book: BookNo) -> Result<Option<i64>, StoreError> {
-        let key = self.shared.keys.book(BookState::Present, book);
+        let key = self.0.shared.keys.book(BookState::Present, book);
         answer(
-            self.shared.address(),
-            self.shared.read_one(Command::new("HGET", &key, "g"))?,
+            self.0.shared.address(),
+            self.0.shared.read_one(Command::new("HGET", &key, "g"))?,
         )
     }
 
@@ -117,12 +120,12 @@ impl ClusterVerification<'_> {
     ) -> Result<Option<Wrong>, StoreError> {
         let (shard, within) = split(number);
         let is_listed = || -> Result<bool, StoreError> {
-            let lookup = Command::new("ZSCORE", &self.shared.keys.shard(shard, "books"), within);
-            Ok(is_there(&self.shared.read_one(lookup)?))
+            let lookup = Command::new("ZSCORE", &self.0.shared.keys.shard(shard, "books"), within);
+            Ok(is_there(&self.0.shared.read_one(lookup)?))
         };
         let listed = || {
             (
-                self.shared.keys.shard(shard, "books"),
+                self.0.shared.keys.shard(shard, "books"),
                 within.to_string().into_bytes(),
             )
         };
@@ -139,7 +142,7 @@ impl ClusterVerification<'_> {
                 (listed(), true),
             ),
             Suspicion::LeftOver(_, key)
-                if is_there(&self.shared.read_one(Command::bare("EXISTS", key))?) =>
+                if is_there(&self.0.shared.read_one(Command::bare("EXISTS", key))?) =>
             {
                 let sentence = format!(
                     "a change of book {} has left {}",
@@ -149,7 +152,7 @@ impl ClusterVerification<'_> {
                 (sentence, ((key.clone(), Vec::new()), false))
             }
             Suspicion::Reference { reference, .. } => {
-                let (is_needed, is_there) = (self.needs(book, reference)?, self.has(reference)?);
+                let (is_needed, is_there) = (self.0.needs(book, reference)?, self.has(reference)?);
                 if is_needed == is_there {
                     return Ok(None);
                 }
@@ -162,36 +165,17 @@ impl ClusterVerification<'_> {
         }))
     }
 
-    /// Whether a book, or nothing, needs a reference.
-    pub(super) fn needs(
-        &self,
-        book: Option<&ReadBook>,
-        (key, field): &Reference,
-    ) -> Result<bool, StoreError> {
-        let Some(book) = book else { return Ok(false) };
-        if self
-            .postings_of(book)?
-            .get(key)
-            .is_some_and(|fields| fields.contains(field))
-        {
-            return Ok(true);
-        }
-        Ok(self
-            .all_references(book)?
-            .contains(&(key.clone(), field.clone())))
-    }
-
     fn has(&self, reference: &Reference) -> Result<bool, StoreError> {
         let (key, field) = reference;
-        let Some(KeyName::PackedBucket(recipe, _)) = self.shared.keys.read(key) else {
-            return Ok(is_there(&self.shared.read_one(lookup(reference))?));
+        let Some(KeyName::PackedBucket(recipe, _)) = self.0.shared.keys.read(key) else {
+            return Ok(is_there(&self.0.shared.read_one(lookup(reference))?));
         };
-        let Some(recipe) = self.recipes.numbered(recipe) else {
+        let Some(recipe) = self.0.recipes.numbered(recipe) else {
             return Ok(false);
         };
         let fields: HashMap<Vec<u8>, Vec<u8>> = answer(
-            self.shared.address(),
-            self.shared.read_one(Command::bare("HGETALL", key))?,
+            self.0.shared.address(),
+            self.0.shared.read_one(Command::bare("HGETALL", key))?,
         )?;
         let postings = PackedBucket::read(fields).and_then(|bucket| bucket.postings(recipe).ok());
         // One that cannot be read was reported.
@@ -216,9 +200,9 @@ impl ClusterVerification<'_> {
         let lacks = |what: &str| format!("{name} is not found by {what}");
         let needless = |what: &str| format!("there is {what} for {name}, which should have none");
         let say = |what: &str, it: &str| if is_needed { lacks(what) } else { needless(it) };
-        match self.shared.keys.read(key) {
+        match self.0.shared.keys.read(key) {
             Some(KeyName::PackedBucket(recipe, bucket)) => {
-                let recipe = self.recipes.numbered(recipe);
+                let recipe = self.0.recipes.numbered(recipe);
                 let gem = recipe.and_then(|recipe| {
                     Some(recipe.shown(gem_of(recipe, bucket, field)?).to_string())
                 });
