@@ -287,20 +287,26 @@ impl Changes<'_> {
         Command::script(&STAGE, &keys, arguments)
     }
 
+    /// The keys that every commit of a book changes, in the order in which the script takes them.
+    fn commit_keys(&self, book: &Locked) -> Vec<Vec<u8>> {
+        let (keys, shard, number) = (&self.0.keys, book.shard(), book.number);
+        vec![
+            keys.shard(shard, "intents"),
+            keys.ids(shard, book.library),
+            keys.shard(shard, "books"),
+            keys.book(BookState::Present, number),
+            keys.book(BookState::Next, number),
+            keys.book(BookState::Former, number),
+            keys.shard(shard, "outbox"),
+            keys.shard(shard, "recipes"),
+            keys.shard(shard, "turn"),
+        ]
+    }
+
     fn commit_command(&self, plan: &Plan, entry: &[u8], version: u64) -> Command {
         let book = &plan.book;
         let (shard, number) = (book.shard(), book.number);
-        let mut keys = vec![
-            self.0.keys.shard(shard, "intents"),
-            self.0.keys.ids(shard, book.library),
-            self.0.keys.shard(shard, "books"),
-            self.0.keys.book(BookState::Present, number),
-            self.0.keys.book(BookState::Next, number),
-            self.0.keys.book(BookState::Former, number),
-            self.0.keys.shard(shard, "outbox"),
-            self.0.keys.shard(shard, "recipes"),
-            self.0.keys.shard(shard, "turn"),
-        ];
+        let mut keys = self.commit_keys(book);
         let [had, has] = plan.records.each_ref().map(|record| terms(record.as_ref()));
         let lost = had
             .difference(&has)

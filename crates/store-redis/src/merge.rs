@@ -146,25 +146,7 @@ impl Merging<'_> {
     }
 
     fn merge_some(&self, merges: &[BucketMerge<'_>]) -> Result<(), StoreError> {
-        let now = Timestamp::now().as_second();
-        let mut doubts = BTreeMap::new();
-        for (at, BucketMerge { recipe, bucket, .. }) in merges.iter().enumerate() {
-            for (posting, change) in &bucket.changes {
-                // The script compares it with the clock of the node.
-                if change
-                    .doubted
-                    .is_some_and(|since| now - since >= STAYS.cast_signed())
-                {
-                    let doubt = Doubt {
-                        book: posting.1,
-                        recipe: recipe.number,
-                        generation: change.generation,
-                    };
-                    doubts.insert((at, *posting), doubt);
-                }
-            }
-        }
-        let known = self.resolve(merges, &doubts)?;
+        let known = self.resolve(merges, &doubts(merges))?;
         let mut commands = Vec::new();
         for (
             at,
@@ -312,4 +294,27 @@ impl Merging<'_> {
         }
         Ok(states)
     }
+}
+
+/// The doubted postings that may go by now.
+fn doubts(merges: &[BucketMerge<'_>]) -> BTreeMap<(usize, BucketPosting), Doubt> {
+    let now = Timestamp::now().as_second();
+    let mut doubts = BTreeMap::new();
+    for (at, BucketMerge { recipe, bucket, .. }) in merges.iter().enumerate() {
+        for (posting, change) in &bucket.changes {
+            // The script compares it with the clock of the node.
+            if change
+                .doubted
+                .is_some_and(|since| now - since >= STAYS.cast_signed())
+            {
+                let doubt = Doubt {
+                    book: posting.1,
+                    recipe: recipe.number,
+                    generation: change.generation,
+                };
+                doubts.insert((at, *posting), doubt);
+            }
+        }
+    }
+    doubts
 }

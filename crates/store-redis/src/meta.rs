@@ -18,8 +18,8 @@ use lapidary_store::audit::Audited;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
 use lapidary_store::summary::counts;
 use lapidary_store::{
-    Action, Actor, AuditEntry, AuditFrom, LibrarySummary, Record, Row, RowChange, SizeClass, Sizes,
-    StoreError, Table,
+    Action, Actor, AuditEntry, AuditFrom, Library, LibrarySummary, Record, Row, RowChange,
+    SizeClass, Sizes, StoreError, Table,
 };
 
 /// Number of entries to keep in the audit log.
@@ -559,20 +559,7 @@ impl Meta<'_> {
             if books == 0 {
                 continue;
             }
-            let name = || {
-                self.0
-                    .owners
-                    .read()
-                    .unwrap_or_else(PoisonError::into_inner)
-                    .name(number)
-                    .cloned()
-            };
-            if name().is_none() {
-                self.0.numbering().learn_libraries()?;
-            }
-            let library = name().ok_or_else(|| {
-                damaged(self.0.address(), format!("library {number} has no name"))
-            })?;
+            let library = self.library_named(number)?;
             let at = totals
                 .get(&format!("c:{number}"))
                 .and_then(|at| at.parse::<i128>().ok());
@@ -592,6 +579,18 @@ impl Meta<'_> {
         }
         summaries.sort_by(|a, b| a.library.cmp(&b.library));
         Ok(summaries)
+    }
+
+    fn library_named(&self, number: u32) -> Result<Library, StoreError> {
+        let name = || {
+            let owners = self.0.owners.read();
+            let owners = owners.unwrap_or_else(PoisonError::into_inner);
+            owners.name(number).cloned()
+        };
+        if name().is_none() {
+            self.0.numbering().learn_libraries()?;
+        }
+        name().ok_or_else(|| damaged(self.0.address(), format!("library {number} has no name")))
     }
 
     /// The distribution of gem counts under a recipe.

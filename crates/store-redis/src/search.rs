@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::PoisonError;
 
+use super::Shared;
 use super::command::Command;
 use super::error::answer;
 use super::keys::{SHARDS, join, split};
@@ -19,6 +20,20 @@ const LOOKS: u32 = 300;
 /// A place in the order of books.
 type Place = (u32, BookNo);
 
+/// Where a page begins; `None` if its library is gone.
+fn start(shared: &Shared, search: &Search<'_>) -> Result<Option<Place>, StoreError> {
+    let Some(Cursor { library, passed }) = search.from else {
+        return Ok(Some((0, BookNo(0))));
+    };
+    let Some(number) = shared.numbering().library(library)? else {
+        return Ok(None);
+    };
+    shared.numbering().learn_all_owners()?;
+    let owners = shared.owners.read();
+    let owners = owners.unwrap_or_else(PoisonError::into_inner);
+    Ok(Some((number, owners.ranked(number, *passed))))
+}
+
 pub(super) fn search(
     snapshot: &ClusterSnapshot<'_>,
     search: &Search<'_>,
@@ -27,21 +42,9 @@ pub(super) fn search(
     if search.terms.is_empty() {
         return Ok(Found::default());
     }
-    let mut from = (0, BookNo(0));
-    if let Some(Cursor { library, passed }) = search.from {
-        let Some(number) = shared.numbering().library(library)? else {
-            return Ok(Found::default());
-        };
-        shared.numbering().learn_all_owners()?;
-        from = (
-            number,
-            shared
-                .owners
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .ranked(number, *passed),
-        );
-    }
+    let Some(from) = start(shared, search)? else {
+        return Ok(Found::default());
+    };
     let allowed = match search.libraries {
         Some(libraries) => Some(numbers(snapshot, libraries)?),
         None => None,

@@ -129,21 +129,16 @@ impl<'a> ClusterSnapshot<'a> {
             .copied()
             .filter(|book| !more.is_empty() || !is_seen(book))
             .collect();
-        let commands: Vec<Command> = needed
-            .iter()
-            .map(|book| {
-                let wanted = if is_seen(book) {
-                    &fields[..=more.len()]
-                } else {
-                    &fields[..]
-                };
-                Command::new(
-                    "HMGET",
-                    &self.shared.keys.book(BookState::Present, *book),
-                    wanted,
-                )
-            })
-            .collect();
+        let mut commands = Vec::with_capacity(needed.len());
+        for book in &needed {
+            let wanted = if is_seen(book) {
+                &fields[..=more.len()]
+            } else {
+                &fields[..]
+            };
+            let key = self.shared.keys.book(BookState::Present, *book);
+            commands.push(Command::new("HMGET", &key, wanted));
+        }
         let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
         for (book, value) in needed
             .iter()

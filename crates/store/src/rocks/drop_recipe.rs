@@ -155,10 +155,8 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(
     let gone = count(&store.view(), recipe, watch)?;
     let _turn = store.turn();
     let snapshot = store.view();
-    let (first, end) = (
-        recipe.number.to_be_bytes(),
-        recipe.number.checked_add(1).map(u16::to_be_bytes),
-    );
+    let first = recipe.number.to_be_bytes();
+    let end = recipe.number.checked_add(1).map(u16::to_be_bytes);
     // The last number is only assigned when all others are used up.
     let end = end.as_ref().map_or(&[0xff; 3][..], |end| end.as_slice());
     let mut counts = snapshot.postings()?;
@@ -173,10 +171,8 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(
         batch.delete_cf(meta, key.bytes());
     }
     batch.put_cf(meta, MetaKey::Postings.bytes(), counts.write());
-    let mut recipes = store
-        .recipes
-        .write()
-        .unwrap_or_else(PoisonError::into_inner);
+    let recipes = store.recipes.write();
+    let mut recipes = recipes.unwrap_or_else(PoisonError::into_inner);
     durably(store, batch)?;
     let mut left = (**recipes).clone();
     left.0.retain(|known| known.number != recipe.number);

@@ -100,34 +100,15 @@ impl<'a> PostingLists<'a> {
 
     /// Reads the lists of gems in ascending order, without those that the recipe cannot produce.
     pub(super) fn read(&mut self, gems: &[Gem], each: EachLibrary<'_>) -> Result<(), StoreError> {
-        let of_bucket = |gem: &Gem| Bucket::of(self.recipe, *gem);
-        let groups = gems.chunk_by(|a, b| of_bucket(a) == of_bucket(b));
+        let recipe = self.recipe;
+        let groups = gems.chunk_by(|a, b| Bucket::of(recipe, *a) == Bucket::of(recipe, *b));
         if self.many {
-            let mut options = ReadOptions::default();
-            options.fill_cache(false);
-            let mut buckets = self.snapshot.iterator(Family::Postings, options);
-            let Some(first) = gems.first() else {
-                return Ok(());
-            };
-            buckets.seek(of_bucket(first).key(self.recipe));
-            if let Some(delta) = &mut self.delta {
-                delta.seek(schema::gem_key(self.recipe, *first));
-            }
-            for gems in groups {
-                let key = of_bucket(&gems[0]).key(self.recipe);
-                advance(&mut buckets, &key);
-                let value = buckets
-                    .item()
-                    .filter(|(at, _)| *at == key)
-                    .map(|(_, value)| value);
-                self.bucket(gems, value, each)?;
-            }
-            return self.snapshot.end(&buckets);
+            return self.read_in_order(groups, each);
         }
         let groups: Vec<&[Gem]> = groups.collect();
         let keys: Vec<_> = groups
             .iter()
-            .map(|gems| of_bucket(&gems[0]).key(self.recipe))
+            .map(|gems| Bucket::of(recipe, gems[0]).key(recipe))
             .collect();
         let buckets = parallel::read(&keys, |keys| {
             self.snapshot.get_sorted(Family::Postings, keys)
@@ -136,6 +117,36 @@ impl<'a> PostingLists<'a> {
             .into_iter()
             .zip(buckets)
             .try_for_each(|(gems, value)| self.bucket(gems, value.as_deref(), each))
+    }
+
+    /// Reads the buckets of groups of gems with one iterator.
+    fn read_in_order<'g>(
+        &mut self,
+        groups: impl Iterator<Item = &'g [Gem]>,
+        each: EachLibrary<'_>,
+    ) -> Result<(), StoreError> {
+        let mut options = ReadOptions::default();
+        options.fill_cache(false);
+        let mut buckets = self.snapshot.iterator(Family::Postings, options);
+        let mut is_begun = false;
+        for gems in groups {
+            let key = Bucket::of(self.recipe, gems[0]).key(self.recipe);
+            if is_begun {
+                advance(&mut buckets, &key);
+            } else {
+                is_begun = true;
+                buckets.seek(key);
+                if let Some(delta) = &mut self.delta {
+                    delta.seek(schema::gem_key(self.recipe, gems[0]));
+                }
+            }
+            let value = buckets
+                .item()
+                .filter(|(at, _)| *at == key)
+                .map(|(_, value)| value);
+            self.bucket(gems, value, each)?;
+        }
+        self.snapshot.end(&buckets)
     }
 
     /// Reads the lists of gems of one bucket.

@@ -245,15 +245,10 @@ impl Merge<'_> {
         self.counts.main =
             (self.counts.main + added.len() as u64).saturating_sub(removed.len() as u64);
         self.rewritten += books.len() as u64;
-        let family = self.snapshot.family(Family::Lists);
         if before.len() > LONG as usize {
-            let parts = self.snapshot.list_parts(recipe, gem, before.len() as u32)?;
-            for (library, _) in parts {
-                self.batch
-                    .delete_cf(family, schema::list_key(recipe, gem, library));
-            }
-            self.batch.delete_cf(family, schema::gem_key(recipe, gem));
+            self.drop_long_list(recipe, gem, before.len() as u32)?;
         }
+        let family = self.snapshot.family(Family::Lists);
         if books.len() > LONG as usize {
             for (key, part) in long_list(recipe, gem, &books, self.snapshot.owners()) {
                 self.batch.put_cf(family, key, part);
@@ -262,6 +257,23 @@ impl Merge<'_> {
         } else {
             writer.short(rest, books);
         }
+        Ok(())
+    }
+
+    /// Drops the parts of a long list, one for each library.
+    fn drop_long_list(
+        &mut self,
+        recipe: &KnownRecipe,
+        gem: Gem,
+        count: u32,
+    ) -> Result<(), StoreError> {
+        let family = self.snapshot.family(Family::Lists);
+        for (library, _) in self.snapshot.list_parts(recipe, gem, count)? {
+            let key = schema::list_key(recipe, gem, library);
+            self.batch.delete_cf(family, key);
+        }
+        let key = schema::gem_key(recipe, gem);
+        self.batch.delete_cf(family, key);
         Ok(())
     }
 }

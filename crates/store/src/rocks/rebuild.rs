@@ -103,8 +103,26 @@ impl Rebuild<'_> {
     /// Writes a bucket if it differs, and deletes stale entries before it and in its part of the delta. `end` is
     /// greater than all keys of its gems.
     fn bucket(&mut self, bucket: &StoredBucket, end: &[u8]) -> Result<(), StoreError> {
-        let [postings, lists, delta] = [Family::Postings, Family::Lists, Family::Delta]
-            .map(|family| self.store.family(family));
+        self.replace_postings(bucket);
+        self.replace_lists(bucket, end);
+        let delta = self.store.family(Family::Delta);
+        while let Some(key) = self.delta.key().filter(|key| *key < end) {
+            self.batch.delete_cf(delta, key);
+            self.delta.next();
+        }
+        if self.batch.len() >= BATCH {
+            let batch = std::mem::take(&mut self.batch);
+            self.store
+                .db
+                .write(batch)
+                .map_err(|e| self.store.failed(&e))?;
+        }
+        Ok(())
+    }
+
+    /// Replaces the value of a bucket, and drops those before it that should not be there.
+    fn replace_postings(&mut self, bucket: &StoredBucket) {
+        let postings = self.store.family(Family::Postings);
         while let Some(key) = self
             .buckets
             .key()
@@ -123,6 +141,11 @@ impl Rebuild<'_> {
         if let Some(value) = bucket.value.as_ref().filter(|_| is != Some(true)) {
             self.batch.put_cf(postings, &bucket.key, value);
         }
+    }
+
+    /// Replaces the long lists of a bucket, which end before `end`.
+    fn replace_lists(&mut self, bucket: &StoredBucket, end: &[u8]) {
+        let lists = self.store.family(Family::Lists);
         let mut wanted = bucket.lists.iter().peekable();
         while let Some((key, value)) = self.lists.item().filter(|(key, _)| *key < end) {
             while let Some((missing, list)) = wanted.next_if(|(wanted, _)| wanted.as_slice() < key)
@@ -137,18 +160,6 @@ impl Rebuild<'_> {
             self.lists.next();
         }
         wanted.for_each(|(key, list)| self.batch.put_cf(lists, key, list));
-        while let Some(key) = self.delta.key().filter(|key| *key < end) {
-            self.batch.delete_cf(delta, key);
-            self.delta.next();
-        }
-        if self.batch.len() >= BATCH {
-            let batch = std::mem::take(&mut self.batch);
-            self.store
-                .db
-                .write(batch)
-                .map_err(|e| self.store.failed(&e))?;
-        }
-        Ok(())
     }
 
     /// Deletes everything after the last bucket.

@@ -54,19 +54,7 @@ pub(super) fn repair(store: &RocksStore, watch: Watch<'_>) -> Result<Vec<String>
         Family::Texts,
     ] {
         each(&snapshot, family, watch, |snapshot, key, value| {
-            let belongs = match family {
-                Family::Ids => is_id(snapshot, key, value)?,
-                Family::Gems => is_gem_list(snapshot, key)?,
-                Family::Digests => is_digest(snapshot, key)?,
-                Family::Terms => is_of_a_book(snapshot, key)?,
-                Family::Texts => is_text(snapshot, key)?,
-                _ => schema::read_fold_key(key)
-                    .map(|(book, _)| snapshot.record(book))
-                    .transpose()?
-                    .flatten()
-                    .is_some(),
-            };
-            if belongs {
+            if belongs(snapshot, family, key, value)? {
                 return Ok(());
             }
             if family == Family::Ids {
@@ -387,4 +375,25 @@ fn has_name(snapshot: &RocksSnapshot<'_>, book: BookNo) -> Result<bool, StoreErr
     }
     snapshot.end(&ids)?;
     Ok(false)
+}
+
+/// Whether an entry is of a book.
+fn belongs(
+    snapshot: &RocksSnapshot<'_>,
+    family: Family,
+    key: &[u8],
+    value: &[u8],
+) -> Result<bool, StoreError> {
+    match family {
+        Family::Ids => is_id(snapshot, key, value),
+        Family::Gems => is_gem_list(snapshot, key),
+        Family::Digests => is_digest(snapshot, key),
+        Family::Terms => is_of_a_book(snapshot, key),
+        Family::Texts => is_text(snapshot, key),
+        _ => Ok(schema::read_fold_key(key)
+            .map(|(book, _)| snapshot.record(book))
+            .transpose()?
+            .flatten()
+            .is_some()),
+    }
 }
