@@ -9,6 +9,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use lapidary_gems::Recipe;
 
 use super::answer_size::fitting;
+use super::libraries::holds_books;
 use super::text::memory_for;
 use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{FoundBooks, Page};
@@ -80,8 +81,8 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
                 break;
             }
         }
-        if books.is_empty() && snapshot.library(library)?.is_none() {
-            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
+        if books.is_empty() {
+            holds_books(&*snapshot, Some(library))?;
         }
         let shown = limit.min(fitting(&books));
         let more = books.len() > shown;
@@ -128,11 +129,7 @@ impl<C: Deref<Target = Catalogue>> Books<C> {
         let libraries = asked.as_ref().or(visible);
         let from = cursor.map(|cursor| read(cursor, libraries)).transpose()?;
         let snapshot = self.0.store.snapshot();
-        if let Some(library) = &sought.library
-            && snapshot.library(library)?.is_none()
-        {
-            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
-        }
+        holds_books(&*snapshot, sought.library.as_ref())?;
         let search = |limit| {
             snapshot.search(&Search {
                 terms: &terms,

@@ -15,6 +15,7 @@ use super::answer::{CheckOptions, Comparison, Query, TextGems};
 use super::checking::{Checking, InRecipe};
 use super::disguise::signs;
 use super::gem_list::distinct;
+use super::libraries::holds_books;
 use super::recipes::{Chosen, reaching_all};
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
@@ -85,11 +86,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         options: &CheckOptions,
     ) -> Result<Report, CatalogueError> {
         let begun = Instant::now();
-        if let Some(library) = &options.library
-            && snapshot.library(library)?.is_none()
-        {
-            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
-        }
+        holds_books(snapshot, options.library.as_ref())?;
         let deciding = self
             .0
             .libraries()

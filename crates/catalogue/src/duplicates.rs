@@ -13,10 +13,13 @@ use rayon::prelude::*;
 
 use super::check::today;
 use super::checking::Stored;
+use super::libraries::holds_books;
 use super::pages::{Batches, pages};
 use super::{Catalogue, CatalogueError, Checks};
 use crate::duplicate_groups::{Group, GroupedPairs, Grouping, LeftOut, Pair, Segment, history};
-use lapidary_checking::{LookedUp, Question, Relation, RuleChanges, judge, limits, with_identical};
+use lapidary_checking::{
+    Judged, LookedUp, Question, Relation, RuleChanges, judge, limits, with_identical,
+};
 use lapidary_store::{
     BookNo, Library, Limits, Outline, Record, Snapshot, StoreError, Tally, Watch,
 };
@@ -77,11 +80,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         watch: Watch<'_>,
     ) -> Result<FoundDuplicates, CatalogueError> {
         let snapshot = &*self.0.store.snapshot();
-        if let Some(library) = &options.library
-            && snapshot.library(library)?.is_none()
-        {
-            return Err(CatalogueError::NoSuchLibrary(library.to_string()));
-        }
+        holds_books(snapshot, options.library.as_ref())?;
         let Some(wanted) = DuplicateScope::new(snapshot, options)? else {
             return Ok(FoundDuplicates::default());
         };
@@ -368,15 +367,7 @@ impl DuplicateSearch<'_> {
             .cloned()
             .collect();
         if let Some(first) = self.first_of_many(number, &digests)? {
-            let same = Pair {
-                a: number,
-                b: first,
-                identical: true,
-                relation: Relation::SameText,
-                share_of_a: 1.0,
-                share_of_b: 1.0,
-            };
-            return Ok((vec![same], false));
+            return Ok((vec![same_text(number, first)], false));
         }
         let is_left_out = |other: BookNo, _: &Outline| self.is_left(number, other);
         let question = Question {
@@ -406,23 +397,8 @@ impl DuplicateSearch<'_> {
             .collect::<Result<_, _>>()?;
         let mut pairs = Vec::new();
         for found in judge(&reader, &question, &looked_up, usize::MAX)?.matches {
-            let (relation, share_of_a, share_of_b) = if found.identical {
-                (Relation::SameText, 1.0, 1.0)
-            } else {
-                let relation = looked_up[found.library].aligned(found.number)?.relation;
-                let score = found.score;
-                (relation, score.share_of_query, score.share_of_book)
-            };
-            if relation != Relation::Quotations {
-                pairs.push(Pair {
-                    a: number,
-                    b: found.number,
-                    identical: found.identical,
-                    relation,
-                    share_of_a,
-                    share_of_b,
-                });
-            }
+            let pair = pair_of(number, &found, &looked_up[found.library])?;
+            pairs.extend(Some(pair).filter(|pair| pair.relation != Relation::Quotations));
         }
         Ok((pairs, has_many))
     }
@@ -543,5 +519,36 @@ fn has(tally: &Tally, number: BookNo) -> bool {
         of.books
             .binary_search_by_key(&number, |(number, _)| *number)
             .is_ok()
+    })
+}
+
+/// A pair of books with the same text.
+fn same_text(a: BookNo, b: BookNo) -> Pair<BookNo> {
+    Pair {
+        a,
+        b,
+        identical: true,
+        relation: Relation::SameText,
+        share_of_a: 1.0,
+        share_of_b: 1.0,
+    }
+}
+
+/// A book and one that it matches.
+fn pair_of(
+    number: BookNo,
+    found: &Judged,
+    library: &LookedUp<'_>,
+) -> Result<Pair<BookNo>, StoreError> {
+    if found.identical {
+        return Ok(same_text(number, found.number));
+    }
+    Ok(Pair {
+        a: number,
+        b: found.number,
+        identical: false,
+        relation: library.aligned(found.number)?.relation,
+        share_of_a: found.score.share_of_query,
+        share_of_b: found.score.share_of_book,
     })
 }

@@ -260,3 +260,19 @@ pub(super) fn trust_row(library: &Library, trusted: bool) -> RowChange {
         },
     )
 }
+
+/// Makes sure that a library has books, if one is named.
+///
+/// # Errors
+/// [`CatalogueError::NoSuchLibrary`].
+pub(super) fn holds_books(
+    snapshot: &dyn Snapshot,
+    library: Option<&Library>,
+) -> Result<(), CatalogueError> {
+    match library {
+        Some(library) if snapshot.library(library)?.is_none() => {
+            Err(CatalogueError::NoSuchLibrary(library.to_string()))
+        }
+        _ => Ok(()),
+    }
+}
