@@ -358,18 +358,7 @@ impl Copying<&Catalogue> {
         if recipes(&*mine) != recipes(&*theirs) {
             found.add("the recipes differ".to_owned());
         }
-        for table in TABLES {
-            for pair in pairs(
-                rows(&*self.0.store, table),
-                rows(&*to.0.store, table),
-                |(key, _)| key.clone(),
-            ) {
-                let (row, other) = pair?;
-                if row != other {
-                    found.add(format!("a row of the table '{}' differs", table.as_str()));
-                }
-            }
-        }
+        self.compare_rows(to, &mut found)?;
         let (total, mut seen) = (books(&mine.libraries()?), 0);
         let (mut some, mut others): (Vec<Listed>, Vec<Listed>) = (Vec::new(), Vec::new());
         for library in libraries(&*mine, &*theirs)? {
@@ -388,15 +377,25 @@ impl Copying<&Catalogue> {
         self.compare_books(to, [&*mine, &*theirs], (some, others), &mut found)?;
         // The totals, if nothing changed since they were copied.
         if found.count == 0 {
-            if summed(mine.libraries()?) != summed(theirs.libraries()?) {
-                found.add("the totals of the libraries differ".to_owned());
-            }
-            let recipes = mine.recipes();
-            if sizes(&*mine, &recipes)? != sizes(&*theirs, &recipes)? {
-                found.add("the numbers of gems differ".to_owned());
-            }
+            compare_totals(&*mine, &*theirs, &mut found)?;
         }
         Ok(found.named())
+    }
+
+    fn compare_rows(&self, to: &Self, found: &mut Differences) -> Result<(), CatalogueError> {
+        for table in TABLES {
+            for pair in pairs(
+                rows(&*self.0.store, table),
+                rows(&*to.0.store, table),
+                |(key, _)| key.clone(),
+            ) {
+                let (row, other) = pair?;
+                if row != other {
+                    found.add(format!("a row of the table '{}' differs", table.as_str()));
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Compares some books of the catalogue with those of its copy.
@@ -589,4 +588,19 @@ fn pairs<T, K: Ord>(
                 .and_then(|mine| Ok((mine, theirs.transpose()?))),
         )
     })
+}
+
+fn compare_totals(
+    mine: &dyn Snapshot,
+    theirs: &dyn Snapshot,
+    found: &mut Differences,
+) -> Result<(), CatalogueError> {
+    if summed(mine.libraries()?) != summed(theirs.libraries()?) {
+        found.add("the totals of the libraries differ".to_owned());
+    }
+    let recipes = mine.recipes();
+    if sizes(mine, &recipes)? != sizes(theirs, &recipes)? {
+        found.add("the numbers of gems differ".to_owned());
+    }
+    Ok(())
 }

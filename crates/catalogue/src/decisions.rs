@@ -316,15 +316,9 @@ impl<C: Deref<Target = Catalogue>> Decisions<C> {
             (None, None) => b"r".to_vec(),
         };
         let of_book = book.as_ref().filter(|_| digest.is_some());
-        let (first, end) = match day.map(days) {
-            Some((first, end)) => (Some(first_id(first)), Some(first_id(end))),
-            None => (None, None),
-        };
-        let cursor = cursor.map(str::parse::<Uuid>).transpose();
-        let cursor = cursor.map_err(|_| CatalogueError::BadCursor)?;
-        let before_first = first.and_then(|first| first.as_u128().checked_sub(1));
-        let after = cursor.max(before_first.map(Uuid::from_u128));
-        let after = after.map(|after| key(&prefix, after));
+        let (first, end) = day.map(days).unzip();
+        let end = end.map(first_id);
+        let after = after(first.map(first_id), cursor)?.map(|after| key(&prefix, after));
         let rows = self
             .0
             .store
@@ -531,4 +525,12 @@ fn read<T: for<'a> Deserialize<'a>>(value: &[u8], id: Uuid) -> Result<T, Catalog
         kind: Table::Decisions.as_str(),
         name: id.to_string(),
     })
+}
+
+/// The last id before a page: that of the page before, or the one before the first that is sought.
+fn after(first: Option<Uuid>, cursor: Option<&str>) -> Result<Option<Uuid>, CatalogueError> {
+    let cursor = cursor.map(str::parse::<Uuid>).transpose();
+    let cursor = cursor.map_err(|_| CatalogueError::BadCursor)?;
+    let before_first = first.and_then(|first| first.as_u128().checked_sub(1));
+    Ok(cursor.max(before_first.map(Uuid::from_u128)))
 }

@@ -55,7 +55,33 @@ impl Finding {
 /// Finds what is unhealthy. A disk with less than `min_free` free bytes is nearly full.
 pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, CatalogueError> {
     let now = Timestamp::now();
-    let (snapshot, recipes) = (catalogue.store.snapshot(), catalogue.recipes().all());
+    let snapshot = catalogue.store.snapshot();
+    let (mut findings, books) = of_all_recipes(catalogue, &*snapshot)?;
+    let jobs = catalogue.jobs().all()?;
+    findings.extend(of_jobs(&jobs));
+    if catalogue.files().is_some() && books > 0 {
+        findings.extend(of_backups(&jobs, &catalogue.backups, now));
+    }
+    of_tenants(catalogue, &*snapshot, now, &mut findings)?;
+    findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
+    let vitals = catalogue.vitals()?;
+    findings.extend(vitals.iter().flat_map(|vitals| of_store(vitals, min_free)));
+    if let Some(cluster) = catalogue.cluster() {
+        let is_untouched = catalogue.copying().is_untouched()?;
+        findings.extend(super::nodes::of_cluster(&cluster, is_untouched));
+    }
+    if let Err(error) = catalogue.writable() {
+        findings.push(of_writes(&error));
+    }
+    Ok(findings)
+}
+
+/// The findings about recipes, and the number of books.
+fn of_all_recipes(
+    catalogue: &Catalogue,
+    snapshot: &dyn Snapshot,
+) -> Result<(Vec<Finding>, u64), CatalogueError> {
+    let recipes = catalogue.recipes().all();
     let coverages = recipes
         .iter()
         .map(|recipe| snapshot.coverage(recipe.name()))
@@ -77,23 +103,10 @@ pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, Ca
             .as_ref()
             .and_then(|name| of_client_recipe(name, &recipes)),
     );
-    let jobs = catalogue.jobs().all()?;
-    findings.extend(of_jobs(&jobs));
-    if catalogue.files().is_some() && known.first().is_some_and(|(_, coverage)| coverage.of > 0) {
-        findings.extend(of_backups(&jobs, &catalogue.backups, now));
-    }
-    of_tenants(catalogue, &*snapshot, now, &mut findings)?;
-    findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
-    let vitals = catalogue.vitals()?;
-    findings.extend(vitals.iter().flat_map(|vitals| of_store(vitals, min_free)));
-    if let Some(cluster) = catalogue.cluster() {
-        let is_untouched = catalogue.copying().is_untouched()?;
-        findings.extend(super::nodes::of_cluster(&cluster, is_untouched));
-    }
-    if let Err(error) = catalogue.writable() {
-        findings.push(of_writes(&error));
-    }
-    Ok(findings)
+    Ok((
+        findings,
+        known.first().map_or(0, |(_, coverage)| coverage.of),
+    ))
 }
 
 /// What concerns keys and the libraries that they feed.

@@ -133,15 +133,7 @@ impl Books<Editor<'_>> {
             let mut jobs: Vec<(J, Result<Added, E>)> = Vec::new();
             let mut text = 0;
             let until = Instant::now() + GATHERING;
-            let others = iter::from_fn(|| {
-                loop {
-                    match receiver.try_recv() {
-                        Ok(next) => return Some(next),
-                        Err(TryRecvError::Empty) if Instant::now() < until => thread::sleep(PAUSE),
-                        Err(TryRecvError::Empty | TryRecvError::Disconnected) => return None,
-                    }
-                }
-            });
+            let others = iter::from_fn(|| received(receiver, until));
             for (job, prepared) in iter::once(first).chain(others) {
                 text += prepared
                     .as_ref()
@@ -172,5 +164,16 @@ impl Books<Editor<'_>> {
             }
         }
         Ok(())
+    }
+}
+
+/// What comes from the other threads until then.
+fn received<T>(receiver: &Receiver<T>, until: Instant) -> Option<T> {
+    loop {
+        match receiver.try_recv() {
+            Ok(next) => return Some(next),
+            Err(TryRecvError::Empty) if Instant::now() < until => thread::sleep(PAUSE),
+            Err(TryRecvError::Empty | TryRecvError::Disconnected) => return None,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! RSS, Atom and JSON feeds.
 
-use feed_rs::model::{Entry as Item, Link};
+use feed_rs::model::Entry as Item;
 use feed_rs::parser;
 
 use super::kind::{Entries, Offers, Page};
@@ -21,13 +21,12 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     Ok(Box::new(items.chain(next).map(Ok)))
 }
 
-/// An item: the file that comes with it, else the page that it is about.
-fn book(page: &Page<'_>, item: Item) -> Option<Entry> {
-    let rel = |name: &'static str| move |link: &&Link| link.rel.as_deref() == Some(name);
+/// The files that an item leads to.
+fn offers(page: &Page<'_>, item: &Item) -> Offers {
     let enclosed = item
         .links
         .iter()
-        .filter(rel("enclosure"))
+        .filter(|link| link.rel.as_deref() == Some("enclosure"))
         .map(|link| (link.media_type.clone(), link.href.clone()));
     let content = item
         .media
@@ -40,14 +39,19 @@ fn book(page: &Page<'_>, item: Item) -> Option<Entry> {
                 content.url.as_ref()?.to_string(),
             ))
         });
-    let offers: Offers = enclosed
+    enclosed
         .chain(content)
         .filter_map(|(kind, to)| Some((kind, page.link(&to)?)))
-        .collect();
+        .collect()
+}
+
+/// An item: the file that comes with it, else the page that it is about.
+fn book(page: &Page<'_>, item: Item) -> Option<Entry> {
+    let offers = offers(page, &item);
     let usual = item
         .links
         .iter()
-        .find(rel("alternate"))
+        .find(|link| link.rel.as_deref() == Some("alternate"))
         .or_else(|| item.links.iter().find(|link| link.rel.is_none()));
     let Some(address) = offers.best(page).or_else(|| page.link(&usual?.href)) else {
         let name = item.title.map_or(item.id, |title| title.content);

@@ -183,12 +183,6 @@ impl PageListing<'_, '_> {
                 return self.0.refuse(known, reason, why, rows);
             }
             _ => {
-                self.0.state.listed += 1;
-                if known.is_refused() {
-                    self.0.state.refused = self.0.state.refused.saturating_sub(1);
-                    rows.push(self.0.frontier.drop_fault(&known.address));
-                }
-                known.state = Seen::Queued;
                 let queued = QueuedEntry {
                     entry,
                     depth,
@@ -196,10 +190,25 @@ impl PageListing<'_, '_> {
                     due: None,
                     read_before,
                 };
-                rows.push(self.0.frontier.enqueue(&mut self.0.state, &queued));
+                self.enqueue(&queued, &mut known, rows);
             }
         }
         rows.push(self.0.frontier.put_known(&known));
+    }
+
+    fn enqueue(
+        &mut self,
+        queued: &QueuedEntry,
+        known: &mut KnownAddress,
+        rows: &mut Vec<RowChange>,
+    ) {
+        self.0.state.listed += 1;
+        if known.is_refused() {
+            self.0.state.refused = self.0.state.refused.saturating_sub(1);
+            rows.push(self.0.frontier.drop_fault(&known.address));
+        }
+        known.state = Seen::Queued;
+        rows.push(self.0.frontier.enqueue(&mut self.0.state, queued));
     }
 }
 

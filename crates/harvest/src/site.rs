@@ -34,25 +34,7 @@ const VISITS_BEGIN: [&str; 2] = ["aspsessionid", "utm_"];
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     let start =
         Url::parse(&page.source.address).map_err(|_| "the address is not a URL".to_owned())?;
-    let mut at = page.address.to_owned();
-    let mut listed = Vec::new();
-    for tag in tags(page.bytes) {
-        let here = Page {
-            address: &at,
-            ..*page
-        };
-        let to = || attribute(&tag, b"href").and_then(|to| here.link(&to));
-        match tag.name.as_slice() {
-            b"base" => at = to().unwrap_or(at),
-            b"a" | b"area"
-                if attribute(&tag, b"rel").is_none_or(|rel| !rel.contains("nofollow")) =>
-            {
-                listed.extend(to());
-            }
-            b"link" if is_canonical(&tag) => listed.extend(to()),
-            _ => {}
-        }
-    }
+    let listed = links(page);
     let origin = start.origin();
     let urls = listed
         .into_iter()
@@ -138,6 +120,30 @@ fn is_canonical(tag: &StartTag<()>) -> bool {
             rel.split_ascii_whitespace()
                 .any(|rel| rel.eq_ignore_ascii_case("canonical"))
         })
+}
+
+/// The addresses that a page leads to.
+fn links(page: &Page<'_>) -> Vec<String> {
+    let mut at = page.address.to_owned();
+    let mut listed = Vec::new();
+    for tag in tags(page.bytes) {
+        let here = Page {
+            address: &at,
+            ..*page
+        };
+        let to = || attribute(&tag, b"href").and_then(|to| here.link(&to));
+        match tag.name.as_slice() {
+            b"base" => at = to().unwrap_or(at),
+            b"a" | b"area"
+                if attribute(&tag, b"rel").is_none_or(|rel| !rel.contains("nofollow")) =>
+            {
+                listed.extend(to());
+            }
+            b"link" if is_canonical(&tag) => listed.extend(to()),
+            _ => {}
+        }
+    }
+    listed
 }
 
 #[cfg(test)]

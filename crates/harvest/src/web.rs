@@ -151,6 +151,19 @@ impl Web {
         }
     }
 
+    /// Why a server asks for credentials.
+    fn lacks(&self, url: &Url) -> &'static str {
+        let had = self
+            .credentials
+            .as_ref()
+            .is_some_and(|(origin, _)| url.origin() == *origin);
+        if had {
+            "it does not accept the source's credentials"
+        } else {
+            "the source needs credentials"
+        }
+    }
+
     fn ask(&self, address: &str, validators: &Validators, most: u64) -> Fetched {
         let Ok(mut url) = Url::parse(address) else {
             return Fetched::Refused(Reason::Address, "this is not a URL".to_owned());
@@ -187,16 +200,7 @@ impl Web {
                     );
                 }
                 status @ StatusCode::UNAUTHORIZED => {
-                    let had = self
-                        .credentials
-                        .as_ref()
-                        .is_some_and(|(origin, _)| url.origin() == *origin);
-                    let usual = if had {
-                        "it does not accept the source's credentials"
-                    } else {
-                        "the source needs credentials"
-                    };
-                    let why = asked_for(answer).unwrap_or_else(|| usual.to_owned());
+                    let why = asked_for(answer).unwrap_or_else(|| self.lacks(&url).to_owned());
                     return Fetched::Refused(
                         Reason::Status,
                         format!("the server answers {status}: {why}"),

@@ -25,7 +25,7 @@ use super::{
 use crate::api::{
     BackedUp, Compacted, Dropped, Job, JobResult, JobState, RecipeChoice, Task, Verified,
 };
-use lapidary_store::{Action, Actor, RowChange, StoreError, Table, Watch};
+use lapidary_store::{Action, Actor, Administration, RowChange, StoreError, Table, Watch};
 use lapidary_work::{DueWork, LeasedWork, Slot, WorkKind};
 
 /// Number of finished jobs to remember.
@@ -416,13 +416,7 @@ impl Jobs<Editor<'_>> {
             }
             Task::Compact {} => {
                 let store = self.0.administration(COMPACTION)?;
-                let bytes_before = store.bytes()?;
-                store.compact(watch)?;
-                let bytes = store.bytes()?;
-                JobResult::Compacted(Compacted {
-                    bytes,
-                    bytes_before,
-                })
+                JobResult::Compacted(compacted(store, watch)?)
             }
             Task::Duplicates {
                 library,
@@ -525,4 +519,13 @@ impl JobProgress<'_> {
         }
         Ok(())
     }
+}
+
+fn compacted(store: &dyn Administration, watch: Watch<'_>) -> Result<Compacted, CatalogueError> {
+    let bytes_before = store.bytes()?;
+    store.compact(watch)?;
+    Ok(Compacted {
+        bytes: store.bytes()?,
+        bytes_before,
+    })
 }

@@ -121,17 +121,11 @@ impl Jobs<Editor<'_>> {
             drop_old,
             allow_missing,
         } = *reindex;
-        let before = match &job.checkpoint.before {
-            Some(before) => before.clone(),
-            None => self
-                .0
-                .recipes()
-                .all()
-                .first()
-                .unwrap_or(recipe)
-                .name()
-                .clone(),
-        };
+        let before = job.checkpoint.before.clone();
+        let before = before.unwrap_or_else(|| {
+            let known = self.0.recipes().all();
+            known.first().unwrap_or(recipe).name().clone()
+        });
         self.0
             .feeding
             .alone(|| self.0.store.add_recipe(&self.0.actor, recipe))?;
@@ -276,11 +270,7 @@ impl Jobs<Editor<'_>> {
             .iter()
             .filter(|recipe| !record.gems.contains_key(recipe.name()))
         {
-            let fold = if keeps_folds {
-                text.folded(recipe)
-            } else {
-                None
-            };
+            let fold = keeps_folds.then(|| text.folded(recipe)).flatten();
             let recut = fold.as_ref().and_then(|fold| recipe.recut(fold));
             let gems = recut.unwrap_or_else(|| text.gems(recipe));
             self.0.store.add_gems(

@@ -43,29 +43,7 @@ impl Product {
             .text("RecordReference")
             .ok_or("a product has no RecordReference")?
             .to_owned();
-        let ids = product.all("ProductIdentifier").filter_map(|id| {
-            // List 5: 02 ISBN-10, 03 GTIN-13, 15 ISBN-13.
-            let kind = id
-                .text("ProductIDType")
-                .filter(|kind| ["02", "03", "15"].contains(kind))?;
-            Some((kind, id.text("IDValue")?))
-        });
-        let (mut isbns, mut bad_isbns) = (Vec::new(), Vec::new());
-        for (kind, written) in ids {
-            match Isbn::parse(written) {
-                Some(isbn) => isbns.push(isbn),
-                // Not every GTIN-13 is an ISBN.
-                None if kind != "03"
-                    || written.starts_with("978")
-                    || written.starts_with("979") =>
-                {
-                    bad_isbns.push(written.to_owned());
-                }
-                None => {}
-            }
-        }
-        isbns.sort_unstable();
-        isbns.dedup();
+        let (isbns, bad_isbns) = isbns(product);
         let none = OnixElement::default();
         let described = product.first("DescriptiveDetail").unwrap_or(&none);
         let published = product.first("PublishingDetail").unwrap_or(&none);
@@ -302,4 +280,29 @@ fn licence(described: &OnixElement) -> Option<Rights> {
                 .then_some(Rights::Free)
         }
     })
+}
+
+/// The ISBNs of a product, in order, and what should be one and is not.
+fn isbns(product: &OnixElement) -> (Vec<Isbn>, Vec<String>) {
+    let ids = product.all("ProductIdentifier").filter_map(|id| {
+        // List 5: 02 ISBN-10, 03 GTIN-13, 15 ISBN-13.
+        let kind = id
+            .text("ProductIDType")
+            .filter(|kind| ["02", "03", "15"].contains(kind))?;
+        Some((kind, id.text("IDValue")?))
+    });
+    let (mut isbns, mut bad_isbns) = (Vec::new(), Vec::new());
+    for (kind, written) in ids {
+        match Isbn::parse(written) {
+            Some(isbn) => isbns.push(isbn),
+            // Not every GTIN-13 is an ISBN.
+            None if kind != "03" || written.starts_with("978") || written.starts_with("979") => {
+                bad_isbns.push(written.to_owned());
+            }
+            None => {}
+        }
+    }
+    isbns.sort_unstable();
+    isbns.dedup();
+    (isbns, bad_isbns)
 }
