@@ -5,7 +5,7 @@ use actix_web::web::{self, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::layout::{Here, HtmlPage, rights, table, terms, time};
+use super::layout::{Here, HtmlPage, rights, search_by_book, table, terms, time};
 use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{AuditEntry, AuditPage};
 use lapidary_language::Language;
@@ -59,12 +59,7 @@ async fn page(visitor: Visitor, wanted: Query<AuditSearch>) -> Result<HttpRespon
     ];
     let rows = html! { @for entry in &entries { (row(language, entry)) } };
     Ok(HtmlPage::new(Here::Audit, language.c_audit(), language.c_audit_lead()).show(&visitor, &html! {
-        form method="get" class="card search" {
-            div { label for="since" { (language.c_since()) } input type="date" id="since" name="since" value=(since); }
-            div { label for="library" { (language.c_library()) } input type="search" id="library" name="library" value=(library); }
-            div { label for="book" { (language.c_book()) } input type="search" id="book" name="book" value=(book); }
-            button type="submit" class="main" { (language.c_search()) }
-        }
+        (search_by_book(language, ("since", &language.c_since(), since), library, book))
         @if entries.is_empty() { p { (language.c_nothing_found()) } }
         @else { (table(&language.c_audit(), &heads, &rows)) }
         @if let Some(next) = next {

@@ -80,9 +80,30 @@ async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, Pa
     ))
 }
 
+/// The facts about a book that decide whether it may be published, as a part of a list.
+fn standing(language: Language, record: &Record) -> Markup {
+    let standing = &record.standing;
+    html! {
+        dt { (language.c_rights()) }
+        dd {
+            (rights(language, record.rights))
+            @if let Some(days) = &standing.validity {
+                @if let Some(from) = days.from { " " (language.valid_from(&from.to_string())) }
+                @if let Some(until) = days.until { " " (language.valid_until(&until.to_string())) }
+                " " (language.c_otherwise()) " " (rights(language, days.otherwise))
+            }
+        }
+        @if let Some(since) = standing.disabled_since { dt { (language.c_is_disabled()) } dd { (time(since)) } }
+        @if standing.is_quarantined() { dt { (language.c_in_quarantine()) } dd { (language.informs_quarantined()) } }
+        @if let Some(note) = &standing.note {
+            dt { (language.c_note()) }
+            dd { (clean(&note.text)) " " span class="quiet" { (time(note.since)) } }
+        }
+    }
+}
+
 fn facts(language: Language, record: &Record) -> Markup {
     let description = &record.description;
-    let days = record.standing.validity.as_ref();
     html! {
         dl class="facts" {
             dt { (language.c_book()) } dd { (clean(record.key.library.as_str())) "/" (clean(record.key.id.as_str())) }
@@ -93,20 +114,7 @@ fn facts(language: Language, record: &Record) -> Markup {
             @if !description.identifiers.is_empty() {
                 dt { (language.c_identifier()) } dd { (clean(&description.identifiers.join(", "))) }
             }
-            dt { (language.c_rights()) }
-            dd {
-                (rights(language, record.rights))
-                @if let Some(days) = days {
-                    @if let Some(from) = days.from { " " (language.valid_from(&from.to_string())) }
-                    @if let Some(until) = days.until { " " (language.valid_until(&until.to_string())) }
-                    " " (language.c_otherwise()) " " (rights(language, days.otherwise))
-                }
-            }
-            @if let Some(since) = record.standing.disabled_since {
-                dt { (language.c_is_disabled()) } dd { (time(since)) }
-            }
-            @if record.standing.is_quarantined() { dt { (language.c_in_quarantine()) } dd { (language.informs_quarantined()) } }
-            @if let Some(note) = &record.standing.note { dt { (language.c_note()) } dd { (clean(&note.text)) " " span class="quiet" { (time(note.since)) } } }
+            (standing(language, record))
             dt { (language.c_length()) } dd { (size(language, record.bytes)) }
             dt { (language.head_gems()) }
             dd { @for (recipe, gems) in &record.gems { span { (recipe.as_str()) ": " (language.number((*gems).into())) } " " } }
@@ -203,12 +211,8 @@ async fn change(
     let [library, id] = book_of(&visitor, &request)?;
     let book: &[&str] = &[&library, &id];
     let amendment = match sent.what.as_str() {
-        "disable" => Amendment {
-            disabled: Some(true),
-            ..Amendment::default()
-        },
-        "enable" => Amendment {
-            disabled: Some(false),
+        what @ ("disable" | "enable") => Amendment {
+            disabled: Some(what == "disable"),
             ..Amendment::default()
         },
         "confirm" => Amendment {
@@ -229,28 +233,17 @@ async fn change(
             return Ok(see_other("/console/webhooks#allow"));
         }
         "rights" => {
-            let day = |written: &str| match written {
-                "" => Ok(None),
-                written => written
-                    .parse::<Date>()
-                    .map(Some)
-                    .map_err(|error| bad(&visitor, error.to_string())),
-            };
-            let (from, until) = (day(&sent.from)?, day(&sent.until)?);
+            let (from, until) = (day(&visitor, &sent.from)?, day(&visitor, &sent.until)?);
             // The form does not ask for the rights on other days: they stay.
             let record = visitor.call::<ShowBook>(book, ()).await?;
-            let otherwise = record
-                .standing
-                .validity
-                .map_or(Rights::Unknown, |days| days.otherwise);
-            let validity = Some(Validity {
-                from,
-                until,
-                otherwise,
-            });
+            let days = record.standing.validity;
             Amendment {
                 rights: sent.rights,
-                validity,
+                validity: Some(Validity {
+                    from,
+                    until,
+                    otherwise: days.map_or(Rights::Unknown, |days| days.otherwise),
+                }),
                 ..Amendment::default()
             }
         }
@@ -362,4 +355,12 @@ async fn history(
             }
         }
     })
+}
+
+fn day(visitor: &Visitor, written: &str) -> Result<Option<Date>, PageFailure> {
+    if written.is_empty() {
+        return Ok(None);
+    }
+    let day = written.parse().map(Some);
+    day.map_err(|error: jiff::Error| bad(visitor, error.to_string()))
 }

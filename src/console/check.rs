@@ -54,36 +54,18 @@ fn frame(visitor: &Visitor, body: &Markup) -> HttpResponse {
 
 fn forms(visitor: &Visitor) -> Markup {
     let language = visitor.language();
-    let max = visitor.inside().max_body();
-    let too_large = language.c_too_large(&size(language, max as u64));
-    let filing = format!("{CHECKS}?record=true");
-    let buttons = html! {
-        div class="buttons" {
-            button type="submit" class="main" { (language.c_check_and_file()) }
-            button type="submit" formaction=(CHECKS) { (language.c_check_only()) }
-            progress max="1" value="0" hidden aria-label=(language.c_progress()) {}
-        }
-    };
     html! {
         (switch(visitor))
         div class="two" {
-            form method="post" enctype="multipart/form-data" action=(filing) hx-post=(filing) hx-encoding="multipart/form-data"
-                hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button"
-                class="card" data-check data-files data-max=(max) data-too-large=(too_large) {
-                (token_field(visitor))
+            (form(visitor, Some(visitor.inside().max_body()), &html! {
                 h2 { label for="file" { (language.c_files()) } }
                 input type="file" id="file" name="file" required;
                 p class="quiet" { (language.c_files_hint()) }
-                (buttons)
-            }
-            form method="post" enctype="multipart/form-data" action=(filing) hx-post=(filing) hx-encoding="multipart/form-data"
-                hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button"
-                class="card" data-check {
-                (token_field(visitor))
+            }))
+            (form(visitor, None, &html! {
                 h2 { label for="text" { (language.c_text()) } }
                 textarea id="text" name="file" rows="6" required {}
-                (buttons)
-            }
+            }))
         }
         section id="table" hidden {
             h2 { (language.c_several()) }
@@ -250,24 +232,7 @@ pub(super) fn ruling(language: Language, ruling: Ruling) -> String {
 fn row(visitor: &Visitor, name: &str, checked: Result<Report, PageFailure>) -> HttpResponse {
     let language = visitor.language();
     let row = match checked {
-        Ok(report) => html! { tr {
-            td data-value=(name) {
-                @match &report.filed {
-                    Some(id) => a href=(path("/console/checks", [id])) { (clean(name)) },
-                    None => (clean(name)),
-                }
-            }
-            td data-value=(if report.is_answer() { report.verdict as u8 } else { NOT_CHECKED }) {
-                (verdict(language, report.verdict, report.is_answer()))
-                @if let Some(why) = not_checked(language, &report) { ": " (why) }
-            }
-            @let covered = report.covered.filter(|_| report.is_answer());
-            td data-value=[covered] { @if let Some(covered) = covered { (language.percent(covered)) } }
-            td data-value=(report.total) { (language.number(report.total as u64)) }
-            td { @if let Some(best) = report.matches.iter().find(|found| found.informs.is_none()) {
-                (clean(best.book.title.as_deref().unwrap_or(&best.book.id)))
-            } }
-        } },
+        Ok(report) => row_of_report(language, name, &report),
         Err(failure) => match failure.detail() {
             Some(problem) => html! { tr class="failed" {
                 td data-value=(name) { (clean(name)) }
@@ -323,18 +288,25 @@ async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageF
                 a class="button" href=(CHECKS) { (language.c_check_another()) }
             }
         }
+        (rulings(language, &about))
+        (decision_form(&visitor, &id))
+    }))
+}
+
+/// What was decided about a check.
+fn rulings(language: Language, decisions: &[Decision]) -> Markup {
+    html! {
         section id="decisions" {
             h2 { (language.c_decisions()) }
-            @if about.is_empty() { p { (language.c_no_decisions_yet()) } }
-            @for one in &about {
+            @if decisions.is_empty() { p { (language.c_no_decisions_yet()) } }
+            @for one in decisions {
                 article class="card" {
                     p { strong { (ruling(language, one.ruling)) } " · " (time(one.at)) " · " (clean(&one.actor)) }
                     @if let Some(reason) = &one.reason { p { (clean(reason)) } }
                 }
             }
         }
-        (decision_form(&visitor, &id))
-    }))
+    }
 }
 
 #[derive(Deserialize, Serialize)]
@@ -356,4 +328,45 @@ async fn decide(
     };
     visitor.call::<Decide>(&[], new).await?;
     Ok(see_other(&(path("/console/checks", [&id]) + "#decisions")))
+}
+
+fn row_of_report(language: Language, name: &str, report: &Report) -> Markup {
+    html! { tr {
+        td data-value=(name) {
+            @match &report.filed {
+                Some(id) => a href=(path("/console/checks", [id])) { (clean(name)) },
+                None => (clean(name)),
+            }
+        }
+        td data-value=(if report.is_answer() { report.verdict as u8 } else { NOT_CHECKED }) {
+            (verdict(language, report.verdict, report.is_answer()))
+            @if let Some(why) = not_checked(language, report) { ": " (why) }
+        }
+        @let covered = report.covered.filter(|_| report.is_answer());
+        td data-value=[covered] { @if let Some(covered) = covered { (language.percent(covered)) } }
+        td data-value=(report.total) { (language.number(report.total as u64)) }
+        td { @if let Some(best) = report.matches.iter().find(|found| found.informs.is_none()) {
+            (clean(best.book.title.as_deref().unwrap_or(&best.book.id)))
+        } }
+    } }
+}
+
+/// A form that checks and files. One for files says how large they may be.
+fn form(visitor: &Visitor, most: Option<usize>, fields: &Markup) -> Markup {
+    let language = visitor.language();
+    let filing = format!("{CHECKS}?record=true");
+    let too_large = most.map(|most| language.c_too_large(&size(language, most as u64)));
+    html! {
+        form method="post" enctype="multipart/form-data" action=(filing) hx-post=(filing) hx-encoding="multipart/form-data"
+            hx-target="#result" hx-select="#result" hx-swap="outerHTML show:top" hx-disabled-elt="find button"
+            class="card" data-check data-files[most.is_some()] data-max=[most] data-too-large=[too_large] {
+            (token_field(visitor))
+            (fields)
+            div class="buttons" {
+                button type="submit" class="main" { (language.c_check_and_file()) }
+                button type="submit" formaction=(CHECKS) { (language.c_check_only()) }
+                progress max="1" value="0" hidden aria-label=(language.c_progress()) {}
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::check::ruling;
-use super::layout::{Here, HtmlPage, table, terms, time, verdict};
+use super::layout::{Here, HtmlPage, search_by_book, table, terms, time, verdict};
 use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{Decision, DecisionPage};
 use lapidary_language::Language;
@@ -52,12 +52,7 @@ async fn list(
         next_cursor,
     } = visitor.list::<ListDecisions>(&[], &asked).await?;
     Ok(HtmlPage::new(Here::Decisions, language.c_decisions(), language.c_decisions_lead()).show(&visitor, &html! {
-        form method="get" class="card search" {
-            div { label for="day" { (language.c_day()) } input type="date" id="day" name="day" value=(day); }
-            div { label for="library" { (language.c_library()) } input type="search" id="library" name="library" value=(library); }
-            div { label for="book" { (language.c_book()) } input type="search" id="book" name="book" value=(book); }
-            button type="submit" class="main" { (language.c_search()) }
-        }
+        (search_by_book(language, ("day", &language.c_day(), day), library, book))
         @if decisions.is_empty() { p { (language.c_nothing_found()) } }
         @else { (decisions_table(language, &decisions)) }
         @if let Some(next) = next_cursor {

@@ -67,26 +67,7 @@ fn keys_table(visitor: &Visitor, keys: &[Key]) -> Markup {
         language.c_actions(),
     ];
     let rows = html! {
-        @for key in keys {
-            tr {
-                td { (clean(&key.name)) }
-                td {
-                    (role(language, key.role))
-                    @if key.may_forbid { " " span class="tag" { (language.c_may_forbid()) } }
-                    @if key.must_gate.is_some() { " " span class="tag" { (language.c_must_gate()) } }
-                }
-                td { (clean(&key.libraries.iter().map(Library::as_str).collect::<Vec<_>>().join(", "))) }
-                td { @for rate in [key.rate, key.quota].into_iter().flatten() { (rate) " " } }
-                td { (time(key.created)) }
-                td { @if let Some(expires) = key.expires { (time(expires)) } @else { (language.c_never()) } }
-                td { div class="buttons" {
-                    (button_to(visitor, &path("/console/keys", [&key.name, "rotate"]), &language.c_rotate(),
-                        Some(&language.c_sure_rotate(&clean(&key.name)))))
-                    (button_to(visitor, &path("/console/keys", [&key.name, "revoke"]), &language.c_revoke(),
-                        Some(&language.c_sure_revoke(&clean(&key.name)))))
-                } }
-            }
-        }
+        @for key in keys { (row(visitor, key)) }
     };
     table(&language.c_keys(), &heads, &rows)
 }
@@ -246,4 +227,28 @@ async fn rotate(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, Pa
 async fn revoke(visitor: Visitor, name: Path<String>) -> Result<HttpResponse, PageFailure> {
     visitor.call::<RevokeKey>(&[&name], ()).await?;
     Ok(see_other("/console/keys"))
+}
+
+fn row(visitor: &Visitor, key: &Key) -> Markup {
+    let language = visitor.language();
+    html! {
+        tr {
+            td { (clean(&key.name)) }
+            td {
+                (role(language, key.role))
+                @if key.may_forbid { " " span class="tag" { (language.c_may_forbid()) } }
+                @if key.must_gate.is_some() { " " span class="tag" { (language.c_must_gate()) } }
+            }
+            td { (clean(&key.libraries.iter().map(Library::as_str).collect::<Vec<_>>().join(", "))) }
+            td { @for rate in [key.rate, key.quota].into_iter().flatten() { (rate) " " } }
+            td { (time(key.created)) }
+            td { @if let Some(expires) = key.expires { (time(expires)) } @else { (language.c_never()) } }
+            td { div class="buttons" {
+                (button_to(visitor, &path("/console/keys", [&key.name, "rotate"]), &language.c_rotate(),
+                    Some(&language.c_sure_rotate(&clean(&key.name)))))
+                (button_to(visitor, &path("/console/keys", [&key.name, "revoke"]), &language.c_revoke(),
+                    Some(&language.c_sure_revoke(&clean(&key.name)))))
+            } }
+        }
+    }
 }

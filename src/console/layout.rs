@@ -448,3 +448,20 @@ pub(super) fn size(language: Language, bytes: u64) -> String {
     let places = usize::from(unit > 0 && value < 100.0);
     format!("{} {}", language.decimal(value, places), units[unit])
 }
+
+/// A form to search by a day, whose field has this name and this label, and by a book.
+pub(super) fn search_by_book(
+    language: Language,
+    (name, label, day): (&str, &str, &str),
+    library: &str,
+    book: &str,
+) -> Markup {
+    html! {
+        form method="get" class="card search" {
+            div { label for=(name) { (label) } input type="date" id=(name) name=(name) value=(day); }
+            div { label for="library" { (language.c_library()) } input type="search" id="library" name="library" value=(library); }
+            div { label for="book" { (language.c_book()) } input type="search" id="book" name="book" value=(book); }
+            button type="submit" class="main" { (language.c_search()) }
+        }
+    }
+}

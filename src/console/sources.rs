@@ -166,6 +166,22 @@ async fn one(visitor: Visitor, name: Path<String>, at: At) -> Result<HttpRespons
     show(&visitor, &name, &at.from, &html! {}).await
 }
 
+/// What can be done with a source.
+fn buttons(visitor: &Visitor, name: &str, here: &str, is_paused: bool) -> Markup {
+    let language = visitor.language();
+    let does =
+        |what: &str, label: String| button_to(visitor, &format!("{here}/{what}"), &label, None);
+    let sure = language.c_sure_remove(&clean(name));
+    html! {
+        div class="buttons" {
+            @if is_paused { (does("resume", language.c_resume())) }
+            @else { (does("run", language.c_run())) (does("pause", language.c_pause())) }
+            (does("test", language.c_test()))
+            (button_to(visitor, &format!("{here}/remove"), &language.c_remove(), Some(&sure)))
+        }
+    }
+}
+
 async fn show(
     visitor: &Visitor,
     name: &str,
@@ -182,19 +198,11 @@ async fn show(
     let here = path("/console/sources", [name]);
     let is_busy = matches!(source.state, SourceState::Running | SourceState::Waiting);
     let again = is_busy.then_some(here.as_str());
-    let does =
-        |what: &str, label: String| button_to(visitor, &format!("{here}/{what}"), &label, None);
-    let sure = language.c_sure_remove(&clean(name));
     Ok(HtmlPage::new(Here::Sources, clean(name), language.c_source_lead()).show(
         visitor,
         &html! {
             (tested)
-            div class="buttons" {
-                @if source.state == SourceState::Paused { (does("resume", language.c_resume())) }
-                @else { (does("run", language.c_run())) (does("pause", language.c_pause())) }
-                (does("test", language.c_test()))
-                (button_to(visitor, &format!("{here}/remove"), &language.c_remove(), Some(&sure)))
-            }
+            (buttons(visitor, name, &here, source.state == SourceState::Paused))
             section id="state" hx-get=[again] hx-trigger=[again.map(|_| "every 2s")] hx-select=[again.map(|_| "#state")]
                 hx-swap=[again.map(|_| "outerHTML")] {
                 (facts(language, &source))

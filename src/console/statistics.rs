@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::layout::{Here, HtmlPage, size, table, terms};
 use super::plot::{PlotLine, plot};
 use super::visitor::{PageFailure, Visitor};
-use lapidary_catalogue::api::{ClusterStats, Concern, Findings, History, Sample, Stats};
+use lapidary_catalogue::api::{ClusterStats, Concern, Finding, Findings, History, Sample, Stats};
 use lapidary_language::Language;
 use lapidary_operations::status::{Diagnose, ShowHistory, ShowStats};
 use lapidary_report::clean;
@@ -39,18 +39,7 @@ async fn page(
     Ok(HtmlPage::new(Here::Statistics, language.c_statistics(), language.c_statistics_lead()).show(
         &visitor,
         &html! {
-            section id="doctor" {
-                h2 { (language.c_doctor()) }
-                @if findings.is_empty() { p class="good" { (language.c_healthy()) } }
-                @for finding in &findings {
-                    article class="card warn" {
-                        h3 { (concern(language, finding.concern)) }
-                        // Numbers and names are in the words of the API, which are English.
-                        p lang="en" { (clean(&finding.what)) ": " (clean(&finding.why)) }
-                        p { (language.c_fix()) ": " code { (clean(&finding.fix)) } }
-                    }
-                }
-            }
+            (doctor(language, &findings))
             section id="plots" hx-get=(format!("/console/statistics?of={of}")) hx-trigger="every 30s" hx-select="#plots"
                 hx-swap="outerHTML" {
                 h2 { (language.c_over_time()) }
@@ -103,6 +92,30 @@ fn concern(language: Language, concern: Concern) -> String {
     }
 }
 
+/// What the doctor found.
+fn doctor(language: Language, findings: &[Finding]) -> Markup {
+    html! {
+        section id="doctor" {
+            h2 { (language.c_doctor()) }
+            @if findings.is_empty() { p class="good" { (language.c_healthy()) } }
+            @for finding in findings {
+                article class="card warn" {
+                    h3 { (concern(language, finding.concern)) }
+                    // Numbers and names are in the words of the API, which are English.
+                    p lang="en" { (clean(&finding.what)) ": " (clean(&finding.why)) }
+                    p { (language.c_fix()) ": " code { (clean(&finding.fix)) } }
+                }
+            }
+        }
+    }
+}
+
+/// How many checks of a sample had one of these verdicts.
+fn verdicts(sample: &Sample, names: &[&str]) -> f64 {
+    let counts = names.iter().filter_map(|name| sample.checks.get(*name));
+    counts.sum::<u64>() as f64
+}
+
 fn plots(language: Language, history: &History) -> Markup {
     let History {
         samples,
@@ -115,19 +128,12 @@ fn plots(language: Language, history: &History) -> Markup {
         values: samples.iter().map(of).collect(),
     };
     let minutes = f64::from(*every_seconds) / 60.0;
-    let rate = |number: u64| Some(number as f64 / minutes);
-    let verdict = |sample: &Sample, names: &[&str]| {
-        names
-            .iter()
-            .filter_map(|name| sample.checks.get(*name))
-            .sum()
-    };
     let bytes = |value: f64| size(language, value as u64);
     html! {
         (plot(&language.c_checks(), &times, &[
-            line(language.is_protected(), "hue-bad", &|sample| rate(verdict(sample, &["forbidden", "protected"]))),
-            line(language.is_free(), "hue-main", &|sample| rate(verdict(sample, &["free", "public_domain"]))),
-            line(language.is_unknown(), "hue-quiet", &|sample| rate(verdict(sample, &["unknown"]))),
+            line(language.is_protected(), "hue-bad", &|sample| Some(verdicts(sample, &["forbidden", "protected"]) / minutes)),
+            line(language.is_free(), "hue-main", &|sample| Some(verdicts(sample, &["free", "public_domain"]) / minutes)),
+            line(language.is_unknown(), "hue-quiet", &|sample| Some(verdicts(sample, &["unknown"]) / minutes)),
         ], |value: f64| language.c_in_minute(&language.decimal(value, usize::from(value < 10.0)))))
         (plot(&language.c_latency(), &times, &[
             line(language.c_median(), "hue-main", &|sample| sample.median_ms),

@@ -8,7 +8,8 @@ use serde::Deserialize;
 use super::keys::secret;
 use super::layout::{Here, HtmlPage, button_to, form_to, see_other, table, terms, time};
 use super::visitor::{PageFailure, Visitor, path, with};
-use lapidary_catalogue::api::{AllowLists, NewWebhook, Webhook, Webhooks};
+use lapidary_catalogue::api::{AllowList, AllowLists, NewWebhook, Webhook, Webhooks};
+use lapidary_language::Language;
 use lapidary_operations::allow::{DeleteAllowList, ListAllowLists};
 use lapidary_operations::webhooks::{DeleteWebhook, ListWebhooks, PutWebhook};
 use lapidary_report::clean;
@@ -91,14 +92,7 @@ async fn allowed(visitor: &Visitor) -> Result<Markup, PageFailure> {
         @for list in &allow {
             tr {
                 td { (clean(list.name.as_str())) }
-                td {
-                    @match (&list.book, &list.gems) {
-                        (Some(book), _) => a href=(path("/console/books", [book.library.as_str(), book.id.as_str()])) {
-                            (clean(book.library.as_str())) "/" (clean(book.id.as_str()))
-                        },
-                        (None, gems) => (language.gems(gems.iter().flat_map(|gems| gems.values()).map(|gems| gems.len() as u64).sum())),
-                    }
-                }
+                td { (content(language, list)) }
                 td { @if let Some(note) = &list.note { (clean(note)) } }
                 td { (time(list.since)) }
                 td { (button_to(visitor, &with("/console/allow/remove", &[("name", list.name.as_str())]),
@@ -145,4 +139,16 @@ async fn remove(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, PageFai
 async fn disallow(visitor: Visitor, of: Query<Of>) -> Result<HttpResponse, PageFailure> {
     visitor.call::<DeleteAllowList>(&[&of.name], ()).await?;
     Ok(see_other("/console/webhooks#allow"))
+}
+
+/// What a list allows.
+fn content(language: Language, list: &AllowList) -> Markup {
+    html! {
+        @match (&list.book, &list.gems) {
+            (Some(book), _) => a href=(path("/console/books", [book.library.as_str(), book.id.as_str()])) {
+                (clean(book.library.as_str())) "/" (clean(book.id.as_str()))
+            },
+            (None, gems) => (language.gems(gems.iter().flat_map(|gems| gems.values()).map(|gems| gems.len() as u64).sum())),
+        }
+    }
 }
