@@ -169,10 +169,8 @@ impl Choose {
                     *aim *= wanted / characters;
                 }
             }
-            let off = chunks
-                .iter()
-                .map(|chunks| (chunks.characters / wanted - 1.0).abs())
-                .fold(0.0, f64::max);
+            let off = chunks.iter().map(|of| (of.characters / wanted - 1.0).abs());
+            let off = off.fold(0.0, f64::max);
             if best.as_ref().is_none_or(|(least, ..)| off < *least) {
                 best = Some((off, set, chunks));
             }

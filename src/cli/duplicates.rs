@@ -360,32 +360,9 @@ impl DuplicatesArgs {
                 .collect(),
             pairs: overlaps.pairs,
         };
-        let with_best = |found: Found| {
-            let known = found
-                .books
-                .iter()
-                .map(&known_of)
-                .map(|known| (known.name, known.format));
-            let (names, formats): (Vec<String>, Vec<Option<Format>>) = known.unzip();
-            let copies = found.books.iter().zip(formats).map(|(book, format)| {
-                let (bytes, description) = (book.bytes, &book.description);
-                Copy {
-                    bytes,
-                    format,
-                    description,
-                }
-            });
-            let (best, merit) = best(&copies.collect::<Vec<_>>())?;
-            let bytes = found.books.iter().map(|book| book.bytes).collect();
-            Some(Copies {
-                names,
-                bytes,
-                best,
-                merit,
-                pairs: found.pairs,
-            })
-        };
-        let groups = by_name(groups).into_iter().filter_map(with_best).collect();
+        let groups = by_name(groups).into_iter();
+        let groups = groups.filter_map(|found| with_best(found, &known_of));
+        let groups = groups.collect();
         Ok(DuplicatesReport {
             groups,
             overlaps,
@@ -598,4 +575,28 @@ fn csv(out: &mut impl Write, found: &DuplicatesReport) -> Result<(), Failure> {
 
 fn csv_failed(e: &csv::Error) -> Failure {
     Failure::Failed(e.to_string())
+}
+
+/// A group of copies with the best of them.
+fn with_best(found: Found, known_of: impl Fn(&Record) -> KnownBooks) -> Option<Copies> {
+    let known = found
+        .books
+        .iter()
+        .map(known_of)
+        .map(|known| (known.name, known.format));
+    let (names, formats): (Vec<String>, Vec<Option<Format>>) = known.unzip();
+    let copies = found.books.iter().zip(formats).map(|(book, format)| Copy {
+        bytes: book.bytes,
+        format,
+        description: &book.description,
+    });
+    let (best, merit) = best(&copies.collect::<Vec<_>>())?;
+    let bytes = found.books.iter().map(|book| book.bytes).collect();
+    Some(Copies {
+        names,
+        bytes,
+        best,
+        merit,
+        pairs: found.pairs,
+    })
 }

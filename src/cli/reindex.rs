@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use hashbrown::HashMap;
-use lapidary_catalogue::api::{CutFrom, JobResult, RecipeChoice, Reindexed, Task};
+use lapidary_catalogue::api::{CutFrom, Job, JobResult, RecipeChoice, Reindexed, Task};
 use lapidary_catalogue::digests_of;
 use lapidary_common::count::count;
 use lapidary_extract::Extracted;
@@ -97,13 +97,7 @@ impl ReindexArgs {
                 let without = self.hand_in(&catalogue, &name)?;
                 if without > 0 {
                     catalogue.settle();
-                    return Err(Failure::Input(format!(
-                        "{} missing from these files: job {} waits for them; run this again with the others, \
-                         or cancel it with `lapidary jobs cancel {}`",
-                        count(without as u64, "book is", "books are"),
-                        job.id,
-                        job.id
-                    )));
+                    return Err(waits(&job, without as u64));
                 }
                 wait(&catalogue, job)?
             }
@@ -203,4 +197,14 @@ impl DropRecipeArgs {
         writeln!(out(false), "dropped recipe {}", self.recipe)?;
         Ok(Status::Done)
     }
+}
+
+fn waits(job: &Job, without: u64) -> Failure {
+    Failure::Input(format!(
+        "{} missing from these files: job {} waits for them; run this again with the others, \
+         or cancel it with `lapidary jobs cancel {}`",
+        count(without, "book is", "books are"),
+        job.id,
+        job.id
+    ))
 }

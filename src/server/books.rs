@@ -384,18 +384,8 @@ impl About {
         let published = published
             .map(|written: String| written.parse().map_err(|why: BadDate| bad(why.to_string())));
         let published = published.transpose()?;
-        let flag = |name: &str, value: Option<String>| match value.as_deref() {
-            None => Ok(None),
-            Some("false") => Ok(Some(false)),
-            Some("true") => Ok(Some(true)),
-            Some(other) => Err(bad(format!(
-                "'{name}' must be true or false, not '{other}'"
-            ))),
-        };
-        let (clean, allow_empty) = (
-            flag("clean", clean)?,
-            flag("allow_empty", allow_empty)?.unwrap_or_default(),
-        );
+        let clean = flag("clean", clean.as_deref()).map_err(bad)?;
+        let allow_empty = flag("allow_empty", allow_empty.as_deref()).map_err(bad)?;
         Ok(Self {
             rights,
             title,
@@ -404,7 +394,16 @@ impl About {
             identifiers,
             published,
             clean,
-            allow_empty,
+            allow_empty: allow_empty.unwrap_or_default(),
         })
+    }
+}
+
+fn flag(name: &str, value: Option<&str>) -> Result<Option<bool>, String> {
+    match value {
+        None => Ok(None),
+        Some("false") => Ok(Some(false)),
+        Some("true") => Ok(Some(true)),
+        Some(other) => Err(format!("'{name}' must be true or false, not '{other}'")),
     }
 }

@@ -289,36 +289,21 @@ pub(super) fn question(mut asked: Check) -> Result<(Query, CheckOptions), Proble
     let (record, name, case) = (Some(asked.record), asked.name, asked.case);
     let query = match (gems, text) {
         (Some(_), None) if clean.is_some() => {
-            return Err(Problem::new(
-                ErrorCode::BadJson,
-                "'clean' applies only to a text; leave it out with gems",
-            ));
+            return refuse("'clean' applies only to a text; leave it out with gems");
         }
         (Some(_), None) if language.is_some() => {
-            return Err(Problem::new(
-                ErrorCode::BadJson,
-                "'language' is that of a text; leave it out with gems",
-            ));
+            return refuse("'language' is that of a text; leave it out with gems");
         }
         (Some(_), None) if !hidden.is_empty() => {
-            return Err(Problem::new(
-                ErrorCode::BadJson,
-                "'hidden' was left out of a text; leave it out with gems",
-            ));
+            return refuse("'hidden' was left out of a text; leave it out with gems");
         }
         (Some(gems), None) => Query::Gems(TextGems { gems, own }),
         (None, Some(_)) if own.is_some() => {
-            return Err(Problem::new(
-                ErrorCode::BadJson,
-                "'own' applies only to gems; leave it out with a text",
-            ));
+            return refuse("'own' applies only to gems; leave it out with a text");
         }
         (None, Some(text)) => Query::Text { text, clean },
         _ => {
-            return Err(Problem::new(
-                ErrorCode::BadJson,
-                "give exactly one of 'gems' and 'text'",
-            ));
+            return refuse("give exactly one of 'gems' and 'text'");
         }
     };
     let options = CheckParameters {
@@ -451,6 +436,10 @@ fn listed(form: &[u8]) -> Result<Vec<WrittenGem>, Problem> {
             })
         })
         .collect()
+}
+
+fn refuse<T>(why: &str) -> Result<T, Problem> {
+    Err(Problem::new(ErrorCode::BadJson, why))
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use std::time::Instant;
 use actix_web::web::Data;
 use actix_web::{HttpRequest, HttpResponse, rt};
 use bytes::Bytes;
-use futures_util::stream::unfold;
+use futures_util::stream::{Stream, unfold};
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::{Sender, channel};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
 use utoipa::openapi::path::HttpMethod::Get;
 
 use super::ServerState;
@@ -68,18 +68,7 @@ async fn export(request: HttpRequest, state: Data<ServerState>) -> Result<HttpRe
         // After a failure, what is left in the buffer is not sent.
         let _ = out.into_parts();
     });
-    let pieces = unfold(Some(receiver), move |receiver| {
-        let is_whole = Arc::clone(&is_whole);
-        async move {
-            let mut receiver = receiver?;
-            match receiver.recv().await {
-                Some(piece) => Some((Ok(piece), Some(receiver))),
-                None if is_whole.load(Ordering::Relaxed) => None,
-                // The client sees a truncated response, without an end.
-                None => Some((Err(io::Error::other("the export was aborted")), None)),
-            }
-        }
-    });
+    let pieces = pieces(receiver, is_whole);
     Ok(HttpResponse::Ok()
         .content_type("application/x-ndjson")
         .streaming(Box::pin(pieces)))
@@ -119,4 +108,23 @@ impl Write for ExportPieces {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// The pieces of an export. One that is not whole ends with an error.
+fn pieces(
+    receiver: Receiver<Bytes>,
+    is_whole: Arc<AtomicBool>,
+) -> impl Stream<Item = io::Result<Bytes>> {
+    unfold(Some(receiver), move |receiver| {
+        let is_whole = Arc::clone(&is_whole);
+        async move {
+            let mut receiver = receiver?;
+            match receiver.recv().await {
+                Some(piece) => Some((Ok(piece), Some(receiver))),
+                None if is_whole.load(Ordering::Relaxed) => None,
+                // The client sees a truncated response, without an end.
+                None => Some((Err(io::Error::other("the export was aborted")), None)),
+            }
+        }
+    })
 }

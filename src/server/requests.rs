@@ -38,12 +38,7 @@ pub(super) async fn observe(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    let client = request.peer_addr().and_then(|peer| {
-        let trusted = request
-            .app_data::<Data<ServerState>>()
-            .map_or(&[][..], |state| &state.trusted_proxies);
-        proxies::client(trusted, peer, request.headers())
-    });
+    let client = client_of(&request);
     // From here on, the peer is the client, whatever is between it and this server.
     request.head_mut().peer_addr = client;
     let id = request_id(request.headers());
@@ -79,23 +74,7 @@ pub(super) async fn observe(
                 .unwrap_or(error));
         }
     };
-    let problem = response
-        .response()
-        .error()
-        .and_then(|error| error.as_error::<Problem>());
-    let code = response
-        .response()
-        .extensions()
-        .get::<ProblemCode>()
-        .map(|code| code.0);
-    line.answered(response.status(), problem.map(Problem::code).or(code));
-    let mut response = match problem.map(|problem| problem.of_request(&id)) {
-        Some(problem) => with_body_of(response, &problem),
-        None => response,
-    };
-    if let Ok(id) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(REQUEST_ID, id);
-    }
+    let response = identified(response, &id, &mut line);
     Ok(response.map_body(|_, body| BoxBody::new(Observed::new(body, line))))
 }
 
@@ -159,6 +138,36 @@ fn network(address: IpAddr) -> IpAddr {
 }
 
 /// The same response, with the problem's body serialized again.
+/// The address that a request comes from, behind any proxies that are trusted.
+fn client_of(request: &ServiceRequest) -> Option<SocketAddr> {
+    let trusted = request
+        .app_data::<Data<ServerState>>()
+        .map_or(&[][..], |state| &state.trusted_proxies);
+    proxies::client(trusted, request.peer_addr()?, request.headers())
+}
+
+/// Notes what was answered, and puts the id of the request into it.
+fn identified(response: ServiceResponse, id: &str, line: &mut AccessLine) -> ServiceResponse {
+    let problem = response
+        .response()
+        .error()
+        .and_then(|error| error.as_error::<Problem>());
+    let code = response
+        .response()
+        .extensions()
+        .get::<ProblemCode>()
+        .map(|code| code.0);
+    line.answered(response.status(), problem.map(Problem::code).or(code));
+    let mut response = match problem.map(|problem| problem.of_request(id)) {
+        Some(problem) => with_body_of(response, &problem),
+        None => response,
+    };
+    if let Ok(id) = HeaderValue::from_str(id) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
+    response
+}
+
 fn with_body_of(response: ServiceResponse, problem: &Problem) -> ServiceResponse {
     let body = problem.body();
     response.map_body(|_, _| BoxBody::new(body))

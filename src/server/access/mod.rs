@@ -361,16 +361,7 @@ async fn enter(
     if !conditional && let Err(problem) = conditions::none(request.headers()) {
         return Ok(request.error_response(problem));
     }
-    is_work_of(match (needs, request.method()) {
-        (Needs::Admin, _) => Lane::Administration,
-        (Needs::Texts, _) => Lane::Heavy,
-        (Needs::Ingest | Needs::AnyIngest, method)
-            if *method != Method::GET && *method != Method::HEAD =>
-        {
-            Lane::Changes
-        }
-        _ => Lane::Reads,
-    });
+    is_work_of(lane_of(needs, request.method()));
     let admitted = match state.access.admit(&state.catalogue, &request, needs) {
         Ok(Admitted::Anyone) => return next.call(request).await,
         Ok(Admitted::Keyless(limit)) => match count_keyless(limit, &state.catalogue).await {
@@ -510,4 +501,15 @@ fn header(name: &'static str, value: impl std::fmt::Display) -> Option<(HeaderNa
         HeaderName::from_static(name),
         HeaderValue::from_str(&value.to_string()).ok()?,
     ))
+}
+
+fn lane_of(needs: Needs, method: &Method) -> Lane {
+    match needs {
+        Needs::Admin => Lane::Administration,
+        Needs::Texts => Lane::Heavy,
+        Needs::Ingest | Needs::AnyIngest if *method != Method::GET && *method != Method::HEAD => {
+            Lane::Changes
+        }
+        _ => Lane::Reads,
+    }
 }

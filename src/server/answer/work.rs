@@ -201,11 +201,12 @@ where
     if let Some(code) = problem {
         response.extensions_mut().insert(ProblemCode(code));
     }
-    if let Some(Ok(place)) = filed.map(|id| HeaderValue::try_from(format!("/v1/decisions/{id}"))) {
-        response.headers_mut().insert(CONTENT_LOCATION, place);
-    }
-    if let Some(Ok(tag)) = version.map(|tag| HeaderValue::try_from(format!("\"{tag}\""))) {
-        response.headers_mut().insert(ETAG, tag);
+    let place = filed.map(|id| format!("/v1/decisions/{id}"));
+    let tag = version.map(|tag| format!("\"{tag}\""));
+    for (name, value) in [(CONTENT_LOCATION, place), (ETAG, tag)] {
+        if let Some(Ok(value)) = value.map(HeaderValue::try_from) {
+            response.headers_mut().insert(name, value);
+        }
     }
     if let Some(language) = language {
         language::say(language, response.headers_mut());
