@@ -255,7 +255,7 @@ fn a_node_that_came_back_empty_is_not_believed() {
         }
         nodes.signal(emptied, "-KILL");
         nodes.restart(emptied);
-        let lost = |answer: &Value| answer.to_string().contains("came back without its data");
+        let lost = |answer: &Value| answer.to_string().contains("has lost ");
         for i in books.clone() {
             let (status, _, answer) =
                 call("POST", "/v1/checks", &json!({ "text": prose(i, 3000) }));
@@ -305,7 +305,7 @@ fn a_node_that_came_back_empty_is_not_believed() {
             std::slice::from_ref(&copy),
         );
         assert!(
-            checked.status != 0 && checked.err.contains("came back without its data"),
+            checked.status != 0 && checked.err.contains("has lost "),
             "{}",
             checked.err
         );

@@ -48,6 +48,8 @@ use lapidary_operations::status::Diagnose;
 ///
 /// - `not_writable`, `store_errors`: the catalogue cannot be changed, or the store failed to write since the program started
 ///
+/// - `lost_data`: a node of the cluster has lost data, so answers that need it are refused
+///
 /// - `evicting_node`, `missing_replica`, `not_persistent`: a node of the cluster may drop keys, has no replica, or does not keep its
 ///   data on disk
 ///

@@ -4,6 +4,7 @@ use std::io::Write as _;
 
 use clap::Args;
 use indicatif::HumanBytes;
+use lapidary_catalogue::Catalogue;
 use lapidary_catalogue::api::{Compacted, JobResult, Task, Verified};
 use lapidary_common::count::count;
 
@@ -104,15 +105,11 @@ impl StatsArgs {
 
 impl VerifyArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let result = perform(&self.target.open()?, Task::Verify { fix: self.fix })?;
-        let JobResult::Verified(Verified {
+        let Verified {
             faults,
             found,
             lost,
-        }) = result
-        else {
-            return Err(other_result());
-        };
+        } = self.verified()?;
         for sentence in faults.iter().chain(lost.iter().flatten()) {
             writeln!(out(false), "{sentence}")?;
         }
@@ -134,6 +131,21 @@ impl VerifyArgs {
         Err(Failure::Failed(format!(
             "{name}: {found}; repair them with --fix, restore a backup, or ingest the books into a new folder"
         )))
+    }
+}
+
+impl VerifyArgs {
+    fn verified(&self) -> Result<Verified, Failure> {
+        if let CataloguePlace::Cluster(address) = self.target.place()? {
+            // A job would be kept where there may be nothing left.
+            if let Some(verified) = Catalogue::recover_cluster(&address, self.fix)? {
+                return Ok(verified);
+            }
+        }
+        match perform(&self.target.open()?, Task::Verify { fix: self.fix })? {
+            JobResult::Verified(verified) => Ok(verified),
+            _ => Err(other_result()),
+        }
     }
 }
 

@@ -83,6 +83,7 @@ fn concern(language: Language, concern: Concern) -> String {
         Concern::NoReserve => language.c_concern_no_reserve(),
         Concern::NotWritable => language.c_concern_not_writable(),
         Concern::StoreErrors => language.c_concern_store_errors(),
+        Concern::LostData => language.c_concern_lost_data(),
         Concern::EvictingNode => language.c_concern_evicting_node(),
         Concern::MissingReplica => language.c_concern_missing_replica(),
         Concern::NotPersistent => language.c_concern_not_persistent(),

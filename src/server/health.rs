@@ -66,6 +66,7 @@ pub(super) enum HealthFault {
     ReadOnly,
     DiskFull,
     StoreFailed,
+    StoreEmptied,
     DiskNearlyFull,
 }
 
@@ -100,6 +101,11 @@ impl From<HealthFault> for Problem {
             HealthFault::StoreFailed => {
                 let detail = "the catalogue cannot be changed; see the server's log, fix the cause, then restart the server";
                 (ErrorCode::NotWritable, detail, RETRY_SECONDS)
+            }
+            HealthFault::StoreEmptied => {
+                let detail = "a node of the cluster has lost data; the server's log says which: start it with its data, or \
+                              repair the rest with lapidary verify --fix";
+                (ErrorCode::StoreEmptied, detail, RETRY_SECONDS)
             }
             HealthFault::DiskNearlyFull => {
                 let detail = "the catalogue's disk is nearly full; free some space (serve --min-free sets the limit)";
@@ -248,6 +254,7 @@ fn fault_of(error: &CatalogueError) -> HealthFault {
     match error {
         CatalogueError::Store(StoreError::DiskFull(_)) => HealthFault::DiskFull,
         CatalogueError::Store(StoreError::Denied { .. }) => HealthFault::ReadOnly,
+        CatalogueError::Store(StoreError::Emptied { .. }) => HealthFault::StoreEmptied,
         _ => HealthFault::StoreFailed,
     }
 }

@@ -160,9 +160,14 @@ impl Nodes {
         assert!(script.status().unwrap().success());
     }
 
+    /// The folder of a server.
+    pub fn folder(&self, node: usize) -> PathBuf {
+        self.dir.join(self.port(node))
+    }
+
     /// Sends a signal to a server, counted from 0, the primaries first.
     pub fn signal(&self, node: usize, signal: &str) {
-        let pid = fs::read_to_string(self.dir.join(self.port(node)).join("pid")).unwrap();
+        let pid = fs::read_to_string(self.folder(node).join("pid")).unwrap();
         assert!(
             Command::new("kill")
                 .args([signal, pid.trim()])

@@ -5,6 +5,7 @@
 //! must be.
 
 mod load;
+mod losses;
 mod partitions;
 
 use std::process::Command;

@@ -55,6 +55,11 @@ impl Finding {
 /// Finds what is unhealthy. A disk with less than `min_free` free bytes is nearly full.
 pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, CatalogueError> {
     let now = Timestamp::now();
+    let cluster = catalogue.cluster();
+    if let Some(lost) = cluster.as_ref().and_then(super::nodes::of_losses) {
+        // Nothing else can be found out.
+        return Ok(vec![lost]);
+    }
     let snapshot = catalogue.store.snapshot();
     let (mut findings, books) = of_all_recipes(catalogue, &*snapshot)?;
     let jobs = catalogue.jobs().all()?;
@@ -66,7 +71,7 @@ pub fn diagnose(catalogue: &Catalogue, min_free: u64) -> Result<Vec<Finding>, Ca
     findings.extend(catalogue.webhooks().all()?.iter().filter_map(of_webhook));
     let vitals = catalogue.vitals()?;
     findings.extend(vitals.iter().flat_map(|vitals| of_store(vitals, min_free)));
-    if let Some(cluster) = catalogue.cluster() {
+    if let Some(cluster) = cluster {
         let is_untouched = catalogue.copying().is_untouched()?;
         findings.extend(super::nodes::of_cluster(&cluster, is_untouched));
     }

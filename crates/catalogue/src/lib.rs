@@ -109,12 +109,13 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use crate::api::Stats;
+use crate::api::Verified;
 use crate::metrics::METRICS;
 use lapidary_checking::RuleChanges;
 use lapidary_store::{
     Actor, Administration, ClusterVitals, RocksStore, Store, StoreError, UNWATCHED, Vitals,
 };
-use lapidary_store_redis::{ClusterAddress, ClusterStore};
+use lapidary_store_redis::{ClusterAddress, ClusterStore, Recovery};
 use lapidary_work::Runner;
 
 /// The operations that need an [`Administration`], as named in error messages.
@@ -179,6 +180,29 @@ impl Catalogue {
     /// Opens the catalogue of a cluster, which is empty if there is none yet.
     pub fn open_cluster(address: &ClusterAddress) -> Result<Self, CatalogueError> {
         complete(Self::with_store(Box::new(ClusterStore::open(address)?)))
+    }
+
+    /// Verifies the catalogue of a cluster some of whose nodes have lost data, which cannot be opened, and repairs it if it is
+    /// to be `fix`ed. Returns `None` if no node has.
+    pub fn recover_cluster(
+        address: &ClusterAddress,
+        fix: bool,
+    ) -> Result<Option<Verified>, CatalogueError> {
+        let Some(Recovery { found, lost }) = ClusterStore::recover(address, fix, UNWATCHED)? else {
+            return Ok(None);
+        };
+        if !fix {
+            return Ok(Some(Verified {
+                faults: found,
+                found: None,
+                lost: None,
+            }));
+        }
+        Ok(Some(Verified {
+            faults: Self::open_cluster(address)?.verify()?,
+            found: Some(found),
+            lost: Some(lost),
+        }))
     }
 
     /// Creates a catalogue on top of a store.

@@ -1,13 +1,21 @@
 //! What is unhealthy about the nodes of a cluster.
 
 use crate::api::Concern::{
-    EvictingNode, MissingCatalogue, MissingReplica, NodeNearlyFull, NotPersistent,
+    EvictingNode, LostData, MissingCatalogue, MissingReplica, NodeNearlyFull, NotPersistent,
 };
 use crate::api::Finding;
 use lapidary_store::{ClusterVitals, NodeVitals};
 
 /// From this share of its maximum memory on, in percent, a node is nearly full.
 const NEARLY_FULL: u64 = 85;
+
+/// The finding about nodes that have lost data, if any have.
+pub(super) fn of_losses(vitals: &ClusterVitals) -> Option<Finding> {
+    let lost = vitals.lost.join("; ");
+    let why = "all answers that need such a node are refused, because they would miss books";
+    let fix = "start each of them with its data, or see what is lost and repair the rest: lapidary verify TARGET --fix";
+    (!lost.is_empty()).then(|| Finding::new(LostData, lost, why, fix))
+}
 
 /// Finds what is unhealthy. `untouched`: there has never been anything in the catalogue.
 pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding> {

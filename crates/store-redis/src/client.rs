@@ -21,16 +21,18 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use redis::{Connection, Script, ServerError, Value};
+use redis::{Script, ServerError, Value};
 
 use super::address::ClusterAddress;
+use super::clock::{ClockUse, Clocks, Reading, SetBack};
 use super::command::{Command, read};
+use super::keys::{KeySpace, SHARDS, slot_of_shard};
 use super::login::{Login, must_be_on_disk};
-use super::pool::{ANSWER, Pool};
+use super::pool::{ANSWER, Pool, PooledConnection};
 use super::topology::{Topology, current_epoch};
 use super::vitals::ClientCounters;
 use lapidary_store::StoreError;
@@ -40,6 +42,8 @@ const VOTE: Duration = Duration::from_millis(500);
 /// How long replicas may take to acknowledge, and how often to ask.
 const ACKNOWLEDGE: Duration = Duration::from_secs(2);
 const ACKNOWLEDGE_TRIES: u32 = 3;
+/// How often to ask for clocks, while slots are moved.
+const CLOCK_TRIES: u32 = 20;
 /// How long to try again: longer than a replica takes to become the primary, with the usual timeouts of nodes.
 const PATIENCE: Duration = Duration::from_secs(12);
 /// The pause before the next try, which doubles up to the second.
@@ -54,7 +58,19 @@ pub(super) struct Client {
     replicated: AtomicBool,
     /// Whether a change must be on disk, too.
     on_disk: bool,
+    clocks: Clocks,
+    /// The clocks that were set back, if nodes are believed nevertheless, to see what they still have.
+    set_back: Option<Mutex<BTreeMap<u32, SetBack>>>,
     pub(super) counters: ClientCounters,
+}
+
+/// Which nodes a client believes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Belief {
+    /// Those that have lost nothing.
+    Whole,
+    /// All, to see what those that have lost something still have, and to repair it.
+    All,
 }
 
 /// Where a command is to be sent.
@@ -81,7 +97,11 @@ enum Purpose {
 /// Commands on their way.
 struct Exchange<'a> {
     commands: &'a [Command],
+    /// Sent after them.
+    clocks: &'a [Reading],
     purpose: Purpose,
+    /// Whether nodes must be admitted before anything is sent to them.
+    is_checked: bool,
     routes: Vec<Route>,
     answers: Vec<Option<Value>>,
     /// The greatest epoch that a node has said, and how many said one.
@@ -93,11 +113,19 @@ struct Exchange<'a> {
 }
 
 impl<'a> Exchange<'a> {
-    fn new(commands: &'a [Command], purpose: Purpose) -> Self {
-        let (routes, answers) = commands.iter().map(|_| (Route::Slot, None)).unzip();
+    fn new(
+        commands: &'a [Command],
+        clocks: &'a [Reading],
+        purpose: Purpose,
+        uses: ClockUse,
+    ) -> Self {
+        let count = commands.len() + clocks.len();
+        let (routes, answers) = (0..count).map(|_| (Route::Slot, None)).unzip();
         Self {
             commands,
+            clocks,
             purpose,
+            is_checked: uses != ClockUse::Ignore,
             routes,
             answers,
             epoch: (0, 0),
@@ -108,6 +136,13 @@ impl<'a> Exchange<'a> {
 }
 
 impl Exchange<'_> {
+    fn command(&self, at: usize) -> &Command {
+        match at.checked_sub(self.commands.len()) {
+            Some(clock) => &self.clocks[clock].command,
+            None => &self.commands[at],
+        }
+    }
+
     /// Notes the epoch in the answer to `CLUSTER INFO`.
     fn note_epoch(&mut self, info: Option<Value>) {
         let info = info.and_then(read::<String>);
@@ -141,7 +176,7 @@ struct NodeAnswer {
 
 /// Commands for one node.
 struct Pipeline {
-    connection: Connection,
+    connection: PooledConnection,
     /// Which they are.
     commands: Vec<usize>,
     /// The number of replicas that must acknowledge them.
@@ -163,6 +198,7 @@ impl Client {
     pub(super) fn connect(
         address: &ClusterAddress,
         scripts: Vec<&'static Script>,
+        belief: Belief,
     ) -> Result<Self, StoreError> {
         let client = Self {
             address: address.clone(),
@@ -170,6 +206,8 @@ impl Client {
             topology: RwLock::new(Arc::new(Topology::unknown(&address.nodes))),
             replicated: AtomicBool::new(false),
             on_disk: must_be_on_disk(),
+            clocks: Clocks::new(KeySpace::new(&address.prefix)),
+            set_back: (belief == Belief::All).then(Mutex::default),
             counters: ClientCounters::default(),
         };
         client
@@ -193,7 +231,7 @@ impl Client {
 
     /// Reads. The answers may be old if a node has been replaced without noticing.
     pub(super) fn read(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
-        self.run(commands, Purpose::Loosely)
+        self.run(commands, Purpose::Loosely, ClockUse::Read)
     }
 
     /// Reads everything that was acknowledged before. What is read later of the same nodes has it too.
@@ -208,28 +246,32 @@ impl Client {
         commands: &[Command],
         now: bool,
     ) -> Result<(Vec<Value>, Option<Arc<Topology>>), StoreError> {
-        let mut run = Exchange::new(commands, if now { Purpose::Now } else { Purpose::Loosely });
-        self.complete(&mut run)?;
-        Ok((run.answers.into_iter().flatten().collect(), run.at_once))
+        let purpose = if now { Purpose::Now } else { Purpose::Loosely };
+        self.exchange(commands, purpose, ClockUse::Read)
     }
 
     /// Writes. The answers are returned once the replicas have what was written too, if there are any. Each command must
     /// write something.
     pub(super) fn write(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
-        let waits = self.on_disk || self.replicated.load(Ordering::Relaxed);
-        self.run(
-            commands,
-            if waits {
-                Purpose::Write
-            } else {
-                Purpose::Loosely
-            },
-        )
+        // Where nodes are believed that have lost something, a clock must not come closer to what it said.
+        let uses = match self.set_back {
+            Some(_) => ClockUse::Ignore,
+            None => ClockUse::Raise,
+        };
+        self.run(commands, self.writing(), uses)
+    }
+
+    fn writing(&self) -> Purpose {
+        if self.on_disk || self.replicated.load(Ordering::Relaxed) {
+            Purpose::Write
+        } else {
+            Purpose::Loosely
+        }
     }
 
     /// Writes what may be lost.
     pub(super) fn write_loosely(&self, commands: &[Command]) -> Result<Vec<Value>, StoreError> {
-        self.run(commands, Purpose::Loosely)
+        self.run(commands, Purpose::Loosely, ClockUse::Read)
     }
 
     /// Reads the topology again.
@@ -258,9 +300,10 @@ impl Client {
             .take(node)
             .map_err(|why| unavailable(&self.address, &why))?;
         connection
+            .connection
             .send_packed_command(&command.get_packed_command())
             .map_err(failed)?;
-        let answer = connection.recv_response().map_err(failed)?;
+        let answer = connection.connection.recv_response().map_err(failed)?;
         self.pool.give_back(node, connection);
         match answer {
             Value::ServerError(error) => Err(unavailable(
@@ -278,10 +321,279 @@ impl Client {
             .clone()
     }
 
-    fn run(&self, commands: &[Command], purpose: Purpose) -> Result<Vec<Value>, StoreError> {
-        let mut run = Exchange::new(commands, purpose);
+    fn run(
+        &self,
+        commands: &[Command],
+        purpose: Purpose,
+        uses: ClockUse,
+    ) -> Result<Vec<Value>, StoreError> {
+        Ok(self.exchange(commands, purpose, uses)?.0)
+    }
+
+    /// Sends commands, then reads or raises the clocks of the nodes that they went to.
+    fn exchange(
+        &self,
+        commands: &[Command],
+        purpose: Purpose,
+        uses: ClockUse,
+    ) -> Result<(Vec<Value>, Option<Arc<Topology>>), StoreError> {
+        let topology = self.topology();
+        let slots = || commands.iter().map(|command| command.slot);
+        let clocks = self.clocks.of(&topology, slots(), uses);
+        let mut run = Exchange::new(commands, &clocks, purpose, uses);
         self.complete(&mut run)?;
-        Ok(run.answers.into_iter().flatten().collect())
+        let at_once = run.at_once.filter(|then| Arc::ptr_eq(then, &topology));
+        let mut answers: Vec<Value> = run.answers.into_iter().flatten().collect();
+        self.compare(&clocks, answers.split_off(commands.len()), uses)?;
+        if at_once.is_none() && uses != ClockUse::Ignore {
+            self.ask_clocks(slots, uses)?;
+        }
+        Ok((answers, at_once))
+    }
+
+    /// Reads or raises the clocks of the nodes that serve slots.
+    fn ask_clocks<S: Iterator<Item = u16>>(
+        &self,
+        slots: impl Fn() -> S,
+        uses: ClockUse,
+    ) -> Result<(), StoreError> {
+        for _ in 0..CLOCK_TRIES {
+            let topology = self.topology();
+            let clocks = self.clocks.of(&topology, slots(), uses);
+            let purpose = match uses {
+                ClockUse::Raise => self.writing(),
+                ClockUse::Ignore | ClockUse::Read => Purpose::Loosely,
+            };
+            let mut run = Exchange::new(&[], &clocks, purpose, uses);
+            self.complete(&mut run)?;
+            self.compare(&clocks, run.answers.into_iter().flatten(), uses)?;
+            if run
+                .at_once
+                .is_some_and(|then| Arc::ptr_eq(&then, &topology))
+            {
+                return Ok(());
+            }
+        }
+        Err(unavailable(
+            &self.address,
+            "the nodes of the slots change all the time",
+        ))
+    }
+
+    /// # Errors
+    /// [`StoreError::Emptied`] if a clock says less than it said once.
+    fn compare(
+        &self,
+        clocks: &[Reading],
+        said: impl IntoIterator<Item = Value>,
+        uses: ClockUse,
+    ) -> Result<(), StoreError> {
+        for (clock, said) in clocks.iter().zip(said) {
+            let said = read::<Option<u64>>(said).flatten().unwrap_or(0);
+            if let Some(set_back) = self.clocks.compare(clock, said, uses) {
+                if let Some(all) = &self.set_back {
+                    let mut all = all.lock().unwrap_or_else(PoisonError::into_inner);
+                    all.insert(set_back.shard, set_back);
+                    continue;
+                }
+                // Before anything else is sent to the node.
+                self.clocks.must_learn.store(true, Ordering::Release);
+                return Err(self.lost(set_back));
+            }
+        }
+        Ok(())
+    }
+
+    /// The clocks that were set back, of a client that believes all nodes.
+    pub(super) fn set_back(&self) -> Vec<SetBack> {
+        let all = self.set_back.iter().flat_map(|all| {
+            let all = all.lock().unwrap_or_else(PoisonError::into_inner);
+            all.values().copied().collect::<Vec<_>>()
+        });
+        all.collect()
+    }
+
+    fn lost(&self, set_back: SetBack) -> StoreError {
+        let (node, what) = self.loss(set_back);
+        StoreError::Emptied {
+            store: self.address.to_string(),
+            node,
+            what,
+        }
+    }
+
+    /// The node whose clock was set back, and what it has lost.
+    fn loss(&self, set_back: SetBack) -> (String, String) {
+        let SetBack { shard, said, known } = set_back;
+        let topology = self.topology();
+        let node = topology.node(slot_of_shard(shard)).unwrap_or("a node");
+        let what = match (said, known.saturating_sub(said)) {
+            (0, _) => "all its data".to_owned(),
+            (_, 0 | 1) => "its last change".to_owned(),
+            (_, lost) => format!("its last {lost} changes"),
+        };
+        (node.to_owned(), what)
+    }
+
+    /// A sentence for each node that has lost data, as far as they answer.
+    pub(super) fn losses(&self) -> Vec<String> {
+        let _ = self.learn();
+        let topology = self.topology();
+        let lost = topology.primaries().filter_map(|node| {
+            let slot = topology.shard_at(node).map(slot_of_shard);
+            let clocks = self.clocks.of(&topology, slot.into_iter(), ClockUse::Read);
+            let clock = clocks.first()?;
+            let get = redis::cmd("GET").arg(self.clocks.key(clock.shard)).clone();
+            let said = read::<Option<u64>>(self.on(node, &get).ok()?)?.unwrap_or(0);
+            let set_back = self.clocks.compare(clock, said, ClockUse::Read)?;
+            Some(self.said_of(set_back))
+        });
+        lost.collect()
+    }
+
+    /// A sentence of what a node has lost.
+    pub(super) fn said_of(&self, set_back: SetBack) -> String {
+        let (node, what) = self.loss(set_back);
+        format!("{node} has lost {what}")
+    }
+
+    /// Sets the clocks that were set back to what they said, and believes their nodes again.
+    pub(super) fn heal(&self) -> Result<(), StoreError> {
+        let get: Vec<Command> = (0..SHARDS)
+            .map(|shard| Command::bare("GET", &self.clocks.key(shard)))
+            .collect();
+        let said = self.run(&get, Purpose::Loosely, ClockUse::Ignore)?;
+        let mut set = Vec::new();
+        for (shard, said) in (0..SHARDS).zip(said) {
+            let said = read::<Option<u64>>(said).flatten().unwrap_or(0);
+            if said < self.clocks.known(shard) {
+                self.clocks.note(shard, self.clocks.known(shard) + 1);
+                let known = self.clocks.known(shard);
+                set.push(Command::new("SET", &self.clocks.key(shard), known));
+            }
+        }
+        self.run(&set, self.writing(), ClockUse::Ignore)?;
+        self.clocks.say_all();
+        self.tell()
+    }
+
+    /// Reads the clocks of all nodes.
+    ///
+    /// # Errors
+    /// [`StoreError::Emptied`] if one says less than it said once.
+    pub(super) fn confirm(&self) -> Result<(), StoreError> {
+        self.learn()?;
+        self.ask_clocks(|| (0..SHARDS).map(slot_of_shard), ClockUse::Read)
+    }
+
+    /// Whether no clock has begun: the catalogue is new, or older than clocks.
+    pub(super) fn has_no_clocks(&self) -> Result<bool, StoreError> {
+        self.learn()?;
+        Ok(!self.clocks.have_begun())
+    }
+
+    /// Begins the clock of every shard. If several servers do so at once, clocks only go further.
+    pub(super) fn begin_clocks(&self) -> Result<(), StoreError> {
+        let now = jiff::Timestamp::now().as_microsecond();
+        let begin: Vec<Command> = (0..SHARDS)
+            .map(|shard| Command::new("INCRBY", &self.clocks.key(shard), now))
+            .collect();
+        let said = self.run(&begin, self.writing(), ClockUse::Ignore)?;
+        for (shard, said) in (0..SHARDS).zip(said) {
+            self.clocks.note(shard, read(said).unwrap_or(0));
+        }
+        self.clocks.say_all();
+        self.tell()
+    }
+
+    /// Tells the witnesses what the clocks said after the changes that were made. These are acknowledged only then.
+    pub(super) fn tell(&self) -> Result<(), StoreError> {
+        let _turn = self.clocks.turn();
+        let untold = self.clocks.take_untold();
+        if untold.is_empty() {
+            return Ok(());
+        }
+        let first = self.clocks.first_witness();
+        let topology = self.topology();
+        let node = topology.node(super::keys::slot(&first));
+        let second = self
+            .pool
+            .voters(&topology, false)
+            .filter(|other| Some(*other) != node)
+            .find_map(|node| topology.shard_at(node));
+        let witnesses = [Some(first), second.map(|shard| self.clocks.witness(shard))];
+        let tell: Vec<Command> = witnesses
+            .into_iter()
+            .flatten()
+            .map(|witness| Clocks::tell_command(witness, &untold))
+            .collect();
+        let told = self.run(&tell, self.writing(), ClockUse::Ignore);
+        if told.is_err() {
+            for (shard, said) in untold {
+                self.clocks.say(shard, said);
+            }
+        }
+        told.map(drop)
+    }
+
+    /// After slots were moved, other clocks stand for the nodes, and others may be witnesses.
+    pub(super) fn tell_again(&self) -> Result<(), StoreError> {
+        if !self.clocks.must_tell_again.swap(false, Ordering::AcqRel) || !self.clocks.have_begun() {
+            return Ok(());
+        }
+        self.clocks.say_all();
+        let told = self
+            .ask_clocks(|| (0..SHARDS).map(slot_of_shard), ClockUse::Raise)
+            .and_then(|()| self.tell());
+        if told.is_err() {
+            self.clocks.must_tell_again.store(true, Ordering::Release);
+        }
+        told
+    }
+
+    /// Reads what the witnesses know. All but the first may be silent.
+    pub(super) fn learn(&self) -> Result<(), StoreError> {
+        let topology = self.topology();
+        let first = self.clocks.first_witness();
+        let node = topology
+            .node(super::keys::slot(&first))
+            .ok_or_else(|| unavailable(&self.address, "no node serves the recipes and keys"))?;
+        let known = self.on(node, redis::cmd("HGETALL").arg(first))?;
+        self.clocks.note_all(read(known).unwrap_or_default());
+        for other in self.pool.voters(&topology, false) {
+            let Some(shard) = topology.shard_at(other) else {
+                continue;
+            };
+            let known = self.on(other, redis::cmd("HGETALL").arg(self.clocks.witness(shard)));
+            self.clocks
+                .note_all(known.ok().and_then(read).unwrap_or_default());
+        }
+        Ok(())
+    }
+
+    /// Compares the clocks of nodes with what the witnesses know, before anything is sent to them.
+    fn admit<'n>(
+        &self,
+        nodes: impl Iterator<Item = &'n str>,
+        topology: &Topology,
+    ) -> Result<(), Trouble> {
+        let again = |error: StoreError| Trouble::Again(error.to_string());
+        self.learn().map_err(again)?;
+        for node in nodes {
+            let slot = topology.shard_at(node).map(slot_of_shard);
+            let Some(clock) = self
+                .clocks
+                .of(topology, slot.into_iter(), ClockUse::Read)
+                .pop()
+            else {
+                continue;
+            };
+            let key = self.clocks.key(clock.shard);
+            let said = self.on(node, redis::cmd("GET").arg(key)).map_err(again)?;
+            self.compare(&[clock], [said], ClockUse::Read)
+                .map_err(Trouble::Final)?;
+        }
+        Ok(())
     }
 
     /// Sends commands until all have an answer.
@@ -332,9 +644,22 @@ impl Client {
     fn round(&self, run: &mut Exchange<'_>, topology: &Topology) -> Option<Trouble> {
         let (nodes, mut trouble) = self.assign(run, topology);
         ClientCounters::count(&self.counters.round_trips, nodes.len());
-        let mut sent = Vec::new();
+        let mut ready = Vec::new();
         for (node, commands) in nodes {
-            match self.send(&node, run, commands, topology) {
+            match self.pool.take(&node) {
+                Ok(connection) => ready.push((node, commands, connection)),
+                Err(why) => {
+                    self.start_again(&node, &commands, &mut run.routes);
+                    trouble = Some(Trouble::Again(why));
+                }
+            }
+        }
+        if let Err(trouble) = self.admit_new(run, &ready, topology) {
+            return Some(trouble);
+        }
+        let mut sent = Vec::new();
+        for (node, commands, connection) in ready {
+            match self.send(&node, run, commands, connection, topology) {
                 Ok(pipeline) => sent.push((node, pipeline)),
                 Err(why) => trouble = Some(Trouble::Again(why)),
             }
@@ -358,6 +683,27 @@ impl Client {
         trouble.filter(|_| run.answers.iter().any(Option::is_none))
     }
 
+    /// Admits nodes with new connections, or all of them if the topology has changed.
+    fn admit_new(
+        &self,
+        run: &Exchange<'_>,
+        ready: &[(String, Vec<usize>, PooledConnection)],
+        topology: &Topology,
+    ) -> Result<(), Trouble> {
+        // Who only votes is not asked for anything that could be lost.
+        let asked = || ready.iter().filter(|(_, commands, _)| !commands.is_empty());
+        let is_new = asked().any(|(.., connection)| !connection.is_admitted);
+        if !run.is_checked || !(is_new || self.clocks.must_learn.load(Ordering::Acquire)) {
+            return Ok(());
+        }
+        self.clocks.must_learn.store(false, Ordering::Release);
+        let admitted = self.admit(asked().map(|(node, ..)| node.as_str()), topology);
+        if admitted.is_err() {
+            self.clocks.must_learn.store(true, Ordering::Release);
+        }
+        admitted
+    }
+
     /// The nodes to ask, and which commands each gets: those that have no answer yet.
     fn assign(
         &self,
@@ -371,8 +717,8 @@ impl Client {
             let voters = self.pool.voters(topology, run.asks_all);
             nodes.extend(voters.map(|node| (node.to_owned(), Vec::new())));
         }
-        for at in (0..run.commands.len()).filter(|at| run.answers[*at].is_none()) {
-            let slot = run.commands[at].slot;
+        for at in (0..run.answers.len()).filter(|at| run.answers[*at].is_none()) {
+            let slot = run.command(at).slot;
             let node = match &run.routes[at] {
                 Route::Ask(node) => Some(node.as_str()),
                 Route::Slot => topology.node(slot),
@@ -396,29 +742,24 @@ impl Client {
         node: &str,
         run: &mut Exchange<'_>,
         commands: Vec<usize>,
+        mut connection: PooledConnection,
         topology: &Topology,
     ) -> Result<Pipeline, String> {
         let fewest = usize::from(self.replicated.load(Ordering::Relaxed));
         let replicas = topology.replicas(node).max(fewest);
         let bytes = self.packed(run, &commands, replicas);
-        match self.send_bytes(node, &bytes) {
-            Ok(connection) => Ok(Pipeline {
+        connection.is_admitted |= run.is_checked && !commands.is_empty();
+        match connection.connection.send_packed_command(&bytes) {
+            Ok(()) => Ok(Pipeline {
                 connection,
                 commands,
                 replicas,
             }),
             Err(why) => {
                 self.start_again(node, &commands, &mut run.routes);
-                Err(why)
+                Err(format!("{node}: {why}"))
             }
         }
-    }
-
-    fn send_bytes(&self, node: &str, bytes: &[u8]) -> Result<Connection, String> {
-        let mut connection = self.pool.take(node)?;
-        let sent = connection.send_packed_command(bytes);
-        sent.map_err(|why| format!("{node}: {why}"))?;
-        Ok(connection)
     }
 
     /// Commands to a node as they are sent, with what confirms them.
@@ -426,14 +767,14 @@ impl Client {
         let mut bytes = Vec::with_capacity(
             chosen
                 .iter()
-                .map(|at| run.commands[*at].bytes.len() + 32)
+                .map(|at| run.command(*at).bytes.len() + 32)
                 .sum(),
         );
         for at in chosen {
             if run.routes[*at] != Route::Slot {
                 redis::cmd("ASKING").write_packed_command(&mut bytes);
             }
-            bytes.extend(&run.commands[*at].bytes);
+            bytes.extend(&run.command(*at).bytes);
         }
         match run.purpose {
             Purpose::Loosely => {}
@@ -467,7 +808,7 @@ impl Client {
             replicas,
         } = pipeline;
         let only_votes = commands.is_empty();
-        if only_votes && connection.set_read_timeout(Some(VOTE)).is_err() {
+        if only_votes && connection.connection.set_read_timeout(Some(VOTE)).is_err() {
             return None;
         }
         let NodeAnswer {
@@ -481,7 +822,7 @@ impl Client {
                 return Some(Trouble::Again(why));
             }
         };
-        if !only_votes || connection.set_read_timeout(Some(ANSWER)).is_ok() {
+        if !only_votes || connection.connection.set_read_timeout(Some(ANSWER)).is_ok() {
             self.pool.give_back(node, connection);
         }
         match run.purpose {
@@ -505,12 +846,12 @@ impl Client {
     fn receive_all(
         &self,
         node: &str,
-        connection: &mut Connection,
+        connection: &mut PooledConnection,
         commands: &[usize],
         run: &mut Exchange<'_>,
     ) -> Result<NodeAnswer, String> {
         let mut next = || {
-            let answer = connection.recv_response();
+            let answer = connection.connection.recv_response();
             answer.map_err(|why| format!("{node}: {why}"))
         };
         let (mut answers, mut trouble) = (Vec::with_capacity(commands.len()), None);
@@ -608,6 +949,10 @@ impl Client {
                         self.replicated.store(true, Ordering::Relaxed);
                     }
                     self.counters.compare(&known, &topology);
+                    if *known != topology {
+                        self.clocks.must_learn.store(true, Ordering::Release);
+                        self.clocks.must_tell_again.store(true, Ordering::Release);
+                    }
                     *self
                         .topology
                         .write()

@@ -80,7 +80,7 @@ impl ClusterSnapshot<'_> {
             .collect();
         let Some(stamps) = stamps else {
             self.known()?;
-            return Ok((self.shared.stamps().read_stamped(commands)?, false));
+            return Ok((self.shared.client.read(&commands)?, false));
         };
         commands.extend(
             stamps

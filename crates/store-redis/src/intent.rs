@@ -123,10 +123,11 @@ impl Intents<'_> {
         &self,
         keys: &[(u32, &BookKey)],
     ) -> Result<Vec<Option<BookNo>>, StoreError> {
-        let found = self.0.stamps().read_stamped(
-            keys.iter()
+        let found = self.0.client.read(
+            &keys
+                .iter()
                 .map(|(library, key)| self.find_command(*library, key))
-                .collect(),
+                .collect::<Vec<_>>(),
         )?;
         let read = found.into_iter().map(|found| {
             let found: Vec<Vec<u8>> = answer(self.0.address(), found)?;

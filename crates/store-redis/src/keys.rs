@@ -170,7 +170,10 @@ impl KeySpace {
     /// ids:LIBRARY   sorted set of id, 0x00, number u32
     /// next          hash: library → the number of its next book
     /// owners        string: the library (u32) of each 64 numbers
+    /// clock         how many changes the node of the shard was sent (`clock.rs`)
+    /// witness       hash: shard → what its clock has said; `{meta}witness` is the first witness
     /// recipes       the version of the recipes that changes of books must know; never missing (`stamp.rs`)
+    /// recipes:copy  a copy of the recipes
     /// turn          the turn of the gate before which no book may be put
     /// intents       hash: library, 0x00, id → the change of this book that is being made
     /// outbox        hash: number → what is not in the audit log and the totals yet; `n` → the last number

@@ -34,7 +34,8 @@
 //! | `administration`, `verify`, `vitals` | merging all buckets; checking everything, and repairs; monitoring |
 //! | `snapshot`, `library_ids`, `tally`, `search` | reading; the ids of a library; counting a check's gems; finding books by their terms |
 //! | `confirmation` | what a check takes for granted, and how that is confirmed |
-//! | `stamp` | nodes that came back without their data |
+//! | `clock` | how far each node has come, by which one that has lost data is known |
+//! | `stamp` | the versions of the recipes that shards were told, and the error of one that has none |
 
 mod address;
 mod administration;
@@ -42,6 +43,7 @@ mod buckets;
 mod build;
 mod change;
 mod client;
+mod clock;
 mod command;
 mod confirmation;
 mod error;
@@ -80,7 +82,7 @@ pub use self::address::{BadAddress, ClusterAddress};
 use self::buckets::Buckets;
 use self::build::BulkBuild;
 use self::change::Changes;
-use self::client::Client;
+use self::client::{Belief, Client};
 use self::command::Command;
 use self::error::answer;
 use self::intent::Intents;
@@ -95,6 +97,15 @@ use lapidary_store::{
     Actor, Administration, AuditEntry, AuditFrom, BookKey, Condition, LateGems, NewBook, Record,
     RecordChange, Row, RowChange, Sharing, Snapshot, Store, StoreError, Table, Watch,
 };
+
+/// What was found of a catalogue some of whose nodes have lost data.
+#[derive(Debug)]
+pub struct Recovery {
+    /// What was wrong, one sentence each.
+    pub found: Vec<String>,
+    /// The books that could not be brought back, one sentence each.
+    pub lost: Vec<String>,
+}
 
 /// How often to look for what servers that are gone have left.
 const SWEEP: Duration = Duration::from_secs(5);
@@ -121,6 +132,16 @@ struct Shared {
 }
 
 impl Shared {
+    fn connect(address: &ClusterAddress, belief: Belief) -> Result<Self, StoreError> {
+        Ok(Self {
+            client: Client::connect(address, scripts::all(), belief)?,
+            keys: KeySpace::new(&address.prefix),
+            owners: RwLock::default(),
+            last_recipes: RwLock::default(),
+            later: Mutex::default(),
+        })
+    }
+
     fn numbering(&self) -> Numbering<'_> {
         Numbering(self)
     }
@@ -161,6 +182,12 @@ impl Shared {
         self.client.address()
     }
 
+    /// Acknowledges what was done, once it is certain that its loss would be noticed.
+    fn acknowledge<T>(&self, done: T) -> Result<T, StoreError> {
+        self.client.tell()?;
+        Ok(done)
+    }
+
     fn read_now(&self, command: Command) -> Result<Value, StoreError> {
         Ok(self.client.read_now(&[command])?.pop().unwrap_or_default())
     }
@@ -178,8 +205,9 @@ impl Shared {
         self.client.look_around()?;
         if swept.elapsed() >= SWEEP {
             *swept = Instant::now();
-            // First, so that nothing is done by what an emptied node says.
-            self.stamps().confirm()?;
+            // First, so that nothing is done by what a node says that has lost data.
+            self.client.confirm()?;
+            self.client.tell_again()?;
             self.changes().sweep()?;
             self.merging().merge_due()?;
             self.refuse_eviction()?;
@@ -225,18 +253,13 @@ impl ClusterStore {
     /// # Errors
     /// [`StoreError::Unavailable`], and [`StoreError::Evicts`] if a node may drop keys when its memory is full.
     pub fn open(address: &ClusterAddress) -> Result<Self, StoreError> {
-        let client = Client::connect(address, scripts::all())?;
-        let keys = KeySpace::new(&address.prefix);
-        let shared = Arc::new(Shared {
-            client,
-            keys,
-            owners: RwLock::default(),
-            last_recipes: RwLock::default(),
-            later: Mutex::default(),
-        });
+        let shared = Arc::new(Shared::connect(address, Belief::Whole)?);
         let keeps_keys = shared.refuse_eviction();
         if !shared.meta().recipes()?.is_stamped() {
-            shared.stamps().confirm()?;
+            shared.stamps().confirm_new()?;
+        } else if shared.client.has_no_clocks()? {
+            // Of an earlier version.
+            shared.client.begin_clocks()?;
         }
         // All of this is looked at again later. Without a part of the cluster, the other parts can still be read.
         match keeps_keys
@@ -273,6 +296,21 @@ impl ClusterStore {
     }
 }
 
+impl ClusterStore {
+    /// Verifies a catalogue some of whose nodes have lost data, which cannot be opened, and repairs it if it is to be `fix`ed.
+    /// Returns `None` if no node has.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`], and [`StoreError::Emptied`] if nothing is left of the recipes.
+    pub fn recover(
+        address: &ClusterAddress,
+        fix: bool,
+        watch: Watch<'_>,
+    ) -> Result<Option<Recovery>, StoreError> {
+        verify::recover(address, fix, watch)
+    }
+}
+
 impl Drop for ClusterStore {
     fn drop(&mut self) {
         drop(self.stop.take());
@@ -285,7 +323,8 @@ impl Drop for ClusterStore {
 
 impl Store for ClusterStore {
     fn add_recipe(&self, by: &Actor, recipe: &Recipe) -> Result<(), StoreError> {
-        self.shared.writing().add_recipe(by, recipe)
+        self.shared.writing().add_recipe(by, recipe)?;
+        self.shared.acknowledge(())
     }
 
     fn make_default(
@@ -294,15 +333,18 @@ impl Store for ClusterStore {
         recipe: &RecipeName,
         anyway: bool,
     ) -> Result<u64, StoreError> {
-        self.shared.writing().make_default(by, recipe, anyway)
+        let done = self.shared.writing().make_default(by, recipe, anyway)?;
+        self.shared.acknowledge(done)
     }
 
     fn make_ready(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.shared.writing().make_ready(by, recipe)
+        self.shared.writing().make_ready(by, recipe)?;
+        self.shared.acknowledge(())
     }
 
     fn hide_recipe(&self, by: &Actor, recipe: &RecipeName) -> Result<(), StoreError> {
-        self.shared.writing().hide_recipe(by, recipe)
+        self.shared.writing().hide_recipe(by, recipe)?;
+        self.shared.acknowledge(())
     }
 
     fn drop_recipe(
@@ -311,7 +353,8 @@ impl Store for ClusterStore {
         recipe: &RecipeName,
         watch: Watch<'_>,
     ) -> Result<(), StoreError> {
-        self.shared.writing().drop_recipe(by, recipe, watch)
+        self.shared.writing().drop_recipe(by, recipe, watch)?;
+        self.shared.acknowledge(())
     }
 
     fn add_gems(
@@ -320,7 +363,8 @@ impl Store for ClusterStore {
         recipe: &RecipeName,
         books: Vec<LateGems>,
     ) -> Result<(), StoreError> {
-        self.shared.writing().add_gems(recipe, books)
+        self.shared.writing().add_gems(recipe, books)?;
+        self.shared.acknowledge(())
     }
 
     fn page(
@@ -343,22 +387,23 @@ impl Store for ClusterStore {
         changes: &[RowChange],
         actions: &[lapidary_store::Action],
     ) -> Result<(), StoreError> {
-        self.shared
-            .meta()
-            .apply(by, changes, actions, None, None)
-            .map(drop)
+        let done = self.shared.meta().apply(by, changes, actions, None, None)?;
+        self.shared.acknowledge(done).map(drop)
     }
 
     fn put(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        self.shared.writing().put(by, books, true)
+        self.shared.writing().put(by, books, true)?;
+        self.shared.acknowledge(())
     }
 
     fn fill(&self, by: &Actor, books: Vec<NewBook>) -> Result<(), StoreError> {
-        self.shared.writing().put(by, books, false)
+        self.shared.writing().put(by, books, false)?;
+        self.shared.acknowledge(())
     }
 
     fn finish_filling(&self, watch: Watch<'_>) -> Result<(), StoreError> {
-        self.shared.bulk_build().build(watch)
+        self.shared.bulk_build().build(watch)?;
+        self.shared.acknowledge(())
     }
 
     fn remove(
@@ -367,7 +412,8 @@ impl Store for ClusterStore {
         keys: &[BookKey],
         condition: &Condition,
     ) -> Result<Vec<bool>, StoreError> {
-        self.shared.writing().remove(by, keys, condition)
+        let done = self.shared.writing().remove(by, keys, condition)?;
+        self.shared.acknowledge(done)
     }
 
     fn amend(
@@ -376,7 +422,8 @@ impl Store for ClusterStore {
         key: &BookKey,
         change: RecordChange<'_>,
     ) -> Result<Option<Record>, StoreError> {
-        self.shared.writing().amend(by, key, change)
+        let done = self.shared.writing().amend(by, key, change)?;
+        self.shared.acknowledge(done)
     }
 
     fn snapshot(&self) -> Box<dyn Snapshot + '_> {
@@ -396,9 +443,10 @@ impl Store for ClusterStore {
     }
 
     fn writable(&self) -> Result<(), StoreError> {
-        self.shared
-            .write_one(Command::new("SET", &self.shared.keys.meta("written"), ""))
-            .map(drop)
+        self.shared.client.confirm()?;
+        let written = Command::new("SET", &self.shared.keys.meta("written"), "");
+        self.shared.write_one(written)?;
+        self.shared.acknowledge(())
     }
 
     fn administration(&self) -> Option<&dyn Administration> {

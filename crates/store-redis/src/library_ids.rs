@@ -73,8 +73,8 @@ impl<'a> LibraryIds<'a> {
 
     /// Reads a page of each of these shards.
     fn read_page(&mut self, shards: &[u32]) -> Result<(), StoreError> {
-        let commands = shards.iter().map(|shard| self.page_of(*shard)).collect();
-        let pages = self.shared.stamps().read_stamped(commands)?;
+        let commands: Vec<_> = shards.iter().map(|shard| self.page_of(*shard)).collect();
+        let pages = self.shared.client.read(&commands)?;
         for (shard, page) in shards.iter().zip(pages) {
             let page: Vec<Vec<u8>> = answer(self.shared.address(), page)?;
             let last = page.last().filter(|_| page.len() == self.at_once);

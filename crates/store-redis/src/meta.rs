@@ -13,6 +13,7 @@ use uuid::Uuid;
 use super::Shared;
 use super::command::Command;
 use super::error::{answer, damaged};
+use super::keys::SHARDS;
 use super::scripts::{APPLY, MOVE, PAGE};
 use lapidary_store::audit::Audited;
 use lapidary_store::recipes::{KnownRecipe, Recipes};
@@ -60,7 +61,7 @@ pub(super) struct RecipesThen {
 }
 
 impl RecipesThen {
-    fn read(text: String) -> Option<Self> {
+    pub(super) fn read(text: String) -> Option<Self> {
         let stored: Result<StoredRecipes, _> = if text.is_empty() {
             Ok(StoredRecipes::default())
         } else {
@@ -98,6 +99,11 @@ impl RecipesThen {
         self.version > 0
     }
 
+    /// What they are stored as.
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
     pub(super) fn is(&self, other: &Self) -> bool {
         self.text == other.text
     }
@@ -113,6 +119,30 @@ impl Deref for RecipesThen {
 
 /// The sums of all books.
 pub(super) type Totals = HashMap<String, String>;
+
+/// A total that does not match the books.
+pub(super) enum WrongTotal {
+    /// By how much a sum is too small.
+    Sum { key: String, by: i64 },
+    /// When a library changed last.
+    Time { key: String, at: String },
+}
+
+impl WrongTotal {
+    pub(super) fn key(&self) -> &str {
+        match self {
+            Self::Sum { key, .. } | Self::Time { key, .. } => key,
+        }
+    }
+
+    /// The command that corrects it.
+    pub(super) fn correction(self, totals: &[u8]) -> Command {
+        match self {
+            Self::Sum { key, by } => Command::new("HINCRBY", totals, (key, by)),
+            Self::Time { key, at } => Command::new("HSET", totals, (key, at)),
+        }
+    }
+}
 
 /// What a change adds to the totals.
 #[derive(Debug, Default)]
@@ -162,8 +192,8 @@ impl Sums {
         *known = at.max(std::mem::take(known));
     }
 
-    /// Compares these, as sums of all books, with the totals. Returns by how much each is wrong.
-    pub(super) fn compared(&self, totals: &HashMap<String, String>) -> Vec<(String, i64)> {
+    /// Compares these, as sums of all books, with the totals. Returns what is wrong.
+    pub(super) fn compared(&self, totals: &HashMap<String, String>) -> Vec<WrongTotal> {
         let kept = |key: &String| {
             totals
                 .get(key)
@@ -177,12 +207,18 @@ impl Sums {
         let wrong = all
             .into_iter()
             .map(|key| (key.clone(), self.sums.get(key).unwrap_or(&0) - kept(key)));
-        let mut wrong: Vec<(String, i64)> = wrong.filter(|(_, by)| *by != 0).collect();
+        let mut wrong: Vec<WrongTotal> = wrong
+            .filter(|(_, by)| *by != 0)
+            .map(|(key, by)| WrongTotal::Sum { key, by })
+            .collect();
         let earlier = self
             .most
             .iter()
             .filter(|(key, at)| totals.get(*key).is_none_or(|known| known < *at));
-        wrong.extend(earlier.map(|(key, _)| (key.clone(), 0)));
+        wrong.extend(earlier.map(|(key, at)| WrongTotal::Time {
+            key: key.clone(),
+            at: at.clone(),
+        }));
         wrong
     }
 
@@ -259,6 +295,8 @@ impl Meta<'_> {
         let recipes = RecipesThen::read(text)
             .ok_or_else(|| damaged(self.0.address(), "the recipes cannot be read"))?;
         let recipes = Arc::new(recipes);
+        // They change when numbers were lost, too.
+        self.0.numbering().doubt();
         *self
             .0
             .last_recipes
@@ -278,8 +316,12 @@ impl Meta<'_> {
             let then = self.recipes()?;
             let (mut recipes, version, next) = (then.recipes.clone(), then.version, then.next);
             let count = recipes.0.len();
+            if !then.is_stamped() && self.0.client.has_no_clocks()? {
+                self.0.client.begin_clocks()?;
+            }
             // Whoever made the change before may have been stopped before this was done.
             self.0.fence("recipes", version)?;
+            self.copy_recipes(&then.text)?;
             let Some(actions) = change(&mut recipes, next)? else {
                 return Ok(());
             };
@@ -313,10 +355,22 @@ impl Meta<'_> {
             });
             let after = after.map_err(|why| damaged(self.0.address(), why.to_string()))?;
             if self.apply(by, &[], &actions, Some((&then.text, &after)), None)? {
-                return self.0.fence("recipes", version);
+                self.0.fence("recipes", version)?;
+                return self.copy_recipes(&after);
             }
         }
         Err(StoreError::Changed("the list of recipes".to_owned()))
+    }
+
+    /// Leaves copies of the recipes in all shards, for the day on which their own node loses them.
+    fn copy_recipes(&self, text: &str) -> Result<(), StoreError> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        let copies: Vec<Command> = (0..SHARDS)
+            .map(|shard| Command::new("SET", &self.0.keys.shard(shard, "recipes:copy"), text))
+            .collect();
+        self.0.client.write(&copies).map(drop)
     }
 
     /// Reads something of the catalogue as a whole, from a node that has its data still.

@@ -16,7 +16,7 @@ use super::scripts::{LIBRARY, NUMBER};
 use lapidary_store::{BookNo, Library, StoreError};
 
 /// The numbers that a library is given at a time.
-const BLOCK: u32 = 64;
+pub(super) const BLOCK: u32 = 64;
 
 /// What is known of libraries and numbers.
 #[derive(Debug, Default)]
@@ -25,6 +25,8 @@ pub(super) struct LibraryNumbers {
     numbers: HashMap<Library, u32>,
     /// The owners of the blocks of each shard.
     blocks: Vec<Vec<u32>>,
+    /// Whether numbers may have been lost and given again since they were read.
+    is_old: bool,
 }
 
 impl LibraryNumbers {
@@ -89,6 +91,23 @@ impl LibraryNumbers {
 pub(super) struct Numbering<'s>(pub(super) &'s Shared);
 
 impl Numbering<'_> {
+    /// Reads everything again before it is needed, because numbers may have been lost and given again. What is being done
+    /// goes on with what was known.
+    pub(super) fn doubt(&self) {
+        let mut owners = self
+            .0
+            .owners
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        owners.is_old = !owners.blocks.is_empty() || !owners.names.is_empty();
+    }
+
+    /// The library of a number, as far as it is known.
+    pub(super) fn owner(&self, book: BookNo) -> Option<u32> {
+        let owners = self.0.owners.read().unwrap_or_else(PoisonError::into_inner);
+        owners.of(book)
+    }
+
     /// The number of a library, if it has ever had a book.
     pub(super) fn library(&self, library: &Library) -> Result<Option<u32>, StoreError> {
         let known = || {
@@ -152,7 +171,7 @@ impl Numbering<'_> {
             .write()
             .unwrap_or_else(PoisonError::into_inner);
         // Another thread may have read more.
-        if sorted.len() > owners.names.len() {
+        if sorted.len() > owners.names.len() || owners.is_old {
             owners.names = sorted.into_iter().map(|(_, name)| name).collect();
             owners.numbers = owners.names.iter().cloned().zip(0..).collect();
         }
@@ -193,6 +212,13 @@ impl Numbering<'_> {
     ) -> Result<(), StoreError> {
         let mut unknown: BTreeSet<u32> = BTreeSet::new();
         let mut libraries = false;
+        let is_old = {
+            let owners = self.0.owners.read().unwrap_or_else(PoisonError::into_inner);
+            owners.is_old
+        };
+        if is_old {
+            self.learn_all_owners()?;
+        }
         {
             let owners = self.0.owners.read().unwrap_or_else(PoisonError::into_inner);
             for book in books {
@@ -204,10 +230,7 @@ impl Numbering<'_> {
         }
         if !unknown.is_empty() {
             let shards: Vec<u32> = unknown.into_iter().collect();
-            let read = self
-                .0
-                .stamps()
-                .read_stamped(self.owners_commands(&shards))?;
+            let read = self.0.client.read(&self.owners_commands(&shards))?;
             libraries |= self.add_owners(&shards, read)?;
         }
         if libraries {
@@ -222,7 +245,14 @@ impl Numbering<'_> {
         let shards: Vec<u32> = (0..SHARDS).collect();
         let read = self.0.client.read(&self.owners_commands(&shards))?;
         self.add_owners(&shards, read)?;
-        self.learn_libraries()
+        self.learn_libraries()?;
+        let mut owners = self
+            .0
+            .owners
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        owners.is_old = false;
+        Ok(())
     }
 
     fn owners_commands(&self, shards: &[u32]) -> Vec<Command> {
@@ -249,8 +279,9 @@ impl Numbering<'_> {
                 .map(|owner| owner.iter().fold(0, |n, byte| n << 8 | u32::from(*byte)))
                 .collect();
             nameless |= blocks.iter().any(|owner| owners.name(*owner).is_none());
+            let is_old = owners.is_old;
             let known = &mut owners.blocks[*shard as usize];
-            if blocks.len() > known.len() {
+            if blocks.len() > known.len() || is_old {
                 *known = blocks;
             }
         }

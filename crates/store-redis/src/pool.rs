@@ -18,11 +18,18 @@ const SILENT: Duration = Duration::from_secs(5);
 /// The number of idle connections to keep for each node.
 const IDLE: usize = 16;
 
+/// A connection to a node.
+pub(super) struct PooledConnection {
+    pub(super) connection: Connection,
+    /// Whether the clock of its node was compared with the witnesses since it was made (`clock`).
+    pub(super) is_admitted: bool,
+}
+
 /// The connections of a client.
 pub(super) struct Pool {
     login: Login,
     scripts: Vec<&'static Script>,
-    idle: Mutex<HashMap<String, Vec<Connection>>>,
+    idle: Mutex<HashMap<String, Vec<PooledConnection>>>,
     /// The nodes that did not answer, and when.
     silent: Mutex<HashMap<String, Instant>>,
 }
@@ -39,7 +46,7 @@ impl Pool {
     }
 
     /// Takes an idle connection to a node, or makes one.
-    pub(super) fn take(&self, node: &str) -> Result<Connection, String> {
+    pub(super) fn take(&self, node: &str) -> Result<PooledConnection, String> {
         let idle = self
             .idle
             .lock()
@@ -62,10 +69,13 @@ impl Pool {
                 .load(&mut connection)
                 .map_err(failed)?;
         }
-        Ok(connection)
+        Ok(PooledConnection {
+            connection,
+            is_admitted: false,
+        })
     }
 
-    pub(super) fn give_back(&self, node: &str, connection: Connection) {
+    pub(super) fn give_back(&self, node: &str, connection: PooledConnection) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = idle.entry(node.to_owned()).or_default();
         if idle.len() < IDLE {

@@ -33,4 +33,5 @@ scripts! {
     SPEND = "spend";
     STAGE = "stage";
     TAKE = "take";
+    WITNESS = "witness";
 }

@@ -54,7 +54,7 @@ pub(super) fn search(
         .map(|shard| command(snapshot, search.terms, allowed.as_ref(), from, shard, limit))
         .collect();
     let (mut found, mut reached): (Vec<Place>, Option<Place>) = (Vec::new(), None);
-    for page in shared.stamps().read_stamped(commands)? {
+    for page in shared.client.read(&commands)? {
         let (books, next): (Vec<Vec<u8>>, Vec<u8>) = answer(shared.address(), page)?;
         for book in books {
             found

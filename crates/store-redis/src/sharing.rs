@@ -53,6 +53,7 @@ impl Sharing for ClusterStore {
         let shared = &self.shared;
         let time = i64::try_from(time.as_millis()).unwrap_or(i64::MAX).max(1);
         let lease = shared.write_one(shared.lease_command(name, holder, time))?;
+        shared.client.tell()?;
         let (token, abandoned): (u64, bool) = answer(shared.address(), lease)?;
         Ok((token > 0).then_some(LeaseGrant { token, abandoned }))
     }
@@ -64,8 +65,8 @@ impl Sharing for ClusterStore {
             LeaseEnd::Revoked => -2,
         };
         self.shared
-            .write_one(self.shared.lease_command(name, holder, end))
-            .map(drop)
+            .write_one(self.shared.lease_command(name, holder, end))?;
+        self.shared.acknowledge(())
     }
 
     fn apply_under(
@@ -76,9 +77,12 @@ impl Sharing for ClusterStore {
         changes: &[RowChange],
         actions: &[Action],
     ) -> Result<bool, StoreError> {
-        self.shared
+        let lease = Some((name, token));
+        let done = self
+            .shared
             .meta()
-            .apply(by, changes, actions, None, Some((name, token)))
+            .apply(by, changes, actions, None, lease)?;
+        self.shared.acknowledge(done)
     }
 
     fn spend(&self, who: &str, spending: &Spending) -> Result<Spent, StoreError> {
@@ -111,6 +115,7 @@ impl Sharing for ClusterStore {
 
     fn refuse_before(&self, turn: u64) -> Result<(), StoreError> {
         self.shared.fence("turn", turn)?;
-        self.shared.changes().empty_outboxes()
+        self.shared.changes().empty_outboxes()?;
+        self.shared.acknowledge(())
     }
 }

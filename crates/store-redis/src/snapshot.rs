@@ -140,10 +140,7 @@ impl<'a> ClusterSnapshot<'a> {
             commands.push(Command::new("HMGET", &key, wanted));
         }
         let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
-        for (book, value) in needed
-            .iter()
-            .zip(self.shared.stamps().read_stamped(commands)?)
-        {
+        for (book, value) in needed.iter().zip(self.shared.client.read(&commands)?) {
             let mut values: Vec<Option<Vec<u8>>> = answer(self.shared.address(), value)?;
             let generation = values
                 .first()
@@ -325,7 +322,7 @@ impl Snapshot for ClusterSnapshot<'_> {
             return Ok(Vec::new());
         };
         let command = Command::bare("HKEYS", &self.shared.keys.digest(half));
-        let fields = self.shared.stamps().read_stamped(vec![command])?.pop();
+        let fields = self.shared.client.read(&[command])?.pop();
         let fields: Vec<Vec<u8>> = answer(self.shared.address(), fields.unwrap_or_default())?;
         let books: BTreeSet<BookNo> = fields
             .iter()
@@ -515,7 +512,7 @@ impl Snapshot for ClusterSnapshot<'_> {
             };
             let commands: Vec<Command> = (shard..end).map(command).collect();
             let (mut numbers, mut next) = (Vec::new(), (end, 0));
-            for (of, page) in (shard..end).zip(self.shared.stamps().read_stamped(commands)?) {
+            for (of, page) in (shard..end).zip(self.shared.client.read(&commands)?) {
                 let page: Vec<u32> = answer(self.shared.address(), page)?;
                 numbers.extend(page.iter().map(|number| join(of, *number)));
                 // What follows in this shard precedes what was read of the later ones.

@@ -1,12 +1,7 @@
-//! Nodes that came back without their data.
+//! The stamps of shards: the version of the recipes that changes of books must know.
 //!
-//! A primary that keeps nothing on disk and is started again is empty, and says of everything that it is not there. So no
-//! answer counts unless its node has its stamp still: the version of the recipes, which each shard is given before the
-//! catalogue gets its first recipe, and which is never removed. It moves with the slot of its shard.
-
-use std::collections::BTreeSet;
-
-use redis::Value;
+//! Each shard is given one before the catalogue gets its first recipe, and has it for ever. It moves with the slot of its
+//! shard.
 
 use super::Shared;
 use super::command::Command;
@@ -15,7 +10,7 @@ use super::keys::{SHARDS, shard_of_slot, slot_of_shard};
 use super::topology::Topology;
 use lapidary_store::StoreError;
 
-/// The stamps of shards, by which one that came back empty is known.
+/// The stamps of shards.
 pub(super) struct Stamps<'s>(pub(super) &'s Shared);
 
 impl Stamps<'_> {
@@ -40,56 +35,23 @@ impl Stamps<'_> {
             .collect()
     }
 
-    /// Reads, from nodes that have their data still.
-    pub(super) fn read_stamped(
-        &self,
-        mut commands: Vec<Command>,
-    ) -> Result<Vec<Value>, StoreError> {
-        let count = commands.len();
-        let stamps = Self::stamps_of(&self.0.client.topology(), &commands);
-        let mut shards: BTreeSet<u32> = stamps.into_iter().flatten().collect();
-        // A catalogue without recipes has no books, and no stamps either.
-        if !self.0.meta().last_recipes().is_stamped() {
-            shards.clear();
+    /// # Errors
+    /// [`StoreError::Emptied`] if there are stamps but no recipes.
+    pub(super) fn confirm_new(&self) -> Result<(), StoreError> {
+        let read: Vec<Command> = (0..SHARDS).map(|shard| self.stamp_command(shard)).collect();
+        for stamp in self.0.client.read(&read)? {
+            let stamp: Option<u64> = answer(self.0.address(), stamp)?;
+            // Unless somebody has made the catalogue meanwhile.
+            if stamp > Some(0) && !self.0.meta().recipes()?.is_stamped() {
+                return Err(self.lost_recipes());
+            }
         }
-        commands.extend(shards.iter().map(|shard| self.stamp_command(*shard)));
-        let mut answers = self.0.client.read(&commands)?;
-        let stamps = answers.split_off(count);
-        let lost = shards
-            .iter()
-            .zip(stamps)
-            .find(|(_, stamp)| *stamp == Value::Nil);
-        lost.map_or(Ok(answers), |(shard, _)| Err(self.lost(*shard)))
+        Ok(())
     }
 
     /// The error of a shard without its stamp.
     pub(super) fn lost(&self, shard: u32) -> StoreError {
         self.emptied(slot_of_shard(shard), format!("shard {shard}"))
-    }
-
-    /// Looks at the stamps of all shards.
-    ///
-    /// # Errors
-    /// [`StoreError::Unavailable`] if one is missing, and if there are stamps but no recipes.
-    pub(super) fn confirm(&self) -> Result<(), StoreError> {
-        let is_new = !self.0.meta().recipes()?.is_stamped();
-        let stamps = self.0.client.read(
-            &(0..SHARDS)
-                .map(|shard| self.stamp_command(shard))
-                .collect::<Vec<_>>(),
-        )?;
-        let stamps: Vec<Option<u64>> = { stamps.into_iter() }
-            .map(|stamp| answer(self.0.address(), stamp))
-            .collect::<Result<_, _>>()?;
-        if !is_new {
-            let missing = (0..SHARDS).zip(&stamps).find(|(_, stamp)| stamp.is_none());
-            return missing.map_or(Ok(()), |(shard, _)| Err(self.lost(shard)));
-        }
-        // Unless somebody has made the catalogue meanwhile.
-        if stamps.iter().any(|stamp| *stamp > Some(0)) && !self.0.meta().recipes()?.is_stamped() {
-            return Err(self.lost_recipes());
-        }
-        Ok(())
     }
 
     /// The error of a catalogue whose recipes are gone.

@@ -42,16 +42,7 @@ fn servers<const N: usize>() -> Option<[ClusterStore; N]> {
 
 /// The same catalogue, for a server that has read nothing of it yet.
 fn unaware(store: &ClusterStore) -> Arc<Shared> {
-    let client = Client::connect(store.shared.address(), scripts::all()).unwrap();
-    let keys = store.shared.keys.clone();
-    let (owners, last_recipes, later) = Default::default();
-    Arc::new(Shared {
-        client,
-        keys,
-        owners,
-        last_recipes,
-        later,
-    })
+    Arc::new(Shared::connect(store.shared.address(), Belief::Whole).unwrap())
 }
 
 fn name() -> RecipeName {
@@ -856,7 +847,8 @@ fn what_a_primary_says_that_was_replaced_is_not_believed() {
     };
     let address: ClusterAddress = format!("redis://{}", nodes.addresses).parse().unwrap();
     // Without anyone who looks around by itself.
-    let [writer, reader] = [(); 2].map(|()| Client::connect(&address, scripts::all()).unwrap());
+    let [writer, reader] =
+        [(); 2].map(|()| Client::connect(&address, scripts::all(), Belief::Whole).unwrap());
     let (key, node) = (b"some key".as_slice(), |client: &Client| {
         client.topology().node(slot(b"some key")).map(str::to_owned)
     });

@@ -123,6 +123,12 @@ impl Topology {
         self.shards.get(&node).copied()
     }
 
+    /// A shard of the node at this address, if it has one.
+    pub(super) fn shard_at(&self, address: &str) -> Option<u32> {
+        let node = self.nodes.iter().position(|node| node == address)?;
+        self.a_shard(u16::try_from(node).ok()?)
+    }
+
     /// The number of replicas of a node that are not known to have failed.
     pub(super) fn replicas(&self, node: &str) -> usize {
         self.replicas.get(node).copied().unwrap_or(0)

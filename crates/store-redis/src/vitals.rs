@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::Shared;
+use super::client::Client;
 use super::command::{Command, read};
 use super::error::answer;
 use super::keys::SHARDS;
@@ -46,6 +47,10 @@ impl Shared {
             };
             nodes.extend(read::<String>(info).map(|info| node_vitals(node, &info)));
         }
+        let lost = self.client.losses();
+        if !lost.is_empty() {
+            return Ok(self.client.counted(nodes, lost, 0));
+        }
         let intents =
             (0..SHARDS).map(|shard| Command::bare("HLEN", &self.keys.shard(shard, "intents")));
         let mut pending = 0;
@@ -53,23 +58,30 @@ impl Shared {
             // One field is the last generation.
             pending += answer::<u64>(self.address(), length)?.saturating_sub(1);
         }
+        Ok(self.client.counted(nodes, lost, pending))
+    }
+}
+
+impl Client {
+    fn counted(&self, nodes: Vec<NodeVitals>, lost: Vec<String>, pending: u64) -> ClusterVitals {
         let ClientCounters {
             round_trips,
             retries,
             redirects,
             failovers,
-        } = &self.client.counters;
+        } = &self.counters;
         let [round_trips, retries, redirects, failovers] =
             [round_trips, retries, redirects, failovers]
                 .map(|counter| counter.load(Ordering::Relaxed));
-        Ok(ClusterVitals {
+        ClusterVitals {
             nodes,
+            lost,
             pending,
             round_trips,
             retries,
             redirects,
             failovers,
-        })
+        }
     }
 }
 

@@ -156,8 +156,8 @@ pub enum StoreError {
     },
     /// A node has lost what it had, so the question has no complete answer.
     #[error(
-        "{store}: {node} came back without its data ({what}), so answers would miss books; restore its data and start it \
-         again, or put the books into a catalogue with another prefix"
+        "{store}: {node} has lost {what}, so answers would miss books; start it with its data, or see what is lost and \
+         repair the rest: lapidary verify --store {store} --fix"
     )]
     Emptied {
         /// The address of the store.

@@ -8,21 +8,38 @@ use super::StoreError;
 const MOST: usize = 1000;
 
 /// The faults found, one sentence each.
-#[derive(Default)]
-pub struct Faults(Vec<String>);
+pub struct Faults {
+    sentences: Vec<String>,
+    most: usize,
+}
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self::up_to(MOST)
+    }
+}
 
 impl Faults {
+    /// None yet, and no more than `most` later.
+    #[must_use]
+    pub fn up_to(most: usize) -> Self {
+        Self {
+            sentences: Vec::new(),
+            most,
+        }
+    }
+
     /// Adds a fault.
     pub fn add(&mut self, sentence: impl Into<String>) {
-        if self.0.len() <= MOST {
-            self.0.push(sentence.into());
+        if self.sentences.len() <= self.most {
+            self.sentences.push(sentence.into());
         }
     }
 
     /// Whether no more are counted.
     #[must_use]
     pub fn are_many(&self) -> bool {
-        self.0.len() > MOST
+        self.sentences.len() > self.most
     }
 
     /// Reports damage as a fault. Errors that prevent reading stay errors.
@@ -41,11 +58,11 @@ impl Faults {
     #[must_use]
     pub fn finish(mut self) -> Vec<String> {
         if self.are_many() {
-            self.0.truncate(MOST);
-            self.0
-                .push(format!("there are more faults than these {MOST}"));
+            self.sentences.truncate(self.most);
+            self.sentences
+                .push(format!("there are more faults than these {}", self.most));
         }
-        self.0
+        self.sentences
     }
 }
 

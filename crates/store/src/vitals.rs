@@ -26,6 +26,8 @@ pub struct Vitals {
 pub struct ClusterVitals {
     /// The nodes that answer.
     pub nodes: Vec<NodeVitals>,
+    /// The nodes that have lost data, and what: `127.0.0.1:7001 has lost all its data`.
+    pub lost: Vec<String>,
     /// Number of changes of books that are being made, or were left half done.
     pub pending: u64,
     /// Number of pipelines sent to nodes.

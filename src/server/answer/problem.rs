@@ -174,8 +174,8 @@ fn of_cluster(code: ErrorCode) -> Option<&'static str> {
             Some("a part of the catalogue cannot be reached; try again in some seconds")
         }
         ErrorCode::StoreEmptied => Some(
-            "a part of the catalogue came back without its data, so answers would miss books; the log of the server says which, \
-             and its administrator has to restore it",
+            "a part of the catalogue has lost data, so answers would miss books; the log of the server says which, and its \
+             administrator has to repair it",
         ),
         ErrorCode::NotReplicated => {
             Some("the change is on one machine only, and may be lost or not; send it again")

@@ -49,6 +49,8 @@ pub enum Concern {
     NotWritable,
     /// The store failed to write in the background.
     StoreErrors,
+    /// A node of the cluster has lost data.
+    LostData,
     /// A node of the cluster may drop keys.
     EvictingNode,
     /// A node of the cluster has no replica.

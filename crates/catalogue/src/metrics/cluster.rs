@@ -22,6 +22,8 @@ metrics! {
             "Nodes that serve slots and answer.";
         unreplicated: IntGauge = "lapidary_cluster_unreplicated_primaries",
             "Nodes that serve slots and have no replica.";
+        lost: IntGauge = "lapidary_cluster_lost_nodes",
+            "Nodes that have lost data. All answers that need them are refused.";
         lag: IntGauge = "lapidary_cluster_replication_lag_bytes",
             "Bytes that the slowest replica is behind its primary.";
         used: IntGauge = "lapidary_cluster_memory_bytes",
@@ -36,6 +38,7 @@ impl ClusterMetrics {
     pub fn set(&self, vitals: &ClusterVitals) {
         let ClusterVitals {
             nodes,
+            lost,
             pending,
             round_trips,
             retries,
@@ -47,6 +50,7 @@ impl ClusterMetrics {
         advance(&self.redirects, *redirects);
         advance(&self.failovers, *failovers);
         self.pending.set(gauge(*pending));
+        self.lost.set(gauge(lost.len() as u64));
         let primaries = || nodes.iter().filter(|node| node.is_primary);
         self.primaries.set(gauge(primaries().count() as u64));
         self.unreplicated.set(gauge(

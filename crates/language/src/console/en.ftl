@@ -343,6 +343,7 @@ c_concern_disk_nearly_full = The disk is nearly full
 c_concern_no_reserve = No space is reserved for a full disk
 c_concern_not_writable = The catalogue cannot be changed
 c_concern_store_errors = The store has failed to write
+c_concern_lost_data = A node has lost data
 c_concern_evicting_node = A node may drop data
 c_concern_missing_replica = A node has no replica
 c_concern_not_persistent = A node does not keep its data on disk

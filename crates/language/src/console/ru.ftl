@@ -332,6 +332,7 @@ c_concern_disk_nearly_full = Диск почти заполнен
 c_concern_no_reserve = На случай полного диска место не оставлено
 c_concern_not_writable = Каталог нельзя изменить
 c_concern_store_errors = Хранилище не смогло записать данные
+c_concern_lost_data = Узел потерял данные
 c_concern_evicting_node = Узел может удалить данные
 c_concern_missing_replica = У узла нет реплики
 c_concern_not_persistent = Узел не хранит данные на диске

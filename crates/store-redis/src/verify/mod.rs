@@ -10,6 +10,7 @@
 
 mod keys;
 mod lists;
+mod loss;
 mod repair;
 mod suspicion;
 
@@ -21,14 +22,17 @@ use lapidary_gems::{Gem, PackedFold};
 
 use self::keys::KeyPass;
 use self::lists::BucketGroup;
+use self::loss::{AuditedBooks, DifferentBook, Losses};
 use self::suspicion::{SecondLook, Suspicion};
-use super::Shared;
+use super::address::ClusterAddress;
 use super::buckets::{Posts, half};
+use super::client::Belief;
 use super::command::Command;
 use super::error::answer;
 use super::intent::{Intent, Old, member};
 use super::keys::{BookState, SHARDS, join, shard_of_key};
-use super::meta::{RecipesThen, Sums};
+use super::meta::{RecipesThen, Sums, Totals, WrongTotal};
+use super::{Recovery, Shared};
 use lapidary_store::faults::Faults;
 use lapidary_store::gem_list;
 use lapidary_store::{AuditFrom, BookNo, Record, StoreError, Term, Watch};
@@ -39,6 +43,18 @@ const BOOKS: usize = 32;
 const PAGE: usize = 1000;
 /// How often to count the totals again, when books are changed meanwhile.
 const COUNTS: u32 = 3;
+
+/// Number of faults to repair at a time.
+const REPAIRED: usize = 1_000_000;
+
+/// How many faults to look for.
+#[derive(Clone, Copy)]
+enum FaultLimit {
+    /// As many as anybody reads.
+    Readable,
+    /// As many as are repaired at a time.
+    Repairable,
+}
 
 /// What a field or member of a key says of a book.
 type Reference = (Vec<u8>, Vec<u8>);
@@ -66,21 +82,72 @@ struct ClusterVerification<'a> {
     sums: Sums,
     /// What is confirmed to be wrong: what books lack, and what refers to them and should not.
     wrong: BTreeMap<BookNo, Vec<(Reference, bool)>>,
-    /// By how much the totals are wrong.
-    amiss: Vec<(String, i64)>,
+    /// The totals that are wrong.
+    amiss: Vec<WrongTotal>,
+    losses: &'a Losses,
+    /// The books that nodes have lost, or as they were, as far as the audit log names them.
+    different: Vec<DifferentBook>,
 }
 
 /// See [`Administration::verify`](lapidary_store::Administration::verify).
 pub(super) fn verify(shared: &Shared, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
-    shared.stamps().confirm()?;
-    Ok(ClusterVerification::run(shared, watch)?.faults.finish())
+    let believing = Shared::connect(shared.address(), Belief::All)?;
+    let losses = Losses::of(&believing)?;
+    if losses.are_none() {
+        find(shared, watch, &losses)
+    } else {
+        find(&believing, watch, &losses)
+    }
 }
 
 /// See [`Administration::repair`](lapidary_store::Administration::repair).
 pub(super) fn repair(shared: &Shared, watch: Watch<'_>) -> Result<Vec<String>, StoreError> {
-    // What the others have of an emptied shard is all that is left of it.
-    shared.stamps().confirm()?;
-    ClusterVerification::run(shared, watch)?.repair()
+    let believing = Shared::connect(shared.address(), Belief::All)?;
+    let losses = Losses::of(&believing)?;
+    if losses.are_none() {
+        repair::run(shared, watch, &losses)
+    } else {
+        repair_losses(&believing, watch, &losses)
+    }
+}
+
+/// See [`ClusterStore::recover`](super::ClusterStore::recover).
+pub(super) fn recover(
+    address: &ClusterAddress,
+    fix: bool,
+    watch: Watch<'_>,
+) -> Result<Option<Recovery>, StoreError> {
+    let believing = Shared::connect(address, Belief::All)?;
+    let losses = Losses::of(&believing)?;
+    if losses.are_none() {
+        return Ok(None);
+    }
+    let found = find(&believing, watch, &losses)?;
+    let lost = if fix {
+        repair_losses(&believing, watch, &losses)?
+    } else {
+        Vec::new()
+    };
+    Ok(Some(Recovery { found, lost }))
+}
+
+fn find(shared: &Shared, watch: Watch<'_>, losses: &Losses) -> Result<Vec<String>, StoreError> {
+    let check = ClusterVerification::run(shared, watch, losses, FaultLimit::Readable)?;
+    let mut faults = losses.sentences(shared);
+    faults.extend(check.different.iter().map(DifferentBook::sentence));
+    faults.extend(check.faults.finish());
+    Ok(faults)
+}
+
+fn repair_losses(
+    believing: &Shared,
+    watch: Watch<'_>,
+    losses: &Losses,
+) -> Result<Vec<String>, StoreError> {
+    losses.prepare(believing)?;
+    let lost = repair::run(believing, watch, losses)?;
+    loss::believe_again(believing)?;
+    Ok(lost)
 }
 
 impl<'a> ClusterVerification<'a> {
@@ -92,32 +159,41 @@ impl<'a> ClusterVerification<'a> {
         KeyPass(self)
     }
 
-    fn run(shared: &'a Shared, watch: Watch<'a>) -> Result<Self, StoreError> {
-        // What servers that are gone have left is no fault.
-        shared.changes().sweep()?;
+    fn run(
+        shared: &'a Shared,
+        watch: Watch<'a>,
+        losses: &'a Losses,
+        limit: FaultLimit,
+    ) -> Result<Self, StoreError> {
+        if losses.are_none() {
+            // What servers that are gone have left is no fault.
+            shared.changes().sweep()?;
+        }
         shared.numbering().learn_all_owners()?;
-        let recipes = shared.meta().recipes()?;
+        let recipes = losses.recipes(shared)?;
         let mut check = Self {
             shared,
             recipes,
             watch,
             read: 0,
             to_read: 0,
-            faults: Faults::default(),
+            faults: match limit {
+                FaultLimit::Readable => Faults::default(),
+                FaultLimit::Repairable => Faults::up_to(REPAIRED),
+            },
             doubts: Vec::new(),
             references: Vec::new(),
             groups: lists::groups(),
             sums: Sums::default(),
             wrong: BTreeMap::new(),
             amiss: Vec::new(),
+            losses,
+            different: Vec::new(),
         };
-        let books: u64 = shared
+        check.to_read = 2 * shared
             .meta()
-            .summaries(&shared.meta().totals()?, &check.recipes)?
-            .iter()
-            .map(|library| library.books)
-            .sum();
-        check.to_read = 2 * books;
+            .totals()
+            .map(|totals| counted_books(&totals))?;
         let before = shared.meta().last_audited()?;
         check.each_book(Self::book)?;
         check.look_up()?;
@@ -479,7 +555,8 @@ impl<'a> ClusterVerification<'a> {
             }
             let now = self.shared.meta().last_audited()?;
             if now == before {
-                for (key, _) in &wrong {
+                for total in &wrong {
+                    let key = total.key();
                     self.faults
                         .add(format!("the total {key} does not match the books"));
                 }
@@ -508,15 +585,19 @@ impl<'a> ClusterVerification<'a> {
     }
 
     fn audit(&mut self) -> Result<(), StoreError> {
-        let mut last = 0;
+        let (mut last, mut books) = (0, AuditedBooks::default());
         loop {
             let page = self.shared.meta().audit(AuditFrom::Behind(last), PAGE);
             let Some(page) = self.faults.or_fault(page)? else {
                 return Ok(());
             };
             let Some(end) = page.last().map(|entry| entry.number) else {
+                self.different = books.different(self.shared)?;
                 return Ok(());
             };
+            for entry in page.iter().filter(|_| !self.losses.are_none()) {
+                books.note(entry, self.losses, self.shared);
+            }
             let numbers = page.iter().map(|entry| entry.number);
             // A long log has lost its oldest entries.
             let first = if last == 0 { page[0].number } else { last + 1 };
@@ -528,6 +609,16 @@ impl<'a> ClusterVerification<'a> {
             last = end;
         }
     }
+}
+
+/// The number of all books, by the totals.
+fn counted_books(totals: &Totals) -> u64 {
+    let of_libraries = totals.iter().filter_map(|(key, sum)| {
+        key.strip_prefix("l:")?
+            .strip_suffix(":0")
+            .and_then(|_| sum.parse().ok())
+    });
+    of_libraries.fold(0, u64::saturating_add)
 }
 
 fn lookup((key, field): &Reference) -> Command {

@@ -3,41 +3,118 @@
 //! A book is locked meanwhile, as for any other change. What refers to a book that does not exist needs no lock, because
 //! numbers are not given again.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::Shared;
 use super::super::buckets::{Buckets, Posts};
 use super::super::command::Command;
 use super::super::intent::read_member;
-use super::super::keys::{KeyName, split};
-use super::{ClusterVerification, ReadBook, Reference};
-use lapidary_store::{BookNo, StoreError};
+use super::super::keys::{KeyName, shard_of_key, split};
+use super::loss::{Difference, DifferentBook, Losses};
+use super::{ClusterVerification, FaultLimit, ReadBook, Reference};
+use lapidary_store::{Actor, BookNo, Condition, StoreError, Watch};
+
+/// How often to look for faults that others have hidden.
+const ROUNDS: u32 = 16;
+
+/// The books that are lost.
+#[derive(Default)]
+struct Lost {
+    /// A sentence for each whose id is left.
+    named: BTreeSet<String>,
+    /// Those that are not as the audit log says.
+    different: Vec<DifferentBook>,
+    /// The numbers of all that something refers to.
+    numbers: BTreeSet<BookNo>,
+}
+
+impl Lost {
+    /// A sentence for each. Nodes that have lost something may have lost the names, too.
+    fn sentences(self, losses: &Losses) -> Vec<String> {
+        let missing = self
+            .different
+            .iter()
+            .filter(|book| book.how == Difference::Missing);
+        let mut named: BTreeMap<u32, usize> = BTreeMap::new();
+        for book in missing {
+            *named.entry(shard_of_key(&book.key)).or_default() += 1;
+        }
+        let mut numbers: BTreeMap<u32, Vec<BookNo>> = BTreeMap::new();
+        for number in self.numbers.iter().filter(|_| !losses.are_none()) {
+            numbers.entry(split(*number).0).or_default().push(*number);
+        }
+        // The log does not say which number a book had.
+        numbers.retain(|shard, numbers| numbers.len() > named.get(shard).copied().unwrap_or(0));
+        let different = self.different.iter().map(DifferentBook::sentence);
+        let nameless = numbers.into_values().flatten().map(|number| {
+            format!(
+                "book {} has no record, and nothing names it: compare with what you have",
+                number.0
+            )
+        });
+        different.chain(self.named).chain(nameless).collect()
+    }
+}
+
+/// Repairs everything that can be. Returns the books that are lost. What else is still wrong afterwards cannot be repaired.
+pub(super) fn run(
+    shared: &Shared,
+    watch: Watch<'_>,
+    losses: &Losses,
+) -> Result<Vec<String>, StoreError> {
+    let mut lost = Lost::default();
+    for round in 0..ROUNDS {
+        let mut found = ClusterVerification::run(shared, watch, losses, FaultLimit::Repairable)?;
+        if round == 0 && !losses.are_none() {
+            found.name_libraries()?;
+        }
+        let has_repaired = found.repair(&mut lost)?;
+        // These may have been of the books that could be found then.
+        if !has_repaired {
+            found.correct_totals()?;
+            break;
+        }
+    }
+    Ok(lost.sentences(losses))
+}
 
 /// A generation after all others.
 const LAST: i64 = 1 << 53;
 
 impl ClusterVerification<'_> {
-    /// Repairs what was found. Returns the books that are lost. What else is still wrong afterwards cannot be repaired.
-    pub(super) fn repair(mut self) -> Result<Vec<String>, StoreError> {
-        let mut lost = Vec::new();
+    /// Repairs what was found. Returns whether there was anything but totals. `lost` gets the books that are lost.
+    fn repair(&mut self, lost: &mut Lost) -> Result<bool, StoreError> {
         let wrong = std::mem::take(&mut self.wrong);
         for (number, wrong) in &wrong {
-            self.mend(*number, wrong, &mut lost)?;
+            self.mend(*number, wrong, lost)?;
         }
-        if !wrong.is_empty() && !self.amiss.is_empty() {
-            // The totals, too, may have been of the books that could be found.
-            self = Self::run(self.shared, self.watch)?;
+        if !self.losses.are_none() {
+            self.reserve_numbers(&lost.numbers)?;
         }
+        let (back, different): (Vec<_>, Vec<_>) = std::mem::take(&mut self.different)
+            .into_iter()
+            .partition(|book| book.how == Difference::Back);
+        for book in &back {
+            let (key, anyway) = (std::slice::from_ref(&book.key), Condition::default());
+            self.shared.writing().remove(&Actor::Local, key, &anyway)?;
+        }
+        lost.different = different;
+        Ok(!wrong.is_empty() || !back.is_empty())
+    }
+
+    fn correct_totals(&mut self) -> Result<(), StoreError> {
         let totals = self.shared.keys.meta("totals");
-        for (key, by) in std::mem::take(&mut self.amiss) {
-            self.shared
-                .write_one(Command::new("HINCRBY", &totals, (key, by)))?;
+        for total in std::mem::take(&mut self.amiss) {
+            self.shared.write_one(total.correction(&totals))?;
         }
-        Ok(lost)
+        Ok(())
     }
 
     fn mend(
         &mut self,
         number: BookNo,
         wrong: &[(Reference, bool)],
-        lost: &mut Vec<String>,
+        lost: &mut Lost,
     ) -> Result<(), StoreError> {
         let Some(book) = self.books(&[number])?.pop().flatten() else {
             if self.exists(number)? {
@@ -46,7 +123,8 @@ impl ClusterVerification<'_> {
             let ids = wrong
                 .iter()
                 .filter_map(|((_, member), _)| Some(read_member(member)?.0));
-            lost.extend(ids.map(|id| {
+            lost.numbers.insert(number);
+            lost.named.extend(ids.map(|id| {
                 format!("the book {id:?} has no record: add it again, unless it was removed")
             }));
             return self.write(number, None, wrong, LAST);
