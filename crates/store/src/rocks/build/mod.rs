@@ -90,7 +90,7 @@ fn fill<E: From<StoreError>>(
     place: &Path,
     books: impl IntoIterator<Item = Result<NewBook, E>>,
 ) -> Result<(), E> {
-    let (recipes, workplace) = (store.known_recipes(), Workplace::new(store, place));
+    let (recipes, workplace) = (store.known_recipes(), Workplace { store, place });
     let mut built = BuiltTables::new(&workplace, &recipes);
     for book in books {
         built.add(book?)?;
