@@ -3,7 +3,7 @@
 use rocksdb::statistics::StatsLevel;
 use rocksdb::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DBCompressionType, DBRecoveryMode,
-    DEFAULT_COLUMN_FAMILY_NAME, LogLevel, Options, SliceTransform,
+    DEFAULT_COLUMN_FAMILY_NAME, DataBlockIndexType, LogLevel, Options, SliceTransform,
 };
 
 use super::schema::{self, Family};
@@ -122,7 +122,16 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         }
         // In a small index most buckets hold one posting, and what surrounds it compresses. In a large one, buckets are
         // long and do not compress; then RocksDB stores them as they are.
-        Family::Postings | Family::Lists => table.set_block_size(POSTINGS_BLOCK_BYTES),
+        Family::Lists => table.set_block_size(POSTINGS_BLOCK_BYTES),
+        Family::Postings => {
+            table.set_block_size(POSTINGS_BLOCK_BYTES);
+            // A bucket is found by its hash, not by reading through its block, and index entries lie close together: the
+            // time of a check is that of the memory it touches. This takes 5 % of the size of the lists.
+            table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+            table.set_data_block_hash_ratio(0.75);
+            table.set_block_restart_interval(1);
+            table.set_index_block_restart_interval(8);
+        }
         // A search reads all of a term's list in order, or seeks in it.
         Family::Terms => {
             options.set_prefix_extractor(SliceTransform::create_fixed_prefix(schema::TERM_BYTES));
