@@ -202,7 +202,11 @@ pub(super) fn configure(app: &mut ServiceConfig) {
 /// The calls of one path. Any other method is refused with the list of allowed methods. A path that ends in a slash
 /// works without it, too.
 fn resource(path: &str, calls: Vec<Call>) -> impl HttpServiceFactory + use<> {
-    let mut resource = web::resource(vec![path, path.trim_end_matches('/')]);
+    // A list of one path would be looked up by a regular expression, even if it has no parameters.
+    let mut resource = match path.strip_suffix('/') {
+        Some(without) => web::resource(vec![path, without]),
+        None => web::resource(path),
+    };
     let (mut allowed, mut rules) = (Vec::new(), Vec::new());
     for Call {
         method,
