@@ -1,8 +1,9 @@
 //! Reading a snapshot of the store.
 
+use std::collections::BTreeMap;
 use std::fmt::Display;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
 use lapidary_gems::{Gem, PackedFold, PlacedGem, RecipeName};
@@ -30,6 +31,8 @@ pub(super) struct RocksSnapshot<'a> {
     snapshot: rocksdb::Snapshot<'a>,
     recipes: Arc<Recipes>,
     owners: Arc<Owners>,
+    /// The sizes of the recipes that were asked for: a check asks several times.
+    sizes: Mutex<BTreeMap<u16, Sizes>>,
 }
 
 impl<'a> RocksSnapshot<'a> {
@@ -44,6 +47,7 @@ impl<'a> RocksSnapshot<'a> {
             snapshot,
             recipes,
             owners,
+            sizes: Mutex::default(),
         }
     }
 
@@ -98,13 +102,19 @@ impl<'a> RocksSnapshot<'a> {
     }
 
     pub(super) fn sizes_of(&self, recipe: &KnownRecipe) -> Result<Sizes, StoreError> {
-        match self.meta(MetaKey::Sizes(recipe.number))? {
+        let mut known = self.sizes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(sizes) = known.get(&recipe.number) {
+            return Ok(sizes.clone());
+        }
+        let sizes: Sizes = match self.meta(MetaKey::Sizes(recipe.number))? {
             Some(value) => self.json(
                 &value,
                 format_args!("the sizes of recipe {}", recipe.name()),
-            ),
-            None => Ok(Sizes::default()),
-        }
+            )?,
+            None => Sizes::default(),
+        };
+        known.insert(recipe.number, sizes.clone());
+        Ok(sizes)
     }
 
     /// How much of the store a recipe covers. If no book was ever removed, this need not read the libraries.
