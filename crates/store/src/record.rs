@@ -117,6 +117,11 @@ impl Record {
         self.standing.disabled_since.is_some()
     }
 
+    /// The digests of its text: as it is, and cleaned if that differs.
+    pub fn digests(&self) -> impl Iterator<Item = &String> {
+        [&self.digest].into_iter().chain(&self.clean_digest)
+    }
+
     /// Whether this is the text that the book was added with.
     #[must_use]
     pub fn is_of(&self, text: &str) -> bool {

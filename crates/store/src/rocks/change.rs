@@ -66,6 +66,21 @@ impl<'a> Change<'a> {
         }
     }
 
+    fn change_all_gems(
+        &mut self,
+        number: BookNo,
+        old: Option<&Record>,
+        gems: &BTreeMap<RecipeName, Vec<PlacedGem>>,
+    ) -> Result<(), StoreError> {
+        let had = old.map(|old| old.gems.keys());
+        let recipes: BTreeSet<&RecipeName> = had.into_iter().flatten().chain(gems.keys()).collect();
+        for recipe in recipes {
+            let new = gems.get(recipe).map(Vec::as_slice);
+            self.change_gems(recipe, number, old, new)?;
+        }
+        Ok(())
+    }
+
     pub(super) fn put(&mut self, mut book: NewBook) -> Result<(), StoreError> {
         self.prepare(&mut book)?;
         let NewBook {
@@ -84,12 +99,7 @@ impl<'a> Change<'a> {
         if let Some(old) = old.filter(|_| !book.allow_empty) {
             old.not_emptied_by(&record, staying(self.before.known()))?;
         }
-        let had = old.map(|old| old.gems.keys());
-        let recipes: BTreeSet<&RecipeName> = had.into_iter().flatten().chain(gems.keys()).collect();
-        for recipe in recipes {
-            let new = gems.get(recipe).map(Vec::as_slice);
-            self.change_gems(recipe, number, old, new)?;
-        }
+        self.change_all_gems(number, old, &gems)?;
         match old {
             Some(old) => {
                 self.uncount(old)?;

@@ -235,11 +235,9 @@ impl<'a> PostingLists<'a> {
     ) -> Result<(), StoreError> {
         let (snapshot, recipe) = (self.snapshot, self.recipe);
         let owners = snapshot.owners();
-        let (mut counts, mut short): (
-            BTreeMap<LibraryNo, usize>,
-            BTreeMap<LibraryNo, Vec<BookNo>>,
-        ) = Default::default();
-        let long = matches!(list, Some(List::Long(_)));
+        let is_long = matches!(list, Some(List::Long(_)));
+        let mut counts: BTreeMap<LibraryNo, usize> = BTreeMap::new();
+        let mut short: BTreeMap<LibraryNo, Vec<BookNo>> = BTreeMap::new();
         match list {
             Some(List::Short(books)) => {
                 let mut walk = owners.walk();
@@ -250,11 +248,8 @@ impl<'a> PostingLists<'a> {
             }
             Some(List::Long(count)) => {
                 let parts = snapshot.list_parts(recipe, gem, count)?;
-                counts.extend(
-                    parts
-                        .into_iter()
-                        .map(|(library, count)| (library, count as usize)),
-                );
+                let parts = parts.into_iter();
+                counts.extend(parts.map(|(library, count)| (library, count as usize)));
             }
             None => {}
         }
@@ -263,18 +258,18 @@ impl<'a> PostingLists<'a> {
             *counts.entry(*library).or_default() += added.len();
         }
         for (library, count) in counts {
-            let count = count.saturating_sub(removed.get(&library).copied().unwrap_or(0));
             if !self.is_read(library) {
                 continue;
             }
-            if count > self.cap {
+            if count > self.cap + removed.get(&library).copied().unwrap_or(0) {
                 each(library, gem, None);
                 continue;
             }
-            let mut books = short.remove(&library).unwrap_or_default();
-            if long {
-                books = snapshot.list_part(recipe, gem, library)?;
-            }
+            let mut books = if is_long {
+                snapshot.list_part(recipe, gem, library)?
+            } else {
+                short.remove(&library).unwrap_or_default()
+            };
             books.retain(|book| changes.removed.binary_search(book).is_err());
             books.extend(added.remove(&library).unwrap_or_default());
             hold(library, gem, &books, each);

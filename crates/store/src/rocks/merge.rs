@@ -5,6 +5,7 @@
 //! index, no reader waits for a long merge, and no extra thread is needed.
 
 use std::cmp::Ordering;
+use std::iter::Peekable;
 
 use lapidary_gems::Gem;
 use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
@@ -73,6 +74,8 @@ fn merge_in_steps(store: &RocksStore, budget: u64, watch: Watch<'_>) -> Result<(
 
 /// A change of a bucket in the delta: the lower bits of the gem, added or removed, and the book.
 type DeltaChange = (u64, Sign, BookNo);
+/// The rest of a gem of a bucket, and its list.
+type ReadList<'a> = Result<(u64, List<'a>), Unreadable>;
 
 /// Merges whole buckets, starting at the cursor and wrapping around at most once, until about `budget` postings are
 /// rewritten.
@@ -162,22 +165,8 @@ impl Merge<'_> {
         let mut lists = lists.into_iter().flatten().peekable();
         let mut groups = delta.chunk_by(|a, b| a.0 == b.0).peekable();
         let mut writer = Writer::new(rest_bits);
-        loop {
-            let order = match (lists.peek(), groups.peek()) {
-                (None, None) => break,
-                (Some(Ok((rest, _))), Some(changed)) => rest.cmp(&changed[0].0),
-                (Some(_), _) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-            };
-            let list = lists
-                .next_if(|_| order.is_le())
-                .transpose()
-                .map_err(damaged)?;
-            let changed = if order.is_ge() {
-                groups.next().unwrap_or_default()
-            } else {
-                &[]
-            };
+        while let Some((list, changed)) = next_of_both(&mut lists, &mut groups) {
+            let list = list.transpose().map_err(damaged)?;
             match (list, changed) {
                 (Some((rest, List::Short(books))), []) => {
                     self.rewritten += books.len() as u64;
@@ -185,17 +174,10 @@ impl Merge<'_> {
                 }
                 (Some((rest, List::Long(count))), []) => writer.long(rest, count),
                 (list, changed) => {
-                    let gem = bucket
-                        .gem(recipe, changed[0].0)
-                        .ok_or(Unreadable)
-                        .map_err(damaged)?;
-                    self.list(
-                        recipe,
-                        gem,
-                        list.map(|(_, list)| list),
-                        changed,
-                        &mut writer,
-                    )?;
+                    let gem = bucket.gem(recipe, changed[0].0).ok_or(Unreadable);
+                    let gem = gem.map_err(damaged)?;
+                    let list = list.map(|(_, list)| list);
+                    self.list(recipe, gem, list, changed, &mut writer)?;
                 }
             }
         }
@@ -221,27 +203,13 @@ impl Merge<'_> {
         let before = self.snapshot.books_of(recipe, gem, list)?;
         let (removed, added) =
             changed.split_at(changed.partition_point(|(_, sign, _)| *sign == Sign::Removed));
-        let is_removed = |book: &BookNo| {
-            removed
-                .binary_search_by_key(book, |(.., book)| *book)
-                .is_ok()
-        };
-        let mut books: Vec<BookNo> = before
-            .iter()
-            .copied()
-            .filter(|book| !is_removed(book))
-            .collect();
-        books.extend(added.iter().map(|(.., book)| *book));
-        books.sort_unstable();
-        if before.len() + added.len() != books.len() + removed.len()
-            || books.windows(2).any(|two| two[0] == two[1])
-        {
+        let Some(books) = applied(&before, removed, added) else {
             let gem = recipe.shown(gem);
             return Err(self.snapshot.damaged(format!(
                 "the changes of gem {gem} ({}) do not apply",
                 recipe.name()
             )));
-        }
+        };
         self.counts.main =
             (self.counts.main + added.len() as u64).saturating_sub(removed.len() as u64);
         self.rewritten += books.len() as u64;
@@ -276,6 +244,41 @@ impl Merge<'_> {
         self.batch.delete_cf(family, key);
         Ok(())
     }
+}
+
+/// The next list of a bucket, and its changes: of the smaller gem of the two, or of both. `None` at the end.
+fn next_of_both<'l, 'd>(
+    lists: &mut Peekable<impl Iterator<Item = ReadList<'l>>>,
+    groups: &mut Peekable<impl Iterator<Item = &'d [DeltaChange]>>,
+) -> Option<(Option<ReadList<'l>>, &'d [DeltaChange])> {
+    let order = match (lists.peek(), groups.peek()) {
+        (None, None) => return None,
+        (Some(Ok((rest, _))), Some(changed)) => rest.cmp(&changed[0].0),
+        (Some(_), _) => Ordering::Less,
+        (None, Some(_)) => Ordering::Greater,
+    };
+    let list = lists.next_if(|_| order.is_le());
+    let changed = groups.next_if(|_| order.is_ge());
+    Some((list, changed.unwrap_or_default()))
+}
+
+/// The books of a list after its changes. `None` if a book is removed that is not there, or added that is.
+fn applied(
+    before: &[BookNo],
+    removed: &[DeltaChange],
+    added: &[DeltaChange],
+) -> Option<Vec<BookNo>> {
+    let is_removed = |book: &BookNo| {
+        let found = removed.binary_search_by_key(book, |(.., book)| *book);
+        found.is_ok()
+    };
+    let mut books: Vec<BookNo> = before.to_vec();
+    books.retain(|book| !is_removed(book));
+    books.extend(added.iter().map(|(.., book)| *book));
+    books.sort_unstable();
+    let fits = before.len() + added.len() == books.len() + removed.len()
+        && books.windows(2).all(|two| two[0] != two[1]);
+    fits.then_some(books)
 }
 
 #[cfg(test)]

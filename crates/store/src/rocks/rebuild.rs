@@ -19,6 +19,30 @@ use crate::{StoreError, Watch};
 /// Approximate number of entries that a batch changes.
 const BATCH: usize = 10_000;
 
+/// The postings of all books with gems of a recipe. `each` is called for each book.
+fn runs_of<'a>(
+    snapshot: &RocksSnapshot<'_>,
+    recipe: &'a KnownRecipe,
+    store: &'a RocksStore,
+    each: &mut dyn FnMut() -> Result<(), StoreError>,
+) -> Result<Runs<'a>, StoreError> {
+    let mut runs = Runs::new(&store.dir, recipe, &store.dir, 1);
+    let mut gems = whole(snapshot, Family::Gems);
+    gems.seek(recipe.number.to_be_bytes());
+    while let Some((key, value)) = gems.item() {
+        let of_recipe = schema::read_gems_key(key).filter(|(of, _)| *of == recipe.number);
+        let Some((_, book)) = of_recipe else { break };
+        let list = gem_list::decode(value, recipe.gem_bytes()).unwrap_or_default();
+        for gem in recipe.posted(&list) {
+            runs.push(gem, book)?;
+        }
+        gems.next();
+        each()?;
+    }
+    snapshot.end(&gems)?;
+    Ok(runs)
+}
+
 /// Makes the postings match the gem lists, and empties the delta. The caller holds the write lock. An unreadable gem
 /// list counts as empty.
 pub(super) fn postings(
@@ -40,25 +64,10 @@ pub(super) fn postings(
     let total = snapshot.estimate(Family::Gems);
     let mut read = 0;
     for recipe in recipes {
-        let mut runs = Runs::new(&store.dir, recipe, &store.dir, 1);
-        let mut gems = whole(&snapshot, Family::Gems);
-        gems.seek(recipe.number.to_be_bytes());
-        while let Some((key, value)) = gems.item() {
-            let Some((_, book)) =
-                schema::read_gems_key(key).filter(|(number, _)| *number == recipe.number)
-            else {
-                break;
-            };
-            for gem in
-                recipe.posted(&gem_list::decode(value, recipe.gem_bytes()).unwrap_or_default())
-            {
-                runs.push(gem, book)?;
-            }
-            gems.next();
+        let runs = runs_of(&snapshot, recipe, store, &mut || {
             read += 1;
-            watch(read, total.max(read))?;
-        }
-        snapshot.end(&gems)?;
+            watch(read, total.max(read))
+        })?;
         runs.merge(
             |gem| Bucket::of(recipe, gem),
             |bucket, postings| {

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use lapidary_gems::PlacedGem;
+use lapidary_gems::{PlacedGem, RecipeName};
 use rocksdb::{ReadOptions, WriteBatch};
 
 use super::change::digest_keys;
@@ -188,32 +188,7 @@ impl Repair<'_> {
             return self.delete(Family::Books, key);
         }
         let before = record.clone();
-        for name in before.gems.keys() {
-            match snapshot.known().named(name) {
-                Ok(recipe) if recipe.leaving => {}
-                Ok(recipe) => self.gems(snapshot, number, &mut record, recipe)?,
-                Err(_) => {
-                    record.gems.remove(name);
-                    self.say(format!(
-                        "{} had gems of recipe {name}, which is unknown",
-                        record.key
-                    ));
-                }
-            }
-        }
-        if record.text_kept
-            && !snapshot
-                .text(number)
-                .ok()
-                .flatten()
-                .is_some_and(|text| record.is_of(&text))
-        {
-            record.text_kept = false;
-            self.say(format!(
-                "{} has lost its kept text: add it again",
-                record.key
-            ));
-        }
+        self.parts(snapshot, number, &mut record)?;
         for key in digest_keys(number, &record) {
             self.put(Family::Digests, key.as_ref(), &[])?;
         }
@@ -221,6 +196,36 @@ impl Repair<'_> {
             self.put(Family::Books, key, &schema::json(&record))?;
         }
         LibrarySummary::count(&mut self.libraries, &record);
+        Ok(())
+    }
+
+    /// Takes what cannot be read of a book's gems and text out of its record.
+    fn parts(
+        &mut self,
+        snapshot: &RocksSnapshot<'_>,
+        number: BookNo,
+        record: &mut Record,
+    ) -> Result<(), StoreError> {
+        let names: Vec<RecipeName> = record.gems.keys().cloned().collect();
+        for name in names {
+            match snapshot.known().named(&name) {
+                Ok(recipe) if recipe.leaving => {}
+                Ok(recipe) => self.gems(snapshot, number, record, recipe)?,
+                Err(_) => {
+                    record.gems.remove(&name);
+                    let key = &record.key;
+                    self.say(format!("{key} had gems of recipe {name}, which is unknown"));
+                }
+            }
+        }
+        if record.text_kept {
+            let text = snapshot.text(number).ok().flatten();
+            record.text_kept = text.is_some_and(|text| record.is_of(&text));
+            if !record.text_kept {
+                let key = &record.key;
+                self.say(format!("{key} has lost its kept text: add it again"));
+            }
+        }
         Ok(())
     }
 
@@ -341,21 +346,15 @@ impl Repair<'_> {
         audit::renumber(self.store)?;
         for recipe in known.0.iter().filter(|recipe| !recipe.leaving) {
             let sizes = self.sizes.remove(&recipe.number).unwrap_or_default();
-            batch.put_cf(
-                family,
-                MetaKey::Sizes(recipe.number).bytes(),
-                schema::json(&sizes),
-            );
+            let key = MetaKey::Sizes(recipe.number).bytes();
+            batch.put_cf(family, key, schema::json(&sizes));
         }
         for (library, mut summary) in std::mem::take(&mut self.libraries) {
             if let Ok(Some(kept)) = snapshot.summary(&library) {
                 summary.changed = summary.changed.max(kept.changed);
             }
-            batch.put_cf(
-                family,
-                MetaKey::library(&library).bytes(),
-                schema::json(&summary),
-            );
+            let key = MetaKey::library(&library).bytes();
+            batch.put_cf(family, key, schema::json(&summary));
         }
         let next = snapshot.next_book().unwrap_or(self.next).max(self.next);
         batch.put_cf(family, MetaKey::Next.bytes(), schema::book_key(next));

@@ -28,6 +28,16 @@ struct TermPlace {
     book: BookNo,
 }
 
+impl TermPlace {
+    /// The first place behind this one.
+    fn next(self) -> Self {
+        Self {
+            book: BookNo(self.book.0 + 1),
+            ..self
+        }
+    }
+}
+
 /// The keys of a book's terms.
 pub(super) fn term_keys(
     library: LibraryNo,
@@ -63,31 +73,24 @@ pub(super) fn search(
     let allowed = search
         .libraries
         .map(|libraries| libraries.iter().filter_map(number).collect());
-    let mut at = TermPlace {
-        library: LibraryNo(0),
-        book: BookNo(0),
-    };
-    if let Some(Cursor { library, passed }) = search.from {
-        let Some(library) = number(library) else {
-            return Ok(Found::default());
-        };
-        // No book has the last number.
-        at = TermPlace {
+    let begin = match search.from {
+        None => Some(TermPlace {
+            library: LibraryNo(0),
+            book: BookNo(0),
+        }),
+        Some(Cursor { library, passed }) => number(library).map(|library| TermPlace {
             library,
+            // No book has the last number.
             book: owners.ranked(library, *passed).unwrap_or(BookNo(u32::MAX)),
-        };
-    }
-    if search.terms.is_empty() {
+        }),
+    };
+    let Some(mut at) = begin.filter(|_| !search.terms.is_empty()) else {
         return Ok(Found::default());
-    }
-    let lists = search
-        .terms
-        .iter()
-        .map(|term| TermList::new(snapshot, term))
-        .collect();
+    };
+    let terms = search.terms.iter();
     let mut join = Join {
         snapshot,
-        lists,
+        lists: terms.map(|term| TermList::new(snapshot, term)).collect(),
         allowed,
         left: MOST_ENTRIES,
     };
@@ -95,18 +98,12 @@ pub(super) fn search(
     loop {
         match join.next(at)? {
             SearchStep::Found(_) if books.len() == search.limit => {
-                let next = books.last().map(|last: &TermPlace| TermPlace {
-                    book: BookNo(last.book.0 + 1),
-                    ..*last
-                });
+                let next = books.last().map(|last: &TermPlace| last.next());
                 return join.page(&books, next.unwrap_or(at));
             }
             SearchStep::Found(place) => {
                 books.push(place);
-                at = TermPlace {
-                    book: BookNo(place.book.0 + 1),
-                    ..place
-                };
+                at = place.next();
             }
             SearchStep::Tired(place) => return join.page(&books, place),
             SearchStep::End => {

@@ -100,51 +100,17 @@ impl Counts {
         gems: &[Gem],
         fewest: u32,
     ) -> Result<Tally, StoreError> {
-        let owners = snapshot.owners();
         let mut tallies: BTreeMap<LibraryNo, LibraryTally> = BTreeMap::new();
-        let tally_of = |library: LibraryNo| {
-            let name = owners.name(library).cloned();
-            let name = name.ok_or_else(|| {
-                snapshot.damaged(format!("the name of library {} is lost", library.0))
-            })?;
-            Ok::<_, StoreError>(LibraryTally::empty(name))
-        };
-        let mut walk = owners.walk();
-        let mut books: Vec<(BookNo, u32)> = self
-            .books
-            .into_iter()
-            .filter(|(_, count)| *count >= fewest)
-            .collect();
+        let mut walk = snapshot.owners().walk();
+        let enough = self.books.into_iter().filter(|(_, count)| *count >= fewest);
+        let mut books: Vec<(BookNo, u32)> = enough.collect();
         books.sort_unstable();
         for (book, count) in books {
-            let library = walk.of(book);
-            let tally = match tallies.entry(library) {
-                Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => entry.insert(tally_of(library)?),
-            };
+            let tally = tally_of(&mut tallies, snapshot, walk.of(book))?;
             tally.books.push((book, count));
         }
         for (library, common) in self.common {
-            // These are sorted but the query is not: report each gem where it first occurs in the query.
-            let mut unnamed = vec![true; common.len()];
-            let named = gems.iter().filter(|gem| {
-                common
-                    .binary_search(gem)
-                    .is_ok_and(|at| std::mem::take(&mut unnamed[at]))
-            });
-            let named = named.copied().collect();
-            match tallies.get_mut(&library) {
-                Some(tally) => tally.common = named,
-                None => {
-                    tallies.insert(
-                        library,
-                        LibraryTally {
-                            common: named,
-                            ..tally_of(library)?
-                        },
-                    );
-                }
-            }
+            tally_of(&mut tallies, snapshot, library)?.common = as_asked(gems, &common);
         }
         for (library, gem, books) in self.holders {
             if let Some(tally) = tallies.get_mut(&library) {
@@ -155,4 +121,31 @@ impl Counts {
             libraries: tallies.into_values().collect(),
         })
     }
+}
+
+fn tally_of<'t>(
+    tallies: &'t mut BTreeMap<LibraryNo, LibraryTally>,
+    snapshot: &RocksSnapshot<'_>,
+    library: LibraryNo,
+) -> Result<&'t mut LibraryTally, StoreError> {
+    match tallies.entry(library) {
+        Entry::Occupied(entry) => Ok(entry.into_mut()),
+        Entry::Vacant(entry) => {
+            let name = snapshot.owners().name(library).cloned();
+            let name = name.ok_or_else(|| {
+                snapshot.damaged(format!("the name of library {} is lost", library.0))
+            })?;
+            Ok(entry.insert(LibraryTally::empty(name)))
+        }
+    }
+}
+
+/// Sorted gems, each where it first occurs in the query.
+fn as_asked(query: &[Gem], sorted: &[Gem]) -> Vec<Gem> {
+    let mut unnamed = vec![true; sorted.len()];
+    let mut is_first = |gem: &Gem| {
+        let at = sorted.binary_search(gem);
+        at.is_ok_and(|at| std::mem::take(&mut unnamed[at]))
+    };
+    query.iter().copied().filter(|gem| is_first(gem)).collect()
 }

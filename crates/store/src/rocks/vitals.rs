@@ -13,21 +13,26 @@ use super::schema::{Family, Postings};
 use super::{RocksStore, error, reserve};
 use crate::{Background, CacheUse, Disk, PostingCounts, StoreError, Vitals};
 
+fn property(
+    store: &RocksStore,
+    family: Family,
+    name: &properties::PropName,
+) -> Result<u64, StoreError> {
+    let value = store.db.property_int_value_cf(store.family(family), name);
+    Ok(value.map_err(|e| store.failed(&e))?.unwrap_or(0))
+}
+
 pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
-    let of = |family: Family, name: &properties::PropName| -> Result<u64, StoreError> {
-        let value = store.db.property_int_value_cf(store.family(family), name);
-        Ok(value.map_err(|e| store.failed(&e))?.unwrap_or(0))
-    };
     let of_all = |name: &properties::PropName| -> Result<u64, StoreError> {
-        Family::ALL
-            .into_iter()
-            .try_fold(0, |sum, family| Ok(sum + of(family, name)?))
+        let mut families = Family::ALL.into_iter();
+        families.try_fold(0, |sum, family| Ok(sum + property(store, family, name)?))
     };
     // All families share one cache and background, so any family can report them.
-    let of_database = |name| of(Family::Meta, name);
+    let of_database = |name| property(store, Family::Meta, name);
     let mut tables = Vec::new();
     for family in Family::ALL {
-        tables.push((family.name(), of(family, properties::TOTAL_SST_FILES_SIZE)?));
+        let bytes = property(store, family, properties::TOTAL_SST_FILES_SIZE)?;
+        tables.push((family.name(), bytes));
     }
     let count = |ticker| store.options.get_ticker_count(ticker);
     let Postings { main, delta } = store.view().postings()?;

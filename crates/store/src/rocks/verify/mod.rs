@@ -155,19 +155,9 @@ impl Verification<'_> {
         {
             self.fault(format!("{name} is not found by its id"));
         }
-        for (recipe, count) in &record.gems {
-            match self.snapshot.known().named(recipe) {
-                // Its remains are consistent only once no record names it.
-                Ok(recipe) if recipe.leaving => {}
-                Ok(recipe) => self.gems(&name, number, recipe, *count)?,
-                Err(_) => self.fault(format!(
-                    "{name} has gems of recipe {recipe}, which is unknown"
-                )),
-            }
-        }
-        if self.snapshot.owners().number(&record.key.library)
-            != Some(self.snapshot.owners().of(number))
-        {
+        self.gems_of(&name, number, &record)?;
+        let owner = self.snapshot.owners().of(number);
+        if self.snapshot.owners().number(&record.key.library) != Some(owner) {
             self.fault(format!("the number of {name} belongs to another library"));
         }
         for key in digest_keys(number, &record) {
@@ -178,15 +168,25 @@ impl Verification<'_> {
                 self.fault(format!("{name} is not found by the digest of its text"));
             }
         }
-        for key in term_keys(
-            self.snapshot.owners().of(number),
-            number,
-            &record.description,
-        ) {
+        for key in term_keys(owner, number, &record.description) {
             self.needed_terms.add(key.as_slice());
         }
         self.needed_texts += u64::from(record.text_kept);
         LibrarySummary::count(&mut self.libraries, &record);
+        Ok(())
+    }
+
+    fn gems_of(&mut self, name: &str, number: BookNo, record: &Record) -> Result<(), StoreError> {
+        for (recipe, count) in &record.gems {
+            match self.snapshot.known().named(recipe) {
+                // Its remains are consistent only once no record names it.
+                Ok(recipe) if recipe.leaving => {}
+                Ok(recipe) => self.gems(name, number, recipe, *count)?,
+                Err(_) => self.fault(format!(
+                    "{name} has gems of recipe {recipe}, which is unknown"
+                )),
+            }
+        }
         Ok(())
     }
 
