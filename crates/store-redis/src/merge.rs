@@ -269,8 +269,8 @@ impl Merging<'_> {
             *earliest = (*earliest).min(*generation);
         }
         let key = |book| self.0.keys.book(BookState::Present, book);
-        let reads: Vec<Command> = wanted
-            .keys()
+        let generations = wanted.keys();
+        let reads: Vec<Command> = generations
             .map(|(book, _)| Command::new("HGET", &key(*book), "g"))
             .collect();
         let mut states = BTreeMap::new();
@@ -282,13 +282,10 @@ impl Merging<'_> {
             }
             states.insert(*of, (generation, None));
         }
-        let lists = self.0.client.read(
-            &changed
-                .iter()
-                .map(|(book, recipe)| Command::new("HGET", &key(*book), gem_field(*recipe)))
-                .collect::<Vec<_>>(),
-        )?;
-        for (of, list) in changed.into_iter().zip(lists) {
+        let list =
+            |(book, recipe): &(BookNo, u16)| Command::new("HGET", &key(*book), gem_field(*recipe));
+        let reads: Vec<Command> = changed.iter().map(list).collect();
+        for (of, list) in changed.into_iter().zip(self.0.client.read(&reads)?) {
             let list: Option<Vec<u8>> = answer(self.0.address(), list)?;
             states.entry(of).and_modify(|(_, known)| *known = list);
         }

@@ -434,25 +434,30 @@ impl Meta<'_> {
             .map(|name| self.0.keys.meta(name))
             .to_vec();
         let (before, after) = recipes.unwrap_or_default();
-        let mut arguments: Vec<Vec<u8>> = vec![token().into_bytes(), KEPT.to_string().into_bytes()];
-        arguments.extend([before, after].map(|text| text.as_bytes().to_vec()));
-        let (lease, token) = lease.map_or(("", String::new()), |(name, token)| {
-            (name, token.to_string())
+        let (lease, fence) = lease.map_or(("", String::new()), |(name, fence)| {
+            (name, fence.to_string())
         });
-        arguments.extend([lease, &token].map(|text| text.as_bytes().to_vec()));
         // A node that has lost them has lost everything else of the catalogue.
-        arguments.push(
-            u8::from(self.last_recipes().is_stamped())
-                .to_string()
-                .into_bytes(),
-        );
-        arguments.push(changes.len().to_string().into_bytes());
+        let must_be_there = if self.last_recipes().is_stamped() {
+            "1"
+        } else {
+            "0"
+        };
+        let (token, kept, rows) = (token(), KEPT.to_string(), changes.len().to_string());
+        let first = [
+            &token,
+            &kept,
+            before,
+            after,
+            lease,
+            &fence,
+            must_be_there,
+            &rows,
+        ];
+        let mut arguments: Vec<Vec<u8>> = first.map(|text| text.as_bytes().to_vec()).to_vec();
         self.push_rows(changes, &mut keys, &mut arguments);
-        arguments.extend(
-            actions
-                .iter()
-                .map(|action| audited(by, action.clone()).into_bytes()),
-        );
+        let entries = actions.iter().map(|action| audited(by, action.clone()));
+        arguments.extend(entries.map(String::into_bytes));
         let command = Command::script(&APPLY, &keys, arguments);
         let done = if actions.is_empty() && recipes.is_none() {
             self.0.client.write_loosely(&[command])?.pop()

@@ -34,6 +34,26 @@ fn start(shared: &Shared, search: &Search<'_>) -> Result<Option<Place>, StoreErr
     Ok(Some((number, owners.ranked(number, *passed))))
 }
 
+/// The places that shards find, and the first of those that they have reached. The page ends there.
+fn places(
+    snapshot: &ClusterSnapshot<'_>,
+    commands: &[Command],
+) -> Result<(Vec<Place>, Option<Place>), StoreError> {
+    let (mut found, mut reached): (Vec<Place>, Option<Place>) = (Vec::new(), None);
+    for page in snapshot.shared.client.read(commands)? {
+        let (books, next): (Vec<Vec<u8>>, Vec<u8>) = answer(snapshot.shared.address(), page)?;
+        for book in books {
+            let place = place(&book);
+            found.push(place.ok_or_else(|| snapshot.damaged("a term has an invalid entry"))?);
+        }
+        reached = match (reached, place(&next)) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+    }
+    Ok((found, reached))
+}
+
 pub(super) fn search(
     snapshot: &ClusterSnapshot<'_>,
     search: &Search<'_>,
@@ -53,19 +73,7 @@ pub(super) fn search(
     let commands: Vec<Command> = (0..SHARDS)
         .map(|shard| command(snapshot, search.terms, allowed.as_ref(), from, shard, limit))
         .collect();
-    let (mut found, mut reached): (Vec<Place>, Option<Place>) = (Vec::new(), None);
-    for page in shared.client.read(&commands)? {
-        let (books, next): (Vec<Vec<u8>>, Vec<u8>) = answer(shared.address(), page)?;
-        for book in books {
-            found
-                .push(place(&book).ok_or_else(|| snapshot.damaged("a term has an invalid entry"))?);
-        }
-        // Each shard is at another place: the page ends at the first of them.
-        reached = match (reached, place(&next)) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
-    }
+    let (mut found, reached) = places(snapshot, &commands)?;
     found.sort_unstable();
     if let Some(reached) = reached {
         found.retain(|place| *place < reached);

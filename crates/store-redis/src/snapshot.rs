@@ -117,28 +117,10 @@ impl<'a> ClusterSnapshot<'a> {
         more: &[Vec<u8>],
         all: &mut Vec<Option<Read>>,
     ) -> Result<(), StoreError> {
-        let fields: Vec<&[u8]> = [&b"g"[..]]
-            .into_iter()
-            .chain(more.iter().map(Vec::as_slice))
-            .chain([&b"r"[..]])
-            .collect();
-        let is_seen = |book: &BookNo| self.seen().states.contains_key(book);
         // What is remembered completely need not be read.
-        let needed: Vec<BookNo> = books
-            .iter()
-            .copied()
-            .filter(|book| !more.is_empty() || !is_seen(book))
-            .collect();
-        let mut commands = Vec::with_capacity(needed.len());
-        for book in &needed {
-            let wanted = if is_seen(book) {
-                &fields[..=more.len()]
-            } else {
-                &fields[..]
-            };
-            let key = self.shared.keys.book(BookState::Present, *book);
-            commands.push(Command::new("HMGET", &key, wanted));
-        }
+        let is_needed = |book: &BookNo| !more.is_empty() || !self.is_seen(*book);
+        let needed: Vec<BookNo> = books.iter().copied().filter(is_needed).collect();
+        let commands = self.reads_of_states(&needed, more);
         let mut read: HashMap<BookNo, Vec<Option<Vec<u8>>>> = HashMap::new();
         for (book, value) in needed.iter().zip(self.shared.client.read(&commands)?) {
             let mut values: Vec<Option<Vec<u8>>> = answer(self.shared.address(), value)?;
@@ -160,6 +142,23 @@ impl<'a> ClusterSnapshot<'a> {
             Some((state, read.get(book).cloned().unwrap_or_default()))
         }));
         Ok(())
+    }
+
+    /// Commands that read the generation of each book, these fields, and the record unless it is remembered.
+    fn reads_of_states(&self, books: &[BookNo], more: &[Vec<u8>]) -> Vec<Command> {
+        let mut fields: Vec<&[u8]> = vec![b"g"];
+        fields.extend(more.iter().map(Vec::as_slice));
+        fields.push(b"r");
+        let read = |book: &BookNo| {
+            let wanted = fields.len() - usize::from(self.is_seen(*book));
+            let key = self.shared.keys.book(BookState::Present, *book);
+            Command::new("HMGET", &key, &fields[..wanted])
+        };
+        books.iter().map(read).collect()
+    }
+
+    fn is_seen(&self, book: BookNo) -> bool {
+        self.seen().states.contains_key(&book)
     }
 
     /// Remembers a book, or compares it with what is remembered.
@@ -271,6 +270,17 @@ impl<'a> ClusterSnapshot<'a> {
     fn kept_text(&self, book: BookNo, bytes: Vec<u8>) -> Result<String, StoreError> {
         String::from_utf8(bytes)
             .map_err(|_| self.damaged(format!("the text of book {} is not UTF-8", book.0)))
+    }
+
+    /// Reads up to `limit` numbers of books of a shard, from this one on.
+    fn numbers_from(&self, shard: u32, first: u32, limit: usize) -> Command {
+        let (first, limit) = (first.to_string(), limit.to_string());
+        let range = [&first, "+inf", "LIMIT", "0", &limit];
+        Command::new(
+            "ZRANGEBYSCORE",
+            &self.shared.keys.shard(shard, "books"),
+            &range,
+        )
     }
 
     /// # Errors
@@ -415,41 +425,29 @@ impl Snapshot for ClusterSnapshot<'_> {
             .map(|recipe| gem_field(recipe.number))
             .chain(bases.iter().map(|base| fold_field(base)));
         let fields: Vec<Vec<u8>> = fields.chain([TEXT.to_vec()]).collect();
-        let whole = |(&number, state): (&BookNo, Option<Read>)| {
-            let Some((state, values)) = state else {
-                return Ok(None);
-            };
+        let whole = |number: BookNo, (state, values): Read| {
             let mut values = values.into_iter();
             let (mut gems, mut folds, mut text) = (BTreeMap::new(), Vec::new(), None);
             for (recipe, bytes) in recipes.iter().zip(values.by_ref()) {
                 if let Some(bytes) = bytes {
-                    gems.insert(
-                        recipe.name().clone(),
-                        self.gem_list(recipe, number, &bytes)?,
-                    );
+                    let list = self.gem_list(recipe, number, &bytes)?;
+                    gems.insert(recipe.name().clone(), list);
                 }
             }
             for (base, bytes) in bases.iter().zip(values.by_ref()) {
-                folds.extend(
-                    bytes
-                        .map(|bytes| self.packed_fold(base, number, bytes))
-                        .transpose()?,
-                );
+                if let Some(bytes) = bytes {
+                    folds.push(self.packed_fold(base, number, bytes)?);
+                }
             }
             if let Some(bytes) = values.next().flatten() {
                 text = Some(self.kept_text(number, bytes)?);
             }
-            Ok(Some(NewBook::copied(
-                self.parse(number, &state)?,
-                gems,
-                folds,
-                text,
-            )))
+            let record = self.parse(number, &state)?;
+            Ok(NewBook::copied(record, gems, folds, text))
         };
-        books
-            .iter()
-            .zip(self.states(books, &fields)?)
-            .map(whole)
+        let states = books.iter().zip(self.states(books, &fields)?);
+        states
+            .map(|(book, state)| state.map(|state| whole(*book, state)).transpose())
             .collect()
     }
 
@@ -495,22 +493,10 @@ impl Snapshot for ClusterSnapshot<'_> {
         while shard < SHARDS && all.len() < limit {
             let end = (shard + SHARDS_AT_ONCE).min(SHARDS);
             let count = (limit - all.len()).min(AT_ONCE);
-            let command = |of: u32| {
-                let from = if of == shard { first } else { 0 };
-                let range = [
-                    from.to_string(),
-                    "+inf".into(),
-                    "LIMIT".into(),
-                    "0".into(),
-                    count.to_string(),
-                ];
-                Command::new(
-                    "ZRANGEBYSCORE",
-                    &self.shared.keys.shard(of, "books"),
-                    &range,
-                )
-            };
-            let commands: Vec<Command> = (shard..end).map(command).collect();
+            let from = |of: u32| if of == shard { first } else { 0 };
+            let commands: Vec<Command> = (shard..end)
+                .map(|of| self.numbers_from(of, from(of), count))
+                .collect();
             let (mut numbers, mut next) = (Vec::new(), (end, 0));
             for (of, page) in (shard..end).zip(self.shared.client.read(&commands)?) {
                 let page: Vec<u32> = answer(self.shared.address(), page)?;
@@ -525,12 +511,8 @@ impl Snapshot for ClusterSnapshot<'_> {
                 }
             }
             let records = self.fetch(&numbers)?;
-            all.extend(
-                numbers
-                    .into_iter()
-                    .zip(records)
-                    .filter_map(|(number, record)| Some((number, record?))),
-            );
+            let read = numbers.into_iter().zip(records);
+            all.extend(read.filter_map(|(number, record)| Some((number, record?))));
             (shard, first) = next;
         }
         all.truncate(limit);

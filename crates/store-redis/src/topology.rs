@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use super::keys::{SHARDS, SLOTS, slot_of_shard};
 
+/// The flags of nodes that cannot be asked.
+const UNREACHABLE: [&str; 3] = ["fail", "noaddr", "handshake"];
+
 /// The nodes of a cluster.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Topology {
@@ -58,10 +61,10 @@ impl Topology {
             let [id, address, flags, primary, _, _, _, _, slots @ ..] = words.as_slice() else {
                 return None;
             };
-            let is = |flag: &&str| flags.split(',').any(|other| other == *flag);
-            let is_replica = is(&"slave");
+            let flags: Vec<&str> = flags.split(',').collect();
+            let is_replica = flags.contains(&"slave");
             topology.has_replicas |= is_replica;
-            if ["fail", "noaddr", "handshake"].iter().any(is) {
+            if UNREACHABLE.iter().any(|flag| flags.contains(flag)) {
                 continue;
             }
             let address = match address.split(['@', ',']).next().unwrap_or_default() {
@@ -81,13 +84,20 @@ impl Topology {
         }
         topology.serving = topology.nodes.len();
         topology.nodes.append(&mut idle);
-        let shards =
-            (0..SHARDS).map(|shard| (topology.slots[usize::from(slot_of_shard(shard))], shard));
-        topology.shards = shards.filter(|(node, _)| *node != u16::MAX).collect();
+        topology.find_shards();
         for address in primaries.iter().filter_map(|id| addresses.get(id)) {
             *topology.replicas.entry(address.clone()).or_default() += 1;
         }
         (!topology.nodes.is_empty()).then_some(topology)
+    }
+
+    fn find_shards(&mut self) {
+        for shard in 0..SHARDS {
+            let node = self.slots[usize::from(slot_of_shard(shard))];
+            if node != u16::MAX {
+                self.shards.insert(node, shard);
+            }
+        }
     }
 
     /// Gives ranges of slots to a node. Returns whether there are any.

@@ -249,11 +249,8 @@ impl Writing<'_> {
             complete(book, &recipes)?;
         }
         let staying = || {
-            recipes
-                .0
-                .iter()
-                .filter(|known| !known.leaving)
-                .map(KnownRecipe::name)
+            let staying = recipes.0.iter().filter(|known| !known.leaving);
+            staying.map(KnownRecipe::name)
         };
         books.iter().try_for_each(|book| book.has_all(staying()))?;
         let keys: Vec<BookKey> = books.iter().map(|book| book.record.key.clone()).collect();
@@ -264,13 +261,9 @@ impl Writing<'_> {
             old.filter(|_| !book.allow_empty)
                 .map_or(Ok(()), |old| old.not_emptied_by(&book.record, staying()))
         });
-        let plans = allowed.and_then(|()| {
-            let plans = books
-                .into_iter()
-                .zip(&locked)
-                .map(|(book, locked)| self.plan_put(by, &recipes, book, locked, posted));
-            plans.collect::<Result<Vec<_>, _>>()
-        });
+        let plan = |(book, locked)| self.plan_put(by, &recipes, book, locked, posted);
+        let plans: Result<Vec<_>, _> =
+            allowed.and_then(|()| books.into_iter().zip(&locked).map(plan).collect());
         match plans {
             Ok(plans) => {
                 let plans = plans.into_iter().zip(locked).map(|(plan, book)| plan(book));
@@ -307,23 +300,17 @@ impl Writing<'_> {
         let mut fields = vec![json(&record)];
         for (name, gems) in &gems {
             let recipe = recipes.named(name)?;
-            fields.push((
-                gem_field(recipe.number),
-                gem_list::encode(gems, recipe.gem_bytes()),
-            ));
+            let list = gem_list::encode(gems, recipe.gem_bytes());
+            fields.push((gem_field(recipe.number), list));
         }
-        fields.extend(
-            folds
-                .iter()
-                .map(|fold| (fold_field(fold.base()), fold.as_bytes().to_vec())),
-        );
+        for fold in &folds {
+            fields.push((fold_field(fold.base()), fold.as_bytes().to_vec()));
+        }
         fields.extend(text.map(|text| (TEXT.to_vec(), text.into_bytes())));
         let gems = if posted { gems } else { BTreeMap::new() };
-        let has = self
-            .0
-            .changes()
-            .new_posts(recipes, locked.number, &record, &gems)?;
-        let had = self.0.changes().posts(recipes, locked.number, old)?;
+        let (changes, number) = (self.0.changes(), locked.number);
+        let has = changes.new_posts(recipes, number, &record, &gems)?;
+        let had = changes.posts(recipes, number, old)?;
         let (added, removed) = (without(has.clone(), &had), without(had, &has));
         let action = if old.is_some() {
             Action::Replaced(told(&record))

@@ -229,28 +229,9 @@ impl Losses {
 
     fn prepare_shard(&self, store: &Shared, shard: u32, version: u64) -> Result<(), StoreError> {
         let key = |name| store.keys.shard(shard, name);
-        let number = |answered: Option<Value>| -> Result<Option<u64>, StoreError> {
-            answer(store.address(), answered.unwrap_or_default())
-        };
         let arguments = [version.to_string(), "0".to_owned()];
         let mut writes = vec![Command::script(&FENCE, &[key("recipes")], &arguments)];
-        let moved = store.keys.meta("moved");
-        let mut read = store.client.read(&[
-            Command::new("HGET", &key("outbox"), "n"),
-            Command::new("HGET", &moved, shard),
-            Command::bare("HKEYS", &key("outbox")),
-        ])?;
-        let waiting: Vec<String> = answer(store.address(), read.pop().unwrap_or_default())?;
-        let moved_to = number(read.pop())?.unwrap_or(0);
-        let last = number(read.pop())?.unwrap_or(0);
-        let first = waiting.iter().filter_map(|name| name.parse::<u64>().ok());
-        // The entries from here on are not in the audit log.
-        let first = first.min().unwrap_or(last + 1);
-        if moved_to > last {
-            writes.push(Command::new("HSET", &key("outbox"), ("n", moved_to)));
-        } else if moved_to + 1 < first {
-            writes.push(Command::new("HSET", &moved, (shard, first - 1)));
-        }
+        writes.extend(mark_of_outbox(store, shard)?);
         if self.has_shard(shard, store) {
             // After all generations that its books have had.
             let now = jiff::Timestamp::now().as_millisecond();
@@ -318,4 +299,32 @@ impl ClusterVerification<'_> {
         }
         Ok(())
     }
+}
+
+/// Makes the number of a shard's last entry and the number of the last one that is in the audit log agree with the entries that
+/// wait there.
+fn mark_of_outbox(store: &Shared, shard: u32) -> Result<Option<Command>, StoreError> {
+    let number = |answered: Option<Value>| -> Result<Option<u64>, StoreError> {
+        answer(store.address(), answered.unwrap_or_default())
+    };
+    let outbox = store.keys.shard(shard, "outbox");
+    let moved = store.keys.meta("moved");
+    let mut read = store.client.read(&[
+        Command::new("HGET", &outbox, "n"),
+        Command::new("HGET", &moved, shard),
+        Command::bare("HKEYS", &outbox),
+    ])?;
+    let waiting: Vec<String> = answer(store.address(), read.pop().unwrap_or_default())?;
+    let moved_to = number(read.pop())?.unwrap_or(0);
+    let last = number(read.pop())?.unwrap_or(0);
+    let first = waiting.iter().filter_map(|name| name.parse::<u64>().ok());
+    // The entries from here on are not in the audit log.
+    let first = first.min().unwrap_or(last + 1);
+    Ok(if moved_to > last {
+        Some(Command::new("HSET", &outbox, ("n", moved_to)))
+    } else if moved_to + 1 < first {
+        Some(Command::new("HSET", &moved, (shard, first - 1)))
+    } else {
+        None
+    })
 }

@@ -67,6 +67,33 @@ struct ReadBook {
     keeps_text: bool,
 }
 
+impl ReadBook {
+    /// Takes a field of the book, whose name is said in errors.
+    fn take(&mut self, name: &str, field: &[u8], value: Vec<u8>) -> Result<(), String> {
+        let unknown = || format!("{name} has an unknown field");
+        let (kind, rest) = field.split_first().ok_or_else(unknown)?;
+        let rest = str::from_utf8(rest).map_err(|_| unknown())?;
+        match (kind, rest) {
+            (b'G', recipe) => {
+                let recipe = recipe.parse().map_err(|_| unknown())?;
+                self.gems.push((recipe, value));
+            }
+            (b'F', base) => {
+                let fold = PackedFold::new(base, value);
+                fold.ok_or_else(|| format!("no recipe has the base of a fold of {name}"))?;
+            }
+            (b'X', "") => {
+                self.keeps_text = true;
+                if !str::from_utf8(&value).is_ok_and(|text| self.record.is_of(text)) {
+                    return Err(format!("the kept text of {name} is not its text"));
+                }
+            }
+            _ => return Err(unknown()),
+        }
+        Ok(())
+    }
+}
+
 /// The reasons to doubt and what was counted.
 struct ClusterVerification<'a> {
     shared: &'a Shared,
@@ -318,32 +345,8 @@ impl<'a> ClusterVerification<'a> {
             keeps_text: false,
         };
         for (field, value) in fields {
-            match field.split_first() {
-                Some((b'G', recipe)) => match str::from_utf8(recipe)
-                    .ok()
-                    .and_then(|recipe| recipe.parse().ok())
-                {
-                    Some(recipe) => book.gems.push((recipe, value)),
-                    None => self.faults.add(format!("{name} has an unknown field")),
-                },
-                Some((b'F', base)) => {
-                    if str::from_utf8(base)
-                        .ok()
-                        .and_then(|base| PackedFold::new(base, value))
-                        .is_none()
-                    {
-                        self.faults
-                            .add(format!("no recipe has the base of a fold of {name}"));
-                    }
-                }
-                Some((b'X', [])) => {
-                    book.keeps_text = true;
-                    if !str::from_utf8(&value).is_ok_and(|text| book.record.is_of(text)) {
-                        self.faults
-                            .add(format!("the kept text of {name} is not its text"));
-                    }
-                }
-                _ => self.faults.add(format!("{name} has an unknown field")),
+            if let Err(fault) = book.take(&name, &field, value) {
+                self.faults.add(fault);
             }
         }
         Some(book)

@@ -110,6 +110,12 @@ impl ClusterVerification<'_> {
         Ok(())
     }
 
+    /// Whether ids of books are under this key.
+    fn is_id(&self, key: &[u8]) -> bool {
+        let name = self.shared.keys.read(key);
+        matches!(name, Some(KeyName::Shard(_, name)) if name.starts_with("ids:"))
+    }
+
     fn mend(
         &mut self,
         number: BookNo,
@@ -140,7 +146,7 @@ impl ClusterVerification<'_> {
             .map(|locked| locked.generation);
         let Some(generation) = generation else {
             // It cannot be locked before its id is there, nor changed by others.
-            let is_id = |((key, _), _): &&(Reference, bool)| matches!(self.shared.keys.read(key), Some(KeyName::Shard(_, name)) if name.starts_with("ids:"));
+            let is_id = |((key, _), _): &&(Reference, bool)| self.is_id(key);
             let ids: Vec<(Reference, bool)> = wrong.iter().filter(is_id).cloned().collect();
             if locked.is_empty() && !ids.is_empty() {
                 self.write(number, Some(&book), &ids, 0)?;
@@ -148,13 +154,9 @@ impl ClusterVerification<'_> {
             }
             return self.shared.intents().end(&locked);
         };
-        let book = self
-            .books(&[number])?
-            .pop()
-            .flatten()
-            .filter(|book| self.is_whole(book));
-        if book.is_some() {
-            self.write(number, book.as_ref(), wrong, generation)?;
+        let book = self.books(&[number])?.pop().flatten();
+        if let Some(book) = book.filter(|book| self.is_whole(book)) {
+            self.write(number, Some(&book), wrong, generation)?;
         }
         self.shared.intents().end(&locked)
     }
