@@ -20,7 +20,9 @@ use super::recipes::{Chosen, reaching_all};
 use super::{Catalogue, CatalogueError, Text};
 use crate::api::Report;
 use crate::metrics::METRICS;
-use lapidary_checking::{Alignment, Exact, Score, align, exact, is_match, kept, of_both};
+use lapidary_checking::{
+    Alignment, Exact, Score, align, exact, is_match, kept, kept_probes, of_both,
+};
 use lapidary_store::{BookKey, BookNo, Record, Snapshot, StoreError};
 
 /// Compares two texts by their gems and word by word, the first as the query and the second as the book.
@@ -202,12 +204,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
             let Some(gems) = snapshot.gems(recipe.name(), book)? else {
                 return Ok(None);
             };
-            Ok(Some((
-                recipe,
-                gems.into_iter()
-                    .map(|placed| Probe { placed, kept: true })
-                    .collect(),
-            )))
+            Ok(Some((recipe, kept_probes(gems))))
         };
         let of_book = |recipes: Vec<Recipe>| {
             recipes
@@ -225,11 +222,7 @@ impl<C: Deref<Target = Catalogue>> Checks<C> {
         if asked.is_empty() {
             return Ok(None);
         }
-        let digests: Vec<String> = [&record.digest]
-            .into_iter()
-            .chain(&record.clean_digest)
-            .cloned()
-            .collect();
+        let digests: Vec<String> = record.digests().cloned().collect();
         let checking = Checking {
             snapshot,
             asked: self.in_recipes(&asked),

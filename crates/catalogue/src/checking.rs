@@ -366,10 +366,7 @@ impl<'a> Answered<'a> {
         deciding: &Deciding<'_>,
     ) -> Result<Self, StoreError> {
         let PreparedQuery { asked, stored, .. } = query;
-        let mut looked_up = Vec::with_capacity(tally.libraries.len());
-        for of_library in &tally.libraries {
-            looked_up.push(LookedUp::new(stored, question, of_library)?);
-        }
+        let looked_up = LookedUp::by_library(stored, question, tally)?;
         let sizes = stored.sizes()?;
         let has_books = sizes.classes.iter().any(|class| class.books > 0);
         Ok(Self {
@@ -404,6 +401,12 @@ impl Answered<'_> {
             .iter()
             .filter(|probe| probe.kept && is(probe))
             .count() as u32
+    }
+
+    /// Number of gems that were looked up, without the common ones.
+    fn counted(&self, common: &HashSet<Gem>) -> usize {
+        let gems = self.question.probes.iter().map(|probe| probe.placed.gem);
+        gems.filter(|gem| !common.contains(gem)).count()
     }
 
     fn is_common(&self, common: u32) -> bool {
@@ -543,12 +546,6 @@ impl Answering<'_> {
         let (commons, common) = self.common_gems();
         let mut notes = self.notes(options.language, &common, uncompared);
         notes.extend(left_out);
-        let counted = main
-            .question
-            .probes
-            .iter()
-            .filter(|probe| !commons[at].contains(&probe.placed.gem))
-            .count();
         Ok(Report {
             verdict,
             reason: self.reason([total, informing], &common),
@@ -562,7 +559,7 @@ impl Answering<'_> {
             allowed_gems: main.count(|probe| self.checking.is_allowed(main.asked, probe)),
             day: self.checking.day,
             rule: main.asked.rule,
-            chance: main.chance(counted, main.asked.rule.fewest()),
+            chance: main.chance(main.counted(&commons[at]), main.asked.rule.fewest()),
             total,
             informing,
             uncompared,
@@ -716,10 +713,8 @@ impl Answering<'_> {
     ) -> Result<(Vec<Match>, Option<String>), CatalogueError> {
         let numbers: Vec<BookNo> = matches.iter().map(|found| found.number).collect();
         let records = self.checking.snapshot.fetch(&numbers)?;
-        let (mut shown, mut sketches, mut joining) = (Shown::default(), Vec::new(), 0);
-        // The claims of books, and for each match that is shown, its book if only the gems of it are known.
-        let (mut claims, mut by_gems): (HashMap<BookNo, Claim>, Vec<Option<BookNo>>) =
-            Default::default();
+        let decides = decisive.map(|decisive| decisive.number);
+        let (mut shown, mut books) = (Shown::default(), ShownBooks::default());
         for (found, record) in matches.into_iter().zip(records) {
             // A record whose outline was read exists in the same snapshot.
             let Some(record) = record else { continue };
@@ -727,39 +722,23 @@ impl Answering<'_> {
             let (alignment, gems) = query.compared(found.number)?;
             let has_places = answered.has_places(&alignment.spans);
             covered.add(&found, has_places.then_some(&alignment.spans));
-            let sketch = (first_recipe(&found), Sketch::of(&gems));
-            let Judged {
-                number, informs, ..
-            } = found;
             let claim = answered.claim(&record.key.library, &alignment.spans);
-            claims.insert(number, claim);
-            let has_text = record.bytes > 0;
+            books.claims.insert(found.number, claim);
+            let sketch = (first_recipe(&found), Sketch::of(&gems));
+            let (number, informs) = (found.number, found.informs);
+            let by_gems = (record.bytes == 0).then_some(number);
             let found = self.shown_match(found, record, alignment, gems.len(), options.detail);
-            let decides = decisive
-                .as_ref()
-                .is_some_and(|decisive| decisive.number == number);
-            if shown.add(found, decides) {
-                sketches.push(sketch);
-                joining += usize::from(informs.is_none());
-                by_gems.push((!has_text).then_some(number));
+            if shown.add(found, decides == Some(number)) {
+                books.sketches.push(sketch);
+                books.joining += usize::from(informs.is_none());
+                books.by_gems.push(by_gems);
             }
         }
-        if by_gems.iter().any(Option::is_some) {
-            self.add_claims(rivals, &mut claims)?;
+        if books.by_gems.iter().any(Option::is_some) {
+            self.add_claims(rivals, &mut books.claims)?;
         }
         let (mut matches, left_out) = shown.finish(options.language);
-        for ((found, work), by_gems) in matches
-            .iter_mut()
-            .zip(works(&sketches, joining))
-            .zip(by_gems)
-        {
-            found.work = work;
-            found.disputed = by_gems.is_some_and(|book| {
-                rivals
-                    .iter()
-                    .any(|rival| claims[&book].is_disputed_by(&claims[&rival.number]))
-            });
-        }
+        books.complete(&mut matches, rivals);
         Ok((matches, left_out))
     }
 
@@ -882,6 +861,35 @@ impl Covering {
     }
 }
 
+/// The books of the matches that a report shows.
+#[derive(Default)]
+struct ShownBooks {
+    /// What these and their rivals claim of the text.
+    claims: HashMap<BookNo, Claim>,
+    /// For each match, the recipe that it is shown with, and a sketch of the book.
+    sketches: Vec<(usize, Sketch)>,
+    /// How many of the matches are more than information.
+    joining: usize,
+    /// For each match, its book if only the gems of it are known.
+    by_gems: Vec<Option<BookNo>>,
+}
+
+impl ShownBooks {
+    /// Says which work each match is of, and which matches are disputed.
+    fn complete(&self, matches: &mut [Match], rivals: &[Judged]) {
+        let works = works(&self.sketches, self.joining);
+        for ((found, work), by_gems) in matches.iter_mut().zip(works).zip(&self.by_gems) {
+            found.work = work;
+            found.disputed = by_gems.is_some_and(|book| self.is_disputed(book, rivals));
+        }
+    }
+
+    fn is_disputed(&self, book: BookNo, rivals: &[Judged]) -> bool {
+        let claim = &self.claims[&book];
+        let mut rivals = rivals.iter().map(|rival| &self.claims[&rival.number]);
+        rivals.any(|rival| claim.is_disputed_by(rival))
+    }
+}
 /// What a matching book claims of the text.
 struct Claim {
     library: Library,

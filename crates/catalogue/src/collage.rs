@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::iter;
 
 use jiff::Timestamp;
-use lapidary_gems::{PlacedGem, Probe, Recipe, Rule};
+use lapidary_gems::{Probe, Recipe, Rule};
 
 use super::add::GemsByRecipe;
 use super::authority::Authority;
@@ -13,11 +13,24 @@ use super::check::today;
 use super::checking::{Checking, InRecipe};
 use super::recipes::reaching_all;
 use super::{CatalogueError, Editor};
-use lapidary_checking::is_collage;
+use lapidary_checking::{is_collage, kept_probes};
 use lapidary_store::{BookNo, Outline, Quarantine, Record};
 
 /// Shorter passages in common do not count, in characters.
 const PASSAGE: u32 = 1_500;
+
+/// A book as a query in several recipes: by passages, and by what a match needs of a short work, which has fewer gems.
+fn with_rules(asked: &[(Recipe, Vec<Probe>)], has_text: bool) -> Vec<InRecipe<'_>> {
+    let mut queries = Vec::new();
+    for (recipe, gems) in asked {
+        let passages = passages(recipe, has_text);
+        let of_short = Some(recipe.rule()).filter(|rule| rule.fewest() < passages.fewest());
+        for rule in iter::once(passages).chain(of_short) {
+            queries.push(InRecipe { recipe, rule, gems });
+        }
+    }
+    queries
+}
 
 /// The quarantine of a book with a new content, unless it is no collage, or an administrator adds it. Books of the actor's own
 /// libraries, and those that decide nothing, do not make it one.
@@ -31,11 +44,7 @@ pub(super) fn quarantine_of(
         return Ok(None);
     }
     let has_text = record.bytes > 0;
-    let (key, own, snapshot) = (
-        &record.key,
-        authority.own_libraries(),
-        editor.store.snapshot(),
-    );
+    let snapshot = editor.store.snapshot();
     let deciding = editor
         .libraries()
         .deciding_for(&*snapshot, BTreeSet::new())?;
@@ -47,22 +56,12 @@ pub(super) fn quarantine_of(
     if asked.is_empty() {
         return Ok(None);
     }
-    let mut without = deciding.informing() | &own;
-    without.insert(key.library.clone());
+    let mut without = deciding.informing() | &authority.own_libraries();
+    without.insert(record.key.library.clone());
     let is_left_out = |_: BookNo, outline: &Outline| deciding.informs(outline).is_some();
     let checking = Checking {
         snapshot: &*snapshot,
-        asked: asked
-            .iter()
-            .flat_map(|(recipe, gems)| {
-                let passages = passages(recipe, has_text);
-                // Of a short work, a match needs fewer gems than a passage has.
-                let of_short = Some(recipe.rule()).filter(|rule| rule.fewest() < passages.fewest());
-                iter::once(passages)
-                    .chain(of_short)
-                    .map(|rule| InRecipe { recipe, rule, gems })
-            })
-            .collect(),
+        asked: with_rules(&asked, has_text),
         aside: Vec::new(),
         digests: &[],
         bytes: None,
@@ -111,7 +110,7 @@ fn queries(
         recipes
             .into_iter()
             .filter_map(|recipe| {
-                let probes = probes(gems.get(recipe.name())?);
+                let probes = kept_probes(gems.get(recipe.name())?.iter().copied());
                 Some((recipe, probes))
             })
             .collect()
@@ -122,10 +121,4 @@ fn queries(
     } else {
         asked
     }
-}
-
-fn probes(gems: &[PlacedGem]) -> Vec<Probe> {
-    gems.iter()
-        .map(|&placed| Probe { placed, kept: true })
-        .collect()
 }

@@ -79,6 +79,22 @@ struct StoredDecision {
 }
 
 impl StoredDecision {
+    /// The entry of a report that is filed.
+    fn of_check(at: Timestamp, actor: &Actor, digest: String, report: &Report) -> Self {
+        Self {
+            at,
+            actor: actor.to_string(),
+            ruling: Ruling::Checked,
+            check: report.filed.clone().unwrap_or_default(),
+            digest,
+            verdict: report.verdict,
+            verdict_reason: Some(report.reason),
+            name: None,
+            case: None,
+            reason: None,
+        }
+    }
+
     fn shown(self, id: Uuid, filed: Option<Filed>) -> Decision {
         let Self {
             at,
@@ -155,16 +171,9 @@ impl Decisions<Editor<'_>> {
             clean,
         };
         let kept = StoredDecision {
-            at,
-            actor: self.0.actor.to_string(),
-            ruling: Ruling::Checked,
-            check: id.to_string(),
-            digest,
-            verdict: report.verdict,
-            verdict_reason: Some(report.reason),
             name,
             case: reference,
-            reason: None,
+            ..StoredDecision::of_check(at, &self.0.actor, digest, &report)
         };
         let changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
         self.write(id, &kept, &books_of(&filed), changes)?;

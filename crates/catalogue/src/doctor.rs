@@ -309,22 +309,35 @@ fn of_jobs(jobs: &[Job]) -> Vec<Finding> {
     newest.filter_map(of_job).collect()
 }
 
+/// The command that starts a job like this one.
+fn command_of(task: &Task) -> String {
+    let command = match task {
+        Task::Backup { .. } => "lapidary backup TARGET --to DIR",
+        Task::Verify { .. } => "lapidary verify TARGET",
+        Task::Compact {} => "lapidary compact TARGET",
+        Task::Duplicates { .. } => "lapidary duplicates TARGET",
+        Task::DropRecipe { recipe } => return format!("lapidary drop-recipe TARGET {recipe}"),
+        Task::Reindex { recipe, .. } => match recipe.recipe() {
+            Ok(recipe) => return reindex(&recipe, false),
+            Err(_) => "lapidary reindex TARGET",
+        },
+    };
+    command.to_owned()
+}
+
+fn waits_for_texts(task: &Task) -> bool {
+    let Task::Reindex { from, .. } = task else {
+        return false;
+    };
+    matches!(from, CutFrom::Sources)
+}
+
 fn of_job(job: &Job) -> Option<Finding> {
     let (id, kind) = (job.id, job.task.kind());
     match (&job.state, &job.task, &job.result) {
         (JobState::Failed, task, _) => {
             let error = job.error.as_deref().unwrap_or("for an unknown reason");
-            let again = match task {
-                Task::Backup { .. } => "lapidary backup TARGET --to DIR".to_owned(),
-                Task::Verify { .. } => "lapidary verify TARGET".to_owned(),
-                Task::Compact {} => "lapidary compact TARGET".to_owned(),
-                Task::Duplicates { .. } => "lapidary duplicates TARGET".to_owned(),
-                Task::DropRecipe { recipe } => format!("lapidary drop-recipe TARGET {recipe}"),
-                Task::Reindex { recipe, .. } => match recipe.recipe() {
-                    Ok(recipe) => reindex(&recipe, false),
-                    Err(_) => "lapidary reindex TARGET".to_owned(),
-                },
-            };
+            let again = command_of(task);
             let what = format!("job {id} ({kind}) failed: {error}");
             Some(Finding::new(
                 FailedJob,
@@ -333,20 +346,9 @@ fn of_job(job: &Job) -> Option<Finding> {
                 format!("fix the cause, then {again}"),
             ))
         }
-        (
-            JobState::Running,
-            Task::Reindex {
-                recipe,
-                from: CutFrom::Sources,
-                ..
-            },
-            _,
-        ) => {
+        (JobState::Running, task, _) if waits_for_texts(task) => {
             let left = count(job.total.saturating_sub(job.done), "text", "texts");
-            let again = recipe.recipe().map_or_else(
-                |_| "lapidary reindex TARGET".to_owned(),
-                |recipe| reindex(&recipe, false),
-            );
+            let again = command_of(task);
             let fix = format!("{again}, or lapidary jobs cancel TARGET {id}");
             let why = "checks use the old recipe until then";
             Some(Finding::new(

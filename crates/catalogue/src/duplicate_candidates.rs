@@ -54,6 +54,16 @@ struct BookCounts {
 }
 
 impl DuplicateSearch<'_> {
+    /// How many of the first books are looked up at a time: at least one.
+    fn fitting(&self, books: &[&Book]) -> usize {
+        let mut gems = 0;
+        let mut fits = |book: &&&Book| {
+            gems += self.gems_of(book);
+            gems <= MOST_GEMS
+        };
+        books.iter().take_while(|book| fits(book)).count().max(1)
+    }
+
     /// Those of these books that may be paired with others, among them all that are, as many together as can be compared at
     /// once. Counts the books with enough gems to be paired that too many books have.
     pub(super) fn suspects<'b>(
@@ -65,17 +75,7 @@ impl DuplicateSearch<'_> {
         let found: Vec<BookCounts> = books.iter().map(|_| BookCounts::default()).collect();
         let mut from = 0;
         while from < books.len() {
-            let mut gems = 0;
-            let mut fits = |book: &&Book| {
-                gems += self.gems_of(book);
-                gems <= MOST_GEMS
-            };
-            let to = from
-                + books[from..]
-                    .iter()
-                    .take_while(|book| fits(book))
-                    .count()
-                    .max(1);
+            let to = from + self.fitting(&books[from..]);
             self.count_common_gems(&books[from..to], &found[from..to], halt)?;
             from = to;
         }
@@ -121,10 +121,7 @@ impl DuplicateSearch<'_> {
             library: self.wanted.library.as_ref(),
             ..Limits::NONE
         };
-        for digest in [Some(&record.digest), record.clean_digest.as_ref()]
-            .into_iter()
-            .flatten()
-        {
+        for digest in record.digests() {
             if self
                 .snapshot
                 .with_digest(digest, limits)?

@@ -8,7 +8,7 @@ use std::ops::Deref;
 
 use hashbrown::{HashMap, HashSet};
 use jiff::Timestamp;
-use lapidary_gems::{Gem, PlacedGem, Probe, Recipe, RecipeName, Rule};
+use lapidary_gems::{Gem, PlacedGem, Recipe, RecipeName, Rule};
 use rayon::prelude::*;
 
 use super::check::today;
@@ -18,7 +18,7 @@ use super::pages::{Batches, pages};
 use super::{Catalogue, CatalogueError, Checks};
 use crate::duplicate_groups::{Group, GroupedPairs, Grouping, LeftOut, Pair, Segment, history};
 use lapidary_checking::{
-    Judged, LookedUp, Question, Relation, RuleChanges, judge, limits, with_identical,
+    Judged, LookedUp, Question, Relation, RuleChanges, judge, kept_probes, limits, with_identical,
 };
 use lapidary_store::{
     BookNo, Library, Limits, Outline, Record, Snapshot, StoreError, Tally, Watch,
@@ -359,13 +359,8 @@ impl DuplicateSearch<'_> {
             recipe: recipe.name(),
             is_new: false,
         };
-        let kept = gems.into_iter().map(|placed| Probe { placed, kept: true });
-        let probes: Vec<Probe> = kept.collect();
-        let digests: Vec<String> = [Some(&record.digest), record.clean_digest.as_ref()]
-            .into_iter()
-            .flatten()
-            .cloned()
-            .collect();
+        let probes = kept_probes(gems);
+        let digests: Vec<String> = record.digests().cloned().collect();
         if let Some(first) = self.first_of_many(number, &digests)? {
             return Ok((vec![same_text(number, first)], false));
         }
@@ -390,11 +385,7 @@ impl DuplicateSearch<'_> {
         let mut tally = with_identical(&reader, &question, tally)?;
         self.leave_out(number, &mut tally);
         let has_many = has_many_more || dropped.iter().any(|number| !has(&tally, *number));
-        let looked_up: Vec<LookedUp<'_>> = tally
-            .libraries
-            .iter()
-            .map(|of| LookedUp::new(&reader, &question, of))
-            .collect::<Result<_, _>>()?;
+        let looked_up = LookedUp::by_library(&reader, &question, &tally)?;
         let mut pairs = Vec::new();
         for found in judge(&reader, &question, &looked_up, usize::MAX)?.matches {
             let pair = pair_of(number, &found, &looked_up[found.library])?;

@@ -19,11 +19,7 @@ pub(super) fn of_losses(vitals: &ClusterVitals) -> Option<Finding> {
 
 /// Finds what is unhealthy. `untouched`: there has never been anything in the catalogue.
 pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding> {
-    let those = |unhealthy: &dyn Fn(&NodeVitals) -> bool| -> Option<String> {
-        let nodes = vitals.nodes.iter().filter(|node| unhealthy(node));
-        let nodes: Vec<&str> = nodes.map(|node| node.address.as_str()).collect();
-        (!nodes.is_empty()).then(|| nodes.join(" "))
-    };
+    let those = |is_unhealthy: &dyn Fn(&NodeVitals) -> bool| those(vitals, is_unhealthy);
     let evicting = those(&|node| node.evicts.is_some()).map(|nodes| {
         let what = format!("these nodes may drop keys when their memory is full: {nodes}");
         let fix = configure(&nodes, "maxmemory-policy noeviction");
@@ -42,26 +38,6 @@ pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding
             format!("start a new node for each, then redis-cli --cluster add-node HOST:PORT {first} --cluster-slave");
         Finding::new(MissingReplica, what, why, fix)
     });
-    let unsaved = those(&|node| !node.is_saved).map(|nodes| {
-        let what = format!("these nodes do not keep their data on disk: {nodes}");
-        let why = "if all copies of a part lose power, its books are lost";
-        Finding::new(
-            NotPersistent,
-            what,
-            why,
-            configure(&nodes, "appendonly yes"),
-        )
-    });
-    let failing = those(&|node| node.cannot_save).map(|nodes| {
-        let what = format!("these nodes could not write to their disk: {nodes}");
-        let fix = "free some space on their disks, and see their logs";
-        Finding::new(
-            NotPersistent,
-            what,
-            "what is in their memory only is lost when they stop",
-            fix,
-        )
-    });
     let full = those(&|node| node.is_primary && node.fullness() >= NEARLY_FULL).map(|nodes| {
         let what = format!("these nodes use {NEARLY_FULL} % of their memory or more: {nodes}");
         let fix = "lapidary compact TARGET, then add a node and move slots to it: redis-cli --cluster rebalance HOST:PORT \
@@ -73,10 +49,35 @@ pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding
         let what = "there is no catalogue in the cluster under this prefix";
         Finding::new(MissingCatalogue, what, "checks find nothing", fix)
     });
+    let [unsaved, failing] = not_persistent(vitals);
     [evicting, alone, unsaved, failing, full, missing]
         .into_iter()
         .flatten()
         .collect()
+}
+
+/// The addresses of unhealthy nodes; `None` if there are none.
+fn those(vitals: &ClusterVitals, is_unhealthy: &dyn Fn(&NodeVitals) -> bool) -> Option<String> {
+    let nodes = vitals.nodes.iter().filter(|node| is_unhealthy(node));
+    let nodes: Vec<&str> = nodes.map(|node| node.address.as_str()).collect();
+    (!nodes.is_empty()).then(|| nodes.join(" "))
+}
+
+/// Nodes whose data is not on disk: by their settings, and because a disk failed.
+fn not_persistent(vitals: &ClusterVitals) -> [Option<Finding>; 2] {
+    let unsaved = those(vitals, &|node| !node.is_saved).map(|nodes| {
+        let what = format!("these nodes do not keep their data on disk: {nodes}");
+        let why = "if all copies of a part lose power, its books are lost";
+        let fix = configure(&nodes, "appendonly yes");
+        Finding::new(NotPersistent, what, why, fix)
+    });
+    let failing = those(vitals, &|node| node.cannot_save).map(|nodes| {
+        let what = format!("these nodes could not write to their disk: {nodes}");
+        let why = "what is in their memory only is lost when they stop";
+        let fix = "free some space on their disks, and see their logs";
+        Finding::new(NotPersistent, what, why, fix)
+    });
+    [unsaved, failing]
 }
 
 fn configure(nodes: &str, what: &str) -> String {

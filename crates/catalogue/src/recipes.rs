@@ -121,12 +121,8 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
                     (options.allow_incomplete || snapshot.is_ready(recipe.name()))
                         && gems.is_none_or(|gems| fits(recipe, gems))
                 };
-                let all: Vec<Recipe> = known
-                    .iter()
-                    .filter(|recipe| answers(recipe))
-                    .take(MOST_RECIPES)
-                    .cloned()
-                    .collect();
+                let all = known.iter().filter(|recipe| answers(recipe));
+                let all: Vec<Recipe> = all.take(MOST_RECIPES).cloned().collect();
                 if all.is_empty() {
                     usual()
                 } else {
@@ -138,6 +134,7 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
                     limit: MOST_RECIPES,
                 })
             }
+            Recipes::Named(names) if names.is_empty() => usual(),
             Recipes::Named(names) => {
                 let mut chosen: Vec<Recipe> = Vec::new();
                 for name in names {
@@ -149,11 +146,7 @@ impl<C: Deref<Target = Catalogue>> CatalogueRecipes<C> {
                         chosen.push(recipe.clone());
                     }
                 }
-                if chosen.is_empty() {
-                    usual()
-                } else {
-                    Ok(chosen.into())
-                }
+                Ok(chosen.into())
             }
         }
     }

@@ -16,13 +16,7 @@ pub fn restore(
     number: Option<u32>,
     watch: Watch<'_>,
 ) -> Result<u32, CatalogueError> {
-    match RocksStore::open(to) {
-        Err(StoreError::Missing(_)) => {}
-        Ok(_) | Err(StoreError::InUse { .. } | StoreError::Version { .. }) => {
-            return Err(StoreError::Occupied(to.display().to_string()).into());
-        }
-        Err(error) => return Err(error.into()),
-    }
+    is_free(to)?;
     let failed = |e: std::io::Error| StoreError::Io {
         path: to.display().to_string(),
         detail: e.to_string(),
@@ -60,4 +54,16 @@ pub fn restore(
         .and_then(|parent| parent.sync_all())
         .map_err(failed)?;
     Ok(number)
+}
+
+/// # Errors
+/// If there is something in the folder.
+fn is_free(to: &Path) -> Result<(), StoreError> {
+    match RocksStore::open(to) {
+        Err(StoreError::Missing(_)) => Ok(()),
+        Ok(_) | Err(StoreError::InUse { .. } | StoreError::Version { .. }) => {
+            Err(StoreError::Occupied(to.display().to_string()))
+        }
+        Err(error) => Err(error),
+    }
 }

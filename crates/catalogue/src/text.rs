@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use lapidary_checking::kept_probes;
 use lapidary_gems::{Clean, PackedFold, PlacedGem, Probe, Recipe, TextWords, bounded, clean};
 
 use super::CatalogueError;
@@ -85,10 +86,7 @@ impl<'a> Text<'a> {
     #[must_use]
     pub fn probes(&self, recipe: &Recipe) -> Vec<Probe> {
         if let Some(gems) = self.signature(recipe) {
-            return gems
-                .into_iter()
-                .map(|placed| Probe { placed, kept: true })
-                .collect();
+            return kept_probes(gems);
         }
         match self.clean(recipe) {
             Some(clean) => clean.placed_probes(recipe.probes(clean.text())),

@@ -433,19 +433,26 @@ impl<'a> ExportReader<'a> {
         Ok(())
     }
 
+    /// Ends the reading at the last line, which says how many books there are.
+    fn end(&mut self, said: u64) -> Result<(), CatalogueError> {
+        let books = self.books;
+        self.ended = true;
+        if self.next()? {
+            return Err(self.bad("there is data after the end of the export"));
+        }
+        if said == books {
+            return Ok(());
+        }
+        let books = count(books, "book", "books");
+        Err(self.bad(format!(
+            "the export has {books}, but its last line says {said}"
+        )))
+    }
+
     /// The book in the current line; `None` if that is the end.
     fn end_or_book(&mut self) -> Result<Option<NewBook>, CatalogueError> {
         if let Ok(ExportEnd { end }) = serde_json::from_slice(&self.line) {
-            let books = self.books;
-            self.ended = true;
-            return match self.next()? {
-                false if end == books => Ok(None),
-                false => Err(self.bad(format!(
-                    "the export has {}, but its last line says {end}",
-                    count(books, "book", "books")
-                ))),
-                true => Err(self.bad("there is data after the end of the export")),
-            };
+            return self.end(end).map(|()| None);
         }
         // An upper bound: each list, and each item between commas, is at most one gem.
         let lists = memchr::memchr2_iter(b'[', b'{', &self.line).count() * 2

@@ -43,7 +43,7 @@ pub use judge::{
 };
 use lapidary_gems::Rule;
 pub use listed::{Listed, spread};
-pub use lookup::{LookedUp, kept, of_both};
+pub use lookup::{LookedUp, kept, kept_probes, of_both};
 pub use question::{Question, Reader};
 pub use works::{Sketch, works};
 

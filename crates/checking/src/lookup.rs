@@ -6,7 +6,7 @@ use hashbrown::{HashMap, HashSet};
 use lapidary_gems::{Gem, Place, PlacedGem, Probe, Recipe, Rule};
 
 use super::{Alignment, Listed, Question, Range, Reader, Score, align, is_match, spread, weight};
-use lapidary_store::{BookNo, Library, LibraryTally, StoreError};
+use lapidary_store::{BookNo, Library, LibraryTally, StoreError, Tally};
 
 /// A book is not compared if the query has fewer of its postings than one for this many gems needed for a match, so that
 /// whatever two long texts share by chance is not read. About half of a book's gems have a posting, and at least one of any
@@ -37,8 +37,7 @@ struct ComparedBook {
 }
 
 impl<'a> LookedUp<'a> {
-    /// What looking up a query found in one library.
-    pub fn new(
+    pub(super) fn new(
         reader: &'a dyn Reader,
         question: &Question<'a>,
         tally: &'a LibraryTally,
@@ -72,6 +71,18 @@ impl<'a> LookedUp<'a> {
         query.in_query = probes.iter().map(|probe| probe.placed.gem).collect();
         query.probes = probes;
         Ok(query)
+    }
+
+    /// What looking up a query found, by library.
+    pub fn by_library(
+        reader: &'a dyn Reader,
+        question: &Question<'a>,
+        tally: &'a Tally,
+    ) -> Result<Vec<Self>, StoreError> {
+        let libraries = tally.libraries.iter();
+        libraries
+            .map(|of| Self::new(reader, question, of))
+            .collect()
     }
 
     /// The library.
@@ -235,6 +246,12 @@ impl<'a> LookedUp<'a> {
         }
         alignment
     }
+}
+
+/// The gems of a book or a list, all of which count.
+pub fn kept_probes(gems: impl IntoIterator<Item = PlacedGem>) -> Vec<Probe> {
+    let gems = gems.into_iter();
+    gems.map(|placed| Probe { placed, kept: true }).collect()
 }
 
 /// The number of gems that a book containing the whole query would share with it: at least one if there are any probes.

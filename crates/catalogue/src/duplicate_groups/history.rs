@@ -29,26 +29,26 @@ pub fn history<'a>(
 ) -> Vec<Segment> {
     let mut origins: Vec<Origin> = vec![None; text.len()];
     for (from, gems) in earlier {
-        for span in align(text, gems, recipe, |_| Some(1.0))
-            .spans
-            .iter()
-            .filter(|span| span.common > 1)
-        {
+        let spans = align(text, gems, recipe, |_| Some(1.0)).spans;
+        for span in spans.iter().filter(|span| span.common > 1) {
             let (here, there) = (span.query.gems, span.book.gems);
             let there = &gems[there.start as usize..there.end as usize];
-            let places: HashMap<Gem, Option<Place>> = there
-                .iter()
-                .map(|placed| (placed.gem, placed.place))
-                .collect();
+            let there = there.iter().map(|placed| (placed.gem, placed.place));
+            let places: HashMap<Gem, Option<Place>> = there.collect();
             for at in here.start as usize..here.end as usize {
                 let place = || places.get(&text[at].gem).copied().flatten();
                 origins[at].get_or_insert_with(|| (from, place()));
             }
         }
     }
+    segments_of(text, &origins)
+}
+
+/// Joins what follows one another in one source.
+fn segments_of(text: &[PlacedGem], origins: &[Origin]) -> Vec<Segment> {
     let mut segments: Vec<Segment> = Vec::new();
     let mut before = None;
-    for (placed, origin) in text.iter().zip(&origins) {
+    for (placed, origin) in text.iter().zip(origins) {
         let from = origin.map(|(from, _)| from);
         let found = origin.and_then(|(from, there)| Some((placed.place?, from, there?)));
         match (found, segments.last_mut()) {

@@ -206,24 +206,29 @@ impl<C: Deref<Target = Catalogue>> Jobs<C> {
 }
 
 impl Jobs<Editor<'_>> {
+    /// Forgets rows of an earlier search, or of a batch that was interrupted. Returns how many books are done.
+    fn begin_search(
+        &self,
+        StoredJob { job, checkpoint }: &StoredJob,
+        work: &JobProgress<'_>,
+    ) -> Result<u64, CatalogueError> {
+        let Some(before) = checkpoint.book.checked_sub(1) else {
+            self.forget(work, b"", None)?;
+            return Ok(0);
+        };
+        let last = key(job.id, PAIRS, before);
+        self.forget(work, &prefix(job.id, PAIRS), Some(&last))?;
+        Ok(checkpoint.done.unwrap_or(job.done))
+    }
+
     pub(super) fn find_duplicates(
         &self,
         options: &DuplicateOptions,
-        StoredJob { job, checkpoint }: &StoredJob,
+        begun: &StoredJob,
         work: &JobProgress<'_>,
     ) -> Result<Grouped, CatalogueError> {
-        let mut done = match checkpoint.book.checked_sub(1) {
-            None => {
-                self.forget(work, b"", None)?;
-                0
-            }
-            // The batch that was interrupted may have left rows that are not written again.
-            Some(before) => {
-                let last = key(job.id, PAIRS, before);
-                self.forget(work, &prefix(job.id, PAIRS), Some(&last))?;
-                checkpoint.done.unwrap_or(job.done)
-            }
-        };
+        let StoredJob { job, checkpoint } = begun;
+        let mut done = self.begin_search(begun, work)?;
         let wanted = DuplicateScope::new(&*self.0.store.snapshot(), options)?;
         let mut batches = Batches::from(BookNo(checkpoint.book));
         while let (Some(wanted), Some(BookNo(from))) = (&wanted, batches.next()) {
@@ -232,11 +237,9 @@ impl Jobs<Editor<'_>> {
                 break;
             };
             let halt = |of_batch| work.step(done + of_batch, there.max(done + of_batch));
-            let FoundPairs { pairs, left_out } = DuplicateSearch {
-                snapshot: &*snapshot,
-                wanted,
-            }
-            .pairs(&books, &halt)?;
+            let snapshot = &*snapshot;
+            let search = DuplicateSearch { snapshot, wanted };
+            let FoundPairs { pairs, left_out } = search.pairs(&books, &halt)?;
             let kept = key(job.id, LEFT_OUT, from);
             work.apply(&[put(Table::Duplicates, kept, &left_out)])?;
             for (pairs, row) in pairs.chunks(PAIRS_IN_ROW).zip(from..) {
