@@ -125,8 +125,9 @@ impl BookChanges<'_, '_> {
                 }
                 Ok(parts) if parts.len() > MOST_BOOKS => {
                     let why = format!("it has {} books, more than {MOST_BOOKS}", parts.len());
+                    let FetchedBook { queued, known, .. } = book;
                     self.0
-                        .refuse_entry(&book.queued, book.known, Reason::TooLarge, why, rows);
+                        .refuse_entry(&queued, known, Reason::TooLarge, why, rows);
                 }
                 Ok(parts) => {
                     let ids = self.entries_of(&book.queued.entry, parts, &mut entries)?;
@@ -148,13 +149,14 @@ impl BookChanges<'_, '_> {
         for (book, ids) in files {
             let (kept, refused) = self.kept_and_refused(ids, &mut added)?;
             self.settle(book, kept, refused, rows)?;
-            let tally = *self.0.tally();
-            (self.0.watch)(&Watched {
-                tally,
-                refused: None,
-            });
+            self.tell();
         }
         Ok(())
+    }
+
+    fn tell(&mut self) {
+        let (tally, refused) = (*self.0.tally(), None);
+        (self.0.watch)(&Watched { tally, refused });
     }
 
     /// Appends the books of a file to those to add. Returns their ids, or why one cannot be added.

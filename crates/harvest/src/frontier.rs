@@ -131,6 +131,18 @@ pub(super) struct QueuedEntry {
     pub(super) read_before: bool,
 }
 
+impl QueuedEntry {
+    pub(super) fn new(entry: Entry, depth: u32, read_before: bool) -> Self {
+        Self {
+            entry,
+            depth,
+            tries: 0,
+            due: None,
+            read_before,
+        }
+    }
+}
+
 /// A row of the queue: its key and its value.
 pub(super) type QueueRow = (Vec<u8>, QueuedEntry);
 

@@ -72,25 +72,24 @@ impl PageListing<'_, '_> {
         self.0.state.now = self.0.state.now.take().or(answered);
         let (mut some, mut copy, mut links) = (Vec::new(), false, Packing::new());
         for entry in entries {
-            match entry {
+            let mut entry = match entry {
                 Ok(entry) if is_again(&entry) && self.0.state.restarts == RESTARTS => {
                     return Ok(Err("its list cannot be read to the end".to_owned()));
                 }
-                Ok(mut entry) => {
-                    self.0.state.restarts += u32::from(is_again(&entry));
-                    copy |= entry.mark.take_if(|mark| *mark == Mark::Original).is_some();
-                    links.push(&entry);
-                    // A list that is begun again is read to the end again.
-                    if entry.page && is_again(&queued.entry) {
-                        entry.mark = Some(Mark::Again);
-                    }
-                    some.push(entry);
-                }
+                Ok(entry) => entry,
                 Err(why) => {
                     self.queue(mem::take(&mut some), queued)?;
                     return Ok(Err(why));
                 }
+            };
+            self.0.state.restarts += u32::from(is_again(&entry));
+            copy |= entry.mark.take_if(|mark| *mark == Mark::Original).is_some();
+            links.push(&entry);
+            // A list that is begun again is read to the end again.
+            if entry.page && is_again(&queued.entry) {
+                entry.mark = Some(Mark::Again);
             }
+            some.push(entry);
             if some.len() >= ROWS {
                 self.queue(mem::take(&mut some), queued)?;
                 if self.0.work.stop().is_stopped() {
@@ -149,16 +148,14 @@ impl PageListing<'_, '_> {
         depth: u32,
         rows: &mut Vec<RowChange>,
     ) {
-        if known
-            .as_ref()
-            .is_some_and(|known| known.run == self.0.state.run)
-            && !is_again(&entry)
-        {
+        let run = self.0.state.run;
+        let is_done = known.as_ref().is_some_and(|known| known.run == run);
+        if is_done && !is_again(&entry) {
             return;
         }
         let mut known = known.unwrap_or_else(|| self.0.new_known(&entry.address));
         let read_before = matches!(known.state, Seen::Page | Seen::FetchedBook);
-        known.run = self.0.state.run;
+        known.run = run;
         let same =
             !entry.page && !known.gone && entry.version.is_some() && known.version == entry.version;
         match known.state {
@@ -183,13 +180,7 @@ impl PageListing<'_, '_> {
                 return self.0.refuse(known, reason, why, rows);
             }
             _ => {
-                let queued = QueuedEntry {
-                    entry,
-                    depth,
-                    tries: 0,
-                    due: None,
-                    read_before,
-                };
+                let queued = QueuedEntry::new(entry, depth, read_before);
                 self.enqueue(&queued, &mut known, rows);
             }
         }

@@ -316,6 +316,14 @@ impl Look {
         }
     }
 
+    /// Whether a box clips what is in it, and has no size on one side.
+    fn shows_nothing(&self, settings: &ElementStyle, flexible: Option<bool>) -> bool {
+        settings.is(Property::Overflow)
+            && [ACROSS, DOWN]
+                .iter()
+                .any(|side| self.has_no_size(side, settings, flexible))
+    }
+
     /// What its box looks like, in one that is flexible.
     fn be_box(
         &mut self,
@@ -358,13 +366,7 @@ impl Look {
         } else if is_box && settings.is(Property::ContentVisibility) {
             self.all = Some(Hiding::DisplayNone);
             self.leaves_no_gap = is_out;
-        } else if is_box
-            && display != Display::Table
-            && settings.is(Property::Overflow)
-            && [ACROSS, DOWN]
-                .iter()
-                .any(|side| self.has_no_size(side, settings, flexible))
-        {
+        } else if is_box && display != Display::Table && self.shows_nothing(settings, flexible) {
             self.clipped = Some(placed != Positioning::Static || self.clipped == Some(true));
         }
     }

@@ -153,16 +153,18 @@ impl Paint {
     }
 }
 
+/// A colour space by its name. Unknown ones differ little in what can be seen.
+fn space_of(name: &str, usual: ColorSpaceTag) -> ColorSpaceTag {
+    let known = SPACES.iter().find(|(space, _)| *space == name);
+    known.map_or(usual, |(_, space)| *space)
+}
+
 /// A colour by its parts.
 fn of_parts(function: &str, words: &[Word]) -> Option<Paint> {
     let &(_, wholes, usual) = FUNCTIONS.iter().find(|(name, ..)| *name == function)?;
     let (space, words) = match words {
         [Word::Ident(first), ..] if first == "from" => return Some(Paint::Unknown),
-        [Word::Ident(name), rest @ ..] if function == "color" => {
-            let known = SPACES.iter().find(|(space, _)| space == name);
-            // Others differ little in what can be seen.
-            (known.map_or(usual, |(_, space)| *space), rest)
-        }
+        [Word::Ident(name), rest @ ..] if function == "color" => (space_of(name, usual), rest),
         words => (usual, words),
     };
     let parts: Vec<&Word> = words
@@ -178,18 +180,18 @@ fn of_parts(function: &str, words: &[Word]) -> Option<Paint> {
         [alpha] => part(alpha, 1.0)?,
         _ => return None,
     };
-    let mut parts = [
+    let [first, second, third] = [
         part(first, wholes[0])?,
         part(second, wholes[1])?,
         part(third, wholes[2])?,
     ];
-    match (space, &mut parts) {
-        (ColorSpaceTag::Srgb, parts) => (0..3).for_each(|place| parts[place] /= wholes[place]),
-        (ColorSpaceTag::Hsl | ColorSpaceTag::Hwb, [_, second, third]) => {
-            (*second, *third) = (second.clamp(0.0, 100.0), third.clamp(0.0, 100.0));
+    let parts = match space {
+        ColorSpaceTag::Srgb => [first / wholes[0], second / wholes[1], third / wholes[2]],
+        ColorSpaceTag::Hsl | ColorSpaceTag::Hwb => {
+            [first, second.clamp(0.0, 100.0), third.clamp(0.0, 100.0)]
         }
-        _ => {}
-    }
+        _ => [first, second, third],
+    };
     let colour = on_screen(space, parts);
     Some(Paint::Colour(colour, alpha.clamp(0.0, 1.0)))
 }

@@ -44,6 +44,12 @@ fn name(object: Option<&Object>) -> &[u8] {
 const MOST_WIDTHS: usize = 1 << 16;
 /// The default width of glyphs.
 const WIDTH: i64 = 1000;
+/// All codes of two bytes.
+const TWO_BYTES: Codes = Codes {
+    width: 2,
+    first: 0,
+    last: 0xffff,
+};
 
 /// A font of the document.
 #[derive(Debug)]
@@ -207,11 +213,7 @@ impl Font {
         };
         let two_bytes = codes.is_empty();
         if two_bytes {
-            codes.push(Codes {
-                width: 2,
-                first: 0,
-                last: 0xffff,
-            });
+            codes.push(TWO_BYTES);
         }
         let characters = map.or(known).unwrap_or_else(|| {
             if name(entry(document, font, b"ToUnicode")).starts_with(b"Identity") {
@@ -232,9 +234,7 @@ impl Font {
         descendant.set("DW", width.map_or(WIDTH, |width| width as i64));
         descendant.set("FontDescriptor", Dictionary::new());
         dictionary.set("DescendantFonts", vec![descendant.into()]);
-        let mode =
-            stream.and_then(|stream| stream.dict.get(b"WMode").and_then(Object::as_i64).ok());
-        let is_vertical = encoding_name.ends_with(b"V") || mode == Some(1);
+        let is_vertical = encoding_name.ends_with(b"V") || stream.is_some_and(writes_down);
         Self {
             dictionary,
             codes,
@@ -398,4 +398,10 @@ fn widths(document: &Document, descendant: &Dictionary) -> Vec<Object> {
         widths.extend([first.into(), some.into()]);
     }
     widths
+}
+
+/// Whether a `CMap` is for writing from top to bottom.
+fn writes_down(map: &Stream) -> bool {
+    let mode = map.dict.get(b"WMode").and_then(Object::as_i64);
+    mode.is_ok_and(|mode| mode == 1)
 }

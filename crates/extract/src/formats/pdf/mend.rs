@@ -208,10 +208,8 @@ impl<'a> Mended<'a> {
                     }
                 }
                 "Do" => {
-                    let form = operation.operands[0]
-                        .as_name()
-                        .and_then(|name| forms.get(name))
-                        .and_then(Object::as_reference);
+                    let name = operation.operands[0].as_name();
+                    let form = name.and_then(|name| forms.get(name)?.as_reference());
                     if let Ok(form) = form {
                         self.form(form, resources, &names, font)?;
                     }
@@ -224,12 +222,17 @@ impl<'a> Mended<'a> {
                 _ => self.operations.push(operation),
             }
         }
-        for _ in outer {
+        self.close(outer.len());
+        self.canvas.end_marks(marks);
+        Ok(())
+    }
+
+    /// Restores as many states as were saved and not restored.
+    fn close(&mut self, open: usize) {
+        for _ in 0..open {
             self.operations.push(Operation::new("Q", Vec::new()));
             self.canvas.restore();
         }
-        self.canvas.end_marks(marks);
-        Ok(())
     }
 
     /// Sets one of these fonts, and returns its index.
