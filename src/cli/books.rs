@@ -217,23 +217,7 @@ impl BooksArgs {
                 rights,
                 days,
                 always,
-            } => {
-                let given = always || days.are_given();
-                if rights.is_none() && !given {
-                    return Err(Failure::Input(
-                        "give --rights, --from, --until or --always".to_owned(),
-                    ));
-                }
-                let validity = given.then(|| days.into());
-                books.amend(
-                    "changed",
-                    &Amendment {
-                        rights,
-                        validity,
-                        ..Amendment::default()
-                    },
-                )
-            }
+            } => books.amend("changed", &new_rights(rights, days, always)?),
             BooksCommand::Remove {
                 books:
                     NamedBooks {
@@ -244,6 +228,19 @@ impl BooksArgs {
             } => remove(&target, &library, ids),
         }
     }
+}
+
+fn new_rights(rights: Option<Rights>, days: Days, always: bool) -> Result<Amendment, Failure> {
+    let given = always || days.are_given();
+    if rights.is_none() && !given {
+        let why = "give --rights, --from, --until or --always";
+        return Err(Failure::Input(why.to_owned()));
+    }
+    Ok(Amendment {
+        rights,
+        validity: given.then(|| days.into()),
+        ..Amendment::default()
+    })
 }
 
 impl NamedBooks {

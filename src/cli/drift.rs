@@ -52,15 +52,16 @@ struct RecipeDrift {
 }
 
 impl DriftArgs {
-    pub(super) fn run(self) -> Result<Status, Failure> {
+    fn old_lexicon(&self) -> Result<Lexicon, Failure> {
         let wrong = |e: &dyn std::fmt::Display| {
             Failure::Input(format!("the lexicon {}: {e}", self.lexicon.display()))
         };
-        let old: Lexicon = std::fs::read_to_string(&self.lexicon)
-            .map_err(|e| wrong(&e))?
-            .parse()
-            .map_err(|e| wrong(&e))?;
-        let old = Arc::new(old);
+        let written = std::fs::read_to_string(&self.lexicon).map_err(|e| wrong(&e))?;
+        written.parse().map_err(|e| wrong(&e))
+    }
+
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let old = Arc::new(self.old_lexicon()?);
         // The old lexicon says which words count.
         let names: Vec<&str> = self.recipe.iter().map(String::as_str).collect();
         let names = if names.is_empty() {

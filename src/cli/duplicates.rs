@@ -29,7 +29,7 @@ use serde::Serialize;
 use super::arguments::{LanguageArgument, LexiconArgument, STORE, Target};
 use super::audit::time;
 use super::failure::{Failure, Status};
-use super::files::{FileArguments, FileWalk, Usually};
+use super::files::{FileArguments, FileWalk, InputFile, Usually};
 use super::history::{Dates, lineage};
 use super::jobs::bar;
 use super::terminal::{json_line, out, tell};
@@ -216,28 +216,26 @@ impl DuplicatesArgs {
         bar.set_length(found.len() as u64);
         let read = ReadFiles::default();
         let unread = AtomicBool::new(!refused.is_empty());
-        catalogue.by(Actor::Local).books().add_all(
-            found.into_iter().enumerate().collect(),
-            &recipes,
-            |(number, file)| {
-                bar.inc(1);
-                self.entries(number, &file.path, &read)
-            },
-            |name, added| {
-                if let Err(why) = added {
-                    unread.store(true, Ordering::Relaxed);
-                    bar.suspend(|| tell(format_args!("lapidary: {name}: {why}")));
-                }
-            },
-        )?;
+        let read_next = |(number, file): (usize, InputFile)| {
+            bar.inc(1);
+            self.entries(number, &file.path, &read)
+        };
+        let added = |name: String, added: Result<_, _>| {
+            if let Err(why) = added {
+                unread.store(true, Ordering::Relaxed);
+                bar.suspend(|| tell(format_args!("lapidary: {name}: {why}")));
+            }
+        };
+        let files = found.into_iter().enumerate().collect();
+        let books = catalogue.by(Actor::Local).books();
+        books.add_all(files, &recipes, read_next, added)?;
         bar.finish_and_clear();
         let names = read.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let found = self.found(&catalogue, Some(name), |record: &Record| {
-            names
-                .get(&record.key.id)
-                .cloned()
-                .unwrap_or_else(|| KnownBooks::book(record))
-        })?;
+        let name_of = |record: &Record| {
+            let name = names.get(&record.key.id).cloned();
+            name.unwrap_or_else(|| KnownBooks::book(record))
+        };
+        let found = self.found(&catalogue, Some(name), name_of)?;
         let status = if unread.into_inner() {
             Status::WrongInput
         } else {
@@ -535,40 +533,29 @@ fn csv(out: &mut impl Write, found: &DuplicatesReport) -> Result<(), Failure> {
             let pair = group.to_best(text).filter(|_| text != group.best);
             let share =
                 |of: fn(&Pair<u32>) -> f64| pair.as_ref().map(|pair| format!("{:.4}", of(pair)));
-            table
-                .write_record([
-                    number.to_string(),
-                    name.clone(),
-                    bytes.to_string(),
-                    (text == group.best).to_string(),
-                    pair.as_ref()
-                        .map(Pair::relation_name)
-                        .unwrap_or_default()
-                        .to_owned(),
-                    share(|pair| pair.share_of_a).unwrap_or_default(),
-                    share(|pair| pair.share_of_b).unwrap_or_default(),
-                    pair.as_ref()
-                        .map(|_| group.names[group.best].clone())
-                        .unwrap_or_default(),
-                ])
-                .map_err(|e| csv_failed(&e))?;
+            let (relation, best) = match &pair {
+                Some(pair) => (pair.relation_name(), group.names[group.best].as_str()),
+                None => ("", ""),
+            };
+            let row = [
+                &number.to_string(),
+                name,
+                &bytes.to_string(),
+                &(text == group.best).to_string(),
+                relation,
+                &share(|pair| pair.share_of_a).unwrap_or_default(),
+                &share(|pair| pair.share_of_b).unwrap_or_default(),
+                best,
+            ];
+            table.write_record(row).map_err(|e| csv_failed(&e))?;
         }
     }
     for ([text, other], pair) in found.overlaps.named() {
         let [of_text, of_other] =
             [pair.share_of_a, pair.share_of_b].map(|share| format!("{share:.4}"));
-        table
-            .write_record([
-                "",
-                text,
-                "",
-                "",
-                pair.relation_name(),
-                &of_text,
-                &of_other,
-                other,
-            ])
-            .map_err(|e| csv_failed(&e))?;
+        let relation = pair.relation_name();
+        let row = ["", text, "", "", relation, &of_text, &of_other, other];
+        table.write_record(row).map_err(|e| csv_failed(&e))?;
     }
     Ok(table.flush()?)
 }

@@ -49,6 +49,12 @@ fn is_compressed(file: &Path) -> bool {
 }
 
 impl ExportArgs {
+    fn folder(&self) -> &Path {
+        let folder = self.file.parent();
+        let folder = folder.filter(|folder| *folder != Path::new(""));
+        folder.unwrap_or(Path::new("."))
+    }
+
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         let bar = bar("books");
@@ -67,12 +73,7 @@ impl ExportArgs {
         }
         let named = |e: io::Error| Failure::Failed(format!("{}: {e}", self.file.display()));
         // Written to a temporary file, which is renamed once complete.
-        let folder = self
-            .file
-            .parent()
-            .filter(|folder| *folder != Path::new(""))
-            .unwrap_or(Path::new("."));
-        let unfinished = tempfile::NamedTempFile::new_in(folder).map_err(named)?;
+        let unfinished = tempfile::NamedTempFile::new_in(self.folder()).map_err(named)?;
         let mut out = BufWriter::with_capacity(BUFFER, unfinished.as_file());
         if is_compressed(&self.file) {
             let mut out = zstd::Encoder::new(out, 0).map_err(named)?;

@@ -137,53 +137,55 @@ fn changes(visitor: &Visitor, record: &Record) -> Markup {
         [record.key.library.as_str(), record.key.id.as_str()],
     );
     let form = |what: &str, class: &str, fields: &Markup| {
-        form_to(
-            visitor,
-            &place,
-            class,
-            &html! { input type="hidden" name="what" value=(what); (fields) },
-        )
+        let fields = html! { input type="hidden" name="what" value=(what); (fields) };
+        form_to(visitor, &place, class, &fields)
     };
-    let days = record.standing.validity.as_ref();
-    let note = record
-        .standing
-        .note
-        .as_ref()
-        .map(|note| note.text.as_str())
-        .unwrap_or_default();
+    let one = |what, label: String| form(what, "one", &html! { button type="submit" { (label) } });
     html! {
         section {
             h2 { (language.c_change()) }
             div class="buttons" {
                 @if record.standing.disabled_since.is_some() {
-                    (form("enable", "one", &html! { button type="submit" { (language.c_enable()) } }))
+                    (one("enable", language.c_enable()))
                 } @else {
-                    (form("disable", "one", &html! { button type="submit" { (language.c_disable()) } }))
+                    (one("disable", language.c_disable()))
                 }
                 @if visitor.is_admin() && record.standing.is_quarantined() {
-                    (form("confirm", "one", &html! { button type="submit" { (language.c_confirm_book()) } }))
+                    (one("confirm", language.c_confirm_book()))
                 }
                 @if visitor.is_admin() {
-                    (form("allow", "one", &html! { button type="submit" { (language.c_allow()) } }))
+                    (one("allow", language.c_allow()))
                 }
             }
             div class="two" {
-                (form("rights", "card", &html! {
-                    label for="rights" { (language.c_rights()) }
-                    (choice_of_rights(language, record.rights))
-                    label for="from" { (language.c_from_day()) }
-                    input type="date" id="from" name="from" value=[shown_day(days.and_then(|days| days.from))];
-                    label for="until" { (language.c_until_day()) }
-                    input type="date" id="until" name="until" value=[shown_day(days.and_then(|days| days.until))];
-                    div class="buttons" { button type="submit" { (language.c_save()) } }
-                }))
-                (form("note", "card", &html! {
-                    label for="note" { (language.c_note()) }
-                    textarea id="note" name="note" rows="4" maxlength="4000" { (note) }
-                    div class="buttons" { button type="submit" { (language.c_save()) } }
-                }))
+                (form("rights", "card", &rights_fields(language, record)))
+                (form("note", "card", &note_fields(language, record)))
             }
         }
+    }
+}
+
+fn rights_fields(language: Language, record: &Record) -> Markup {
+    let days = record.standing.validity.as_ref();
+    html! {
+        label for="rights" { (language.c_rights()) }
+        (choice_of_rights(language, record.rights))
+        label for="from" { (language.c_from_day()) }
+        input type="date" id="from" name="from" value=[shown_day(days.and_then(|days| days.from))];
+        label for="until" { (language.c_until_day()) }
+        input type="date" id="until" name="until" value=[shown_day(days.and_then(|days| days.until))];
+        div class="buttons" { button type="submit" { (language.c_save()) } }
+    }
+}
+
+fn note_fields(language: Language, record: &Record) -> Markup {
+    let note = record.standing.note.as_ref();
+    html! {
+        label for="note" { (language.c_note()) }
+        textarea id="note" name="note" rows="4" maxlength="4000" {
+            @if let Some(note) = note { (note.text) }
+        }
+        div class="buttons" { button type="submit" { (language.c_save()) } }
     }
 }
 
@@ -302,6 +304,19 @@ async fn matches(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse,
     ))
 }
 
+/// When some entries of a book in the audit log were written, as its record tells.
+fn known_changes(record: &Record) -> impl Iterator<Item = Timestamp> {
+    let Standing {
+        disabled_since,
+        note,
+        amended,
+        ..
+    } = &record.standing;
+    let noted = note.as_ref().map(|note| note.since);
+    let known = [Some(record.changed), *amended, *disabled_since, noted];
+    known.into_iter().flatten()
+}
+
 /// What happened to the book, as far as the audit log tells.
 async fn history(
     visitor: &Visitor,
@@ -314,20 +329,8 @@ async fn history(
     let page = visitor.list::<ShowAudit>(&[], &of_book).await?;
     let AuditPage { mut entries, next } = page;
     if next.is_some() {
-        // The log is long. The record tells when some of its entries were written.
-        let Standing {
-            disabled_since,
-            note,
-            amended,
-            ..
-        } = &record.standing;
-        let known = [
-            Some(record.changed),
-            *amended,
-            *disabled_since,
-            note.as_ref().map(|note| note.since),
-        ];
-        for since in known.into_iter().flatten() {
+        // The log is long.
+        for since in known_changes(record) {
             let since = since.to_string();
             let asked = [&of_book[..], &[("since", &since), ("limit", "1")]].concat();
             let page = visitor.list::<ShowAudit>(&[], &asked).await?;

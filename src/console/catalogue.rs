@@ -14,8 +14,9 @@ use super::layout::{
 };
 use super::visitor::{ApiCall, PageFailure, Visitor, Who, path, problem, with};
 use lapidary_catalogue::api::{
-    BookRef, DuplicateGroup, DuplicateGroups, FeedAnswer, FeedOutcome, FoundBooks, Job, JobResult,
-    JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record, Task,
+    BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, FeedAnswer, FeedOutcome,
+    FoundBooks, Job, JobResult, JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record,
+    Task,
 };
 use lapidary_catalogue::permission::Role;
 use lapidary_common::error::ErrorCode;
@@ -94,12 +95,7 @@ async fn page(
         }
         (libraries(&visitor).await?)
         section class="card narrow" { h2 { (language.c_add()) } (where_to(language)) }
-        (terms(language, [
-            (language.c_library(), language.c_term_library_is()),
-            (language.c_rights(), language.c_term_rights_is()),
-            (language.c_keep(), language.c_term_keep_is()),
-            (language.c_trust(), language.c_term_trust_is()),
-        ]))
+        (terms_of_catalogue(language))
     };
     Ok(HtmlPage::new(
         Here::Catalogue,
@@ -107,6 +103,18 @@ async fn page(
         language.c_catalogue_lead(),
     )
     .show(&visitor, &body))
+}
+
+fn terms_of_catalogue(language: Language) -> Markup {
+    terms(
+        language,
+        [
+            (language.c_library(), language.c_term_library_is()),
+            (language.c_rights(), language.c_term_rights_is()),
+            (language.c_keep(), language.c_term_keep_is()),
+            (language.c_trust(), language.c_term_trust_is()),
+        ],
+    )
 }
 
 fn search_form(language: Language, wanted: &CatalogueSearch) -> Markup {
@@ -433,14 +441,24 @@ async fn found_by(visitor: &Visitor, job: &Job, from: &str) -> Result<Markup, Pa
         @if let Some(next) = next { p { a href=(format!("/console/duplicates?from={next}")) { (language.c_more()) } } }
         @if !overlaps.is_empty() {
             h2 { (language.head_overlaps()) }
-            @for found in &overlaps {
-                p {
-                    "A: " (linked(language, &found.a)) br; "B: " (linked(language, &found.b)) br;
-                    span class="quiet" { (overlap(language, &found.relation, found.share_of_a, found.share_of_b)) }
-                }
-            }
+            @for found in &overlaps { (one_overlap(language, found)) }
         }
     })
+}
+
+fn one_overlap(language: Language, found: &DuplicateOverlap) -> Markup {
+    let shares = overlap(
+        language,
+        &found.relation,
+        found.share_of_a,
+        found.share_of_b,
+    );
+    html! {
+        p {
+            "A: " (linked(language, &found.a)) br; "B: " (linked(language, &found.b)) br;
+            span class="quiet" { (shares) }
+        }
+    }
 }
 
 /// A book's title, which leads to it, and its name.

@@ -246,6 +246,14 @@ fn row(visitor: &Visitor, name: &str, checked: Result<Report, PageFailure>) -> H
         .body(row.into_string())
 }
 
+/// What was decided about a filed check of the text with this digest.
+async fn rulings_about(visitor: &Visitor, id: &str, digest: &str) -> Result<Markup, PageFailure> {
+    let asked = [("limit", "1000"), ("digest", digest)];
+    let mut about = visitor.list::<ListDecisions>(&[], &asked).await?.decisions;
+    about.retain(|one| one.check == id && one.id != id);
+    Ok(rulings(visitor.language(), &about))
+}
+
 async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     let Decision {
@@ -261,13 +269,7 @@ async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageF
     let Some(Filed { report, .. }) = filed else {
         return Ok(see_other(&path("/console/checks", [&check])));
     };
-    let asked = [("limit", "1000"), ("digest", digest.as_str())];
-    let about = visitor.list::<ListDecisions>(&[], &asked).await?;
-    let about: Vec<Decision> = about
-        .decisions
-        .into_iter()
-        .filter(|one| one.check == id && one.id != id)
-        .collect();
+    let rulings = rulings_about(&visitor, &id, &digest).await?;
     let name = name.unwrap_or_else(|| language.name_text());
     let report = Arc::new(report);
     let (shown, title) = (Arc::clone(&report), language.check_of(&clean(&name)));
@@ -288,7 +290,7 @@ async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageF
                 a class="button" href=(CHECKS) { (language.c_check_another()) }
             }
         }
-        (rulings(language, &about))
+        (rulings)
         (decision_form(&visitor, &id))
     }))
 }

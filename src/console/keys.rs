@@ -1,6 +1,8 @@
 //! Keys: listed, created, rotated, revoked. A secret is shown once.
 
 use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::str::FromStr;
 
 use actix_web::HttpResponse;
 use actix_web::http::StatusCode;
@@ -137,6 +139,24 @@ struct KeyForm {
     quota: String,
 }
 
+/// The libraries of a list with commas.
+fn named(libraries: &str) -> Result<BTreeSet<Library>, String> {
+    let names = libraries.split(',').map(str::trim);
+    let names = names.filter(|name| !name.is_empty());
+    names.map(parsed).collect()
+}
+
+fn limit(written: &str) -> Result<Option<Rate>, String> {
+    match written.trim() {
+        "" => Ok(None),
+        written => parsed(written).map(Some),
+    }
+}
+
+fn parsed<T: FromStr<Err: Display>>(written: &str) -> Result<T, String> {
+    written.parse().map_err(|error: T::Err| error.to_string())
+}
+
 async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, PageFailure> {
     let bad = |detail: String| {
         visitor.failed(problem(
@@ -155,22 +175,8 @@ async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, Page
         rate,
         quota,
     }) = new;
-    let names = libraries
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .map(str::parse::<Library>);
-    let libraries = names
-        .collect::<Result<BTreeSet<_>, _>>()
-        .map_err(|error| bad(error.to_string()))?;
-    let limit = |written: &str| match written.trim() {
-        "" => Ok(None),
-        written => written
-            .parse::<Rate>()
-            .map(Some)
-            .map_err(|error| bad(error.to_string())),
-    };
-    let (rate, quota) = (limit(&rate)?, limit(&quota)?);
+    let libraries = named(&libraries).map_err(bad)?;
+    let (rate, quota) = (limit(&rate).map_err(bad)?, limit(&quota).map_err(bad)?);
     let trusted = match trusted.as_str() {
         "" => None,
         chosen => Some(chosen == "yes"),

@@ -155,6 +155,23 @@ impl HtmlPage {
         self.respond(visitor.language(), Some(visitor), body)
     }
 
+    fn head(&self, language: Language) -> Markup {
+        html! {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="htmx-config" content=(HTMX_SETTINGS);
+                title { (clean(&self.title)) " · Lapidary" }
+                link rel="icon" href=(ICON.path());
+                link rel="stylesheet" href=(STYLE.path());
+                @if self.has_report { link rel="stylesheet" href=(assets::of_reports(language).path()); }
+                script src=(HTMX.path()) defer {}
+                script src=(OWN.path()) defer {}
+            }
+        }
+    }
+
     fn respond(
         &self,
         language: Language,
@@ -164,18 +181,7 @@ impl HtmlPage {
         let page = html! {
             (DOCTYPE)
             html lang=(language) {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    meta name="htmx-config" content=(HTMX_SETTINGS);
-                    title { (clean(&self.title)) " · Lapidary" }
-                    link rel="icon" href=(ICON.path());
-                    link rel="stylesheet" href=(STYLE.path());
-                    @if self.has_report { link rel="stylesheet" href=(assets::of_reports(language).path()); }
-                    script src=(HTMX.path()) defer {}
-                    script src=(OWN.path()) defer {}
-                }
+                (self.head(language))
                 body data-gone=(language.c_gone()) {
                     a class="skip" href="#main" { (language.c_skip()) }
                     (header(language, visitor, self.here))

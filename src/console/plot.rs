@@ -19,6 +19,25 @@ pub(super) struct PlotLine {
     pub(super) values: Vec<Option<f64>>,
 }
 
+/// Where values are drawn.
+struct Scale {
+    highest: f64,
+    /// The position of the last value.
+    last: f64,
+}
+
+impl Scale {
+    /// The points of a line through values at their positions.
+    fn points(&self, values: &[(usize, f64)]) -> String {
+        let point = |(at, value): &(usize, f64)| {
+            let x = LEFT + *at as f64 / self.last * (WIDTH - 2.0 * LEFT);
+            let y = TOP + (1.0 - value / self.highest) * (HEIGHT - TOP);
+            format!("{x:.1},{y:.1}")
+        };
+        values.iter().map(point).collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// Draws lines over time. `shown` words a value.
 pub(super) fn plot(
     title: &str,
@@ -32,23 +51,17 @@ pub(super) fn plot(
         .flatten()
         .copied()
         .fold(0.0, f64::max);
-    let scale = if highest > 0.0 { highest } else { 1.0 };
-    let last = times.len().saturating_sub(1).max(1) as f64;
-    let x = |at: usize| LEFT + at as f64 / last * (WIDTH - 2.0 * LEFT);
-    let y = |value: f64| TOP + (1.0 - value / scale) * (HEIGHT - TOP);
-    let label = format!(
-        "{title}: {}",
-        lines
-            .iter()
-            .map(|line| now(line, &shown))
-            .collect::<Vec<_>>()
-            .join(", ")
-    );
+    let scale = Scale {
+        highest: if highest > 0.0 { highest } else { 1.0 },
+        last: times.len().saturating_sub(1).max(1) as f64,
+    };
+    let of_lines: Vec<String> = lines.iter().map(|line| now(line, &shown)).collect();
+    let label = format!("{title}: {}", of_lines.join(", "));
     html! {
         figure class="plot" {
             figcaption {
                 (title)
-                @for line in lines { " " span class={"key " (line.class)} { (now(line, &shown)) } }
+                @for (line, now) in lines.iter().zip(&of_lines) { " " span class={"key " (line.class)} { (now) } }
             }
             svg viewBox=(format!("0 0 {WIDTH} {}", HEIGHT + 20.0)) role="img" aria-label=(label) {
                 line class="axis" x1="0" y1=(HEIGHT) x2=(WIDTH) y2=(HEIGHT) {}
@@ -60,8 +73,7 @@ pub(super) fn plot(
                 }
                 @for line in lines {
                     @for piece in pieces(&line.values) {
-                        polyline class=(line.class)
-                            points=(piece.iter().map(|(at, value)| format!("{:.1},{:.1}", x(*at), y(*value))).collect::<Vec<_>>().join(" ")) {}
+                        polyline class=(line.class) points=(scale.points(&piece)) {}
                     }
                 }
             }

@@ -198,13 +198,17 @@ async fn show(
     let here = path("/console/sources", [name]);
     let is_busy = matches!(source.state, SourceState::Running | SourceState::Waiting);
     let again = is_busy.then_some(here.as_str());
+    let (trigger, select, swap) = (
+        again.map(|_| "every 2s"),
+        again.map(|_| "#state"),
+        again.map(|_| "outerHTML"),
+    );
     Ok(HtmlPage::new(Here::Sources, clean(name), language.c_source_lead()).show(
         visitor,
         &html! {
             (tested)
             (buttons(visitor, name, &here, source.state == SourceState::Paused))
-            section id="state" hx-get=[again] hx-trigger=[again.map(|_| "every 2s")] hx-select=[again.map(|_| "#state")]
-                hx-swap=[again.map(|_| "outerHTML")] {
+            section id="state" hx-get=[again] hx-trigger=[trigger] hx-select=[select] hx-swap=[swap] {
                 (facts(language, &source))
                 @if let Some(run) = source.run.as_ref().filter(|run| run.ended.is_none()) {
                     (progress(language, &source, run))
@@ -214,13 +218,20 @@ async fn show(
                 @if runs.is_empty() { p { (language.c_no_runs()) } }
                 @else { (history(language, &language.c_runs(), &runs)) }
             }
-            (terms(language, [
-                (language.c_refused_ones(), language.c_term_refused_is()),
-                (language.c_skipped_ones(), language.c_term_skipped_is()),
-                (language.c_left_out_ones(), language.c_term_left_out_is()),
-            ]))
+            (terms_of_runs(language))
         },
     ))
+}
+
+fn terms_of_runs(language: Language) -> Markup {
+    terms(
+        language,
+        [
+            (language.c_refused_ones(), language.c_term_refused_is()),
+            (language.c_skipped_ones(), language.c_term_skipped_is()),
+            (language.c_left_out_ones(), language.c_term_left_out_is()),
+        ],
+    )
 }
 
 fn facts(language: Language, source: &Source) -> Markup {

@@ -129,17 +129,27 @@ fn plots(language: Language, history: &History) -> Markup {
         values: samples.iter().map(of).collect(),
     };
     let minutes = f64::from(*every_seconds) / 60.0;
+    let by_verdict = |name, class, of: &[&str]| {
+        line(name, class, &|sample| Some(verdicts(sample, of) / minutes))
+    };
+    let checks = [
+        by_verdict(
+            language.is_protected(),
+            "hue-bad",
+            &["forbidden", "protected"],
+        ),
+        by_verdict(language.is_free(), "hue-main", &["free", "public_domain"]),
+        by_verdict(language.is_unknown(), "hue-quiet", &["unknown"]),
+    ];
+    let latency = [
+        line(language.c_median(), "hue-main", &|sample| sample.median_ms),
+        line(language.c_slowest(), "hue-bad", &|sample| sample.p99_ms),
+    ];
     let bytes = |value: f64| size(language, value as u64);
+    let short = |value: f64| language.decimal(value, usize::from(value < 10.0));
     html! {
-        (plot(&language.c_checks(), &times, &[
-            line(language.is_protected(), "hue-bad", &|sample| Some(verdicts(sample, &["forbidden", "protected"]) / minutes)),
-            line(language.is_free(), "hue-main", &|sample| Some(verdicts(sample, &["free", "public_domain"]) / minutes)),
-            line(language.is_unknown(), "hue-quiet", &|sample| Some(verdicts(sample, &["unknown"]) / minutes)),
-        ], |value: f64| language.c_in_minute(&language.decimal(value, usize::from(value < 10.0)))))
-        (plot(&language.c_latency(), &times, &[
-            line(language.c_median(), "hue-main", &|sample| sample.median_ms),
-            line(language.c_slowest(), "hue-bad", &|sample| sample.p99_ms),
-        ], |value: f64| language.c_milliseconds(&language.decimal(value, usize::from(value < 10.0)))))
+        (plot(&language.c_checks(), &times, &checks, |value| language.c_in_minute(&short(value))))
+        (plot(&language.c_latency(), &times, &latency, |value| language.c_milliseconds(&short(value))))
         (plot(&language.c_books(), &times, &[
             line(String::new(), "hue-main", &|sample| Some(sample.books as f64)),
         ], |value| language.number(value as u64)))

@@ -23,13 +23,16 @@ use super::texts;
 use super::turns::Lane;
 use super::work::{Answer, work};
 use lapidary_catalogue::api::{Check, CheckParameters, GemsForm, Report};
-use lapidary_catalogue::{Case, CatalogueError, CheckOptions, MAX_GEMS, Query, Recipes, TextGems};
+use lapidary_catalogue::{
+    Case, CatalogueError, CheckOptions, Editor, MAX_GEMS, Query, Recipes, TextGems,
+};
 use lapidary_common::description::Description;
 use lapidary_common::error::ErrorCode;
 use lapidary_extract::position::Locator;
 use lapidary_extract::{Heading, Whole};
+use lapidary_language::Language;
 use lapidary_report::{PageTexts, html_report, report_part};
-use lapidary_store::Rights;
+use lapidary_store::{Library, Rights};
 
 pub(super) fn calls() -> Vec<Call> {
     vec![
@@ -69,71 +72,97 @@ async fn check(
 ) -> Result<HttpResponse, Problem> {
     let parameters = request.query_string().to_owned();
     let body = body::json_or_raw(&request, payload, &state).await?;
-    let (page, language) = (wants_page(&request), language::preferred(&request));
-    let as_part = request.extensions().get::<AsPart>().is_some();
-    let readable = Visible::to(&request);
-    let compares = page
-        && readable
-            .as_ref()
-            .is_none_or(|libraries| !libraries.is_empty());
-    if compares {
+    let language = language::preferred(&request);
+    let page = AskedPage::of(&request, language);
+    if page.as_ref().is_some_and(AskedPage::compares) {
         // It reads kept texts.
         body::is_small_work_of(Lane::Heavy);
     }
     work(&state, move |catalogue| {
+        let mut asked = asked(body, &parameters)?;
+        (asked.options.language, asked.options.own) = (language, catalogue.own_libraries()?);
+        let text = asked.query.as_text();
+        asked.room.grow_for(text, catalogue)?;
+        let mut report = catalogue.decisions().check(&asked.query, &asked.options)?;
+        locate(&mut report, &asked.query, &asked.headings);
+        let filed = report.filed.clone();
+        let answer = match &page {
+            Some(page) => Answer::page(page.of_report(catalogue, asked, report)?),
+            None => Answer::ok(&report)?,
+        };
+        Ok(answer.filed(filed).in_language(language))
+    })
+    .await
+}
+/// A report that is to be answered as a page.
+struct AskedPage {
+    language: Language,
+    /// Whether the console takes it into a page of its own.
+    as_part: bool,
+    /// The libraries whose texts it may show; `None` if all.
+    readable: Option<BTreeSet<Library>>,
+}
+
+impl AskedPage {
+    /// Returns `None` if JSON is asked for.
+    fn of(request: &HttpRequest, language: Language) -> Option<Self> {
+        wants_page(request).then(|| Self {
+            language,
+            as_part: request.extensions().get::<AsPart>().is_some(),
+            readable: Visible::to(request),
+        })
+    }
+
+    /// Whether it shows passages of books beside those of the text.
+    fn compares(&self) -> bool {
+        self.readable
+            .as_ref()
+            .is_none_or(|libraries| !libraries.is_empty())
+    }
+
+    fn of_report(
+        &self,
+        catalogue: &Editor<'_>,
+        asked: CheckRequest,
+        mut report: Report,
+    ) -> Result<String, Problem> {
+        let language = self.language;
         let CheckRequest {
             name,
             query,
             headings,
-            mut options,
+            options,
             mut room,
-        } = asked(body, &parameters)?;
-        (options.language, options.own) = (language, catalogue.own_libraries()?);
-        room.grow_for(query.as_text(), catalogue)?;
-        let mut report = catalogue.decisions().check(&query, &options)?;
-        locate(&mut report, &query, &headings);
-        if !page {
-            return Ok(Answer::ok(&report)?
-                .filed(report.filed)
-                .in_language(language));
-        }
-        let (kind, bytes) = match &query {
-            Query::Text { text, .. } => (language.name_text(), Some(text.len() as u64)),
-            Query::Gems(_) => (language.name_gems(), None),
+        } = asked;
+        let text = query.as_text();
+        let kind = match text {
+            Some(_) => language.name_text(),
+            None => language.name_gems(),
         };
         let of_case = options.record.and_then(|case| case.name);
         let name = name.or(of_case).unwrap_or(kind);
-        let books = match query.as_text() {
-            Some(text) if compares => {
+        let books = match text.filter(|_| self.compares()) {
+            Some(text) => {
                 let locator = Locator::new(text, &headings);
-                texts::compare(
-                    catalogue,
-                    &mut report,
-                    text,
-                    &locator,
-                    readable.as_ref(),
-                    &mut room,
-                )?
+                let readable = self.readable.as_ref();
+                texts::compare(catalogue, &mut report, text, &locator, readable, &mut room)?
             }
-            _ => Vec::new(),
+            None => Vec::new(),
         };
-        // The page of the console has the text, and adds its passages.
-        let adds_passages = as_part && query.as_text().is_none();
         let texts = PageTexts {
-            text: query.as_text(),
-            adds_passages,
+            text,
+            // The page of the console has the text, and adds its passages.
+            adds_passages: self.as_part && text.is_none(),
             books,
         };
-        let now = Timestamp::now();
-        let part = report_part(language, &name, &report, bytes, &texts, now);
-        let page = if as_part {
+        let bytes = text.map(|text| text.len() as u64);
+        let part = report_part(language, &name, &report, bytes, &texts, Timestamp::now());
+        Ok(if self.as_part {
             part.into_string()
         } else {
             html_report(language, &name, &part)
-        };
-        Ok(Answer::page(page).filed(report.filed).in_language(language))
-    })
-    .await
+        })
+    }
 }
 
 /// Says where readers find the spans of a text.

@@ -15,8 +15,10 @@ use super::access::Guest;
 use super::access::Needs::Admin;
 use super::body::{self, Pace};
 use super::calls::{Call, json, lines};
+use super::memory::Room;
 use super::problem::{Problem, overloaded};
 use super::{ServerState, requests};
+use lapidary_catalogue::Editor;
 use lapidary_catalogue::api::{ExportLine, Imported};
 use lapidary_common::error::ErrorCode;
 use lapidary_store::UNWATCHED;
@@ -51,31 +53,15 @@ async fn import(
     let transfer = transfer
         .map_err(|_| overloaded("too many exports and imports are running; try again later"))?;
     let (sender, receiver) = channel(WAITING);
-    let (catalogue, actor, longest) = (
-        Arc::clone(&state.catalogue),
-        requests::caller().actor(),
-        state.max_body as u64,
-    );
-    let room = state.memory.room();
+    let (catalogue, actor) = (Arc::clone(&state.catalogue), requests::caller().actor());
+    let (longest, room) = (state.max_body as u64, state.memory.room());
     let taken = rt::task::spawn_blocking(move || {
         let _transfer = transfer;
-        let mut input = BufReader::new(ImportPieces {
+        let pieces = ImportPieces {
             receiver,
             rest: Bytes::new(),
-        });
-        let (room, refused) = (RefCell::new(room), RefCell::new(None));
-        let account = |bytes| {
-            let mut room = room.borrow_mut();
-            room.shrink_to(bytes);
-            room.grow_to(bytes)
-                .map_err(|problem| refused.replace(Some(problem)))
-                .is_ok()
         };
-        let taken = catalogue
-            .by(actor)
-            .transfer()
-            .import_into(&mut input, longest, UNWATCHED, &account);
-        taken.map_err(|error| refused.take().unwrap_or_else(|| error.into()))
+        taken(&catalogue.by(actor), pieces, longest, room)
     });
     let (guest, mut pace) = (Guest::of(&request), Pace::new());
     let ended = loop {
@@ -98,6 +84,27 @@ async fn import(
         .map_err(|_| Problem::failed(ErrorCode::Internal, &"an import panicked"))?;
     ended?;
     Ok(HttpResponse::Ok().json(Imported { books: books? }))
+}
+
+/// Adds the books of an export, each in memory that is reserved for it. Returns how many there are.
+fn taken(
+    catalogue: &Editor<'_>,
+    pieces: ImportPieces,
+    longest: u64,
+    room: Room,
+) -> Result<u64, Problem> {
+    let (room, refused) = (RefCell::new(room), RefCell::new(None));
+    let account = |bytes| {
+        let mut room = room.borrow_mut();
+        room.shrink_to(bytes);
+        room.grow_to(bytes)
+            .map_err(|problem| refused.replace(Some(problem)))
+            .is_ok()
+    };
+    let mut input = BufReader::new(pieces);
+    let transfer = catalogue.transfer();
+    let taken = transfer.import_into(&mut input, longest, UNWATCHED, &account);
+    taken.map_err(|error| refused.take().unwrap_or_else(|| error.into()))
 }
 
 /// The received pieces, as a reader.

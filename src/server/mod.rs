@@ -336,14 +336,12 @@ impl Server {
         rt::System::new().block_on(async move {
             rt::spawn(health::watch(state.clone()));
             let app = move || {
-                let app = inside::app(state.clone());
-                match &console {
-                    Some(console) => {
+                inside::app(state.clone()).configure(|app| {
+                    if let Some(console) = &console {
                         let inside = Inside::new(state.clone());
-                        app.configure(|app| console::configure(app, console.clone(), inside))
+                        console::configure(app, console.clone(), inside);
                     }
-                    None => app,
-                }
+                })
             };
             let most = most_connections(workers);
             // Clients that connect and send nothing do not block the TLS handshakes of others.
@@ -363,19 +361,23 @@ impl Server {
             }
             server.run().await
         })?;
-        let noted = settled.access.note_usage(&catalogue);
-        let flushed = catalogue.flush();
-        catalogue.jobs().stop();
-        if settled.health.is_reopening() {
-            // The catalogue could not be written, which is why it is reopened.
-            return Ok(ServerEnd::Reopening(
-                catalogue.keys().unwritten_revocations(),
-            ));
-        }
-        noted?;
-        flushed?;
-        Ok(ServerEnd::Stopped)
+        settle(&settled, &catalogue)
     }
+}
+
+/// Writes what is only in memory at the end.
+fn settle(state: &ServerState, catalogue: &Catalogue) -> Result<ServerEnd, ServerError> {
+    let noted = state.access.note_usage(catalogue);
+    let flushed = catalogue.flush();
+    catalogue.jobs().stop();
+    if state.health.is_reopening() {
+        // The catalogue could not be written, which is why it is reopened.
+        let unwritten = catalogue.keys().unwritten_revocations();
+        return Ok(ServerEnd::Reopening(unwritten));
+    }
+    noted?;
+    flushed?;
+    Ok(ServerEnd::Stopped)
 }
 
 /// Begins what is done in the background.

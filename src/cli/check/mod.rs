@@ -105,9 +105,8 @@ struct CheckedFileLine<'a> {
 }
 
 impl CheckArgs {
-    pub(super) fn run(self) -> Result<Status, Failure> {
-        let catalogue = self.target.open_with(self.rule.given())?;
-        let options = CheckOptions {
+    fn options(&self) -> Result<CheckOptions, Failure> {
+        Ok(CheckOptions {
             recipes: self.boundaries.recipes(self.recipes.as_ref())?,
             library: self.library.clone(),
             own: BTreeSet::new(),
@@ -122,7 +121,12 @@ impl CheckArgs {
                 reference: self.case.clone(),
             }),
             language: self.language.lang,
-        };
+        })
+    }
+
+    pub(super) fn run(self) -> Result<Status, Failure> {
+        let catalogue = self.target.open_with(self.rule.given())?;
+        let options = self.options()?;
         let (stdin, paths): (Vec<_>, Vec<_>) = self
             .files
             .iter()
@@ -204,26 +208,22 @@ impl CheckArgs {
             clean: self.input.text.clean,
         };
         let name = path.display().to_string();
-        let record = options.record.clone().map(|case| Case {
-            name: Some(name.clone()),
-            ..case
-        });
-        let options = &CheckOptions {
-            record,
+        let mut of_file = CheckOptions {
             hidden,
             ..options.clone()
         };
-        let unfiled = CheckOptions {
-            record: None,
-            hidden: HiddenWords::default(),
-            ..options.clone()
-        };
-        let mut report = match catalogue.check(&query, options) {
+        if let Some(case) = &mut of_file.record {
+            case.name = Some(name.clone());
+        }
+        let mut report = match catalogue.check(&query, &of_file) {
             // Distinguish a text that cannot be checked from options with which no text can be checked.
             Err(Failure::Input(why)) => {
-                return catalogue
-                    .check(&Query::Gems(TextGems::default()), &unfiled)
-                    .map(|_| Err(why));
+                let unfiled = CheckOptions {
+                    record: None,
+                    ..options.clone()
+                };
+                let nothing = Query::Gems(TextGems::default());
+                return catalogue.check(&nothing, &unfiled).map(|_| Err(why));
             }
             report => report?,
         };
@@ -237,15 +237,9 @@ impl CheckArgs {
         report.locate(&locator);
         let kept = self.html.as_ref().map(|_| &TextSource::Kept);
         let source = self.text_from.as_ref().or(kept);
-        let books = source.map(|from| {
-            from.add_to(
-                catalogue,
-                &mut report,
-                &text,
-                &locator,
-                self.input.text.reading,
-            )
-        });
+        let reading = self.input.text.reading;
+        let books =
+            source.map(|from| from.add_to(catalogue, &mut report, &text, &locator, reading));
         Ok(Ok(CheckedFile {
             report,
             text,

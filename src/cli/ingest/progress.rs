@@ -154,18 +154,15 @@ impl Progress {
             .into_inner()
             .unwrap_or_else(PoisonError::into_inner);
         let seconds = self.begun.elapsed().as_secs_f64().max(1e-3);
-        let (bytes, rate) = (
-            HumanBytes(bytes),
-            HumanBytes((bytes as f64 / seconds) as u64),
-        );
-        let count = refused.len();
+        let rate = HumanBytes((bytes as f64 / seconds) as u64);
+        let (bytes, count) = (HumanBytes(bytes), refused.len());
         let mut lines = vec![format!(
             "{added} added, {replaced} replaced, {unchanged} unchanged, {count} refused; {bytes} of text in {seconds:.1} s, \
              {rate}/s"
         )];
         if !formats.is_empty() {
+            let formats = formats.iter();
             let formats: Vec<String> = formats
-                .iter()
                 .map(|(format, books)| format!("{books} {format}"))
                 .collect();
             lines.push(format!("formats: {}", formats.join(", ")));
@@ -182,20 +179,11 @@ impl Progress {
                  with lapidary libraries trust"
             ));
         }
-        if !gemless.is_empty() {
-            lines.push(format!(
-                "{} are too short for a gem, so no check can find them",
-                gemless.len()
-            ));
-            lines.extend(gemless.iter().map(|file| format!("  {file}")));
-        }
-        if !hidden.is_empty() {
-            lines.push(format!(
-                "{} have words that their readers do not see",
-                hidden.len()
-            ));
-            lines.extend(hidden.iter().map(|line| format!("  {line}")));
-        }
+        lines.extend(listed(
+            "are too short for a gem, so no check can find them",
+            &gemless,
+        ));
+        lines.extend(listed("have words that their readers do not see", &hidden));
         let summary = lines.join("\n");
         if self.json {
             tell(format_args!("{summary}"));
@@ -209,6 +197,16 @@ impl Progress {
             _ => Status::WrongInput,
         })
     }
+}
+
+/// Says of how many files something is true, and lists them.
+fn listed(what: &str, files: &[String]) -> Vec<String> {
+    if files.is_empty() {
+        return Vec::new();
+    }
+    let head = format!("{} {what}", files.len());
+    let files = files.iter().map(|file| format!("  {file}"));
+    std::iter::once(head).chain(files).collect()
 }
 
 /// Lists what was refused, grouped by reason.

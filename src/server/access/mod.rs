@@ -120,14 +120,7 @@ impl Access {
             (_, None) => return self.without_key(catalogue, needs),
         };
         may(&key, request, needs)?;
-        request.extensions_mut().insert(Guest::Key(key.id.clone()));
-        if matches!(needs, Needs::Ingest | Needs::AnyIngest | Needs::Check) {
-            let libraries = (key.role != Role::Admin).then(|| key.libraries.clone());
-            request.extensions_mut().insert(Visible(libraries));
-        }
-        if key.must_gate.is_some() {
-            request.extensions_mut().insert(GateRequired);
-        }
+        say_of_key(request, needs, &key);
         let meter = self.meter(catalogue, &key)?;
         request.extensions_mut().insert(Arc::clone(&meter));
         Ok(Admitted::Key(key, meter))
@@ -294,6 +287,20 @@ impl Visible {
             .extensions()
             .get::<Self>()
             .map_or(Some(BTreeSet::new()), |visible| visible.0.clone())
+    }
+}
+
+/// Tells the handlers of a request what its key may see and must do.
+fn say_of_key(request: &ServiceRequest, needs: Needs, key: &Key) {
+    let mut told = request.extensions_mut();
+    told.insert(Guest::Key(key.id.clone()));
+    if matches!(needs, Needs::Ingest | Needs::AnyIngest | Needs::Check) {
+        told.insert(Visible(
+            (key.role != Role::Admin).then(|| key.libraries.clone()),
+        ));
+    }
+    if key.must_gate.is_some() {
+        told.insert(GateRequired);
     }
 }
 

@@ -13,6 +13,7 @@ use actix_web::{HttpResponse, HttpResponseBuilder};
 use serde::Serialize;
 use tracing::Span;
 
+use crate::server::memory::Memory;
 use crate::server::outgoing::{Outgoing, PIECE};
 use crate::server::problem::Problem;
 use crate::server::requests;
@@ -160,56 +161,62 @@ where
     let (request, by) = (Span::current(), requests::caller());
     let actor = by.actor();
     let job = move || request.in_scope(|| job(&catalogue, actor));
-    let Answer {
-        status,
-        shown,
-        language,
-        problem,
-        filed,
-        version,
-    } = state
+    let turn = state
         .turns
-        .take(by.lane, by.client, Patience::Refusable, job)
-        .await??;
-    let mut response = HttpResponseBuilder::new(status);
-    let mut response = match shown {
-        Some((kind, body)) => {
-            if kind == ContentType::html() {
-                // A page loads nothing from elsewhere and runs no scripts.
-                response.insert_header((
-                    CONTENT_SECURITY_POLICY,
-                    "default-src 'none'; style-src 'unsafe-inline'",
-                ));
+        .take(by.lane, by.client, Patience::Refusable, job);
+    turn.await??.response(&state.memory)
+}
+
+impl Answer {
+    fn response(self, memory: &Arc<Memory>) -> Result<HttpResponse, Problem> {
+        let Self {
+            status,
+            shown,
+            language,
+            problem,
+            filed,
+            version,
+        } = self;
+        let mut response = HttpResponseBuilder::new(status);
+        let mut response = match shown {
+            Some((kind, body)) => {
+                if kind == ContentType::html() {
+                    // A page loads nothing from elsewhere and runs no scripts.
+                    response.insert_header((
+                        CONTENT_SECURITY_POLICY,
+                        "default-src 'none'; style-src 'unsafe-inline'",
+                    ));
+                }
+                response
+                    .insert_header((VARY, "accept"))
+                    .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
+                // An answer is for the key that it was given to; no cache on the way shows it to others.
+                response
+                    .insert_header((CACHE_CONTROL, "no-store"))
+                    .insert_header(kind);
+                if body.len() <= PIECE {
+                    response.body(body)
+                } else {
+                    let mut room = memory.room();
+                    room.grow(body.len())?;
+                    response.body(Outgoing::new(body, room))
+                }
             }
-            response
-                .insert_header((VARY, "accept"))
-                .insert_header((X_CONTENT_TYPE_OPTIONS, "nosniff"));
-            // An answer is for the key that it was given to; no cache on the way shows it to others.
-            response
-                .insert_header((CACHE_CONTROL, "no-store"))
-                .insert_header(kind);
-            if body.len() <= PIECE {
-                response.body(body)
-            } else {
-                let mut room = state.memory.room();
-                room.grow(body.len())?;
-                response.body(Outgoing::new(body, room))
+            None => response.finish(),
+        };
+        if let Some(code) = problem {
+            response.extensions_mut().insert(ProblemCode(code));
+        }
+        let place = filed.map(|id| format!("/v1/decisions/{id}"));
+        let tag = version.map(|tag| format!("\"{tag}\""));
+        for (name, value) in [(CONTENT_LOCATION, place), (ETAG, tag)] {
+            if let Some(Ok(value)) = value.map(HeaderValue::try_from) {
+                response.headers_mut().insert(name, value);
             }
         }
-        None => response.finish(),
-    };
-    if let Some(code) = problem {
-        response.extensions_mut().insert(ProblemCode(code));
-    }
-    let place = filed.map(|id| format!("/v1/decisions/{id}"));
-    let tag = version.map(|tag| format!("\"{tag}\""));
-    for (name, value) in [(CONTENT_LOCATION, place), (ETAG, tag)] {
-        if let Some(Ok(value)) = value.map(HeaderValue::try_from) {
-            response.headers_mut().insert(name, value);
+        if let Some(language) = language {
+            language::say(language, response.headers_mut());
         }
+        Ok(response)
     }
-    if let Some(language) = language {
-        language::say(language, response.headers_mut());
-    }
-    Ok(response)
 }

@@ -137,6 +137,31 @@ struct LineAnswers<F> {
     work: F,
 }
 
+fn refuse(lines: &mut [StreamLine], problem: &Problem) {
+    for line in lines {
+        line.content = Err(problem.clone());
+    }
+}
+
+/// Processes lines, and gives back the memory that their answers do not need.
+fn worked<A: Serialize>(
+    work: &impl Work<A>,
+    catalogue: &Editor<'_>,
+    lines: Vec<StreamLine>,
+    room: Room,
+) -> WrittenLines {
+    let room = Mutex::new(room);
+    let answers = work(catalogue, lines, &room);
+    let mut room = room.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let bytes = written(&answers);
+    drop(answers);
+    room.shrink_to(bytes.len());
+    WrittenLines {
+        bytes,
+        _room: Some(room),
+    }
+}
+
 /// Serialized results, with the memory reserved for them.
 #[derive(Default)]
 struct WrittenLines {
@@ -178,11 +203,6 @@ impl<F> LineAnswers<F> {
         if some.is_empty() {
             return None;
         }
-        let refuse = |lines: &mut [StreamLine], problem: &Problem| {
-            for line in lines {
-                line.content = Err(problem.clone());
-            }
-        };
         if let Err(problem) = self.guest.is_still_let_in(&self.state.catalogue) {
             self.lines.end();
             refuse(&mut some, &problem);
@@ -197,23 +217,11 @@ impl<F> LineAnswers<F> {
         if let Err(problem) = room_for(&some, &mut room, &self.state.catalogue).await {
             refuse(&mut some, &problem);
         }
-        let (actor, catalogue, work) = (
-            self.by.actor(),
-            Arc::clone(&self.state.catalogue),
-            self.work.clone(),
-        );
+        let (actor, catalogue) = (self.by.actor(), Arc::clone(&self.state.catalogue));
+        let work = self.work.clone();
         let job = move || {
             let begun = Instant::now();
-            let room = Mutex::new(room);
-            let answers = work(&catalogue.by(actor), some, &room);
-            let mut room = room.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let bytes = written(&answers);
-            drop(answers);
-            room.shrink_to(bytes.len());
-            let written = WrittenLines {
-                bytes,
-                _room: Some(room),
-            };
+            let written = worked(&work, &catalogue.by(actor), some, room);
             (written, begun.elapsed())
         };
         let client = self.by.client.clone();
