@@ -30,17 +30,22 @@ pub(super) fn of_cluster(vitals: &ClusterVitals, untouched: bool) -> Vec<Finding
             fix,
         )
     });
+    let is_replicated = vitals.nodes.iter().any(|node| node.replicas > 0);
     let alone = those(&|node| node.is_primary && node.replicas == 0).map(|nodes| {
         let (what, first) =
             (format!("these nodes have no replica: {nodes}"), nodes.split(' ').next().unwrap_or_default());
-        let why = "if one is lost, its books are, and checks fail until it is back";
+        let why = if is_replicated {
+            "other nodes have replicas, so changes of what these hold are refused, and slots that are moved to them take no more"
+        } else {
+            "if one is lost, its books are, and checks fail until it is back"
+        };
         let fix =
             format!("start a new node for each, then redis-cli --cluster add-node HOST:PORT {first} --cluster-slave");
         Finding::new(MissingReplica, what, why, fix)
     });
     let full = those(&|node| node.is_primary && node.fullness() >= NEARLY_FULL).map(|nodes| {
         let what = format!("these nodes use {NEARLY_FULL} % of their memory or more: {nodes}");
-        let fix = "lapidary compact TARGET, then add a node and move slots to it: redis-cli --cluster rebalance HOST:PORT \
+        let fix = "lapidary compact TARGET, then add a node with a replica, and move slots to it: redis-cli --cluster rebalance HOST:PORT \
                    --cluster-use-empty-masters";
         Finding::new(NodeNearlyFull, what, "books are refused when a node is full", fix)
     });
@@ -83,4 +88,57 @@ fn not_persistent(vitals: &ClusterVitals) -> [Option<Finding>; 2] {
 fn configure(nodes: &str, what: &str) -> String {
     let redis = "redis-cli -u redis://$node config";
     format!("for node in {nodes}; do {redis} set {what}; {redis} rewrite; done")
+}
+
+#[cfg(test)]
+mod tests {
+    use lapidary_store::{ClusterVitals, NodeVitals};
+
+    use super::of_cluster;
+
+    fn primary(address: &str, replicas: u64) -> NodeVitals {
+        NodeVitals {
+            address: address.to_owned(),
+            is_primary: true,
+            used: 0,
+            most: 0,
+            evicts: None,
+            is_saved: true,
+            cannot_save: false,
+            replicas,
+            lag: 0,
+        }
+    }
+
+    /// A new primary gets slots only once it has a replica: without one, it takes no changes.
+    #[test]
+    fn a_primary_without_a_replica_is_named_before_it_gets_slots() {
+        let told = |replicas: [u64; 2]| {
+            let [a, b] = replicas;
+            let vitals = ClusterVitals {
+                nodes: vec![primary("a:1", a), primary("b:1", b)],
+                lost: Vec::new(),
+                pending: 0,
+                round_trips: 0,
+                retries: 0,
+                redirects: 0,
+                failovers: 0,
+            };
+            let findings = of_cluster(&vitals, false);
+            findings
+                .first()
+                .map(|found| (found.what.clone(), found.why.clone()))
+        };
+        assert_eq!(told([1, 1]), None);
+        let (what, why) = told([1, 0]).expect("a finding");
+        assert!(
+            what.ends_with(": b:1") && why.contains("refused"),
+            "{what} {why}"
+        );
+        let (what, why) = told([0, 0]).expect("a finding");
+        assert!(
+            what.ends_with(": a:1 b:1") && !why.contains("refused"),
+            "{what} {why}"
+        );
+    }
 }
