@@ -221,7 +221,7 @@ fn nodes_of_two_clusters_are_refused() {
     }
 }
 
-/// A primary that keeps nothing on disk and is started again before anybody has taken its place.
+/// A primary that has lost what it kept on disk and is started again before anybody has taken its place.
 #[test]
 fn a_node_that_came_back_empty_is_not_believed() {
     for emptied in 0..3 {
@@ -254,6 +254,7 @@ fn a_node_that_came_back_empty_is_not_believed() {
             );
         }
         nodes.signal(emptied, "-KILL");
+        nodes.lose_data(emptied);
         nodes.restart(emptied);
         let lost = |answer: &Value| answer.to_string().contains("has lost ");
         for i in books.clone() {
@@ -385,12 +386,26 @@ fn error_of_command(store: &str, text: &str) -> String {
 
 #[test]
 fn doctor_and_metrics_tell_what_is_unhealthy_about_nodes() {
-    let Some(nodes) = Nodes::start(2, 0) else {
+    let Some(nodes) = Nodes::start_with(2, 0, &[("VOLATILE", Path::new("1"))]) else {
         return;
     };
     let store = format!("redis://{}", nodes.addresses);
+    // Nodes that lose their data when they stop are used only if that is said.
+    for command in ["doctor", "serve --listen 127.0.0.1:0"] {
+        let refused = run(&format!("{command} --store {store}"), &[] as &[&str]).expect(3);
+        let named = nodes
+            .addresses
+            .split(',')
+            .all(|node| refused.err.contains(node));
+        assert!(
+            named && refused.err.contains("--allow-volatile"),
+            "{}",
+            refused.err
+        );
+    }
     let findings = |status| -> Vec<(String, String)> {
-        let run = run(&format!("doctor --json --store {store}"), &[] as &[&str]).expect(status);
+        let doctor = format!("doctor --json --store {store} --allow-volatile");
+        let run = run(&doctor, &[] as &[&str]).expect(status);
         let text = |finding: &Value, field: &str| finding[field].as_str().unwrap().to_owned();
         run.json()[0]["findings"]
             .as_array()
@@ -412,7 +427,7 @@ fn doctor_and_metrics_tell_what_is_unhealthy_about_nodes() {
     let folder = Folder::new();
     let book = folder.file("1.txt", prose(1, 3000));
     run(
-        &format!("ingest --store {store} --library lib --rights free {{}}"),
+        &format!("ingest --store {store} --allow-volatile --library lib --rights free {{}}"),
         &[&book],
     )
     .expect(0);
@@ -607,7 +622,11 @@ fn changes_are_on_disk_if_they_must_be() {
     let Some(program) = Nodes::program_with_logs() else {
         return;
     };
-    let Some(nodes) = Nodes::start_with(2, 1, &[("REDIS_SERVER", &program)]) else {
+    let variables = [
+        ("REDIS_SERVER", program.as_path()),
+        ("VOLATILE", Path::new("1")),
+    ];
+    let Some(nodes) = Nodes::start_with(2, 1, &variables) else {
         return;
     };
     let folder = Folder::new();
@@ -620,6 +639,7 @@ fn changes_are_on_disk_if_they_must_be() {
         Run::from(
             command(&line, &[&book])
                 .env("LAPIDARY_STORE_ON_DISK", "1")
+                .env("LAPIDARY_ALLOW_VOLATILE", "true")
                 .output()
                 .unwrap(),
         )
@@ -650,6 +670,7 @@ fn changes_are_on_disk_if_they_must_be() {
     let run = Run::from(
         command(&line, &[&second])
             .env("LAPIDARY_STORE_ON_DISK", "1")
+            .env("LAPIDARY_ALLOW_VOLATILE", "true")
             .output()
             .unwrap(),
     );

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::{env, fs};
 
-use clap::Args;
+use clap::{ArgAction, ArgGroup, Args};
 use jiff::civil::Date;
 use lapidary_catalogue::{Backups, Catalogue, CatalogueError, Recipes};
 use lapidary_checking::RuleChanges;
@@ -27,7 +27,8 @@ pub(super) const STORE: &str = "LAPIDARY_STORE";
 
 /// The catalogue to work on.
 #[derive(Args)]
-#[group(required = env::var_os(STORE).is_none(), multiple = false)]
+#[group(skip)]
+#[command(group(ArgGroup::new("catalogue").required(env::var_os(STORE).is_none()).args(["data", "store", "server"])))]
 pub(super) struct Target {
     /// The catalogue's folder
     #[arg(long, value_name = "DIR")]
@@ -36,9 +37,31 @@ pub(super) struct Target {
     /// and /PREFIX if it is not `lapidary`. Without any of these, the variable `LAPIDARY_STORE` is read
     #[arg(long, value_name = "URL")]
     pub(super) store: Option<ClusterAddress>,
+    #[command(flatten)]
+    pub(super) volatile: VolatileArgument,
     /// The URL of a running server to use instead, such as `http://127.0.0.1:8093`
     #[arg(long, value_name = "URL")]
     pub(super) server: Option<String>,
+}
+
+/// Whether a cluster may lose its data.
+#[derive(Args, Debug, Clone, Copy)]
+pub(super) struct VolatileArgument {
+    /// Use a cluster whose nodes do not keep their data on disk, and lose it when they stop
+    #[arg(long, value_name = "BOOL", env = "LAPIDARY_ALLOW_VOLATILE", action = ArgAction::Set, num_args = 0..=1, require_equals = true, default_missing_value = "true", default_value_t = false)]
+    allow_volatile: bool,
+}
+
+impl VolatileArgument {
+    /// The place, used as this argument says.
+    pub(super) fn apply(self, place: CataloguePlace) -> CataloguePlace {
+        match place {
+            CataloguePlace::Cluster(address) => {
+                CataloguePlace::Cluster(address.allowing_volatile(self.allow_volatile))
+            }
+            place => place,
+        }
+    }
 }
 
 /// What every command that lists things takes.
@@ -132,7 +155,9 @@ impl Target {
             return Ok(CataloguePlace::Server(url.clone()));
         }
         if let Some(address) = &self.store {
-            return Ok(CataloguePlace::Cluster(address.clone()));
+            return Ok(self
+                .volatile
+                .apply(CataloguePlace::Cluster(address.clone())));
         }
         let Ok(written) = env::var(STORE) else {
             return Err(Failure::Input(
@@ -142,7 +167,7 @@ impl Target {
         let address = written
             .parse()
             .map_err(|e: BadAddress| Failure::Input(format!("{STORE}: {e}")))?;
-        Ok(CataloguePlace::Cluster(address))
+        Ok(self.volatile.apply(CataloguePlace::Cluster(address)))
     }
 
     /// The folder, or the address of the cluster or the server.

@@ -8,7 +8,7 @@ use lapidary_common::count::count;
 use lapidary_store::{RocksStore, Store, StoreError};
 use lapidary_store_redis::ClusterStore;
 
-use super::arguments::CataloguePlace;
+use super::arguments::{CataloguePlace, VolatileArgument};
 use super::failure::{Failure, Status};
 use super::jobs::bar;
 use super::terminal::out;
@@ -33,6 +33,8 @@ pub(super) struct CopyArgs {
     /// Where to copy it to: a new folder, or the URL of a cluster, with a prefix that is not in use
     #[arg(long, value_name = "DIR|URL")]
     to: CataloguePlace,
+    #[command(flatten)]
+    volatile: VolatileArgument,
 }
 
 impl CopyArgs {
@@ -43,8 +45,8 @@ impl CopyArgs {
                 "--from and --to are the same; name another place".to_owned(),
             ));
         }
-        let from = open_source(&self.from)?;
-        let to = open_target(&self.to)?;
+        let from = open_source(&self.volatile.apply(self.from))?;
+        let to = open_target(&self.volatile.apply(self.to))?;
         let bar = bar("books");
         let watch = |done, total| {
             bar.set_length(total);

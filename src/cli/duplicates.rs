@@ -26,7 +26,7 @@ use lapidary_store::{Actor, BookId, BookKey, Library, Record, Rights};
 use lapidary_store_redis::ClusterAddress;
 use serde::Serialize;
 
-use super::arguments::{LanguageArgument, LexiconArgument, STORE, Target};
+use super::arguments::{LanguageArgument, LexiconArgument, STORE, Target, VolatileArgument};
 use super::audit::time;
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, FileWalk, InputFile, Usually};
@@ -70,6 +70,8 @@ pub(super) struct DuplicatesArgs {
     /// PATH, the variable `LAPIDARY_STORE` is read
     #[arg(long, value_name = "URL")]
     store: Option<ClusterAddress>,
+    #[command(flatten)]
+    volatile: VolatileArgument,
     /// In a catalogue: find only duplicates of the books added or replaced since this time: 2030-01-31T08:00:00Z, or how long ago, such as
     /// 12h or 7d
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with = "paths")]
@@ -174,6 +176,7 @@ impl DuplicatesArgs {
             let target = Target {
                 data: self.data.clone(),
                 store: self.store.clone(),
+                volatile: self.volatile,
                 server: None,
             };
             if self.lexicon.lexicon.is_some() {

@@ -175,7 +175,10 @@ fn lay_over(table: &mut Table, stronger: Table) {
 /// Opens the catalogue that the settings name.
 fn open(settings: &Settings, folds: &FoldsArgument) -> Result<Catalogue, CatalogueError> {
     let catalogue = match (&settings.store, &settings.data) {
-        (Some(address), _) => Catalogue::open_cluster(address)?,
+        (Some(address), _) => {
+            let address = address.clone().allowing_volatile(settings.allow_volatile);
+            Catalogue::open_cluster(&address)?
+        }
         (None, folder) => {
             let folder = folder.as_deref().unwrap_or(Path::new(""));
             Catalogue::open_or_create_with_cache(folder, settings.cache.in_memory())?

@@ -165,6 +165,11 @@ impl Nodes {
         self.dir.join(self.port(node))
     }
 
+    /// Removes what a server that has ended kept on disk.
+    pub fn lose_data(&self, node: usize) {
+        fs::remove_dir_all(self.folder(node).join("appendonlydir")).unwrap();
+    }
+
     /// Sends a signal to a server, counted from 0, the primaries first.
     pub fn signal(&self, node: usize, signal: &str) {
         let pid = fs::read_to_string(self.folder(node).join("pid")).unwrap();

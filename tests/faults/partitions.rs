@@ -124,7 +124,10 @@ impl Network {
                 "--cluster-require-full-coverage no --cluster-allow-replica-migration no"
                     .split(' '),
             );
-            server.args("--repl-diskless-sync-delay 0 --maxmemory-policy noeviction".split(' '));
+            server.args(
+                "--repl-diskless-sync-delay 0 --maxmemory-policy noeviction --appendonly yes"
+                    .split(' '),
+            );
             server
                 .args(["--save", ""])
                 .stdin(Stdio::null())

@@ -16,6 +16,19 @@ pub struct ClusterAddress {
     pub(super) user: Option<String>,
     pub(super) nodes: Vec<String>,
     pub(super) prefix: String,
+    /// Whether its nodes need not keep their data on disk. No part of what is written.
+    pub(super) allows_volatile: bool,
+}
+
+impl ClusterAddress {
+    /// Says whether nodes are accepted that do not keep their data on disk, which is lost when they stop.
+    #[must_use]
+    pub fn allowing_volatile(self, allows_volatile: bool) -> Self {
+        Self {
+            allows_volatile,
+            ..self
+        }
+    }
 }
 
 /// Not the address of a cluster.
@@ -67,6 +80,7 @@ impl FromStr for ClusterAddress {
             user: user.map(str::to_owned),
             nodes,
             prefix: prefix.to_owned(),
+            allows_volatile: false,
         })
     }
 }

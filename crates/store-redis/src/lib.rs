@@ -216,6 +216,34 @@ impl Shared {
     }
 
     /// # Errors
+    /// [`StoreError::Volatile`] if nodes do not keep their data on disk, unless that is allowed.
+    fn refuse_volatile(&self) -> Result<(), StoreError> {
+        let mut volatile = Vec::new();
+        for node in &self.client.topology().nodes {
+            // One that does not answer is not known.
+            let Ok(said) = self.client.on(node, redis::cmd("INFO").arg("persistence")) else {
+                continue;
+            };
+            let said: String = answer(self.address(), said)?;
+            if said.lines().any(|line| line.trim() == "aof_enabled:0") {
+                volatile.push(node.clone());
+            }
+        }
+        if volatile.is_empty() {
+            return Ok(());
+        }
+        let refused = StoreError::Volatile {
+            node: volatile[0].clone(),
+            nodes: volatile.join(" "),
+        };
+        if !self.address().allows_volatile {
+            return Err(refused);
+        }
+        tracing::warn!("{}", refused);
+        Ok(())
+    }
+
+    /// # Errors
     /// [`StoreError::Evicts`] if a node may drop keys.
     fn refuse_eviction(&self) -> Result<(), StoreError> {
         let topology = self.client.topology();
@@ -254,6 +282,7 @@ impl ClusterStore {
     /// [`StoreError::Unavailable`], and [`StoreError::Evicts`] if a node may drop keys when its memory is full.
     pub fn open(address: &ClusterAddress) -> Result<Self, StoreError> {
         let shared = Arc::new(Shared::connect(address, Belief::Whole)?);
+        shared.refuse_volatile()?;
         let keeps_keys = shared.refuse_eviction();
         if !shared.meta().recipes()?.is_stamped() {
             shared.stamps().confirm_new()?;

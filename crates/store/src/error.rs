@@ -211,6 +211,17 @@ pub enum StoreError {
         /// Its policy.
         policy: String,
     },
+    /// Nodes do not keep their data on disk.
+    #[error(
+        "these nodes do not keep their data on disk, so it is lost when they stop: {nodes}; set appendonly yes on each, in its \
+         configuration and with: redis-cli -u redis://{node} config set appendonly yes, or allow it: --allow-volatile"
+    )]
+    Volatile {
+        /// One of them.
+        node: String,
+        /// All of them.
+        nodes: String,
+    },
     /// The operation was stopped early.
     #[error("stopped before the end")]
     Stopped,
@@ -251,6 +262,7 @@ impl Classified for StoreError {
             Self::Full { .. } => ErrorCode::StoreFull,
             Self::Changed(_) => ErrorCode::ChangedMeanwhile,
             Self::Evicts { .. }
+            | Self::Volatile { .. }
             | Self::TwoClusters { .. }
             | Self::Version { .. }
             | Self::Damaged { .. }
