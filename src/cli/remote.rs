@@ -85,15 +85,14 @@ impl Remote {
         })
     }
 
-    /// Imports an export into the server. Returns its number of books.
-    pub(super) fn import(&self, export: &mut dyn Read) -> Result<u64, Failure> {
+    /// Imports an export into the server.
+    pub(super) fn import(&self, export: &mut dyn Read) -> Result<Imported, Failure> {
         let request = self
             .agent
             .post(self.at("/v1/import"))
             .content_type("application/x-ndjson");
         let sent = request.send(SendBody::from_reader(&mut { export }));
-        let Imported { books } = self.parsed(self.read(sent)?)?;
-        Ok(books)
+        self.parsed(self.read(sent)?)
     }
 
     /// Calls an operation.

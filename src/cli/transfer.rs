@@ -5,6 +5,7 @@ use std::io::{self, BufRead, BufReader, BufWriter, Read, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use lapidary_catalogue::api::Imported;
 use lapidary_catalogue::{Catalogue, import};
 use lapidary_common::count::count;
 
@@ -116,7 +117,7 @@ impl ImportArgs {
             bar.set_position(done);
             Ok(())
         };
-        let books = match self.target.place()? {
+        let Imported { books, written } = match self.target.place()? {
             CataloguePlace::Folder(folder) => import(&folder, &mut input, &watch)?,
             CataloguePlace::Cluster(address) => Catalogue::open_cluster(&address)?
                 .transfer()
@@ -124,7 +125,12 @@ impl ImportArgs {
             CataloguePlace::Server(url) => Remote::new(&url)?.import(&mut input)?,
         };
         bar.finish_and_clear();
-        writeln!(terminal::out(false), "{}", count(books, "book", "books"))?;
+        let all = count(books, "book", "books");
+        let mut out = terminal::out(false);
+        match books - written {
+            0 => writeln!(out, "{all}")?,
+            same => writeln!(out, "{all}, {same} of them there already")?,
+        }
         Ok(Status::Done)
     }
 }

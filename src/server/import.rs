@@ -79,20 +79,20 @@ async fn import(
         }
     };
     drop(sender);
-    let books = taken
+    let imported = taken
         .await
         .map_err(|_| Problem::failed(ErrorCode::Internal, &"an import panicked"))?;
     ended?;
-    Ok(HttpResponse::Ok().json(Imported { books: books? }))
+    Ok(HttpResponse::Ok().json(imported?))
 }
 
-/// Adds the books of an export, each in memory that is reserved for it. Returns how many there are.
+/// Adds the books of an export, each in memory that is reserved for it.
 fn taken(
     catalogue: &Editor<'_>,
     pieces: ImportPieces,
     longest: u64,
     room: Room,
-) -> Result<u64, Problem> {
+) -> Result<Imported, Problem> {
     let (room, refused) = (RefCell::new(room), RefCell::new(None));
     let account = |bytes| {
         let mut room = room.borrow_mut();

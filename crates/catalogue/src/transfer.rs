@@ -8,15 +8,18 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use lapidary_gems::{PackedFold, PlacedGem, Recipe, RecipeName};
+use rayon::iter::{IntoParallelRefIterator as _, ParallelIterator as _};
 use serde::{Deserialize, Serialize};
 
 use super::books::of_little_text;
 use super::copy::complete;
 use super::{Catalogue, CatalogueError, Editor};
-use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader};
+use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, Imported};
 use crate::parse;
 use lapidary_common::count::count;
-use lapidary_store::{Actor, Condition, NewBook, Record, RocksStore, StoreError, UNWATCHED, Watch};
+use lapidary_store::{
+    Actor, BookNo, Condition, NewBook, Record, RocksStore, StoreError, UNWATCHED, Watch,
+};
 
 /// The format version written. All versions from 1 up to it can be read.
 const VERSION: u32 = 1;
@@ -35,9 +38,8 @@ pub type Account<'a> = &'a dyn Fn(usize) -> bool;
 /// An [`Account`] without a limit.
 const UNCOUNTED: Account<'static> = &|_| true;
 
-/// Imports an export into a folder and returns the number of books. If the folder is empty or does not exist, it
-/// becomes a complete catalogue or stays as it is. Otherwise each book is added to the catalogue there, replacing
-/// any book with the same key.
+/// Imports an export into a folder. If the folder is empty or does not exist, it becomes a complete catalogue or stays as it is.
+/// Otherwise each book is added to the catalogue there, replacing any book with the same key that is not the same.
 ///
 /// # Errors
 /// [`CatalogueError::BadExport`] with the line number, and errors of the store.
@@ -45,7 +47,7 @@ pub fn import(
     folder: &Path,
     input: &mut dyn BufRead,
     watch: Watch<'_>,
-) -> Result<u64, CatalogueError> {
+) -> Result<Imported, CatalogueError> {
     match RocksStore::open(folder) {
         Err(StoreError::Missing(_)) => {
             let mut reading = ExportReader::new(input, LINE, UNCOUNTED);
@@ -64,7 +66,10 @@ pub fn import(
             }
             drop(catalogue);
             staged.publish()?;
-            Ok(header.books)
+            Ok(Imported {
+                books: header.books,
+                written: header.books,
+            })
         }
         store => complete(Catalogue::with_store(Box::new(store?)))?
             .transfer()
@@ -133,7 +138,7 @@ impl<C: Deref<Target = Catalogue>> Transfer<C> {
         Ok(done)
     }
 
-    /// Imports an export into this catalogue and returns the number of books. Each book replaces any book with the same key.
+    /// Imports an export into this catalogue, as [`Transfer::import_into`] does.
     ///
     /// # Errors
     /// [`CatalogueError::BadExport`] with the line number, and errors of the store.
@@ -141,9 +146,9 @@ impl<C: Deref<Target = Catalogue>> Transfer<C> {
         &self,
         input: &mut dyn BufRead,
         watch: Watch<'_>,
-    ) -> Result<u64, CatalogueError> {
+    ) -> Result<Imported, CatalogueError> {
         let holds_none = self.0.store.snapshot().libraries()?.is_empty();
-        let books = self
+        let imported = self
             .0
             .by(Actor::Local)
             .transfer()
@@ -153,14 +158,15 @@ impl<C: Deref<Target = Catalogue>> Transfer<C> {
             self.0.compact()?;
         }
         self.0.flush()?;
-        Ok(books)
+        Ok(imported)
     }
 }
 
 impl Transfer<Editor<'_>> {
-    /// Imports an export into this catalogue, with lines of at most `line` bytes, and returns the number of books.
-    /// Each book is added, replacing any book with the same key. The catalogue stays usable meanwhile. A catalogue
-    /// without books takes over the export's recipes; any other one adds them to its own, as not ready.
+    /// Imports an export into this catalogue, with lines of at most `line` bytes. Each book is added, replacing any book with
+    /// the same key; one that is there exactly like this is left as it is, so an export also refills a catalogue that has lost
+    /// books. The catalogue stays usable meanwhile. A catalogue without books takes over the export's recipes; any other one
+    /// adds them to its own, as not ready.
     ///
     /// # Errors
     /// [`CatalogueError::BadExport`] with the line number; the books before that line are imported. Errors of the
@@ -171,7 +177,9 @@ impl Transfer<Editor<'_>> {
         line: u64,
         watch: Watch<'_>,
         account: Account<'_>,
-    ) -> Result<u64, CatalogueError> {
+    ) -> Result<Imported, CatalogueError> {
+        let holds_none = self.0.store.snapshot().libraries()?.is_empty();
+        let mut written = 0;
         let mut reading = ExportReader::new(input, line, account);
         let header = reading.header()?;
         self.0.libraries().distrust(&header.untrusted)?;
@@ -186,12 +194,36 @@ impl Transfer<Editor<'_>> {
             }
             if some.is_empty() {
                 reading.decisions(&self.0)?;
-                return Ok(header.books);
+                let books = header.books;
+                return Ok(Imported { books, written });
             }
             watch(reading.books, header.books)?;
             let _feed = self.0.feeding.shared();
-            self.0.store.put(&self.0.actor, some)?;
+            if !holds_none {
+                some = self.missing_or_different(some)?;
+            }
+            if !some.is_empty() {
+                written += some.len() as u64;
+                self.0.store.put(&self.0.actor, some)?;
+            }
         }
+    }
+
+    /// The books that are not in the catalogue exactly like this. A record tells of all that is stored of its book.
+    fn missing_or_different(
+        &self,
+        mut books: Vec<NewBook>,
+    ) -> Result<Vec<NewBook>, CatalogueError> {
+        let snapshot = self.0.store.snapshot();
+        let found = books.par_iter().map(|book| snapshot.find(&book.record.key));
+        let found: Vec<Option<BookNo>> = found.collect::<Result<_, _>>()?;
+        let numbers: Vec<BookNo> = found.iter().flatten().copied().collect();
+        let mut records = snapshot.fetch(&numbers)?.into_iter();
+        let mut known = found
+            .into_iter()
+            .map(|number| number.and_then(|_| records.next().flatten()));
+        books.retain(|book| known.next().flatten().as_ref() != Some(&book.record));
+        Ok(books)
     }
 
     fn take_recipes(&self, header: &ExportHeader) -> Result<(), CatalogueError> {

@@ -70,8 +70,10 @@ impl Index {
 /// The result of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Imported {
-    /// The number of books imported.
+    /// The number of books in the export.
     pub books: u64,
+    /// How many of them were written. The others were there already, exactly like this.
+    pub written: u64,
 }
 
 /// Which figures over time.
