@@ -1,6 +1,6 @@
 //! Reads posting lists, each with its changes since the last merge into the main index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hashbrown::HashMap;
 use lapidary_gems::Gem;
@@ -253,6 +253,12 @@ impl<'a> PostingLists<'a> {
             }
             None => {}
         }
+        // Other libraries have only changes.
+        let with_part: BTreeSet<LibraryNo> = if is_long {
+            counts.keys().copied().collect()
+        } else {
+            BTreeSet::new()
+        };
         let (mut added, removed) = changes.by_library(owners);
         for (library, added) in &added {
             *counts.entry(*library).or_default() += added.len();
@@ -265,7 +271,7 @@ impl<'a> PostingLists<'a> {
                 each(library, gem, None);
                 continue;
             }
-            let mut books = if is_long {
+            let mut books = if with_part.contains(&library) {
                 snapshot.list_part(recipe, gem, library)?
             } else {
                 short.remove(&library).unwrap_or_default()

@@ -397,6 +397,36 @@ mod tests {
         }
     }
 
+    /// Another library adds a book with a gem that has a long list, and more books than the cap.
+    #[test]
+    fn a_library_without_a_part_of_a_long_list_has_its_changes() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        let recipe = Recipe::documented();
+        store.add_recipe(&Actor::Local, &recipe).unwrap();
+        let mut books = vec![book(0, &[1]); LONG as usize + 1];
+        for (book, number) in books.iter_mut().zip(0..) {
+            let number: u32 = number;
+            book.record.key.id = number.to_string().parse().unwrap();
+        }
+        store.put(&Actor::Local, books).unwrap();
+        merge_in_turns(&store, UNWATCHED).unwrap();
+        let mut other = book(0, &[1]);
+        other.record.key.library = "other".parse().unwrap();
+        store.put(&Actor::Local, vec![other]).unwrap();
+        let limits = Limits {
+            cap: LONG,
+            ..Limits::NONE
+        };
+        let view = store.view();
+        let tally = view.tally(recipe.name(), &[gem_of(1)], limits).unwrap();
+        let [common, counted] = tally.libraries.as_slice() else {
+            panic!("{tally:?}");
+        };
+        assert_eq!((common.common.len(), common.books.len()), (1, 0));
+        assert_eq!((counted.common.len(), counted.books.len()), (0, 1));
+    }
+
     /// Each step of a compaction waits until a book was added.
     #[test]
     fn books_are_written_while_the_delta_is_merged() {
