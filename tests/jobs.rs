@@ -1108,6 +1108,63 @@ fn an_export_makes_the_same_catalogue_and_the_same_export() {
     );
 }
 
+/// A book is left as it is only if all of it is there: an export brings back what an older one did not have.
+#[test]
+fn an_import_writes_what_differs_in_any_part() {
+    let (folder, first) = exported();
+    let lines: Vec<&str> = std::str::from_utf8(&first)
+        .expect("UTF-8")
+        .lines()
+        .collect();
+    let at = lines
+        .iter()
+        .position(|line| line.contains("\"folds\":{\""))
+        .expect("a book with a fold");
+    let import = |name: &str| {
+        run(
+            "import --data {} {}",
+            &[folder.path("some"), folder.path(name)],
+        )
+        .expect(0)
+        .out
+    };
+    let all = BOOKS + 3;
+    let one_written = format!("{all} books, {} of them there already\n", all - 1);
+    for part in ["folds", "gems"] {
+        let mut book: Value = serde_json::from_str(lines[at]).expect("a book");
+        match part {
+            "folds" => book["folds"] = json!({}),
+            _ => book["gems"]["documented"]
+                .as_array_mut()
+                .expect("gems")
+                .swap(0, 1),
+        }
+        let book = book.to_string();
+        let mut older = lines.clone();
+        older[at] = &book;
+        folder.file("older.ndjson", older.join("\n") + "\n");
+        let _ = fs::remove_dir_all(folder.path("some"));
+        assert_eq!(import("older.ndjson"), format!("{all} books\n"), "{part}");
+        assert!(export(&folder, "some", "again.ndjson") != first, "{part}");
+        assert_eq!(import("first.ndjson"), one_written, "{part}");
+        assert!(export(&folder, "some", "again.ndjson") == first, "{part}");
+    }
+    // Of two books with one id, the last one counts, also if it is there already.
+    let mut other: Value = serde_json::from_str(lines[at]).expect("a book");
+    other["book"]["title"] = json!("Another");
+    let other = other.to_string();
+    let mut twice = lines.clone();
+    twice.insert(at, &other);
+    let twice = twice.join("\n") + "\n";
+    let count = |end: &str, books: u64| format!("\"{end}\":{books}");
+    let twice = twice
+        .replace(&count("books", all), &count("books", all + 1))
+        .replace(&count("end", all), &count("end", all + 1));
+    folder.file("twice.ndjson", twice);
+    import("twice.ndjson");
+    assert!(export(&folder, "some", "again.ndjson") == first);
+}
+
 #[test]
 fn an_import_joins_other_books() {
     let (folder, first) = exported();

@@ -17,8 +17,9 @@ use super::{Catalogue, CatalogueError, Editor};
 use crate::api::{ExportBook, ExportDecision, ExportEnd, ExportGem, ExportHeader, Imported};
 use crate::parse;
 use lapidary_common::count::count;
+use lapidary_store::change::last_of_each_key;
 use lapidary_store::{
-    Actor, BookNo, Condition, NewBook, Record, RocksStore, StoreError, UNWATCHED, Watch,
+    Actor, Condition, NewBook, Record, RocksStore, Snapshot, StoreError, UNWATCHED, Watch,
 };
 
 /// The format version written. All versions from 1 up to it can be read.
@@ -209,20 +210,13 @@ impl Transfer<Editor<'_>> {
         }
     }
 
-    /// The books that are not in the catalogue exactly like this. A record tells of all that is stored of its book.
-    fn missing_or_different(
-        &self,
-        mut books: Vec<NewBook>,
-    ) -> Result<Vec<NewBook>, CatalogueError> {
+    /// The books that are not in the catalogue exactly like this.
+    fn missing_or_different(&self, books: Vec<NewBook>) -> Result<Vec<NewBook>, CatalogueError> {
         let snapshot = self.0.store.snapshot();
-        let found = books.par_iter().map(|book| snapshot.find(&book.record.key));
-        let found: Vec<Option<BookNo>> = found.collect::<Result<_, _>>()?;
-        let numbers: Vec<BookNo> = found.iter().flatten().copied().collect();
-        let mut records = snapshot.fetch(&numbers)?.into_iter();
-        let mut known = found
-            .into_iter()
-            .map(|number| number.and_then(|_| records.next().flatten()));
-        books.retain(|book| known.next().flatten().as_ref() != Some(&book.record));
+        let mut books = last_of_each_key(books);
+        let is_there = books.par_iter().map(|book| is_there(&*snapshot, book));
+        let mut is_there = is_there.collect::<Result<Vec<_>, _>>()?.into_iter();
+        books.retain(|_| is_there.next() == Some(false));
         Ok(books)
     }
 
@@ -270,6 +264,23 @@ impl Transfer<Editor<'_>> {
         }
         Ok(())
     }
+}
+
+/// Whether a snapshot has a book exactly like this: its record, gems and text, and its folds.
+fn is_there(snapshot: &dyn Snapshot, book: &NewBook) -> Result<bool, StoreError> {
+    let Some(number) = snapshot.find(&book.record.key)? else {
+        return Ok(false);
+    };
+    // With the same record, what is read besides is no larger than what was sent.
+    if snapshot.fetch(&[number])?.pop().flatten().as_ref() != Some(&book.record) {
+        return Ok(false);
+    }
+    let stored = snapshot.whole(&[number])?.pop().flatten();
+    Ok(stored.is_some_and(|stored| {
+        stored.gems == book.gems
+            && stored.text == book.text
+            && book.folds.iter().all(|fold| stored.folds.contains(fold))
+    }))
 }
 
 /// Estimates the memory that a book takes.
