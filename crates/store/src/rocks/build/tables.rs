@@ -17,8 +17,8 @@ use crate::rocks::{RocksStore, error, options};
 const TABLE_BYTES: u64 = 64 << 20;
 /// Size of the entries that are passed to a table's thread at a time.
 const BATCH_BYTES: usize = 1 << 20;
-/// How many batches can wait for a table's thread.
-const WAITING: usize = 2;
+/// How many batches can wait for a table's thread. One may be as large as a text.
+const WAITING: usize = 1;
 
 /// Where tables are written, and with which options.
 pub(super) struct Workplace<'a> {
@@ -149,6 +149,15 @@ impl<'a> Tables<'a> {
         let family = store.family(self.family);
         let ingested = { &store.db }.ingest_external_file_cf_opts(family, &options, files);
         ingested.map_err(|e| store.failed(&e))
+    }
+}
+
+/// After an error, no thread may write into a folder that is removed.
+impl Drop for Tables<'_> {
+    fn drop(&mut self) {
+        if let Some(thread) = self.thread.take() {
+            let _ = self.ended(thread);
+        }
     }
 }
 
