@@ -229,18 +229,19 @@ impl Shared {
                 volatile.push(node.clone());
             }
         }
-        if volatile.is_empty() {
-            return Ok(());
+        let nodes = volatile.join(" ");
+        match volatile.into_iter().next() {
+            Some(node) if !self.address().allows_volatile => {
+                Err(StoreError::Volatile { node, nodes })
+            }
+            Some(_) => {
+                tracing::warn!(
+                    "these nodes do not keep their data on disk, so it is lost when they stop: {nodes}"
+                );
+                Ok(())
+            }
+            None => Ok(()),
         }
-        let refused = StoreError::Volatile {
-            node: volatile[0].clone(),
-            nodes: volatile.join(" "),
-        };
-        if !self.address().allows_volatile {
-            return Err(refused);
-        }
-        tracing::warn!("{}", refused);
-        Ok(())
     }
 
     /// # Errors
@@ -279,7 +280,8 @@ impl ClusterStore {
     /// others have left half done.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`], and [`StoreError::Evicts`] if a node may drop keys when its memory is full.
+    /// [`StoreError::Unavailable`], [`StoreError::Volatile`] unless the address allows such nodes, and [`StoreError::Evicts`] if a node
+    /// may drop keys when its memory is full.
     pub fn open(address: &ClusterAddress) -> Result<Self, StoreError> {
         let shared = Arc::new(Shared::connect(address, Belief::Whole)?);
         shared.refuse_volatile()?;
