@@ -890,6 +890,7 @@ impl ShownBooks {
         rivals.any(|rival| claim.is_disputed_by(rival))
     }
 }
+
 /// What a matching book claims of the text.
 struct Claim {
     library: Library,

@@ -80,12 +80,12 @@ struct StoredDecision {
 
 impl StoredDecision {
     /// The entry of a report that is filed.
-    fn of_check(at: Timestamp, actor: &Actor, digest: String, report: &Report) -> Self {
+    fn of_check(id: Uuid, at: Timestamp, actor: &Actor, digest: String, report: &Report) -> Self {
         Self {
             at,
             actor: actor.to_string(),
             ruling: Ruling::Checked,
-            check: report.filed.clone().unwrap_or_default(),
+            check: id.to_string(),
             digest,
             verdict: report.verdict,
             verdict_reason: Some(report.reason),
@@ -173,7 +173,7 @@ impl Decisions<Editor<'_>> {
         let kept = StoredDecision {
             name,
             case: reference,
-            ..StoredDecision::of_check(at, &self.0.actor, digest, &report)
+            ..StoredDecision::of_check(id, at, &self.0.actor, digest, &report)
         };
         let changes = vec![put(Table::Decisions, key(b"f", id), &filed)];
         self.write(id, &kept, &books_of(&filed), changes)?;

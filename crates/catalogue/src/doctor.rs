@@ -326,10 +326,13 @@ fn command_of(task: &Task) -> String {
 }
 
 fn waits_for_texts(task: &Task) -> bool {
-    let Task::Reindex { from, .. } = task else {
-        return false;
-    };
-    matches!(from, CutFrom::Sources)
+    matches!(
+        task,
+        Task::Reindex {
+            from: CutFrom::Sources,
+            ..
+        }
+    )
 }
 
 fn of_job(job: &Job) -> Option<Finding> {

@@ -37,6 +37,7 @@ struct ComparedBook {
 }
 
 impl<'a> LookedUp<'a> {
+    /// What looking up a query found in one library.
     pub(super) fn new(
         reader: &'a dyn Reader,
         question: &Question<'a>,

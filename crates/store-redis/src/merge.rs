@@ -269,8 +269,8 @@ impl Merging<'_> {
             *earliest = (*earliest).min(*generation);
         }
         let key = |book| self.0.keys.book(BookState::Present, book);
-        let generations = wanted.keys();
-        let reads: Vec<Command> = generations
+        let reads: Vec<Command> = wanted
+            .keys()
             .map(|(book, _)| Command::new("HGET", &key(*book), "g"))
             .collect();
         let mut states = BTreeMap::new();

@@ -46,6 +46,7 @@ fn places(
             let place = place(&book);
             found.push(place.ok_or_else(|| snapshot.damaged("a term has an invalid entry"))?);
         }
+        // Each shard is at another place.
         reached = match (reached, place(&next)) {
             (Some(a), Some(b)) => Some(a.min(b)),
             (a, b) => a.or(b),

@@ -51,7 +51,8 @@ pub fn encode(gems: &[PlacedGem], width: usize) -> Vec<u8> {
             .map(|(i, gem)| u8::from(gem.place.is_some()) << i);
         out.push(bits.fold(0, |byte, bit| byte | bit));
     }
-    let [mut gaps, mut lengths] = [(); 2].map(|()| Vec::with_capacity(gems.len()));
+    let mut gaps = Vec::with_capacity(gems.len());
+    let mut lengths = Vec::with_capacity(gems.len());
     let mut end = 0_u64;
     for place in gems.iter().filter_map(|gem| gem.place) {
         gaps.push(place.start.wrapping_sub(end));
@@ -85,7 +86,6 @@ fn put_similar(out: &mut Vec<u8>, mut numbers: Vec<u64>) {
         numbers.iter().map(|number| number & ((1 << low) - 1)),
         low,
     );
-    // Of most numbers, the unary part has two or three bits.
     let mut highs = Vec::with_capacity(numbers.len() / 2);
     let (mut far, mut bit) = (Vec::new(), 0);
     for number in numbers {

@@ -161,8 +161,8 @@ impl Progress {
              {rate}/s"
         )];
         if !formats.is_empty() {
-            let formats = formats.iter();
             let formats: Vec<String> = formats
+                .iter()
                 .map(|(format, books)| format!("{books} {format}"))
                 .collect();
             lines.push(format!("formats: {}", formats.join(", ")));
