@@ -46,7 +46,7 @@ pub(super) fn tally(
         .filter(|gem| recipe.fits(*gem))
         .collect();
     let (lists, is_before) = read_lists(snapshot, recipe, &asked)?;
-    let counts = count(snapshot, lists, only, limits.cap)?;
+    let counts = count(snapshot, lists, only, limits)?;
     by_library(snapshot, recipe, gems, counts, limits, is_before)
 }
 
@@ -58,7 +58,7 @@ pub(super) fn count(
     snapshot: &ClusterSnapshot<'_>,
     lists: Vec<(Gem, BucketBooks)>,
     only: Option<u32>,
-    cap: u32,
+    limits: Limits<'_>,
 ) -> Result<BTreeMap<u32, Count>, StoreError> {
     let mut counts: BTreeMap<u32, Count> = BTreeMap::new();
     by_owner(
@@ -67,7 +67,7 @@ pub(super) fn count(
         only,
         |library, gem, BucketBooks { books, doubtful }| {
             let count = counts.entry(library).or_default();
-            if books.len() > cap as usize {
+            if books.len() > cap_of(snapshot, library, limits) {
                 count.common.insert(gem);
                 return;
             }
@@ -83,6 +83,13 @@ pub(super) fn count(
         },
     )?;
     Ok(counts)
+}
+
+fn cap_of(snapshot: &ClusterSnapshot<'_>, library: u32, limits: Limits<'_>) -> usize {
+    let owners = snapshot.shared.owners.read();
+    let owners = owners.unwrap_or_else(PoisonError::into_inner);
+    let name = owners.name(library);
+    name.map_or(limits.cap, |name| limits.cap_of(name)) as usize
 }
 
 /// Calls `each` with what the lists say of each library, or of one.

@@ -519,7 +519,11 @@ fn a_check_finds_a_book_that_is_replaced_while_it_reads() {
         }
         lists.extend(tally::read_lists(&snapshot, recipe, &second).unwrap().0);
         lists.sort_by_key(|(gem, _)| *gem);
-        let counts = tally::count(&snapshot, lists, None, 99).unwrap();
+        let limits = Limits {
+            cap: 99,
+            ..Limits::NONE
+        };
+        let counts = tally::count(&snapshot, lists, None, limits).unwrap();
         let gems: Vec<Gem> = (0..20).map(gem).collect();
         let tally = tally::by_library(
             &snapshot,

@@ -10,7 +10,7 @@ use super::{BookNo, Library};
 /// What [`Snapshot::tally`](super::Snapshot::tally) leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits<'a> {
-    /// A gem in more books of a library than this is common there.
+    /// A gem in more books of a library than this is common there; see also [`Limits::cap_of`].
     pub cap: u32,
     /// Books with fewer of the gems are left out.
     pub fewest: u32,
@@ -21,6 +21,16 @@ pub struct Limits<'a> {
 }
 
 impl Limits<'_> {
+    /// A gem in more books of this library than this is common there.
+    #[must_use]
+    pub fn cap_of(&self, library: &Library) -> u32 {
+        if self.informing.contains(library) {
+            self.cap.min(INFORMING_CAP)
+        } else {
+            self.cap
+        }
+    }
+
     /// Leaves out nothing.
     pub const NONE: Self = Self {
         cap: u32::MAX,
@@ -30,6 +40,9 @@ impl Limits<'_> {
     };
 }
 
+/// The largest cap of a library whose books are only information: about as many of them are compared. So nobody makes the
+/// checks of others slower by adding the same gems again and again.
+const INFORMING_CAP: u32 = 50;
 /// Maximum number of books in the tally of a check, of all libraries together.
 pub const MOST_CANDIDATES: usize = 10_000;
 /// Maximum number besides these, of all libraries whose books are only information.

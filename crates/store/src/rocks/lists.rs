@@ -22,13 +22,40 @@ const PASSED: u32 = 8;
 pub(super) struct PostingLists<'a> {
     snapshot: &'a RocksSnapshot<'a>,
     recipe: &'a KnownRecipe,
-    cap: usize,
+    caps: Caps,
     /// The only library to read, if limited to one.
     only: Option<LibraryNo>,
     /// The changes since the last merge into the main index; `None` if there are none.
     delta: Option<DBRawIterator<'a>>,
     /// Whether so many lists are read in order that the next one is mostly near the one before.
     many: bool,
+}
+
+/// In how many books of a library a gem may be that counts there.
+struct Caps {
+    usual: usize,
+    lower: HashMap<LibraryNo, usize>,
+}
+
+impl Caps {
+    fn new(owners: &Owners, limits: Limits<'_>) -> Self {
+        let lower = limits.informing.iter().filter_map(|library| {
+            let cap = limits.cap_of(library);
+            (cap < limits.cap).then_some((owners.number(library)?, cap as usize))
+        });
+        Self {
+            usual: limits.cap as usize,
+            lower: lower.collect(),
+        }
+    }
+
+    fn of(&self, library: LibraryNo) -> usize {
+        self.lower.get(&library).copied().unwrap_or(self.usual)
+    }
+
+    fn least(&self) -> usize {
+        self.lower.values().copied().min().unwrap_or(self.usual)
+    }
 }
 
 /// Takes the books of a gem in a library; `None` if there are more than the cap.
@@ -91,7 +118,7 @@ impl<'a> PostingLists<'a> {
         Ok(Some(Self {
             snapshot,
             recipe,
-            cap: limits.cap as usize,
+            caps: Caps::new(snapshot.owners(), limits),
             only,
             delta,
             many,
@@ -187,7 +214,9 @@ impl<'a> PostingLists<'a> {
     ) -> Result<(), StoreError> {
         let length = list.as_ref().map_or(0, |list| list.books() as usize);
         let changes = self.changes(gem)?;
-        if length + changes.added.len() > self.cap + changes.removed.len() {
+        let passed = changes.added.len() + changes.removed.len();
+        self.snapshot.has_changes(self.recipe, gem, length, passed);
+        if length + changes.added.len() > self.caps.least() + changes.removed.len() {
             return self.by_library(gem, list, &changes, each);
         }
         // Too few to be common anywhere.
@@ -267,7 +296,7 @@ impl<'a> PostingLists<'a> {
             if !self.is_read(library) {
                 continue;
             }
-            if count > self.cap + removed.get(&library).copied().unwrap_or(0) {
+            if count > self.caps.of(library) + removed.get(&library).copied().unwrap_or(0) {
                 each(library, gem, None);
                 continue;
             }
@@ -311,7 +340,7 @@ impl<'a> PostingLists<'a> {
                     let of_library = added.entry(library).or_default();
                     *of_library += 1;
                     changes.added.push(book);
-                    if *of_library > self.cap + changes.removed.len() {
+                    if *of_library > self.caps.of(library) + changes.removed.len() {
                         let Some(end) = walk.end() else { break };
                         delta.seek(schema::delta_key(self.recipe, gem, Sign::Added, end));
                         continue;

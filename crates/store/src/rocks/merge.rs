@@ -5,10 +5,13 @@
 //! index, no reader waits for a long merge, and no extra thread is needed.
 
 use std::cmp::Ordering;
+use std::collections::BTreeMap;
 use std::iter::Peekable;
+use std::mem::take;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lapidary_gems::Gem;
-use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
+use rocksdb::{DBRawIterator, FlushOptions, ReadOptions, WriteBatch};
 
 use super::RocksStore;
 use super::long_list::long_list;
@@ -28,9 +31,41 @@ const BUCKET_COST: u64 = 8;
 /// Number of postings that a batch rewrites when everything is merged.
 const BATCH: u64 = 1 << 18;
 
+/// Number of changes of a gem from which on its bucket is merged out of turn, or a `PART` of its books if that is more: each
+/// check that has the gem reads them one by one.
+const CROWDED: usize = 256;
+/// Number of such buckets that are remembered.
+const MOST_CROWDED: usize = 10_000;
+/// Number of changes from which on they are deleted as one range. The tests have few.
+const RANGE: usize = if cfg!(test) { 3 } else { 256 };
+/// Number of postings of them that a change rewrites.
+const CROWDED_BATCH: u64 = 1 << 16;
+
 /// Where the next merge starts. It is not stored on disk: any position is correct.
 #[derive(Default)]
 pub(super) struct MergeCursor(Vec<u8>);
+
+/// Buckets with so many changes that they are merged first, as reads have met them: where their changes begin and end.
+#[derive(Default)]
+pub(super) struct CrowdedBuckets(Mutex<BTreeMap<Vec<u8>, Vec<u8>>>);
+
+impl CrowdedBuckets {
+    fn ranges(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Vec<u8>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes the bucket of a gem of so many books if it has so many changes that these cost more than the list.
+    pub(super) fn note(&self, recipe: &KnownRecipe, gem: Gem, books: usize, changes: usize) {
+        if changes < CROWDED.max(books / PART as usize) {
+            return;
+        }
+        let bucket = Bucket::of(recipe, gem);
+        let mut ranges = self.ranges();
+        if ranges.len() < MOST_CROWDED {
+            ranges.insert(bucket.start(recipe), bucket.end(recipe));
+        }
+    }
+}
 
 /// Merges as much as a change of this many postings should pay for.
 pub(super) fn keep_up(
@@ -38,6 +73,7 @@ pub(super) fn keep_up(
     cursor: &mut MergeCursor,
     changed: u64,
 ) -> Result<(), StoreError> {
+    merge_crowded(store)?;
     let snapshot = store.view();
     let Postings { main, delta } = snapshot.postings()?;
     if delta < SMALL.max(main / PART) {
@@ -45,6 +81,36 @@ pub(super) fn keep_up(
     }
     // Twice what would keep the size of the delta constant.
     merge(&snapshot, cursor, 2 * PART * changed)
+}
+
+/// Merges some of the buckets that have too many changes.
+fn merge_crowded(store: &RocksStore) -> Result<(), StoreError> {
+    let crowded = take(&mut *store.crowded.ranges());
+    if crowded.is_empty() {
+        return Ok(());
+    }
+    let snapshot = store.view();
+    let mut delta = every_change(&snapshot);
+    let mut merge = Merge::new(&snapshot)?;
+    let mut left = crowded.into_iter();
+    // Each bucket once: all are read as they were before the first.
+    for (start, end) in left.by_ref() {
+        delta.seek(start);
+        if delta.key().is_some_and(|found| found < end.as_slice()) {
+            merge.bucket(&mut delta)?;
+        }
+        if merge.rewritten >= CROWDED_BATCH {
+            break;
+        }
+    }
+    snapshot.end(&delta)?;
+    store.crowded.ranges().extend(left);
+    merge.write()?;
+    // In memory, readers still pass what is deleted.
+    let mut options = FlushOptions::default();
+    options.set_wait(false);
+    let flushed = store.db.flush_cf_opt(store.family(Family::Delta), &options);
+    flushed.map_err(|e| store.failed(&e))
 }
 
 /// Merges as many changes as the delta has now, some at a time. Between them, others write. `watch` is called with the number
@@ -84,15 +150,8 @@ fn merge(
     cursor: &mut MergeCursor,
     budget: u64,
 ) -> Result<(), StoreError> {
-    let mut options = ReadOptions::default();
-    options.set_total_order_seek(true);
-    let mut delta = snapshot.iterator(Family::Delta, options);
-    let mut merge = Merge {
-        snapshot,
-        batch: WriteBatch::default(),
-        counts: snapshot.postings()?,
-        rewritten: 0,
-    };
+    let mut delta = every_change(snapshot);
+    let mut merge = Merge::new(snapshot)?;
     delta.seek(&cursor.0);
     if !delta.valid() {
         snapshot.end(&delta)?;
@@ -103,15 +162,13 @@ fn merge(
     }
     snapshot.end(&delta)?;
     cursor.0 = delta.key().unwrap_or_default().to_vec();
-    merge.batch.put_cf(
-        snapshot.family(Family::Meta),
-        MetaKey::Postings.bytes(),
-        merge.counts.write(),
-    );
-    // No need to wait for the disk: a merge alters no answer. The next change waits for both.
-    snapshot.write(merge.batch)?;
-    snapshot.merged(merge.rewritten);
-    Ok(())
+    merge.write()
+}
+
+fn every_change<'s>(snapshot: &'s RocksSnapshot<'_>) -> DBRawIterator<'s> {
+    let mut options = ReadOptions::default();
+    options.set_total_order_seek(true);
+    snapshot.iterator(Family::Delta, options)
 }
 
 struct Merge<'a> {
@@ -121,12 +178,35 @@ struct Merge<'a> {
     rewritten: u64,
 }
 
-impl Merge<'_> {
+impl<'a> Merge<'a> {
+    fn new(snapshot: &'a RocksSnapshot<'a>) -> Result<Self, StoreError> {
+        Ok(Self {
+            snapshot,
+            batch: WriteBatch::default(),
+            counts: snapshot.postings()?,
+            rewritten: 0,
+        })
+    }
+
+    /// Writes what was merged.
+    fn write(mut self) -> Result<(), StoreError> {
+        self.batch.put_cf(
+            self.snapshot.family(Family::Meta),
+            MetaKey::Postings.bytes(),
+            self.counts.write(),
+        );
+        // No need to wait for the disk: a merge alters no answer. The next change waits for both.
+        self.snapshot.write(self.batch)?;
+        self.snapshot.merged(self.rewritten);
+        Ok(())
+    }
+
     /// Merges the bucket of the next change, and moves `delta` past the bucket's last change.
     fn bucket(&mut self, delta: &mut DBRawIterator<'_>) -> Result<(), StoreError> {
         let snapshot = self.snapshot;
         let mut merged: Option<(&KnownRecipe, Bucket)> = None;
         let mut changes: Vec<DeltaChange> = Vec::new();
+        let mut keys: Vec<Vec<u8>> = Vec::new();
         while let Some(key) = delta.key() {
             let (recipe, gem, sign, book) = snapshot.read_delta(key)?;
             let bucket = Bucket::of(recipe, gem);
@@ -135,7 +215,7 @@ impl Merge<'_> {
                 break;
             }
             changes.push((schema::rest_of(recipe, gem), sign, book));
-            self.batch.delete_cf(snapshot.family(Family::Delta), key);
+            keys.push(key.to_vec());
             delta.next();
         }
         let Some((recipe, bucket)) = merged else {
@@ -143,7 +223,22 @@ impl Merge<'_> {
         };
         self.counts.delta = self.counts.delta.saturating_sub(changes.len() as u64);
         self.rewritten += BUCKET_COST;
+        self.delete(keys);
         self.apply(recipe, bucket, &changes)
+    }
+
+    /// Deletes successive changes. If they are many, that is one range: readers would pass each mark of a deletion.
+    fn delete(&mut self, mut keys: Vec<Vec<u8>>) {
+        let family = self.snapshot.family(Family::Delta);
+        if keys.len() < RANGE {
+            for key in keys {
+                self.batch.delete_cf(family, key);
+            }
+        } else if let Some(mut end) = keys.pop() {
+            // Behind the last key.
+            end.push(0);
+            self.batch.delete_range_cf(family, keys.swap_remove(0), end);
+        }
     }
 
     fn apply(
@@ -374,7 +469,16 @@ mod tests {
                     }
                 }
                 let before = store.view();
-                merge(&store.view(), &mut store.turn(), budget).unwrap();
+                if budget % 2 == 0 {
+                    merge(&store.view(), &mut store.turn(), budget).unwrap();
+                } else {
+                    let known = before.known().named(recipe.name()).unwrap();
+                    for gem in [0, 1, 7] {
+                        store.crowded.note(known, gem_of(gem), 0, CROWDED);
+                    }
+                    let _turn = store.turn();
+                    merge_crowded(&store).unwrap();
+                }
                 prop_assert_eq!(verify(&before_change, UNWATCHED).unwrap(), Vec::<String>::new());
                 for view in [before, store.view()] {
                     prop_assert_eq!(verify(&view, UNWATCHED).unwrap(), Vec::<String>::new());
@@ -425,6 +529,50 @@ mod tests {
         };
         assert_eq!((common.common.len(), common.books.len()), (1, 0));
         assert_eq!((counted.common.len(), counted.books.len()), (0, 1));
+    }
+
+    /// Buckets with many changes of a gem are merged by the next change, if a read has met them.
+    #[test]
+    fn crowded_buckets_are_merged_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = RocksStore::open_or_create(dir.path()).unwrap();
+        let recipe = Recipe::documented();
+        store.add_recipe(&Actor::Local, &recipe).unwrap();
+        let copies = |from: usize| -> Vec<NewBook> {
+            let mut books = vec![book(0, &[1, 2, 4, 7]); CROWDED];
+            for (book, number) in books.iter_mut().zip(from..) {
+                book.record.key.id = number.to_string().parse().unwrap();
+            }
+            books
+        };
+        store.put(&Actor::Local, copies(0)).unwrap();
+        store.put(&Actor::Local, copies(CROWDED)).unwrap();
+        let postings = || {
+            let Postings { main, delta } = store.view().postings().unwrap();
+            (main, delta)
+        };
+        let all = 8 * CROWDED as u64;
+        assert_eq!(postings(), (0, all), "nobody has asked for them");
+        // The first two are in one bucket, and another one is between the buckets.
+        let asked = [gem_of(1), gem_of(2), gem_of(7)];
+        let tally = |view: &RocksSnapshot<'_>| view.tally(recipe.name(), &asked, Limits::NONE);
+        let before = store.view();
+        let expected = tally(&before).unwrap();
+        let mut other = book(0, &[11]);
+        other.record.key.id = "other".parse().unwrap();
+        store.put(&Actor::Local, vec![other]).unwrap();
+        let (main, delta) = postings();
+        assert_eq!(
+            (main + delta, delta),
+            (all + 1, 1 + all / 4),
+            "but gem 4, which was not asked for"
+        );
+        assert_eq!(tally(&before).unwrap(), expected);
+        assert_eq!(tally(&store.view()).unwrap(), expected);
+        assert_eq!(
+            verify(&store.view(), UNWATCHED).unwrap(),
+            Vec::<String>::new()
+        );
     }
 
     /// Each step of a compaction waits until a book was added.

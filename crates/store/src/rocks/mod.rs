@@ -111,6 +111,7 @@ pub struct RocksStore {
     owners: RwLock<Arc<Owners>>,
     /// The write lock. It guards no state: after a panic, the next writer starts from what is on disk.
     writing: Mutex<merge::MergeCursor>,
+    crowded: merge::CrowdedBuckets,
     db: DB,
     acknowledged: Acknowledged,
     reserve: Reserve,

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use rocksdb::{Cache, DB, IteratorMode, Options};
 
 use super::error::{damaged, from_io, from_rocksdb, show};
+use super::merge::CrowdedBuckets;
 use super::owners::Owners;
 use super::reserve::Reserve;
 use super::schema::{self, Family, MetaKey};
@@ -92,6 +93,7 @@ fn assemble(dir: &Path, db: DB, options: Options, lock: File) -> Result<RocksSto
         recipes: RwLock::default(),
         owners: RwLock::default(),
         writing: Mutex::default(),
+        crowded: CrowdedBuckets::default(),
         reserve: Reserve::none(dir),
         acknowledged: Acknowledged::open(dir, db.latest_sequence_number())?,
         db,

@@ -310,6 +310,11 @@ impl<'a> RocksSnapshot<'a> {
             .map_err(|e| self.store.failed(&e))
     }
 
+    /// Notes that reading the list of a gem of so many books has met so many changes.
+    pub(super) fn has_changes(&self, recipe: &KnownRecipe, gem: Gem, books: usize, changes: usize) {
+        self.store.crowded.note(recipe, gem, books, changes);
+    }
+
     /// Counts postings rewritten by a merge.
     pub(super) fn merged(&self, postings: u64) {
         self.store.merged.fetch_add(postings, Ordering::Relaxed);

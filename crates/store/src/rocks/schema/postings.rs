@@ -33,6 +33,11 @@ impl Bucket {
         key
     }
 
+    /// The beginning of the key range of all lists and changes of its gems.
+    pub(in crate::rocks) fn start(self, recipe: &KnownRecipe) -> Vec<u8> {
+        gem_key(recipe, Gem(u64::from(self.0) << rest_bits(recipe)))
+    }
+
     /// The end of the key range of all lists and changes of its gems.
     pub(in crate::rocks) fn end(self, recipe: &KnownRecipe) -> Vec<u8> {
         let bits = rest_bits(recipe);
