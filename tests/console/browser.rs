@@ -1,21 +1,24 @@
-//! Drives Chromium. Every wait is for something that the page shows.
+//! Drives Chromium through [WebDriver](https://www.w3.org/TR/webdriver2/). Every wait is for something that the page shows.
 
 use std::env;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use fantoccini::actions::{InputSource as _, KeyAction, KeyActions};
-use fantoccini::elements::Element;
-use fantoccini::wd::Capabilities;
-use fantoccini::{Client, ClientBuilder, Locator};
-use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, json};
-use tokio::runtime::{Builder, Runtime};
+use ureq::Agent;
+
+/// Keys, as [WebDriver](https://www.w3.org/TR/webdriver2/#keyboard-actions) names them.
+pub const ENTER: &str = "\u{e007}";
+pub const TAB: &str = "\u{e004}";
+
+/// The property in which WebDriver names an element.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// How long to wait for what a page is to show: a busy machine is slow.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -38,8 +41,6 @@ pub fn told_skipped(why: &str) {
 
 /// A browser with a window of its own, closed on drop.
 pub struct Browser {
-    runtime: Runtime,
-    client: Client,
     driver: Child,
     session: String,
     _profile: tempfile::TempDir,
@@ -85,64 +86,62 @@ impl Browser {
         arguments.push(format!("--accept-lang={language}"));
         arguments.push(format!("--user-data-dir={}", profile.path().display()));
         let options = json!({ "args": arguments, "prefs": { "intl.accept_languages": language } });
-        let mut capabilities = Capabilities::new();
-        capabilities.insert("goog:chromeOptions".to_owned(), options);
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .expect("a runtime");
-        let mut builder = ClientBuilder::new(hyper_connector());
-        let client = runtime
-            .block_on(builder.capabilities(capabilities).connect(&url))
-            .expect("a browser");
-        let session = runtime
-            .block_on(client.session_id())
-            .expect("an answer")
-            .expect("a session");
+        let capabilities = json!({ "alwaysMatch": { "goog:chromeOptions": options } });
+        let answer = post(
+            &format!("{url}/session"),
+            &json!({ "capabilities": capabilities }),
+        );
+        let answer = answer.expect("a browser");
+        let session = answer["sessionId"].as_str().expect("a session");
         Some(Self {
-            runtime,
-            client,
             driver,
             session: format!("{url}/session/{session}"),
             _profile: profile,
         })
     }
 
+    /// Sends a command to the browser. An error is what WebDriver says.
+    fn send(&self, command: &str, parameters: &Value) -> Result<Value, String> {
+        post(&format!("{}/{command}", self.session), parameters)
+    }
+
     pub fn go(&self, url: &str) {
-        self.runtime
-            .block_on(self.client.goto(url))
-            .expect("a page");
+        self.send("url", &json!({ "url": url })).expect("a page");
     }
 
     pub fn url(&self) -> String {
-        self.runtime
-            .block_on(self.client.current_url())
-            .expect("an address")
-            .to_string()
+        let url = self.js("return location.href");
+        url.as_str().expect("an address").to_owned()
     }
 
-    /// Waits for an element.
-    pub fn find(&self, css: &str) -> Element {
-        let found = self
-            .client
-            .wait()
-            .at_most(PATIENCE)
-            .for_element(Locator::Css(css));
-        self.runtime
-            .block_on(found)
-            .unwrap_or_else(|error| panic!("{css}: {error}\n{}", self.text("body")))
+    /// Waits for an element. Returns the command that it is addressed with.
+    pub fn find(&self, css: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        let by = json!({ "using": "css selector", "value": css });
+        loop {
+            match self.send("element", &by) {
+                Ok(found) => {
+                    let element = found[ELEMENT].as_str().expect("an element");
+                    return format!("element/{element}");
+                }
+                Err(error) if Instant::now() > deadline => {
+                    panic!("{css}: {error}\n{}", self.text("body"))
+                }
+                Err(_) => thread::sleep(Duration::from_millis(50)),
+            }
+        }
     }
 
     /// Waits until an element shows these words.
     pub fn see(&self, css: &str, words: &str) {
-        let deadline = std::time::Instant::now() + PATIENCE;
+        let deadline = Instant::now() + PATIENCE;
         let mut seen = String::new();
-        while std::time::Instant::now() < deadline {
+        while Instant::now() < deadline {
             seen = self.text(css);
             if seen.contains(words) {
                 return;
             }
-            std::thread::sleep(Duration::from_millis(50));
+            thread::sleep(Duration::from_millis(50));
         }
         panic!("{css} does not show '{words}' at {}: {seen}", self.url());
     }
@@ -154,53 +153,43 @@ impl Browser {
 
     pub fn click(&self, css: &str) {
         let element = self.find(css);
-        self.runtime
-            .block_on(element.click())
+        self.send(&format!("{element}/click"), &json!({}))
             .unwrap_or_else(|error| panic!("{css}: {error}"));
     }
 
     /// Types into the element, after what it has.
     pub fn type_into(&self, css: &str, text: &str) {
         let element = self.find(css);
-        self.runtime
-            .block_on(element.send_keys(text))
+        self.send(&format!("{element}/value"), &json!({ "text": text }))
             .unwrap_or_else(|error| panic!("{css}: {error}"));
     }
 
     /// Presses keys wherever the focus is.
     pub fn press(&self, keys: &str) {
-        let keys = keys
-            .chars()
-            .fold(KeyActions::new("keyboard".to_owned()), |keys, value| {
-                keys.then(KeyAction::Down { value })
-                    .then(KeyAction::Up { value })
-            });
-        self.runtime
-            .block_on(self.client.perform_actions(keys))
+        let actions = keys.chars().flat_map(|key| {
+            ["keyDown", "keyUp"].map(|action| json!({ "type": action, "value": key }))
+        });
+        let actions: Vec<Value> = actions.collect();
+        let keyboard = json!({ "type": "key", "id": "keyboard", "actions": actions });
+        self.send("actions", &json!({ "actions": [keyboard] }))
             .expect("a keyboard");
     }
 
     pub fn js(&self, script: &str) -> Value {
-        self.runtime
-            .block_on(self.client.execute(script, Vec::new()))
+        self.send("execute/sync", &json!({ "script": script, "args": [] }))
             .unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
     /// Runs a script that calls its last argument with the result.
     pub fn js_later(&self, script: &str) -> Value {
-        self.runtime
-            .block_on(self.client.execute_async(script, Vec::new()))
+        self.send("execute/async", &json!({ "script": script, "args": [] }))
             .expect("a result")
     }
 
     /// A command of the protocol of Chrome's developer tools.
     pub fn devtools(&self, command: &str, parameters: &Value) -> Value {
-        let body = json!({ "cmd": command, "params": parameters });
-        let mut answer = ureq::post(format!("{}/goog/cdp/execute", self.session))
-            .send_json(body)
-            .expect("an answer");
-        let body = answer.body_mut().with_config().limit(MOST);
-        body.read_json::<Value>().expect("JSON")["value"].take()
+        let command = json!({ "cmd": command, "params": parameters });
+        self.send("goog/cdp/execute", &command).expect("an answer")
     }
 
     /// Chooses the theme and the width of the page.
@@ -267,8 +256,21 @@ impl Drop for Browser {
     }
 }
 
-fn hyper_connector() -> HttpConnector {
-    HttpConnector::new()
+/// Sends a command to the driver, and returns the value or the error of its answer.
+fn post(url: &str, parameters: &Value) -> Result<Value, String> {
+    let agent: Agent = Agent::config_builder()
+        .http_status_as_error(false)
+        .build()
+        .into();
+    let mut answer = agent.post(url).send_json(parameters).expect("an answer");
+    let body = answer.body_mut().with_config().limit(MOST);
+    let value = body.read_json::<Value>().expect("JSON")["value"].take();
+    match value["error"].as_str() {
+        Some(error) if !answer.status().is_success() => {
+            Err(format!("{error}: {}", value["message"]))
+        }
+        _ => Ok(value),
+    }
 }
 
 /// The folder of the pictures, next to the programs under test.

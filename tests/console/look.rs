@@ -3,11 +3,10 @@
 use std::fs;
 use std::process::Command;
 
-use fantoccini::key::Key;
 use serde_json::json;
 
 use crate::common::{Folder, Server, key, prose};
-use crate::console::browser::{Browser, skip};
+use crate::console::browser::{Browser, ENTER, TAB, skip};
 
 const THEMES: [&str; 2] = ["light", "dark"];
 const WIDTHS: [u32; 2] = [360, 1280];
@@ -218,7 +217,6 @@ fn the_keyboard_is_enough() {
     let data = folder.data();
     let secret = key(&data, "--role admin boss");
     let server = Server::start(&data);
-    let tab = Key::Tab.to_string();
     let focused = || {
         browser
             .js("const one = document.activeElement; return one.innerText || one.id || one.tagName")
@@ -228,7 +226,7 @@ fn the_keyboard_is_enough() {
     };
     let reach = |words: &str| {
         for _ in 0..60 {
-            browser.press(&tab);
+            browser.press(TAB);
             if focused().contains(words) {
                 return;
             }
@@ -237,20 +235,20 @@ fn the_keyboard_is_enough() {
     };
     browser.go(&server.url);
     // The field has the focus.
-    browser.press(&(secret + &Key::Enter.to_string()));
+    browser.press(&(secret + ENTER));
     browser.see("h1", "Fill the catalogue");
     browser.js("document.activeElement.blur()");
     // The first stop skips the navigation.
-    browser.press(&tab);
+    browser.press(TAB);
     assert_eq!(focused(), "Skip to the content");
     let outline = browser.js("return getComputedStyle(document.activeElement).outlineStyle");
     assert_eq!(outline, "solid", "the focus is seen");
-    browser.press(&Key::Enter.to_string());
+    browser.press(ENTER);
     reach("Add the demo shelf");
-    browser.press(&Key::Enter.to_string());
+    browser.press(ENTER);
     browser.see("h1", "Demo shelf");
     reach("Check the copy");
-    browser.press(&Key::Enter.to_string());
+    browser.press(ENTER);
     browser.see(".report h1", "PROTECTED");
     reach("INPUT");
     assert_eq!(browser.js("return document.activeElement.type"), "radio");

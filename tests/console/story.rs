@@ -1,9 +1,7 @@
 //! The main story, in a browser: from a fresh program to a decision, and back.
 
-use fantoccini::key::Key;
-
 use crate::common::{Folder, Server, prose};
-use crate::console::browser::Browser;
+use crate::console::browser::{Browser, ENTER};
 
 /// How much a page loaded from elsewhere.
 pub const FOREIGN: &str = "return performance.getEntriesByType('resource').filter((one) => !one.name.startsWith(location.origin)).length";
@@ -72,7 +70,7 @@ fn from_a_fresh_program_to_a_decision() {
     // The book is disabled: checks no longer count it.
     browser.click("nav a[href='/console/catalogue']");
     browser.type_into("#title", "lighthouse umbrellas");
-    browser.type_into("#title", &Key::Enter.to_string());
+    browser.type_into("#title", ENTER);
     browser.see("#found", "Wilhelmina Quickfeather");
     browser.click("#found td a");
     browser.see("h1", "The Lighthouse That Collected Umbrellas");
