@@ -1,7 +1,8 @@
 //! Arguments shared by several commands.
 
+use std::fmt::Display;
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::{env, fs};
@@ -271,6 +272,17 @@ impl RecipeArguments {
     }
 }
 
+/// Reads the file that an argument names, and parses it.
+pub(super) fn read_argument<T, E: Display>(
+    argument: &str,
+    path: &Path,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, Failure> {
+    let file = fs::read_to_string(path).map_err(|error| error.to_string());
+    file.and_then(|file| parse(&file).map_err(|error| error.to_string()))
+        .map_err(|why| Failure::Input(format!("{argument} {}: {why}", path.display())))
+}
+
 /// The lexicon of recipes that need one.
 #[derive(Args, Default)]
 pub(super) struct LexiconArgument {
@@ -282,14 +294,11 @@ pub(super) struct LexiconArgument {
 impl LexiconArgument {
     /// The lexicon, if one was given.
     pub(super) fn read(&self) -> Result<Option<Arc<Lexicon>>, Failure> {
-        let lexicon = self.lexicon.as_ref().map(|path| {
-            let wrong = |e: &dyn std::fmt::Display| {
-                Failure::Input(format!("--lexicon {}: {e}", path.display()))
-            };
-            let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
-            file.parse::<Lexicon>().map(Arc::new).map_err(|e| wrong(&e))
-        });
-        lexicon.transpose()
+        let Some(path) = &self.lexicon else {
+            return Ok(None);
+        };
+        let lexicon = read_argument("--lexicon", path, str::parse)?;
+        Ok(Some(Arc::new(lexicon)))
     }
 
     /// The recipe of a name that was given with a flag.
@@ -319,11 +328,8 @@ impl BoundariesArgument {
                 recipe.name()
             )));
         }
-        let wrong = |e: &dyn std::fmt::Display| {
-            Failure::Input(format!("--boundaries {}: {e}", path.display()))
-        };
-        let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
-        Ok(recipe.with_boundaries(Boundaries::parse(&file).map_err(|e| wrong(&e))?))
+        let boundaries = read_argument("--boundaries", path, Boundaries::parse)?;
+        Ok(recipe.with_boundaries(boundaries))
     }
 
     /// The requested recipes: given directly, or as a base recipe and boundaries.

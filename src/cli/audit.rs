@@ -8,7 +8,7 @@ use lapidary_catalogue::api::AuditEntry;
 use lapidary_common::count::count;
 use lapidary_operations::audit::{AuditQuery, ShowAudit};
 use lapidary_report::clean;
-use lapidary_store::{Action, Amended};
+use lapidary_store::{Action, Amended, AuditedBook};
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
@@ -71,40 +71,24 @@ impl AuditArgs {
 
 fn sentence(action: &Action) -> String {
     match action {
-        Action::Added(book) => format!("added {}/{} ({})", book.library, book.id, book.rights),
-        Action::Replaced(book) => {
-            format!("replaced {}/{} ({})", book.library, book.id, book.rights)
-        }
-        Action::Removed(book) => format!("removed {}/{} ({})", book.library, book.id, book.rights),
-        Action::Amended(book) => {
-            let changes: Vec<&str> = book.changes.iter().copied().map(amended).collect();
-            let changes = if changes.is_empty() {
-                "updated metadata of".to_owned()
-            } else {
-                changes.join(", ")
-            };
-            format!("{changes} {}/{} ({})", book.library, book.id, book.rights)
-        }
+        Action::Added(book) => about_book("added", book),
+        Action::Replaced(book) => about_book("replaced", book),
+        Action::Removed(book) => about_book("removed", book),
+        Action::Amended(book) => about_book(&amendments(book), book),
         Action::Setting {
             kind,
             name,
-            removed: false,
-        } => format!("set {kind} {name}"),
-        Action::Setting {
-            kind,
-            name,
-            removed: true,
-        } => format!("removed {kind} {name}"),
+            removed,
+        } => {
+            let verb = if *removed { "removed" } else { "set" };
+            format!("{verb} {kind} {name}")
+        }
         Action::KeyMade { name, id } => format!("created key {name} (id {id})"),
         Action::KeyRevoked { name } => format!("revoked key {name}"),
-        Action::LibraryTrust {
-            library,
-            trusted: true,
-        } => format!("trusted library {library}"),
-        Action::LibraryTrust {
-            library,
-            trusted: false,
-        } => format!("distrusted library {library}"),
+        Action::LibraryTrust { library, trusted } => {
+            let verb = if *trusted { "trusted" } else { "distrusted" };
+            format!("{verb} library {library}")
+        }
         Action::Built { books } => format!("built with {}", count(*books, "book", "books")),
         Action::RecipeAdded { recipe } => format!("added recipe {recipe}"),
         Action::RecipeDefault { recipe } => format!("made recipe {recipe} the default"),
@@ -117,11 +101,21 @@ fn sentence(action: &Action) -> String {
             ruling,
             check,
             ..
-        } => {
-            format!("recorded {ruling} about check {check} ({decision})")
-        }
+        } => format!("recorded {ruling} about check {check} ({decision})"),
         Action::JobCancelled { job } => format!("cancelled job {job}"),
     }
+}
+
+fn about_book(verb: &str, book: &AuditedBook) -> String {
+    format!("{verb} {}/{} ({})", book.library, book.id, book.rights)
+}
+
+fn amendments(book: &AuditedBook) -> String {
+    if book.changes.is_empty() {
+        return "updated metadata of".to_owned();
+    }
+    let changes: Vec<&str> = book.changes.iter().copied().map(amended).collect();
+    changes.join(", ")
 }
 
 fn amended(change: Amended) -> &'static str {

@@ -11,7 +11,7 @@ use lapidary_common::count::count;
 
 use super::arguments::Target;
 use super::failure::{Failure, Status};
-use super::jobs::{bar, other_result, perform};
+use super::jobs::{advance, bar, other_result, perform};
 use super::terminal::out;
 
 /// Back up a catalogue, even while it is in use.
@@ -88,12 +88,7 @@ impl BackupArgs {
 impl RestoreArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let bar = bar("reading");
-        let watch = |done, total| {
-            bar.set_length(total);
-            bar.set_position(done);
-            Ok(())
-        };
-        let number = restore(&self.from, &self.data, self.backup, &watch)?;
+        let number = restore(&self.from, &self.data, self.backup, &advance(&bar))?;
         bar.finish_and_clear();
         let books = Catalogue::open(&self.data)?.stats()?.books;
         writeln!(

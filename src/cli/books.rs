@@ -12,6 +12,7 @@ use lapidary_report::clean;
 use lapidary_store::{BookId, BookKey, Library, Quarantine, Rights, Standing, Validity};
 
 use super::arguments::{Days, Target};
+use super::client::CatalogueClient;
 use super::failure::{Failure, Status, if_there};
 use super::terminal::{json_line, lines, out, tell};
 
@@ -183,21 +184,10 @@ impl BooksArgs {
                 library,
                 id,
             } => text(&target, &BookKey { library, id }),
-            BooksCommand::Disable { books, note } => books.amend(
-                "disabled",
-                &Amendment {
-                    disabled: Some(true),
-                    note,
-                    ..Amendment::default()
-                },
-            ),
-            BooksCommand::Enable { books } => books.amend(
-                "enabled",
-                &Amendment {
-                    disabled: Some(false),
-                    ..Amendment::default()
-                },
-            ),
+            BooksCommand::Disable { books, note } => {
+                books.amend("disabled", &disabling(true, note))
+            }
+            BooksCommand::Enable { books } => books.amend("enabled", &disabling(false, None)),
             BooksCommand::Confirm { books } => books.amend(
                 "confirmed",
                 &Amendment {
@@ -218,15 +208,16 @@ impl BooksArgs {
                 days,
                 always,
             } => books.amend("changed", &new_rights(rights, days, always)?),
-            BooksCommand::Remove {
-                books:
-                    NamedBooks {
-                        target,
-                        library,
-                        ids,
-                    },
-            } => remove(&target, &library, ids),
+            BooksCommand::Remove { books } => books.remove(),
         }
+    }
+}
+
+fn disabling(disabled: bool, note: Option<String>) -> Amendment {
+    Amendment {
+        disabled: Some(disabled),
+        note,
+        ..Amendment::default()
     }
 }
 
@@ -245,6 +236,25 @@ fn new_rights(rights: Option<Rights>, days: Days, always: bool) -> Result<Amendm
 
 impl NamedBooks {
     fn amend(self, done: &str, amendment: &Amendment) -> Result<Status, Failure> {
+        self.each(done, |catalogue, key| {
+            catalogue
+                .call::<AmendBook>(key, amendment.clone())
+                .map(drop)
+        })
+    }
+
+    fn remove(self) -> Result<Status, Failure> {
+        self.each("removed", |catalogue, key| {
+            catalogue.call::<DeleteBook>(key, ()).map(drop)
+        })
+    }
+
+    /// Changes each book, and goes on if one does not exist.
+    fn each(
+        self,
+        done: &str,
+        change: impl Fn(&CatalogueClient, BookKey) -> Result<(), Failure>,
+    ) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         let mut status = Status::Done;
         for id in self.ids {
@@ -252,8 +262,7 @@ impl NamedBooks {
                 library: self.library.clone(),
                 id,
             };
-            let amended = catalogue.call::<AmendBook>(key.clone(), amendment.clone());
-            if if_there(amended)?.is_some() {
+            if if_there(change(&catalogue, key.clone()))?.is_some() {
                 writeln!(out(false), "{done} {key}")?;
             } else {
                 tell(format_args!("lapidary: {}", missing(&key)));
@@ -336,15 +345,8 @@ fn line(record: &Record) -> String {
     )
 }
 
-/// What is known of a book, each under its name.
-fn shown(record: &Record) -> [(&'static str, Option<String>); 17] {
-    let Standing {
-        disabled_since,
-        note,
-        validity,
-        quarantine,
-        ..
-    } = &record.standing;
+/// What describes a book, each under its name.
+fn description(record: &Record) -> [(&'static str, Option<String>); 5] {
     let Description {
         title,
         authors,
@@ -364,6 +366,19 @@ fn shown(record: &Record) -> [(&'static str, Option<String>); 17] {
             "published",
             published.map(|published| published.to_string()),
         ),
+    ]
+}
+
+/// What else is known of a book, each under its name.
+fn state(record: &Record) -> [(&'static str, Option<String>); 12] {
+    let Standing {
+        disabled_since,
+        note,
+        validity,
+        quarantine,
+        ..
+    } = &record.standing;
+    [
         ("rights", Some(record.rights.to_string())),
         ("valid", validity.as_ref().map(days)),
         (
@@ -402,7 +417,7 @@ fn show(target: &Target, key: &BookKey, json: bool) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     writeln!(out, "{}", record.key)?;
-    for (name, value) in shown(&record) {
+    for (name, value) in description(&record).into_iter().chain(state(&record)) {
         if let Some(value) = value {
             writeln!(out, "  {name:<9} {}", clean(&value))?;
         }
@@ -441,25 +456,6 @@ fn days(validity: &Validity) -> String {
         .map(|until| format!("until {until} "))
         .unwrap_or_default();
     format!("{from}{until}(otherwise {otherwise})")
-}
-
-fn remove(target: &Target, library: &Library, ids: Vec<BookId>) -> Result<Status, Failure> {
-    let catalogue = target.open()?;
-    let mut status = Status::Done;
-    for id in ids {
-        let key = BookKey {
-            library: library.clone(),
-            id,
-        };
-        let removed = catalogue.call::<DeleteBook>(key.clone(), ());
-        if if_there(removed)?.is_some() {
-            writeln!(out(false), "removed {key}")?;
-        } else {
-            tell(format_args!("lapidary: {}", missing(&key)));
-            status = Status::WrongInput;
-        }
-    }
-    Ok(status)
 }
 
 fn missing(key: &BookKey) -> Failure {

@@ -1,7 +1,6 @@
 //! `lapidary boundaries`: counts 4-digit sequences, and chooses a set of them to cut at.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -10,7 +9,7 @@ use clap::{Args, Subcommand};
 use lapidary_gems::{Boundaries, Recipe, SequenceCounts, choose};
 use rayon::prelude::*;
 
-use super::arguments::BoundariesArgument;
+use super::arguments::{BoundariesArgument, read_argument};
 use super::failure::{Failure, Status};
 use super::files::{Choice, FileWalk, Reading, Usually};
 use super::jobs::bar;
@@ -149,28 +148,23 @@ impl Choose {
             .collect();
         let mut best: Option<(f64, Boundaries, Vec<Chunks>)> = None;
         for _ in 0..CORRECTIONS {
-            let aim = |language: &str| aims.get(language).copied().unwrap_or(wanted);
-            let Some(sequences) = choose(&by_language, aim, shortest, avoid.as_ref()) else {
+            let Some(sequences) = choose(
+                &by_language,
+                |language| aims.get(language).copied().unwrap_or(wanted),
+                shortest,
+                avoid.as_ref(),
+            ) else {
                 break;
             };
             let set = Boundaries::new(&sequences, shortest)
                 .map_err(|e| Failure::Failed(e.to_string()))?;
             let chunks = self.chunks(&set, &by_language)?;
-            for Chunks {
-                language,
-                characters,
-                ..
-            } in &chunks
-            {
-                if let Some(aim) = aims
-                    .get_mut(language.as_str())
-                    .filter(|_| *characters > 0.0)
-                {
-                    *aim *= wanted / characters;
+            for found in chunks.iter().filter(|found| found.characters > 0.0) {
+                if let Some(aim) = aims.get_mut(found.language.as_str()) {
+                    *aim *= wanted / found.characters;
                 }
             }
-            let off = chunks.iter().map(|of| (of.characters / wanted - 1.0).abs());
-            let off = off.fold(0.0, f64::max);
+            let off = deviation(&chunks, wanted);
             if best.as_ref().is_none_or(|(least, ..)| off < *least) {
                 best = Some((off, set, chunks));
             }
@@ -237,11 +231,14 @@ impl Choose {
         let Some(path) = &self.avoid else {
             return Ok(self.avoid_standard.then(|| Boundaries::standard().clone()));
         };
-        let wrong =
-            |e: &dyn std::fmt::Display| Failure::Input(format!("--avoid {}: {e}", path.display()));
-        let file = fs::read_to_string(path).map_err(|e| wrong(&e))?;
-        Boundaries::parse(&file).map(Some).map_err(|e| wrong(&e))
+        read_argument("--avoid", path, Boundaries::parse).map(Some)
     }
+}
+
+/// By which part of the wanted length the chunks of any language are too long or too short.
+fn deviation(chunks: &[Chunks], wanted: f64) -> f64 {
+    let each = chunks.iter().map(|of| (of.characters / wanted - 1.0).abs());
+    each.fold(0.0, f64::max)
 }
 
 /// What is counted of the texts of a language.
@@ -276,6 +273,11 @@ impl Counted {
         }
     }
 
+    /// The share of these bytes in the bytes of the texts.
+    fn share(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.bytes.max(1) as f64
+    }
+
     fn add(&mut self, more: Self) {
         self.chunks += more.chunks;
         self.digits.0 += more.digits.0;
@@ -296,30 +298,27 @@ impl Lengths {
                 recipe.name()
             )));
         };
-        let count = |fold: &str, text: &str| Counted::of(&recipe, set, fold, text);
-        let found = self.texts.by_language(count, Counted::add)?;
+        let found = self.texts.by_language(
+            |fold, text| Counted::of(&recipe, set, fold, text),
+            Counted::add,
+        )?;
         let mut out = out(false);
         writeln!(
             out,
             "language\tcharacters\tper_1000\tgem_bytes\twritten_bytes"
         )?;
-        for (
-            language,
-            Counted {
+        for (language, counted) in found {
+            let Counted {
                 chunks,
                 digits,
                 characters,
-                bytes,
-                gems,
-                written,
-            },
-        ) in found
-        {
+                ..
+            } = counted;
             let of_digit = characters as f64 / digits.1.max(1) as f64;
             let length = digits.0 as f64 * of_digit / chunks.max(1) as f64;
             let density = 1e3 * chunks as f64 / characters.max(1) as f64;
-            let part = |of: u64| of as f64 / bytes.max(1) as f64;
-            let (gems, written) = (part(gems * u64::from(recipe.gem_bits() / 8)), part(written));
+            let gems = counted.share(counted.gems * u64::from(recipe.gem_bits() / 8));
+            let written = counted.share(counted.written);
             writeln!(
                 out,
                 "{language}\t{length:.0}\t{density:.3}\t{gems:.5}\t{written:.5}"
@@ -343,14 +342,9 @@ impl Texts {
         of: impl Fn(&str, &str) -> T + Sync,
         add: impl Fn(&mut T, T) + Sync,
     ) -> Result<BTreeMap<String, T>, Failure> {
-        let FileWalk {
-            found: files,
-            refused,
-            ..
-        } = FileWalk::of(&self.paths, &Choice::default(), Usually::Books);
-        if let Some((path, why)) = refused.into_iter().next() {
-            return Err(Failure::Input(format!("{}: {why}", path.display())));
-        }
+        let files = FileWalk::of(&self.paths, &Choice::default(), Usually::Books)
+            .all()
+            .map_err(Failure::Input)?;
         let bar = bar("reading");
         bar.set_length(files.len() as u64);
         let sums: Mutex<BTreeMap<String, T>> = Mutex::default();

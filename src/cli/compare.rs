@@ -1,20 +1,18 @@
 //! `lapidary compare A B`: compares two texts without a catalogue.
 
-use std::fs;
 use std::path::PathBuf;
 
 use clap::Args;
 use jiff::Timestamp;
 use lapidary::server::settings::RuleArguments;
 use lapidary_catalogue::{Text, compare};
-use lapidary_extract::Whole;
 use lapidary_extract::position::Locator;
 use lapidary_report::{Side, html_comparison, print_comparison};
 
 use super::arguments::{LanguageArgument, RecipeArguments};
 use super::failure::{Failure, Status};
 use super::files::TextArguments;
-use super::terminal::{json_line, out};
+use super::terminal::{json_line, out, write_page};
 use super::text::whole;
 
 /// Compare two texts, as a check of A compares it with B in a catalogue.
@@ -56,16 +54,14 @@ pub(super) struct CompareArgs {
 
 impl CompareArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let (a, b) = (
-            whole(self.input.reading, &self.a)?,
-            whole(self.input.reading, &self.b)?,
-        );
+        let TextArguments { reading, clean } = self.input;
+        let (a, b) = (whole(reading, &self.a)?, whole(reading, &self.b)?);
         let recipe = self.recipe.recipe()?;
         let rule = self.rule.changes().on(recipe.rule());
-        let text = |text| Text::new(text, self.input.clean);
-        let mut comparison = compare(&recipe, rule, &text(&a.text), &text(&b.text));
-        let locator = |of: &Whole| Locator::new(&of.text, &of.headings);
-        comparison.locate(&locator(&a), &locator(&b));
+        let texts = [&a, &b].map(|whole| Text::new(&whole.text, clean));
+        let mut comparison = compare(&recipe, rule, &texts[0], &texts[1]);
+        let locators = [&a, &b].map(|whole| Locator::new(&whole.text, &whole.headings));
+        comparison.locate(&locators[0], &locators[1]);
         let names = [&self.a, &self.b].map(|path| path.display().to_string());
         let names = names.each_ref().map(String::as_str);
         let language = self.language.lang;
@@ -75,15 +71,14 @@ impl CompareArgs {
                 language: None,
             });
             let page = html_comparison(language, names, sides, &comparison, Timestamp::now());
-            fs::write(file, page)
-                .map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))?;
+            write_page(file, &page)?;
         }
         let mut out = out(self.json);
         if self.json {
             json_line(&mut out, &comparison)?;
-            return Ok(Status::Done);
+        } else {
+            print_comparison(&mut out, language, names, &comparison)?;
         }
-        print_comparison(&mut out, language, names, &comparison)?;
         Ok(Status::Done)
     }
 }

@@ -10,7 +10,7 @@ use lapidary_store_redis::ClusterStore;
 
 use super::arguments::{CataloguePlace, VolatileArgument};
 use super::failure::{Failure, Status};
-use super::jobs::bar;
+use super::jobs::{advance, bar};
 use super::terminal::out;
 
 /// Copy a catalogue to another place: from a folder to a Redis Cluster, back, or to another of the same kind.
@@ -48,11 +48,6 @@ impl CopyArgs {
         let from = open_source(&self.volatile.apply(self.from))?;
         let to = open_target(&self.volatile.apply(self.to))?;
         let bar = bar("books");
-        let watch = |done, total| {
-            bar.set_length(total);
-            bar.set_position(done);
-            Ok(())
-        };
         let Copied {
             copied,
             kept,
@@ -61,9 +56,11 @@ impl CopyArgs {
             gems,
             storing,
             verifying,
-        } = from
-            .copying()
-            .run(&to.copying(), names.each_ref().map(String::as_str), &watch)?;
+        } = from.copying().run(
+            &to.copying(),
+            names.each_ref().map(String::as_str),
+            &advance(&bar),
+        )?;
         bar.finish_and_clear();
         let mut said = vec![format!("{} copied", count(copied, "book", "books"))];
         said.extend((kept > 0).then(|| format!("{kept} there already")));

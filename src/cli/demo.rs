@@ -96,11 +96,12 @@ impl<'o, W: Write> Demo<'o, W> {
     fn fill(&mut self, catalogue: &Catalogue) -> Result<(), DemoError> {
         self.head("A shelf of books that nobody wrote")?;
         let entries = SHELF.iter().map(entry).collect::<Result<Vec<_>, _>>()?;
-        let length = entries.iter().map(|entry| match &entry.content {
-            Content::Text { text, .. } => (text.chars().count(), text.len()),
-            Content::Gems(_) => (0, 0),
-        });
-        let (characters, bytes) = length.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+        let texts = entries.iter().filter_map(|entry| entry.content.as_text());
+        let (mut characters, mut bytes) = (0, 0);
+        for text in texts {
+            characters += text.chars().count();
+            bytes += text.len();
+        }
         let recipes = catalogue.by(Actor::Local).recipes().ensure(&[])?;
         let start = Instant::now();
         let prepared = entries
@@ -125,8 +126,7 @@ impl<'o, W: Write> Demo<'o, W> {
             time(fingerprinted),
             time(committed),
         );
-        self.page.say(0, &self.plain, &sentence)?;
-        Ok(())
+        Ok(self.page.say(0, &self.plain, &sentence)?)
     }
 
     /// Shows a book of the shelf. Returns its number of gems.
@@ -230,8 +230,7 @@ fn entry(book: &StorySetting) -> Result<NewEntry, CatalogueError> {
         title: Some(book.title.to_owned()),
         authors: vec![book.author.to_owned()],
         language: Some(book.language.tag.to_owned()),
-        identifiers: Vec::new(),
-        published: None,
+        ..Description::default()
     };
     Ok(NewEntry {
         description,
@@ -256,17 +255,15 @@ fn command(exe: &Path, search: Option<&OsStr>) -> String {
             .map(|folder| folder.join(PROGRAM))
             .find(|p| p.is_file())
     });
-    let same = |found: &Path| {
-        found
-            .canonicalize()
-            .ok()
-            .zip(exe.canonicalize().ok())
-            .is_some_and(|(a, b)| a == b)
-    };
-    if exe == Path::new(PROGRAM) || found.is_some_and(|found| same(&found)) {
+    if exe == Path::new(PROGRAM) || found.is_some_and(|found| are_same_file(&found, exe)) {
         return PROGRAM.to_owned();
     }
     quoted(&clean(&exe.display().to_string()))
+}
+
+fn are_same_file(a: &Path, b: &Path) -> bool {
+    let (a, b) = (a.canonicalize(), b.canonicalize());
+    matches!((a, b), (Ok(a), Ok(b)) if a == b)
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use lapidary_gems::{Gem, Lexicon, PlacedGem, Recipe, TextWords, WEIGHED};
+use lapidary_gems::{Gem, Lexicon, Recipe, TextWords, WEIGHED};
 use serde::Serialize;
 
+use super::arguments::read_argument;
 use super::failure::{Failure, Status};
 use super::lexicon::{Collection, counted};
 use super::terminal::{json_line, out};
@@ -52,16 +53,9 @@ struct RecipeDrift {
 }
 
 impl DriftArgs {
-    fn old_lexicon(&self) -> Result<Lexicon, Failure> {
-        let wrong = |e: &dyn std::fmt::Display| {
-            Failure::Input(format!("the lexicon {}: {e}", self.lexicon.display()))
-        };
-        let written = std::fs::read_to_string(&self.lexicon).map_err(|e| wrong(&e))?;
-        written.parse().map_err(|e| wrong(&e))
-    }
-
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let old = Arc::new(self.old_lexicon()?);
+        let old: Lexicon = read_argument("the lexicon", &self.lexicon, str::parse)?;
+        let old = Arc::new(old);
         // The old lexicon says which words count.
         let names: Vec<&str> = self.recipe.iter().map(String::as_str).collect();
         let names = if names.is_empty() {
@@ -73,14 +67,7 @@ impl DriftArgs {
             .iter()
             .map(|name| weighing(name, &old))
             .collect::<Result<Vec<_>, _>>()?;
-        let mut written = Vec::new();
-        let unread = counted(&self.collection, old.counted(), &mut written)?;
-        let new: Lexicon = String::from_utf8(written)
-            .map_err(|e| Failure::Failed(e.to_string()))?
-            .parse()
-            .map_err(|e| {
-                Failure::Input(format!("no lexicon can be counted of these files: {e}"))
-            })?;
+        let (new, unread) = self.count_anew(&old)?;
         let new = Arc::new(new);
         let pairs = of_old.into_iter().map(|recipe| {
             let name = recipe.name().as_str().split('@').next().unwrap_or_default();
@@ -98,11 +85,20 @@ impl DriftArgs {
             recipes,
         };
         self.print(&drifted)?;
-        Ok(if unread > 0 {
-            Status::WrongInput
-        } else {
-            Status::Done
-        })
+        Ok(Status::of_input(unread > 0))
+    }
+
+    /// Counts the same words as a lexicon. Returns also how many books could not be read.
+    fn count_anew(&self, old: &Lexicon) -> Result<(Lexicon, u64), Failure> {
+        let mut written = Vec::new();
+        let unread = counted(&self.collection, old.counted(), &mut written)?;
+        let new = String::from_utf8(written)
+            .map_err(|e| Failure::Failed(e.to_string()))?
+            .parse()
+            .map_err(|e| {
+                Failure::Input(format!("no lexicon can be counted of these files: {e}"))
+            })?;
+        Ok((new, unread))
     }
 
     /// Compares the signatures of every text that can be read.
@@ -117,9 +113,7 @@ impl DriftArgs {
                     Ok(pairs
                         .iter()
                         .map(|(new, old)| {
-                            let gems =
-                                |recipe: &Recipe| recipe.gems_of_words(&words).unwrap_or_default();
-                            let [new, old] = [gems(new), gems(old)].map(set);
+                            let [new, old] = [new, old].map(|recipe| gems_of(recipe, &words));
                             (
                                 1,
                                 u64::from(new != old),
@@ -203,6 +197,7 @@ fn weighing(name: &str, lexicon: &Arc<Lexicon>) -> Result<Recipe, Failure> {
     )))
 }
 
-fn set(gems: Vec<PlacedGem>) -> BTreeSet<Gem> {
+fn gems_of(recipe: &Recipe, words: &TextWords) -> BTreeSet<Gem> {
+    let gems = recipe.gems_of_words(words).unwrap_or_default();
     gems.into_iter().map(|placed| placed.gem).collect()
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::{env, fs};
 
@@ -17,7 +16,7 @@ use lapidary_catalogue::{
 };
 use lapidary_common::shell::quoted;
 use lapidary_extract::{Book, Extracted, Format};
-use lapidary_gems::{RecipeError, RecipeName};
+use lapidary_gems::{Recipe, RecipeError, RecipeName};
 use lapidary_report::{
     Copies, DuplicatesReport, Lineage, Overlaps, duplicates_left_out, html_duplicates,
     html_history, print_duplicates,
@@ -31,8 +30,8 @@ use super::audit::time;
 use super::failure::{Failure, Status};
 use super::files::{FileArguments, FileWalk, InputFile, Usually};
 use super::history::{Dates, lineage};
-use super::jobs::bar;
-use super::terminal::{json_line, out, tell};
+use super::jobs::{advance, bar};
+use super::terminal::{json_line, out, tell, write_page};
 
 /// The library of the temporary catalogue.
 const LIBRARY: &str = "files";
@@ -210,6 +209,22 @@ impl DuplicatesArgs {
             .lexicon
             .recipe("--recipe", self.recipe.as_deref().unwrap_or("hardened"))?;
         let name = recipe.name().clone();
+        let (known, is_incomplete) = self.add_files(&catalogue, recipe)?;
+        let found = self.found(&catalogue, Some(name), |record| {
+            known
+                .get(&record.key.id)
+                .cloned()
+                .unwrap_or_else(|| KnownBooks::book(record))
+        })?;
+        Ok((found, Status::of_input(is_incomplete)))
+    }
+
+    /// Adds the books of all files to the temporary catalogue. Returns what is known of them, and whether some could not be read.
+    fn add_files(
+        &self,
+        catalogue: &Catalogue,
+        recipe: Recipe,
+    ) -> Result<(BTreeMap<BookId, KnownBooks>, bool), Failure> {
         let recipes = catalogue.by(Actor::Local).recipes().ensure(&[recipe])?;
         let FileWalk { found, refused, .. } = self.input.walk(&self.paths, Usually::Books);
         for (path, why) in &refused {
@@ -218,33 +233,24 @@ impl DuplicatesArgs {
         let bar = bar("reading");
         bar.set_length(found.len() as u64);
         let read = ReadFiles::default();
-        let unread = AtomicBool::new(!refused.is_empty());
-        let read_next = |(number, file): (usize, InputFile)| {
-            bar.inc(1);
-            self.entries(number, &file.path, &read)
-        };
-        let added = |name: String, added: Result<_, _>| {
-            if let Err(why) = added {
-                unread.store(true, Ordering::Relaxed);
-                bar.suspend(|| tell(format_args!("lapidary: {name}: {why}")));
-            }
-        };
-        let files = found.into_iter().enumerate().collect();
-        let books = catalogue.by(Actor::Local).books();
-        books.add_all(files, &recipes, read_next, added)?;
+        let mut is_incomplete = !refused.is_empty();
+        catalogue.by(Actor::Local).books().add_all(
+            found.into_iter().enumerate().collect(),
+            &recipes,
+            |(number, file): (usize, InputFile)| {
+                bar.inc(1);
+                self.entries(number, &file.path, &read)
+            },
+            |name: String, added| {
+                if let Err(why) = added {
+                    is_incomplete = true;
+                    bar.suspend(|| tell(format_args!("lapidary: {name}: {why}")));
+                }
+            },
+        )?;
         bar.finish_and_clear();
-        let names = read.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let name_of = |record: &Record| {
-            let name = names.get(&record.key.id).cloned();
-            name.unwrap_or_else(|| KnownBooks::book(record))
-        };
-        let found = self.found(&catalogue, Some(name), name_of)?;
-        let status = if unread.into_inner() {
-            Status::WrongInput
-        } else {
-            Status::Done
-        };
-        Ok((found, status))
+        let known = read.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((known, is_incomplete))
     }
 
     /// The books of a file, each with its name.
@@ -324,21 +330,15 @@ impl DuplicatesArgs {
         recipe: Option<RecipeName>,
         known_of: impl Fn(&Record) -> KnownBooks,
     ) -> Result<DuplicatesReport, Failure> {
-        let (rule, library) = (self.rule.changes(), self.library.clone());
-        let connected = self.history.is_some();
         let options = DuplicateOptions {
             recipe,
-            rule,
+            rule: self.rule.changes(),
             since: self.since,
-            library,
-            connected,
+            library: self.library.clone(),
+            connected: self.history.is_some(),
         };
         let bar = bar("comparing");
-        let found = catalogue.checks().duplicates(&options, &|done, all| {
-            bar.set_length(all);
-            bar.set_position(done);
-            Ok(())
-        });
+        let found = catalogue.checks().duplicates(&options, &advance(&bar));
         bar.finish_and_clear();
         let FoundDuplicates {
             groups,
@@ -346,13 +346,8 @@ impl DuplicatesArgs {
             connected,
             left_out,
         } = found?;
-        let by_name = |groups: Vec<Found>| -> Vec<Found> {
-            groups
-                .into_iter()
-                .map(|group| group.ordered_by(|record| known_of(record).name))
-                .collect()
-        };
-        self.write_history(catalogue, &options, &by_name(connected), &known_of)?;
+        let connected = by_name(connected, &known_of);
+        self.write_history(catalogue, &options, &connected, &known_of)?;
         let overlaps = Overlaps {
             names: overlaps
                 .books
@@ -361,11 +356,11 @@ impl DuplicatesArgs {
                 .collect(),
             pairs: overlaps.pairs,
         };
-        let groups = by_name(groups).into_iter();
-        let groups = groups.filter_map(|found| with_best(found, &known_of));
-        let groups = groups.collect();
+        let groups = by_name(groups, &known_of).into_iter();
         Ok(DuplicatesReport {
-            groups,
+            groups: groups
+                .filter_map(|found| with_best(found, &known_of))
+                .collect(),
             overlaps,
             left_out,
         })
@@ -396,7 +391,7 @@ impl DuplicatesArgs {
             })
         });
         let groups: Vec<Lineage> = groups.collect::<Result<_, _>>()?;
-        written(
+        write_page(
             file,
             &html_history(self.language.lang, &groups, Timestamp::now()),
         )
@@ -405,7 +400,7 @@ impl DuplicatesArgs {
     fn print(&self, found: &DuplicatesReport) -> Result<(), Failure> {
         let language = self.language.lang;
         if let Some(file) = &self.html {
-            written(file, &html_duplicates(language, found, Timestamp::now()))?;
+            write_page(file, &html_duplicates(language, found, Timestamp::now()))?;
         }
         let DuplicatesReport {
             groups,
@@ -418,25 +413,17 @@ impl DuplicatesArgs {
                 json_line(&mut out, &line(group))?;
             }
             for (names, pair) in overlaps.named() {
-                let (relation, share_of_a, share_of_b) =
-                    (pair.relation_name(), pair.share_of_a, pair.share_of_b);
-                json_line(
-                    &mut out,
-                    &OverlapLine {
-                        overlap: names,
-                        relation,
-                        share_of_a,
-                        share_of_b,
-                    },
-                )?;
+                let line = OverlapLine {
+                    overlap: names,
+                    relation: pair.relation_name(),
+                    share_of_a: pair.share_of_a,
+                    share_of_b: pair.share_of_b,
+                };
+                json_line(&mut out, &line)?;
             }
             if !left_out.is_nothing() {
-                json_line(
-                    &mut out,
-                    &LeftOutLine {
-                        left_out: *left_out,
-                    },
-                )?;
+                let left_out = *left_out;
+                json_line(&mut out, &LeftOutLine { left_out })?;
             }
         } else if self.csv {
             csv(&mut out, found)?;
@@ -445,9 +432,9 @@ impl DuplicatesArgs {
                 out,
                 "#!/bin/sh\n# Deletes the copies that `lapidary duplicates` found. Read it before you run it.\nset -eu"
             )?;
-            groups
-                .iter()
-                .try_for_each(|group| script(&mut out, group))?;
+            for group in groups {
+                script(&mut out, group)?;
+            }
         } else {
             print_duplicates(&mut out, language, found)?;
         }
@@ -470,14 +457,7 @@ impl KnownBooks {
     }
 }
 
-/// Writes a page to a file.
-fn written(file: &Path, page: &str) -> Result<(), Failure> {
-    fs::write(file, page)
-        .map_err(|e| Failure::Failed(format!("cannot write {}: {e}", file.display())))
-}
-
 fn line(group: &Copies) -> GroupLine<'_> {
-    let name = |text: u32| group.names[text as usize].as_str();
     GroupLine {
         files: group.names.iter().map(String::as_str).collect(),
         best: &group.names[group.best],
@@ -486,8 +466,8 @@ fn line(group: &Copies) -> GroupLine<'_> {
             .pairs
             .iter()
             .map(|pair| PairLine {
-                a: name(pair.a),
-                b: name(pair.b),
+                a: &group.names[pair.a as usize],
+                b: &group.names[pair.b as usize],
                 relation: pair.relation_name(),
                 share_of_a: pair.share_of_a,
                 share_of_b: pair.share_of_b,
@@ -520,7 +500,7 @@ fn script(out: &mut impl Write, group: &Copies) -> io::Result<()> {
 
 fn csv(out: &mut impl Write, found: &DuplicatesReport) -> Result<(), Failure> {
     let mut table = csv::Writer::from_writer(out);
-    let header = [
+    table.write_record([
         "group",
         "text",
         "bytes",
@@ -529,42 +509,52 @@ fn csv(out: &mut impl Write, found: &DuplicatesReport) -> Result<(), Failure> {
         "share_of_text",
         "share_of_other",
         "other",
-    ];
-    table.write_record(header).map_err(|e| csv_failed(&e))?;
+    ])?;
     for (group, number) in found.groups.iter().zip(1_u64..) {
         for (text, (name, bytes)) in group.names.iter().zip(&group.bytes).enumerate() {
             let pair = group.to_best(text).filter(|_| text != group.best);
-            let share =
-                |of: fn(&Pair<u32>) -> f64| pair.as_ref().map(|pair| format!("{:.4}", of(pair)));
+            let [of_text, of_best] = pair.as_ref().map(shares).unwrap_or_default();
             let (relation, best) = match &pair {
                 Some(pair) => (pair.relation_name(), group.names[group.best].as_str()),
                 None => ("", ""),
             };
-            let row = [
+            table.write_record([
                 &number.to_string(),
                 name,
                 &bytes.to_string(),
                 &(text == group.best).to_string(),
                 relation,
-                &share(|pair| pair.share_of_a).unwrap_or_default(),
-                &share(|pair| pair.share_of_b).unwrap_or_default(),
+                &of_text,
+                &of_best,
                 best,
-            ];
-            table.write_record(row).map_err(|e| csv_failed(&e))?;
+            ])?;
         }
     }
     for ([text, other], pair) in found.overlaps.named() {
-        let [of_text, of_other] =
-            [pair.share_of_a, pair.share_of_b].map(|share| format!("{share:.4}"));
+        let [of_text, of_other] = shares(pair);
         let relation = pair.relation_name();
-        let row = ["", text, "", "", relation, &of_text, &of_other, other];
-        table.write_record(row).map_err(|e| csv_failed(&e))?;
+        table.write_record(["", text, "", "", relation, &of_text, &of_other, other])?;
     }
     Ok(table.flush()?)
 }
 
-fn csv_failed(e: &csv::Error) -> Failure {
-    Failure::Failed(e.to_string())
+/// The shares of the gems of both texts.
+fn shares(pair: &Pair<u32>) -> [String; 2] {
+    [pair.share_of_a, pair.share_of_b].map(|share| format!("{share:.4}"))
+}
+
+impl From<csv::Error> for Failure {
+    fn from(error: csv::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}
+
+/// Groups with their texts in the order of their names.
+fn by_name(groups: Vec<Found>, known_of: impl Fn(&Record) -> KnownBooks) -> Vec<Found> {
+    let groups = groups.into_iter();
+    groups
+        .map(|group| group.ordered_by(|record| known_of(record).name))
+        .collect()
 }
 
 /// A group of copies with the best of them.

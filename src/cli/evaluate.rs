@@ -118,17 +118,14 @@ impl EvaluateArgs {
     }
 
     fn shelf(&self) -> Result<Shelf, Failure> {
-        let FileWalk { found, refused, .. } = FileWalk::of(
+        let found = FileWalk::of(
             std::slice::from_ref(&self.books),
             &Choice::default(),
             Usually::Books,
         );
-        if let Some((path, why)) = refused.into_iter().next() {
-            return Err(Failure::Input(format!(
-                "--books: {}: {why}",
-                path.display()
-            )));
-        }
+        let found = found
+            .all()
+            .map_err(|why| Failure::Input(format!("--books: {why}")))?;
         let books = found.into_iter().map(|file| {
             let parts: Vec<_> = file
                 .relative
@@ -167,26 +164,19 @@ impl EvaluateArgs {
             let recipes = every_recipe(&lexicon).map_err(|e| Failure::Failed(e.to_string()))?;
             return Ok(recipes.into_iter().map(|recipe| vec![recipe]).collect());
         }
-        // The members of a set are joined by '+', too.
-        let one = |names: &String| {
-            self.lexicon
-                .recipe("--recipes", names)
-                .map(|recipe| vec![recipe])
-        };
-        let several = |names: &String| {
-            names
-                .split('+')
-                .map(|name| self.lexicon.recipe("--recipes", name))
-                .collect()
-        };
         self.recipes
             .iter()
             .map(|names| {
-                if names.starts_with("set;") {
-                    one(names)
+                // The members of a set are joined by '+', too.
+                let names = if names.starts_with("set;") {
+                    vec![names.as_str()]
                 } else {
-                    several(names)
-                }
+                    names.split('+').collect()
+                };
+                names
+                    .into_iter()
+                    .map(|name| self.lexicon.recipe("--recipes", name))
+                    .collect()
             })
             .collect()
     }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io;
+use std::path::Path;
 use std::process::ExitCode;
 
 use lapidary_catalogue::CatalogueError;
@@ -18,6 +19,17 @@ pub(super) enum Status {
     Found = 1,
     WrongInput = 2,
     Failed = 3,
+}
+
+impl Status {
+    /// Whether some of the input was wrong.
+    pub(super) fn of_input(is_wrong: bool) -> Self {
+        if is_wrong {
+            Self::WrongInput
+        } else {
+            Self::Done
+        }
+    }
 }
 
 impl From<Status> for ExitCode {
@@ -76,6 +88,10 @@ impl Failure {
             Self::Matches { report, .. } => Some(report),
             _ => None,
         }
+    }
+
+    pub(super) fn unwritable(path: &Path, error: &io::Error) -> Self {
+        Self::Failed(format!("cannot write {}: {error}", path.display()))
     }
 
     /// A failure with this code. What the user can do on the command line is added to the message.

@@ -53,6 +53,17 @@ impl Reading {
         lapidary_extract::read(self.file(path)?, self.limits.limits()).map_err(|e| e.to_string())
     }
 
+    /// Reads the texts of the books in a file.
+    pub(super) fn texts(self, path: &Path) -> Vec<Result<String, String>> {
+        match self.books(path) {
+            Ok(books) => books
+                .into_iter()
+                .map(|book| book.read.map(|read| read.text).map_err(|e| e.to_string()))
+                .collect(),
+            Err(why) => vec![Err(why)],
+        }
+    }
+
     fn file(self, path: &Path) -> Result<File, String> {
         let bytes = if path == Path::new("-") {
             self.all(io::stdin().lock(), 0)
@@ -220,6 +231,14 @@ impl FileWalk {
         walk
     }
 
+    /// The files, if all paths can be read. The error is a message for the user.
+    pub(super) fn all(self) -> Result<Vec<InputFile>, String> {
+        match self.refused.first() {
+            None => Ok(self.found),
+            Some((path, why)) => Err(format!("{}: {why}", path.display())),
+        }
+    }
+
     fn root(
         &mut self,
         root: &Path,
@@ -242,12 +261,10 @@ impl FileWalk {
                         .push((entry.into_path(), "neither a file nor a folder".to_owned()));
                 }
                 Ok(entry) => {
-                    let below = entry
-                        .path()
-                        .strip_prefix(root)
-                        .ok()
-                        .filter(|path| *path != Path::new(""));
-                    let relative = below.map_or_else(|| entry.file_name().into(), Path::to_owned);
+                    let relative = match entry.path().strip_prefix(root) {
+                        Ok(below) if below != Path::new("") => below.to_owned(),
+                        _ => entry.file_name().into(),
+                    };
                     let named_itself = entry.depth() == 0;
                     if named_itself
                         || choice.takes(&relative)

@@ -14,6 +14,7 @@ use super::failure::{Failure, Status};
 use super::terminal::{json_line, lines, out};
 use lapidary_operations::JobNumber;
 use lapidary_operations::jobs::{CancelJob, ListJobs, ShowJob, StartJob};
+use lapidary_store::StoreError;
 
 /// How often to poll a job.
 const LOOK: Duration = Duration::from_millis(100);
@@ -129,6 +130,15 @@ pub(super) fn other_result() -> Failure {
         "the job returned the result of another task; check that the server has the same version"
             .to_owned(),
     )
+}
+
+/// Shows on a bar how much of a whole is done.
+pub(super) fn advance(bar: &ProgressBar) -> impl Fn(u64, u64) -> Result<(), StoreError> + Sync {
+    move |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+        Ok(())
+    }
 }
 
 /// A progress bar with this label.

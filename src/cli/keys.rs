@@ -193,10 +193,8 @@ fn instant(text: &str) -> Result<Timestamp, String> {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let wrong = || "give a time such as 1d, 12h or 0s".to_owned();
-    let span: Span = text.parse().map_err(|_| wrong())?;
-    let duration = span
-        .to_duration(jiff::SpanRelativeTo::days_are_24_hours())
-        .map_err(|_| wrong())?;
-    Duration::try_from(duration).map_err(|_| wrong())
+    text.parse::<Span>()
+        .and_then(|span| span.to_duration(jiff::SpanRelativeTo::days_are_24_hours()))
+        .and_then(Duration::try_from)
+        .map_err(|_| "give a time such as 1d, 12h or 0s".to_owned())
 }

@@ -101,11 +101,7 @@ impl CountArgs {
             "lexicon {}",
             hex::encode(&digest.digest.finalize()[..8])
         ));
-        Ok(if unread > 0 {
-            Status::WrongInput
-        } else {
-            Status::Done
-        })
+        Ok(Status::of_input(unread > 0))
     }
 }
 
@@ -147,37 +143,25 @@ impl Collection {
         add: impl Fn(T, T) -> T + Sync,
         refuse: impl Fn(&Path, &str) + Sync,
     ) -> Result<(T, u64), Failure> {
-        let FileWalk {
-            found: files,
-            refused,
-            ..
-        } = FileWalk::of(&self.paths, &self.choice, Usually::Books);
-        if let Some((path, why)) = refused.into_iter().next() {
-            return Err(Failure::Input(format!("{}: {why}", path.display())));
-        }
+        let files = FileWalk::of(&self.paths, &self.choice, Usually::Books)
+            .all()
+            .map_err(Failure::Input)?;
         let bar = bar(what);
         bar.set_length(files.len() as u64);
-        let read = |path: PathBuf| -> Result<(T, u64), Failure> {
+        let sums = files.into_par_iter().map(|file| {
             let (mut sum, mut unread) = (none(), 0);
-            let mut refuse = |why: &str| {
-                bar.suspend(|| refuse(&path, why));
-                unread += 1;
-            };
-            match self.reading.books(&path) {
-                Ok(books) => {
-                    for book in books {
-                        match book.read {
-                            Ok(read) => sum = add(sum, of(&read.text)?),
-                            Err(why) => refuse(&why.to_string()),
-                        }
+            for text in self.reading.texts(&file.path) {
+                match text {
+                    Ok(text) => sum = add(sum, of(&text)?),
+                    Err(why) => {
+                        bar.suspend(|| refuse(&file.path, &why));
+                        unread += 1;
                     }
                 }
-                Err(why) => refuse(&why),
             }
             bar.inc(1);
             Ok((sum, unread))
-        };
-        let sums = files.into_par_iter().map(|file| read(file.path));
+        });
         let sum = sums.try_reduce(|| (none(), 0), |(a, m), (b, n)| Ok((add(a, b), m + n)));
         bar.finish_and_clear();
         sum
@@ -269,13 +253,12 @@ fn entry(run: &mut dyn BufRead) -> io::Result<Option<(String, u64, u64)>> {
     }
     let mut parts = line.trim_end_matches('\n').split('\t');
     let word = parts.next().unwrap_or_default().to_owned();
-    let mut number = || {
-        parts
-            .next()
-            .and_then(|number| number.parse().ok())
-            .ok_or(io::ErrorKind::InvalidData)
-    };
-    Ok(Some((word, number()?, number()?)))
+    Ok(Some((word, number(parts.next())?, number(parts.next())?)))
+}
+
+fn number(part: Option<&str>) -> io::Result<u64> {
+    let number = part.and_then(|part| part.parse().ok());
+    number.ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
 /// Computes the digest of what is written.

@@ -62,14 +62,12 @@ impl CompletionsArgs {
 
 impl ManArgs {
     pub(super) fn run(&self) -> Result<Status, Failure> {
-        let failed = |e| {
-            Failure::Input(format!(
-                "{}: {e}; give a writable folder",
-                self.folder.display()
-            ))
-        };
-        std::fs::create_dir_all(&self.folder).map_err(failed)?;
-        clap_mangen::generate_to(super::Command::command(), &self.folder).map_err(failed)?;
+        let folder = &self.folder;
+        std::fs::create_dir_all(folder)
+            .and_then(|()| clap_mangen::generate_to(super::Command::command(), folder))
+            .map_err(|e| {
+                Failure::Input(format!("{}: {e}; give a writable folder", folder.display()))
+            })?;
         Ok(Status::Done)
     }
 }

@@ -63,9 +63,36 @@ pub struct Command {
     command: Commands,
 }
 
-#[derive(Subcommand)]
-enum Commands {
-    // The help of these commands is the doc comment of their struct, which a doc comment here would replace.
+/// The commands with arguments.
+macro_rules! commands {
+    ($($name:ident($arguments:ty),)*) => {
+        // The help of these commands is the doc comment of their struct, which a doc comment here would replace.
+        #[derive(Subcommand)]
+        enum Commands {
+            $($name($arguments),)*
+            /// Run a demo on a small made-up shelf
+            Demo,
+            /// Read files for another `lapidary` process
+            #[command(name = worker::SUBCOMMAND, hide = true)]
+            ExtractWorker,
+        }
+
+        impl Commands {
+            fn run(self) -> Result<Status, Failure> {
+                match self {
+                    $(Self::$name(arguments) => arguments.run(),)*
+                    Self::ExtractWorker => Ok(Status::Done),
+                    Self::Demo => {
+                        demo::run(&mut std::io::stdout().lock())?;
+                        Ok(Status::Done)
+                    }
+                }
+            }
+        }
+    };
+}
+
+commands! {
     Serve(serve::ServeArgs),
     Ingest(ingest::IngestArgs),
     Check(check::CheckArgs),
@@ -99,11 +126,6 @@ enum Commands {
     Boundaries(boundaries::BoundariesArgs),
     Lexicon(lexicon::LexiconArgs),
     Evaluate(evaluate::EvaluateArgs),
-    /// Run a demo on a small made-up shelf
-    Demo,
-    /// Read files for another `lapidary` process
-    #[command(name = worker::SUBCOMMAND, hide = true)]
-    ExtractWorker,
 }
 
 impl Command {
@@ -134,50 +156,6 @@ impl Command {
                 terminal::tell(format_args!("lapidary: {failure}"));
                 failure.status().into()
             }
-        }
-    }
-}
-
-impl Commands {
-    fn run(self) -> Result<Status, Failure> {
-        match self {
-            Commands::Serve(task) => task.run(),
-            Commands::Ingest(task) => task.run(),
-            Commands::Check(task) => task.run(),
-            Commands::Text(task) => task.run(),
-            Commands::Gems(task) => task.run(),
-            Commands::Fold(task) => task.run(),
-            Commands::Compare(task) => task.run(),
-            Commands::Duplicates(task) => task.run(),
-            Commands::Books(task) => task.run(),
-            Commands::Keys(task) => task.run(),
-            Commands::Libraries(task) => task.run(),
-            Commands::Decisions(task) => task.run(),
-            Commands::Allow(task) => task.run(),
-            Commands::Webhooks(task) => task.run(),
-            Commands::Sources(task) => task.run(),
-            Commands::Stats(task) => task.run(),
-            Commands::Doctor(task) => task.run(),
-            Commands::Reindex(task) => task.run(),
-            Commands::DropRecipe(task) => task.run(),
-            Commands::Backup(task) => task.run(),
-            Commands::Restore(task) => task.run(),
-            Commands::Export(task) => task.run(),
-            Commands::Import(task) => task.run(),
-            Commands::Copy(task) => task.run(),
-            Commands::Jobs(task) => task.run(),
-            Commands::Verify(task) => task.run(),
-            Commands::Compact(task) => task.run(),
-            Commands::Audit(task) => task.run(),
-            Commands::Completions(task) => task.run(),
-            Commands::Man(task) => task.run(),
-            Commands::Boundaries(task) => task.run(),
-            Commands::Lexicon(task) => task.run(),
-            Commands::Evaluate(task) => task.run(),
-            Commands::ExtractWorker => Ok(Status::Done),
-            Commands::Demo => demo::run(&mut std::io::stdout().lock())
-                .map(|()| Status::Done)
-                .map_err(Failure::from),
         }
     }
 }

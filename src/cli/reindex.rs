@@ -8,7 +8,6 @@ use hashbrown::HashMap;
 use lapidary_catalogue::api::{CutFrom, Job, JobResult, RecipeChoice, Reindexed, Task};
 use lapidary_catalogue::digests_of;
 use lapidary_common::count::count;
-use lapidary_extract::Extracted;
 use lapidary_gems::RecipeName;
 use lapidary_operations::jobs::StartJob;
 use lapidary_operations::status::ShowStats;
@@ -74,7 +73,6 @@ impl ReindexArgs {
             GemsFrom::Folds => CutFrom::Folds,
             GemsFrom::Sources => CutFrom::Sources,
         };
-        let (drop_old, allow_missing) = (self.drop_old, self.allow_missing);
         let name = recipe.name().clone();
         let catalogue = self.target.open()?;
         // A lexicon may be too large for the task.
@@ -87,8 +85,8 @@ impl ReindexArgs {
         let task = Task::Reindex {
             recipe: choice,
             from,
-            drop_old,
-            allow_missing,
+            drop_old: self.drop_old,
+            allow_missing: self.allow_missing,
         };
         let result = match from {
             CutFrom::Folds => perform(&catalogue, task)?,
@@ -102,25 +100,10 @@ impl ReindexArgs {
                 wait(&catalogue, job)?
             }
         };
-        let JobResult::Reindexed(Reindexed {
-            books_without,
-            dropped,
-            ..
-        }) = result
-        else {
+        let JobResult::Reindexed(reindexed) = result else {
             return Err(other_result());
         };
-        let mut said = format!("checks now use recipe {name}");
-        if let Some(before) = dropped {
-            said = format!("{said}; dropped {before}");
-        }
-        if books_without > 0 {
-            said = format!(
-                "{said}; {} no gems of it",
-                count(books_without, "book has", "books have")
-            );
-        }
-        writeln!(out(false), "{said}")?;
+        writeln!(out(false), "{}", sentence(&name, reindexed))?;
         Ok(Status::Done)
     }
 
@@ -138,16 +121,9 @@ impl ReindexArgs {
         let bar = bar("reading");
         bar.set_length(files.len() as u64);
         for file in files {
-            let books = match self.reading.books(&file.path) {
-                Ok(books) => books
-                    .into_iter()
-                    .map(|book| book.read.map_err(|why| why.to_string()))
-                    .collect(),
-                Err(why) => vec![Err(why)],
-            };
-            for read in books {
-                match read {
-                    Ok(Extracted { text, .. }) => {
+            for text in self.reading.texts(&file.path) {
+                match text {
+                    Ok(text) => {
                         let lacking = digests_of(text.as_bytes())
                             .into_iter()
                             .filter_map(|digest| lacking.remove(&digest));
@@ -163,6 +139,18 @@ impl ReindexArgs {
         bar.finish_and_clear();
         Ok(lacking.values().map(Vec::len).sum())
     }
+}
+
+fn sentence(recipe: &RecipeName, reindexed: Reindexed) -> String {
+    let mut sentence = format!("checks now use recipe {recipe}");
+    if let Some(before) = reindexed.dropped {
+        sentence = format!("{sentence}; dropped {before}");
+    }
+    if reindexed.books_without > 0 {
+        let books = count(reindexed.books_without, "book has", "books have");
+        sentence = format!("{sentence}; {books} no gems of it");
+    }
+    sentence
 }
 
 /// The books without gems of a recipe, by the digest of their texts.

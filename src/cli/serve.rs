@@ -153,11 +153,14 @@ fn wrong(why: &dyn Display) -> Failure {
 
 /// Reads a settings file.
 fn read(file: &Path) -> Result<Table, Failure> {
-    let wrong = |why: &dyn Display| Failure::Input(format!("{}: {why}", file.display()));
-    let text = fs::read_to_string(file).map_err(|e| wrong(&e))?;
-    // Parsed as `Settings` first, for errors that name the line.
-    parse::toml::<Settings>(&text).map_err(|e| wrong(&e))?;
-    parse::toml(&text).map_err(|e| wrong(&e))
+    fs::read_to_string(file)
+        .map_err(|error| error.to_string())
+        .and_then(|text| {
+            // Parsed as `Settings` first, for errors that name the line.
+            parse::toml::<Settings>(&text)?;
+            parse::toml(&text)
+        })
+        .map_err(|why| Failure::Input(format!("{}: {why}", file.display())))
 }
 
 /// Overrides the values in `table` with those in `stronger`.

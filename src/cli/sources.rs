@@ -200,15 +200,7 @@ impl SourcesArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         match self.command {
             SourcesCommand::Add(add) => add.run(),
-            SourcesCommand::List(Listing { target, json }) => {
-                lines(
-                    &mut out(json),
-                    json,
-                    &target.open()?.call::<ListSources>((), ())?.sources,
-                    summary,
-                )?;
-                Ok(Status::Done)
-            }
+            SourcesCommand::List(listing) => list(&listing),
             SourcesCommand::Show { target, json, name } => show(&target.open()?, &name, json),
             SourcesCommand::Errors { target, json, name } => errors(&target.open()?, &name, json),
             SourcesCommand::Run {
@@ -216,26 +208,8 @@ impl SourcesArgs {
                 limits,
                 json,
                 name,
-            } => {
-                let tally = match target.place()? {
-                    CataloguePlace::Server(url) => run_there(&Remote::new(&url)?, &name)?,
-                    _ => run_here(&target, &name, limits)?,
-                };
-                let refused = tally.refused > 0;
-                if json {
-                    json_line(&mut out(true), &tally)?;
-                } else {
-                    writeln!(out(false), "{}", words(&tally))?;
-                }
-                Ok(if refused {
-                    Status::WrongInput
-                } else {
-                    Status::Done
-                })
-            }
-            SourcesCommand::Test { target, json, name } => {
-                test(target.open()?.call::<TestSource>(name, ())?, json)
-            }
+            } => run(&target, &name, limits, json),
+            SourcesCommand::Test { target, json, name } => test(&target, name, json),
             SourcesCommand::Pause { target, name } => pause(&target, name, true),
             SourcesCommand::Resume { target, name } => pause(&target, name, false),
             SourcesCommand::Remove(removal) => {
@@ -246,20 +220,30 @@ impl SourcesArgs {
     }
 }
 
+fn list(Listing { target, json }: &Listing) -> Result<Status, Failure> {
+    let sources = target.open()?.call::<ListSources>((), ())?.sources;
+    lines(&mut out(*json), *json, &sources, summary)?;
+    Ok(Status::Done)
+}
+
 impl SourceArguments {
+    /// Whether it is a file or a folder.
+    fn is_at_path(&self) -> bool {
+        match self.kind {
+            Kind::Folder => true,
+            Kind::List => self.address != "-" && !self.address.contains("://"),
+            _ => false,
+        }
+    }
+
     fn run(self) -> Result<Status, Failure> {
-        let kind = self.kind;
         let here = !matches!(self.target.place()?, CataloguePlace::Server(_));
-        let is_file = kind == Kind::List && self.address != "-" && !self.address.contains("://");
+        let address = if here && self.is_at_path() {
+            existing(&self.address)?
+        } else {
+            self.address
+        };
         let definition = SourceDefinition {
-            kind,
-            address: if here && (kind == Kind::Folder || is_file) {
-                existing(&self.address)?
-            } else {
-                self.address
-            },
-            library: self.library,
-            rights: self.rights,
             contains: self.contains,
             matches: self.matches.into_iter().map(Into::into).collect(),
             validity: self.days.are_given().then(|| self.days.into()),
@@ -281,7 +265,7 @@ impl SourceArguments {
             most: self.most,
             every: self.every.map(|every| every.to_string()),
             unless: self.unless,
-            paused: false,
+            ..SourceDefinition::new(self.kind, &address, self.library, self.rights)
         };
         let catalogue = self.target.open_or_create()?;
         if let CatalogueClient::Local(catalogue) = &catalogue {
@@ -296,14 +280,11 @@ impl SourceArguments {
 
 /// The whole path of a file or folder that is there.
 fn existing(path: &str) -> Result<String, Failure> {
-    let wrong = |why: String| Failure::Input(format!("{path}: {why}"));
-    let found = Path::new(path)
-        .canonicalize()
-        .map_err(|error| wrong(error.to_string()))?;
-    found
-        .into_os_string()
-        .into_string()
-        .map_err(|_| wrong("its path is not UTF-8".to_owned()))
+    let found = match Path::new(path).canonicalize() {
+        Ok(found) => found.into_os_string().into_string().ok(),
+        Err(error) => return Err(Failure::Input(format!("{path}: {error}"))),
+    };
+    found.ok_or_else(|| Failure::Input(format!("{path}: its path is not UTF-8")))
 }
 
 /// Where credentials are, wherever it is read.
@@ -523,6 +504,24 @@ fn errors(catalogue: &CatalogueClient, name: &BookId, json: bool) -> Result<Stat
     }
 }
 
+fn run(
+    target: &Target,
+    name: &BookId,
+    limits: LimitArguments,
+    json: bool,
+) -> Result<Status, Failure> {
+    let tally = match target.place()? {
+        CataloguePlace::Server(url) => run_there(&Remote::new(&url)?, name)?,
+        _ => run_here(target, name, limits)?,
+    };
+    if json {
+        json_line(&mut out(true), &tally)?;
+    } else {
+        writeln!(out(false), "{}", words(&tally))?;
+    }
+    Ok(Status::of_input(tally.refused > 0))
+}
+
 fn run_here(target: &Target, name: &BookId, limits: LimitArguments) -> Result<Tally, Failure> {
     let catalogue = match target.place()? {
         CataloguePlace::Folder(folder) => Catalogue::open_with_cache(&folder, CACHE_BYTES)?,
@@ -596,13 +595,13 @@ fn is_done(run: &SourceRun, before: Option<u64>) -> bool {
     run.ended.is_some() && Some(run.number) != before
 }
 
-fn test(tested: SourceTest, json: bool) -> Result<Status, Failure> {
+fn test(target: &Target, name: BookId, json: bool) -> Result<Status, Failure> {
     let SourceTest {
         items,
         skipped,
         begins,
         error,
-    } = tested;
+    } = target.open()?.call::<TestSource>(name, ())?;
     for item @ SourceItem { address, title, .. } in &items {
         if json {
             json_line(&mut out(true), item)?;

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use clap::Args;
 use indicatif::HumanBytes;
 use lapidary_catalogue::Catalogue;
-use lapidary_catalogue::api::{Compacted, JobResult, Task, Verified};
+use lapidary_catalogue::api::{Compacted, JobResult, LibraryListing, RecipeStats, Task, Verified};
 use lapidary_common::count::count;
 
 use super::arguments::{CataloguePlace, Target};
@@ -64,43 +64,47 @@ impl StatsArgs {
             )?,
         }
         for recipe in &stats.recipes {
-            let mark = match (recipe.default, recipe.ready) {
-                (true, _) => " (default)",
-                (false, true) => "",
-                (false, false) => " (incomplete)",
-            };
-            let (books, gems) = (
-                count(recipe.books, "book", "books"),
-                count(recipe.gems, "gem", "gems"),
-            );
-            writeln!(out, "  recipe {}{mark}: {books}, {gems}", recipe.recipe)?;
+            writeln!(out, "  {}", recipe_line(recipe))?;
         }
         for library in &stats.libraries {
-            let (books, bytes) = (
-                count(library.books, "book", "books"),
-                HumanBytes(library.bytes),
-            );
-            let kept = (library.kept_texts > 0).then(|| {
-                format!(
-                    ", {} kept ({})",
-                    count(library.kept_texts, "text", "texts"),
-                    HumanBytes(library.kept_bytes)
-                )
-            });
-            let (kept, changed) = (kept.unwrap_or_default(), library.changed);
-            let trust = if library.trusted {
-                ""
-            } else {
-                " (not trusted)"
-            };
-            writeln!(
-                out,
-                "  library {}{trust}: {books}, {bytes} of text{kept}, changed {changed}",
-                library.library
-            )?;
+            writeln!(out, "  {}", library_line(library))?;
         }
         Ok(Status::Done)
     }
+}
+
+fn recipe_line(recipe: &RecipeStats) -> String {
+    let mark = match (recipe.default, recipe.ready) {
+        (true, _) => " (default)",
+        (false, true) => "",
+        (false, false) => " (incomplete)",
+    };
+    let (books, gems) = (
+        count(recipe.books, "book", "books"),
+        count(recipe.gems, "gem", "gems"),
+    );
+    format!("recipe {}{mark}: {books}, {gems}", recipe.recipe)
+}
+
+fn library_line(library: &LibraryListing) -> String {
+    let (books, bytes) = (
+        count(library.books, "book", "books"),
+        HumanBytes(library.bytes),
+    );
+    let mut kept = String::new();
+    if library.kept_texts > 0 {
+        let texts = count(library.kept_texts, "text", "texts");
+        kept = format!(", {texts} kept ({})", HumanBytes(library.kept_bytes));
+    }
+    let trust = if library.trusted {
+        ""
+    } else {
+        " (not trusted)"
+    };
+    format!(
+        "library {}{trust}: {books}, {bytes} of text{kept}, changed {}",
+        library.library, library.changed
+    )
 }
 
 impl VerifyArgs {
@@ -132,9 +136,7 @@ impl VerifyArgs {
             "{name}: {found}; repair them with --fix, restore a backup, or ingest the books into a new folder"
         )))
     }
-}
 
-impl VerifyArgs {
     fn verified(&self) -> Result<Verified, Failure> {
         if let CataloguePlace::Cluster(address) = self.target.place()? {
             // A job would be kept where there may be nothing left.

@@ -1,10 +1,14 @@
 //! Output. Terminal control characters from untrusted input are removed, except in JSON, which is written unchanged.
 
 use std::fmt::Display;
+use std::fs;
 use std::io::{self, StdoutLock, Write};
+use std::path::Path;
 
 use lapidary_report::harmless;
 use serde::Serialize;
+
+use super::failure::Failure;
 
 /// Standard output.
 pub(super) struct Out {
@@ -33,6 +37,11 @@ impl Write for Out {
     fn flush(&mut self) -> io::Result<()> {
         self.stdout.flush()
     }
+}
+
+/// Writes a page to a file.
+pub(super) fn write_page(path: &Path, page: &str) -> Result<(), Failure> {
+    fs::write(path, page).map_err(|error| Failure::unwritable(path, &error))
 }
 
 /// Writes a value as a line of JSON.

@@ -3,7 +3,7 @@
 //! `openssl req -x509` makes a certificate that is marked as an authority's and need not name the server. No chain can be
 //! verified for such a server certificate, so it is compared with the trusted ones directly.
 
-use std::fmt::{self, Display};
+use std::fmt;
 use std::fs;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
@@ -28,15 +28,20 @@ use x509_cert::der::Decode as _;
 
 /// Connects to servers with one of the certificates in a PEM file, or with one signed by them.
 pub(super) fn connector(file: &Path) -> Result<impl Connector, String> {
-    let wrong = |why: &dyn Display| format!("{}: {why}", file.display());
-    let pem = fs::read(file).map_err(|e| wrong(&e))?;
-    let trusted: Result<Vec<CertificateDer<'static>>, _> =
-        CertificateDer::pem_slice_iter(&pem).collect();
-    let trusted = trusted.map_err(|e| wrong(&e))?;
+    let config = config(file).map_err(|why| format!("{}: {why}", file.display()))?;
+    Ok(ConnectProxyConnector::default()
+        .chain(TcpConnector::default())
+        .chain(TlsConnector(Arc::new(config))))
+}
+
+fn config(file: &Path) -> Result<ClientConfig, Box<dyn std::error::Error>> {
+    let trusted: Vec<CertificateDer<'static>> =
+        CertificateDer::pem_slice_iter(&fs::read(file)?).collect::<Result<_, _>>()?;
     if trusted.is_empty() {
-        return Err(wrong(
-            &"no certificate in it; give the authorities' certificates, or the server's own, as PEM",
-        ));
+        return Err(
+            "no certificate in it; give the authorities' certificates, or the server's own, as PEM"
+                .into(),
+        );
     }
     let (provider, mut roots) = (Arc::new(default_provider()), RootCertStore::empty());
     roots.add_parsable_certificates(trusted.iter().cloned());
@@ -44,18 +49,14 @@ pub(super) fn connector(file: &Path) -> Result<impl Connector, String> {
         WebPkiServerVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider)).build();
     let verifier = Trusted {
         certificates: trusted,
-        by_signature: by_signature.map_err(|e| wrong(&e))?,
+        by_signature: by_signature?,
     };
     let config =
         ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-    let config = config
-        .map_err(|e| wrong(&e))?
+    let config = config?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(verifier));
-    let tls = TlsConnector(Arc::new(config.with_no_client_auth()));
-    Ok(ConnectProxyConnector::default()
-        .chain(TcpConnector::default())
-        .chain(tls))
+    Ok(config.with_no_client_auth())
 }
 
 /// The trusted certificates.

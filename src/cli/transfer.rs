@@ -8,10 +8,12 @@ use clap::Args;
 use lapidary_catalogue::api::Imported;
 use lapidary_catalogue::{Catalogue, import};
 use lapidary_common::count::count;
+use lapidary_store::Watch;
 
 use super::arguments::{CataloguePlace, Target};
+use super::client::CatalogueClient;
 use super::failure::{Failure, Status};
-use super::jobs::bar;
+use super::jobs::{advance, bar};
 use super::remote::Remote;
 use super::terminal;
 
@@ -49,6 +51,11 @@ fn is_compressed(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == COMPRESSED)
 }
 
+/// Words an error of a file.
+fn error_of(file: &Path, failure: fn(String) -> Failure) -> impl Fn(io::Error) -> Failure + Copy {
+    move |error| failure(format!("{}: {error}", file.display()))
+}
+
 impl ExportArgs {
     fn folder(&self) -> &Path {
         let folder = self.file.parent();
@@ -59,11 +66,7 @@ impl ExportArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
         let catalogue = self.target.open()?;
         let bar = bar("books");
-        let watch = |done, total| {
-            bar.set_length(total);
-            bar.set_position(done);
-            Ok(())
-        };
+        let watch = advance(&bar);
         if self.file == Path::new("-") {
             catalogue.export(
                 &mut BufWriter::with_capacity(BUFFER, stdout().lock()),
@@ -72,51 +75,57 @@ impl ExportArgs {
             bar.finish_and_clear();
             return Ok(Status::Done);
         }
-        let named = |e: io::Error| Failure::Failed(format!("{}: {e}", self.file.display()));
+        let failed = error_of(&self.file, Failure::Failed);
         // Written to a temporary file, which is renamed once complete.
-        let unfinished = tempfile::NamedTempFile::new_in(self.folder()).map_err(named)?;
-        let mut out = BufWriter::with_capacity(BUFFER, unfinished.as_file());
-        if is_compressed(&self.file) {
-            let mut out = zstd::Encoder::new(out, 0).map_err(named)?;
-            catalogue.export(&mut out, &watch)?;
-            out.finish()
-                .and_then(|mut out| out.flush())
-                .map_err(named)?;
-        } else {
-            catalogue.export(&mut out, &watch)?;
-            out.flush().map_err(named)?;
-            drop(out);
-        }
-        unfinished.as_file().sync_all().map_err(named)?;
-        let file = unfinished.persist(&self.file).map_err(|e| named(e.error))?;
+        let unfinished = tempfile::NamedTempFile::new_in(self.folder()).map_err(failed)?;
+        self.write(&catalogue, unfinished.as_file(), &watch)?;
+        unfinished.as_file().sync_all().map_err(failed)?;
+        let file = unfinished
+            .persist(&self.file)
+            .map_err(|e| failed(e.error))?;
         bar.finish_and_clear();
-        let bytes = indicatif::HumanBytes(file.metadata().map_err(named)?.len());
+        let bytes = indicatif::HumanBytes(file.metadata().map_err(failed)?.len());
         writeln!(terminal::out(false), "{}: {bytes}", self.file.display())?;
         Ok(Status::Done)
+    }
+
+    /// Exports the catalogue to a file, compressed if the name of the export says so.
+    fn write(
+        &self,
+        catalogue: &CatalogueClient,
+        file: &File,
+        watch: Watch<'_>,
+    ) -> Result<(), Failure> {
+        let failed = error_of(&self.file, Failure::Failed);
+        let mut out = BufWriter::with_capacity(BUFFER, file);
+        if is_compressed(&self.file) {
+            let mut encoder = zstd::Encoder::new(out, 0).map_err(failed)?;
+            catalogue.export(&mut encoder, watch)?;
+            out = encoder.finish().map_err(failed)?;
+        } else {
+            catalogue.export(&mut out, watch)?;
+        }
+        out.flush().map_err(failed)
     }
 }
 
 impl ImportArgs {
     pub(super) fn run(self) -> Result<Status, Failure> {
-        let named = |e: io::Error| Failure::Input(format!("{}: {e}", self.file.display()));
+        let wrong = error_of(&self.file, Failure::Input);
         let input: Box<dyn Read> = if self.file == Path::new("-") {
             Box::new(stdin().lock())
         } else {
-            Box::new(File::open(&self.file).map_err(named)?)
+            Box::new(File::open(&self.file).map_err(wrong)?)
         };
         let mut input: Box<dyn BufRead> = Box::new(BufReader::with_capacity(BUFFER, input));
         if is_compressed(&self.file) {
             input = Box::new(BufReader::with_capacity(
                 BUFFER,
-                zstd::Decoder::with_buffer(input).map_err(named)?,
+                zstd::Decoder::with_buffer(input).map_err(wrong)?,
             ));
         }
         let bar = bar("books");
-        let watch = |done, total| {
-            bar.set_length(total);
-            bar.set_position(done);
-            Ok(())
-        };
+        let watch = advance(&bar);
         let Imported { books, written } = match self.target.place()? {
             CataloguePlace::Folder(folder) => import(&folder, &mut input, &watch)?,
             CataloguePlace::Cluster(address) => Catalogue::open_cluster(&address)?

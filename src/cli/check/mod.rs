@@ -218,12 +218,8 @@ impl CheckArgs {
         let mut report = match catalogue.check(&query, &of_file) {
             // Distinguish a text that cannot be checked from options with which no text can be checked.
             Err(Failure::Input(why)) => {
-                let unfiled = CheckOptions {
-                    record: None,
-                    ..options.clone()
-                };
-                let nothing = Query::Gems(TextGems::default());
-                return catalogue.check(&nothing, &unfiled).map(|_| Err(why));
+                check_options(catalogue, options)?;
+                return Ok(Err(why));
             }
             report => report?,
         };
@@ -235,17 +231,32 @@ impl CheckArgs {
         }
         let locator = Locator::new(&text, &headings);
         report.locate(&locator);
-        let kept = self.html.as_ref().map(|_| &TextSource::Kept);
-        let source = self.text_from.as_ref().or(kept);
         let reading = self.input.text.reading;
-        let books =
-            source.map(|from| from.add_to(catalogue, &mut report, &text, &locator, reading));
+        let books = self
+            .text_source()
+            .map(|from| from.add_to(catalogue, &mut report, &text, &locator, reading));
         Ok(Ok(CheckedFile {
             report,
             text,
             books: books.unwrap_or_default(),
         }))
     }
+
+    /// Where the texts of the books that match are.
+    fn text_source(&self) -> Option<&TextSource> {
+        let kept = self.html.as_ref().map(|_| &TextSource::Kept);
+        self.text_from.as_ref().or(kept)
+    }
+}
+
+/// Fails if no text can be checked with these options.
+fn check_options(catalogue: &CatalogueClient, options: &CheckOptions) -> Result<(), Failure> {
+    let unfiled = CheckOptions {
+        record: None,
+        ..options.clone()
+    };
+    catalogue.check(&Query::Gems(TextGems::default()), &unfiled)?;
+    Ok(())
 }
 
 /// The report on a text, and the texts of the books that match, as far as they are known.
@@ -278,14 +289,14 @@ impl Output {
             outcome,
         });
         if self.json {
-            let (report, error) = (
-                checked.as_ref().ok().map(|found| &found.report),
-                checked.as_ref().err(),
-            );
+            let (report, error) = match &checked {
+                Ok(found) => (Some(&found.report), None),
+                Err(why) => (None, Some(why.as_str())),
+            };
             let line = CheckedFileLine {
                 file,
                 report,
-                error: error.map(String::as_str),
+                error,
             };
             json_line(&mut out, &line)?;
         } else if let Ok(CheckedFile {
@@ -294,7 +305,6 @@ impl Output {
             books,
         }) = checked
         {
-            let bytes = text.len() as u64;
             let texts = PageTexts {
                 text: Some(&text),
                 adds_passages: false,
@@ -315,7 +325,7 @@ impl Output {
                 self.language,
                 &file,
                 &report,
-                Some(bytes),
+                Some(text.len() as u64),
                 console::colors_enabled(),
             )?;
         }
@@ -340,12 +350,9 @@ impl Output {
                 .as_ref()
                 .is_ok_and(|summary| summary.verdict.forbids())
         }) {
-            Status::Found
-        } else if self.rows.iter().any(Checked::is_not_checked) {
-            Status::WrongInput
-        } else {
-            Status::Done
+            return Status::Found;
         }
+        Status::of_input(self.rows.iter().any(Checked::is_not_checked))
     }
 }
 

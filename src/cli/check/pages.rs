@@ -9,6 +9,7 @@ use lapidary_language::Language;
 use lapidary_report::{Checked, PageTexts, html_index, html_report, report_part};
 
 use super::super::failure::Failure;
+use super::super::terminal::write_page;
 
 /// The name of the index in a folder of pages.
 const INDEX: &str = "index.html";
@@ -40,7 +41,7 @@ impl Pages {
             );
             return Err(Failure::Input(why));
         }
-        fs::create_dir_all(path).map_err(|e| failed(path, &e))?;
+        fs::create_dir_all(path).map_err(|error| Failure::unwritable(path, &error))?;
         Ok(Self::Folder(path.to_owned()))
     }
 
@@ -62,7 +63,7 @@ impl Pages {
         };
         let bytes = texts.text.map(|text| text.len() as u64);
         let part = report_part(language, file, report, bytes, texts, Timestamp::now());
-        fs::write(&path, html_report(language, file, &part)).map_err(|e| failed(&path, &e))?;
+        write_page(&path, &html_report(language, file, &part))?;
         Ok(name)
     }
 
@@ -71,9 +72,10 @@ impl Pages {
         let Self::Folder(folder) = self else {
             return Ok(());
         };
-        let path = folder.join(INDEX);
-        fs::write(&path, html_index(language, rows, Timestamp::now()))
-            .map_err(|e| failed(&path, &e))
+        write_page(
+            &folder.join(INDEX),
+            &html_index(language, rows, Timestamp::now()),
+        )
     }
 }
 
@@ -92,10 +94,6 @@ fn page_name(number: usize, file: &str) -> String {
         })
         .collect();
     format!("{number:04}-{name}.html")
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Failed(format!("cannot write {}: {error}", path.display()))
 }
 
 #[cfg(test)]

@@ -108,10 +108,9 @@ impl TextSource {
                 file.map(|file| reading.whole(&file)).transpose()
             }
             Self::Address(address) => {
-                let encoded = |name| utf8_percent_encode(name, NON_ALPHANUMERIC).to_string();
-                let address = address
-                    .replace("{id}", &encoded(id))
-                    .replace("{library}", &encoded(library));
+                let [id, library] = [id, library]
+                    .map(|name| utf8_percent_encode(name, NON_ALPHANUMERIC).to_string());
+                let address = address.replace("{id}", &id).replace("{library}", &library);
                 fetched(&address, reading).map(Some)
             }
         }

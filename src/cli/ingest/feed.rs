@@ -98,30 +98,40 @@ pub(super) fn each(
     some(jobs)
 }
 
+impl FeedLine {
+    fn take_source(&mut self, folder: &Path) -> Result<BookSource, String> {
+        let content = (
+            self.text.take(),
+            self.gems.take(),
+            self.file.take(),
+            self.recipe.take(),
+        );
+        match content {
+            (_, Some(_), ..) if self.clean.is_some() => {
+                Err("'clean' applies only to a text; leave it out with gems".to_owned())
+            }
+            (_, Some(_), ..) if self.keep_text => {
+                Err("'keep_text' applies only to a text; leave it out with gems".to_owned())
+            }
+            (Some(text), None, None, None) => Ok(BookSource::Text(text)),
+            (None, Some(gems), None, recipe) => Ok(BookSource::Gems { recipe, gems }),
+            (None, None, Some(file), None) => Ok(BookSource::File(InputFile {
+                path: folder.join(&file),
+                relative: file,
+            })),
+            _ => Err(
+                "give exactly one of 'text', 'gems' and 'file', and a 'recipe' only with gems"
+                    .to_owned(),
+            ),
+        }
+    }
+}
+
 fn job(line: &[u8], folder: &Path, defaults: &Defaults<'_>) -> Result<IngestJob, String> {
     json::measure(line).map_err(|excess| excess.to_string())?;
     let mut line: FeedLine = parse::json(line)?;
     let description = line.take_description();
-    let source = match (line.text, line.gems, line.file, line.recipe) {
-        (_, Some(_), ..) if line.clean.is_some() => {
-            return Err("'clean' applies only to a text; leave it out with gems".to_owned());
-        }
-        (_, Some(_), ..) if line.keep_text => {
-            return Err("'keep_text' applies only to a text; leave it out with gems".to_owned());
-        }
-        (Some(text), None, None, None) => BookSource::Text(text),
-        (None, Some(gems), None, recipe) => BookSource::Gems { recipe, gems },
-        (None, None, Some(file), None) => BookSource::File(InputFile {
-            path: folder.join(&file),
-            relative: file,
-        }),
-        _ => {
-            return Err(
-                "give exactly one of 'text', 'gems' and 'file', and a 'recipe' only with gems"
-                    .to_owned(),
-            );
-        }
-    };
+    let source = line.take_source(folder)?;
     let own = Gate::of(line.unless, line.except).map_err(|error| error.to_string())?;
     let gate = own.or_else(|| defaults.gate.cloned());
     let library = line.library.or_else(|| defaults.library.cloned());

@@ -151,17 +151,13 @@ fn members(archive: &str, known: &NewEntry, books: Vec<Book>, clean: Option<bool
             .parse()
             .map_err(|error: BadName| error.to_string());
         let id = id.and_then(|id: BookId| {
-            let taken = || {
-                format!(
-                    "the id {:?} is already used by another book in the archive",
-                    id.as_str()
-                )
-            };
             if ids.insert(id.clone()) {
-                Ok(id)
-            } else {
-                Err(taken())
+                return Ok(id);
             }
+            Err(format!(
+                "the id {:?} is already used by another book in the archive",
+                id.as_str()
+            ))
         });
         loaded.push(match id {
             Err(why) => (name.into(), Err(why)),

@@ -56,49 +56,14 @@ struct MetadataEntry {
 
 impl Metadata {
     pub(super) fn read(path: &Path) -> Result<Self, Failure> {
-        let wrong = |why: String| Failure::Input(format!("{}{why}", path.display()));
-        let text = fs::read_to_string(path).map_err(|e| wrong(format!(": {e}")))?;
-        let mut entries: HashMap<String, MetadataEntry> = HashMap::new();
-        for (number, line) in (1..).zip(text.trim_start_matches('\u{feff}').lines()) {
-            if line.trim().is_empty() {
-                continue;
-            }
-            let mut line: MetadataLine =
-                parse::json(line.as_bytes()).map_err(|e| wrong(format!(", line {number}: {e}")))?;
-            let description = line.take_description();
-            let MetadataLine {
-                file,
-                id,
-                library,
-                rights,
-                validity,
-                ..
-            } = line;
-            if let Some(MetadataEntry { line: first, .. }) = entries.get(&file) {
-                return Err(wrong(format!(
-                    ", line {number}: {file:?} is already in line {first}"
-                )));
-            }
-            let known = KnownMetadata {
-                id,
-                library,
-                rights,
-                description,
-                validity,
-            };
-            entries.insert(
-                file,
-                MetadataEntry {
-                    line: number,
-                    known,
-                    used: false,
-                },
-            );
+        let entries = fs::read_to_string(path)
+            .map_err(|e| format!(": {e}"))
+            .and_then(|text| entries(&text));
+        let path = path.display().to_string();
+        match entries {
+            Ok(entries) => Ok(Self { path, entries }),
+            Err(why) => Err(Failure::Input(format!("{path}{why}"))),
         }
-        Ok(Self {
-            path: path.display().to_string(),
-            entries,
-        })
     }
 
     /// The metadata of a file, looked up by path, then by name. Empty if no line names the file.
@@ -138,4 +103,46 @@ impl Metadata {
             .into_iter()
             .map(move |(line, file)| (file, format!("{path}, line {line}: no such file here")))
     }
+}
+
+/// The entries of a list by the files that they name.
+fn entries(list: &str) -> Result<HashMap<String, MetadataEntry>, String> {
+    let mut entries: HashMap<String, MetadataEntry> = HashMap::new();
+    for (number, line) in (1..).zip(list.trim_start_matches('\u{feff}').lines()) {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let mut line: MetadataLine =
+            parse::json(line.as_bytes()).map_err(|e| format!(", line {number}: {e}"))?;
+        let description = line.take_description();
+        let MetadataLine {
+            file,
+            id,
+            library,
+            rights,
+            validity,
+            ..
+        } = line;
+        if let Some(MetadataEntry { line: first, .. }) = entries.get(&file) {
+            return Err(format!(
+                ", line {number}: {file:?} is already in line {first}"
+            ));
+        }
+        let known = KnownMetadata {
+            id,
+            library,
+            rights,
+            description,
+            validity,
+        };
+        entries.insert(
+            file,
+            MetadataEntry {
+                line: number,
+                known,
+                used: false,
+            },
+        );
+    }
+    Ok(entries)
 }

@@ -29,12 +29,11 @@ pub(super) fn matched(
     territory: Option<&Territory>,
     files: Vec<InputFile>,
 ) -> Result<Matched, Failure> {
-    let opened =
-        File::open(feed).map_err(|e| Failure::Input(format!("{}: {e}", feed.display())))?;
+    let opened = open(feed)?;
     let (of_isbn, twice) = by_isbn(&files);
     let mut refused = Vec::new();
     let mut known: Vec<Option<KnownMetadata>> = vec![None; files.len()];
-    for product in Products::new(BufReader::new(opened)) {
+    for product in Products::new(opened) {
         let product = product.map_err(|error| wrong(feed, &error))?;
         warn_of(feed, &product);
         let file = product.isbns.iter().find_map(|isbn| of_isbn.get(isbn));
@@ -52,14 +51,19 @@ pub(super) fn matched(
     for ((file, known), twice) in files.into_iter().zip(known).zip(twice) {
         match known {
             Some(known) => found.push((file, known)),
-            None if twice => refused.push((
+            None => refused.push((
                 file.path.display().to_string(),
-                "another file has its ISBN".to_owned(),
+                without_record(&file, twice),
             )),
-            None => refused.push((file.path.display().to_string(), without_record(&file))),
         }
     }
     Ok((found, refused))
+}
+
+fn open(feed: &Path) -> Result<BufReader<File>, Failure> {
+    File::open(feed)
+        .map(BufReader::new)
+        .map_err(|e| Failure::Input(format!("{}: {e}", feed.display())))
 }
 
 fn wrong(feed: &Path, why: &dyn fmt::Display) -> Failure {
@@ -121,7 +125,11 @@ fn why_unused(product: &Product, file: Option<&InputFile>) -> String {
     }
 }
 
-fn without_record(file: &InputFile) -> String {
+/// Why no record is of this file; `twice` says that another file has its ISBN.
+fn without_record(file: &InputFile, twice: bool) -> String {
+    if twice {
+        return "another file has its ISBN".to_owned();
+    }
     let name = file.path.file_stem().unwrap_or_default().to_string_lossy();
     match bad_isbns_in(&name).as_slice() {
         [] => "no record of the feed has its ISBN".to_owned(),

@@ -8,6 +8,7 @@ use std::time::Instant;
 use hashbrown::HashMap;
 use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
 use lapidary_catalogue::api::{Added, Outcome, Report};
+use lapidary_extract::Format;
 use lapidary_language::Language;
 use lapidary_report::hidden_words;
 use serde::Serialize;
@@ -59,6 +60,30 @@ struct FileLine<'a> {
     report: Option<&'a Report>,
 }
 
+impl IngestCounts {
+    fn count(&mut self, file: String, format: Option<Format>, added: &Added) {
+        self.own_tenant_only += u64::from(added.decides.is_some());
+        *match added.outcome {
+            Outcome::Added => &mut self.added,
+            Outcome::Replaced => &mut self.replaced,
+            Outcome::Unchanged => &mut self.unchanged,
+        } += 1;
+        if let Some(format) = format {
+            *self.formats.entry(format.as_str()).or_default() += 1;
+        }
+        if added.outcome != Outcome::Unchanged {
+            self.bytes += added.book.bytes;
+        }
+        if let Some(hidden) = &added.hidden {
+            let hidden = hidden_words(Language::English, hidden);
+            self.hidden.push(format!("{file}: {hidden}"));
+        }
+        if added.book.gems.values().all(|&gems| gems == 0) {
+            self.gemless.push(file);
+        }
+    }
+}
+
 impl Progress {
     pub(super) fn new(files: usize, json: bool, skipped: BTreeMap<String, u64>) -> Self {
         let bar = ProgressBar::new(files as u64);
@@ -83,51 +108,20 @@ impl Progress {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let BookLabel { name: file, format } = name;
         if self.json {
-            let refused = added.as_ref().err().map(ToString::to_string);
-            let report = added.as_ref().err().and_then(Failure::report);
+            let refused = added.as_ref().err();
             let mut out = out(true);
             let line = FileLine {
                 file: &file,
                 added: added.as_ref().ok(),
-                refused,
-                report,
+                refused: refused.map(ToString::to_string),
+                report: refused.and_then(Failure::report),
             };
             json_line(&mut out, &line)?;
             out.flush()?;
         }
         self.bar.inc(1);
         match added {
-            Ok(Added {
-                outcome,
-                book,
-                hidden,
-                decides,
-                ..
-            }) => {
-                counts.own_tenant_only += u64::from(decides.is_some());
-                *match outcome {
-                    Outcome::Added => &mut counts.added,
-                    Outcome::Replaced => &mut counts.replaced,
-                    Outcome::Unchanged => &mut counts.unchanged,
-                } += 1;
-                if let Some(format) = format {
-                    *counts.formats.entry(format.as_str()).or_default() += 1;
-                }
-                counts.bytes += if outcome == Outcome::Unchanged {
-                    0
-                } else {
-                    book.bytes
-                };
-                if let Some(hidden) = hidden {
-                    counts.hidden.push(format!(
-                        "{file}: {}",
-                        hidden_words(Language::English, &hidden)
-                    ));
-                }
-                if book.gems.values().all(|&gems| gems == 0) {
-                    counts.gemless.push(file);
-                }
-            }
+            Ok(added) => counts.count(file, format, &added),
             Err(why) => {
                 counts.matched |= why.report().is_some();
                 counts.refused.push((file, why.to_string()));
