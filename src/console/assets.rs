@@ -1,7 +1,7 @@
 //! What pages load: one stylesheet, htmx, and a script of our own; and, where a text is to stay in the browser, the npm package of
 //! gems. Each has its digest in its name, so that browsers keep it for good.
 
-use std::io::{self, Cursor, Read as _};
+use std::io::{self, Cursor, Read};
 use std::sync::LazyLock;
 
 use actix_web::dev::HttpServiceFactory;
@@ -13,6 +13,7 @@ use actix_web::{HttpResponse, Scope};
 use flate2::Compression;
 use flate2::read::GzEncoder;
 use zip::ZipArchive;
+use zip::read::ZipFile;
 
 use super::layout;
 use lapidary_language::Language;
@@ -88,25 +89,27 @@ static OF_GEMS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
 
 fn unpacked(folder: &str) -> io::Result<Vec<Asset>> {
     let mut archive = ZipArchive::new(Cursor::new(GEMS))?;
-    let files = archive.len();
-    let file = |at| {
-        let mut file = archive.by_index(at)?;
-        let path = format!("{folder}/{}", file.name()?);
-        let kind = if path.ends_with("gems_bg.wasm") {
-            MODULE
-        } else {
-            SCRIPT
-        };
-        let (mut plain, mut content) = (Vec::new(), Vec::new());
-        file.read_to_end(&mut plain)?;
-        GzEncoder::new(plain.as_slice(), Compression::default()).read_to_end(&mut content)?;
-        Ok(Asset {
-            path,
-            kind,
-            content,
-        })
+    (0..archive.len())
+        .map(|at| compressed(&mut archive.by_index(at)?, folder))
+        .collect()
+}
+
+/// A file of the package, compressed with gzip.
+fn compressed(file: &mut ZipFile<'_, impl Read>, folder: &str) -> io::Result<Asset> {
+    let path = format!("{folder}/{}", file.name()?);
+    let kind = if path.ends_with("gems_bg.wasm") {
+        MODULE
+    } else {
+        SCRIPT
     };
-    (0..files).map(file).collect()
+    let (mut plain, mut content) = (Vec::new(), Vec::new());
+    file.read_to_end(&mut plain)?;
+    GzEncoder::new(plain.as_slice(), Compression::default()).read_to_end(&mut content)?;
+    Ok(Asset {
+        path,
+        kind,
+        content,
+    })
 }
 
 /// Where pages find the Worker that computes gems.

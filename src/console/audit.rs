@@ -5,7 +5,7 @@ use actix_web::web::{self, Query, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::layout::{Here, HtmlPage, rights, search_by_book, table, terms, time};
+use super::layout::{Here, HtmlPage, more, rights, search_by_book, table, terms, time};
 use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{AuditEntry, AuditPage};
 use lapidary_language::Language;
@@ -51,34 +51,40 @@ async fn page(visitor: Visitor, wanted: Query<AuditSearch>) -> Result<HttpRespon
         of_id,
     ];
     let AuditPage { entries, next } = visitor.list::<ShowAudit>(&[], &asked).await?;
+    Ok(
+        HtmlPage::new(Here::Audit, language.c_audit(), language.c_audit_lead()).show(
+            &visitor,
+            &html! {
+                (search_by_book(language, ("since", &language.c_since(), since), library, book))
+                @if entries.is_empty() { p { (language.c_nothing_found()) } }
+                @else { (entries_table(language, &language.c_audit(), &entries)) }
+                @if let Some(next) = next {
+                    (more(language, &with(&format!("/console/audit?from={next}"), &of_book)))
+                }
+                (terms(language, [(language.c_who(), language.c_term_who_is())]))
+            },
+        ),
+    )
+}
+
+pub(super) fn entries_table(language: Language, title: &str, entries: &[AuditEntry]) -> Markup {
     let heads = [
         language.head_when(),
         language.c_who(),
         language.c_what(),
         language.c_details(),
     ];
-    let rows = html! { @for entry in &entries { (row(language, entry)) } };
-    Ok(HtmlPage::new(Here::Audit, language.c_audit(), language.c_audit_lead()).show(&visitor, &html! {
-        (search_by_book(language, ("since", &language.c_since(), since), library, book))
-        @if entries.is_empty() { p { (language.c_nothing_found()) } }
-        @else { (table(&language.c_audit(), &heads, &rows)) }
-        @if let Some(next) = next {
-            p { a href=(with(&format!("/console/audit?from={next}"), &of_book)) { (language.c_more()) } }
+    let rows = html! {
+        @for entry in entries {
+            tr {
+                td { (time(entry.at)) }
+                td { (clean(&entry.actor)) }
+                td { (what(language, &entry.action)) }
+                td { (about(language, &entry.action)) }
+            }
         }
-        (terms(language, [(language.c_who(), language.c_term_who_is())]))
-    }))
-}
-
-/// An entry as a row.
-pub(super) fn row(language: Language, entry: &AuditEntry) -> Markup {
-    html! {
-        tr {
-            td { (time(entry.at)) }
-            td { (clean(&entry.actor)) }
-            td { (what(language, &entry.action)) }
-            td { (about(language, &entry.action)) }
-        }
-    }
+    };
+    table(title, &heads, &rows)
 }
 
 fn what(language: Language, action: &Action) -> String {
@@ -107,15 +113,14 @@ fn what(language: Language, action: &Action) -> String {
 
 fn about(language: Language, action: &Action) -> Markup {
     match action {
-        Action::Added(book) | Action::Replaced(book) | Action::Amended(book) => html! {
-            a href=(path("/console/books", [&book.library, &book.id])) { (name(book)) }
-            " " (rights(language, book.rights))
-            @for change in &book.changes { " " span class="tag" { (amended(language, *change)) } }
-        },
+        Action::Added(book) | Action::Replaced(book) | Action::Amended(book) => {
+            about_book(language, book)
+        }
         Action::Removed(book) => html! { (name(book)) " " (rights(language, book.rights)) },
         Action::Setting { kind, name, .. } => html! { (clean(kind)) " " (clean(name)) },
-        Action::KeyMade { name, .. } | Action::KeyRevoked { name } => html! { (clean(name)) },
-        Action::LibraryTrust { library, .. } => html! { (clean(library)) },
+        Action::KeyMade { name, .. }
+        | Action::KeyRevoked { name }
+        | Action::LibraryTrust { library: name, .. } => html! { (clean(name)) },
         Action::Built { books } => html! { (language.c_number_of_books(*books)) },
         Action::RecipeAdded { recipe }
         | Action::RecipeDefault { recipe }
@@ -128,6 +133,14 @@ fn about(language: Language, action: &Action) -> Markup {
         Action::Decided { check, .. } => {
             html! { a href=(path("/console/checks", [check])) { (clean(check)) } }
         }
+    }
+}
+
+fn about_book(language: Language, book: &AuditedBook) -> Markup {
+    html! {
+        a href=(path("/console/books", [&book.library, &book.id])) { (name(book)) }
+        " " (rights(language, book.rights))
+        @for change in &book.changes { " " span class="tag" { (amended(language, *change)) } }
     }
 }
 

@@ -11,9 +11,9 @@ use serde::Deserialize;
 
 use super::audit;
 use super::layout::{
-    Here, HtmlPage, choice_of_rights, form_to, rights, see_other, size, table, terms, time,
+    Here, HtmlPage, choice_of_rights, form_to, more, rights, see_other, size, terms, time,
 };
-use super::visitor::{PageFailure, Visitor, path, problem, with};
+use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{Amendment, AuditPage, Record, ToAllow};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -40,11 +40,7 @@ fn book_of(visitor: &Visitor, request: &HttpRequest) -> Result<[String; 2], Page
     if let (Some(Ok(library)), Some(Ok(id))) = (segments.next(), segments.next()) {
         return Ok([library.into_owned(), id.into_owned()]);
     }
-    Err(visitor.failed(problem(
-        ErrorCode::NotFound,
-        StatusCode::NOT_FOUND,
-        String::new(),
-    )))
+    Err(visitor.problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, ""))
 }
 
 async fn page(visitor: Visitor, request: HttpRequest) -> Result<HttpResponse, PageFailure> {
@@ -115,16 +111,23 @@ fn facts(language: Language, record: &Record) -> Markup {
                 dt { (language.c_identifier()) } dd { (clean(&description.identifiers.join(", "))) }
             }
             (standing(language, record))
-            dt { (language.c_length()) } dd { (size(language, record.bytes)) }
-            dt { (language.head_gems()) }
-            dd { @for (recipe, gems) in &record.gems { span { (recipe.as_str()) ": " (language.number((*gems).into())) } " " } }
-            dt { (language.c_kept_texts()) }
-            dd { @if record.text_kept { (language.c_yes()) } @else { (language.c_no()) } }
-            dt { (language.c_changed()) } dd { (time(record.changed)) }
-            dt { (language.c_digest()) } dd { code { (record.digest) } }
-            @if let Some(digest) = &record.clean_digest {
-                dt { (language.c_clean_digest()) } dd { code { (digest) } }
-            }
+            (content(language, record))
+        }
+    }
+}
+
+/// The facts about the book's text, as a part of a list.
+fn content(language: Language, record: &Record) -> Markup {
+    html! {
+        dt { (language.c_length()) } dd { (size(language, record.bytes)) }
+        dt { (language.head_gems()) }
+        dd { @for (recipe, gems) in &record.gems { span { (recipe.as_str()) ": " (language.number((*gems).into())) } " " } }
+        dt { (language.c_kept_texts()) }
+        dd { @if record.text_kept { (language.c_yes()) } @else { (language.c_no()) } }
+        dt { (language.c_changed()) } dd { (time(record.changed)) }
+        dt { (language.c_digest()) } dd { code { (record.digest) } }
+        @if let Some(digest) = &record.clean_digest {
+            dt { (language.c_clean_digest()) } dd { code { (digest) } }
         }
     }
 }
@@ -234,33 +237,35 @@ async fn change(
             visitor.call::<PutAllowList>(&[&name], what).await?;
             return Ok(see_other("/console/webhooks#allow"));
         }
-        "rights" => {
-            let (from, until) = (day(&visitor, &sent.from)?, day(&visitor, &sent.until)?);
-            // The form does not ask for the rights on other days: they stay.
-            let record = visitor.call::<ShowBook>(book, ()).await?;
-            let days = record.standing.validity;
-            Amendment {
-                rights: sent.rights,
-                validity: Some(Validity {
-                    from,
-                    until,
-                    otherwise: days.map_or(Rights::Unknown, |days| days.otherwise),
-                }),
-                ..Amendment::default()
-            }
-        }
-        other => return Err(bad(&visitor, format!("{other:?} is no change of a book"))),
+        "rights" => new_rights(&visitor, book, &sent).await?,
+        other => return Err(bad(&visitor, &format!("{other:?} is no change of a book"))),
     };
     visitor.call::<AmendBook>(book, amendment).await?;
     Ok(see_other(&path("/console/books", [&library, &id])))
 }
 
-fn bad(visitor: &Visitor, detail: String) -> PageFailure {
-    visitor.failed(problem(
-        ErrorCode::BadQuery,
-        StatusCode::BAD_REQUEST,
-        detail,
-    ))
+async fn new_rights(
+    visitor: &Visitor,
+    book: &[&str],
+    sent: &BookChange,
+) -> Result<Amendment, PageFailure> {
+    let (from, until) = (day(visitor, &sent.from)?, day(visitor, &sent.until)?);
+    // The form does not ask for the rights on other days: they stay.
+    let record = visitor.call::<ShowBook>(book, ()).await?;
+    let days = record.standing.validity;
+    Ok(Amendment {
+        rights: sent.rights,
+        validity: Some(Validity {
+            from,
+            until,
+            otherwise: days.map_or(Rights::Unknown, |days| days.otherwise),
+        }),
+        ..Amendment::default()
+    })
+}
+
+fn bad(visitor: &Visitor, detail: &str) -> PageFailure {
+    visitor.problem(ErrorCode::BadQuery, StatusCode::BAD_REQUEST, detail)
 }
 
 /// What the book shares with others.
@@ -339,22 +344,13 @@ async fn history(
         entries.sort_by_key(|entry| entry.number);
         entries.dedup_by_key(|entry| entry.number);
     }
-    let heads = [
-        language.head_when(),
-        language.c_who(),
-        language.c_what(),
-        language.c_details(),
-    ];
-    let rows = html! { @for entry in &entries { (audit::row(language, entry)) } };
     Ok(html! {
         section {
             h2 { (language.c_history()) }
             @if entries.is_empty() { p { (language.c_changed()) ": " (time(record.changed)) } }
-            @else { (table(&language.c_history(), &heads, &rows)) }
+            @else { (audit::entries_table(language, &language.c_history(), &entries)) }
             @if let Some(next) = next {
-                p { a href=(with(&format!("/console/audit?from={next}"), &of_book)) {
-                    (language.c_more())
-                } }
+                (more(language, &with(&format!("/console/audit?from={next}"), &of_book)))
             }
         }
     })
@@ -365,5 +361,5 @@ fn day(visitor: &Visitor, written: &str) -> Result<Option<Date>, PageFailure> {
         return Ok(None);
     }
     let day = written.parse().map(Some);
-    day.map_err(|error: jiff::Error| bad(visitor, error.to_string()))
+    day.map_err(|error: jiff::Error| bad(visitor, &error.to_string()))
 }

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use super::At;
 use super::first::where_to;
 use super::layout::{
-    Here, HtmlPage, button_to, problem_told, rights, see_other, size, table, terms, time,
-    token_field,
+    Here, HtmlPage, button_to, main_button, more, problem_told, rights, see_other, size, table,
+    terms, time, token_field,
 };
-use super::visitor::{ApiCall, PageFailure, Visitor, Who, path, problem, with};
+use super::visitor::{ApiCall, PageFailure, Visitor, Who, path, with};
 use lapidary_catalogue::api::{
     BookRef, DuplicateGroup, DuplicateGroups, DuplicateOverlap, FeedAnswer, FeedOutcome,
     FoundBooks, Job, JobResult, JobState, Jobs, Libraries, LibraryListing, LibraryTrust, Record,
@@ -67,12 +67,11 @@ async fn page(
 ) -> Result<HttpResponse, PageFailure> {
     let language = visitor.language();
     if !matches!(visitor.role(), Role::Ingest | Role::Admin) {
-        let detail = language.c_not_for_role();
-        return Err(visitor.failed(problem(
+        return Err(visitor.problem(
             ErrorCode::NotAllowed,
             StatusCode::FORBIDDEN,
-            detail,
-        )));
+            &language.c_not_for_role(),
+        ));
     }
     let sought = wanted.sought();
     let found = if sought.iter().all(|(_, value)| value.is_empty()) {
@@ -84,14 +83,7 @@ async fn page(
     let body = html! {
         (search_form(language, &wanted))
         section id="found" aria-live="polite" {
-            @if let Some(FoundBooks { books, next_cursor }) = &found {
-                h2 { (language.c_found()) }
-                @if books.is_empty() && next_cursor.is_none() { p { (language.c_nothing_found()) } }
-                @else { (books_table(language, &language.c_found(), books)) }
-                @if let Some(next) = next_cursor {
-                    p { a href=(with(&with("/console/catalogue", &[("from", next)]), &sought)) { (language.c_more()) } }
-                }
-            }
+            @if let Some(found) = &found { (found_books(language, found, &sought)) }
         }
         (libraries(&visitor).await?)
         section class="card narrow" { h2 { (language.c_add()) } (where_to(language)) }
@@ -103,6 +95,18 @@ async fn page(
         language.c_catalogue_lead(),
     )
     .show(&visitor, &body))
+}
+
+fn found_books(language: Language, found: &FoundBooks, sought: &[(&str, &str)]) -> Markup {
+    let FoundBooks { books, next_cursor } = found;
+    html! {
+        h2 { (language.c_found()) }
+        @if books.is_empty() && next_cursor.is_none() { p { (language.c_nothing_found()) } }
+        @else { (books_table(language, &language.c_found(), books)) }
+        @if let Some(next) = next_cursor {
+            (more(language, &with(&with("/console/catalogue", &[("from", next)]), sought)))
+        }
+    }
 }
 
 fn terms_of_catalogue(language: Language) -> Markup {
@@ -256,7 +260,7 @@ async fn library(
     Ok(HtmlPage::new(Here::Catalogue, title.clone(), language.c_library_lead()).show(&visitor, &html! {
         (books_table(language, &title, &books))
         @if let Some(next) = next_cursor {
-            p { a href=(with(&path("/console/libraries", [&library]), &[("from", next.as_str())])) { (language.c_more()) } }
+            (more(language, &with(&path("/console/libraries", [&library]), &[("from", next.as_str())])))
         }
     }))
 }
@@ -294,7 +298,7 @@ async fn add_form(visitor: Visitor, to: Query<Where>) -> HttpResponse {
                 (token_field(&visitor))
                 label for="file" { (language.c_files()) }
                 input type="file" id="file" name="file" multiple required;
-                div class="buttons" { button type="submit" class="main" { (language.c_add()) } }
+                (main_button(&language.c_add()))
             }
         },
     )
@@ -419,15 +423,12 @@ async fn found_by(visitor: &Visitor, job: &Job, from: &str) -> Result<Markup, Pa
     let asked = [("limit", "20"), ("after", from)];
     let page = visitor.list::<ListDuplicateGroups>(&[&id], &asked).await?;
     let DuplicateGroups { groups, next } = page;
-    let overlaps = if from.is_empty() {
-        let asked = &asked[..1];
-        visitor
-            .list::<ListDuplicateOverlaps>(&[&id], asked)
-            .await?
-            .overlaps
-    } else {
-        Vec::new()
-    };
+    let mut overlaps = Vec::new();
+    if from.is_empty() {
+        let first = &asked[..1];
+        let page = visitor.list::<ListDuplicateOverlaps>(&[&id], first).await?;
+        overlaps = page.overlaps;
+    }
     let left_out = match &job.result {
         Some(JobResult::Grouped(found)) => duplicates_left_out(language, found.left_out.into()),
         _ => Vec::new(),
@@ -435,15 +436,21 @@ async fn found_by(visitor: &Visitor, job: &Job, from: &str) -> Result<Markup, Pa
     Ok(html! {
         p { (language.c_found_at()) " " (time(job.ended.unwrap_or(job.started))) }
         @for sentence in &left_out { p { (sentence) } }
-        @if groups.is_empty() { p { (language.c_no_duplicates()) } }
-        @else { p class="quiet" { (language.duplicates_picture()) } }
-        @for (group, number) in groups.iter().zip(1..) { (one_group(language, group, number)) }
-        @if let Some(next) = next { p { a href=(format!("/console/duplicates?from={next}")) { (language.c_more()) } } }
+        (groups_found(language, &groups))
+        @if let Some(next) = next { (more(language, &format!("/console/duplicates?from={next}"))) }
         @if !overlaps.is_empty() {
             h2 { (language.head_overlaps()) }
             @for found in &overlaps { (one_overlap(language, found)) }
         }
     })
+}
+
+fn groups_found(language: Language, groups: &[DuplicateGroup]) -> Markup {
+    html! {
+        @if groups.is_empty() { p { (language.c_no_duplicates()) } }
+        @else { p class="quiet" { (language.duplicates_picture()) } }
+        @for (group, number) in groups.iter().zip(1..) { (one_group(language, group, number)) }
+    }
 }
 
 fn one_overlap(language: Language, found: &DuplicateOverlap) -> Markup {

@@ -1,7 +1,5 @@
 //! Checks of texts and files, and the reports on them.
 
-use std::sync::Arc;
-
 use actix_web::http::Method;
 use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::web::{self, Form, Path, Payload, Query, ServiceConfig};
@@ -11,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::assets;
 use super::layout::{
-    Here, HtmlPage, form_to, problem_told, see_other, size, table, terms, time, token_field,
-    verdict,
+    Here, HtmlPage, form_to, main_button, problem_told, see_other, size, table, terms, time,
+    token_field, verdict,
 };
 use super::visitor::{ApiAnswer, ApiCall, PageFailure, Visitor, path};
 use lapidary_catalogue::api::{Decision, Filed, NewDecision, Report, Ruling};
@@ -213,7 +211,7 @@ fn decision_form(visitor: &Visitor, id: &str) -> Markup {
             }
             label for="reason" { (language.c_reason()) }
             textarea id="reason" name="reason" rows="2" required maxlength="4000" {}
-            div class="buttons" { button type="submit" class="main" { (language.c_record()) } }
+            (main_button(&language.c_record()))
         },
     )
 }
@@ -271,11 +269,10 @@ async fn filed(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageF
     };
     let rulings = rulings_about(&visitor, &id, &digest).await?;
     let name = name.unwrap_or_else(|| language.name_text());
-    let report = Arc::new(report);
-    let (shown, title) = (Arc::clone(&report), language.check_of(&clean(&name)));
+    let title = language.check_of(&clean(&name));
     // A long report takes a while.
     let part =
-        web::block(move || report_part(language, &name, &shown, None, &PageTexts::default(), at))
+        web::block(move || report_part(language, &name, &report, None, &PageTexts::default(), at))
             .await;
     let part = part.unwrap_or_default();
     let page = HtmlPage::new(Here::Decisions, title, String::new())

@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::check::ruling;
-use super::layout::{Here, HtmlPage, search_by_book, table, terms, time, verdict};
+use super::layout::{Here, HtmlPage, more, search_by_book, table, terms, time, verdict};
 use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{Decision, DecisionPage};
 use lapidary_language::Language;
@@ -51,18 +51,26 @@ async fn list(
         decisions,
         next_cursor,
     } = visitor.list::<ListDecisions>(&[], &asked).await?;
-    Ok(HtmlPage::new(Here::Decisions, language.c_decisions(), language.c_decisions_lead()).show(&visitor, &html! {
-        (search_by_book(language, ("day", &language.c_day(), day), library, book))
-        @if decisions.is_empty() { p { (language.c_nothing_found()) } }
-        @else { (decisions_table(language, &decisions)) }
-        @if let Some(next) = next_cursor {
-            p { a href=(with(&with("/console/decisions", &[("from", &next)]), &sought)) { (language.c_more()) } }
-        }
-        (terms(language, [
-            (language.c_term_filed(), language.c_term_filed_is()),
-            (language.c_appealed(), language.c_term_appealed_is()),
-        ]))
-    }))
+    Ok(HtmlPage::new(
+        Here::Decisions,
+        language.c_decisions(),
+        language.c_decisions_lead(),
+    )
+    .show(
+        &visitor,
+        &html! {
+            (search_by_book(language, ("day", &language.c_day(), day), library, book))
+            @if decisions.is_empty() { p { (language.c_nothing_found()) } }
+            @else { (decisions_table(language, &decisions)) }
+            @if let Some(next) = next_cursor {
+                (more(language, &with(&with("/console/decisions", &[("from", &next)]), &sought)))
+            }
+            (terms(language, [
+                (language.c_term_filed(), language.c_term_filed_is()),
+                (language.c_appealed(), language.c_term_appealed_is()),
+            ]))
+        },
+    ))
 }
 
 /// The entries of a page as a table.

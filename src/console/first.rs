@@ -7,7 +7,10 @@ use actix_web::web::{self, Bytes, ServiceConfig};
 use maud::{Markup, PreEscaped, html};
 
 use super::check;
-use super::layout::{Here, HtmlPage, button_to, choice_of_rights, rights, see_other, table};
+use super::layout::{
+    Here, HtmlPage, button_to, choice_of_rights, main_button, required_field, rights, see_other,
+    table,
+};
 use super::visitor::{ApiCall, PageFailure, Visitor, path};
 use crate::demo::{LIBRARY, SHELF, STRANGER, StorySetting, VICTIM};
 use lapidary_catalogue::api::NewBook;
@@ -33,18 +36,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
 /// The page of an empty catalogue.
 pub(super) fn page(visitor: &Visitor) -> HttpResponse {
     let language = visitor.language();
-    let server = visitor
-        .request()
-        .headers()
-        .get(HOST)
-        .and_then(|host| host.to_str().ok())
-        .unwrap_or("127.0.0.1:8093");
-    let scheme = if visitor.inside().has_tls() {
-        "https"
-    } else {
-        "http"
-    };
-    let server = format!("{scheme}://{server}");
+    let server = address(visitor);
     let key = if visitor
         .inside()
         .is_open_to(visitor.request())
@@ -80,16 +72,31 @@ pub(super) fn page(visitor: &Visitor) -> HttpResponse {
     })
 }
 
+/// The address of this server, as the visitor's browser knows it.
+fn address(visitor: &Visitor) -> String {
+    let server = visitor
+        .request()
+        .headers()
+        .get(HOST)
+        .and_then(|host| host.to_str().ok())
+        .unwrap_or("127.0.0.1:8093");
+    let scheme = if visitor.inside().has_tls() {
+        "https"
+    } else {
+        "http"
+    };
+    format!("{scheme}://{server}")
+}
+
 /// A form that asks where new books belong.
 pub(super) fn where_to(language: Language) -> Markup {
     html! {
         form method="get" action="/console/add" {
-            label for="library" { (language.c_library()) }
-            input id="library" name="library" required maxlength="512" autocomplete="off";
+            (required_field("library", &language.c_library(), 512))
             label for="rights" { (language.c_rights()) }
             (choice_of_rights(language, Rights::Protected))
             label class="choice" { input type="checkbox" name="keep" value="true"; (language.c_keep()) }
-            div class="buttons" { button type="submit" class="main" { (language.c_choose_files()) } }
+            (main_button(&language.c_choose_files()))
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::layout::{Here, HtmlPage, button_to, see_other, size, table, terms, time};
-use super::visitor::{PageFailure, Visitor, problem};
+use super::visitor::{PageFailure, Visitor};
 use lapidary_catalogue::api::{Job, JobResult, JobState, Jobs, Task};
 use lapidary_common::error::ErrorCode;
 use lapidary_language::Language;
@@ -151,7 +151,7 @@ async fn start(visitor: Visitor, wanted: Query<JobToStart>) -> Result<HttpRespon
     let task = serde_json::from_value(json!({ "kind": wanted.kind }));
     let task = task.map_err(|error| {
         let status = StatusCode::BAD_REQUEST;
-        visitor.failed(problem(ErrorCode::BadJson, status, error.to_string()))
+        visitor.problem(ErrorCode::BadJson, status, &error.to_string())
     })?;
     visitor.call::<StartJob>(&[], task).await?;
     Ok(see_other("/console/jobs"))

@@ -10,8 +10,11 @@ use actix_web::web::{self, Form, Path, ServiceConfig};
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::layout::{Here, HtmlPage, button_to, form_to, role, see_other, table, terms, time};
-use super::visitor::{PageFailure, Visitor, path, problem};
+use super::layout::{
+    Here, HtmlPage, button_to, form_to, main_button, optional_field, required_field, role,
+    see_other, table, terms, time,
+};
+use super::visitor::{PageFailure, Visitor, path};
 use lapidary_catalogue::api::{Key, Keys, NewKey, Rotation};
 use lapidary_catalogue::permission::{Rate, Role, Unless};
 use lapidary_common::error::ErrorCode;
@@ -82,16 +85,14 @@ fn form(visitor: &Visitor) -> Markup {
         "card narrow",
         &html! {
             h2 { (language.c_new_key()) }
-            label for="name" { (language.c_name()) }
-            input id="name" name="name" required maxlength="100" autocomplete="off";
+            (required_field("name", &language.c_name(), 100))
             label for="role" { (language.c_role()) }
             select id="role" name="role" {
                 @for one in [Role::Admin, Role::Check, Role::Texts, Role::Ingest] {
                     option value=(one.as_str()) { (role(language, one)) }
                 }
             }
-            label for="libraries" { (language.c_libraries_of_key()) }
-            input id="libraries" name="libraries" autocomplete="off";
+            (optional_field("libraries", &language.c_libraries_of_key(), None, None))
             label for="trusted" { (language.c_trusted_key()) }
             select id="trusted" name="trusted" {
                 option value="" {}
@@ -100,11 +101,9 @@ fn form(visitor: &Visitor) -> Markup {
             }
             label class="choice" { input type="checkbox" name="may_forbid" value="yes"; (language.c_may_forbid_books()) }
             label class="choice" { input type="checkbox" name="must_gate" value="yes"; (language.c_must_gate_books()) }
-            label for="rate" { (language.c_rate()) }
-            input id="rate" name="rate" placeholder="50/s" autocomplete="off";
-            label for="quota" { (language.c_quota()) }
-            input id="quota" name="quota" placeholder="100000/day" autocomplete="off";
-            div class="buttons" { button type="submit" class="main" { (language.c_create()) } }
+            (optional_field("rate", &language.c_rate(), None, Some("50/s")))
+            (optional_field("quota", &language.c_quota(), None, Some("100000/day")))
+            (main_button(&language.c_create()))
         },
     )
 }
@@ -159,11 +158,11 @@ fn parsed<T: FromStr<Err: Display>>(written: &str) -> Result<T, String> {
 
 async fn make(visitor: Visitor, new: Form<KeyForm>) -> Result<HttpResponse, PageFailure> {
     let bad = |detail: String| {
-        visitor.failed(problem(
+        visitor.problem(
             ErrorCode::BadKeyRequest,
             StatusCode::UNPROCESSABLE_ENTITY,
-            detail,
-        ))
+            &detail,
+        )
     };
     let Form(KeyForm {
         name,

@@ -407,6 +407,37 @@ pub(super) fn verdict(language: Language, verdict: Rights, is_answer: bool) -> M
     html! { span class="tag not_checked" { (language.is_not_checked()) } }
 }
 
+/// A text field that must be filled.
+pub(super) fn required_field(name: &str, label: &str, longest: u32) -> Markup {
+    html! {
+        label for=(name) { (label) }
+        input id=(name) name=(name) required maxlength=(longest) autocomplete="off";
+    }
+}
+
+/// A text field that may stay empty.
+pub(super) fn optional_field(
+    name: &str,
+    label: &str,
+    longest: Option<u32>,
+    example: Option<&str>,
+) -> Markup {
+    html! {
+        label for=(name) { (label) }
+        input id=(name) name=(name) maxlength=[longest] autocomplete="off" placeholder=[example];
+    }
+}
+
+/// The link to the next page of a list.
+pub(super) fn more(language: Language, href: &str) -> Markup {
+    html! { p { a href=(href) { (language.c_more()) } } }
+}
+
+/// The button that sends a form.
+pub(super) fn main_button(label: &str) -> Markup {
+    html! { div class="buttons" { button type="submit" class="main" { (label) } } }
+}
+
 /// A choice of rights.
 pub(super) fn choice_of_rights(language: Language, chosen: Rights) -> Markup {
     html! {

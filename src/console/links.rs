@@ -25,10 +25,10 @@ impl Links {
     /// Uses the link up. Returns whether it was good.
     pub(super) fn take(&self, link: &str, now: Instant) -> bool {
         let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |(made, at): &(String, Instant)| {
+        made.take_if(|(made, at)| {
             bool::from(made.as_bytes().ct_eq(link.as_bytes())) && now.duration_since(*at) < TIME
-        };
-        made.take_if(|made| is_it(made)).is_some()
+        })
+        .is_some()
     }
 }
 

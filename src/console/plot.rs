@@ -29,12 +29,12 @@ struct Scale {
 impl Scale {
     /// The points of a line through values at their positions.
     fn points(&self, values: &[(usize, f64)]) -> String {
-        let point = |(at, value): &(usize, f64)| {
+        let points = values.iter().map(|(at, value)| {
             let x = LEFT + *at as f64 / self.last * (WIDTH - 2.0 * LEFT);
             let y = TOP + (1.0 - value / self.highest) * (HEIGHT - TOP);
             format!("{x:.1},{y:.1}")
-        };
-        values.iter().map(point).collect::<Vec<_>>().join(" ")
+        });
+        points.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -64,19 +64,25 @@ pub(super) fn plot(
                 @for (line, now) in lines.iter().zip(&of_lines) { " " span class={"key " (line.class)} { (now) } }
             }
             svg viewBox=(format!("0 0 {WIDTH} {}", HEIGHT + 20.0)) role="img" aria-label=(label) {
-                line class="axis" x1="0" y1=(HEIGHT) x2=(WIDTH) y2=(HEIGHT) {}
-                line class="axis" x1="0" y1=(TOP) x2=(WIDTH) y2=(TOP) {}
-                text x="0" y=(TOP - 4.0) { (shown(highest)) }
-                @if let (Some(first), Some(end)) = (times.first(), times.last()) {
-                    text x="0" y=(HEIGHT + 16.0) { (clock(*first)) }
-                    text x=(WIDTH) y=(HEIGHT + 16.0) text-anchor="end" { (clock(*end)) }
-                }
+                (axes(times, &shown(highest)))
                 @for line in lines {
                     @for piece in pieces(&line.values) {
                         polyline class=(line.class) points=(scale.points(&piece)) {}
                     }
                 }
             }
+        }
+    }
+}
+
+/// The lowest and the highest value, and the first and the last time.
+fn axes(times: &[Timestamp], highest: &str) -> Markup {
+    html! {
+        @for y in [HEIGHT, TOP] { line class="axis" x1="0" y1=(y) x2=(WIDTH) y2=(y) {} }
+        text x="0" y=(TOP - 4.0) { (highest) }
+        @if let (Some(first), Some(end)) = (times.first(), times.last()) {
+            text x="0" y=(HEIGHT + 16.0) { (clock(*first)) }
+            text x=(WIDTH) y=(HEIGHT + 16.0) text-anchor="end" { (clock(*end)) }
         }
     }
 }

@@ -198,24 +198,7 @@ impl Sessions {
         now: Timestamp,
     ) -> Result<Option<WebSession>, CatalogueError> {
         let digest = digest_of(cookie);
-        let known = self
-            .known()
-            .get(&digest)
-            .filter(|known| known.is_current())
-            .cloned();
-        let found = if known.is_some() {
-            known
-        } else {
-            let rows = catalogue.page_of(Table::Sessions, digest.as_bytes(), None, 2)?;
-            let session = read(rows).pop().map(|(_, session)| WebSession {
-                token: token_of(cookie),
-                ..session
-            });
-            session.map(|session| KnownSessions {
-                session,
-                read: Some(Instant::now()),
-            })
-        };
+        let found = self.find(catalogue, cookie, &digest)?;
         let Some(mut found) = found.filter(|found| !found.session.is_over(now)) else {
             self.known().remove(&digest);
             return Ok(None);
@@ -240,6 +223,28 @@ impl Sessions {
             known.insert(digest, found);
         }
         Ok(Some(session))
+    }
+
+    /// The session of a cookie with this digest, from the store unless it was read lately.
+    fn find(
+        &self,
+        catalogue: &Catalogue,
+        cookie: &str,
+        digest: &str,
+    ) -> Result<Option<KnownSessions>, CatalogueError> {
+        if let Some(known) = self.known().get(digest)
+            && known.is_current()
+        {
+            return Ok(Some(known.clone()));
+        }
+        let rows = catalogue.page_of(Table::Sessions, digest.as_bytes(), None, 2)?;
+        Ok(read(rows).pop().map(|(_, session)| KnownSessions {
+            session: WebSession {
+                token: token_of(cookie),
+                ..session
+            },
+            read: Some(Instant::now()),
+        }))
     }
 
     /// All sessions with their digests.

@@ -252,19 +252,9 @@ async fn sessions(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
     let all = visitor
         .sessions(|sessions, catalogue| sessions.list(catalogue, sees, Timestamp::now()))
         .await?;
-    let mut rows = Vec::new();
-    for session in &all {
-        rows.push(html! { tr {
-            td { (name(&visitor, session)?) }
-            td { (time(session.begun)) }
-            td { @if let Some(from) = session.from { (from) } }
-            td { (clean(&session.browser)) }
-            td {
-                @if own.as_ref() == Some(&session.id) { (language.c_this_session()) }
-                @else { (button_to(&visitor, &format!("/console/sessions/{}/end", session.id), &language.c_end(), None)) }
-            }
-        } });
-    }
+    let rows = html! {
+        @for session in &all { (row(&visitor, session, own.as_ref() == Some(&session.id))?) }
+    };
     let heads = [
         language.c_key(),
         language.c_since(),
@@ -281,9 +271,25 @@ async fn sessions(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
         &visitor,
         &html! {
             @if all.is_empty() { p { (language.c_no_sessions()) } }
-            @else { (super::layout::table(&language.c_sessions(), &heads, &html! { @for row in rows { (row) } })) }
+            @else { (super::layout::table(&language.c_sessions(), &heads, &rows)) }
         },
     ))
+}
+
+fn row(visitor: &Visitor, session: &WebSession, is_own: bool) -> Result<Markup, PageFailure> {
+    let language = visitor.language();
+    Ok(html! {
+        tr {
+            td { (name(visitor, session)?) }
+            td { (time(session.begun)) }
+            td { @if let Some(from) = session.from { (from) } }
+            td { (clean(&session.browser)) }
+            td {
+                @if is_own { (language.c_this_session()) }
+                @else { (button_to(visitor, &format!("/console/sessions/{}/end", session.id), &language.c_end(), None)) }
+            }
+        }
+    })
 }
 
 fn name(visitor: &Visitor, session: &WebSession) -> Result<Markup, PageFailure> {
@@ -301,9 +307,10 @@ fn name(visitor: &Visitor, session: &WebSession) -> Result<Markup, PageFailure> 
 
 async fn end(visitor: Visitor, id: Path<String>) -> Result<HttpResponse, PageFailure> {
     let sees = seen_by(&visitor);
-    let is_it = move |session: &WebSession| session.id == *id && sees(session);
     visitor
-        .sessions(|sessions, catalogue| sessions.end(catalogue, is_it))
+        .sessions(move |sessions, catalogue| {
+            sessions.end(catalogue, |session| session.id == *id && sees(session))
+        })
         .await?;
     Ok(see_other("/console/sessions"))
 }

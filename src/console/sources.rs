@@ -9,9 +9,10 @@ use serde::Deserialize;
 
 use super::At;
 use super::layout::{
-    Here, HtmlPage, button_to, choice_of_rights, form_to, rights, see_other, table, terms, time,
+    Here, HtmlPage, button_to, choice_of_rights, form_to, main_button, more, optional_field,
+    required_field, rights, see_other, table, terms, time,
 };
-use super::visitor::{PageFailure, Visitor, path, problem, with};
+use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{
     Source, SourceDefinition, SourceErrors, SourceRun, SourceRuns, SourceState, SourceTest, Sources,
 };
@@ -33,9 +34,7 @@ pub(super) fn routes(app: &mut ServiceConfig) {
         .route("/sources/{name}/{what}", web::post().to(change));
 }
 
-async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
-    let language = visitor.language();
-    let Sources { sources } = visitor.call::<ListSources>(&[], ()).await?;
+fn sources_table(language: Language, sources: &[Source]) -> Markup {
     let heads = [
         language.c_name(),
         language.c_kind(),
@@ -45,7 +44,7 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
         language.c_next_run(),
     ];
     let rows = html! {
-        @for source in &sources {
+        @for source in sources {
             tr {
                 td { a href=(path("/console/sources", [source.name.as_str()])) { (clean(source.name.as_str())) } }
                 td { (kind(language, source.definition.kind)) }
@@ -56,22 +55,30 @@ async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
             }
         }
     };
-    let title = language.c_sources();
-    Ok(
-        HtmlPage::new(Here::Sources, title.clone(), language.c_sources_lead()).show(
-            &visitor,
-            &html! {
-                @if sources.is_empty() { p { (language.c_no_sources()) } }
-                @else { (table(&title, &heads, &rows)) }
-                (form(&visitor))
-                (terms(language, [
-                    (language.c_term_source(), language.c_term_source_is()),
-                    (language.c_main_text(), language.c_term_main_text_is()),
-                    (language.c_contact(), language.c_term_contact_is()),
-                ]))
-            },
-        ),
+    table(&language.c_sources(), &heads, &rows)
+}
+
+async fn page(visitor: Visitor) -> Result<HttpResponse, PageFailure> {
+    let language = visitor.language();
+    let Sources { sources } = visitor.call::<ListSources>(&[], ()).await?;
+    Ok(HtmlPage::new(
+        Here::Sources,
+        language.c_sources(),
+        language.c_sources_lead(),
     )
+    .show(
+        &visitor,
+        &html! {
+            @if sources.is_empty() { p { (language.c_no_sources()) } }
+            @else { (sources_table(language, &sources)) }
+            (form(&visitor))
+            (terms(language, [
+                (language.c_term_source(), language.c_term_source_is()),
+                (language.c_main_text(), language.c_term_main_text_is()),
+                (language.c_contact(), language.c_term_contact_is()),
+            ]))
+        },
+    ))
 }
 
 fn form(visitor: &Visitor) -> Markup {
@@ -82,25 +89,19 @@ fn form(visitor: &Visitor) -> Markup {
         "card narrow",
         &html! {
             h2 { (language.c_new_source()) }
-            label for="name" { (language.c_name()) }
-            input id="name" name="name" required maxlength="512" autocomplete="off";
+            (required_field("name", &language.c_name(), 512))
             label for="kind" { (language.c_kind()) }
             select id="kind" name="kind" { @for one in Kind::ALL { option value=(one.as_str()) { (kind(language, one)) } } }
             label for="address" { (language.c_source_address()) }
             input id="address" name="address" required maxlength="2000" autocomplete="off" placeholder="https://";
-            label for="library" { (language.c_library()) }
-            input id="library" name="library" required maxlength="512" autocomplete="off";
+            (required_field("library", &language.c_library(), 512))
             label for="rights" { (language.c_rights()) }
             (choice_of_rights(language, Rights::Protected))
-            label for="contains" { (language.c_contains()) }
-            input id="contains" name="contains" maxlength="500" autocomplete="off";
-            label for="text" { (language.c_main_text()) }
-            input id="text" name="text" maxlength="500" autocomplete="off" placeholder="readability";
-            label for="contact" { (language.c_contact()) }
-            input id="contact" name="contact" maxlength="200" autocomplete="off";
-            label for="every" { (language.c_every()) }
-            input id="every" name="every" placeholder="7d" autocomplete="off";
-            div class="buttons" { button type="submit" class="main" { (language.c_create()) } }
+            (optional_field("contains", &language.c_contains(), Some(500), None))
+            (optional_field("text", &language.c_main_text(), Some(500), Some("readability")))
+            (optional_field("contact", &language.c_contact(), Some(200), None))
+            (optional_field("every", &language.c_every(), None, Some("7d")))
+            (main_button(&language.c_create()))
         },
     )
 }
@@ -134,17 +135,13 @@ async fn add(visitor: Visitor, new: Form<SourceForm>) -> Result<HttpResponse, Pa
         contact,
         every,
     }) = new;
-    let bad = |detail| {
-        visitor.failed(problem(
+    let library: Library = library.trim().parse().map_err(|error: BadName| {
+        visitor.problem(
             ErrorCode::BadName,
             StatusCode::UNPROCESSABLE_ENTITY,
-            detail,
-        ))
-    };
-    let library: Library = library
-        .trim()
-        .parse()
-        .map_err(|error: BadName| bad(error.to_string()))?;
+            &error.to_string(),
+        )
+    })?;
     let definition = SourceDefinition {
         contains: given(&contains).into_iter().collect(),
         text: given(&text),
@@ -198,29 +195,29 @@ async fn show(
     let here = path("/console/sources", [name]);
     let is_busy = matches!(source.state, SourceState::Running | SourceState::Waiting);
     let again = is_busy.then_some(here.as_str());
-    let (trigger, select, swap) = (
-        again.map(|_| "every 2s"),
-        again.map(|_| "#state"),
-        again.map(|_| "outerHTML"),
-    );
     Ok(HtmlPage::new(Here::Sources, clean(name), language.c_source_lead()).show(
         visitor,
         &html! {
             (tested)
             (buttons(visitor, name, &here, source.state == SourceState::Paused))
-            section id="state" hx-get=[again] hx-trigger=[trigger] hx-select=[select] hx-swap=[swap] {
+            section id="state" hx-get=[again] hx-trigger=[again.map(|_| "every 2s")] hx-select=[again.map(|_| "#state")]
+                hx-swap=[again.map(|_| "outerHTML")] {
                 (facts(language, &source))
-                @if let Some(run) = source.run.as_ref().filter(|run| run.ended.is_none()) {
-                    (progress(language, &source, run))
-                }
+                (progress(language, &source))
                 (failed(language, &errors, &here))
-                h2 { (language.c_runs()) }
-                @if runs.is_empty() { p { (language.c_no_runs()) } }
-                @else { (history(language, &language.c_runs(), &runs)) }
+                (past_runs(language, &runs))
             }
             (terms_of_runs(language))
         },
     ))
+}
+
+fn past_runs(language: Language, runs: &[SourceRun]) -> Markup {
+    html! {
+        h2 { (language.c_runs()) }
+        @if runs.is_empty() { p { (language.c_no_runs()) } }
+        @else { (history(language, &language.c_runs(), runs)) }
+    }
 }
 
 fn terms_of_runs(language: Language) -> Markup {
@@ -254,7 +251,11 @@ fn facts(language: Language, source: &Source) -> Markup {
     }
 }
 
-fn progress(language: Language, source: &Source, run: &SourceRun) -> Markup {
+/// How far the run is that has not ended, if there is one.
+fn progress(language: Language, source: &Source) -> Markup {
+    let Some(run) = source.run.as_ref().filter(|run| run.ended.is_none()) else {
+        return html! {};
+    };
     let done = run.fetched + run.unchanged + run.refused + run.gone;
     html! {
         h2 { (language.c_run_number(run.number)) }
@@ -340,7 +341,7 @@ fn failed(language: Language, errors: &SourceErrors, here: &str) -> Markup {
             section {
                 h2 { (language.c_refused_or_skipped()) }
                 (table(&language.c_refused_or_skipped(), &heads, &rows))
-                @if let Some(next) = next_cursor { p { a href=(with(here, &[("from", next)])) { (language.c_more()) } } }
+                @if let Some(next) = next_cursor { (more(language, &with(here, &[("from", next)]))) }
             }
         }
     }
@@ -442,11 +443,7 @@ async fn change(visitor: Visitor, to: Path<(String, String)>) -> Result<HttpResp
             return Ok(see_other("/console/sources"));
         }
         _ => {
-            return Err(visitor.failed(problem(
-                ErrorCode::NotFound,
-                StatusCode::NOT_FOUND,
-                String::new(),
-            )));
+            return Err(visitor.problem(ErrorCode::NotFound, StatusCode::NOT_FOUND, ""));
         }
     };
     Ok(see_other(&path("/console/sources", [&name])))

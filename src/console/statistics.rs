@@ -33,9 +33,6 @@ async fn page(
     let history = visitor.list::<ShowHistory>(&[], &[("of", of)]).await?;
     let stats = visitor.call::<ShowStats>(&[], ()).await?;
     let Findings { findings } = visitor.call::<Diagnose>(&[], ()).await?;
-    let choice = |name: &str, label: String| {
-        html! { a href=(format!("/console/statistics?of={name}")) class="button" aria-current=[(of == name).then_some("true")] { (label) } }
-    };
     Ok(HtmlPage::new(Here::Statistics, language.c_statistics(), language.c_statistics_lead()).show(
         &visitor,
         &html! {
@@ -44,19 +41,41 @@ async fn page(
                 hx-swap="outerHTML" {
                 h2 { (language.c_over_time()) }
                 @if stats.cluster.is_some() { p class="quiet" { (language.c_of_this_server()) } }
-                div class="buttons" { (choice("hour", language.c_hour())) (choice("week", language.c_week())) }
+                (periods(language, of))
                 div class="plots" { (plots(language, &history)) }
             }
             (store(language, &stats))
             @if let Some(cluster) = &stats.cluster { (nodes(language, cluster)) }
-            (terms(language, [
-                (language.c_latency(), language.c_term_latency_is()),
-                (language.recipe("", 1).trim().to_owned(), language.c_term_recipe_is()),
-                (language.c_term_gem(), language.c_term_gem_is()),
-                (language.c_postings(), language.c_term_postings_is()),
-            ]))
+            (terms_of_statistics(language))
         },
     ))
+}
+
+fn terms_of_statistics(language: Language) -> Markup {
+    terms(
+        language,
+        [
+            (language.c_latency(), language.c_term_latency_is()),
+            (
+                language.recipe("", 1).trim().to_owned(),
+                language.c_term_recipe_is(),
+            ),
+            (language.c_term_gem(), language.c_term_gem_is()),
+            (language.c_postings(), language.c_term_postings_is()),
+        ],
+    )
+}
+
+/// The links to both periods, of which one is current.
+fn periods(language: Language, current: &str) -> Markup {
+    html! {
+        div class="buttons" {
+            @for (name, label) in [("hour", language.c_hour()), ("week", language.c_week())] {
+                a href=(format!("/console/statistics?of={name}")) class="button"
+                    aria-current=[(name == current).then_some("true")] { (label) }
+            }
+        }
+    }
 }
 
 /// What a finding is about.
@@ -117,48 +136,71 @@ fn verdicts(sample: &Sample, names: &[&str]) -> f64 {
     counts.sum::<u64>() as f64
 }
 
-fn plots(language: Language, history: &History) -> Markup {
-    let History {
-        samples,
-        every_seconds,
-    } = history;
-    let times: Vec<Timestamp> = samples.iter().map(|sample| sample.at).collect();
-    let line = |name: String, class, of: &dyn Fn(&Sample) -> Option<f64>| PlotLine {
+fn line(
+    samples: &[Sample],
+    name: String,
+    class: &'static str,
+    of: impl Fn(&Sample) -> Option<f64>,
+) -> PlotLine {
+    PlotLine {
         name,
         class,
         values: samples.iter().map(of).collect(),
-    };
-    let minutes = f64::from(*every_seconds) / 60.0;
-    let by_verdict = |name, class, of: &[&str]| {
-        line(name, class, &|sample| Some(verdicts(sample, of) / minutes))
-    };
-    let checks = [
-        by_verdict(
+    }
+}
+
+/// Draws a single number of each sample.
+fn plot_total(
+    title: &str,
+    samples: &[Sample],
+    times: &[Timestamp],
+    of: impl Fn(&Sample) -> u64,
+    words: impl Fn(u64) -> String,
+) -> Markup {
+    let total = line(samples, String::new(), "hue-main", |sample| {
+        Some(of(sample) as f64)
+    });
+    plot(title, times, &[total], |value| words(value as u64))
+}
+
+/// How many checks a minute had which verdict.
+fn checks(language: Language, history: &History) -> [PlotLine; 3] {
+    let minutes = f64::from(history.every_seconds) / 60.0;
+    [
+        (
             language.is_protected(),
             "hue-bad",
-            &["forbidden", "protected"],
+            &["forbidden", "protected"][..],
         ),
-        by_verdict(language.is_free(), "hue-main", &["free", "public_domain"]),
-        by_verdict(language.is_unknown(), "hue-quiet", &["unknown"]),
-    ];
+        (language.is_free(), "hue-main", &["free", "public_domain"]),
+        (language.is_unknown(), "hue-quiet", &["unknown"]),
+    ]
+    .map(|(name, class, of)| {
+        line(&history.samples, name, class, |sample| {
+            Some(verdicts(sample, of) / minutes)
+        })
+    })
+}
+
+fn plots(language: Language, history: &History) -> Markup {
+    let samples = &history.samples;
+    let times: Vec<Timestamp> = samples.iter().map(|sample| sample.at).collect();
     let latency = [
-        line(language.c_median(), "hue-main", &|sample| sample.median_ms),
-        line(language.c_slowest(), "hue-bad", &|sample| sample.p99_ms),
+        line(samples, language.c_median(), "hue-main", |sample| {
+            sample.median_ms
+        }),
+        line(samples, language.c_slowest(), "hue-bad", |sample| {
+            sample.p99_ms
+        }),
     ];
-    let bytes = |value: f64| size(language, value as u64);
     let short = |value: f64| language.decimal(value, usize::from(value < 10.0));
+    let bytes = |bytes| size(language, bytes);
     html! {
-        (plot(&language.c_checks(), &times, &checks, |value| language.c_in_minute(&short(value))))
+        (plot(&language.c_checks(), &times, &checks(language, history), |value| language.c_in_minute(&short(value))))
         (plot(&language.c_latency(), &times, &latency, |value| language.c_milliseconds(&short(value))))
-        (plot(&language.c_books(), &times, &[
-            line(String::new(), "hue-main", &|sample| Some(sample.books as f64)),
-        ], |value| language.number(value as u64)))
-        (plot(&language.c_disk(), &times, &[
-            line(String::new(), "hue-main", &|sample| Some(sample.disk_bytes as f64)),
-        ], bytes))
-        (plot(&language.c_memory(), &times, &[
-            line(String::new(), "hue-main", &|sample| Some(sample.memory_bytes as f64)),
-        ], bytes))
+        (plot_total(&language.c_books(), samples, &times, |sample| sample.books, |books| language.number(books)))
+        (plot_total(&language.c_disk(), samples, &times, |sample| sample.disk_bytes, bytes))
+        (plot_total(&language.c_memory(), samples, &times, |sample| sample.memory_bytes, bytes))
     }
 }
 

@@ -119,11 +119,7 @@ impl Visitor {
         if is_right && is_from_own_page(self.0.request.headers()) {
             return Ok(());
         }
-        Err(self.failed(problem(
-            ErrorCode::CrossSite,
-            StatusCode::FORBIDDEN,
-            String::new(),
-        )))
+        Err(self.problem(ErrorCode::CrossSite, StatusCode::FORBIDDEN, ""))
     }
 
     pub(super) fn language(&self) -> Language {
@@ -264,7 +260,7 @@ impl Visitor {
     }
 
     /// The failure of a call that the console finds itself.
-    fn problem(&self, code: ErrorCode, status: StatusCode, detail: &str) -> PageFailure {
+    pub(super) fn problem(&self, code: ErrorCode, status: StatusCode, detail: &str) -> PageFailure {
         self.failed(problem(code, status, detail.to_owned()))
     }
 
@@ -274,11 +270,7 @@ impl Visitor {
 
     fn unreadable(&self, error: &serde_json::Error) -> PageFailure {
         tracing::error!("the console cannot read an answer of the API: {error}");
-        self.failed(problem(
-            ErrorCode::Internal,
-            StatusCode::INTERNAL_SERVER_ERROR,
-            String::new(),
-        ))
+        self.problem(ErrorCode::Internal, StatusCode::INTERNAL_SERVER_ERROR, "")
     }
 }
 
@@ -406,10 +398,10 @@ impl<'a> ApiCall<'a> {
 
     /// With the body of a request, as it arrives.
     pub(super) fn passing(self, request: &HttpRequest, payload: Payload) -> Self {
-        let header = |name: HeaderName| request.headers().get(name).cloned();
+        let headers = request.headers();
         Self {
-            kind: header(CONTENT_TYPE),
-            length: header(CONTENT_LENGTH),
+            kind: headers.get(CONTENT_TYPE).cloned(),
+            length: headers.get(CONTENT_LENGTH).cloned(),
             payload,
             ..self
         }

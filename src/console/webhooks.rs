@@ -6,7 +6,9 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::keys::secret;
-use super::layout::{Here, HtmlPage, button_to, form_to, see_other, table, terms, time};
+use super::layout::{
+    Here, HtmlPage, button_to, form_to, main_button, required_field, see_other, table, terms, time,
+};
 use super::visitor::{PageFailure, Visitor, path, with};
 use lapidary_catalogue::api::{AllowList, AllowLists, NewWebhook, Webhook, Webhooks};
 use lapidary_language::Language;
@@ -34,11 +36,10 @@ async fn show(visitor: &Visitor, made: &Markup) -> Result<HttpResponse, PageFail
         @else { (webhooks_table(visitor, &webhooks)) }
         (form_to(visitor, "/console/webhooks", "card narrow", &html! {
             h2 { (language.c_new_webhook()) }
-            label for="library" { (language.c_library()) }
-            input id="library" name="library" required maxlength="512" autocomplete="off";
+            (required_field("library", &language.c_library(), 512))
             label for="url" { (language.c_url()) }
             input id="url" name="url" type="url" required maxlength="2000" placeholder="https://" autocomplete="off";
-            div class="buttons" { button type="submit" class="main" { (language.c_create()) } }
+            (main_button(&language.c_create()))
         }))
         (allowed(visitor).await?)
         (terms(language, [
