@@ -14,7 +14,7 @@ use super::body::{self, RequestBody};
 use super::calls::{Call, TEXT, file, form_of_file, json, text};
 use super::gates::{GateRequest, Gates};
 use super::memory::Room;
-use super::problem::{Problem, excerpt};
+use super::problem::Problem;
 use super::turns::Lane;
 use super::work::{Answer, work};
 use super::{conditions, parameters};
@@ -96,19 +96,20 @@ async fn put(
             Err(error @ CatalogueError::Matches(_)) => {
                 Ok(Answer::problem(&Problem::of_book(error))?.in_language(language))
             }
-            added => {
-                let added = added?;
-                let status = if added.outcome == Outcome::Added {
-                    StatusCode::CREATED
-                } else {
-                    StatusCode::OK
-                };
-                let tag = lapidary_store::Record::from(added.book.clone()).tag();
-                Ok(Answer::json(status, &added)?.of_version(tag))
-            }
+            added => answer(&added?),
         }
     })
     .await
+}
+
+fn answer(added: &Added) -> Result<Answer, Problem> {
+    let status = if added.outcome == Outcome::Added {
+        StatusCode::CREATED
+    } else {
+        StatusCode::OK
+    };
+    let tag = lapidary_store::Record::from(added.book.clone()).tag();
+    Ok(Answer::json(status, added)?.of_version(tag))
 }
 
 async fn get(request: HttpRequest, state: Data<ServerState>) -> Result<HttpResponse, Problem> {
@@ -344,20 +345,16 @@ struct About {
     allow_empty: bool,
 }
 
+/// The parameters of the call, for error messages.
+const KNOWN: &str = "rights (forbidden, protected, free, public_domain or unknown), title, author (once for each), language, \
+     identifier (once for each), published, clean, allow_empty and keep_text (true or false), unless and except";
+
 impl About {
     fn parse(query: &str) -> Result<Self, Problem> {
-        let known = "rights (forbidden, protected, free, public_domain or unknown), title, author (once for each), language, \
-                     identifier (once for each), published, clean, allow_empty and keep_text (true or false), unless and except";
-        let bad = |reason: String| {
-            Problem::new(
-                ErrorCode::BadQuery,
-                format!("{}; this call takes {known}", excerpt(&reason)),
-            )
-        };
         let (mut rights, mut title, mut language, mut published) = (None, None, None, None);
         let (mut clean, mut allow_empty) = (None, None);
         let (mut authors, mut identifiers) = (Vec::new(), Vec::new());
-        for (name, value) in parameters::query::<Vec<(String, String)>>(query, known)? {
+        for (name, value) in parameters::query::<Vec<(String, String)>>(query, KNOWN)? {
             let once = match name.as_str() {
                 "rights" => &mut rights,
                 "title" => &mut title,
@@ -373,37 +370,43 @@ impl About {
                     identifiers.push(value);
                     continue;
                 }
-                _ => return Err(bad(format!("there is no parameter '{name}'"))),
+                _ => return Err(bad(&format!("there is no parameter '{name}'"))),
             };
             if once.replace(value).is_some() {
-                return Err(bad(format!("'{name}' is given twice")));
+                return Err(bad(&format!("'{name}' is given twice")));
             }
         }
-        let rights = rights.ok_or_else(|| bad("'rights' is missing".to_owned()))?;
-        let rights = rights.parse().map_err(bad)?;
-        let published = published
-            .map(|written: String| written.parse().map_err(|why: BadDate| bad(why.to_string())));
-        let published = published.transpose()?;
-        let clean = flag("clean", clean.as_deref()).map_err(bad)?;
-        let allow_empty = flag("allow_empty", allow_empty.as_deref()).map_err(bad)?;
+        let rights = rights.ok_or_else(|| bad("'rights' is missing"))?;
         Ok(Self {
-            rights,
+            rights: rights.parse().map_err(|why: String| bad(&why))?,
             title,
             authors,
             language,
             identifiers,
-            published,
-            clean,
-            allow_empty: allow_empty.unwrap_or_default(),
+            published: published.as_deref().map(date).transpose()?,
+            clean: flag("clean", clean.as_deref())?,
+            allow_empty: flag("allow_empty", allow_empty.as_deref())?.unwrap_or_default(),
         })
     }
 }
 
-fn flag(name: &str, value: Option<&str>) -> Result<Option<bool>, String> {
+fn bad(reason: &str) -> Problem {
+    parameters::bad(reason, KNOWN)
+}
+
+fn date(written: &str) -> Result<Published, Problem> {
+    written
+        .parse()
+        .map_err(|why: BadDate| bad(&why.to_string()))
+}
+
+fn flag(name: &str, value: Option<&str>) -> Result<Option<bool>, Problem> {
     match value {
         None => Ok(None),
         Some("false") => Ok(Some(false)),
         Some("true") => Ok(Some(true)),
-        Some(other) => Err(format!("'{name}' must be true or false, not '{other}'")),
+        Some(other) => Err(bad(&format!(
+            "'{name}' must be true or false, not '{other}'"
+        ))),
     }
 }

@@ -238,38 +238,42 @@ impl Call {
     }
 }
 
+fn text_schema() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+fn name_schema() -> ObjectBuilder {
+    text_schema()
+        .min_length(Some(1))
+        .max_length(Some(NAME_BYTES))
+        .pattern(Some(NAME_PATTERN))
+}
+
 /// The parameter that a placeholder of a path stands for.
 fn placeholder_of(placeholder: &str) -> Parameter {
-    let text = || ObjectBuilder::new().schema_type(Type::String);
-    let name = || {
-        text()
-            .min_length(Some(1))
-            .max_length(Some(NAME_BYTES))
-            .pattern(Some(NAME_PATTERN))
-    };
     let (description, example, schema) = match placeholder {
-        "library" => ("The library", json!("mine"), name()),
+        "library" => ("The library", json!("mine"), name_schema()),
         "id:.*" => (
             "The library's own id; slashes need no escaping",
             json!("evenings"),
-            name(),
+            name_schema(),
         ),
         "decision" => (
             "The id of the entry",
             json!("01890a5d-ac96-774b-bcce-b302099a8057"),
-            text(),
+            text_schema(),
         ),
-        "source" => ("The source's name", json!("theirs"), name()),
+        "source" => ("The source's name", json!("theirs"), name_schema()),
         "lexicon" => (
             "The lexicon's name",
             json!("534bdce67810876f"),
-            text().pattern(Some("^[0-9a-f]{16}$")),
+            text_schema().pattern(Some("^[0-9a-f]{16}$")),
         ),
-        "name:.*" => ("The list's name", json!("imprint"), name()),
+        "name:.*" => ("The list's name", json!("imprint"), name_schema()),
         "name" => (
             "The key's name",
             json!("me"),
-            text().min_length(Some(1)).max_length(Some(100)),
+            text_schema().min_length(Some(1)).max_length(Some(100)),
         ),
         _ => {
             let format = SchemaFormat::KnownFormat(KnownFormat::UInt32);

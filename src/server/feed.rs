@@ -289,38 +289,44 @@ impl Feed {
         let named = serde_json::from_slice::<NamedFile>(&bytes)
             .ok()
             .map(|named| named.id);
-        let entry = || {
-            let mut written: NewBook = body::json(&bytes)?;
-            let id = written
-                .id
-                .take()
-                .ok_or_else(|| Problem::new(ErrorCode::BadJson, "the field 'id' is missing"))?;
-            let (unless, except) = (written.unless.take(), std::mem::take(&mut written.except));
-            let gate = if unless.is_none() && except.is_empty() {
-                self.all.clone()
-            } else {
-                self.gates.of_line(unless, except)?
-            };
-            let entry = entry_of(
-                BookKey {
-                    library: self.library.clone(),
-                    id: BookId::try_from(id)?,
-                },
-                written,
-            )?;
-            let entry = NewEntry {
-                gate,
-                keep_text: entry.keep_text || self.keep_text,
-                ..entry
-            };
-            locked(room).grow_beyond(&entry, catalogue)?;
-            Ok(entry)
-        };
         (
             line.number,
             named.filter(|id| id.len() <= NAME_BYTES),
-            entry(),
+            self.entry(catalogue, &bytes, room),
         )
+    }
+
+    fn entry(
+        &self,
+        catalogue: &Editor<'_>,
+        bytes: &[u8],
+        room: &Mutex<Room>,
+    ) -> Result<NewEntry, Problem> {
+        let mut written: NewBook = body::json(bytes)?;
+        let id = written
+            .id
+            .take()
+            .ok_or_else(|| Problem::new(ErrorCode::BadJson, "the field 'id' is missing"))?;
+        let (unless, except) = (written.unless.take(), std::mem::take(&mut written.except));
+        let gate = if unless.is_none() && except.is_empty() {
+            self.all.clone()
+        } else {
+            self.gates.of_line(unless, except)?
+        };
+        let entry = entry_of(
+            BookKey {
+                library: self.library.clone(),
+                id: BookId::try_from(id)?,
+            },
+            written,
+        )?;
+        let entry = NewEntry {
+            gate,
+            keep_text: entry.keep_text || self.keep_text,
+            ..entry
+        };
+        locked(room).grow_beyond(&entry, catalogue)?;
+        Ok(entry)
     }
 }
 

@@ -94,16 +94,15 @@ fn taken(
     room: Room,
 ) -> Result<Imported, Problem> {
     let (room, refused) = (RefCell::new(room), RefCell::new(None));
-    let account = |bytes| {
+    let mut input = BufReader::new(pieces);
+    let transfer = catalogue.transfer();
+    let taken = transfer.import_into(&mut input, longest, UNWATCHED, &|bytes| {
         let mut room = room.borrow_mut();
         room.shrink_to(bytes);
         room.grow_to(bytes)
             .map_err(|problem| refused.replace(Some(problem)))
             .is_ok()
-    };
-    let mut input = BufReader::new(pieces);
-    let transfer = catalogue.transfer();
-    let taken = transfer.import_into(&mut input, longest, UNWATCHED, &account);
+    });
     taken.map_err(|error| refused.take().unwrap_or_else(|| error.into()))
 }
 

@@ -326,11 +326,7 @@ impl Server {
         let (told, settled) = (state.clone(), state.clone());
         let cores = available_parallelism().map_or(1, NonZero::get);
         let workers = cores.max(LEAST_WORKERS);
-        // Work that streams and jobs spread over all cores is heavy work too. This fails if another part of this
-        // program has already created the threads.
-        let _ = rayon::ThreadPoolBuilder::new()
-            .start_handler(|_| turns::give_way())
-            .build_global();
+        spread_work();
         begin_work(&state, sources, sources_queue);
         listeners.iter().for_each(outgoing::give_up);
         rt::System::new().block_on(async move {
@@ -351,11 +347,7 @@ impl Server {
                 .worker_max_blocking_threads(THREADS_OF_WORKER)
                 .max_concurrent_connections(most)
                 .shutdown_timeout(SHUTDOWN_SECONDS)
-                .shutdown_signal(async move {
-                    select(pin!(stop), pin!(told.health.reopen())).await;
-                    told.stopping.store(true, Ordering::Relaxed);
-                    tracing::info!("stopping, after finishing the running requests");
-                });
+                .shutdown_signal(stopped(stop, told));
             for listener in listeners {
                 server = connections.clone().listen(server, listener, app.clone())?;
             }
@@ -363,6 +355,21 @@ impl Server {
         })?;
         settle(&settled, &catalogue)
     }
+}
+
+/// Creates the threads for work that streams and jobs spread over all cores.
+fn spread_work() {
+    // It is heavy work too. This fails if another part of this program has already created the threads.
+    let _ = rayon::ThreadPoolBuilder::new()
+        .start_handler(|_| turns::give_way())
+        .build_global();
+}
+
+/// Completes when the server is to stop or to reopen its catalogue.
+async fn stopped(stop: impl Future<Output = ()>, state: Data<ServerState>) {
+    select(pin!(stop), pin!(state.health.reopen())).await;
+    state.stopping.store(true, Ordering::Relaxed);
+    tracing::info!("stopping, after finishing the running requests");
 }
 
 /// Writes what is only in memory at the end.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use actix_web::http::StatusCode;
 use actix_web::web::{Data, Path, Payload};
 use actix_web::{HttpRequest, HttpResponse};
-use lapidary_gems::{Lexicon, Recipe, RecipeName};
+use lapidary_gems::{Lexicon, Recipe};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use utoipa::openapi::path::HttpMethod::{Get, Post};
@@ -78,12 +78,11 @@ async fn add(
             .iter()
             .all(|known| known.recipe != *recipe.name());
         catalogue.recipes().ensure(std::slice::from_ref(&recipe))?;
-        let is_it = |name: &RecipeName| name == recipe.name();
         let recipes = catalogue
             .recipes()
             .list()?
             .into_iter()
-            .filter(|known| is_it(&known.recipe))
+            .filter(|known| known.recipe == *recipe.name())
             .collect();
         Answer::json(
             if is_new {

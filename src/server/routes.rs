@@ -231,6 +231,6 @@ fn resource(path: &str, calls: Vec<Call>) -> impl HttpServiceFactory + use<> {
         resource = resource.route(route.method(method));
     }
     let allowed = allowed.join(", ");
-    let refuse = move || ready(Err::<HttpResponse, _>(problem::wrong_method(&allowed)));
-    guarded(resource.default_service(web::to(refuse)), rules)
+    let refused = web::to(move || ready(Err::<HttpResponse, _>(problem::wrong_method(&allowed))));
+    guarded(resource.default_service(refused), rules)
 }

@@ -160,11 +160,13 @@ impl Meter {
         let Some(quota) = self.quota.map(|quota| u64::from(quota.count)) else {
             return Ok(true);
         };
-        let spending = || self.spending(i64::try_from(books).unwrap_or(i64::MAX), 0);
         let spent = self
             .shared
             .as_ref()
-            .map(|(name, catalogue)| catalogue.spend(name, &spending()))
+            .map(|(name, catalogue)| {
+                let of_quota = i64::try_from(books).unwrap_or(i64::MAX);
+                catalogue.spend(name, &self.spending(of_quota, 0))
+            })
             .transpose()?;
         let used = spent.flatten().map_or_else(
             || {

@@ -455,17 +455,14 @@ fn may(key: &Key, request: &ServiceRequest, needs: Needs) -> Result<(), Problem>
         }
         _ => false,
     };
-    let detail = || {
-        format!(
-            "the role of the key '{}' ({}) does not allow this call",
-            key.name, key.role
-        )
-    };
     if enough {
-        Ok(())
-    } else {
-        Err(Problem::new(ErrorCode::NotAllowed, detail()))
+        return Ok(());
     }
+    let detail = format!(
+        "the role of the key '{}' ({}) does not allow this call",
+        key.name, key.role
+    );
+    Err(Problem::new(ErrorCode::NotAllowed, detail))
 }
 
 /// Whether a client is on this machine.

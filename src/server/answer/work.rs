@@ -160,10 +160,10 @@ where
     let catalogue = Arc::clone(&state.catalogue);
     let (request, by) = (Span::current(), requests::caller());
     let actor = by.actor();
-    let job = move || request.in_scope(|| job(&catalogue, actor));
-    let turn = state
-        .turns
-        .take(by.lane, by.client, Patience::Refusable, job);
+    let turns = &state.turns;
+    let turn = turns.take(by.lane, by.client, Patience::Refusable, move || {
+        request.in_scope(|| job(&catalogue, actor))
+    });
     turn.await??.response(&state.memory)
 }
 

@@ -179,9 +179,12 @@ async fn within<T>(time: Duration, reading: impl Future<Output = io::Result<T>>)
         .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
 }
 
+fn invalid() -> io::Error {
+    io::ErrorKind::InvalidData.into()
+}
+
 /// Reads a header, and nothing that follows. `None` if the proxy itself is the client.
 async fn header(stream: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<SocketAddr>> {
-    let invalid = || io::Error::from(io::ErrorKind::InvalidData);
     let mut bytes = vec![0; SECOND_VERSION.len()];
     stream.read_exact(&mut bytes).await?;
     if bytes == SECOND_VERSION {

@@ -14,7 +14,7 @@ use rustls::crypto::ring::default_provider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{ClientHello, ResolvesServerCert};
-use rustls::sign::CertifiedKey;
+use rustls::sign::{CertifiedKey, SigningKey};
 use x509_cert::Certificate;
 use x509_cert::der::Decode;
 
@@ -89,17 +89,18 @@ impl CertificateFiles {
     }
 
     fn read(&self) -> Result<Files, CertificateError> {
-        let read = |path: &Path| {
-            fs::read(path).map_err(|source| CertificateError::Unreadable {
-                path: path.to_owned(),
-                source,
-            })
-        };
         Ok(Files {
             certificate: read(&self.certificate)?,
             private_key: read(&self.private_key)?,
         })
     }
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, CertificateError> {
+    fs::read(path).map_err(|source| CertificateError::Unreadable {
+        path: path.to_owned(),
+        source,
+    })
 }
 
 /// The content of the files.
@@ -122,16 +123,6 @@ impl Loaded {
             certificate,
             private_key,
         } = paths;
-        let unusable = |path: &Path, why| CertificateError::Unusable {
-            path: path.to_owned(),
-            why,
-        };
-        let not_x509 = || {
-            unusable(
-                certificate,
-                "not a valid X.509 certificate; export it again",
-            )
-        };
         let chain: Vec<CertificateDer<'static>> =
             CertificateDer::pem_slice_iter(&files.certificate)
                 .collect::<Result<_, _>>()
@@ -139,30 +130,17 @@ impl Loaded {
         let first = chain
             .first()
             .ok_or_else(|| CertificateError::NoCertificate(certificate.clone()))?;
-        let first = Certificate::from_der(first).map_err(|_| not_x509())?;
-        let validity = &first.tbs_certificate().validity();
-        let instant = |time: &x509_cert::time::Time| {
-            // The time is not before 1970, so the sign is not lost.
-            let seconds = time.to_unix_duration().as_secs().cast_signed();
-            Timestamp::from_second(seconds).map_err(|_| not_x509())
-        };
-        let (from, until) = (
-            instant(&validity.not_before)?,
-            instant(&validity.not_after)?,
-        );
-        let key = PrivateKeyDer::from_pem_slice(&files.private_key)
-            .map_err(|_| CertificateError::NoKey(private_key.clone()))?;
-        let key = default_provider().key_provider.load_private_key(key).map_err(|_| {
-            let why = "the key is damaged or of an unknown kind; use RSA (2048 bits or more), ECDSA (P-256, P-384) or Ed25519";
-            unusable(private_key, why)
-        })?;
-        let pair = CertifiedKey::new(chain, key);
+        let first = Certificate::from_der(first).map_err(|_| not_x509(certificate))?;
+        let validity = first.tbs_certificate().validity();
+        let from = instant(&validity.not_before).map_err(|_| not_x509(certificate))?;
+        let until = instant(&validity.not_after).map_err(|_| not_x509(certificate))?;
+        let pair = CertifiedKey::new(chain, signing_key(private_key, &files.private_key)?);
         pair.keys_match().map_err(|e| match e {
             rustls::Error::InconsistentKeys(_) => CertificateError::Mismatch {
                 certificate: certificate.clone(),
                 key: private_key.clone(),
             },
-            _ => not_x509(),
+            _ => not_x509(certificate),
         })?;
         Ok(Self {
             pair: Arc::new(pair),
@@ -182,6 +160,34 @@ impl Loaded {
             until,
         })
     }
+}
+
+fn unusable(path: &Path, why: &'static str) -> CertificateError {
+    CertificateError::Unusable {
+        path: path.to_owned(),
+        why,
+    }
+}
+
+fn not_x509(certificate: &Path) -> CertificateError {
+    unusable(
+        certificate,
+        "not a valid X.509 certificate; export it again",
+    )
+}
+
+fn instant(time: &x509_cert::time::Time) -> Result<Timestamp, jiff::Error> {
+    // The time is not before 1970, so the sign is not lost.
+    Timestamp::from_second(time.to_unix_duration().as_secs().cast_signed())
+}
+
+fn signing_key(path: &Path, pem: &[u8]) -> Result<Arc<dyn SigningKey>, CertificateError> {
+    let key =
+        PrivateKeyDer::from_pem_slice(pem).map_err(|_| CertificateError::NoKey(path.to_owned()))?;
+    default_provider().key_provider.load_private_key(key).map_err(|_| {
+        let why = "the key is damaged or of an unknown kind; use RSA (2048 bits or more), ECDSA (P-256, P-384) or Ed25519";
+        unusable(path, why)
+    })
 }
 
 /// The certificate being served.

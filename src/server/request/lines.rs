@@ -203,37 +203,39 @@ impl<F> LineAnswers<F> {
         if some.is_empty() {
             return None;
         }
-        if let Err(problem) = self.guest.is_still_let_in(&self.state.catalogue) {
-            self.lines.end();
-            refuse(&mut some, &problem);
-        } else if let Some(meter) = &self.meter {
-            let (counted, refused) = meter.count_lines(some.len()).await;
-            if let Some(problem) = refused {
-                refuse(&mut some[counted..], &problem);
-            }
-            meter.pace(counted).await;
-        }
+        self.admit(&mut some).await;
         let mut room = self.lines.room.another();
         if let Err(problem) = room_for(&some, &mut room, &self.state.catalogue).await {
             refuse(&mut some, &problem);
         }
         let (actor, catalogue) = (self.by.actor(), Arc::clone(&self.state.catalogue));
         let work = self.work.clone();
-        let job = move || {
+        let client = self.by.client.clone();
+        let turns = &self.state.turns;
+        let turn = turns.take(self.lane, client, Patience::Stream, move || {
             let begun = Instant::now();
             let written = worked(&work, &catalogue.by(actor), some, room);
             (written, begun.elapsed())
-        };
-        let client = self.by.client.clone();
-        let turn = self
-            .state
-            .turns
-            .take(self.lane, client, Patience::Stream, job);
+        });
         let answered = turn.await.map(|(written, took)| {
             self.lines.took(took);
             written
         });
         Some(answered)
+    }
+
+    /// Refuses all lines of a key that may send no more, or those beyond its quota.
+    async fn admit(&mut self, lines: &mut [StreamLine]) {
+        if let Err(problem) = self.guest.is_still_let_in(&self.state.catalogue) {
+            self.lines.end();
+            refuse(lines, &problem);
+        } else if let Some(meter) = &self.meter {
+            let (counted, refused) = meter.count_lines(lines.len()).await;
+            if let Some(problem) = refused {
+                refuse(&mut lines[counted..], &problem);
+            }
+            meter.pace(counted).await;
+        }
     }
 }
 

@@ -59,17 +59,19 @@ fn decoded(raw: &str) -> Result<Cow<'_, str>, Problem> {
 
 /// Parses a query or a form; `known` lists the allowed parameters for the error message.
 pub(crate) fn query<T: DeserializeOwned>(query: &str, known: &str) -> Result<T, Problem> {
-    let bad = |reason: &str| {
-        Problem::new(
-            ErrorCode::BadQuery,
-            format!("{}; this call takes {known}", excerpt(reason)),
-        )
-    };
     // The parser would replace invalid UTF-8 by U+FFFD.
     percent_decode_str(query)
         .decode_utf8()
-        .map_err(|_| bad("the parameters are not UTF-8"))?;
-    parse::query(query).map_err(|wrong| bad(&wrong))
+        .map_err(|_| bad("the parameters are not UTF-8", known))?;
+    parse::query(query).map_err(|wrong| bad(&wrong, known))
+}
+
+/// The problem with the parameters of a call that takes those that are `known`.
+pub(crate) fn bad(reason: &str, known: &str) -> Problem {
+    Problem::new(
+        ErrorCode::BadQuery,
+        format!("{}; this call takes {known}", excerpt(reason)),
+    )
 }
 
 /// A limit of at least `least`.

@@ -103,38 +103,14 @@ impl Turns {
     /// If the system grants no more threads.
     pub(super) fn new(concurrent: usize, queue: usize) -> io::Result<Self> {
         let heavy = (concurrent / 2).max(2);
-        let lane = |lane: Lane, threads: usize| {
-            // A quarter is always left for others.
-            let of_one = (threads - threads.div_ceil(4)).max(1);
-            let jobs = JobQueue {
-                fair: Fair::new(queue, of_one),
-                closed: false,
-            };
-            let queue = Arc::new(Queue {
-                waiting: Mutex::new(jobs),
-                changed: Condvar::new(),
-            });
-            for _ in 0..threads {
-                let queue = Arc::clone(&queue);
-                thread::Builder::new()
-                    .name(lane.name().to_owned())
-                    .spawn(move || {
-                        if matches!(lane, Lane::Heavy | Lane::Files) {
-                            give_way();
-                        }
-                        queue.work();
-                    })?;
-            }
-            Ok::<_, io::Error>(queue)
-        };
         METRICS.work_threads(ADMINISTRATION_THREADS + 3 * concurrent + heavy + readers());
         Ok(Self([
-            lane(Lane::Administration, ADMINISTRATION_THREADS)?,
-            lane(Lane::Reads, concurrent)?,
-            lane(Lane::Changes, concurrent)?,
-            lane(Lane::Gates, concurrent)?,
-            lane(Lane::Heavy, heavy)?,
-            lane(Lane::Files, readers())?,
+            Queue::start(Lane::Administration, ADMINISTRATION_THREADS, queue)?,
+            Queue::start(Lane::Reads, concurrent, queue)?,
+            Queue::start(Lane::Changes, concurrent, queue)?,
+            Queue::start(Lane::Gates, concurrent, queue)?,
+            Queue::start(Lane::Heavy, heavy, queue)?,
+            Queue::start(Lane::Files, readers(), queue)?,
         ]))
     }
 
@@ -180,6 +156,31 @@ impl Drop for Turns {
 }
 
 impl Queue {
+    /// A queue of at most `longest` jobs, with threads that do them.
+    fn start(lane: Lane, threads: usize, longest: usize) -> io::Result<Arc<Self>> {
+        // A quarter is always left for others.
+        let of_one = (threads - threads.div_ceil(4)).max(1);
+        let queue = Arc::new(Self {
+            waiting: Mutex::new(JobQueue {
+                fair: Fair::new(longest, of_one),
+                closed: false,
+            }),
+            changed: Condvar::new(),
+        });
+        for _ in 0..threads {
+            let queue = Arc::clone(&queue);
+            thread::Builder::new()
+                .name(lane.name().to_owned())
+                .spawn(move || {
+                    if matches!(lane, Lane::Heavy | Lane::Files) {
+                        give_way();
+                    }
+                    queue.work();
+                })?;
+        }
+        Ok(queue)
+    }
+
     fn jobs(&self) -> MutexGuard<'_, JobQueue> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
