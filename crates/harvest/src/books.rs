@@ -14,12 +14,12 @@ use super::frontier::{KnownAddress, QueuedEntry, Seen};
 use super::run::{Harvest, ROWS, Watched};
 use super::walk::is_guess;
 use super::web::{Download, Validators};
-use super::{Entry, HarvestError, Kind, Reason};
+use super::{Entry, HarvestError, Kind, Reason, Source};
 use lapidary_catalogue::api::{Added, Outcome, SourceError};
 use lapidary_catalogue::{CatalogueError, Content, Gate, NewEntry};
 use lapidary_common::description::Description;
 use lapidary_common::error::Classified as _;
-use lapidary_extract::{ExtractError, Extracted, File};
+use lapidary_extract::{Book, ExtractError, Extracted, File};
 use lapidary_store::{BookId, BookKey, RowChange};
 
 /// How many bytes of text are added together.
@@ -40,6 +40,30 @@ pub(super) struct FetchedBook {
     pub(super) found: Download,
     pub(super) digest: String,
 }
+
+impl FetchedBook {
+    /// What is known of its address when these are the books that were added.
+    fn into_known(self, mut ids: Vec<String>, source: &Source) -> KnownAddress {
+        let Validators { etag, modified } = self.found.validators;
+        KnownAddress {
+            id: Some(ids.remove(0)),
+            more: ids,
+            added_as: Some((source.library.clone(), source.rights)),
+            validity: source.validity.clone(),
+            text: source.text.clone(),
+            version: self.queued.entry.version,
+            digest: Some(self.digest),
+            state: Seen::FetchedBook,
+            etag,
+            modified,
+            at: Timestamp::now(),
+            ..self.known
+        }
+    }
+}
+
+/// A file whose books were read, or why it cannot be read.
+type ReadFile = (FetchedBook, Result<Vec<Book>, ExtractError>);
 
 /// Why a book of a file was not added.
 type Refused = (Reason, String);
@@ -106,15 +130,12 @@ impl BookChanges<'_, '_> {
 
     fn add_read(
         &mut self,
-        read: Vec<(
-            FetchedBook,
-            Result<Vec<lapidary_extract::Book>, ExtractError>,
-        )>,
+        files: Vec<ReadFile>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
-        let (mut entries, mut files) = (Vec::new(), Vec::new());
+        let (mut entries, mut ids_of_files) = (Vec::new(), Vec::new());
         let mut texts = HashMap::new();
-        for (book, read) in read {
+        for (book, read) in files {
             match read {
                 Ok(parts) if self.is_twin(&book, &parts, &mut texts, rows)? => {
                     self.0.tally().unchanged += 1;
@@ -125,13 +146,12 @@ impl BookChanges<'_, '_> {
                 }
                 Ok(parts) if parts.len() > MOST_BOOKS => {
                     let why = format!("it has {} books, more than {MOST_BOOKS}", parts.len());
-                    let FetchedBook { queued, known, .. } = book;
                     self.0
-                        .refuse_entry(&queued, known, Reason::TooLarge, why, rows);
+                        .refuse_entry(&book.queued, book.known, Reason::TooLarge, why, rows);
                 }
                 Ok(parts) => {
                     let ids = self.entries_of(&book.queued.entry, parts, &mut entries)?;
-                    files.push((book, ids));
+                    ids_of_files.push((book, ids));
                 }
                 Err(error @ ExtractError::Busy { .. }) => {
                     self.0
@@ -144,31 +164,37 @@ impl BookChanges<'_, '_> {
                 }
             }
         }
-        let editor = self.0.source.editor_of_definer(self.0.editor);
-        let mut added = editor.books().add_some(entries).into_iter();
-        for (book, ids) in files {
-            let (kept, refused) = self.kept_and_refused(ids, &mut added)?;
-            self.settle(book, kept, refused, rows)?;
-            self.tell();
-        }
-        Ok(())
+        self.add_entries(entries, ids_of_files, rows)
     }
 
-    fn tell(&mut self) {
-        let (tally, refused) = (*self.0.tally(), None);
-        (self.0.watch)(&Watched { tally, refused });
+    /// Adds books together, and writes down what became of those of each file.
+    fn add_entries(
+        &mut self,
+        entries: Vec<NewEntry>,
+        ids_of_files: Vec<(FetchedBook, Vec<Result<BookId, Refused>>)>,
+        rows: &mut Vec<RowChange>,
+    ) -> Result<(), HarvestError> {
+        let editor = self.0.source.editor_of_definer(self.0.editor);
+        let mut added = editor.books().add_some(entries).into_iter();
+        for (book, ids) in ids_of_files {
+            let (kept, refused) = self.kept_and_refused(ids, &mut added)?;
+            self.settle(book, kept, refused, rows)?;
+            let (tally, refused) = (*self.0.tally(), None);
+            (self.0.watch)(&Watched { tally, refused });
+        }
+        Ok(())
     }
 
     /// Appends the books of a file to those to add. Returns their ids, or why one cannot be added.
     fn entries_of(
         &self,
         listed: &Entry,
-        parts: Vec<lapidary_extract::Book>,
+        parts: Vec<Book>,
         entries: &mut Vec<NewEntry>,
     ) -> Result<Vec<Result<BookId, Refused>>, HarvestError> {
         let is_archive = parts.len() > 1;
         let mut ids = Vec::new();
-        for lapidary_extract::Book { name, read } in parts {
+        for Book { name, read } in parts {
             let name = name.filter(|_| is_archive);
             ids.push(match read {
                 Ok(read) => {
@@ -220,11 +246,11 @@ impl BookChanges<'_, '_> {
     fn is_twin(
         &mut self,
         book: &FetchedBook,
-        parts: &[lapidary_extract::Book],
+        parts: &[Book],
         texts: &mut HashMap<String, String>,
         rows: &mut Vec<RowChange>,
     ) -> Result<bool, HarvestError> {
-        let [lapidary_extract::Book { read: Ok(read), .. }] = parts else {
+        let [Book { read: Ok(read), .. }] = parts else {
             return Ok(false);
         };
         if self.0.source.kind != Kind::Site || book.known.id.is_some() {
@@ -251,45 +277,29 @@ impl BookChanges<'_, '_> {
     fn settle(
         &mut self,
         book: FetchedBook,
-        mut kept: Vec<String>,
+        kept: Vec<String>,
         refused: Vec<Refused>,
         rows: &mut Vec<RowChange>,
     ) -> Result<(), HarvestError> {
-        let FetchedBook {
-            queued,
-            mut known,
-            found,
-            digest,
-        } = book;
         if kept.is_empty() {
             let (reason, why) = refused
                 .into_iter()
                 .next()
                 .unwrap_or((Reason::BadBook, "it has no book".to_owned()));
-            self.0.refuse_entry(&queued, known, reason, why, rows);
+            self.0
+                .refuse_entry(&book.queued, book.known, reason, why, rows);
             return Ok(());
         }
-        for id in known
-            .ids()
-            .filter(|id| !kept.iter().any(|kept| kept == *id))
-        {
+        for id in book.known.ids().filter(|id| !kept.contains(id)) {
             self.0.tally().gone += 1;
             self.disable(id, true)?;
         }
-        if is_guess(&queued.entry) {
+        if is_guess(&book.queued.entry) {
             self.0.tried(true);
         }
-        self.0.state.new += u64::from(known.id.is_none());
+        self.0.state.new += u64::from(book.known.id.is_none());
         let is_archive = kept.len() + refused.len() > 1;
-        let Validators { etag, modified } = found.validators;
-        known.id = Some(kept.remove(0));
-        known.more = kept;
-        known.added_as = Some((self.0.source.library.clone(), self.0.source.rights));
-        known.validity.clone_from(&self.0.source.validity);
-        known.text.clone_from(&self.0.source.text);
-        (known.version, known.digest) = (queued.entry.version, Some(digest));
-        (known.state, known.etag, known.modified) = (Seen::FetchedBook, etag, modified);
-        known.at = Timestamp::now();
+        let mut known = book.into_known(kept, &self.0.source);
         self.restore(&mut known)?;
         rows.push(self.0.frontier.put_known(&known));
         if is_archive {

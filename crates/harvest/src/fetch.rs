@@ -2,7 +2,7 @@
 
 use super::kind::ReadsPages as _;
 use std::fs;
-use std::io::Read as _;
+use std::io::{self, Read};
 
 use url::Url;
 
@@ -28,26 +28,29 @@ pub(super) fn fetch(
     if !source.kind.is_local() && !is_list {
         return Fetched::Refused(Reason::Address, "this is no address of the web".to_owned());
     }
-    let mut bytes = Vec::new();
     let read = match address.as_str() {
-        _ if source.kind == Kind::Folder && entry.page => Ok(0),
-        "-" => std::io::stdin()
-            .lock()
-            .take(most + 1)
-            .read_to_end(&mut bytes),
-        path => fs::File::open(path).and_then(|file| file.take(most + 1).read_to_end(&mut bytes)),
+        _ if source.kind == Kind::Folder && entry.page => Ok(Vec::new()),
+        "-" => read_some(io::stdin().lock(), most + 1),
+        path => fs::File::open(path).and_then(|file| read_some(file, most + 1)),
     };
     match read {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Fetched::Missing,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Fetched::Missing,
         Err(error) => Fetched::Refused(Reason::Unanswered, error.to_string()),
-        Ok(_) if bytes.len() as u64 > most => {
+        Ok(bytes) if bytes.len() as u64 > most => {
             Fetched::Refused(Reason::TooLarge, format!("it is larger than {most} bytes"))
         }
-        Ok(_) => Fetched::Found(Download {
+        Ok(bytes) => Fetched::Found(Download {
             address: address.clone(),
             bytes,
             content_type: None,
             validators: Validators::default(),
         }),
     }
+}
+
+/// At most `most` bytes.
+fn read_some(from: impl Read, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    from.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -1,8 +1,8 @@
 //! A folder on this machine: each folder in it is a page, each file a book.
 
-use std::fs;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
+use std::{fs, io};
 
 use super::kind::{Entries, Page};
 use super::{Entry, Reason};
@@ -11,24 +11,25 @@ use lapidary_extract::why_no_book;
 /// The files and folders in a folder. Hidden ones are left out, and links are skipped.
 pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     let read = fs::read_dir(page.address).map_err(|error| error.to_string())?;
-    Ok(Box::new(read.filter_map(|entry| match entry {
-        Err(error) => Some(Err(error.to_string())),
-        Ok(entry) => entry_of(page, &entry).transpose(),
+    Ok(Box::new(read.filter_map(|entry| {
+        match entry {
+            Err(error) => Some(Err(error.to_string())),
+            Ok(entry) => entry_of(page, &entry)
+                .map_err(|error| format!("{}: {error}", entry.path().display()))
+                .transpose(),
+        }
     })))
 }
 
-fn entry_of(page: &Page<'_>, entry: &fs::DirEntry) -> Result<Option<Entry>, String> {
+fn entry_of(page: &Page<'_>, entry: &fs::DirEntry) -> io::Result<Option<Entry>> {
     let path = entry.path();
-    let is_hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-    let failed = |error| format!("{}: {error}", path.display());
-    let kind = entry.file_type().map_err(failed)?;
-    if is_hidden {
+    let kind = entry.file_type()?;
+    if entry.file_name().as_encoded_bytes().starts_with(b".") {
         return Ok(None);
     }
     let Some(address) = path.to_str() else {
-        let shown = path.to_string_lossy();
         return Ok(Some(Entry::unusable(
-            shown,
+            path.to_string_lossy(),
             Reason::Address,
             "its name is not UTF-8: rename it",
         )));
@@ -40,22 +41,18 @@ fn entry_of(page: &Page<'_>, entry: &fs::DirEntry) -> Result<Option<Entry>, Stri
         return Ok(None);
     }
     if !kind.is_file() {
-        let what = if kind.is_symlink() {
-            "a link, which is not followed"
+        let why = if kind.is_symlink() {
+            "it is a link, which is not followed"
         } else {
-            "not a file"
+            "it is not a file"
         };
-        return Ok(Some(Entry::unusable(
-            address,
-            Reason::Link,
-            format!("it is {what}"),
-        )));
+        return Ok(Some(Entry::unusable(address, Reason::Link, why)));
     }
     if let Some(why) = why_no_book(&path) {
         return Ok(Some(Entry::unusable(address, Reason::Format, why)));
     }
-    let about = entry.metadata().map_err(failed)?;
-    let changed = about
+    let metadata = entry.metadata()?;
+    let changed = metadata
         .modified()
         .ok()
         .and_then(|at| at.duration_since(UNIX_EPOCH).ok())
@@ -65,7 +62,7 @@ fn entry_of(page: &Page<'_>, entry: &fs::DirEntry) -> Result<Option<Entry>, Stri
         .unwrap_or(Path::new(address))
         .to_string_lossy()
         .into_owned();
-    let version = Some(format!("{} bytes, {}", about.len(), changed.as_nanos()));
+    let version = Some(format!("{} bytes, {}", metadata.len(), changed.as_nanos()));
     Ok(Some(Entry {
         id: Some(id),
         version,

@@ -5,13 +5,13 @@ use std::mem;
 use std::sync::Arc;
 
 use super::frontier::{KnownAddress, QueueTotals, QueuedEntry, Seen};
-use super::kind::Page;
+use super::kind::{Entries, Page};
 use super::links::Packing;
 use super::pages::entries;
 use super::run::{Harvest, ROWS};
 use super::sources::Sources as _;
 use super::web::Download;
-use super::{Entry, HarvestError, Kind, Mark, Source, SourceLimit, Unusable};
+use super::{Entry, HarvestError, Kind, Mark, SourceLimit, Unusable};
 use lapidary_store::{BookId, RowChange};
 
 /// How many pages may lead to an entry.
@@ -70,6 +70,15 @@ impl PageListing<'_, '_> {
             Err(why) => return Ok(Err(why)),
         };
         self.0.state.now = self.0.state.now.take().or(answered);
+        self.queue_all(entries, queued)
+    }
+
+    /// Queues the entries of a page part by part, until one is wrong or the run is to stop.
+    fn queue_all(
+        &mut self,
+        entries: Entries<'_>,
+        queued: &QueuedEntry,
+    ) -> Result<Result<PageProgress, String>, HarvestError> {
         let (mut some, mut copy, mut links) = (Vec::new(), false, Packing::new());
         for entry in entries {
             let mut entry = match entry {
@@ -143,7 +152,7 @@ impl PageListing<'_, '_> {
 
     fn consider_one(
         &mut self,
-        entry: Entry,
+        mut entry: Entry,
         known: Option<KnownAddress>,
         depth: u32,
         rows: &mut Vec<RowChange>,
@@ -165,26 +174,39 @@ impl PageListing<'_, '_> {
             Seen::Refused(reason) if same && known.text == self.0.source.text => {
                 self.0.count_refused(reason);
             }
-            // Paging leads from page to page, so only sites and catalogues are deep.
-            _ if depth > DEPTH && self.0.source.kind == Kind::Site => {
-                return self.leave_out(SourceLimit::Depth);
-            }
-            _ if self.0.state.listed >= self.0.source.most => {
-                return self.leave_out(SourceLimit::Most);
-            }
-            _ if !self.has_room_for(&entry, &known) => return self.leave_out(SourceLimit::Key),
-            _ if entry.unusable.is_some() => {
-                self.0.state.listed += 1;
-                let Unusable { reason, why } = entry.unusable.expect("it was just looked at");
-                known.version = entry.version;
-                return self.0.refuse(known, reason, why, rows);
-            }
             _ => {
+                if let Some(limit) = self.limit_reached(&entry, &known, depth) {
+                    return self.leave_out(limit);
+                }
+                if let Some(Unusable { reason, why }) = entry.unusable.take() {
+                    self.0.state.listed += 1;
+                    known.version = entry.version;
+                    return self.0.refuse(known, reason, why, rows);
+                }
                 let queued = QueuedEntry::new(entry, depth, read_before);
                 self.enqueue(&queued, &mut known, rows);
             }
         }
         rows.push(self.0.frontier.put_known(&known));
+    }
+
+    /// Which limit an entry would exceed, if it is one.
+    fn limit_reached(
+        &self,
+        entry: &Entry,
+        known: &KnownAddress,
+        depth: u32,
+    ) -> Option<SourceLimit> {
+        // Paging leads from page to page, so only sites and catalogues are deep.
+        if depth > DEPTH && self.0.source.kind == Kind::Site {
+            Some(SourceLimit::Depth)
+        } else if self.0.state.listed >= self.0.source.most {
+            Some(SourceLimit::Most)
+        } else if !self.has_room_for(entry, known) {
+            Some(SourceLimit::Key)
+        } else {
+            None
+        }
     }
 
     fn enqueue(
@@ -201,9 +223,7 @@ impl PageListing<'_, '_> {
         known.state = Seen::Queued;
         rows.push(self.0.frontier.enqueue(&mut self.0.state, queued));
     }
-}
 
-impl PageListing<'_, '_> {
     /// Leaves out an address that was listed.
     fn leave_out(&mut self, limit: SourceLimit) {
         self.0.state.incomplete = true;
@@ -220,12 +240,16 @@ impl PageListing<'_, '_> {
     /// Looks which sources the key that defined this one has besides, and what they have.
     pub(super) fn find_others(&mut self) -> Result<(), HarvestError> {
         if let Some(of_key) = &mut self.0.of_key {
-            let sources = self.0.editor.sources()?;
-            let is_of_key =
-                |source: &Source| source.by == self.0.source.by && !source.is_of_administrator();
-            let others = sources
+            let others = self
+                .0
+                .editor
+                .sources()?
                 .into_iter()
-                .filter(|(name, source)| *name != self.0.name && is_of_key(source));
+                .filter(|(name, source)| {
+                    *name != self.0.name
+                        && source.by == self.0.source.by
+                        && !source.is_of_administrator()
+                });
             of_key.others = others.map(|(name, _)| name).collect();
         }
         self.measure_others()

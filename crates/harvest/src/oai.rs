@@ -47,21 +47,7 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
         ));
     }
     if let Some(error) = child(root, "error") {
-        return match error.attribute("code").unwrap_or_default() {
-            "noRecordsMatch" => Ok(Box::new(std::iter::empty())),
-            // The list is begun again. What is known of it is not fetched again.
-            "badResumptionToken" => {
-                let begin = begin(page.source, page.since)?;
-                Ok(Box::new(std::iter::once(Ok(Entry {
-                    mark: Some(Mark::Again),
-                    ..begin
-                }))))
-            }
-            code => Err(format!(
-                "the repository answers {code}: {}",
-                error.text().unwrap_or_default().trim()
-            )),
-        };
+        return answer_to_error(page, error);
     }
     let Some(list) = child(root, "ListRecords") else {
         return Err("the answer has no list of records".to_owned());
@@ -71,11 +57,8 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
         .filter(|node| node.tag_name().name() == "record")
         .filter_map(|node| record(page, node))
         .collect();
-    let token = child(list, "resumptionToken")
-        .and_then(|node| node.text())
-        .map(str::trim)
-        .unwrap_or_default();
-    if !token.is_empty() {
+    let token = child_text(list, "resumptionToken");
+    if let Some(token) = token.filter(|token| !token.is_empty()) {
         let mut url = base(&page.source.address)?;
         url.query_pairs_mut()
             .append_pair("verb", "ListRecords")
@@ -85,21 +68,33 @@ pub(super) fn entries<'p>(page: &'p Page<'p>) -> Result<Entries<'p>, String> {
     Ok(Box::new(listed.into_iter().map(Ok)))
 }
 
+/// What a page lists that is an error.
+fn answer_to_error<'p>(page: &Page<'_>, error: Node<'_, '_>) -> Result<Entries<'p>, String> {
+    match error.attribute("code").unwrap_or_default() {
+        "noRecordsMatch" => Ok(Box::new(std::iter::empty())),
+        // The list is begun again. What is known of it is not fetched again.
+        "badResumptionToken" => Ok(Box::new(std::iter::once(Ok(Entry {
+            mark: Some(Mark::Again),
+            ..begin(page.source, page.since)?
+        })))),
+        code => Err(format!(
+            "the repository answers {code}: {}",
+            error.text().unwrap_or_default().trim()
+        )),
+    }
+}
+
 /// When the repository says that it answered.
 pub(super) fn answered(bytes: &[u8]) -> Option<String> {
     let text = str::from_utf8(bytes).ok()?;
     let document = Document::parse(text.trim_start_matches('\u{feff}')).ok()?;
-    child(document.root_element(), "responseDate")?
-        .text()
-        .map(|at| at.trim().to_owned())
+    child_text(document.root_element(), "responseDate").map(str::to_owned)
 }
 
 fn record(page: &Page<'_>, record: Node<'_, '_>) -> Option<Entry> {
     let header = child(record, "header")?;
-    let id = child(header, "identifier")?.text()?.trim().to_owned();
-    let version = child(header, "datestamp")
-        .and_then(|node| node.text())
-        .map(|at| at.trim().to_owned());
+    let id = child_text(header, "identifier")?.to_owned();
+    let version = child_text(header, "datestamp").map(str::to_owned);
     if header.attribute("status") == Some("deleted") {
         return Some(Entry {
             address: id.clone(),
@@ -235,6 +230,10 @@ fn texts<'a, 'd: 'a>(nodes: impl Iterator<Item = Node<'a, 'd>>) -> impl Iterator
 fn child<'a, 'd>(node: Node<'a, 'd>, name: &str) -> Option<Node<'a, 'd>> {
     node.children()
         .find(|child| child.tag_name().name() == name)
+}
+
+fn child_text<'a>(node: Node<'a, '_>, name: &str) -> Option<&'a str> {
+    child(node, name)?.text().map(str::trim)
 }
 
 #[cfg(test)]

@@ -79,10 +79,7 @@ fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>, at: usize) -> Vec<Entry> {
             ..Entry::book(address)
         }];
     }
-    let pages = children(entry, "link")
-        .filter(|link| attribute(*link, "type").starts_with("application/atom+xml"))
-        .filter_map(|link| page.link(link.attribute("href")?));
-    let mut listed: Vec<Entry> = pages.map(Entry::page).collect();
+    let mut listed: Vec<Entry> = atom_pages(page, entry).collect();
     // The whole entry may be elsewhere.
     let is_whole = entry.parent_element().is_none()
         || !children(entry, "link").any(|link| attribute(link, "type").contains("type=entry"));
@@ -93,6 +90,13 @@ fn atom_entry(page: &Page<'_>, entry: Node<'_, '_>, at: usize) -> Vec<Entry> {
         listed.extend(offers.unusable(page, name, NO_FILE));
     }
     listed
+}
+
+fn atom_pages(page: &Page<'_>, entry: Node<'_, '_>) -> impl Iterator<Item = Entry> {
+    children(entry, "link")
+        .filter(|link| attribute(*link, "type").starts_with("application/atom+xml"))
+        .filter_map(|link| page.link(link.attribute("href")?))
+        .map(Entry::page)
 }
 
 fn atom_description(entry: Node<'_, '_>) -> Description {

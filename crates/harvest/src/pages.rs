@@ -75,15 +75,10 @@ pub(super) fn entries<'p>(
     if page.source.kind.is_local() || !Readers::read_pages() {
         return Ok((answered(page), page.source.kind.entries(page)?));
     }
-    let (source, address, since) = (
-        page.source.clone(),
-        page.address.to_owned(),
-        page.since.map(str::to_owned),
-    );
     let order = serde_json::to_value(PageOrder {
-        source,
-        address,
-        since,
+        source: page.source.clone(),
+        address: page.address.to_owned(),
+        since: page.since.map(str::to_owned),
     })
     .map_err(|error| error.to_string())?;
     let parts = readers
@@ -93,8 +88,7 @@ pub(super) fn entries<'p>(
         let part = part.map_err(|error| error.to_string())?;
         serde_json::from_value(part).map_err(|error| error.to_string())
     });
-    let first: Option<Result<PagePart, String>> = parts.next();
-    let (answered, first) = match first {
+    let (answered, first) = match parts.next() {
         Some(Ok(PagePart::Answered(answered))) => (Some(answered), None),
         first => (None, first),
     };

@@ -20,7 +20,7 @@ impl Harvest<'_> {
         queued: &QueuedEntry,
         mut known: KnownAddress,
         reason: Reason,
-        why: String,
+        why: impl Into<String>,
         rows: &mut Vec<RowChange>,
     ) {
         known.version.clone_from(&queued.entry.version);
@@ -39,9 +39,10 @@ impl Harvest<'_> {
         &mut self,
         mut known: KnownAddress,
         reason: Reason,
-        why: String,
+        why: impl Into<String>,
         rows: &mut Vec<RowChange>,
     ) {
+        let why = why.into();
         self.count_refused(reason);
         if !reason.is_skipped() {
             let tally = *self.tally();

@@ -348,10 +348,7 @@ impl<'c> Harvest<'c> {
             let wait = Duration::try_from(soonest.duration_since(now)).unwrap_or_default();
             if wait > PATIENCE {
                 let why = format!("the source asks to come back at {soonest:.0}");
-                return Err(HarvestError::Unreachable {
-                    why,
-                    left: self.state.queued,
-                });
+                return Err(self.unreachable(why));
             }
             if !self.work.stop().sleep(wait) {
                 return Err(self.stopped());
@@ -400,12 +397,16 @@ impl<'c> Harvest<'c> {
         }
         if self.failures >= FAILURES {
             let why = format!("{} requests in a row failed", self.failures);
-            return Err(HarvestError::Unreachable {
-                why,
-                left: self.state.queued,
-            });
+            return Err(self.unreachable(why));
         }
         Ok(done)
+    }
+
+    fn unreachable(&self, why: String) -> HarvestError {
+        HarvestError::Unreachable {
+            why,
+            left: self.state.queued,
+        }
     }
 
     /// Whether a book was added with the library and the rights that the source has now, and its text was where it is now.
@@ -415,11 +416,12 @@ impl<'c> Harvest<'c> {
             && known.validity == self.source.validity
     }
 
-    /// Whether the run has added so many new books that it reads no page that earlier runs have read.
-    fn has_enough(&self) -> bool {
-        self.source
-            .enough
-            .is_some_and(|enough| self.state.new >= enough)
+    /// Whether an earlier run has read an entry, and this one has added so many new books that it leaves such entries as they are.
+    fn may_leave(&self, queued: &QueuedEntry, known: &KnownAddress) -> bool {
+        let enough = self.source.enough;
+        queued.read_before
+            && enough.is_some_and(|enough| self.state.new >= enough)
+            && (known.id.is_none() || self.is_as_defined(known))
     }
 
     pub(super) fn new_known(&self, address: &str) -> KnownAddress {
@@ -438,7 +440,7 @@ impl<'c> Harvest<'c> {
         rows: &mut Vec<RowChange>,
     ) -> Result<EntryOutcome, HarvestError> {
         let is_book = known.id.is_some();
-        if queued.read_before && self.has_enough() && (!is_book || self.is_as_defined(&known)) {
+        if self.may_leave(&queued, &known) {
             known.state = if is_book {
                 Seen::FetchedBook
             } else {
@@ -447,26 +449,21 @@ impl<'c> Harvest<'c> {
             rows.push(self.frontier.put_known(&known));
             return Ok(EntryOutcome::Other);
         }
-        let kept = if queued.entry.page {
-            self.links().kept_links(&queued, &known)?
-        } else {
-            None
-        };
-        let is_usable = if queued.entry.page {
-            kept.is_some()
-        } else {
-            self.is_as_defined(&known)
-        };
+        let mut kept = None;
+        if queued.entry.page {
+            kept = self.links().kept_links(&queued, &known)?;
+        }
+        let is_usable = kept.is_some() || !queued.entry.page && self.is_as_defined(&known);
         match self.fetch(&queued.entry, is_usable.then_some(&known)) {
             Fetched::Found(found) => return self.take(queued, known, found, rows),
             Fetched::Unmodified if !is_usable => {
-                let why = "it answers 304 to a request without conditions".to_owned();
+                let why = "it answers 304 to a request without conditions";
                 self.refuse_entry(&queued, known, Reason::Status, why, rows);
             }
             Fetched::Unmodified => return self.leave_page(queued, known, kept.as_deref(), rows),
             Fetched::Missing if is_book => self.books().lose(known, rows)?,
             Fetched::Missing => {
-                let why = "there is nothing at this address".to_owned();
+                let why = "there is nothing at this address";
                 self.refuse_entry(&queued, known, Reason::Missing, why, rows);
             }
             Fetched::Refused(reason, why) => self.refuse_entry(&queued, known, reason, why, rows),
@@ -520,7 +517,7 @@ impl<'c> Harvest<'c> {
             }
         }
         if is_guess(&queued.entry) && found.address != queued.entry.address {
-            let why = "it leads elsewhere".to_owned();
+            let why = "it leads elsewhere";
             self.refuse_entry(&queued, known, Reason::Missing, why, rows);
             return Ok(EntryOutcome::Other);
         }

@@ -9,7 +9,7 @@ use super::folders::Folders;
 use super::plan::{PlannedRun, end_all, plans, put_planned, removed};
 use super::sources::clear_source;
 use super::sources::{Sources as _, lease_of};
-use super::{Harvest, HarvestError, Quotas, Source, Tally, Watched};
+use super::{Harvest, HarvestError, Quotas, Source, Tally};
 use lapidary_catalogue::Catalogue;
 use lapidary_catalogue::api::SourceState;
 use lapidary_catalogue::metrics::{METRICS, SourcesNow};
@@ -98,9 +98,8 @@ impl Schedule {
 
     fn harvest(&self, name: &BookId, work: &Arc<LeasedWork>) -> Result<Tally, HarvestError> {
         let editor = self.catalogue.by(Actor::Local);
-        let mut watch = |_: &Watched<'_>| {};
         let KeyBounds { quotas, queue } = self.bounds.clone();
-        Harvest::under(Arc::clone(work), &editor, name, self.limits, &mut watch)?
+        Harvest::under(Arc::clone(work), &editor, name, self.limits, &mut |_| {})?
             .within(quotas, queue)
             .run()
     }

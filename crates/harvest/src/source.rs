@@ -203,13 +203,9 @@ impl FromStr for Every {
             .strip_suffix('d')
             .and_then(|days| days.trim().parse().ok())
             .map(|days: u32| Duration::from_secs(u64::from(days) * 86_400));
-        let parsed = || {
-            written
-                .parse::<SignedDuration>()
-                .ok()
-                .and_then(|time| Duration::try_from(time).ok())
-        };
-        let time = days.or_else(parsed).ok_or_else(wrong)?;
+        let time = days
+            .or_else(|| Duration::try_from(written.parse::<SignedDuration>().ok()?).ok())
+            .ok_or_else(wrong)?;
         if (Duration::from_secs(1)..=LONGEST).contains(&time) {
             Ok(Self(time))
         } else {

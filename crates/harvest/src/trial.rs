@@ -87,12 +87,10 @@ impl<'s> Trial<'s> {
                 bytes: &found.bytes,
                 since: None,
             };
-            let wrong = |why: String| wrong(&address, why);
-            for entry in entries(&self.readers, &page, Limits::default())
-                .map_err(wrong)?
-                .1
-            {
-                let entry = entry.map_err(wrong)?;
+            let (_, entries) = entries(&self.readers, &page, Limits::default())
+                .map_err(|why| wrong(&address, why))?;
+            for entry in entries {
+                let entry = entry.map_err(|why| wrong(&address, why))?;
                 if entry.page {
                     pages.insert(0, entry.address.clone());
                 }

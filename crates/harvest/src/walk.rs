@@ -118,22 +118,6 @@ fn number<'a>(address: &'a str, before: &str, behind: &str) -> Option<(&'a str, 
 
 /// What is before and behind the number in most of the addresses.
 fn around(addresses: &[String]) -> Option<(String, String)> {
-    let numbers = |address: &str| {
-        let is_digit = |at: usize| address.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
-        let starts =
-            (0..address.len()).filter(|at| is_digit(*at) && (*at == 0 || !is_digit(at - 1)));
-        starts
-            .map(|start| {
-                (
-                    start,
-                    (start..address.len())
-                        .find(|at| !is_digit(*at))
-                        .unwrap_or(address.len()),
-                )
-            })
-            .map(|(start, end)| (address[..start].to_owned(), address[end..].to_owned()))
-            .collect::<Vec<_>>()
-    };
     let fitting = |(before, behind): &(String, String)| {
         addresses
             .iter()
@@ -143,10 +127,26 @@ fn around(addresses: &[String]) -> Option<(String, String)> {
     // Two of any three are among the first.
     let candidates = addresses[..=OTHERS]
         .iter()
-        .flat_map(|address| numbers(address));
+        .flat_map(|address| around_numbers(address));
     candidates
         .filter(|around| fitting(around) >= FIRST - OTHERS)
         .max_by_key(fitting)
+}
+
+/// What is before and behind each number of an address.
+fn around_numbers(address: &str) -> Vec<(String, String)> {
+    let (mut around, mut at) = (Vec::new(), 0);
+    for run in address
+        .as_bytes()
+        .chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit())
+    {
+        let end = at + run.len();
+        if run[0].is_ascii_digit() {
+            around.push((address[..at].to_owned(), address[end..].to_owned()));
+        }
+        at = end;
+    }
+    around
 }
 
 #[cfg(test)]

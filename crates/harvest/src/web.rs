@@ -180,17 +180,12 @@ impl Web {
             };
             match answer.status() {
                 StatusCode::NOT_MODIFIED => return Fetched::Unmodified,
-                status if status.is_redirection() => {
-                    match header(&answer, &LOCATION).map(|to| url.join(&to)) {
-                        Some(Ok(to)) => url = to,
-                        _ => {
-                            return Fetched::Refused(
-                                Reason::Status,
-                                format!("it answers {status} without a usable address"),
-                            );
-                        }
+                status if status.is_redirection() => match target(&answer, &url) {
+                    Some(to) => url = to,
+                    None => {
+                        return refused(format!("it answers {status} without a usable address"));
                     }
-                }
+                },
                 status if status.is_success() => return read(url.into(), answer, most),
                 StatusCode::NOT_FOUND | StatusCode::GONE => return Fetched::Missing,
                 status if is_temporary(status) => {
@@ -201,23 +196,12 @@ impl Web {
                 }
                 status @ StatusCode::UNAUTHORIZED => {
                     let why = asked_for(answer).unwrap_or_else(|| self.lacks(&url).to_owned());
-                    return Fetched::Refused(
-                        Reason::Status,
-                        format!("the server answers {status}: {why}"),
-                    );
+                    return refused(format!("the server answers {status}: {why}"));
                 }
-                status => {
-                    return Fetched::Refused(
-                        Reason::Status,
-                        format!("the server answers {status}"),
-                    );
-                }
+                status => return refused(format!("the server answers {status}")),
             }
         }
-        Fetched::Refused(
-            Reason::Status,
-            format!("it redirects more than {REDIRECTS} times"),
-        )
+        refused(format!("it redirects more than {REDIRECTS} times"))
     }
 
     /// Waits for the turn to ask the host, if its `robots.txt` allows it.
@@ -268,12 +252,10 @@ impl Web {
                 .send(&at, &Validators::default())
                 .map_err(|error| failed(&error))?;
             match answer.status() {
-                status if status.is_redirection() => {
-                    match header(&answer, &LOCATION).map(|to| at.join(&to)) {
-                        Some(Ok(to)) if matches!(to.scheme(), "http" | "https") => at = to,
-                        _ => break,
-                    }
-                }
+                status if status.is_redirection() => match target(&answer, &at) {
+                    Some(to) if is_of_web(&to) => at = to,
+                    _ => break,
+                },
                 status if status.is_success() => {
                     let limited = io::Read::take(answer.body_mut().as_reader(), ROBOTS_BYTES);
                     let read = io::Read::read_to_end(&mut { limited }, &mut rules);
@@ -290,14 +272,9 @@ impl Web {
             }
         }
         let robots = Robots::read(ROBOT, &rules);
-        let delay = robots
-            .delay
-            .filter(|delay| *delay > 0.0)
-            .map_or(Duration::ZERO, |delay| {
-                Duration::try_from_secs_f32(delay)
-                    .unwrap_or(LONGEST_PAUSE)
-                    .min(LONGEST_PAUSE)
-            });
+        // What is not a number becomes 0, too.
+        let seconds = robots.delay.unwrap_or_default().max(0.0);
+        let delay = Duration::from_secs_f32(seconds.min(LONGEST_PAUSE.as_secs_f32()));
         Ok(Rules {
             robots,
             delay,
@@ -347,6 +324,11 @@ fn is_temporary(status: StatusCode) -> bool {
         )
 }
 
+/// What a server answers that gives nothing.
+fn refused(why: String) -> Fetched {
+    Fetched::Refused(Reason::Status, why)
+}
+
 fn failed(error: &ureq::Error) -> Fetched {
     let why = unanswered(error);
     match error {
@@ -394,6 +376,11 @@ fn asked_for(mut answer: Response<Body>) -> Option<String> {
 
 fn header(answer: &Response<Body>, name: &HeaderName) -> Option<String> {
     answer.headers().get(name)?.to_str().ok().map(str::to_owned)
+}
+
+/// Where an answer to a request for this address redirects to.
+fn target(answer: &Response<Body>, from: &Url) -> Option<Url> {
+    from.join(&header(answer, &LOCATION)?).ok()
 }
 
 /// Seconds, or a date.

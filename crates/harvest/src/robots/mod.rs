@@ -76,8 +76,7 @@ impl Robots {
             .split(|byte| matches!(byte, b'\n' | b'\r'))
             .filter_map(field)
         {
-            let is = |names: &[&str]| names.iter().any(|of| name.starts_with(of.as_bytes()));
-            if is(&AGENT) {
+            if begins_as(&name, &AGENT) {
                 if group.has_rules {
                     group = AgentGroup::default();
                 }
@@ -85,29 +84,24 @@ impl Robots {
                 anyone = true;
                 continue;
             }
-            let allows = is(&ALLOW);
-            if allows || is(&DISALLOW) {
+            let concerned = [(group.ours, &mut ours), (group.everyone, &mut everyone)]
+                .into_iter()
+                .filter_map(|(is_concerned, robots)| is_concerned.then_some(robots));
+            let allows = begins_as(&name, &ALLOW);
+            if allows || begins_as(&name, &DISALLOW) {
                 group.has_rules = true;
-                for (_, of) in [(group.ours, &mut ours), (group.everyone, &mut everyone)]
-                    .into_iter()
-                    .filter(|of| of.0)
-                {
-                    of.rules.push(RobotsRule {
+                for robots in concerned {
+                    robots.rules.push(RobotsRule {
                         pattern: encoded(value).into_owned(),
                         allows,
                     });
                 }
-            } else if is(&DELAY) {
+            } else if begins_as(&name, &DELAY) {
                 let seconds = str::from_utf8(value)
                     .ok()
                     .and_then(|value| value.parse().ok());
-                for of in [
-                    (group.ours, &mut ours.delay),
-                    (group.everyone, &mut everyone.delay),
-                ] {
-                    if of.0 {
-                        *of.1 = of.1.or(seconds);
-                    }
+                for robots in concerned {
+                    robots.delay = robots.delay.or(seconds);
                 }
                 if !anyone {
                     delay = delay.or(seconds);
@@ -130,6 +124,11 @@ impl Robots {
             .filter_map(|rule| Some((rule.fits(&path)?, rule.allows)));
         fitting.max().is_none_or(|(_, allows)| allows)
     }
+}
+
+/// Whether the name of a field begins as one of these.
+fn begins_as(name: &[u8], names: &[&str]) -> bool {
+    names.iter().any(|known| name.starts_with(known.as_bytes()))
 }
 
 impl RobotsRule {
