@@ -392,15 +392,7 @@ impl Writer {
             varint::put(&mut bytes, self.several.len() as u64);
             bytes.append(&mut self.several);
         }
-        let highs = bytes.len();
-        bytes.resize(
-            highs + high_bits(self.rest_bits, low, self.gems.len()).div_ceil(8),
-            0,
-        );
-        for (gem, rest) in self.gems.iter().enumerate() {
-            let bit = gem + (rest >> low) as usize;
-            bytes[highs + bit / 8] |= 1 << (bit % 8);
-        }
+        self.put_highs(&mut bytes, low);
         pack(
             &mut bytes,
             self.gems.drain(..).map(|rest| rest & ((1 << low) - 1)),
@@ -413,6 +405,17 @@ impl Writer {
         );
         self.passed = 0;
         Some(bytes)
+    }
+
+    /// Appends the high parts of the gems.
+    fn put_highs(&self, bytes: &mut Vec<u8>, low: u32) {
+        let start = bytes.len();
+        let bits = high_bits(self.rest_bits, low, self.gems.len());
+        bytes.resize(start + bits.div_ceil(8), 0);
+        for (gem, rest) in self.gems.iter().enumerate() {
+            let bit = gem + (rest >> low) as usize;
+            bytes[start + bit / 8] |= 1 << (bit % 8);
+        }
     }
 }
 

@@ -125,18 +125,17 @@ impl Record {
     /// Whether this is the text that the book was added with.
     #[must_use]
     pub fn is_of(&self, text: &str) -> bool {
-        let former = || hex::encode(Sha256::digest(text));
         self.bytes == text.len() as u64
-            && (self.digest == blake3::hash(text.as_bytes()).to_string() || self.digest == former())
+            && (self.digest == blake3::hash(text.as_bytes()).to_string()
+                || self.digest == hex::encode(Sha256::digest(text)))
     }
 
     /// Whether it has the content of another version of the book: the same text, read in the same way, or the same gems of the
     /// same recipes. Rights and metadata may differ.
     #[must_use]
     pub fn has_content_of(&self, other: &Self) -> bool {
-        let content = |record: &Self| (record.bytes, record.clean, record.digest.clone());
         // A text gets gems of more recipes later.
-        content(self) == content(other)
+        (self.bytes, self.clean, &self.digest) == (other.bytes, other.clean, &other.digest)
             && (self.bytes > 0 || self.gems.keys().eq(other.gems.keys()))
     }
 
@@ -190,11 +189,10 @@ impl NewBook {
     /// A record without gems.
     #[must_use]
     pub fn without_gems(record: Record, allow_empty: bool) -> Self {
-        let (gems, folds) = (BTreeMap::new(), Vec::new());
         Self {
             record,
-            gems,
-            folds,
+            gems: BTreeMap::new(),
+            folds: Vec::new(),
             text: None,
             allow_empty,
             complete: false,
@@ -230,9 +228,8 @@ impl NewBook {
         let lacking = recipes
             .into_iter()
             .any(|name| !self.gems.contains_key(name));
-        let changed = || StoreError::Changed("the list of recipes".to_owned());
         if self.complete && lacking {
-            Err(changed())
+            Err(StoreError::Changed("the list of recipes".to_owned()))
         } else {
             Ok(())
         }

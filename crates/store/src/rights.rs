@@ -57,11 +57,13 @@ impl FromStr for Rights {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        let known = || Self::ALL.map(Self::as_str).join(", ");
         Self::ALL
             .into_iter()
             .find(|rights| rights.as_str() == word)
-            .ok_or_else(|| format!("rights are one of: {}", known()))
+            .ok_or_else(|| {
+                let known = Self::ALL.map(Self::as_str).join(", ");
+                format!("rights are one of: {known}")
+            })
     }
 }
 

@@ -108,9 +108,11 @@ pub trait Snapshot: Send + Sync {
     fn whole(&self, books: &[BookNo]) -> Result<Vec<Option<NewBook>>, StoreError> {
         let recipes: Vec<&Recipe> = self.known_recipes().shown().collect();
         let bases: BTreeSet<&str> = recipes.iter().map(|recipe| recipe.base()).collect();
-        let whole = |(&number, record): (&BookNo, Option<Record>)| {
+        let mut copies = Vec::with_capacity(books.len());
+        for (&number, record) in books.iter().zip(self.fetch(books)?) {
             let Some(record) = record else {
-                return Ok(None);
+                copies.push(None);
+                continue;
             };
             let (mut gems, mut folds) = (BTreeMap::new(), Vec::new());
             for recipe in &recipes {
@@ -127,9 +129,9 @@ pub trait Snapshot: Send + Sync {
             } else {
                 None
             };
-            Ok(Some(NewBook::copied(record, gems, folds, text)))
-        };
-        books.iter().zip(self.fetch(books)?).map(whole).collect()
+            copies.push(Some(NewBook::copied(record, gems, folds, text)));
+        }
+        Ok(copies)
     }
 
     /// Returns up to `limit` books of a library, sorted by id (bytewise), starting after `after`.

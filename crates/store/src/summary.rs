@@ -133,17 +133,11 @@ impl LibrarySummary {
     /// How many of the books have gems of at least one of these recipes; `None` if that is not known.
     #[must_use]
     pub fn coverage(&self, recipes: &[RecipeName]) -> Option<Coverage> {
-        let is_covered = |names: &str| {
-            names
-                .split(' ')
-                .any(|name| recipes.iter().any(|recipe| recipe.as_str() == name))
-        };
-        let books = self
-            .recipes
-            .iter()
-            .filter(|(names, _)| is_covered(names))
-            .map(|(_, books)| books)
-            .sum();
+        let covered = self.recipes.iter().filter(|(names, _)| {
+            let mut names = names.split(' ');
+            names.any(|name| recipes.iter().any(|recipe| recipe.as_str() == name))
+        });
+        let books = covered.map(|(_, books)| books).sum();
         self.counts_recipes().then_some(Coverage {
             books,
             of: self.books,

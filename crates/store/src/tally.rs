@@ -133,33 +133,23 @@ pub fn fair_shares(needs: &[usize], most: usize, of_one: usize) -> Vec<usize> {
 /// Keeps the books with the most gems, if the libraries have too many candidates. Returns how many of each are left out.
 /// `informs`: whose books are only information. Theirs are not counted, and take nothing from the others.
 pub fn keep_most(libraries: &mut [Vec<(BookNo, u32)>], informs: &[bool]) -> Vec<usize> {
-    let needs = |of_informing: bool| -> Vec<usize> {
-        libraries
-            .iter()
-            .zip(informs)
-            .map(|(books, informs)| {
-                if *informs == of_informing {
-                    books.len()
-                } else {
-                    0
-                }
-            })
-            .collect()
-    };
-    let needed = needs(false);
+    let needs = libraries.iter().zip(informs).map(|(books, informs)| {
+        if *informs {
+            (0, books.len())
+        } else {
+            (books.len(), 0)
+        }
+    });
+    let (needed, informing): (Vec<_>, Vec<_>) = needs.unzip();
     let shares = fair_shares(&needed, MOST_CANDIDATES, CANDIDATES_OF_ONE);
     let left_out = needed
         .iter()
         .zip(&shares)
         .map(|(need, share)| need - share)
         .collect();
-    let aside = fair_shares(&needs(true), MOST_INFORMING, INFORMING_OF_ONE);
-    for (books, share) in libraries.iter_mut().zip(
-        shares
-            .into_iter()
-            .zip(aside)
-            .map(|(share, aside)| share + aside),
-    ) {
+    let aside = fair_shares(&informing, MOST_INFORMING, INFORMING_OF_ONE);
+    for (books, (share, aside)) in libraries.iter_mut().zip(shares.into_iter().zip(aside)) {
+        let share = share + aside;
         if books.len() > share {
             books.sort_unstable_by_key(|(book, count)| (Reverse(*count), *book));
             books.truncate(share);

@@ -109,16 +109,17 @@ impl fmt::Display for Term {
 
 /// A text without case, accents and invisible characters.
 fn folded(text: &str) -> String {
-    // Some characters change twice: ẞ, ß, SS, ss.
-    let cased = |c: char| {
-        c.to_lowercase()
-            .flat_map(char::to_uppercase)
-            .flat_map(char::to_lowercase)
-    };
     text.nfkd()
         .filter(|c| !is_ignored(*c))
-        .flat_map(cased)
+        .flat_map(without_case)
         .collect()
+}
+
+fn without_case(c: char) -> impl Iterator<Item = char> {
+    // Some characters change twice: ẞ, ß, SS, ss.
+    c.to_lowercase()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
 }
 
 /// Whether a character is an accent, or invisible inside a word. The vowel signs of Indic scripts are letters.
@@ -138,17 +139,14 @@ fn isbn(lower: &str) -> Option<Isbn> {
         .iter()
         .find_map(|kind| rest.strip_prefix(kind)?.strip_prefix([':', ' ']))
         .unwrap_or(rest);
-    let is_dash = |c| matches!(c, '\u{2010}'..='\u{2015}' | '\u{2212}');
     Isbn::parse(
         &rest
             .trim_start_matches([':', ' '])
             .chars()
-            .map(|c| {
-                if is_dash(c) || c.is_whitespace() {
-                    '-'
-                } else {
-                    c
-                }
+            .map(|c| match c {
+                '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
+                c if c.is_whitespace() => '-',
+                c => c,
             })
             .collect::<String>(),
     )

@@ -85,10 +85,7 @@ fn verify(backups: &Path, number: u32, watch: Watch<'_>) -> Result<(), StoreErro
          (--fix repairs them); if not, back up to a new folder. Earlier backups are kept",
         faults.len()
     );
-    Err(StoreError::Io {
-        path: show(&backups),
-        detail,
-    })
+    Err(unusable(&backups, detail))
 }
 
 /// A file's name in the catalogue. Shared files have a checksum and more in theirs, as in `000012_s0AB_345.sst`.
@@ -113,33 +110,24 @@ fn claim(store: &RocksStore, to: &Path) -> Result<(), StoreError> {
         store.dir.canonicalize().map_err(failed)?,
     );
     if inside.starts_with(&data) {
-        let detail =
-            "this is inside the catalogue's folder, so both would be lost together; name another folder".to_owned();
-        return Err(StoreError::Io {
-            path: show(to),
-            detail,
-        });
+        return Err(unusable(
+            to,
+            "this is inside the catalogue's folder, so both would be lost together; name another folder",
+        ));
     }
     let identity =
         fs::read_to_string(store.dir.join(IDENTITY)).map_err(|e| from_io(&store.dir, &e))?;
     match fs::read_to_string(to.join(OF)) {
         Ok(of) if of == identity => Ok(()),
-        Ok(_) => {
-            let detail =
-                "this folder has the backups of another catalogue; name another folder".to_owned();
-            Err(StoreError::Io {
-                path: show(to),
-                detail,
-            })
-        }
+        Ok(_) => Err(unusable(
+            to,
+            "this folder has the backups of another catalogue; name another folder",
+        )),
         Err(e) if e.kind() != ErrorKind::NotFound => Err(failed(e)),
-        Err(_) if !open::is_empty(to)? => {
-            let detail = "this folder holds other files; name an empty or a new folder".to_owned();
-            Err(StoreError::Io {
-                path: show(to),
-                detail,
-            })
-        }
+        Err(_) if !open::is_empty(to)? => Err(unusable(
+            to,
+            "this folder holds other files; name an empty or a new folder",
+        )),
         Err(_) => {
             let mut file = File::create(to.join(OF)).map_err(failed)?;
             file.write_all(identity.as_bytes())
@@ -149,12 +137,18 @@ fn claim(store: &RocksStore, to: &Path) -> Result<(), StoreError> {
     }
 }
 
+/// What is wrong with a folder of backups.
+fn unusable(dir: &Path, detail: impl Into<String>) -> StoreError {
+    StoreError::Io {
+        path: show(dir),
+        detail: detail.into(),
+    }
+}
+
 fn engine(dir: &Path) -> Result<BackupEngine, StoreError> {
-    let open = || {
-        let options = BackupEngineOptions::new(dir)?;
-        BackupEngine::open(&options, &Env::new()?)
-    };
-    open().map_err(|e| from_rocksdb(dir, &e))
+    BackupEngineOptions::new(dir)
+        .and_then(|options| BackupEngine::open(&options, &Env::new()?))
+        .map_err(|e| from_rocksdb(dir, &e))
 }
 
 /// Copies a backup, by default the newest, into a folder that does not exist. The folder then holds a catalogue,
@@ -181,10 +175,7 @@ pub(super) fn restore(from: &Path, to: &Path, number: Option<u32>) -> Result<u32
             "there is no backup {number} here; there are: {}",
             all.join(", ")
         );
-        return Err(StoreError::Io {
-            path: show(from),
-            detail,
-        });
+        return Err(unusable(from, detail));
     }
     engine.verify_backup(number).map_err(failed)?;
     engine

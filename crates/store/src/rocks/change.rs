@@ -338,6 +338,17 @@ impl<'a> Change<'a> {
         Ok(changes)
     }
 
+    /// The gems that a book had under a recipe.
+    fn old_gems(&self, recipe: &KnownRecipe, book: BookNo) -> Result<Vec<PlacedGem>, StoreError> {
+        self.before.gem_list(recipe, book)?.ok_or_else(|| {
+            self.before.damaged(format!(
+                "the gems of book {} ({}) are lost",
+                book.0,
+                recipe.name()
+            ))
+        })
+    }
+
     /// Changes a book's gems under a recipe, and the postings that differ. `before` is the book's record, or `None`
     /// for a new book.
     fn change_gems(
@@ -350,20 +361,13 @@ impl<'a> Change<'a> {
         let had = before.is_some_and(|before| before.gems.contains_key(recipe));
         let recipe = self.before.known().named(recipe)?;
         let old = if had {
-            self.before.gem_list(recipe, book)?
+            self.old_gems(recipe, book)?
         } else {
-            None
+            Vec::new()
         };
-        if had && old.is_none() {
-            return Err(self.before.damaged(format!(
-                "the gems of book {} ({}) are lost",
-                book.0,
-                recipe.name()
-            )));
-        }
         let added = new.unwrap_or_default();
         let changes = if before.is_some() {
-            self.changed_postings(recipe, book, old.as_deref().unwrap_or_default(), added)?
+            self.changed_postings(recipe, book, &old, added)?
         } else {
             // A new book is in no list and has no changes in the delta.
             let added = recipe.posted(added);
@@ -374,10 +378,8 @@ impl<'a> Change<'a> {
             self.store.family(Family::Gems),
             schema::gems_key(recipe, book),
         );
-        match new {
-            Some(new) => self
-                .batch
-                .put_cf(gems, key, gem_list::encode(new, recipe.gem_bytes())),
+        match new.map(|new| gem_list::encode(new, recipe.gem_bytes())) {
+            Some(list) => self.batch.put_cf(gems, key, list),
             None => self.batch.delete_cf(gems, key),
         }
         let postings = match &mut self.postings {

@@ -174,9 +174,8 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(
     let recipes = store.recipes.write();
     let mut recipes = recipes.unwrap_or_else(PoisonError::into_inner);
     durably(store, batch)?;
-    let mut left = (**recipes).clone();
-    left.0.retain(|known| known.number != recipe.number);
-    *recipes = Arc::new(left);
+    let known = &mut Arc::make_mut(&mut recipes).0;
+    known.retain(|known| known.number != recipe.number);
     Ok(())
 }
 

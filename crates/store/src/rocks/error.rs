@@ -10,15 +10,15 @@ use crate::StoreError;
 /// Converts a `RocksDB` error. It contains only text, so this looks for the system's messages, which are always in
 /// English here.
 pub(super) fn from_rocksdb(dir: &Path, error: &rocksdb::Error) -> StoreError {
+    const DAMAGED: [&str; 3] = [
+        "No such file or directory",
+        "Column family not found",
+        "Corruption:",
+    ];
+    const LOCKED: [&str; 2] = ["lock hold by", "Resource temporarily unavailable"];
     let text: &str = error.as_ref();
-    let says = |words: &[&str]| words.iter().any(|word| text.contains(word));
-    let damaged = error.kind() == ErrorKind::Corruption
-        || says(&[
-            "No such file or directory",
-            "Column family not found",
-            "Corruption:",
-        ]);
-    if text.contains("LOCK") && says(&["lock hold by", "Resource temporarily unavailable"]) {
+    let damaged = error.kind() == ErrorKind::Corruption || contains_any(text, &DAMAGED);
+    if text.contains("LOCK") && contains_any(text, &LOCKED) {
         // `RocksDB`'s own lock, held by a program that opened the folder as a plain `RocksDB` database.
         StoreError::InUse {
             path: show(dir),
@@ -63,6 +63,10 @@ pub(super) fn show(dir: &Path) -> String {
     dir.display().to_string()
 }
 
+fn contains_any(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
 fn from_text(dir: &Path, text: &str, damaged: bool) -> StoreError {
     // File size limits and quotas are treated like a full disk: the remedy is the same.
     const FULL: [&str; 3] = ["No space left", "File too large", "Disk quota exceeded"];
@@ -71,11 +75,10 @@ fn from_text(dir: &Path, text: &str, damaged: bool) -> StoreError {
         "Operation not permitted",
         "Read-only file system",
     ];
-    let says = |words: [&str; 3]| words.iter().any(|word| text.contains(word));
     let (path, detail) = (show(dir), text.to_owned());
-    if says(FULL) {
+    if contains_any(text, &FULL) {
         StoreError::DiskFull(path)
-    } else if says(DENIED) {
+    } else if contains_any(text, &DENIED) {
         StoreError::Denied { path, detail }
     } else if damaged {
         StoreError::Damaged { path, detail }

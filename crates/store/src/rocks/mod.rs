@@ -468,21 +468,14 @@ impl Administration for RocksStore {
         options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
         for (family, done) in Family::ALL.into_iter().zip(1..) {
             watch(done, steps)?;
-            let compact = || {
-                self.db.compact_range_cf_opt(
-                    self.family(family),
-                    None::<&[u8]>,
-                    None::<&[u8]>,
-                    &options,
-                );
-            };
+            // A removed text is then in no file any more.
             if family == Family::Texts {
-                // A removed text is then in no file any more.
                 self.collect_texts("1.0")?;
-                compact();
+            }
+            let (handle, all) = (self.family(family), None::<&[u8]>);
+            self.db.compact_range_cf_opt(handle, all, all, &options);
+            if family == Family::Texts {
                 self.collect_texts(COLLECTED)?;
-            } else {
-                compact();
             }
         }
         watch(steps, steps)

@@ -79,6 +79,30 @@ pub(super) fn families(cache: &Cache) -> Vec<ColumnFamilyDescriptor> {
     used.into_iter().chain([unused]).collect()
 }
 
+/// Filters what a table has by a prefix of its keys.
+fn filter_prefixes(options: &mut Options, table: &mut BlockBasedOptions, prefix: SliceTransform) {
+    options.set_prefix_extractor(prefix);
+    table.set_bloom_filter(BLOOM_BITS, false);
+    table.set_whole_key_filtering(false);
+}
+
+fn enable_blobs(options: &mut Options) {
+    options.set_enable_blob_files(true);
+    options.set_min_blob_size(LARGE_BLOCK_BYTES as u64);
+    options.set_blob_compression_type(DBCompressionType::Zstd);
+    options.set_enable_blob_gc(true);
+}
+
+/// The options of tables with this cache.
+fn table_options(cache: &Cache) -> BlockBasedOptions {
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(cache);
+    // Keep these in the cache, so that memory stays bounded as the index grows.
+    table.set_cache_index_and_filter_blocks(true);
+    table.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    table
+}
+
 /// The options of a column family.
 pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
     let mut options = Options::default();
@@ -93,20 +117,11 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
     options.set_compression_type(DBCompressionType::Lz4);
     options.set_bottommost_compression_type(DBCompressionType::Zstd);
 
-    let mut table = BlockBasedOptions::default();
-    table.set_block_cache(cache);
-    // Keep these in the cache, so that memory stays bounded as the index grows.
-    table.set_cache_index_and_filter_blocks(true);
-    table.set_pin_l0_filter_and_index_blocks_in_cache(true);
+    let mut table = table_options(cache);
     match family {
         Family::Meta | Family::Jobs | Family::Keys => {}
-        Family::Folds | Family::Texts => {
-            // A fold or a text is large and rarely read. In a blob file, no compaction copies it.
-            options.set_enable_blob_files(true);
-            options.set_min_blob_size(LARGE_BLOCK_BYTES as u64);
-            options.set_blob_compression_type(DBCompressionType::Zstd);
-            options.set_enable_blob_gc(true);
-        }
+        // A fold or a text is large and rarely read. In a blob file, no compaction copies it.
+        Family::Folds | Family::Texts => enable_blobs(&mut options),
         Family::Audit | Family::Books | Family::Decisions | Family::Gems => {
             table.set_block_size(LARGE_BLOCK_BYTES);
         }
@@ -114,9 +129,8 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         Family::Ids => table.set_bloom_filter(BLOOM_BITS, false),
         // Most texts that are checked have a digest that no book has.
         Family::Digests => {
-            options.set_prefix_extractor(SliceTransform::create_fixed_prefix(schema::DIGEST_BYTES));
-            table.set_bloom_filter(BLOOM_BITS, false);
-            table.set_whole_key_filtering(false);
+            let digest = SliceTransform::create_fixed_prefix(schema::DIGEST_BYTES);
+            filter_prefixes(&mut options, &mut table, digest);
             options.set_compression_type(DBCompressionType::None);
             options.set_bottommost_compression_type(DBCompressionType::None);
         }
@@ -134,20 +148,14 @@ pub(super) fn of_family(family: Family, cache: &Cache) -> Options {
         }
         // A search reads all of a term's list in order, or seeks in it.
         Family::Terms => {
-            options.set_prefix_extractor(SliceTransform::create_fixed_prefix(schema::TERM_BYTES));
-            table.set_bloom_filter(BLOOM_BITS, false);
-            table.set_whole_key_filtering(false);
+            let term = SliceTransform::create_fixed_prefix(schema::TERM_BYTES);
+            filter_prefixes(&mut options, &mut table, term);
         }
         Family::Delta => {
             // Most gems looked up have not changed: the filter holds gems, not postings.
-            options.set_prefix_extractor(SliceTransform::create(
-                "lapidary.gem",
-                gem_of_delta,
-                Some(is_delta),
-            ));
+            let gem = SliceTransform::create("lapidary.gem", gem_of_delta, Some(is_delta));
+            filter_prefixes(&mut options, &mut table, gem);
             options.set_memtable_prefix_bloom_ratio(MEMTABLE_BLOOM_RATIO);
-            table.set_bloom_filter(BLOOM_BITS, false);
-            table.set_whole_key_filtering(false);
         }
     }
     options.set_block_based_table_factory(&table);

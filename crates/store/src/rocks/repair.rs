@@ -325,26 +325,10 @@ impl Repair<'_> {
     /// Rewrites the totals, and deletes meaningless entries.
     fn sums(&mut self, snapshot: &RocksSnapshot<'_>) -> Result<(), StoreError> {
         let mut batch = WriteBatch::default();
-        let family = self.store.family(Family::Meta);
-        let known = snapshot.known();
-        let is_known = |number| known.numbered(number).is_some();
-        let mut entries = snapshot.iterator(Family::Meta, ReadOptions::default());
-        entries.seek_to_first();
-        while let Some((key, value)) = entries.item() {
-            let means_something = match MetaKey::read(key) {
-                // Summaries of libraries are rewritten.
-                None | Some(MetaKey::Library(_)) => false,
-                Some(MetaKey::Default) => schema::read_recipe(value).is_some_and(is_known),
-                Some(key) => key.recipe().is_none_or(is_known),
-            };
-            if !means_something {
-                batch.delete_cf(family, key);
-            }
-            entries.next();
-        }
-        snapshot.end(&entries)?;
+        self.delete_meaningless(snapshot, &mut batch)?;
         audit::renumber(self.store)?;
-        for recipe in known.0.iter().filter(|recipe| !recipe.leaving) {
+        let family = self.store.family(Family::Meta);
+        for recipe in snapshot.known().0.iter().filter(|recipe| !recipe.leaving) {
             let sizes = self.sizes.remove(&recipe.number).unwrap_or_default();
             let key = MetaKey::Sizes(recipe.number).bytes();
             batch.put_cf(family, key, schema::json(&sizes));
@@ -359,6 +343,29 @@ impl Repair<'_> {
         let next = snapshot.next_book().unwrap_or(self.next).max(self.next);
         batch.put_cf(family, MetaKey::Next.bytes(), schema::book_key(next));
         durably(self.store, batch)
+    }
+
+    /// Deletes the entries that mean nothing, and those of libraries, which are rewritten.
+    fn delete_meaningless(
+        &self,
+        snapshot: &RocksSnapshot<'_>,
+        batch: &mut WriteBatch,
+    ) -> Result<(), StoreError> {
+        let is_known = |number| snapshot.known().numbered(number).is_some();
+        let mut entries = snapshot.iterator(Family::Meta, ReadOptions::default());
+        entries.seek_to_first();
+        while let Some((key, value)) = entries.item() {
+            let means_something = match MetaKey::read(key) {
+                None | Some(MetaKey::Library(_)) => false,
+                Some(MetaKey::Default) => schema::read_recipe(value).is_some_and(is_known),
+                Some(key) => key.recipe().is_none_or(is_known),
+            };
+            if !means_something {
+                batch.delete_cf(self.store.family(Family::Meta), key);
+            }
+            entries.next();
+        }
+        snapshot.end(&entries)
     }
 }
 

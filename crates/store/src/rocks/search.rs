@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 
 use rocksdb::{DBRawIterator, ReadOptions};
 
-use super::owners::LibraryNo;
+use super::owners::{LibraryNo, Owners};
 use super::read::RocksSnapshot;
 use super::schema::{self, Family, TERM_BYTES};
-use crate::{BookNo, Cursor, Found, Library, Search, StoreError, Term};
+use crate::{BookNo, Cursor, Found, Search, StoreError, Term};
 use lapidary_common::description::Description;
 
 /// The number of entries that a list moves one by one before it seeks.
@@ -64,27 +64,33 @@ pub(super) fn is_of_a_book(snapshot: &RocksSnapshot<'_>, key: &[u8]) -> Result<b
     }))
 }
 
+/// Where a search begins, unless its cursor is in no library.
+fn first_place(owners: &Owners, from: Option<&Cursor>) -> Option<TermPlace> {
+    let Some(Cursor { library, passed }) = from else {
+        return Some(TermPlace {
+            library: LibraryNo(0),
+            book: BookNo(0),
+        });
+    };
+    let library = owners.number(library)?;
+    // No book has the last number.
+    let book = owners.ranked(library, *passed).unwrap_or(BookNo(u32::MAX));
+    Some(TermPlace { library, book })
+}
+
 pub(super) fn search(
     snapshot: &RocksSnapshot<'_>,
     search: &Search<'_>,
 ) -> Result<Found, StoreError> {
     let owners = snapshot.owners();
-    let number = |library: &Library| owners.number(library);
-    let allowed = search
-        .libraries
-        .map(|libraries| libraries.iter().filter_map(number).collect());
-    let begin = match search.from {
-        None => Some(TermPlace {
-            library: LibraryNo(0),
-            book: BookNo(0),
-        }),
-        Some(Cursor { library, passed }) => number(library).map(|library| TermPlace {
-            library,
-            // No book has the last number.
-            book: owners.ranked(library, *passed).unwrap_or(BookNo(u32::MAX)),
-        }),
-    };
-    let Some(mut at) = begin.filter(|_| !search.terms.is_empty()) else {
+    let allowed = search.libraries.map(|libraries| {
+        let numbers = libraries
+            .iter()
+            .filter_map(|library| owners.number(library));
+        numbers.collect()
+    });
+    let begin = first_place(owners, search.from).filter(|_| !search.terms.is_empty());
+    let Some(mut at) = begin else {
         return Ok(Found::default());
     };
     let terms = search.terms.iter();

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -22,11 +23,17 @@ fn property(
     Ok(value.map_err(|e| store.failed(&e))?.unwrap_or(0))
 }
 
+/// The sum of a property of these families.
+fn total(
+    store: &RocksStore,
+    families: &[Family],
+    name: &properties::PropName,
+) -> Result<u64, StoreError> {
+    let mut families = families.iter();
+    families.try_fold(0, |sum, family| Ok(sum + property(store, *family, name)?))
+}
+
 pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
-    let of_all = |name: &properties::PropName| -> Result<u64, StoreError> {
-        let mut families = Family::ALL.into_iter();
-        families.try_fold(0, |sum, family| Ok(sum + property(store, family, name)?))
-    };
     // All families share one cache and background, so any family can report them.
     let of_database = |name| property(store, Family::Meta, name);
     let mut tables = Vec::new();
@@ -38,7 +45,7 @@ pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
     let Postings { main, delta } = store.view().postings()?;
     Ok(Vitals {
         tables,
-        memtables: of_all(properties::SIZE_ALL_MEM_TABLES)?,
+        memtables: total(store, &Family::ALL, properties::SIZE_ALL_MEM_TABLES)?,
         postings: PostingCounts { main, delta },
         merged_postings: store.merged.load(Ordering::Relaxed),
         disk: disk(store)?,
@@ -52,7 +59,11 @@ pub(super) fn vitals(store: &RocksStore) -> Result<Vitals, StoreError> {
         background: Background {
             compactions: of_database(properties::NUM_RUNNING_COMPACTIONS)?,
             flushes: of_database(properties::NUM_RUNNING_FLUSHES)?,
-            pending: of_all(properties::ESTIMATE_PENDING_COMPACTION_BYTES)?,
+            pending: total(
+                store,
+                &Family::ALL,
+                properties::ESTIMATE_PENDING_COMPACTION_BYTES,
+            )?,
             compaction_read: count(Ticker::CompactReadBytes),
             compaction_written: count(Ticker::CompactWriteBytes),
             flush_written: count(Ticker::FlushWriteBytes),
@@ -68,45 +79,39 @@ pub(super) fn disk(store: &RocksStore) -> Result<Disk, StoreError> {
         rustix::fs::statvfs(&store.dir).map_err(|e| error::from_io(&store.dir, &e.into()))?;
     let read_only = system.f_flag.contains(StatVfsMountFlags::RDONLY)
         || rustix::fs::access(&store.dir, Access::WRITE_OK).is_err();
-    let bytes = |blocks: u64| blocks.saturating_mul(system.f_frsize);
-    let mut postings = 0;
-    for family in [Family::Postings, Family::Lists, Family::Delta] {
-        let size = store
-            .db
-            .property_int_value_cf(store.family(family), properties::TOTAL_SST_FILES_SIZE);
-        postings += size.map_err(|e| store.failed(&e))?.unwrap_or(0);
-    }
-    let (free, size) = (bytes(system.f_bavail), bytes(system.f_blocks));
+    let postings = total(
+        store,
+        &[Family::Postings, Family::Lists, Family::Delta],
+        properties::TOTAL_SST_FILES_SIZE,
+    )?;
+    let free = system.f_bavail.saturating_mul(system.f_frsize);
     Ok(Disk {
-        used: files(store)?,
+        used: size_of_files(&store.dir).map_err(|e| error::from_io(&store.dir, &e))?,
         postings,
         free,
-        size,
+        size: system.f_blocks.saturating_mul(system.f_frsize),
         read_only,
         lacks_reserve: store.reserve.is_lacking(free),
     })
 }
 
 /// Size of all files, except reserved space.
-fn files(store: &RocksStore) -> Result<u64, StoreError> {
-    let sizes = || -> io::Result<u64> {
-        let mut sum = 0;
-        for entry in fs::read_dir(&store.dir)? {
-            let entry = entry?;
-            if entry.file_name() == reserve::FILE {
-                continue;
-            }
-            match entry.metadata() {
-                Ok(file) if file.is_file() => sum += file.len(),
-                Ok(_) => {}
-                // A compaction may delete files at any time.
-                Err(e) if e.kind() == ErrorKind::NotFound => {}
-                Err(e) => return Err(e),
-            }
+fn size_of_files(dir: &Path) -> io::Result<u64> {
+    let mut sum = 0;
+    for entry in fs::read_dir(dir)? {
+        let entry = entry?;
+        if entry.file_name() == reserve::FILE {
+            continue;
         }
-        Ok(sum)
-    };
-    sizes().map_err(|e| error::from_io(&store.dir, &e))
+        match entry.metadata() {
+            Ok(file) if file.is_file() => sum += file.len(),
+            Ok(_) => {}
+            // A compaction may delete files at any time.
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(sum)
 }
 
 /// Writes an empty batch. `RocksDB` rejects it if it would reject other writes; there is no other way to ask. Stalled

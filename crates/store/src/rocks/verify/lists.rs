@@ -3,8 +3,9 @@
 use super::{RecipePosting, Verification};
 use crate::StoreError;
 use crate::faults::Sum;
-use crate::postings::{LONG, Reader, Unreadable};
-use crate::rocks::schema::{self, Family, Postings, Sign};
+use crate::postings::{LONG, Reader};
+use crate::recipes::KnownRecipe;
+use crate::rocks::schema::{self, Bucket, Family, Postings, Sign};
 
 impl Verification<'_> {
     pub(super) fn postings(&mut self) -> Result<(), StoreError> {
@@ -90,22 +91,15 @@ impl Verification<'_> {
             self.fault(format!("the bucket {key:?} belongs to an unknown recipe"));
             return Ok(());
         };
-        let lists = match Reader::new(value, schema::rest_bits(recipe)) {
-            Ok(lists) => lists,
-            Err(Unreadable) => {
-                return self
-                    .or_fault(Err(snapshot.unreadable(recipe, bucket)))
-                    .map(|_: Option<()>| ());
-            }
+        let Ok(lists) = Reader::new(value, schema::rest_bits(recipe)) else {
+            return self.unreadable(recipe, bucket);
         };
         for list in lists {
             let Some((gem, list)) = list
                 .ok()
                 .and_then(|(rest, list)| Some((bucket.gem(recipe, rest)?, list)))
             else {
-                return self
-                    .or_fault(Err(snapshot.unreadable(recipe, bucket)))
-                    .map(|_: Option<()>| ());
+                return self.unreadable(recipe, bucket);
             };
             if let Some(books) = self.or_fault(snapshot.books_of(recipe, gem, Some(list)))? {
                 if !books.is_sorted_by(|a, b| a < b) {
@@ -121,6 +115,11 @@ impl Verification<'_> {
             }
         }
         Ok(())
+    }
+
+    fn unreadable(&mut self, recipe: &KnownRecipe, bucket: Bucket) -> Result<(), StoreError> {
+        self.or_fault(Err(self.snapshot.unreadable(recipe, bucket)))
+            .map(|_: Option<()>| ())
     }
 
     /// Looks for a list that no bucket refers to.

@@ -131,6 +131,21 @@ impl Verification<'_> {
         Ok(())
     }
 
+    fn digests_of(
+        &mut self,
+        name: &str,
+        number: BookNo,
+        record: &Record,
+    ) -> Result<(), StoreError> {
+        for key in digest_keys(number, record) {
+            let digest = self.snapshot.get(Family::Digests, key.as_ref());
+            if let Some(None) = self.or_fault(digest)? {
+                self.fault(format!("{name} is not found by the digest of its text"));
+            }
+        }
+        Ok(())
+    }
+
     fn book(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         let Some(number) = schema::read_book(key) else {
             self.fault(format!("a record has the invalid key {key:?}"));
@@ -149,10 +164,8 @@ impl Verification<'_> {
                 self.next.0
             ));
         }
-        let found = self.snapshot.find(&record.key);
-        if let Some(found) = self.or_fault(found)?
-            && found != Some(number)
-        {
+        let found = self.or_fault(self.snapshot.find(&record.key))?;
+        if found.is_some_and(|found| found != Some(number)) {
             self.fault(format!("{name} is not found by its id"));
         }
         self.gems_of(&name, number, &record)?;
@@ -160,14 +173,7 @@ impl Verification<'_> {
         if self.snapshot.owners().number(&record.key.library) != Some(owner) {
             self.fault(format!("the number of {name} belongs to another library"));
         }
-        for key in digest_keys(number, &record) {
-            if self
-                .or_fault(self.snapshot.get(Family::Digests, key.as_ref()))?
-                .is_some_and(|found| found.is_none())
-            {
-                self.fault(format!("{name} is not found by the digest of its text"));
-            }
-        }
+        self.digests_of(&name, number, &record)?;
         for key in term_keys(owner, number, &record.description) {
             self.needed_terms.add(key.as_slice());
         }
