@@ -1,7 +1,7 @@
 //! A change of books being assembled: it reads the state before, and writes one batch.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::MutexGuard;
+use std::sync::{Arc, MutexGuard};
 
 use hashbrown::HashSet;
 use jiff::Timestamp;
@@ -463,6 +463,14 @@ impl<'a> Change<'a> {
     ) {
         self.batch
             .put_cf(self.store.family(family), key, schema::json(value));
+    }
+
+    /// Commits a change of the recipes, which no view sees until it is on disk.
+    pub(super) fn commit_recipes(self, by: &Actor, recipes: Recipes) -> Result<(), StoreError> {
+        let mut known = self.store.recipes_to_change();
+        self.commit(by)?;
+        *known = Arc::new(recipes);
+        Ok(())
     }
 
     /// Writes the change and waits until it is on disk.

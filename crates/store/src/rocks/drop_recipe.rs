@@ -6,7 +6,7 @@
 //! the last step.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use lapidary_gems::RecipeName;
 use rocksdb::{DBRawIterator, ReadOptions, WriteBatch};
@@ -61,10 +61,7 @@ pub(super) fn mark(
     name: &RecipeName,
 ) -> Result<Option<KnownRecipe>, StoreError> {
     let _turn = store.turn();
-    let mut recipes = store
-        .recipes
-        .write()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut recipes = store.recipes_to_change();
     let Ok(recipe) = recipes.named(name).cloned() else {
         return Ok(None);
     };
@@ -88,13 +85,11 @@ pub(super) fn mark(
             recipe: name.clone(),
         }],
     )?;
-    let mut changed = (**recipes).clone();
-    changed
-        .0
+    let known = &mut Arc::make_mut(&mut recipes).0;
+    known
         .iter_mut()
         .filter(|known| known.number == recipe.number)
         .for_each(|known| known.leaving = true);
-    *recipes = Arc::new(changed);
     Ok(Some(KnownRecipe {
         leaving: true,
         ..recipe
@@ -141,7 +136,7 @@ fn strip(
             schema::json(summary),
         );
     }
-    store.db.write(batch).map_err(|e| store.failed(&e))?;
+    view.write(batch)?;
     Ok(last)
 }
 
@@ -171,8 +166,7 @@ fn erase(store: &RocksStore, recipe: &KnownRecipe, watch: Watch<'_>) -> Result<(
         batch.delete_cf(meta, key.bytes());
     }
     batch.put_cf(meta, MetaKey::Postings.bytes(), counts.write());
-    let recipes = store.recipes.write();
-    let mut recipes = recipes.unwrap_or_else(PoisonError::into_inner);
+    let mut recipes = store.recipes_to_change();
     durably(store, batch)?;
     let known = &mut Arc::make_mut(&mut recipes).0;
     known.retain(|known| known.number != recipe.number);
@@ -211,7 +205,7 @@ fn erase_changes(
         MetaKey::Postings.bytes(),
         counts.write(),
     );
-    store.db.write(batch).map_err(|e| store.failed(&e))?;
+    snapshot.write(batch)?;
     Ok(true)
 }
 

@@ -64,7 +64,7 @@ mod write;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockWriteGuard};
 use std::thread;
 use std::time::Duration;
 
@@ -229,6 +229,10 @@ impl RocksStore {
         let snapshot = self.db.snapshot();
         // Read the owners after taking the snapshot, so that all its books have one.
         RocksSnapshot::new(self, snapshot, recipes.clone(), self.known_owners())
+    }
+
+    fn recipes_to_change(&self) -> RwLockWriteGuard<'_, Arc<Recipes>> {
+        self.recipes.write().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn known_owners(&self) -> Arc<Owners> {

@@ -241,10 +241,7 @@ impl Repair<'_> {
         for key in term_keys(snapshot.owners().of(book), book, &record.description) {
             batch.put_cf(self.store.family(Family::Terms), key, []);
         }
-        self.store
-            .db
-            .write(batch)
-            .map_err(|e| self.store.failed(&e))
+        snapshot.write(batch)
     }
 
     /// Rewrites the owners of book numbers in one batch.

@@ -1,7 +1,6 @@
 //! Changing the store. Each call is one batch, written completely or not at all.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError};
 
 use lapidary_gems::{Recipe, RecipeName};
 
@@ -54,13 +53,7 @@ pub(super) fn add_recipe(
     change.audit.push(Action::RecipeAdded {
         recipe: recipe.name().clone(),
     });
-    let mut known = store
-        .recipes
-        .write()
-        .unwrap_or_else(PoisonError::into_inner);
-    change.commit(by)?;
-    *known = Arc::new(recipes);
-    Ok(())
+    change.commit_recipes(by, recipes)
 }
 
 pub(super) fn make_default(
@@ -89,12 +82,7 @@ pub(super) fn make_default(
         change.audit.push(Action::RecipeDefault {
             recipe: name.clone(),
         });
-        let mut known = store
-            .recipes
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
-        change.commit(by)?;
-        *known = Arc::new(recipes);
+        change.commit_recipes(by, recipes)?;
     }
     Ok(without)
 }
@@ -113,13 +101,7 @@ pub(super) fn make_ready(
         MetaKey::Ready(recipe).bytes(),
         [],
     );
-    let mut known = store
-        .recipes
-        .write()
-        .unwrap_or_else(PoisonError::into_inner);
-    change.commit(by)?;
-    *known = Arc::new(recipes);
-    Ok(())
+    change.commit_recipes(by, recipes)
 }
 
 pub(super) fn add_gems(

@@ -131,19 +131,9 @@ impl Verification<'_> {
         Ok(())
     }
 
-    fn digests_of(
-        &mut self,
-        name: &str,
-        number: BookNo,
-        record: &Record,
-    ) -> Result<(), StoreError> {
-        for key in digest_keys(number, record) {
-            let digest = self.snapshot.get(Family::Digests, key.as_ref());
-            if let Some(None) = self.or_fault(digest)? {
-                self.fault(format!("{name} is not found by the digest of its text"));
-            }
-        }
-        Ok(())
+    fn lacks(&mut self, family: Family, key: &[u8]) -> Result<bool, StoreError> {
+        let entry = self.or_fault(self.snapshot.get(family, key))?;
+        Ok(entry.is_some_and(|entry| entry.is_none()))
     }
 
     fn book(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
@@ -173,7 +163,11 @@ impl Verification<'_> {
         if self.snapshot.owners().number(&record.key.library) != Some(owner) {
             self.fault(format!("the number of {name} belongs to another library"));
         }
-        self.digests_of(&name, number, &record)?;
+        for key in digest_keys(number, &record) {
+            if self.lacks(Family::Digests, key.as_ref())? {
+                self.fault(format!("{name} is not found by the digest of its text"));
+            }
+        }
         for key in term_keys(owner, number, &record.description) {
             self.needed_terms.add(key.as_slice());
         }
@@ -430,10 +424,7 @@ impl Verification<'_> {
                 self.snapshot.owners().of(book),
                 book,
             );
-            if self
-                .or_fault(self.snapshot.get(Family::Terms, &key))?
-                .is_some_and(|found| found.is_none())
-            {
+            if self.lacks(Family::Terms, &key)? {
                 self.fault(format!(
                     "{} (book {}) is not found by {term}",
                     record.key, book.0
