@@ -36,14 +36,27 @@ impl Colour {
 
     /// This colour, with a share of the other one.
     pub(super) fn mixed(self, other: Self, share: f32) -> Self {
-        let mix = |a: u8, b: u8| {
-            (f32::from(a) + share.clamp(0.0, 1.0) * (f32::from(b) - f32::from(a))).round() as u8
-        };
-        Self {
-            red: mix(self.red, other.red),
-            green: mix(self.green, other.green),
-            blue: mix(self.blue, other.blue),
-        }
+        self.combined(other, |a, b| a + share.clamp(0.0, 1.0) * (b - a))
+    }
+
+    /// Each part of this colour with that of the other one.
+    pub(super) fn combined(self, other: Self, combine: impl Fn(f32, f32) -> f32) -> Self {
+        let pairs = self.pairs(other);
+        Self::of_parts(pairs.map(|(a, b)| combine(a.into(), b.into())))
+    }
+
+    /// A colour of parts from 0 to 255; others are clamped.
+    pub(super) fn of_parts(parts: [f32; 3]) -> Self {
+        let [red, green, blue] = parts.map(|part| part.round() as u8);
+        Self { red, green, blue }
+    }
+
+    fn pairs(self, other: Self) -> [(u8, u8); 3] {
+        [
+            (self.red, other.red),
+            (self.green, other.green),
+            (self.blue, other.blue),
+        ]
     }
 
     /// Whether letters in this colour cannot be seen on the other one.
@@ -52,12 +65,8 @@ impl Colour {
         /// yellow is not.
         const LARGEST: u8 = 32;
         const SMALLEST: f64 = 1.25;
-        let pairs = [
-            (self.red, other.red),
-            (self.green, other.green),
-            (self.blue, other.blue),
-        ];
-        if pairs.into_iter().any(|(a, b)| a.abs_diff(b) > LARGEST) {
+        let mut pairs = self.pairs(other).into_iter();
+        if pairs.any(|(a, b)| a.abs_diff(b) > LARGEST) {
             return false;
         }
         let (a, b) = (self.luminance() + 0.05, other.luminance() + 0.05);

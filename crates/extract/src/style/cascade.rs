@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cssparser::{ParseError, Parser, Token};
+use cssparser::{Parser, Token};
 use dom_query::NodeRef;
 use hashbrown::HashMap;
 
@@ -11,6 +11,7 @@ use super::property::{PROPERTIES, Property, declared};
 use super::selector::{Selector, SelectorKey};
 use super::setting::Setting;
 use super::sheet::{Sheets, in_style, of_attribute};
+use super::value::in_block;
 use crate::ExtractError;
 use crate::limits::{Limit, Limits};
 
@@ -343,16 +344,13 @@ impl<'a> VariableValues<'a> {
             if !is_variable {
                 out.push_str(parser.slice_from(from));
             }
-            let found = parser.parse_nested_block(|inner| {
-                let found = if is_variable {
+            in_block(parser, |inner| {
+                if is_variable {
                     self.variable(inner, out, depth - 1)
                 } else {
                     self.fill(inner, out, depth - 1)
-                };
-                while inner.next().is_ok() {}
-                Ok::<_, ParseError<()>>(found)
-            });
-            found.ok()??;
+                }
+            })??;
             if !is_variable {
                 out.push(close);
             }

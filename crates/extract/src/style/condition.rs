@@ -5,7 +5,7 @@ use cssparser::{ParseError, Parser, Token};
 use super::declaration::declarations;
 use super::property::declared;
 use super::selector;
-use super::value::{HEIGHT, Length, USUAL_SIZE, WIDTH, Word, words};
+use super::value::{HEIGHT, Length, USUAL_SIZE, WIDTH, Word, in_block, rest, words};
 
 /// How deep conditions are nested.
 const DEPTH: usize = 16;
@@ -21,7 +21,7 @@ pub(crate) fn applies(media: &str) -> bool {
     }
     let queries = parser.parse_comma_separated(|query| {
         let holds = one_query(query);
-        while query.next().is_ok() {}
+        rest(query);
         Ok::<_, ParseError<()>>(holds)
     });
     queries.is_ok_and(|queries| queries.contains(&Some(true)))
@@ -30,9 +30,8 @@ pub(crate) fn applies(media: &str) -> bool {
 fn one_query(parser: &mut Parser<'_>) -> Truth {
     let start = parser.state();
     let first = identifier(parser);
-    let is = |name: &str| first.as_deref() == Some(name);
-    let is_negated = is("not");
-    let medium = if is_negated || is("only") {
+    let is_negated = first.as_deref() == Some("not");
+    let medium = if is_negated || first.as_deref() == Some("only") {
         identifier(parser)
     } else {
         first.clone()
@@ -49,11 +48,11 @@ fn one_query(parser: &mut Parser<'_>) -> Truth {
         }
         Ok(_) => None,
     };
-    if is_negated {
-        holds.map(|holds| !holds)
-    } else {
-        holds
-    }
+    if is_negated { not(holds) } else { holds }
+}
+
+fn not(truth: Truth) -> Truth {
+    truth.map(|holds| !holds)
 }
 
 fn identifier(parser: &mut Parser<'_>) -> Option<String> {
@@ -82,7 +81,7 @@ fn condition(parser: &mut Parser<'_>, leaf: &dyn Fn(&str, &str) -> Truth, depth:
         .try_parse(|parser| parser.expect_ident_matching("not"))
         .is_ok()
     {
-        return in_brackets(parser, leaf, depth).map(|holds| !holds);
+        return not(in_brackets(parser, leaf, depth));
     }
     let mut all = in_brackets(parser, leaf, depth);
     loop {
@@ -93,7 +92,6 @@ fn condition(parser: &mut Parser<'_>, leaf: &dyn Fn(&str, &str) -> Truth, depth:
             Ok(_) => return None,
         };
         let next = in_brackets(parser, leaf, depth);
-        let not = |truth: Truth| truth.map(|holds| !holds);
         all = if is_and {
             both(all, next)
         } else {
@@ -108,7 +106,7 @@ fn in_brackets(parser: &mut Parser<'_>, leaf: &dyn Fn(&str, &str) -> Truth, dept
         Ok(Token::Function(name)) => name.to_ascii_lowercase(),
         _ => return None,
     };
-    let holds = parser.parse_nested_block(|inner| {
+    in_block(parser, |inner| {
         inner.skip_whitespace();
         let (start, from) = (inner.state(), inner.position());
         let is_nested = match inner.next() {
@@ -122,10 +120,9 @@ fn in_brackets(parser: &mut Parser<'_>, leaf: &dyn Fn(&str, &str) -> Truth, dept
         } else {
             None
         };
-        while inner.next().is_ok() {}
-        Ok::<_, ParseError<()>>(nested.or_else(|| leaf(&function, inner.slice_from(from))))
-    });
-    holds.ok()?
+        rest(inner);
+        nested.or_else(|| leaf(&function, inner.slice_from(from)))
+    })?
 }
 
 /// What a feature of media is on a screen of the usual size.

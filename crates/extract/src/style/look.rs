@@ -324,6 +324,14 @@ impl Look {
                 .any(|side| self.has_no_size(side, settings, flexible))
     }
 
+    fn fade(&mut self, settings: &ElementStyle) {
+        for property in [Property::Opacity, Property::Filter] {
+            if let Some(Setting::Number(opacity)) = settings.get(property) {
+                self.opacity *= opacity;
+            }
+        }
+    }
+
     /// What its box looks like, in one that is flexible.
     fn be_box(
         &mut self,
@@ -332,19 +340,12 @@ impl Look {
         settings: &ElementStyle,
         flexible: Option<bool>,
     ) {
-        for property in [Property::Opacity, Property::Filter] {
-            if let Some(Setting::Number(opacity)) = settings.get(property) {
-                self.opacity *= opacity;
-            }
-        }
+        self.fade(settings);
         self.paint_background(element.name, settings);
         if let Some(Setting::Number(zoom)) = settings.get(Property::Zoom) {
             self.scale *= zoom;
         }
-        let placed = match settings.get(Property::Position) {
-            Some(Setting::Position(position)) => position,
-            _ => Positioning::Static,
-        };
+        let placed = position_of(settings);
         let is_out = matches!(placed, Positioning::Absolute | Positioning::Fixed);
         let is_box = is_out || settings.is(Property::Float) || display != Display::Inline;
         if display == Display::Flex {
@@ -517,6 +518,13 @@ const DOWN: BoxSide = BoxSide {
     padding: [Property::PaddingTop, Property::PaddingBottom],
     is_down: true,
 };
+
+fn position_of(settings: &ElementStyle) -> Positioning {
+    match settings.get(Property::Position) {
+        Some(Setting::Position(position)) => position,
+        _ => Positioning::Static,
+    }
+}
 
 fn display(element: &StyledElement<'_>, settings: &ElementStyle) -> Display {
     match settings.get(Property::Display) {

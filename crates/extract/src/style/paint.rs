@@ -140,13 +140,7 @@ impl Paint {
             (Self::Colour(_, alpha), below) if alpha <= 0.0 => below,
             (Self::Colour(colour, alpha), _) if alpha >= 1.0 => Some(colour),
             (Self::Colour(colour, alpha), Some(below)) => {
-                let part =
-                    |one: u8, other: u8| alpha * f32::from(one) + (1.0 - alpha) * f32::from(other);
-                Some(of_bytes([
-                    part(colour.red, below.red),
-                    part(colour.green, below.green),
-                    part(colour.blue, below.blue),
-                ]))
+                Some(colour.combined(below, |one, other| alpha * one + (1.0 - alpha) * other))
             }
             _ => None,
         }
@@ -174,31 +168,35 @@ fn of_parts(function: &str, words: &[Word]) -> Option<Paint> {
     if parts.iter().any(|word| matches!(word, Word::Function(..))) {
         return matches!(parts.len(), 3 | 4).then_some(Paint::Unknown);
     }
-    let (&[first, second, third], alpha) = parts.split_first_chunk()?;
+    let (&words, alpha) = parts.split_first_chunk()?;
     let alpha = match *alpha {
         [] => 1.0,
         [alpha] => part(alpha, 1.0)?,
         _ => return None,
     };
+    let colour = on_screen(space, numbers(space, words, wholes)?);
+    Some(Paint::Colour(colour, alpha.clamp(0.0, 1.0)))
+}
+
+/// The parts of a colour as its space counts them.
+fn numbers(space: ColorSpaceTag, words: [&Word; 3], wholes: [f32; 3]) -> Option<[f32; 3]> {
     let [first, second, third] = [
-        part(first, wholes[0])?,
-        part(second, wholes[1])?,
-        part(third, wholes[2])?,
+        part(words[0], wholes[0])?,
+        part(words[1], wholes[1])?,
+        part(words[2], wholes[2])?,
     ];
-    let parts = match space {
+    Some(match space {
         ColorSpaceTag::Srgb => [first / wholes[0], second / wholes[1], third / wholes[2]],
         ColorSpaceTag::Hsl | ColorSpaceTag::Hwb => {
             [first, second.clamp(0.0, 100.0), third.clamp(0.0, 100.0)]
         }
         _ => [first, second, third],
-    };
-    let colour = on_screen(space, parts);
-    Some(Paint::Colour(colour, alpha.clamp(0.0, 1.0)))
+    })
 }
 
 /// A colour of some space, as a screen shows it.
 fn on_screen(space: ColorSpaceTag, parts: [f32; 3]) -> Colour {
-    of_bytes(
+    Colour::of_parts(
         space
             .convert(ColorSpaceTag::Srgb, parts)
             .map(|part| 255.0 * part),
@@ -238,21 +236,10 @@ fn mixture(words: &[Word]) -> Option<Paint> {
     };
     let (alpha, beta) = (alpha * of_one, beta * of_other);
     let all = (alpha + beta).max(f32::MIN_POSITIVE);
-    let mix = |a: u8, b: u8| (alpha * f32::from(a) + beta * f32::from(b)) / all;
-    let colour = of_bytes([
-        mix(one.red, other.red),
-        mix(one.green, other.green),
-        mix(one.blue, other.blue),
-    ]);
     Some(Paint::Colour(
-        colour,
+        one.combined(other, |a, b| (alpha * a + beta * b) / all),
         (alpha + beta) / (of_one + of_other).max(1.0),
     ))
-}
-
-fn of_bytes(parts: [f32; 3]) -> Colour {
-    let [red, green, blue] = parts.map(|part| part.round().clamp(0.0, 255.0) as u8);
-    Colour { red, green, blue }
 }
 
 #[cfg(test)]

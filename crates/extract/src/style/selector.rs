@@ -1,7 +1,9 @@
 //! Selectors: what they need, how much they weigh, and how a browser reads those that our library does not know.
 
-use cssparser::{Delimiter, ParseError, Parser, Token};
+use cssparser::{Delimiter, ParseError, Parser, SourcePosition, Token};
 use dom_query::Matcher;
+
+use super::value::{in_block, rest, skip_to};
 
 /// The longest selector with those around it, in bytes, and how deep selectors are nested in others.
 const LONGEST: usize = 10_000;
@@ -66,10 +68,7 @@ pub(super) fn in_list(selectors: &str) -> Vec<&str> {
     let mut all = Vec::new();
     loop {
         let from = parser.position();
-        let _ = parser.parse_until_before(Delimiter::Comma, |inner| {
-            while inner.next().is_ok() {}
-            Ok::<_, ParseError<()>>(())
-        });
+        skip_to(&mut parser, Delimiter::Comma);
         all.push(parser.slice_from(from).trim());
         if parser.next().is_err() {
             return all;
@@ -119,40 +118,12 @@ fn rewrite(parser: &mut Parser<'_>, out: &mut String, depth: usize) -> Result<()
             Ok(token) => token.clone(),
         };
         match token {
-            Token::Colon => {
-                let name = match parser.next_including_whitespace_and_comments().cloned() {
-                    // A part of what an element shows, but no element.
-                    Ok(Token::Colon) => return Err(pseudo_element(parser)),
-                    Ok(Token::Function(name)) => {
-                        out.push_str(&function(parser, &name, depth)?);
-                        continue;
-                    }
-                    Ok(Token::Ident(name)) => name,
-                    _ => return Err(Without::Meaning),
-                };
-                if ["before", "after", "first-line", "first-letter"]
-                    .iter()
-                    .any(|old| name.eq_ignore_ascii_case(old))
-                {
-                    return Err(Without::Match);
-                }
-                // Only our library knows it.
-                if name.eq_ignore_ascii_case("only-text") {
-                    return Err(Without::Meaning);
-                }
-                match stand_in(&name) {
-                    Some(known) => out.push_str(known),
-                    None => out.push_str(parser.slice_from(from)),
-                }
-            }
+            Token::Colon => out.push_str(&pseudo_class(parser, from, depth)?),
             Token::SquareBracketBlock
             | Token::ParenthesisBlock
             | Token::CurlyBracketBlock
             | Token::Function(_) => {
-                let _ = parser.parse_nested_block(|inner| {
-                    while inner.next().is_ok() {}
-                    Ok::<_, ParseError<()>>(())
-                });
+                let _ = in_block(parser, rest);
                 out.push_str(parser.slice_from(from));
             }
             _ => out.push_str(parser.slice_from(from)),
@@ -191,15 +162,37 @@ fn pseudo_element(parser: &mut Parser<'_>) -> Without {
     }
 }
 
+/// Writes the pseudo-class that begins here, whose colon was read.
+fn pseudo_class(
+    parser: &mut Parser<'_>,
+    from: SourcePosition,
+    depth: usize,
+) -> Result<String, Without> {
+    let name = match parser.next_including_whitespace_and_comments().cloned() {
+        // A part of what an element shows, but no element.
+        Ok(Token::Colon) => return Err(pseudo_element(parser)),
+        Ok(Token::Function(name)) => return function(parser, &name, depth),
+        Ok(Token::Ident(name)) => name,
+        _ => return Err(Without::Meaning),
+    };
+    if ["before", "after", "first-line", "first-letter"]
+        .iter()
+        .any(|old| name.eq_ignore_ascii_case(old))
+    {
+        return Err(Without::Match);
+    }
+    // Only our library knows it.
+    if name.eq_ignore_ascii_case("only-text") {
+        return Err(Without::Meaning);
+    }
+    let known = stand_in(&name).unwrap_or_else(|| parser.slice_from(from));
+    Ok(known.to_owned())
+}
+
 /// Writes a pseudo-class with arguments, such as `:not(…)`.
 fn function(parser: &mut Parser<'_>, name: &str, depth: usize) -> Result<String, Without> {
     let name = name.to_ascii_lowercase();
-    let inner = parser.parse_nested_block(|inner| {
-        let from = inner.position();
-        while inner.next().is_ok() {}
-        Ok::<_, ParseError<()>>(inner.slice_from(from))
-    });
-    let inner = inner.map_err(|_| Without::End)?;
+    let inner = in_block(parser, rest).ok_or(Without::End)?;
     match name.as_str() {
         "lang" | "dir" => {
             let all: Vec<String> = inner

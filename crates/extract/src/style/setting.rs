@@ -284,10 +284,10 @@ pub(super) fn font(value: CssValue<'_>) -> Option<Setting> {
         return is_of_system.then_some(Setting::Size(Length::of_pixels(13.0)));
     }
     let words = value.words;
-    let is_weight = |word: &Word| matches!(word, Word::Number(number) if *number != 0.0);
-    let at = words
-        .iter()
-        .position(|word| !is_weight(word) && size_of(word).is_some())?;
+    let at = words.iter().position(|word| {
+        let is_weight = matches!(word, Word::Number(number) if *number != 0.0);
+        !is_weight && size_of(word).is_some()
+    })?;
     let before_is_known = words[..at]
         .iter()
         .all(|word| matches!(word, Word::Ident(_) | Word::Number(_) | Word::Angle(_)));

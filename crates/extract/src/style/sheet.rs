@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use cssparser::{CowRcStr, Delimiter, Delimiters, ParseError, Parser, Token};
+use cssparser::{Delimiter, ParseError, Parser, Token};
 use hashbrown::HashMap;
 
 use super::super::colour::Colour;
@@ -12,7 +12,7 @@ use super::paint::Paint;
 use super::property::Property;
 use super::selector::{Selector, SelectorKey, Without, in_list, nested};
 use super::setting::Setting;
-use super::value::USUAL_SIZE;
+use super::value::{USUAL_SIZE, in_block, rest, skip_to};
 
 /// How deep rules are nested in others, such as `@media`.
 const DEPTH: usize = 32;
@@ -330,31 +330,26 @@ impl Sheets {
         loop {
             parser.skip_whitespace();
             let start = parser.state();
-            let name: Option<CowRcStr<'_>> = match parser.next() {
+            match parser.next() {
                 Err(_) => break,
                 Ok(Token::Semicolon | Token::CDO | Token::CDC) => continue,
-                Ok(Token::AtKeyword(name)) => Some(name.clone()),
-                Ok(_) => None,
-            };
-            if let Some(name) = name {
-                self.add_rule(&around, std::mem::take(&mut declared));
-                around.may_import &=
-                    self.add_at_rule(&name.to_ascii_lowercase(), parser, imported, &around);
-                continue;
+                Ok(Token::AtKeyword(name)) => {
+                    let name = name.to_ascii_lowercase();
+                    self.add_rule(&around, std::mem::take(&mut declared));
+                    around.may_import &= self.add_at_rule(&name, parser, imported, &around);
+                    continue;
+                }
+                Ok(_) => parser.reset(&start),
             }
-            parser.reset(&start);
+            let mut until = Delimiter::CurlyBracketBlock;
             if around.selectors.is_some() {
                 if let Some(found) = declaration(parser, self.is_quirky) {
                     declared.extend(found);
                     continue;
                 }
                 parser.reset(&start);
+                until = until | Delimiter::Semicolon;
             }
-            let until = if around.selectors.is_some() {
-                Delimiter::CurlyBracketBlock | Delimiter::Semicolon
-            } else {
-                Delimiter::CurlyBracketBlock
-            };
             around.may_import = false;
             let from = parser.position();
             skip_to(parser, until);
@@ -500,13 +495,6 @@ impl Sheets {
     }
 }
 
-fn skip_to(parser: &mut Parser<'_>, until: Delimiters) {
-    let _ = parser.parse_until_before(until, |inner| {
-        while inner.next().is_ok() {}
-        Ok::<_, ParseError<()>>(())
-    });
-}
-
 /// The declaration that begins here, up to its semicolon, unless it is something else.
 fn declaration(parser: &mut Parser<'_>, is_quirky: bool) -> Option<Vec<Declaration>> {
     let name = parser.expect_ident_cloned().ok()?;
@@ -528,52 +516,44 @@ fn declaration(parser: &mut Parser<'_>, is_quirky: bool) -> Option<Vec<Declarati
 fn import(prelude: &str) -> Option<(String, Option<String>)> {
     let mut parser = Parser::new(prelude);
     let address = parser.expect_url_or_string().ok()?.to_string();
-    let all = |inner: &mut Parser<'_>| {
-        let from = inner.position();
-        while inner.next().is_ok() {}
-        Ok::<_, ParseError<()>>(inner.slice_from(from).trim().to_owned())
-    };
-    let function = |parser: &mut Parser<'_>, name: &str| {
-        parser.try_parse(|parser| {
-            parser.expect_function_matching(name)?;
-            parser.parse_nested_block(all)
-        })
-    };
     let layer = match parser.try_parse(|parser| parser.expect_ident_matching("layer")) {
         Ok(()) => Some(String::new()),
-        Err(_) => function(&mut parser, "layer").ok(),
+        Err(_) => in_function(&mut parser, "layer").map(str::to_owned),
     };
-    if let Ok(asked) = function(&mut parser, "supports")
+    if let Some(asked) = in_function(&mut parser, "supports")
         && !is_supported(&format!("({asked})"))
-        && !is_supported(&asked)
+        && !is_supported(asked)
     {
         return None;
     }
-    applies(&all(&mut parser).ok()?).then_some((address, layer))
+    applies(rest(&mut parser).trim()).then_some((address, layer))
+}
+
+/// What is in the brackets of this function, if it comes next.
+fn in_function<'i>(parser: &mut Parser<'i>, name: &str) -> Option<&'i str> {
+    let found = parser.try_parse(|parser| {
+        parser.expect_function_matching(name)?;
+        parser.parse_nested_block(|inner| Ok::<_, ParseError<()>>(rest(inner).trim()))
+    });
+    found.ok()
 }
 
 /// What an element must match to be in a scope such as `(.a) to (.b)`, without weight.
 fn scope(prelude: &str) -> Option<String> {
     let mut parser = Parser::new(prelude);
-    let list = |parser: &mut Parser<'_>| {
-        parser.expect_parenthesis_block().ok()?;
-        let list = parser.parse_nested_block(|inner| {
-            let from = inner.position();
-            while inner.next().is_ok() {}
-            Ok::<_, ParseError<()>>(inner.slice_from(from).to_owned())
-        });
-        list.ok()
-    };
-    let root = list(&mut parser)?;
-    let limit = if parser.expect_ident_matching("to").is_ok() {
-        Some(list(&mut parser)?)
-    } else {
-        None
-    };
-    let outside = limit.map_or(String::new(), |limit| {
+    let root = in_parentheses(&mut parser)?;
+    let outside = if parser.expect_ident_matching("to").is_ok() {
+        let limit = in_parentheses(&mut parser)?;
         format!(":not({limit}, :is({limit}) *)")
-    });
+    } else {
+        String::new()
+    };
     Some(format!(":where(:is({root}, :is({root}) *){outside})"))
+}
+
+fn in_parentheses<'i>(parser: &mut Parser<'i>) -> Option<&'i str> {
+    parser.expect_parenthesis_block().ok()?;
+    in_block(parser, rest)
 }
 
 #[cfg(test)]

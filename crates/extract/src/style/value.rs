@@ -1,6 +1,6 @@
 //! The values of CSS properties, as far as they can hide text.
 
-use cssparser::{ParseError, Parser, Token};
+use cssparser::{Delimiters, ParseError, Parser, Token};
 
 /// The size of letters without any style, and of a viewport, in pixels.
 pub(super) const USUAL_SIZE: f32 = 16.0;
@@ -56,7 +56,7 @@ fn read(parser: &mut Parser<'_>, depth: usize) -> Vec<Word> {
             Token::UnquotedUrl(_) => Word::Function("url".to_owned(), Vec::new()),
             Token::Function(name) => {
                 let name = name.to_ascii_lowercase();
-                nested(parser, |inner| function(name, inner, depth)).unwrap_or(Word::Other)
+                in_block(parser, |inner| function(name, inner, depth)).unwrap_or(Word::Other)
             }
             _ => Word::Other,
         };
@@ -66,13 +66,30 @@ fn read(parser: &mut Parser<'_>, depth: usize) -> Vec<Word> {
 }
 
 /// Reads the block that begins here, and all that is left of it.
-fn nested<T>(parser: &mut Parser<'_>, read: impl FnOnce(&mut Parser<'_>) -> T) -> Option<T> {
+pub(super) fn in_block<'i, T>(
+    parser: &mut Parser<'i>,
+    read: impl FnOnce(&mut Parser<'i>) -> T,
+) -> Option<T> {
     let found = parser.parse_nested_block(|inner| {
         let found = read(inner);
-        while inner.next().is_ok() {}
+        rest(inner);
         Ok::<_, ParseError<()>>(found)
     });
     found.ok()
+}
+
+/// Reads all that is left.
+pub(super) fn rest<'i>(parser: &mut Parser<'i>) -> &'i str {
+    let from = parser.position();
+    while parser.next().is_ok() {}
+    parser.slice_from(from)
+}
+
+pub(super) fn skip_to(parser: &mut Parser<'_>, until: Delimiters) {
+    let _ = parser.parse_until_before(until, |inner| {
+        rest(inner);
+        Ok::<_, ParseError<()>>(())
+    });
 }
 
 fn function(name: String, parser: &mut Parser<'_>, depth: usize) -> Word {
@@ -238,10 +255,10 @@ fn operand(parser: &mut Parser<'_>) -> Option<Word> {
         Token::Number { value, .. } => Some(Word::Number(*value)),
         Token::Percentage { unit_value, .. } => Some(Word::Percent(*unit_value)),
         Token::Dimension { value, unit, .. } => Some(dimension(*value, unit)),
-        Token::ParenthesisBlock => nested(parser, sum)?,
+        Token::ParenthesisBlock => in_block(parser, sum)?,
         Token::Function(name) => {
             let name = name.to_ascii_lowercase();
-            nested(parser, |inner| calculation(&name, inner))?
+            in_block(parser, |inner| calculation(&name, inner))?
         }
         _ => None,
     }
