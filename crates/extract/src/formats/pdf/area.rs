@@ -132,9 +132,8 @@ impl PageArea {
 
     /// The square of one unit under this transformation: the place of a picture.
     pub(super) fn of_square(matrix: &Matrix, bounds: Bounds) -> Self {
-        let (from, to) = (bounds.from, bounds.to);
         let mut path = Path::default();
-        path.corners([from, (to.0, from.1), to, (from.0, to.1)].map(|corner| matrix.point(corner)));
+        path.rectangle(matrix, bounds.from, bounds.to);
         path.area(FillRule::NonZero)
             .unwrap_or_else(|| Self::of_box(bounds))
     }
@@ -245,7 +244,9 @@ impl Path {
         }
     }
 
-    pub(super) fn corners(&mut self, corners: [Point; 4]) {
+    pub(super) fn rectangle(&mut self, matrix: &Matrix, from: Point, to: Point) {
+        let corners = [from, (to.0, from.1), to, (from.0, to.1)];
+        let corners = corners.map(|corner| matrix.point(corner));
         self.lines.push([&corners[..], &corners[..1]].concat());
         self.points += 5;
     }

@@ -201,15 +201,12 @@ impl Canvas {
         let hidden = self.is_off(document, form);
         self.save();
         self.mark(hidden);
-        let values = |key: &[u8]| numbers(document, form.get(key).ok()?);
-        if let Some(matrix) = values(b"Matrix").and_then(|values| <[f64; 6]>::try_from(values).ok())
-        {
+        let matrix = form.get(b"Matrix").ok();
+        if let Some(matrix) = matrix.and_then(|matrix| numbers(document, matrix)) {
             self.state.matrix = Matrix(matrix).then(&self.state.matrix);
         }
-        if let Some([left, bottom, right, top]) =
-            values(b"BBox").and_then(|values| <[f64; 4]>::try_from(values).ok())
-            && let Some(bounds) = Bounds::around([(left, bottom), (right, top)])
-        {
+        let bounds = form.get(b"BBox").ok();
+        if let Some(bounds) = bounds.and_then(|bounds| rectangle(document, bounds)) {
             self.state
                 .clip
                 .add(PageArea::of_square(&self.state.matrix, bounds));
@@ -229,12 +226,7 @@ impl Canvas {
         names: &mut Names,
     ) {
         let operands = &operation.operands[..];
-        let values: Vec<f64> = operands
-            .iter()
-            .map_while(|operand| operand.as_float().ok())
-            .map(f64::from)
-            .take(32)
-            .collect();
+        let values = first_numbers(operands);
         match operation.operator.as_str() {
             operator @ ("m" | "l" | "c" | "v" | "y" | "h" | "re") => {
                 return self.extend_path(operator, &values);
@@ -255,11 +247,7 @@ impl Canvas {
                 self.paint_path(operator);
             }
             "sh" => self.paint_shading(document, operands, names),
-            "BI" => match operands.first() {
-                Some(Object::Stream(picture)) => self.picture(document, None, picture, names),
-                // The parser does not know all of them.
-                _ => self.look(PictureLook::UNKNOWN),
-            },
+            "BI" => self.inline_picture(document, operands, names),
             "BT" => (self.stencil, self.is_placed) = (None, true),
             "ET" => {
                 if let Some(stencil) = self.stencil.take() {
@@ -368,13 +356,7 @@ impl Canvas {
             ("y", &[a, b, x, y]) => path.curve_to(point(a, b), point(x, y), point(x, y)),
             ("h", _) => path.close(),
             ("re", &[x, y, width, height]) => {
-                let corners = [
-                    (x, y),
-                    (x + width, y),
-                    (x + width, y + height),
-                    (x, y + height),
-                ];
-                path.corners(corners.map(|corner| matrix.point(corner)));
+                path.rectangle(&matrix, (x, y), (x + width, y + height));
             }
             _ => {}
         }
@@ -413,6 +395,14 @@ impl Canvas {
             if !self.state.clip.is_exact {
                 self.scene.fill();
             }
+        }
+    }
+
+    fn inline_picture(&mut self, document: &Document, operands: &[Object], names: &Names) {
+        match operands.first() {
+            Some(Object::Stream(picture)) => self.picture(document, None, picture, names),
+            // The parser does not know all of them.
+            _ => self.look(PictureLook::UNKNOWN),
         }
     }
 
@@ -570,34 +560,50 @@ fn set_colour(
     ink.paint = ink.space.paint(&values);
 }
 
-fn numbers(document: &Document, object: &Object) -> Option<Vec<f64>> {
-    let numbers = resolve(document, object).as_array().ok()?;
-    numbers
+/// The numbers that an operation begins with.
+fn first_numbers(operands: &[Object]) -> Vec<f64> {
+    operands
         .iter()
-        .map(|number| Some(f64::from(resolve(document, number).as_float().ok()?)))
+        .map_while(|operand| Some(f64::from(operand.as_float().ok()?)))
+        .take(32)
         .collect()
+}
+
+/// An array of this many numbers.
+fn numbers<const COUNT: usize>(document: &Document, object: &Object) -> Option<[f64; COUNT]> {
+    let numbers = resolve(document, object).as_array().ok()?.iter();
+    let numbers: Option<Vec<f64>> = numbers
+        .map(|number| Some(f64::from(resolve(document, number).as_float().ok()?)))
+        .collect();
+    numbers?.try_into().ok()
+}
+
+fn rectangle(document: &Document, object: &Object) -> Option<Bounds> {
+    let [left, bottom, right, top] = numbers(document, object)?;
+    Bounds::around([(left, bottom), (right, top)])
 }
 
 /// What is shown of a page.
 fn shown(document: &Document, page: &Dictionary) -> Option<Bounds> {
-    let bounds = |key: &[u8]| {
-        let mut page = page;
-        for _ in 0..super::mend::DEEPEST {
-            if let Ok(object) = page.get(key) {
-                let [left, bottom, right, top] = numbers(document, object)?.try_into().ok()?;
-                return Bounds::around([(left, bottom), (right, top)])
-                    .filter(|bounds| !bounds.is_empty());
-            }
-            page = document
-                .get_dictionary(page.get(b"Parent").and_then(Object::as_reference).ok()?)
-                .ok()?;
-        }
-        None
-    };
-    match (bounds(b"MediaBox"), bounds(b"CropBox")) {
+    match (
+        page_box(document, page, b"MediaBox"),
+        page_box(document, page, b"CropBox"),
+    ) {
         (Some(media), Some(crop)) => Some(media.within(&crop))
             .filter(|shown| !shown.is_empty())
             .or(Some(media)),
         (media, crop) => media.or(crop),
     }
+}
+
+/// A box of a page, or of its nearest ancestor that has it.
+fn page_box<'d>(document: &'d Document, mut page: &'d Dictionary, key: &[u8]) -> Option<Bounds> {
+    for _ in 0..super::mend::DEEPEST {
+        if let Ok(object) = page.get(key) {
+            return rectangle(document, object).filter(|bounds| !bounds.is_empty());
+        }
+        let parent = page.get(b"Parent").and_then(Object::as_reference).ok()?;
+        page = document.get_dictionary(parent).ok()?;
+    }
+    None
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use pdf_extract::{Dictionary, Document, Object, Stream};
 
-use super::fonts::{content, resolve};
+use super::fonts::{content, items, resolve};
 use crate::colour::Colour as ScreenColour;
 
 /// The maximum nesting depth of colour spaces and functions.
@@ -83,9 +83,7 @@ impl Space {
 
     fn read_at(document: &Document, object: &Object, depth: usize) -> Self {
         let object = resolve(document, object);
-        let parts = object
-            .as_array()
-            .map_or(std::slice::from_ref(object), Vec::as_slice);
+        let parts = items(object);
         let part = |place: usize| {
             parts
                 .get(place)
@@ -109,9 +107,7 @@ impl Space {
                 Self::Indexed(inner(1), Rc::new(table))
             }
             b"Separation" | b"DeviceN" => {
-                let names = part(1)
-                    .as_array()
-                    .map_or(std::slice::from_ref(part(1)), Vec::as_slice);
+                let names = items(part(1));
                 Self::Inks(Inks {
                     count: names.len(),
                     are_none: names
@@ -159,6 +155,15 @@ impl Space {
         }
     }
 
+    /// A colour of a table in this space.
+    fn paint_entry(&self, table: &[u8], index: u8) -> PdfPaint {
+        let parts = self.parts();
+        let place = usize::from(index) * parts;
+        let entry = table.get(place..place + parts).unwrap_or_default();
+        let values: Vec<f32> = entry.iter().map(|&byte| f32::from(byte) / 255.0).collect();
+        self.paint(&values)
+    }
+
     /// A colour of this space.
     pub(super) fn paint(&self, values: &[f32]) -> PdfPaint {
         if matches!(self, Self::Inks(inks) if inks.are_none) {
@@ -176,13 +181,7 @@ impl Space {
             (Self::Lab, &[light, a, b]) if a.abs() < 4.0 && b.abs() < 4.0 => {
                 PdfPaint::Colour([unit(light / 100.0); 3])
             }
-            (Self::Indexed(base, table), &[index]) => {
-                let parts = base.parts();
-                let place = usize::from(index as u8) * parts;
-                let entry = table.get(place..place + parts).unwrap_or_default();
-                let values: Vec<f32> = entry.iter().map(|&byte| f32::from(byte) / 255.0).collect();
-                base.paint(&values)
-            }
+            (Self::Indexed(base, table), &[index]) => base.paint_entry(table, index as u8),
             (Self::Inks(inks), values) => inks.paint(values),
             _ => PdfPaint::Unknown,
         }

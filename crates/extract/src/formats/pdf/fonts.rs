@@ -21,6 +21,13 @@ pub(super) fn resolve<'a>(document: &'a Document, object: &'a Object) -> &'a Obj
         .map_or(&Object::Null, |(_, object)| object)
 }
 
+/// The objects of an array, or the one that is none.
+pub(super) fn items(object: &Object) -> &[Object] {
+    object
+        .as_array()
+        .map_or(std::slice::from_ref(object), Vec::as_slice)
+}
+
 /// What a dictionary has under a name.
 pub(super) fn entry<'a>(
     document: &'a Document,
@@ -34,7 +41,7 @@ pub(super) fn entry<'a>(
 }
 
 /// The name that an object is, or an empty one.
-fn name(object: Option<&Object>) -> &[u8] {
+pub(super) fn name(object: Option<&Object>) -> &[u8] {
     object
         .and_then(|object| object.as_name().ok())
         .unwrap_or_default()
@@ -215,12 +222,9 @@ impl Font {
         if two_bytes {
             codes.push(TWO_BYTES);
         }
-        let characters = map.or(known).unwrap_or_else(|| {
-            if name(entry(document, font, b"ToUnicode")).starts_with(b"Identity") {
-                return Characters::Unicode;
-            }
-            glyphs(document, &descendant).map_or(Characters::AsIs, Characters::Glyphs)
-        });
+        let characters = map
+            .or(known)
+            .unwrap_or_else(|| unmapped(document, font, &descendant));
         // Widths are per glyph, and two-byte codes are glyph numbers.
         let widths = if two_bytes {
             widths(document, &descendant)
@@ -271,6 +275,14 @@ pub(super) fn content(stream: &Stream) -> Vec<u8> {
         .unwrap_or_else(|_| stream.content.clone())
 }
 
+/// The characters of a composite font without a map to Unicode.
+fn unmapped(document: &Document, font: &Dictionary, descendant: &Dictionary) -> Characters {
+    if name(entry(document, font, b"ToUnicode")).starts_with(b"Identity") {
+        return Characters::Unicode;
+    }
+    glyphs(document, descendant).map_or(Characters::AsIs, Characters::Glyphs)
+}
+
 /// The descendant font of a composite font.
 fn descendant(document: &Document, font: &Dictionary) -> Dictionary {
     let fonts = entry(document, font, b"DescendantFonts").and_then(|fonts| fonts.as_array().ok());
@@ -296,13 +308,12 @@ fn predefined(name: &[u8]) -> (Vec<Codes>, Option<Characters>) {
     } else {
         return (Vec::new(), None);
     };
-    let alone = |byte: u8| {
-        encoding
-            .decode_without_bom_handling_and_without_replacement(&[byte])
-            .is_some()
-    };
     let mut codes: Vec<Codes> = (0..=0xff_u8)
-        .filter(|&byte| alone(byte))
+        .filter(|&byte| {
+            encoding
+                .decode_without_bom_handling_and_without_replacement(&[byte])
+                .is_some()
+        })
         .map(|byte| Codes {
             width: 1,
             first: byte.into(),

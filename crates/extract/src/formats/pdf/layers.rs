@@ -3,7 +3,7 @@
 use hashbrown::HashSet;
 use pdf_extract::{Dictionary, Document, Object, ObjectId};
 
-use super::fonts::{entry, resolve};
+use super::fonts::{self, entry, resolve};
 
 /// The maximum nesting depth of expressions.
 const DEEPEST: usize = 16;
@@ -31,9 +31,13 @@ pub(super) fn array<'a>(
 }
 
 fn name<'a>(document: &'a Document, dictionary: &'a Dictionary, key: &[u8]) -> &'a [u8] {
-    entry(document, dictionary, key)
-        .and_then(|object| object.as_name().ok())
-        .unwrap_or_default()
+    fonts::name(entry(document, dictionary, key))
+}
+
+fn references(objects: &[Object]) -> impl Iterator<Item = ObjectId> {
+    objects
+        .iter()
+        .filter_map(|object| object.as_reference().ok())
 }
 
 impl PdfLayers {
@@ -45,24 +49,18 @@ impl PdfLayers {
         let Some(properties) = properties else {
             return Self::default();
         };
-        let ids = |objects: &[Object]| {
-            objects
-                .iter()
-                .filter_map(|object| object.as_reference().ok())
-                .collect()
-        };
-        let all: HashSet<ObjectId> = ids(array(document, properties, b"OCGs"));
+        let all = references(array(document, properties, b"OCGs"));
         let Some(start) = dictionary(document, properties, b"D") else {
             return Self::default();
         };
         let mut off = if name(document, start, b"BaseState") == b"OFF" {
-            all
+            all.collect()
         } else {
             HashSet::new()
         };
-        let on: HashSet<ObjectId> = ids(array(document, start, b"ON"));
+        let on: HashSet<ObjectId> = references(array(document, start, b"ON")).collect();
         off.retain(|layer| !on.contains(layer));
-        off.extend(ids(array(document, start, b"OFF")));
+        off.extend(references(array(document, start, b"OFF")));
         let mut layers = Self(off);
         layers.view(document, array(document, start, b"AS"));
         layers
@@ -116,10 +114,7 @@ impl PdfLayers {
                 Object::Array(members) => members,
                 _ => std::slice::from_ref(member),
             });
-        let mut members = member
-            .iter()
-            .filter_map(|member| member.as_reference().ok())
-            .peekable();
+        let mut members = references(member).peekable();
         if members.peek().is_none() {
             return false;
         }

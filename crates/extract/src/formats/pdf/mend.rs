@@ -9,7 +9,7 @@ use pdf_extract::content::{Content, Operation};
 use pdf_extract::{Dictionary, Document, Object, ObjectId, Stream, dictionary};
 
 use super::canvas::{Canvas, Names};
-use super::fonts::{Font, InUse, content, resolve};
+use super::fonts::{Font, InUse, content, items, resolve};
 use super::layers::PdfLayers;
 use super::scene::Scene;
 
@@ -173,21 +173,24 @@ impl<'a> Mended<'a> {
         id
     }
 
+    fn take_room(&mut self, bytes: usize) -> Result<(), Unread> {
+        let left = self.room.checked_sub(bytes as u64);
+        self.room = left.ok_or(Unread::TooMuch)?;
+        Ok(())
+    }
+
     /// Reads the operations of a page or a form that show text. `font` is the current font at its start.
     fn read(
         &mut self,
         bytes: &[u8],
         resources: &Dictionary,
-        font: Option<usize>,
+        mut font: Option<usize>,
     ) -> Result<(), Unread> {
-        self.room = self
-            .room
-            .checked_sub(bytes.len() as u64)
-            .ok_or(Unread::TooMuch)?;
+        self.take_room(bytes.len())?;
         let fonts = sub_dictionary(self.document, resources, b"Font");
         let forms = sub_dictionary(self.document, resources, b"XObject");
         let mut names = Names::of(self.document, resources);
-        let (mut font, mut outer, marks) = (font, Vec::new(), self.canvas.marks());
+        let (mut outer, marks) = (Vec::new(), self.canvas.marks());
         for operation in Content::decode(bytes)?.operations {
             self.canvas.operate(self.document, &operation, &mut names);
             if !is_well_formed(&operation) {
@@ -209,16 +212,12 @@ impl<'a> Mended<'a> {
                 }
                 "Do" => {
                     let name = operation.operands[0].as_name();
-                    let form = name.and_then(|name| forms.get(name)?.as_reference());
-                    if let Ok(form) = form {
-                        self.form(form, resources, &names, font)?;
+                    let object = name.and_then(|name| forms.get(name)?.as_reference());
+                    if let Ok(object) = object {
+                        self.draw(object, resources, &names, font)?;
                     }
                 }
-                "Tj" | "TJ" | "'" | "\"" => {
-                    if let Some(font) = font {
-                        self.show(font, operation);
-                    }
-                }
+                "Tj" | "TJ" | "'" | "\"" => self.show(font, operation),
                 _ => self.operations.push(operation),
             }
         }
@@ -246,14 +245,12 @@ impl<'a> Mended<'a> {
         place
     }
 
-    /// Shows strings in a font.
-    fn show(&mut self, font: usize, mut operation: Operation) {
-        let Some(shown) = operation.operands.pop() else {
+    /// Shows strings in a font, if one is set.
+    fn show(&mut self, font: Option<usize>, mut operation: Operation) {
+        let (Some(font), Some(shown)) = (font, operation.operands.pop()) else {
             return;
         };
-        let strings = shown
-            .as_array()
-            .map_or(std::slice::from_ref(&shown), Vec::as_slice);
+        let strings = items(&shown);
         for string in strings {
             self.in_use[font].show(string.as_str().unwrap_or_default());
         }
@@ -286,8 +283,8 @@ impl<'a> Mended<'a> {
         place
     }
 
-    /// Inlines the content of a form.
-    fn form(
+    /// Paints a picture, or inlines the content of a form.
+    fn draw(
         &mut self,
         id: ObjectId,
         outer: &Dictionary,
@@ -309,17 +306,9 @@ impl<'a> Mended<'a> {
             .dict
             .has(b"Resources")
             .then(|| sub_dictionary(self.document, &stream.dict, b"Resources"));
-        let matrix = stream
-            .dict
-            .get(b"Matrix")
-            .map(|object| resolve(self.document, object))
-            .and_then(Object::as_array);
-        let matrix = matrix
-            .map(|numbers| Operation::new("cm", numbers.clone()))
-            .ok()
-            .filter(is_well_formed);
         self.operations.push(Operation::new("q", Vec::new()));
-        self.operations.extend(matrix);
+        self.operations
+            .extend(set_matrix(self.document, &stream.dict));
         let marks = self.canvas.marks();
         self.canvas.enter(self.document, &stream.dict);
         self.within.push(id);
@@ -362,6 +351,13 @@ fn inherited_resources(document: &Document, page: ObjectId) -> Dictionary {
             .and_then(|id| document.get_dictionary(id));
     }
     Dictionary::new()
+}
+
+/// The operation that transforms what a form shows.
+fn set_matrix(document: &Document, form: &Dictionary) -> Option<Operation> {
+    let matrix = resolve(document, form.get(b"Matrix").ok()?);
+    let operation = Operation::new("cm", matrix.as_array().ok()?.clone());
+    Some(operation).filter(is_well_formed)
 }
 
 /// Whether an operation may show text, and has the operands that it needs.

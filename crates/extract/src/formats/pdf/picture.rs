@@ -4,7 +4,7 @@ use hashbrown::HashSet;
 use pdf_extract::{Dictionary, Document, Object, Stream};
 
 use super::colour::{Function, PdfPaint, Space};
-use super::fonts::{self, content, resolve};
+use super::fonts::{self, content, items, resolve};
 use super::layers::array;
 
 /// Larger pictures, in bytes and in parts of pixels, are not looked into. One colour takes few bytes.
@@ -46,7 +46,6 @@ fn entry<'a>(document: &'a Document, picture: &'a Stream, names: [&[u8]; 2]) -> 
 
 /// A picture, with the colour spaces that the resources have under names.
 pub(super) fn look(document: &Document, picture: &Stream, named: &Dictionary) -> PictureLook {
-    let is_set = |name: &[u8]| entry(document, picture, [name, name]).is_some();
     let is_stencil =
         entry(document, picture, [b"ImageMask", b"IM"]).and_then(|value| value.as_bool().ok());
     if is_stencil == Some(true) {
@@ -64,7 +63,10 @@ pub(super) fn look(document: &Document, picture: &Stream, named: &Dictionary) ->
             },
         };
     }
-    if is_set(b"Mask") || is_set(b"SMaskInData") {
+    if [&b"Mask"[..], b"SMaskInData"]
+        .into_iter()
+        .any(|name| entry(document, picture, [name; 2]).is_some())
+    {
         return PictureLook::UNKNOWN;
     }
     let alpha = match entry(document, picture, [b"SMask"; 2]).map(Object::as_stream) {
@@ -154,11 +156,7 @@ fn samples(document: &Document, picture: &Stream, parts: usize, bits: i64) -> Op
 /// Whether the pixels of a picture are packed as any data is.
 fn is_plain(document: &Document, picture: &Stream) -> bool {
     let filters = entry(document, picture, [b"Filter", b"F"]);
-    let filters = filters.map_or(&[][..], |filters| {
-        filters
-            .as_array()
-            .map_or(std::slice::from_ref(filters), Vec::as_slice)
-    });
+    let filters = filters.map_or(&[][..], items);
     filters.iter().all(|filter| {
         matches!(
             resolve(document, filter).as_name(),

@@ -355,8 +355,9 @@ impl Scene {
             .all(|(paint, alpha)| match (paint, style.blend) {
                 (PdfPaint::Nothing, _) => true,
                 (PdfPaint::Colour(colour), Blend::Normal) => {
-                    let mixed = |part: usize| below[part] + alpha * (colour[part] - below[part]);
-                    is_lost_on([mixed(0), mixed(1), mixed(2)], below)
+                    let mixed =
+                        [0, 1, 2].map(|part| below[part] + alpha * (colour[part] - below[part]));
+                    is_lost_on(mixed, below)
                 }
                 (PdfPaint::Colour(colour), blend) => blend.ignores(*colour),
                 (PdfPaint::Opaque | PdfPaint::Unknown, _) => false,
@@ -418,33 +419,30 @@ impl Letter {
         );
         let [a, b, ..] = self.matrix.0;
         let page = *page;
-        let at = move |step: i32| {
-            let far = STEP * f64::from(step) / width;
-            (x + a * far, y + b * far)
-        };
         (-MOST..=MOST)
-            .map(at)
+            .map(move |step| {
+                let far = STEP * f64::from(step) / width;
+                (x + a * far, y + b * far)
+            })
             .filter(move |point| page.contains(*point))
     }
 
     /// Points that letters usually reach, the middle first.
     fn points(&self, measured: Measured) -> Vec<Point> {
-        let at = |x: f64, y: f64| {
-            self.matrix
-                .point((x * self.width * self.size, y * self.size))
-        };
-        if measured == Measured::All {
-            [
+        let places: &[(f64, f64)] = if measured == Measured::All {
+            &[
                 (0.5, 0.3),
                 (0.1, 0.05),
                 (0.9, 0.05),
                 (0.1, 0.65),
                 (0.9, 0.65),
             ]
-            .map(|(x, y)| at(x, y))
-            .to_vec()
         } else {
-            vec![at(0.0, 0.0)]
-        }
+            &[(0.0, 0.0)]
+        };
+        let points = places
+            .iter()
+            .map(|(x, y)| (x * self.width * self.size, y * self.size));
+        points.map(|point| self.matrix.point(point)).collect()
     }
 }
