@@ -246,14 +246,13 @@ impl RatedEncoding {
             before = kind;
         }
         let high: u32 = counts[0x80..].iter().sum();
-        let letters = |bits: &[f32; 256]| {
-            counts
-                .iter()
-                .zip(bits)
+        let letters = self.bits.iter().map(|bits| {
+            let counted = counts.iter().zip(bits);
+            counted
                 .map(|(&count, bits)| count as f32 * bits)
                 .sum::<f32>()
-        };
-        let letters = self.bits.iter().map(letters).reduce(f32::min)?;
+        });
+        let letters = letters.reduce(f32::min)?;
         let bits = (self.rarity + places + letters) / high as f32;
         (high > 0).then_some(Rating {
             encoding: self.encoding,

@@ -33,11 +33,10 @@ pub(super) fn encoding(bytes: &[u8]) -> Encoding {
 /// The encoding of a text that may be valid UTF-8 all the same.
 pub(super) fn other_than_utf8(start: &[u8], sample: &[u8]) -> Option<Encoding> {
     // Japanese in 7 bits, recognised by its escape sequences, or else UTF-8.
-    let escaped = || {
+    wide::detect(start).or_else(|| {
         (sample.is_ascii() && sample.contains(&ESCAPE))
-            .then(|| guess(sample, Iso2022JpDetection::Allow))
-    };
-    wide::detect(start).or_else(|| escaped().map(Encoding::web))
+            .then(|| Encoding::web(guess(sample, Iso2022JpDetection::Allow)))
+    })
 }
 
 /// The encoding of a text that is not Unicode.

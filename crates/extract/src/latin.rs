@@ -106,17 +106,13 @@ impl LatinBytes {
         let high: Vec<u8> = (0x80..=u8::MAX).collect();
         // Each byte is one character in all candidates.
         let (chars, _) = encoding.decode_without_bom_handling(&high);
-        let misfits = |alphabet| {
+        let misfits = alphabets.iter().map(|alphabet| {
             let chars = chars.chars().zip(high.iter().copied().map(usize::from));
             chars
                 .map(|(char, byte)| self.misfits_of(char, byte, alphabet))
-                .sum()
-        };
-        alphabets
-            .iter()
-            .map(|alphabet| misfits(alphabet))
-            .min()
-            .unwrap_or(0)
+                .sum::<u32>()
+        });
+        misfits.min().unwrap_or(0)
     }
 
     fn misfits_of(&self, char: char, byte: usize, alphabet: &str) -> u32 {

@@ -49,16 +49,10 @@ impl<R: Read + Seek> Pieces<R> {
         if length <= 2 * PIECE as u64 {
             return Ok(None);
         }
-        let mut part = |start| {
-            let mut part = Vec::with_capacity(PIECE);
-            source.seek(SeekFrom::Start(start))?;
-            source
-                .by_ref()
-                .take(PIECE as u64)
-                .read_to_end(&mut part)
-                .map(|_| part)
-        };
-        let (head, middle) = (part(0)?, part(length / 2)?);
+        let (head, middle) = (
+            piece_at(&mut source, 0)?,
+            piece_at(&mut source, length / 2)?,
+        );
         if !sniff::kind(&head, name).is_plain() || !plain::is_utf8(&head, &middle) {
             return Ok(None);
         }
@@ -106,6 +100,13 @@ impl<R: Read + Seek> Pieces<R> {
             [&self.controls, &self.length].map(|count| count.load(Ordering::Relaxed));
         noise::allows(controls, length, Encoding::UTF_8)
     }
+}
+
+fn piece_at(source: &mut (impl Read + Seek), start: u64) -> io::Result<Vec<u8>> {
+    let mut piece = Vec::with_capacity(PIECE);
+    source.seek(SeekFrom::Start(start))?;
+    source.take(PIECE as u64).read_to_end(&mut piece)?;
+    Ok(piece)
 }
 
 impl<R: Read> PieceSource<R> {

@@ -157,12 +157,15 @@ fn members(
             Ok(bytes) if magic::is_picture(&bytes) => continue,
             bytes => bytes,
         };
-        let file = |bytes: Vec<u8>| File {
-            bytes: bytes.into(),
-            name: Some(member.clone()),
-            encoding,
-        };
-        match bytes.and_then(|bytes| books(file(bytes), None, budget, depth + 1)) {
+        let read = bytes.and_then(|bytes| {
+            let file = File {
+                bytes: bytes.into(),
+                name: Some(member.clone()),
+                encoding,
+            };
+            books(file, None, budget, depth + 1)
+        });
+        match read {
             Ok(books) => found.extend(books.into_iter().map(|book| {
                 let name = book
                     .name

@@ -135,13 +135,14 @@ fn end_of_prolog(rest: &str) -> Option<&'static str> {
     if rest.starts_with("<!--") {
         return Some("-->");
     }
+    if !rest.starts_with("<!") {
+        return None;
+    }
     // Definitions internal to the document are in brackets.
-    let has_subset = || {
-        rest.find('[')
-            .is_some_and(|open| rest.find('>').is_some_and(|close| open < close))
-    };
-    rest.starts_with("<!")
-        .then(|| if has_subset() { "]>" } else { ">" })
+    match (rest.find('['), rest.find('>')) {
+        (Some(open), Some(close)) if open < close => Some("]>"),
+        _ => Some(">"),
+    }
 }
 
 /// Whether this is the document type of HTML.

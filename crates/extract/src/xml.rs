@@ -18,11 +18,29 @@ pub(super) trait Visitor {
     /// Start of an element; its name has no prefix.
     fn start(&mut self, name: &str, tag: &BytesStart<'_>);
     /// End of an element.
-    fn end(&mut self, name: &str);
+    fn end(&mut self, _: &str) {}
     /// Characters.
-    fn text(&mut self, text: &str);
+    fn text(&mut self, _: &str) {}
     /// An instruction, such as `xml-stylesheet`.
     fn instruction(&mut self, _: &str) {}
+}
+
+fn lenient_reader(document: &str) -> Reader<&[u8]> {
+    let mut reader = Reader::from_str(document);
+    let config = reader.config_mut();
+    config.check_end_names = false;
+    config.allow_unmatched_ends = true;
+    config.allow_dangling_amp = true;
+    reader
+}
+
+/// Like [`walk`], for a document that [`decode`] makes a string.
+pub(super) fn walk_bytes(
+    bytes: &[u8],
+    budget: &Budget,
+    visitor: &mut (impl Visitor + ?Sized),
+) -> Result<(), ExtractError> {
+    walk(&decode(bytes, None), budget, visitor)
 }
 
 /// Reads a document. Errors that do not hide text are ignored, as e-book readers do: unclosed elements, or an `&`
@@ -35,11 +53,7 @@ pub(super) fn walk(
     budget: &Budget,
     visitor: &mut (impl Visitor + ?Sized),
 ) -> Result<(), ExtractError> {
-    let mut reader = Reader::from_str(document);
-    let config = reader.config_mut();
-    config.check_end_names = false;
-    config.allow_unmatched_ends = true;
-    config.allow_dangling_amp = true;
+    let mut reader = lenient_reader(document);
     let mut depth = 0_usize;
     loop {
         match reader.read_event() {

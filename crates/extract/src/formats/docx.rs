@@ -54,14 +54,8 @@ pub(super) fn read(
     let text = archive
         .read(&main.path, budget)?
         .ok_or_else(|| ExtractError::damaged(format!("it has no {:?}", main.path)))?;
-    let mut behind = BehindText::default();
-    if ["behindDoc", "z-index"]
-        .iter()
-        .any(|mark| memchr::memmem::find(&text, mark.as_bytes()).is_some())
-    {
-        xml::walk(&xml::decode(&text, None), budget, &mut behind)?;
-    }
-    let mut body = DocumentBody::new(ELEMENTS, DocxFormat::new(styles, !behind.found));
+    let format = DocxFormat::new(styles, !has_drawing_behind(&text, budget)?);
+    let mut body = DocumentBody::new(ELEMENTS, format);
     body.read(&text, budget)?;
     for part in notes {
         if let Some(bytes) = archive.read(&part, budget)? {
@@ -130,11 +124,23 @@ impl MainPart {
     ) -> Result<(), ExtractError> {
         for part in self.related(archive, kind, budget)? {
             if let Some(bytes) = archive.read(&part, budget)? {
-                xml::walk(&xml::decode(&bytes, None), budget, visitor)?;
+                xml::walk_bytes(&bytes, budget, visitor)?;
             }
         }
         Ok(())
     }
+}
+
+/// Whether a large drawing lies behind the text of a document.
+fn has_drawing_behind(text: &[u8], budget: &Budget) -> Result<bool, ExtractError> {
+    let mut behind = BehindText::default();
+    if ["behindDoc", "z-index"]
+        .iter()
+        .any(|mark| memchr::memmem::find(text, mark.as_bytes()).is_some())
+    {
+        xml::walk_bytes(text, budget, &mut behind)?;
+    }
+    Ok(behind.found)
 }
 
 fn in_folder(folder: &str, part: &str) -> String {
@@ -155,7 +161,7 @@ fn related(
         targets: Vec::new(),
     };
     if let Some(bytes) = archive.read(list, budget)? {
-        xml::walk(&xml::decode(&bytes, None), budget, &mut relations)?;
+        xml::walk_bytes(&bytes, budget, &mut relations)?;
     }
     Ok(relations.targets)
 }
@@ -176,8 +182,4 @@ impl Visitor for Relations {
             );
         }
     }
-
-    fn end(&mut self, _: &str) {}
-
-    fn text(&mut self, _: &str) {}
 }

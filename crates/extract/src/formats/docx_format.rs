@@ -131,8 +131,6 @@ impl Visitor for Theme {
             self.current = None;
         }
     }
-
-    fn text(&mut self, _: &str) {}
 }
 
 /// What a style or a run says of its letters.
@@ -414,8 +412,6 @@ impl Visitor for DocxStyles {
         }
         self.path.pop();
     }
-
-    fn text(&mut self, _: &str) {}
 }
 
 impl DocxStyles {
@@ -429,6 +425,16 @@ impl DocxStyles {
             .cloned()
             .unwrap_or_default()
     }
+
+    /// A paragraph that does not name its style.
+    fn usual_paragraph(&self) -> DocxParagraph {
+        let style = self.get(self.usual.as_deref());
+        DocxParagraph {
+            run: style.run,
+            style: style.paragraph,
+            own: ParagraphFormat::default(),
+        }
+    }
 }
 
 /// Reads whether the settings of a document show the colour of its pages.
@@ -441,10 +447,6 @@ impl Visitor for DocxSettings {
     fn start(&mut self, name: &str, tag: &BytesStart<'_>) {
         self.shows_page |= name == "displayBackgroundShape" && is_on(tag);
     }
-
-    fn end(&mut self, _: &str) {}
-
-    fn text(&mut self, _: &str) {}
 }
 
 /// Finds drawings that lie behind the text, and are large enough to be behind words.
@@ -470,8 +472,6 @@ impl Visitor for BehindText {
     fn end(&mut self, name: &str) {
         self.is_behind &= name != "anchor";
     }
-
-    fn text(&mut self, _: &str) {}
 }
 
 /// A paragraph that is being read.
@@ -598,7 +598,6 @@ impl DocxFormat {
 
     /// An element in properties of something.
     fn property(&mut self, part: DocxPart, name: &str, tag: &BytesStart<'_>) {
-        let value = || attribute(tag, "val");
         match part {
             DocxPart::RunProperties | DocxPart::Fill | DocxPart::Outline => {
                 if let Some(run) = self.runs.last_mut() {
@@ -622,7 +621,7 @@ impl DocxFormat {
             }
             DocxPart::Table if name == "tblStyle" => {
                 if let Some(DocxEnclosure::Table(style)) = self.around.last_mut() {
-                    *style = self.styles.get(value().as_deref());
+                    *style = self.styles.get(attribute(tag, "val").as_deref());
                 }
             }
             _ => {}
@@ -704,14 +703,7 @@ impl Formatting for DocxFormat {
         let within = self.path.last().copied().unwrap_or_default();
         self.path.push(DocxPart::of(name, within));
         match name {
-            "p" => {
-                let style = self.styles.get(self.styles.usual.as_deref());
-                self.paragraphs.push(DocxParagraph {
-                    run: style.run,
-                    style: style.paragraph,
-                    own: ParagraphFormat::default(),
-                });
-            }
+            "p" => self.paragraphs.push(self.styles.usual_paragraph()),
             "r" => self.runs.push(DocxRun::default()),
             "tbl" => self.around.push(DocxEnclosure::Table(DocxStyle::default())),
             "tr" => self.hidden_rows.push(false),

@@ -48,7 +48,7 @@ pub(super) fn read(
     let path = package_path(archive, budget)?;
     let mut package = Package::default();
     let bytes = archive.need(&path, budget)?;
-    xml::walk(&xml::decode(&bytes, None), budget, &mut package)?;
+    xml::walk_bytes(&bytes, budget, &mut package)?;
     let pages = package
         .spine
         .iter()
@@ -63,7 +63,7 @@ pub(super) fn read(
 fn package_path(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<String, ExtractError> {
     let mut container = Container::default();
     let bytes = archive.need(CONTAINER, budget)?;
-    xml::walk(&xml::decode(&bytes, None), budget, &mut container)?;
+    xml::walk_bytes(&bytes, budget, &mut container)?;
     container
         .0
         .ok_or_else(|| ExtractError::damaged(format!("{CONTAINER} names no package")))
@@ -98,14 +98,19 @@ fn read_pages(
         };
         current.replace(page);
         let page = html::page(&xml::decode(&bytes, None), &mut linked, budget)?;
-        if !all.text.is_empty() && !page.text.is_empty() {
-            all.text.push_str("\n\n");
-        }
-        headings::append(&mut all.headings, all.text.len(), page.headings);
-        all.text.push_str(&page.text);
-        all.hidden.extend(&page.hidden);
+        append(&mut all, page);
     }
     Ok(all)
+}
+
+/// Appends a page to those before it.
+fn append(all: &mut Extracted, page: Extracted) {
+    if !all.text.is_empty() && !page.text.is_empty() {
+        all.text.push_str("\n\n");
+    }
+    headings::append(&mut all.headings, all.text.len(), page.headings);
+    all.text.push_str(&page.text);
+    all.hidden.extend(&page.hidden);
 }
 
 fn refuse_encrypted(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<(), ExtractError> {
@@ -113,7 +118,7 @@ fn refuse_encrypted(archive: &mut Archive<'_>, budget: &mut Budget) -> Result<()
         return Ok(());
     };
     let mut algorithms = Algorithms::default();
-    xml::walk(&xml::decode(&bytes, None), budget, &mut algorithms)?;
+    xml::walk_bytes(&bytes, budget, &mut algorithms)?;
     if algorithms
         .0
         .iter()
@@ -162,10 +167,6 @@ impl Visitor for Container {
             self.0 = attribute(tag, "full-path");
         }
     }
-
-    fn end(&mut self, _: &str) {}
-
-    fn text(&mut self, _: &str) {}
 }
 
 /// The encryption algorithms of parts of the book.
@@ -178,10 +179,6 @@ impl Visitor for Algorithms {
             self.0.extend(attribute(tag, "Algorithm"));
         }
     }
-
-    fn end(&mut self, _: &str) {}
-
-    fn text(&mut self, _: &str) {}
 }
 
 /// The package document.

@@ -75,7 +75,7 @@ pub(super) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
 /// The content of an FB3 file with this body, without metadata.
 pub(super) fn body(bytes: &[u8], budget: &Budget) -> Result<Extracted, ExtractError> {
     let mut reader = Fb2Reader::default();
-    xml::walk(&xml::decode(bytes, None), budget, &mut reader)?;
+    xml::walk_bytes(bytes, budget, &mut reader)?;
     Ok(reader.prose.finish(Format::Fb3))
 }
 

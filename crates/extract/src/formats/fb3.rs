@@ -33,7 +33,7 @@ pub(super) fn read(
     let read = fb2::body(&body, budget)?;
     let mut part = DescriptionPart::default();
     if let Some(bytes) = archive.read(DESCRIPTION, budget)? {
-        xml::walk(&xml::decode(&bytes, None), budget, &mut part)?;
+        xml::walk_bytes(&bytes, budget, &mut part)?;
     }
     Ok(Extracted {
         metadata: part.metadata,

@@ -309,13 +309,11 @@ pub(crate) fn read(file: BookFile<'_>, budget: &mut Budget) -> Result<Extracted,
         main,
     } = file;
     let bytes = bytes.into_vec();
-    let declared = || declared(&bytes).filter(|declared| !xml::is_utf8(&bytes, *declared));
     let given = encoding.or_else(|| {
         if Encoding::of_mark(&bytes).is_some() {
-            None
-        } else {
-            declared()
+            return None;
         }
+        declared(&bytes).filter(|declared| !xml::is_utf8(&bytes, *declared))
     });
     let (document, encoding) = match given {
         // The declared encoding is often wrong; then it is detected.
@@ -361,6 +359,9 @@ pub(super) struct Linked<'a> {
 pub(super) type FindSheet<'a> =
     Box<dyn FnMut(&str, Option<&str>, &mut Budget) -> Result<Option<Rc<str>>, ExtractError> + 'a>;
 
+/// A style sheet, and its address, if it has one.
+type SheetText<'s> = (Rc<str>, Option<&'s str>);
+
 impl<'a> Linked<'a> {
     /// Sheets of a book are where `find` finds them.
     pub(super) fn new(find: FindSheet<'a>) -> Self {
@@ -393,29 +394,33 @@ impl<'a> Linked<'a> {
         }
     }
 
+    /// The sheets of a page that apply.
+    fn texts_of<'s>(
+        &mut self,
+        styles: &'s PageStyles,
+        budget: &mut Budget,
+    ) -> Result<Vec<SheetText<'s>>, ExtractError> {
+        let mut found = Vec::new();
+        for source in &styles.sources {
+            match &source.sheet {
+                _ if source.in_books && !self.is_book => {}
+                Written::Inline(sheet) => found.push((sheet.as_str().into(), None)),
+                Written::Linked(address) => {
+                    let sheet = self.find(address, None, budget)?;
+                    found.extend(sheet.map(|sheet| (sheet, Some(address.as_str()))));
+                }
+            }
+        }
+        Ok(found)
+    }
+
     /// The rules of the sheets of a page.
     fn sheets(
         &mut self,
         styles: &PageStyles,
         budget: &mut Budget,
     ) -> Result<Rc<Sheets>, ExtractError> {
-        let mut found: Vec<(Rc<str>, Option<&str>)> = Vec::new();
-        let is_book = self.is_book;
-        for source in styles
-            .sources
-            .iter()
-            .filter(|source| is_book || !source.in_books)
-        {
-            match &source.sheet {
-                Written::Inline(sheet) => found.push((sheet.as_str().into(), None)),
-                Written::Linked(address) => {
-                    found.extend(
-                        self.find(address, None, budget)?
-                            .map(|sheet| (sheet, Some(address.as_str()))),
-                    );
-                }
-            }
-        }
+        let found = self.texts_of(styles, budget)?;
         let texts: Vec<Rc<str>> = found.iter().map(|(sheet, _)| sheet.clone()).collect();
         if let Some((last, sheets)) = &self.last
             && *last == texts
@@ -423,7 +428,7 @@ impl<'a> Linked<'a> {
             return Ok(sheets.clone());
         }
         let (mut sheets, mut refused) = (Sheets::default(), None);
-        sheets.is_quirky = styles.is_quirky && !is_book;
+        sheets.is_quirky = styles.is_quirky && !self.is_book;
         for (sheet, address) in found {
             sheets.add(
                 &sheet,
@@ -495,9 +500,11 @@ pub(super) fn page(
 
 /// Whether a page with a picture is one that was scanned: its text lies on the picture, and cannot be seen itself.
 fn is_scan(page: &Extracted) -> bool {
-    let is_drawn = |how| matches!(how, Hiding::InvisibleRendering | Hiding::Transparent);
     !page.text.contains(char::is_alphanumeric)
-        && page.hidden.counts().all(|count| is_drawn(count.how))
+        && page
+            .hidden
+            .counts()
+            .all(|count| matches!(count.how, Hiding::InvisibleRendering | Hiding::Transparent))
 }
 
 /// A page without the text that is not seen, and how much that is.
@@ -608,13 +615,8 @@ fn tree(document: &str, budget: &Budget) -> Result<Document, ExtractError> {
         attributes: Vec::new(),
         is_cut: false,
     };
-    let too_many = || budget.limits.met(Limit::Time);
     if xml::walk(document, budget, &mut builder).is_ok() {
-        return if builder.is_cut {
-            Err(too_many().into())
-        } else {
-            Ok(builder.tree.finish())
-        };
+        return builder.finish(budget);
     }
     (builder.tree, builder.is_cut) = (TreeBuilder::new(), false);
     let mut depth = Ok(());
@@ -625,11 +627,7 @@ fn tree(document: &str, budget: &Budget) -> Result<Document, ExtractError> {
         }
     });
     depth?;
-    if builder.is_cut {
-        Err(too_many().into())
-    } else {
-        Ok(builder.tree.finish())
-    }
+    builder.finish(budget)
 }
 
 /// Builds the tree of a page in XHTML, also of one with mistakes.
@@ -643,6 +641,13 @@ struct XhtmlTree {
 }
 
 impl XhtmlTree {
+    fn finish(self, budget: &Budget) -> Result<Document, ExtractError> {
+        if self.is_cut {
+            return Err(budget.limits.met(Limit::Time).into());
+        }
+        Ok(self.tree.finish())
+    }
+
     fn open(&mut self) {
         self.is_cut |= self.attributes.len() > ATTRIBUTES;
         let attributes = self
@@ -734,6 +739,11 @@ impl PageReader {
         }
     }
 
+    fn end_tag(&mut self, name: &str) {
+        self.styles.close(name);
+        self.close(name);
+    }
+
     fn event(&mut self, event: &CallbackEvent<'_>) {
         match event {
             CallbackEvent::OpenStartTag { name } => {
@@ -763,15 +773,10 @@ impl PageReader {
                 self.styles.opened();
                 if *self_closing && self.is_xhtml {
                     let name = std::mem::take(&mut self.tag);
-                    self.styles.close(&name);
-                    self.close(&name);
+                    self.end_tag(&name);
                 }
             }
-            CallbackEvent::EndTag { name } => {
-                let name = String::from_utf8_lossy(name);
-                self.styles.close(&name);
-                self.close(&name);
-            }
+            CallbackEvent::EndTag { name } => self.end_tag(&String::from_utf8_lossy(name)),
             CallbackEvent::String { value } => {
                 let text = String::from_utf8_lossy(value);
                 self.styles.text(&text);

@@ -65,12 +65,12 @@ pub(super) fn read(
     }
     let mut format = OdtFormat::default();
     if let Some(styles) = archive.read("styles.xml", budget)? {
-        xml::walk(&xml::decode(&styles, None), budget, &mut format)?;
+        xml::walk_bytes(&styles, budget, &mut format)?;
     }
     let content = archive.need(CONTENT, budget)?;
     if memchr::memmem::find(&content, b"hidden-paragraph").is_some() {
         let mut hidden = HiddenParagraphs::default();
-        xml::walk(&xml::decode(&content, None), budget, &mut hidden)?;
+        xml::walk_bytes(&content, budget, &mut hidden)?;
         format.hide_paragraphs(hidden.found);
     }
     let mut body = DocumentBody::new(ELEMENTS, format);

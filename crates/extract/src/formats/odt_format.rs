@@ -205,12 +205,12 @@ impl OdtLook {
     /// Begins a frame, or another shape, which may be filled.
     fn enter_frame(&mut self, is_frame: bool, tag: &BytesStart<'_>) {
         let length = |name| attribute(tag, name).as_deref().and_then(points);
-        let is_far = |name| length(name).is_some_and(|points| points.abs() > FAR);
-        let is_flat = |name| length(name).is_some_and(|points| points <= FLAT);
-        if is_far("x") || is_far("y") {
+        let mut place = ["x", "y"].into_iter().filter_map(length);
+        if place.any(|points| points.abs() > FAR) {
             self.hide(Hiding::OffPage);
         }
-        self.is_flat = is_frame && (is_flat("width") || is_flat("height"));
+        let mut size = ["width", "height"].into_iter().filter_map(length);
+        self.is_flat = is_frame && size.any(|points| points <= FLAT);
         if !is_frame {
             self.background = Backdrop::Unknown;
         }
@@ -426,8 +426,6 @@ impl Visitor for OdtFormat {
             _ => {}
         }
     }
-
-    fn text(&mut self, _: &str) {}
 }
 
 impl Formatting for OdtFormat {
@@ -479,8 +477,6 @@ impl Formatting for OdtFormat {
         }
     }
 
-    fn text(&mut self, _: &str) {}
-
     fn hiding(&self) -> Option<Hiding> {
         if self.deletions > 0 && self.change_info == 0 {
             return Some(Hiding::Deleted);
@@ -529,6 +525,4 @@ impl Visitor for HiddenParagraphs {
             self.open.pop();
         }
     }
-
-    fn text(&mut self, _: &str) {}
 }

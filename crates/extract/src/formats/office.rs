@@ -72,7 +72,7 @@ pub(super) trait Formatting {
     /// End of an element.
     fn end(&mut self, name: &str);
     /// Characters.
-    fn text(&mut self, text: &str);
+    fn text(&mut self, _: &str) {}
     /// How it hides text, if it does.
     fn hiding(&self) -> Option<Hiding>;
 }
@@ -115,7 +115,7 @@ impl<F: Formatting> DocumentBody<F> {
 
     /// Adds a part.
     pub(super) fn read(&mut self, bytes: &[u8], budget: &Budget) -> Result<(), ExtractError> {
-        xml::walk(&xml::decode(bytes, None), budget, self)?;
+        xml::walk_bytes(bytes, budget, self)?;
         self.prose.paragraph();
         Ok(())
     }
@@ -223,7 +223,7 @@ pub(super) fn about(
 ) -> Result<Description, ExtractError> {
     let mut about = DublinCore::default();
     if let Some(bytes) = archive.read(part, budget)? {
-        xml::walk(&xml::decode(&bytes, None), budget, &mut about)?;
+        xml::walk_bytes(&bytes, budget, &mut about)?;
     }
     if about.metadata.authors.is_empty() {
         about.metadata.authors.extend(about.first_author);

@@ -78,28 +78,34 @@ pub(super) fn read(bytes: Bytes, given: Option<Encoding>) -> Result<Text, Extrac
     if let Some(complaint) = noise::complaint(&encoding.decode_part(&sample), encoding) {
         return Err(refuse(complaint));
     }
-    let text = match bytes.into_text() {
-        Ok(mut text) if encoding == Encoding::UTF_8 => {
-            text.drain(..start);
-            text
-        }
-        bytes => {
-            let mut bytes = bytes.map_or_else(|bytes| bytes, String::into_bytes);
-            bytes.drain(..start);
-            if given {
-                encoding
-                    .decode(bytes)
-                    .map_err(|offset| ExtractError::Undecodable {
-                        encoding,
-                        offset: start + offset,
-                    })?
-            } else {
-                encoding.decode_lossy(bytes)
-            }
-        }
-    };
+    let text = decoded(bytes, start, encoding, given)?;
     match noise::controls(&text, encoding) {
         Some(complaint) => Err(refuse(complaint)),
         None => Ok(Text { text, encoding }),
     }
+}
+
+/// The text after a mark of this length. It must fit an encoding that is given.
+fn decoded(
+    bytes: Bytes,
+    start: usize,
+    encoding: Encoding,
+    given: bool,
+) -> Result<String, ExtractError> {
+    let mut bytes = match bytes.into_text() {
+        Ok(mut text) if encoding == Encoding::UTF_8 => {
+            text.drain(..start);
+            return Ok(text);
+        }
+        bytes => bytes.map_or_else(|bytes| bytes, String::into_bytes),
+    };
+    bytes.drain(..start);
+    if !given {
+        return Ok(encoding.decode_lossy(bytes));
+    }
+    let text = encoding.decode(bytes);
+    text.map_err(|offset| ExtractError::Undecodable {
+        encoding,
+        offset: start + offset,
+    })
 }

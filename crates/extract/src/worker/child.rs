@@ -73,8 +73,11 @@ fn say_page(
     order: &Value,
     page: &[u8],
 ) -> io::Result<()> {
-    let mut part = |part| head(answer, &Frame::Part(part), "");
-    let read = catch_unwind(AssertUnwindSafe(|| read_page(order, page, &mut part)));
+    let read = catch_unwind(AssertUnwindSafe(|| {
+        read_page(order, page, &mut |part| {
+            head(answer, &Frame::Part(part), "")
+        })
+    }));
     match read {
         Ok(read) => read?,
         Err(_) => head(answer, &Frame::Failed(stopped("its reader crashed")), "")?,

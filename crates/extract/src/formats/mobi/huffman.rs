@@ -30,9 +30,9 @@ impl<'a> Huffman<'a> {
         let mut ranges = [(0, 0); 33];
         for (length, range) in (1_u32..).zip(&mut ranges[1..]) {
             let i = 2 * (length as usize - 1);
-            let up = |code: u32| u64::from(code) << (32 - length);
-            let smallest = up(table(range_table, i)?);
-            let largest = up(table(range_table, i + 1)?.wrapping_add(1)).wrapping_sub(1);
+            let smallest = u64::from(table(range_table, i)?) << (32 - length);
+            let behind = table(range_table, i + 1)?.wrapping_add(1);
+            let largest = (u64::from(behind) << (32 - length)).wrapping_sub(1);
             *range = (smallest as u32, largest as u32);
         }
         let mut words = Vec::new();
